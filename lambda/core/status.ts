@@ -1,0 +1,43 @@
+import { HoldpointError } from './errors.ts';
+
+/** The statuses from which a run goes on by itself or after an outside event. */
+const ACTIVE = {
+  READY: ['RUNNING', 'ENDING', 'CANCELLED', 'FAILED'],
+  RUNNING: [
+    'READY',
+    'WAITING_FOR_APPROVAL',
+    'WAITING_FOR_SIGNAL',
+    'SLEEPING',
+    'ENDING',
+    'SUCCEEDED',
+    'FAILED',
+    'CANCELLED',
+  ],
+  WAITING_FOR_APPROVAL: ['READY', 'RUNNING', 'ENDING', 'FAILED', 'CANCELLED'],
+  WAITING_FOR_SIGNAL: ['READY', 'RUNNING', 'ENDING', 'FAILED', 'CANCELLED'],
+  SLEEPING: ['READY', 'RUNNING', 'ENDING', 'FAILED', 'CANCELLED'],
+  ENDING: ['FAILED', 'CANCELLED'],
+} as const;
+
+const ENDED = { SUCCEEDED: [], FAILED: [], CANCELLED: [] } as const;
+
+/** The one table of what may follow a status; going back in history (rewind, undo, retry) may also reopen an ended run. */
+export const TRANSITIONS: { readonly [S in Status]: readonly Status[] } = { ...ACTIVE, ...ENDED };
+
+export type Status = keyof typeof ACTIVE | keyof typeof ENDED;
+
+export const STATUSES = Object.keys(TRANSITIONS) as readonly Status[];
+
+/** Whether nothing more happens to a run in this status. */
+export const hasEnded = (status: Status): boolean => status in ENDED;
+
+/** Refuses a change of status that the table does not allow. */
+export function checkTransition(run: string, from: Status, to: Status, options: { reopen?: boolean } = {}): void {
+  if (from === to || TRANSITIONS[from].includes(to) || options.reopen) return;
+  const allowed = TRANSITIONS[from].join(', ') || 'nothing (rewind or fork it instead)';
+  throw new HoldpointError(
+    'TRANSITION_REFUSED',
+    `Run "${run}" is ${from} and cannot become ${to}; from ${from} it may become: ${allowed}.`,
+    { scope: 'run' },
+  );
+}
