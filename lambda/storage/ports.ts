@@ -49,7 +49,8 @@ export interface PageOptions {
 export interface RecordStore {
   /** Above this many bytes of body, a payload is cheaper than a record. */
   readonly inlineBytes: number;
-  read(key: RecordKey): Promise<StoredRecord | undefined>;
+  /** Those of the keys that there are, in one request. */
+  read(partition: string, keys: readonly string[]): Promise<readonly StoredRecord[]>;
   /** A page of one partition in the order of its keys. A page may be short; only a missing `next` means the end. */
   range(partition: string, options?: PageOptions): Promise<Page>;
   /** A page of one group of a list, in the order of the places. The records come without body and places. */
@@ -93,8 +94,8 @@ export interface PayloadStore {
   open(partition: string, id: string): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** A copy that does not pass through this process where the storage can do that. False when there is nothing to copy. */
   copy(from: { partition: string; id: string }, to: { partition: string; id: string }): Promise<boolean>;
-  /** All payloads whose partition begins with the prefix, those of one partition together. */
-  list(partitionPrefix: string): AsyncIterable<StoredPayload>;
+  /** All payloads whose `<partition>/` begins with the prefix, those of one partition together. */
+  list(prefix: string): AsyncIterable<StoredPayload>;
   /** Removes what is there; names that are not there are no error. */
   remove(partition: string, ids: readonly string[]): Promise<void>;
 }

@@ -1,0 +1,212 @@
+import { hostname } from 'node:os';
+import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import { escapeId, partitionOf } from '../core/ids.ts';
+import type { Storage } from '../storage/ports.ts';
+import type { Checkpoint, CheckpointSummary, RunSummary } from './checkpoint.ts';
+import { type CollectResult, collect } from './collect.ts';
+import { checkpointOf, decodeValue } from './content.ts';
+import type { Context, RunContext } from './context.ts';
+import { deleteRun, type SweepOptions, type SweepResult, sweep } from './deletion.ts';
+import { type Difference, differenceOf } from './difference.ts';
+import type { TypeCodecs } from './document/document.ts';
+import { rotateKey, shred } from './encryption.ts';
+import { type HistoryOptions, history, type RunFilter, runSummary, runs } from './history.ts';
+import type { KeyRing } from './keys.ts';
+import { type PruneOptions, type PruneResult, prune } from './prune.ts';
+import { checkRetention, type SaveFields, type SaveInput, save } from './save.ts';
+import { ladderOf, type Schema } from './schema.ts';
+import { type At, openTail, type Tail, tailsCache } from './tail.ts';
+import { type ForkOptions, fork, forkId, redo, rewind, undo } from './travel.ts';
+import { type Recipe, update } from './update.ts';
+import { type Verification, verify } from './verify.ts';
+
+export interface CheckpointStoreOptions {
+  /** Whose runs these are; a store cannot name another tenant's. @default "default" */
+  readonly tenant?: string;
+  /** The shape of the state, and migrations from older ones. @default no schema: states come as they were saved */
+  readonly schema?: Schema;
+  /** Codecs for instances of your own classes. @default none: such instances are refused */
+  readonly types?: TypeCodecs;
+  /** Encrypts state, results and payloads under a key per run. @default no encryption */
+  readonly keys?: KeyRing;
+  /** Whether a store with keys also opens runs that were written without. @default false */
+  readonly acceptUnencrypted?: boolean;
+  /** How long a run is kept after its last write. @default for ever */
+  readonly retentionSeconds?: number;
+  /** Who writes, as history shows it. @default the machine and the process */
+  readonly writer?: string;
+  /** The time in milliseconds. @default Date.now */
+  readonly clock?: () => number;
+  /** How many runs stay in memory, so that a step costs one request. @default 32 */
+  readonly runsInMemory?: number;
+}
+
+/** Which checkpoint: a version, or `{ version }` or `{ name }`. */
+export type Which = number | At;
+
+/** Saves and loads the checkpoints of one tenant's runs. */
+export interface CheckpointStore<State = unknown> {
+  readonly tenant: string;
+  /** Writes the next checkpoint, in one conditional write. Throws StaleVersionError when somebody else wrote first. */
+  save(input: SaveInput<State>): Promise<Checkpoint<State>>;
+  /** The newest checkpoint, or the one that is named. Throws when there is none. */
+  load(run: string, which?: Which): Promise<Checkpoint<State>>;
+  /** The same, or undefined when there is no such run or checkpoint. */
+  find(run: string, which?: Which): Promise<Checkpoint<State> | undefined>;
+  /** Saves what the recipe makes of the newest state; when somebody else was faster, the recipe runs again on theirs. */
+  update(run: string, recipe: Recipe<State>, fields?: SaveFields): Promise<Checkpoint<State>>;
+  /** The checkpoints of a run without their states. */
+  history(run: string, options?: HistoryOptions): AsyncIterable<CheckpointSummary>;
+  /** What is known of a run without opening it. */
+  run(run: string): Promise<RunSummary>;
+  /** The runs that fit, last touched first. The list may be a moment behind. */
+  runs(filter?: RunFilter): AsyncIterable<RunSummary>;
+  /** What changed in the state from one checkpoint to another. */
+  diff(run: string, before: Which, after: Which): Promise<Difference>;
+  /** Begins a new run with the content of a checkpoint; both go on by themselves. */
+  fork(run: string, options?: ForkOptions<State>): Promise<Checkpoint<State>>;
+  /** Appends the content of an earlier checkpoint; history stays. */
+  rewind(run: string, to: Which, options?: Pick<SaveFields, 'status'>): Promise<Checkpoint<State>>;
+  /** Appends what was there before the last change; redo takes that back. */
+  undo(run: string): Promise<Checkpoint<State>>;
+  redo(run: string): Promise<Checkpoint<State>>;
+  /** Reads a whole run and says what of it is damaged, if anything. */
+  verify(run: string): Promise<Verification>;
+  /** Empties old checkpoints; their place in history stays. */
+  prune(run: string, options: PruneOptions): Promise<PruneResult>;
+  /** Removes a run for good; a late writer cannot bring it back. */
+  delete(run: string): Promise<void>;
+  /** Wraps the run's key by the current key. */
+  rotateKey(run: string): Promise<void>;
+  /** Destroys the run's key, so that nobody can read it again. */
+  shred(run: string): Promise<void>;
+  /** Removes runs whose retention is over, and the last traces of deleted ones. Call it from time to time. */
+  sweep(options?: SweepOptions): Promise<SweepResult>;
+  /** Removes payloads that crashes left behind. Call it once in a while. */
+  collect(): Promise<CollectResult>;
+  close(): Promise<void>;
+}
+
+/** A checkpoint store on this storage; a function is called when it is first needed. */
+export function checkpointStoreOn<State = unknown>(
+  storage: Storage | (() => Promise<Storage>),
+  options: CheckpointStoreOptions = {},
+): CheckpointStore<State> {
+  const tenant = options.tenant ?? 'default';
+  escapeId('tenant', tenant);
+  const shared = {
+    tenant,
+    now: options.clock ?? Date.now,
+    writer: options.writer ?? `${hostname()}/${process.pid}`,
+    types: options.types ?? {},
+    ladder: options.schema && ladderOf(options.schema),
+    keys: options.keys,
+    acceptUnencrypted: options.acceptUnencrypted ?? false,
+    retentionMs: options.retentionSeconds === undefined ? undefined : checkRetention(options.retentionSeconds) * 1000,
+    tails: tailsCache(options.runsInMemory ?? 32),
+  };
+  let opened: Promise<Storage> | undefined;
+  const context = async (): Promise<Context> => {
+    opened ??= typeof storage === 'function' ? storage() : Promise.resolve(storage);
+    return { ...shared, ...(await opened) };
+  };
+  const inRun = async (run: string): Promise<RunContext> => {
+    const partition = partitionOf(tenant, run);
+    return { ...(await context()), run, partition };
+  };
+  const checkpoint = (at: RunContext, tail: Tail): Checkpoint<State> => checkpointOf<State>(at, tail);
+  const load = async (run: string, which?: Which) => {
+    const at = await inRun(run);
+    const tail = await openTail(at, atOf(which));
+    if (which === undefined) at.tails.set(at.partition, tail);
+    return checkpoint(at, tail);
+  };
+
+  return {
+    tenant,
+    load,
+    async save({ run, ...input }) {
+      const at = await inRun(run);
+      return checkpoint(at, await save(at, input));
+    },
+    async find(run, which) {
+      try {
+        return await load(run, which);
+      } catch (error) {
+        if (isHoldpointError(error, 'RUN_NOT_FOUND') || isHoldpointError(error, 'CHECKPOINT_NOT_FOUND')) return undefined;
+        throw error;
+      }
+    },
+    async update(run, recipe, fields = {}) {
+      const at = await inRun(run);
+      return checkpoint(at, await update(at, recipe, fields));
+    },
+    async *history(run, historyOptions = {}) {
+      yield* history(await inRun(run), historyOptions);
+    },
+    async run(run) {
+      return runSummary(await inRun(run));
+    },
+    async *runs(filter = {}) {
+      yield* runs(await context(), filter);
+    },
+    async diff(run, before, after) {
+      const at = await inRun(run);
+      const from = await openTail(at, atOf(before));
+      const to = await openTail(at, atOf(after));
+      return differenceOf(from.root.state, to.root.state, (doc) => decodeValue(at, to, doc));
+    },
+    async fork(run, forkOptions = {}) {
+      const to = await inRun(forkOptions.id ?? forkId(run));
+      return checkpoint(to, await fork<State>(await inRun(run), to, forkOptions));
+    },
+    async rewind(run, to, rewindOptions = {}) {
+      const at = await inRun(run);
+      return checkpoint(at, await rewind(at, atOf(to), rewindOptions));
+    },
+    async undo(run) {
+      const at = await inRun(run);
+      return checkpoint(at, await undo(at));
+    },
+    async redo(run) {
+      const at = await inRun(run);
+      return checkpoint(at, await redo(at));
+    },
+    async verify(run) {
+      return verify(await inRun(run));
+    },
+    async prune(run, pruneOptions) {
+      return prune(await inRun(run), pruneOptions);
+    },
+    async delete(run) {
+      await deleteRun(await inRun(run));
+    },
+    async rotateKey(run) {
+      await rotateKey(await inRun(run));
+    },
+    async shred(run) {
+      await shred(await inRun(run));
+    },
+    async sweep(sweepOptions = {}) {
+      return sweep(await context(), sweepOptions);
+    },
+    async collect() {
+      return collect(await context());
+    },
+    async close() {
+      const used = await opened;
+      opened = undefined;
+      await used?.records.close();
+    },
+  };
+}
+
+function atOf(which: Which | undefined): At {
+  if (which === undefined) return {};
+  if (typeof which === 'number') return { version: which };
+  if (typeof which === 'object' && which !== null && (which.version === undefined) !== (which.name === undefined)) return which;
+  throw new HoldpointError(
+    'INVALID_INPUT',
+    `Which checkpoint must be a version, { version } or { name }; found ${JSON.stringify(which)}.`,
+  );
+}

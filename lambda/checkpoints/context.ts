@@ -1,0 +1,26 @@
+import type { PayloadStore, RecordStore } from '../storage/ports.ts';
+import type { TypeCodecs } from './document/document.ts';
+import type { KeyRing } from './keys.ts';
+import type { Ladder } from './schema.ts';
+import type { Tails } from './tail.ts';
+
+/** What the operations of one store share. */
+export interface Context {
+  readonly records: RecordStore;
+  readonly payloads: PayloadStore;
+  readonly tenant: string;
+  readonly now: () => number;
+  readonly writer: string;
+  readonly types: TypeCodecs;
+  readonly ladder: Ladder | undefined;
+  readonly keys: KeyRing | undefined;
+  readonly acceptUnencrypted: boolean;
+  readonly retentionMs: number | undefined;
+  readonly tails: Tails;
+}
+
+/** A context with the run that an operation is about. */
+export interface RunContext extends Context {
+  readonly run: string;
+  readonly partition: string;
+}

@@ -1,0 +1,148 @@
+import { HoldpointError } from '../../core/errors.ts';
+import {
+  checkDepth,
+  type Doc,
+  damaged,
+  type Fields,
+  isContainer,
+  isFields,
+  isList,
+  type List,
+  plainHeight,
+  put,
+  specialOf,
+  type TypeCodecs,
+} from './document.ts';
+import { createError, putErrorField } from './error-values.ts';
+import { leafValue } from './leaves.ts';
+import { type PayloadRef, readPayloadRef } from './payloads.ts';
+
+export interface DecodeOptions {
+  readonly types?: TypeCodecs | undefined;
+  /** Makes the live value of a payload. */
+  readonly payload?: ((ref: PayloadRef) => unknown) | undefined;
+  /**
+   * A fresh copy of everything that the caller may change, as migrations do.
+   * @default false: objects and arrays are frozen, and shared with the document where it is plain
+   */
+  readonly mutable?: boolean | undefined;
+}
+
+/** The value of a document. */
+export function decode(doc: Doc, options: DecodeOptions = {}): unknown {
+  return new Decoder(options).value(doc, 0);
+}
+
+const ATOMS = new Map<Doc | undefined, unknown>([
+  ['undefined', undefined],
+  ['NaN', Number.NaN],
+  ['Infinity', Number.POSITIVE_INFINITY],
+  ['-Infinity', Number.NEGATIVE_INFINITY],
+  ['-0', -0],
+]);
+
+class Decoder {
+  readonly #shared = new Map<Doc | undefined, unknown>();
+  readonly #options: DecodeOptions;
+
+  constructor(options: DecodeOptions) {
+    this.#options = options;
+  }
+
+  /** `number` is under which an object that occurs more than once is found again, known before its content is: it may contain itself. */
+  value(doc: Doc | undefined, depth: number, number?: Doc): unknown {
+    if (!isContainer(doc)) return doc;
+    checkDepth(depth + 1);
+    // A shared object is always made anew: known plain parts are values, and the next encode would not see that it is one object.
+    if (number === undefined && !this.#options.mutable && plainHeight(doc) > 0) return doc;
+    if (isList(doc)) return this.#list(doc, depth, this.#keep(number, []));
+    if (!Object.hasOwn(doc, '$')) return this.#fields(doc, depth, this.#keep(number, {}));
+    const content = specialOf(doc);
+    if (ATOMS.has(content)) return ATOMS.get(content);
+    if (!isList(content)) throw damaged('it has a value of an unknown kind');
+    return this.#special(content, depth + 2, number);
+  }
+
+  #special(parts: List, depth: number, number: Doc | undefined): unknown {
+    const [tag, first, second, third] = parts;
+    switch (tag) {
+      case 'object':
+        return this.#fields(first, depth, this.#keep(number, {}));
+      case 'null-object':
+        return this.#fields(first, depth, this.#keep(number, Object.create(null)));
+      case 'map': {
+        const map = this.#keep(number, new Map<unknown, unknown>());
+        for (const pair of listOf(first)) {
+          const [key, value] = listOf(pair);
+          map.set(this.value(key, depth + 2), this.value(value, depth + 2));
+        }
+        return map;
+      }
+      case 'set': {
+        const set = this.#keep(number, new Set<unknown>());
+        for (const item of listOf(first)) set.add(this.value(item, depth + 1));
+        return set;
+      }
+      case 'error': {
+        const error = this.#keep(number, createError(String(first), String(second)));
+        for (const [key, field] of Object.entries(fieldsOf(third)))
+          putErrorField(error, key, this.value(field, depth + 1));
+        return error;
+      }
+      case 'class':
+        return this.#keep(number, this.#instance(String(first), this.value(second, depth)));
+      case 'payload':
+        if (!this.#options.payload)
+          throw new HoldpointError('INVALID_INPUT', 'The document has a payload; decode needs `payload`.');
+        return this.#options.payload(readPayloadRef(parts));
+      case 'shared':
+        return this.value(second, depth, first);
+      case 'again':
+        if (!this.#shared.has(first)) throw damaged(`it refers to object ${first} before that is there`);
+        return this.#shared.get(first);
+    }
+    const leaf = leafValue(parts);
+    if (leaf === undefined) throw damaged(`it has a value of the unknown kind ${JSON.stringify(tag)}`);
+    return this.#keep(number, leaf);
+  }
+
+  #instance(name: string, data: unknown): unknown {
+    const codecs = this.#options.types ?? {};
+    const codec = Object.hasOwn(codecs, name) ? codecs[name] : undefined;
+    if (codec) return codec.decode(data);
+    throw new HoldpointError(
+      'INVALID_INPUT',
+      `The document has an instance of ${name}, which is not among \`types\`; register the class under this name.`,
+    );
+  }
+
+  #list(list: List, depth: number, target: unknown[]): unknown {
+    for (const [i, item] of list.entries()) if (specialOf(item) !== 'hole') target[i] = this.value(item, depth + 1);
+    target.length = list.length;
+    return this.#finish(target);
+  }
+
+  #fields(fields: Doc | undefined, depth: number, target: object): unknown {
+    for (const [key, field] of Object.entries(fieldsOf(fields))) put(target, key, this.value(field, depth + 1));
+    return this.#finish(target);
+  }
+
+  #finish<T extends object>(target: T): T {
+    return this.#options.mutable ? target : Object.freeze(target);
+  }
+
+  #keep<T>(number: Doc | undefined, value: T): T {
+    if (number !== undefined) this.#shared.set(number, value);
+    return value;
+  }
+}
+
+function listOf(doc: Doc | undefined): List {
+  if (isList(doc)) return doc;
+  throw damaged('a list is missing');
+}
+
+function fieldsOf(doc: Doc | undefined): Fields {
+  if (isFields(doc)) return doc;
+  throw damaged('an object is missing');
+}

@@ -1,0 +1,269 @@
+import { types } from 'node:util';
+import { HoldpointError } from '../../core/errors.ts';
+import {
+  adopt,
+  baseHeight,
+  type Doc,
+  equal,
+  isFields,
+  isIndex,
+  isList,
+  type List,
+  MAX_DEPTH,
+  partOf,
+  plainHeight,
+  put,
+  seal,
+  specialOf,
+  type TypeCodecs,
+  taller,
+} from './document.ts';
+import { errorFields, isError, textOf } from './error-values.ts';
+import { leafParts } from './leaves.ts';
+import { printPath, type Step } from './path.ts';
+import { findAgain, type Search } from './realign.ts';
+import { describeUnsupported } from './unsupported.ts';
+
+export interface EncodeOptions {
+  /** The previous document of the same value: what is equal in it is reused, so that `diff` can compare by identity. */
+  readonly base?: Doc | undefined;
+  readonly types?: TypeCodecs | undefined;
+  /** What paths in error messages start with. */
+  readonly root: string;
+  /** Asked for every object that is neither plain nor an array: the document of a payload, or undefined if it is none. */
+  readonly payload?: ((value: unknown, path: string) => Doc | undefined) | undefined;
+}
+
+/** The document of a value. Changes nothing of the value, runs no getter and no `toJSON`, and refuses what would not come back. */
+export function encode(value: unknown, options: EncodeOptions): Doc {
+  const first = new Encoder(options);
+  const doc = first.walk(value, options.base, 0);
+  // Only who has seen the whole value knows which objects occur twice, and those are numbered where they occur first.
+  return first.repeated.size === 0 ? doc : new Encoder(options, first).walk(value, options.base, 0);
+}
+
+const NONE: List = [];
+const TOO_DEEP = `nests deeper than ${MAX_DEPTH} levels; keep a flat list or a Map by id`;
+
+type StandIn = { readonly doc: Doc } | { readonly name: string; readonly data: unknown };
+
+class Encoder {
+  readonly repeated: Set<object>;
+  readonly #standIns: Map<object, StandIn | undefined>;
+  readonly #numbering: boolean;
+  readonly #seen = new Map<object, number>();
+  readonly #openInstances = new Set<object>();
+  readonly #path: Step[] = [];
+  readonly #options: EncodeOptions;
+
+  constructor(options: EncodeOptions, first?: Encoder) {
+    this.#options = options;
+    this.#numbering = first !== undefined;
+    this.repeated = first ? first.repeated : new Set();
+    // A codec makes new objects at every call; both walks must see the same ones.
+    this.#standIns = first ? first.#standIns : new Map();
+  }
+
+  // Few frames per level, because a value may nest a thousand levels on a stack that is already in use.
+  walk(value: unknown, base: Doc | undefined, depth: number): Doc {
+    if (typeof value !== 'object' || value === null) return this.#primitive(value, base);
+    const height = plainHeight(value);
+    if (depth + (height || 1) > MAX_DEPTH) this.#refuse(TOO_DEEP);
+    // A known plain subtree is a value, like a string: in two places it is written twice and does not become shared.
+    if (height > 0) return preferBase(value as Doc, base);
+    const standIn = this.#standIn(value);
+    if (standIn && 'doc' in standIn) return preferBase(standIn.doc, base);
+    const place = this.#meet(value);
+    if (place?.again) return this.#numbering ? special(base, ['again', place.number]) : null;
+    const was = partOf(base, 'shared', 2) ?? base;
+    const inside = place ? depth + 2 : depth;
+    const doc = isPlainArray(value)
+      ? this.#list(this.#elements(value), was, inside, indexStep)
+      : isPlainObject(value) && !Object.hasOwn(value, '$') && Object.getPrototypeOf(value) !== null
+        ? this.#fields(value, this.#keys(value), was, inside)
+        : this.#special(value, standIn, was, inside);
+    return place ? special(base, ['shared', place.number, doc]) : doc;
+  }
+
+  /** Notes an object; answers its number, if it is one of several places, and whether it was met before. */
+  #meet(value: object): { number: number; again: boolean } | undefined {
+    const number = this.#seen.get(value);
+    if (this.#numbering && !this.repeated.has(value)) return undefined;
+    if (number === undefined) {
+      this.#seen.set(value, this.#seen.size);
+      return this.#numbering ? { number: this.#seen.size - 1, again: false } : undefined;
+    }
+    if (this.#openInstances.has(value)) this.#refuse('contains itself through its codec; keep an id there instead');
+    this.repeated.add(value);
+    return { number, again: true };
+  }
+
+  #primitive(value: unknown, base: Doc | undefined): Doc {
+    if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+    if (value === undefined) return special(base, 'undefined');
+    if (typeof value === 'bigint') return special(base, ['bigint', String(value)]);
+    if (typeof value !== 'number') return this.#refuse(describeUnsupported(value));
+    if (Object.is(value, -0)) return special(base, '-0');
+    return Number.isFinite(value) ? value : special(base, String(value));
+  }
+
+  #special(value: object, standIn: StandIn | undefined, base: Doc | undefined, depth: number): Doc {
+    if (isPlainObject(value)) {
+      const tag = Object.getPrototypeOf(value) === null ? 'null-object' : 'object';
+      return special(base, [tag, this.#fields(value, this.#keys(value), partOf(base, tag, 1), depth + 2)]);
+    }
+    if (standIn && 'name' in standIn) {
+      this.#openInstances.add(value);
+      const was = partOf(base, 'class', 1) === standIn.name ? partOf(base, 'class', 2) : undefined;
+      const doc = this.walk(standIn.data, was, depth + 2);
+      this.#openInstances.delete(value);
+      return special(base, ['class', standIn.name, doc]);
+    }
+    if (isError(value)) {
+      const own = errorFields(value, this.#keys(value));
+      const fields = this.#fields(value, own, partOf(base, 'error', 3), depth + 2);
+      return special(base, ['error', textOf(value, 'name'), textOf(value, 'message'), fields]);
+    }
+    const proto: unknown = Object.getPrototypeOf(value);
+    const leaf = leafParts(value);
+    const isMap = types.isMap(value) && proto === Map.prototype;
+    const isSet = types.isSet(value) && proto === Set.prototype;
+    if (!leaf && !isMap && !isSet) return this.#refuse(describeUnsupported(value));
+    if (leaf?.[0] !== 'bytes' && this.#keys(value).length > 0)
+      this.#refuse('has properties of its own beside its content; keep them in a plain object next to it');
+    if (leaf) return special(base, leaf);
+    const [tag, items] = isMap ? ['map', [...value]] : ['set', [...(value as Set<unknown>)]];
+    return special(base, [tag, this.#list(items, partOf(base, tag, 1), depth + 2, isMap ? entryStep : itemStep)]);
+  }
+
+  #elements(array: readonly unknown[]): readonly unknown[] {
+    // Indexes come first, then `length`: one listing tells that a long array is in order.
+    const own = Reflect.ownKeys(array);
+    const last = own.at(-1) === 'length' && isIndex(String(own.at(-2) ?? 0)) ? undefined : this.#keys(array).at(-1);
+    if (last !== undefined && !isIndex(last))
+      this.#refuse('is an array with properties beside its elements; keep them in a plain object next to it');
+    // Elements are then read as they are: a getter at an index is too strange to pay a descriptor per element for.
+    return array;
+  }
+
+  /** Encodes items against the old ones: side by side, and after a gap or an insertion at the distance it made. */
+  #list(
+    items: readonly unknown[],
+    base: Doc | undefined,
+    depth: number,
+    stepAt: (i: number, item: unknown) => Step,
+  ): Doc {
+    const old: List = isList(base) ? base : NONE;
+    const known = knownItems(items, old);
+    if (known === items.length && known === old.length && isList(base)) return base;
+    const docs = old.slice(0, known);
+    let height = known > 0 ? plainHeight(old) : 1;
+    let same = isList(base) && items.length === old.length;
+    const search: Search = { old, growth: items.length - old.length, shift: 0, tries: 2 * items.length + 256 };
+    for (let i = known; i < items.length; i++) {
+      const was = old[i + search.shift];
+      let doc: Doc;
+      if (items[i] === undefined && !(i in items)) doc = special(was, 'hole');
+      else {
+        this.#path.push(stepAt(i, items[i]));
+        doc = this.walk(items[i], was, depth + 1);
+        this.#path.pop();
+      }
+      if (doc !== was) doc = findAgain(doc, i, search);
+      same &&= doc === old[i];
+      height = taller(height, doc);
+      docs.push(doc);
+    }
+    return same ? old : seal(docs, height);
+  }
+
+  #fields(value: object, keys: readonly string[], base: Doc | undefined, depth: number): Doc {
+    const old = isFields(base) ? base : undefined;
+    const oldKeys = old ? Object.keys(old) : [];
+    let same = old !== undefined && keys.length === oldKeys.length;
+    const docs: Doc[] = [];
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i] ?? '';
+      const was = old && (key === oldKeys[i] || Object.hasOwn(old, key)) ? old[key] : undefined;
+      this.#path.push(key);
+      const doc = this.walk(this.#read(value, key), was, depth + 1);
+      this.#path.pop();
+      same &&= key === oldKeys[i] && doc === was;
+      docs.push(doc);
+    }
+    if (same && old) return old;
+    const fields = {};
+    for (let i = 0; i < keys.length; i++) put(fields, keys[i] ?? '', docs[i]);
+    return seal(fields, docs.reduce(taller, baseHeight(fields)));
+  }
+
+  #keys(value: object): string[] {
+    for (const symbol of Object.getOwnPropertySymbols(value))
+      if (Object.getOwnPropertyDescriptor(value, symbol)?.enumerable)
+        this.#refuse(`has the key ${String(symbol)}; only string keys can be kept`);
+    return Object.keys(value);
+  }
+
+  #read(value: object, key: string): unknown {
+    const property = Object.getOwnPropertyDescriptor(value, key);
+    if (property && 'value' in property) return property.value;
+    // V8 makes the stack of an error an accessor of its own.
+    if (key === 'stack' && isError(value)) return value.stack;
+    return this.#refuse('is a getter; keep the value it gives');
+  }
+
+  #standIn(value: object): StandIn | undefined {
+    if (isPlainArray(value) || isPlainObject(value)) return undefined;
+    if (this.#standIns.has(value)) return this.#standIns.get(value);
+    const standIn = this.#findStandIn(value);
+    this.#standIns.set(value, standIn);
+    return standIn;
+  }
+
+  #findStandIn(value: object): StandIn | undefined {
+    for (const [name, codec] of Object.entries(this.#options.types ?? {}))
+      if (codec.is(value)) return { name, data: codec.encode(value) };
+    const doc = this.#options.payload?.(value, printPath(this.#options.root, this.#path));
+    return doc === undefined ? undefined : { doc: adopt(doc) };
+  }
+
+  #refuse(what: string): never {
+    throw new HoldpointError(
+      'UNSUPPORTED_VALUE',
+      `${printPath(this.#options.root, this.#path) || 'the value'} ${what}.`,
+    );
+  }
+}
+
+const indexStep = (i: number): Step => i;
+const itemStep = (i: number): Step => ['value', i];
+const entryStep = (i: number, entry: unknown): Step => ({ entry: i, key: Array.isArray(entry) ? entry[0] : undefined });
+
+const preferBase = (doc: Doc, base: Doc | undefined): Doc => (base !== undefined && equal(doc, base) ? base : doc);
+
+/** How many items from the start are the very elements of a plain list, below which the same pointer means the same value. */
+function knownItems(items: readonly unknown[], old: List): number {
+  let known = 0;
+  if (plainHeight(old) > 0) while (known < old.length && items[known] === old[known]) known++;
+  return known;
+}
+
+/** The `$` node with this content: the old one if it has the same. */
+function special(base: Doc | undefined, content: string | List): Doc {
+  const old = specialOf(base);
+  const same =
+    old === content ||
+    (isList(content) && isList(old) && old.length === content.length && content.every((part, i) => part === old[i]));
+  return same && base !== undefined ? base : adopt({ $: content });
+}
+
+// The prototype of arrays is itself an array, in every realm; that of a subclass is not.
+const isPlainArray = (value: object): value is readonly unknown[] =>
+  Array.isArray(value) && Array.isArray(Object.getPrototypeOf(value));
+
+function isPlainObject(value: object): boolean {
+  const proto: unknown = Object.getPrototypeOf(value);
+  if (proto === Object.prototype || proto === null) return !Array.isArray(value);
+  // The Object.prototype of another realm, as in a test runner that uses vm contexts.
+  return typeof proto === 'object' && Object.getPrototypeOf(proto) === null && Object.hasOwn(proto, 'hasOwnProperty');
+}

@@ -1,0 +1,57 @@
+import { type Doc, equal, type List } from './document.ts';
+
+/** A stretch where two lists differ: `[from, to)` in each. What lies between gaps is equal. */
+export interface Gap {
+  readonly before: readonly [from: number, to: number];
+  readonly after: readonly [from: number, to: number];
+}
+
+// Bounds the work for lists in a wholly new order; each round is O(n).
+const ROUNDS = 24;
+
+/** Where two lists differ, in order. */
+export function findGaps(before: List, after: List): Gap[] {
+  const gaps: Gap[] = [];
+  search(0, before.length, 0, after.length, ROUNDS);
+  return gaps;
+
+  function search(b: number, bEnd: number, a: number, aEnd: number, rounds: number): void {
+    while (b < bEnd && a < aEnd && equal(before[b], after[a])) {
+      b++;
+      a++;
+    }
+    while (b < bEnd && a < aEnd && equal(before[bEnd - 1], after[aEnd - 1])) {
+      bEnd--;
+      aEnd--;
+    }
+    if (b === bEnd && a === aEnd) return;
+    const run = b < bEnd && a < aEnd && rounds > 0 ? longestRun(b, bEnd, a, aEnd) : undefined;
+    if (!run) {
+      gaps.push({ before: [b, bEnd], after: [a, aEnd] });
+      return;
+    }
+    search(b, run.at + run.shift, a, run.at, rounds - 1);
+    search(run.at + run.length + run.shift, bEnd, run.at + run.length, aEnd, rounds - 1);
+  }
+
+  /** The longest run of the very same elements at the distance that most of them have moved by. */
+  function longestRun(b: number, bEnd: number, a: number, aEnd: number) {
+    const places = new Map<Doc | undefined, number>();
+    for (let i = b; i < bEnd; i++) places.set(before[i], i);
+    const votes = new Map<number, number>();
+    let shift = 0;
+    for (let i = a; i < aEnd; i++) {
+      const place = places.get(after[i]);
+      if (place === undefined) continue;
+      votes.set(place - i, (votes.get(place - i) ?? 0) + 1);
+      if ((votes.get(place - i) ?? 0) > (votes.get(shift) ?? 0)) shift = place - i;
+    }
+    let best = { at: a, length: 0, shift };
+    const end = Math.min(aEnd, bEnd - shift);
+    for (let i = Math.max(a, b - shift), length = 0; i < end; i++) {
+      length = before[i + shift] === after[i] ? length + 1 : 0;
+      if (length > best.length) best = { at: i - length + 1, length, shift };
+    }
+    return best.length > 0 ? best : undefined;
+  }
+}

@@ -1,0 +1,25 @@
+import { HoldpointError } from '../core/errors.ts';
+import type { CheckpointSummary } from './checkpoint.ts';
+
+/** Somebody else wrote the version that was to be written; nothing of theirs was changed. */
+export class StaleVersionError extends HoldpointError {
+  override readonly name = 'StaleVersionError';
+  readonly run: string;
+  readonly expectedVersion: number;
+  /** What is there instead; absent when the expected version never existed. */
+  readonly found: CheckpointSummary | undefined;
+
+  constructor(run: string, expectedVersion: number, found: CheckpointSummary | undefined, why?: string) {
+    super('STALE_VERSION', why ?? explain(run, expectedVersion, found), { scope: 'invocation' });
+    this.run = run;
+    this.expectedVersion = expectedVersion;
+    this.found = found;
+  }
+}
+
+function explain(run: string, expected: number, found: CheckpointSummary | undefined): string {
+  if (!found) return `Run "${run}" has no checkpoint ${expected}, so nothing can follow it. Load the run and save on what it has.`;
+  const there = `version ${found.version} (${found.step ? `step "${found.step}", ` : ''}written ${found.time.toISOString()} by ${found.writer})`;
+  if (expected === 0) return `Run "${run}" exists already: it has ${there}. Load it first, or pass the version to save on as \`expectedVersion\`.`;
+  return `Expected run "${run}" to be at version ${expected}, found ${there}. Load it and try again, or use \`update\`, which does.`;
+}

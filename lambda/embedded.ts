@@ -1,0 +1,16 @@
+import type { CheckpointStore, CheckpointStoreOptions } from './checkpoints/checkpoint-store.ts';
+import { checkpointStoreOn } from './checkpoints/checkpoint-store.ts';
+import { embeddedStorage } from './storage/embedded/embedded-storage.ts';
+
+export { embeddedStorage };
+
+export interface EmbeddedStoreOptions extends CheckpointStoreOptions {
+  /** Where everything is kept; several processes may use one folder. @default `.holdpoint` in the working folder */
+  readonly folder?: string;
+}
+
+/** A checkpoint store in a folder of this machine: SQLite for records, files for payloads, all of it synced. */
+export function checkpointStore<State = unknown>(options: EmbeddedStoreOptions = {}): CheckpointStore<State> {
+  const { folder = '.holdpoint', ...rest } = options;
+  return checkpointStoreOn<State>(embeddedStorage({ folder }), rest);
+}

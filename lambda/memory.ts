@@ -1,0 +1,10 @@
+import type { CheckpointStore, CheckpointStoreOptions } from './checkpoints/checkpoint-store.ts';
+import { checkpointStoreOn } from './checkpoints/checkpoint-store.ts';
+import { memoryStorage } from './storage/memory.ts';
+
+export { memoryStorage };
+
+/** A checkpoint store in memory, for tests: everything is gone with the process. */
+export function checkpointStore<State = unknown>(options: CheckpointStoreOptions = {}): CheckpointStore<State> {
+  return checkpointStoreOn<State>(memoryStorage({ ...(options.clock && { clock: options.clock }) }), options);
+}

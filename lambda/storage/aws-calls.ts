@@ -1,0 +1,71 @@
+import { setTimeout } from 'node:timers/promises';
+import { HoldpointError } from '../core/errors.ts';
+import { isTransient, storageError } from './aws-errors.ts';
+
+export interface AwsRetries {
+  /** How often a call is tried before it counts as failed. @default 8 */
+  readonly tries?: number;
+  /** What waits between tries. @default a timer */
+  readonly sleep?: (milliseconds: number) => Promise<unknown>;
+}
+
+interface Connection {
+  readonly client: { readonly config: unknown };
+}
+
+interface AwsTarget {
+  readonly resource: string;
+  readonly actions: readonly string[];
+}
+
+/** Runs until it succeeds, fails for good or has no tries left, and throws the errors of the ports. */
+export type AwsCall<C> = <T>(target: AwsTarget, run: (connection: C, retried: boolean) => Promise<T>) => Promise<T>;
+
+/** Calls on a connection that is made on first use, in which the SDK is loaded. */
+export function awsCalls<C extends Connection>(
+  peer: string,
+  connect: () => Promise<C>,
+  { tries = 8, sleep = setTimeout }: AwsRetries,
+): AwsCall<C> {
+  let connected: Promise<C> | undefined;
+  return async ({ resource, actions }, run) => {
+    connected ??= connect();
+    const connection = await connected.catch((cause) => {
+      connected = undefined;
+      throw notInstalled(peer, cause);
+    });
+    for (let tried = 1; ; tried++) {
+      try {
+        return await run(connection, tried > 1);
+      } catch (error) {
+        if (tried >= tries || error instanceof HoldpointError || !isTransient(error)) {
+          throw storageError(error, { resource, actions, where: await whereabouts(connection.client.config) });
+        }
+        await sleep(Math.random() * Math.min(5_000, 50 * 2 ** tried));
+      }
+    }
+  };
+}
+
+function notInstalled(peer: string, cause: unknown): unknown {
+  const { code, message } = Object(cause) as { code?: unknown; message?: unknown };
+  if (!/MODULE_NOT_FOUND$/.test(String(code)) || !String(message).includes(peer)) return cause;
+  return new HoldpointError('STORAGE_MISSING', `The package ${peer} is not installed: run "npm install ${peer}".`, {
+    cause,
+  });
+}
+
+async function whereabouts(config: unknown): Promise<string> {
+  const { region, endpoint } = Object(config) as { region?: Setting<string>; endpoint?: Setting<Endpoint> };
+  const at = await endpoint?.().catch(() => undefined);
+  const named = `region ${(await region?.().catch(() => undefined)) ?? 'unknown'}`;
+  return at ? `${named} at ${at.protocol}//${at.hostname}${at.port ? `:${at.port}` : ''}` : named;
+}
+
+type Setting<T> = () => Promise<T>;
+
+interface Endpoint {
+  readonly protocol: string;
+  readonly hostname: string;
+  readonly port?: number;
+}

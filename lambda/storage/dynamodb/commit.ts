@@ -1,0 +1,109 @@
+import type { CancellationReason } from '@aws-sdk/client-dynamodb';
+import { HoldpointError } from '../../core/errors.ts';
+import type { AwsCall } from '../aws-calls.ts';
+import { attemptsOf, failure, isTransient, nameOf } from '../aws-errors.ts';
+import { checkWrites } from '../check-writes.ts';
+import { type Condition, ConditionFailedError, type RecordStore, type StoredRecord, type Write } from '../ports.ts';
+import type { DynamoConnection } from './dynamo-records.ts';
+import { bytesOf, keyOf, toItem, toRecord } from './items.ts';
+
+const ABSENT = 'attribute_not_exists(pk)';
+const UNCHANGED = 'r = :revision';
+
+const ITEM_BYTES = 400 * 1024;
+const TRANSACTION_BYTES = 4 * 1024 * 1024;
+
+/**
+ * The `commit` of a record store. A request whose answer is lost is sent again, and then meets what it wrote itself:
+ *
+ *   put r2 when r1 ──▶ applied ──✕ answer lost
+ *   put r2 when r1 ──▶ condition failed, found r2: the revision that was being written, so the first try had been applied
+ *
+ * This holds however late the second try is, which a ClientRequestToken (ten minutes) does not.
+ */
+export function commitWith(call: AwsCall<DynamoConnection>, table: string, resource: string): RecordStore['commit'] {
+  return async (writes) => {
+    if (writes.length === 0) return;
+    checkWrites(writes);
+    const parts = writes.map((write) => toPart(table, write));
+    refuseTooLarge(parts);
+    const actions = [...new Set(parts.map(({ Put }) => (Put ? 'dynamodb:PutItem' : 'dynamodb:DeleteItem')))];
+
+    await call({ resource, actions }, async ({ sdk, client }, retried) => {
+      const [{ Put, Delete } = {}] = parts;
+      try {
+        if (parts.length > 1) await client.send(new sdk.TransactWriteItemsCommand({ TransactItems: parts }));
+        else if (Put) await client.send(new sdk.PutItemCommand(Put));
+        else if (Delete) await client.send(new sdk.DeleteItemCommand(Delete));
+      } catch (error) {
+        settle(writes, error, retried || attemptsOf(error) > 1);
+      }
+    });
+  };
+}
+
+type Part = ReturnType<typeof toPart>;
+
+function toPart(TableName: string, write: Write) {
+  const guard = guardOf(write.when);
+  return 'put' in write
+    ? { Put: { TableName, Item: toItem(write.put), ...guard }, Delete: undefined }
+    : { Put: undefined, Delete: { TableName, Key: keyOf(write.remove), ...guard } };
+}
+
+const guardOf = (when: Condition) => ({
+  ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+  ...(when === 'absent'
+    ? { ConditionExpression: ABSENT }
+    : { ConditionExpression: UNCHANGED, ExpressionAttributeValues: { ':revision': { S: when.revision } } }),
+});
+
+/** https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html */
+function refuseTooLarge(parts: readonly Part[]): void {
+  const bytes = parts.map(({ Put, Delete }) => bytesOf(Put?.Item ?? Delete?.Key ?? {}));
+  const largest = Math.max(...bytes);
+  const total = bytes.reduce((sum, each) => sum + each, 0);
+  const limit =
+    largest > ITEM_BYTES
+      ? `${ITEM_BYTES} bytes in a record; found ${largest}`
+      : total > TRANSACTION_BYTES
+        ? `${TRANSACTION_BYTES} bytes in a commit; found ${total}`
+        : undefined;
+  if (limit) throw new HoldpointError('RECORD_TOO_LARGE', `DynamoDB takes at most ${limit}. Nothing was written.`);
+}
+
+/** Returns when an earlier try of the commit turns out to have been applied, and throws otherwise. */
+function settle(writes: readonly Write[], error: unknown, retried: boolean): void {
+  const reasons = reasonsOf(error);
+  if (!reasons) throw error;
+  const found = new Map<number, StoredRecord | undefined>();
+  const others: Error[] = [];
+  for (const [at, { Code = 'None', Message, Item }] of reasons.entries()) {
+    if (Code === 'ConditionalCheckFailed') found.set(at, Item?.pk && toRecord(Item));
+    else if (Code !== 'None') others.push(failure(Code, Message, error));
+  }
+  if (retried && wasApplied(writes, found)) return;
+  // On a first try a failed condition is the answer, whatever kept other items from being looked at: only those whose reason
+  // says so are in `found`. On a later one, an item that was kept busy may be the one that shows the commit as applied.
+  const passing = others.find(isTransient);
+  if (found.size > 0 && !(retried && passing)) throw new ConditionFailedError(found, error);
+  throw (
+    others.find((other) => !isTransient(other)) ?? passing ?? failure('TransactionConflict', 'No reason given', error)
+  );
+}
+
+function reasonsOf(error: unknown): CancellationReason[] | undefined {
+  const { Item, CancellationReasons = [] } = Object(error) as Pick<CancellationReason, 'Item'> & {
+    CancellationReasons?: CancellationReason[];
+  };
+  if (nameOf(error) === 'ConditionalCheckFailedException') return [{ Code: 'ConditionalCheckFailed', Item }];
+  return nameOf(error) === 'TransactionCanceledException' ? CancellationReasons : undefined;
+}
+
+// All or nothing: one put of ours that is there stands for the whole commit. Without puts, all that it removes must be gone.
+function wasApplied(writes: readonly Write[], found: ReadonlyMap<number, StoredRecord | undefined>): boolean {
+  if (writes.some((write) => 'put' in write)) {
+    return writes.some((write, at) => 'put' in write && found.get(at)?.revision === write.put.revision);
+  }
+  return writes.every(({ when }, at) => found.get(at) === undefined && found.has(at) === (when !== 'absent'));
+}

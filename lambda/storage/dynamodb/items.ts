@@ -1,0 +1,64 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import { HoldpointError } from '../../core/errors.ts';
+import type { ListName, Places, RecordKey, StoredRecord } from '../ports.ts';
+import { LISTS } from './table.ts';
+
+export type Item = Record<string, AttributeValue>;
+
+/** The primary key of a record. */
+export const keyOf = ({ partition, key }: RecordKey): Item => ({ pk: { S: partition }, sk: { S: key } });
+
+/** A record as the item that holds it. */
+export function toItem(record: StoredRecord): Item {
+  const item: Item = { ...keyOf(record), r: { S: record.revision }, m: { S: record.meta } };
+  if (record.body) item.b = { B: record.body };
+  for (const list of listNames) {
+    const place = record.places?.[list];
+    if (!place) continue;
+    item[LISTS[list].group] = { S: place.group };
+    item[LISTS[list].order] = { S: place.order };
+  }
+  return item;
+}
+
+/** What a list shows of an item. */
+export const toListed = (item: Item): StoredRecord => ({
+  partition: text(item, 'pk'),
+  key: text(item, 'sk'),
+  revision: text(item, 'r'),
+  meta: text(item, 'm'),
+});
+
+/** The whole record that an item holds. */
+export function toRecord(item: Item): StoredRecord {
+  const places: { -readonly [L in keyof Places]: Places[L] } = {};
+  for (const list of listNames) {
+    const { group, order } = LISTS[list];
+    if (item[group]) places[list] = { group: text(item, group), order: text(item, order) };
+  }
+  return {
+    ...toListed(item),
+    ...(item.b?.B && { body: item.b.B }),
+    ...(Object.keys(places).length > 0 && { places }),
+  };
+}
+
+/**
+ * What an item weighs against the limits: its names and values in UTF-8 or raw.
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+ */
+export const bytesOf = (item: Item): number =>
+  Object.entries(item).reduce(
+    (sum, [name, { S = '', B }]) => sum + name.length + Buffer.byteLength(S) + (B?.byteLength ?? 0),
+    0,
+  );
+
+/** A text attribute that every item of ours has. */
+export function text(item: Item, name: string): string {
+  const value = item[name]?.S;
+  if (value !== undefined) return value;
+  const which = JSON.stringify([item.pk?.S, item.sk?.S]);
+  throw new HoldpointError('DAMAGED', `Item ${which} has no text "${name}": something else than Holdpoint wrote it.`);
+}
+
+const listNames = Object.keys(LISTS) as ListName[];

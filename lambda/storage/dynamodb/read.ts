@@ -1,0 +1,45 @@
+import type { AwsCall } from '../aws-calls.ts';
+import { failure } from '../aws-errors.ts';
+import type { RecordStore } from '../ports.ts';
+import type { DynamoConnection } from './dynamo-records.ts';
+import { type Item, keyOf, text, toRecord } from './items.ts';
+
+const BATCH_KEYS = 100;
+
+/** The `read` of a record store: the records that there are, in the order of the keys, each once. */
+export function readWith(call: AwsCall<DynamoConnection>, table: string, resource: string): RecordStore['read'] {
+  const one = async (Key: Item): Promise<Item[]> => {
+    const { Item } = await call({ resource, actions: ['dynamodb:GetItem'] }, ({ sdk, client }) =>
+      client.send(new sdk.GetItemCommand({ TableName: table, Key, ConsistentRead: true })),
+    );
+    return Item ? [Item] : [];
+  };
+
+  const batch = (keys: Item[]): Promise<Item[]> => {
+    const items: Item[] = [];
+    let pending = keys;
+    return call({ resource, actions: ['dynamodb:BatchGetItem'] }, async ({ sdk, client }) => {
+      while (pending.length > 0) {
+        const asked = { [table]: { Keys: pending, ConsistentRead: true } };
+        const answer = await client.send(new sdk.BatchGetItemCommand({ RequestItems: asked }));
+        items.push(...(answer.Responses?.[table] ?? []));
+        const left = answer.UnprocessedKeys?.[table]?.Keys ?? [];
+        // An answer ends at 16 MB, and then goes on at once; one that brought nothing was throttled.
+        if (left.length === pending.length) throw failure('ThrottlingError', 'All keys came back unprocessed');
+        pending = left;
+      }
+      return items;
+    });
+  };
+
+  return async (partition, keys) => {
+    const wanted = [...new Set(keys)].map((key) => keyOf({ partition, key }));
+    const [only] = wanted;
+    const batches = Array.from({ length: Math.ceil(wanted.length / BATCH_KEYS) }, (_, at) =>
+      wanted.slice(at * BATCH_KEYS, (at + 1) * BATCH_KEYS),
+    );
+    const items = only && wanted.length === 1 ? await one(only) : (await Promise.all(batches.map(batch))).flat();
+    const byKey = new Map(items.map((item) => [text(item, 'sk'), toRecord(item)]));
+    return wanted.map((key) => byKey.get(text(key, 'sk'))).filter((record) => record !== undefined);
+  };
+}

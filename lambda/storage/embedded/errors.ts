@@ -1,0 +1,94 @@
+import { type ErrorCode, HoldpointError } from '../../core/errors.ts';
+
+type StorageCode = Extract<ErrorCode, `STORAGE_${string}` | 'DAMAGED' | 'RECORD_TOO_LARGE'>;
+
+// https://www.sqlite.org/rescode.html: extended codes first, then the primary code in the low byte.
+const SQLITE_CODES: { readonly [code: number]: StorageCode } = {
+  1032: 'STORAGE_MISSING', // SQLITE_READONLY_DBMOVED: the file was moved or deleted while open
+  4874: 'STORAGE_FULL', // SQLITE_IOERR_SHMSIZE: no room to grow the index of the write-ahead log
+  3: 'STORAGE_DENIED', // SQLITE_PERM
+  8: 'STORAGE_DENIED', // SQLITE_READONLY
+  11: 'DAMAGED', // SQLITE_CORRUPT
+  13: 'STORAGE_FULL', // SQLITE_FULL
+  14: 'STORAGE_DENIED', // SQLITE_CANTOPEN
+  18: 'RECORD_TOO_LARGE', // SQLITE_TOOBIG
+  23: 'STORAGE_DENIED', // SQLITE_AUTH
+  26: 'DAMAGED', // SQLITE_NOTADB
+};
+
+const FILE_CODES: { readonly [code: string]: StorageCode } = {
+  ENOENT: 'STORAGE_MISSING',
+  ENOSPC: 'STORAGE_FULL',
+  EDQUOT: 'STORAGE_FULL',
+  EACCES: 'STORAGE_DENIED',
+  EPERM: 'STORAGE_DENIED',
+  EROFS: 'STORAGE_DENIED',
+  EEXIST: 'STORAGE_DENIED',
+  ENOTDIR: 'STORAGE_DENIED',
+};
+
+const ADVICE: { readonly [C in StorageCode]: string } = {
+  STORAGE_MISSING: 'was moved or deleted while in use; start again, or restore it',
+  STORAGE_FULL: 'is on a disk without space; free some and try again',
+  STORAGE_DENIED: 'must be a folder that this process may write to; change its permissions or choose another',
+  STORAGE_UNAVAILABLE: 'did not answer (another process may hold its lock, or the disk fails); try again',
+  DAMAGED: 'holds a database that SQLite cannot read; restore it from a backup',
+  RECORD_TOO_LARGE: 'does not take a record of this size; keep large content in a payload',
+};
+
+const SQLITE_BUSY = 5;
+
+/** Whether SQLite gave up waiting for another process. */
+export const isBusy = (error: unknown): boolean => primaryCode(sqliteCode(error)) === SQLITE_BUSY;
+
+/** Whether a folder was not removed because something is in it. */
+export const isNotEmpty = (error: unknown): boolean => ['ENOTEMPTY', 'EEXIST'].includes(fileCode(error) ?? '');
+
+/** What an action on a file gives, or undefined when there is no such file. */
+export async function unlessMissing<T>(action: Promise<T>): Promise<T | undefined> {
+  try {
+    return await action;
+  } catch (error) {
+    if (fileCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** What a failure of SQLite or of the file system means to a caller; every other error as it is. */
+export function storageError(error: unknown, folder: string): unknown {
+  const code = storageCode(error);
+  if (!code || !(error instanceof Error)) return error;
+  return new HoldpointError(code, `The storage folder ${folder} ${ADVICE[code]}. Found: ${error.message}.`, {
+    cause: error,
+  });
+}
+
+/** Runs something on files, and throws what its failure means. */
+export async function onFiles<T>(folder: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw storageError(error, folder);
+  }
+}
+
+function storageCode(error: unknown): StorageCode | undefined {
+  const sqlite = sqliteCode(error);
+  if (sqlite !== undefined) {
+    return SQLITE_CODES[sqlite] ?? SQLITE_CODES[primaryCode(sqlite) ?? 0] ?? 'STORAGE_UNAVAILABLE';
+  }
+  const file = fileCode(error);
+  return file === undefined ? undefined : (FILE_CODES[file] ?? 'STORAGE_UNAVAILABLE');
+}
+
+function sqliteCode(error: unknown): number | undefined {
+  const known = error instanceof Error && 'errcode' in error && typeof error.errcode === 'number';
+  return known ? Number(error.errcode) : undefined;
+}
+
+const primaryCode = (code: number | undefined): number | undefined => (code === undefined ? undefined : code & 0xff);
+
+function fileCode(error: unknown): string | undefined {
+  const known = error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string';
+  return known ? String(error.code) : undefined;
+}

@@ -1,0 +1,22 @@
+import { mkdir, open } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+
+/** Makes a folder with all above it, durably. */
+export async function makeFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true });
+  if (first === undefined) return;
+  const shortest = resolve(first).length;
+  for (let made = resolve(folder); made.length >= shortest; made = dirname(made)) await syncFolder(dirname(made));
+}
+
+/** Makes durable which names a folder has. */
+export async function syncFolder(folder: string): Promise<void> {
+  // Windows can neither open nor sync a folder; NTFS journals names by itself.
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

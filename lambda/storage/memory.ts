@@ -1,0 +1,169 @@
+import { checkWrites, holds, keyOf } from './check-writes.ts';
+import { type Positioned, positionIn, takePage } from './paging.ts';
+import {
+  ConditionFailedError,
+  type ListName,
+  type PageOptions,
+  type PayloadStore,
+  type RecordKey,
+  type RecordStore,
+  type Storage,
+  type StoredRecord,
+  type Write,
+} from './ports.ts';
+import { SortedMap } from './sorted-map.ts';
+
+const INLINE_BYTES = 8192;
+
+/** A storage that lives as long as this process holds it; `clock` gives the time at which payloads are written. */
+export function memoryStorage({ clock = Date.now }: { readonly clock?: () => number } = {}): Storage {
+  return { records: memoryRecordStore(), payloads: memoryPayloadStore(clock) };
+}
+
+function memoryRecordStore(): RecordStore {
+  const partitions = new Map<string, SortedMap<StoredRecord>>();
+  const lists = new Map<string, SortedMap<StoredRecord>>();
+  const find = ({ partition, key }: RecordKey) => partitions.get(partition)?.get(key);
+
+  function apply(write: Write): void {
+    const { partition, key } = keyOf(write);
+    const before = find({ partition, key });
+    for (const { list, entry } of before ? entriesOf(before) : []) remove(lists, list, entry);
+    if ('remove' in write) {
+      remove(partitions, partition, key);
+      return;
+    }
+    const record = copyOf(write.put);
+    insert(partitions, partition, key, record);
+    for (const { list, entry } of entriesOf(record)) insert(lists, list, entry, record);
+  }
+
+  return {
+    inlineBytes: INLINE_BYTES,
+    async read(partition, keys) {
+      return [...new Set(keys)].flatMap((key) => find({ partition, key }) ?? []).map(copyOf);
+    },
+    async range(partition, options = {}) {
+      return takePage(walk(partitions.get(partition), 1, options, copyOf), options.limit);
+    },
+    async list(list, group, options = {}) {
+      return takePage(walk(lists.get(listId(list, group)), 3, options, shortOf), options.limit);
+    },
+    async commit(writes) {
+      checkWrites(writes);
+      const found = new Map<number, StoredRecord | undefined>();
+      for (const [i, write] of writes.entries()) {
+        const record = find(keyOf(write));
+        if (!holds(write, record)) found.set(i, record && copyOf(record));
+      }
+      if (found.size > 0) throw new ConditionFailedError(found);
+      writes.forEach(apply);
+    },
+    async close() {},
+  };
+}
+
+// NUL sorts before all that keys and orders are made of, so what is joined by it sorts as its parts do.
+const SEPARATOR = '\0';
+
+const listId = (list: ListName, group: string): string => `${list}${SEPARATOR}${group}`;
+
+function entriesOf({ partition, key, places = {} }: StoredRecord): { list: string; entry: string }[] {
+  return (['status', 'owner', 'due'] as const).flatMap((list) => {
+    const place = places[list];
+    return place ? [{ list: listId(list, place.group), entry: [place.order, partition, key].join(SEPARATOR) }] : [];
+  });
+}
+
+function insert(maps: Map<string, SortedMap<StoredRecord>>, name: string, entry: string, record: StoredRecord): void {
+  const map = maps.get(name) ?? new SortedMap();
+  map.set(entry, record);
+  maps.set(name, map);
+}
+
+function remove(maps: Map<string, SortedMap<StoredRecord>>, name: string, entry: string): void {
+  const map = maps.get(name);
+  map?.delete(entry);
+  if (map?.size === 0) maps.delete(name);
+}
+
+/** What is within the bounds and behind the cursor, ordered by `parts` parts, of which the bounds are about the first. */
+function* walk(
+  map: SortedMap<StoredRecord> | undefined,
+  parts: number,
+  { from = '', to, newestFirst = false, after }: PageOptions,
+  show: (record: StoredRecord) => StoredRecord,
+): Generator<Positioned> {
+  const behind = after === undefined ? undefined : positionIn(after, parts).join(SEPARATOR);
+  const end = to === undefined ? undefined : `${to}${SEPARATOR}\uffff`;
+  for (const [entry, record] of map?.entries(behind ?? (newestFirst ? end : from), newestFirst) ?? []) {
+    const position = entry.split(SEPARATOR);
+    const [bounded = ''] = position;
+    if (entry === behind) continue;
+    if (newestFirst ? bounded < from : to !== undefined && bounded > to) return;
+    yield { record: show(record), position };
+  }
+}
+
+function copyOf({ partition, key, revision, meta, body, places }: StoredRecord): StoredRecord {
+  return {
+    ...{ partition, key, revision, meta },
+    ...(body && { body: new Uint8Array(body) }),
+    ...(places && { places: structuredClone(places) }),
+  };
+}
+
+const shortOf = ({ partition, key, revision, meta }: StoredRecord): StoredRecord => ({
+  partition,
+  key,
+  revision,
+  meta,
+});
+
+function memoryPayloadStore(clock: () => number): PayloadStore {
+  const partitions = new Map<string, Map<string, { bytes: Uint8Array; writtenAt: number }>>();
+
+  function keep(partition: string, id: string, bytes: Uint8Array): void {
+    const payloads = partitions.get(partition) ?? new Map();
+    payloads.set(id, { bytes, writtenAt: clock() });
+    partitions.set(partition, payloads);
+  }
+
+  return {
+    async put(partition, id, content) {
+      keep(partition, id, content instanceof Uint8Array ? new Uint8Array(content) : await gather(content));
+    },
+    async open(partition, id) {
+      const payload = partitions.get(partition)?.get(id);
+      return payload && pieces(payload.bytes);
+    },
+    async copy(from, to) {
+      const payload = partitions.get(from.partition)?.get(from.id);
+      if (payload) keep(to.partition, to.id, payload.bytes);
+      return payload !== undefined;
+    },
+    async *list(partitionPrefix) {
+      for (const [partition, payloads] of [...partitions]) {
+        if (!partition.startsWith(partitionPrefix)) continue;
+        for (const [id, { bytes, writtenAt }] of [...payloads]) yield { partition, id, size: bytes.length, writtenAt };
+      }
+    },
+    async remove(partition, ids) {
+      const payloads = partitions.get(partition);
+      for (const id of ids) payloads?.delete(id);
+      if (payloads?.size === 0) partitions.delete(partition);
+    },
+  };
+}
+
+async function gather(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const all: Uint8Array[] = [];
+  for await (const piece of content) all.push(new Uint8Array(piece));
+  return new Uint8Array(Buffer.concat(all));
+}
+
+const PIECE_BYTES = 256 * 1024;
+
+async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.slice(at, at + PIECE_BYTES);
+}

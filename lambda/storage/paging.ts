@@ -1,0 +1,38 @@
+import { HoldpointError } from '../core/errors.ts';
+import type { Page, StoredRecord } from './ports.ts';
+
+const PAGE_BYTES = 1024 * 1024;
+
+/** A record and what it is ordered by, which is what a cursor holds. */
+export interface Positioned {
+  readonly record: StoredRecord;
+  readonly position: readonly string[];
+}
+
+/** Takes records until the limit or about 1 MB of content; `next` is there only when at least one more record is. */
+export function takePage(source: Iterable<Positioned>, limit = Number.POSITIVE_INFINITY): Page {
+  const records: StoredRecord[] = [];
+  let last: readonly string[] = [];
+  let bytes = 0;
+  for (const { record, position } of source) {
+    const full = bytes >= PAGE_BYTES || records.length >= Math.max(1, limit);
+    if (full) return { records, next: Buffer.from(JSON.stringify(last)).toString('base64url') };
+    records.push(record);
+    bytes += record.partition.length + record.key.length + record.meta.length + (record.body?.length ?? 0);
+    last = position;
+  }
+  return { records };
+}
+
+/** The position that a cursor of `takePage` holds, which has this many parts; refuses what is no such cursor. */
+export function positionIn(cursor: string, parts: number): string[] {
+  try {
+    const position: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    if (Array.isArray(position) && position.length === parts && position.every((part) => typeof part === 'string')) {
+      return position;
+    }
+  } catch {
+    // Not JSON: refused below with the rest.
+  }
+  throw new HoldpointError('INVALID_INPUT', `\`after\` must be the \`next\` of an earlier page; found ${cursor}.`);
+}

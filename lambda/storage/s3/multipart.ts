@@ -1,0 +1,108 @@
+import type { CompletedPart } from '@aws-sdk/client-s3';
+import type { AwsCall } from '../aws-calls.ts';
+import { nameOf } from '../aws-errors.ts';
+import type { S3Connection } from './s3-payloads.ts';
+
+/** Parts under way at a time; with the two that showed the content to be large, at most five are in memory. */
+const IN_FLIGHT = 3;
+
+interface Target {
+  readonly Bucket: string;
+  readonly Key: string;
+}
+
+interface Upload extends Target {
+  readonly UploadId: string | undefined;
+}
+
+type Parts<P> = AsyncIterable<P> | Iterable<P>;
+
+/** Objects that are written in parts; one that fails leaves nothing behind. */
+export function multipartWith(call: AwsCall<S3Connection>, resource: string) {
+  const writing = { resource, actions: ['s3:PutObject'] };
+  const copying = { resource, actions: ['s3:PutObject', 's3:GetObject'] };
+  const aborting = { resource, actions: ['s3:AbortMultipartUpload'] };
+
+  async function inParts<P>(
+    target: Target & { ChecksumAlgorithm?: 'CRC32' },
+    parts: Parts<P>,
+    send: (part: P, place: Upload & { PartNumber: number }) => Promise<CompletedPart>,
+  ): Promise<void> {
+    const { UploadId } = await call(writing, ({ sdk, client }) =>
+      client.send(new sdk.CreateMultipartUploadCommand(target)),
+    );
+    const upload = { Bucket: target.Bucket, Key: target.Key, UploadId };
+    try {
+      await complete(upload, await sendAll(parts, (part, PartNumber) => send(part, { ...upload, PartNumber })));
+    } catch (error) {
+      // What matters is why it failed; parts that cannot be removed now are left to a lifecycle rule of the bucket.
+      await call(aborting, ({ sdk, client }) => client.send(new sdk.AbortMultipartUploadCommand(upload))).catch(
+        () => {},
+      );
+      throw error;
+    }
+  }
+
+  const complete = (upload: Upload, Parts: CompletedPart[]) =>
+    call<unknown>(writing, async ({ sdk, client }, retried) => {
+      try {
+        return await client.send(new sdk.CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }));
+      } catch (error) {
+        // Names are written once: after a lost answer, an object in place of the upload is the one that was completed.
+        if (!retried || nameOf(error) !== 'NoSuchUpload') throw error;
+        return await client.send(new sdk.HeadObjectCommand({ Bucket: upload.Bucket, Key: upload.Key }));
+      }
+    });
+
+  return {
+    upload: (target: Target, parts: Parts<Uint8Array>): Promise<void> =>
+      // The SDK adds this checksum to parts by default, and S3 refuses parts with another one than the upload's.
+      inParts({ ...target, ChecksumAlgorithm: 'CRC32' }, parts, async (Body, place) => {
+        const { ETag, ChecksumCRC32 } = await call(writing, ({ sdk, client }) =>
+          client.send(new sdk.UploadPartCommand({ ...place, Body, ChecksumAlgorithm: 'CRC32' })),
+        );
+        return { PartNumber: place.PartNumber, ETag, ChecksumCRC32 };
+      }),
+
+    copy: (target: Target, CopySource: string, ranges: Iterable<string>): Promise<void> =>
+      inParts(target, ranges, async (CopySourceRange, place) => {
+        const { CopyPartResult } = await call(copying, ({ sdk, client }) =>
+          client.send(new sdk.UploadPartCopyCommand({ ...place, CopySource, CopySourceRange })),
+        );
+        return { PartNumber: place.PartNumber, ETag: CopyPartResult?.ETag };
+      }),
+  };
+}
+
+async function sendAll<P>(
+  parts: Parts<P>,
+  send: (part: P, n: number) => Promise<CompletedPart>,
+): Promise<CompletedPart[]> {
+  const sent: CompletedPart[] = [];
+  const underWay = new Set<Promise<void>>();
+  let failed: { readonly error: unknown } | undefined;
+  let last = 0;
+  try {
+    for await (const part of parts) {
+      const n = ++last;
+      const sending = send(part, n)
+        .then(
+          (done) => {
+            sent[n - 1] = done;
+          },
+          (error) => {
+            failed ??= { error };
+          },
+        )
+        .finally(() => underWay.delete(sending));
+      underWay.add(sending);
+      if (underWay.size >= IN_FLIGHT) await Promise.race(underWay);
+      if (failed) break;
+    }
+  } finally {
+    // A part that arrives after an abort would stay behind.
+    await Promise.all(underWay);
+  }
+  if (failed) throw failed.error;
+  return sent;
+}

@@ -1,0 +1,143 @@
+import type { ListObjectsV2CommandOutput, S3Client } from '@aws-sdk/client-s3';
+import { type AwsRetries, awsCalls } from '../aws-calls.ts';
+import { failure, nameOf, storageError } from '../aws-errors.ts';
+import type { PayloadStore, StoredPayload } from '../ports.ts';
+import { multipartWith } from './multipart.ts';
+import { partsOf, rangesOf } from './parts.ts';
+
+export interface S3PayloadStoreOptions extends AwsRetries {
+  readonly bucket: string;
+  /** What every key begins with. @default nothing */
+  readonly prefix?: string;
+  /** The caller closes what it passes. @default one made from the environment on first use */
+  readonly client?: S3Connection['client'];
+}
+
+export interface S3Connection {
+  readonly sdk: typeof import('./sdk.ts');
+  readonly client: Pick<S3Client, 'send' | 'config'>;
+}
+
+const REMOVE_KEYS = 1_000;
+
+/** Payloads in one S3 bucket, under `<prefix><partition>/<id>`. The SDK is loaded by the first call, not before. */
+export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3PayloadStoreOptions): PayloadStore {
+  const call = awsCalls(
+    '@aws-sdk/client-s3',
+    async () => {
+      const sdk = await import('./sdk.ts');
+      return { sdk, client: client ?? new sdk.S3Client(CLIENT) };
+    },
+    retries,
+  );
+  const resource = `S3 bucket "${bucket}"`;
+  const on = (...actions: string[]) => ({ resource, actions });
+  const multipart = multipartWith(call, resource);
+  const at = (partition: string, id: string) => ({ Bucket: bucket, Key: `${prefix}${partition}/${id}` });
+
+  return {
+    async put(partition, id, content) {
+      const target = at(partition, id);
+      const parts = partsOf(content instanceof Uint8Array ? [content] : content);
+      try {
+        const { value: Body = new Uint8Array() } = await parts.next();
+        const { value: second } = await parts.next();
+        if (second) return await multipart.upload(target, chain(Body, second, parts));
+        await call(on('s3:PutObject'), ({ sdk, client }) => client.send(new sdk.PutObjectCommand({ ...target, Body })));
+      } finally {
+        await parts.return(undefined);
+      }
+    },
+
+    async open(partition, id) {
+      const answer = await unlessMissing(
+        call(on('s3:GetObject', MISSING_LOOKS_DENIED), ({ sdk, client }) =>
+          client.send(new sdk.GetObjectCommand(at(partition, id))),
+        ),
+      );
+      return answer && piecesOf(answer.Body as AsyncIterable<Uint8Array>, resource);
+    },
+
+    async copy(from, to) {
+      const source = at(from.partition, from.id);
+      const target = at(to.partition, to.id);
+      const CopySource = `${bucket}/${source.Key}`;
+      const allowed = on('s3:GetObject', 's3:PutObject', MISSING_LOOKS_DENIED);
+      const copied = await unlessMissing(
+        call(allowed, async ({ sdk, client }) => {
+          try {
+            return await client.send(new sdk.CopyObjectCommand({ ...target, CopySource }));
+          } catch (error) {
+            // Above 5 GB one request does not do; asking for the size first would cost every other copy a request.
+            if (!/larger than the maximum/.test(String(error))) throw error;
+            return (await client.send(new sdk.HeadObjectCommand(source))).ContentLength;
+          }
+        }),
+      );
+      if (typeof copied === 'number') await multipart.copy(target, CopySource, rangesOf(copied));
+      return copied !== undefined;
+    },
+
+    async *list(partitionPrefix) {
+      const Prefix = `${prefix}${partitionPrefix}`;
+      let page: ListObjectsV2CommandOutput | undefined;
+      do {
+        const ContinuationToken: string | undefined = page?.NextContinuationToken;
+        page = await call(on('s3:ListBucket'), ({ sdk, client }) =>
+          client.send(new sdk.ListObjectsV2Command({ Bucket: bucket, Prefix, ContinuationToken })),
+        );
+        for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
+          const payload = payloadAt(Key.slice(prefix.length), Size, LastModified);
+          if (payload) yield payload;
+        }
+      } while (page.NextContinuationToken);
+    },
+
+    async remove(partition, ids) {
+      for (let start = 0; start < ids.length; start += REMOVE_KEYS) {
+        const Objects = ids.slice(start, start + REMOVE_KEYS).map((id) => ({ Key: at(partition, id).Key }));
+        await call(on('s3:DeleteObject'), async ({ sdk, client }) => {
+          const Delete = { Objects, Quiet: true };
+          const { Errors = [] } = await client.send(new sdk.DeleteObjectsCommand({ Bucket: bucket, Delete }));
+          const [first] = Errors.filter(({ Code }) => Code !== 'NoSuchKey');
+          if (first) throw failure(first.Code, `${first.Message} (${Errors.length} keys, the first is ${first.Key})`);
+        });
+      }
+    },
+  };
+}
+
+const CLIENT = { maxAttempts: 1, requestHandler: { connectionTimeout: 3_000, socketTimeout: 30_000 } };
+
+const MISSING_LOOKS_DENIED = 's3:ListBucket (without which S3 answers 403 for a payload that is not there)';
+
+async function* chain(first: Uint8Array, second: Uint8Array, rest: AsyncIterable<Uint8Array>) {
+  yield first;
+  yield second;
+  yield* rest;
+}
+
+async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    const { cause } = Object(error) as { cause?: unknown };
+    if (/^(NoSuchKey|NotFound)$/.test(nameOf(cause))) return undefined;
+    throw error;
+  }
+}
+
+async function* piecesOf(body: AsyncIterable<Uint8Array>, resource: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw storageError(error, { resource, actions: ['s3:GetObject'], where: 'the middle of a download' });
+  }
+}
+
+// Keys of somebody else, which have no partition and id, are passed over.
+function payloadAt(path: string, size: number, written: Date | undefined): StoredPayload | undefined {
+  const slash = path.lastIndexOf('/');
+  if (slash < 1 || slash === path.length - 1) return undefined;
+  return { partition: path.slice(0, slash), id: path.slice(slash + 1), size, writtenAt: written?.getTime() ?? 0 };
+}

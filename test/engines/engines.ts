@@ -1,0 +1,141 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import {
+  CreateTableCommand,
+  DynamoDBClient,
+  type DynamoDBClientConfig,
+  waitUntilTableExists,
+} from '@aws-sdk/client-dynamodb';
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { inject } from 'vitest';
+import { dynamoRecordStore } from '../../lambda/storage/dynamodb/dynamo-records.ts';
+import { TABLE } from '../../lambda/storage/dynamodb/table.ts';
+import type { Storage } from '../../lambda/storage/ports.ts';
+import { s3PayloadStore } from '../../lambda/storage/s3/s3-payloads.ts';
+
+export interface Engine {
+  readonly endpoint: string;
+  stop(): Promise<void>;
+}
+
+/** Where the tests find their engines, or what to tell whoever needs one that is not there. */
+export type EngineAt = { readonly endpoint: string } | { readonly missing: string };
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    readonly dynamodb: EngineAt;
+    readonly s3: EngineAt;
+    readonly testRun: string;
+  }
+}
+
+/** A DynamoDB engine in memory, in a process of its own. */
+export async function startDynamo(): Promise<Engine> {
+  const endpoint = `http://127.0.0.1:${await freePort()}`;
+  const engine = stopping(spawn(dynamoProgram(), ['serve', '--port', new URL(endpoint).port], { stdio: 'ignore' }));
+  while (!(await fetch(endpoint).then(Boolean, () => false))) {
+    if (engine.process.exitCode !== null) throw new Error(`The DynamoDB engine ended with ${engine.process.exitCode}.`);
+    await setTimeout(20);
+  }
+  return { endpoint, stop: engine.stop };
+}
+
+/** An S3 engine in memory, in a process of its own. */
+export async function startS3(): Promise<Engine> {
+  const engine = stopping(fork(new URL('./s3-process.ts', import.meta.url), { execArgv: [], stdio: 'inherit' }));
+  const [port] = await Promise.race([
+    once(engine.process, 'message'),
+    once(engine.process, 'exit').then(([code]) => Promise.reject(new Error(`The S3 engine ended with ${code}.`))),
+  ]);
+  return { endpoint: `http://127.0.0.1:${port}`, stop: engine.stop };
+}
+
+/** A client of the DynamoDB engine of this test run. */
+export function dynamoClient(config: DynamoDBClientConfig = {}): DynamoDBClient {
+  return new DynamoDBClient({ ...account(endpointOf(inject('dynamodb'))), ...config });
+}
+
+/** A client of the S3 engine of this test run. */
+export function s3Client(): S3Client {
+  return new S3Client({ ...account(endpointOf(inject('s3'))), forcePathStyle: true });
+}
+
+/** The name of a table that nobody else uses, or DYNAMODB_TABLE. */
+export async function freshTable(client = dynamoClient()): Promise<string> {
+  const given = process.env.DYNAMODB_TABLE;
+  if (given) return given;
+  const TableName = freshName();
+  await client.send(new CreateTableCommand({ TableName, ...TABLE }));
+  await waitUntilTableExists({ client, maxWaitTime: 60, minDelay: 1 }, { TableName });
+  return TableName;
+}
+
+/** The name of a bucket that nobody else uses, or S3_BUCKET. */
+export async function freshBucket(client = s3Client()): Promise<string> {
+  const given = process.env.S3_BUCKET;
+  if (given) return given;
+  const Bucket = freshName();
+  await client.send(new CreateBucketCommand({ Bucket }));
+  return Bucket;
+}
+
+/** Storage on a fresh table and bucket. */
+export async function awsStorage(): Promise<Storage> {
+  const [table, bucket] = await Promise.all([freshTable(), freshBucket()]);
+  return {
+    records: dynamoRecordStore({ table, client: dynamoClient() }),
+    payloads: s3PayloadStore({ bucket, client: s3Client() }),
+  };
+}
+
+let named = 0;
+const freshName = (): string => `${inject('testRun')}-${process.pid}-${++named}`;
+
+function endpointOf(engine: EngineAt): string {
+  if ('missing' in engine) throw new Error(engine.missing);
+  return engine.endpoint;
+}
+
+function account(endpoint: string) {
+  const ours = !process.env.AWS_ACCESS_KEY_ID && { credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
+  return { endpoint, region: process.env.AWS_REGION ?? 'us-east-1', ...ours };
+}
+
+function dynamoProgram(): string {
+  const platform = `${process.platform}-${process.arch}`;
+  try {
+    return createRequire(import.meta.url).resolve(`@dynoxide/${platform}/dynoxide`);
+  } catch {
+    throw new Error(
+      `No DynamoDB engine is installed for ${platform}. Start one, for example DynamoDB Local, and set DYNAMODB_ENDPOINT ` +
+        'to its address, for example http://localhost:8000.',
+    );
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+function stopping(process_: ChildProcess) {
+  const kill = () => void process_.kill();
+  process.once('exit', kill);
+  return {
+    process: process_,
+    async stop() {
+      process.off('exit', kill);
+      if (process_.exitCode !== null || process_.signalCode !== null) return;
+      const ended = once(process_, 'exit');
+      kill();
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,432 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import {
+  BatchGetItemCommand,
+  type CancellationReason,
+  DeleteItemCommand,
+  DynamoDBClient,
+  PutItemCommand,
+  QueryCommand,
+  TransactWriteItemsCommand,
+} from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { mockClient } from 'aws-sdk-client-mock';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { dynamoRecordStore } from '../../lambda/storage/dynamodb/dynamo-records.ts';
+import type { ConditionFailedError, RecordStore, StoredRecord, Write } from '../../lambda/storage/ports.ts';
+import { recordStoreContract } from '../contract/record-store.ts';
+import { dynamoClient, freshTable } from '../engines/engines.ts';
+import { awsError, type Fault, failing, impatient } from './failing-client.ts';
+
+recordStoreContract('DynamoDB', async () => dynamoRecordStore({ table: await freshTable(), client: dynamoClient() }));
+recordStoreContract('DynamoDB through a document client', async () =>
+  dynamoRecordStore({ table: await freshTable(), client: DynamoDBDocumentClient.from(dynamoClient()) }),
+);
+
+let table: string;
+beforeAll(async () => {
+  table = await freshTable();
+});
+
+let partitions = 0;
+const freshPartition = () => `dynamodb-test/${process.pid}-${Date.now()}-${++partitions}`;
+const record = (partition: string, key: string, revision: string, more: Partial<StoredRecord> = {}): StoredRecord => ({
+  partition,
+  key,
+  revision,
+  meta: `meta of ${revision}`,
+  ...more,
+});
+const put = (stored: StoredRecord, when: Write['when'] = 'absent'): Write => ({ put: stored, when });
+
+/** A store on the real engine whose first requests meet the faults. */
+function faulty(...faults: Fault[]) {
+  const client = failing(dynamoClient({ maxAttempts: 1 }), ...faults);
+  const { waits, options } = impatient();
+  return { store: dynamoRecordStore({ table, client, ...options }), sent: client.sent, waits };
+}
+
+/** A store on a client that never reaches an engine. */
+function mocked(tries?: number) {
+  const client = new DynamoDBClient({ region: 'eu-central-1' });
+  return { mock: mockClient(client), store: dynamoRecordStore({ table: 'runs', client, ...impatient(tries).options }) };
+}
+
+const failureOf = (promise: Promise<unknown>): Promise<ConditionFailedError> =>
+  promise.then(
+    () => Promise.reject(new Error('It resolved.')),
+    (error) => error,
+  );
+
+const canceled = (...reasons: (string | CancellationReason)[]) =>
+  awsError('TransactionCanceledException', {
+    CancellationReasons: reasons.map((reason) =>
+      typeof reason === 'string' ? { Code: reason, Message: `because of ${reason}` } : reason,
+    ),
+  });
+
+const item = ({ partition, key, revision, meta }: StoredRecord) => ({
+  pk: { S: partition },
+  sk: { S: key },
+  r: { S: revision },
+  m: { S: meta },
+});
+
+describe('a request that fails in passing', () => {
+  test.each([
+    ['throttled', awsError('ThrottlingException')],
+    ['throttled by capacity', awsError('ProvisionedThroughputExceededException')],
+    ['in conflict with a transaction', awsError('TransactionConflictException')],
+    ['failed with 500', awsError('InternalServerError', { status: 500 })],
+    ['unanswered with 503', awsError('UnknownError', { status: 503 })],
+    ['timed out', Object.assign(new Error('no answer in 5 s'), { name: 'TimeoutError' })],
+    ['cut off', Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })],
+    ['signed by a wrong clock', awsError('InvalidSignatureException', { message: 'Signature expired: 2026 is now' })],
+  ])('is tried again when %s', async (_, fault) => {
+    const { store, sent, waits } = faulty(fault, fault, fault);
+    const written = record(freshPartition(), 'c1', 'r1');
+    await store.commit([put(written)]);
+    expect(await store.read(written.partition, ['c1'])).toEqual([written]);
+    expect(sent).toEqual(['PutItem', 'PutItem', 'PutItem', 'PutItem', 'GetItem']);
+    expect(waits).toHaveLength(3);
+  });
+
+  test('is STORAGE_UNAVAILABLE after the last try, with what AWS said as its cause', async () => {
+    const { mock, store } = mocked(3);
+    const fault = awsError('ThrottlingException');
+    mock.on(QueryCommand).rejects(fault);
+    await expect(store.range('a/b')).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE', cause: fault });
+    expect(mock.commandCalls(QueryCommand)).toHaveLength(3);
+  });
+
+  test('waits longer from try to try, up to a bound', async () => {
+    const client = new DynamoDBClient({ region: 'eu-central-1' });
+    mockClient(client).on(QueryCommand).rejects(awsError('ThrottlingException'));
+    const { waits, options } = impatient(12);
+    await failureOf(dynamoRecordStore({ table: 'runs', client, ...options }).range('a/b'));
+    expect(waits).toHaveLength(11);
+    waits.forEach((wait, tried) => {
+      expect(wait).toBeGreaterThanOrEqual(0);
+      expect(wait).toBeLessThanOrEqual(Math.min(5_000, 50 * 2 ** (tried + 1)));
+    });
+  });
+});
+
+describe('a commit whose answer is lost', () => {
+  test('resolves for a put, which is there once', async () => {
+    const { store, sent } = faulty('answer lost');
+    const written = record(freshPartition(), 'c1', 'r1', { body: new Uint8Array([1, 2]) });
+    await store.commit([put(written)]);
+    expect(await store.read(written.partition, ['c1'])).toEqual([written]);
+    expect(sent.slice(0, 2)).toEqual(['PutItem', 'PutItem']);
+  });
+
+  test('resolves for a put in place of another', async () => {
+    const partition = freshPartition();
+    const { store } = faulty(undefined, 'answer lost');
+    await store.commit([put(record(partition, 'cz', 'r1'))]);
+    await store.commit([put(record(partition, 'cz', 'r2'), { revision: 'r1' })]);
+    expect(await store.read(partition, ['cz'])).toEqual([record(partition, 'cz', 'r2')]);
+  });
+
+  test('resolves for a transaction of puts and removes', async () => {
+    const partition = freshPartition();
+    const { store, sent } = faulty(undefined, 'answer lost');
+    await store.commit([put(record(partition, 'old', 'r1'))]);
+    await store.commit([
+      { remove: { partition, key: 'old' }, when: { revision: 'r1' } },
+      put(record(partition, 'c1', 'r2')),
+      put(record(partition, 'c2', 'r3')),
+    ]);
+    expect((await store.range(partition)).records.map(({ key }) => key)).toEqual(['c1', 'c2']);
+    expect(sent.slice(1, 3)).toEqual(['TransactWriteItems', 'TransactWriteItems']);
+  });
+
+  test('resolves for a remove, and for a transaction of removes', async () => {
+    const partition = freshPartition();
+    const { store, sent } = faulty(undefined, 'answer lost', undefined, 'answer lost');
+    const remove = (key: string): Write => ({ remove: { partition, key }, when: { revision: 'r1' } });
+    await store.commit(['a', 'b', 'c'].map((key) => put(record(partition, key, 'r1'))));
+    await store.commit([remove('a')]);
+    const nothing: Write = { remove: { partition, key: 'd' }, when: 'absent' };
+    await store.commit([remove('b'), nothing, remove('c')]);
+    expect(sent.slice(1)).toEqual(['DeleteItem', 'DeleteItem', 'TransactWriteItems', 'TransactWriteItems']);
+    expect((await store.range(partition)).records).toEqual([]);
+  });
+
+  test('is known as applied by a retry inside the SDK too', async () => {
+    const { mock, store } = mocked();
+    const found = { Item: item(record('a/b', 'c1', 'r1')), $metadata: { attempts: 2 } };
+    mock.on(PutItemCommand).rejects(awsError('ConditionalCheckFailedException', found));
+    await store.commit([put(record('a/b', 'c1', 'r1'))]);
+  });
+
+  test('fails when somebody else was there first', async () => {
+    const partition = freshPartition();
+    await faulty().store.commit([put(record(partition, 'c1', 'theirs'))]);
+    const lost = await failureOf(faulty('answer lost').store.commit([put(record(partition, 'c1', 'ours'))]));
+    expect(lost.found).toEqual(new Map([[0, record(partition, 'c1', 'theirs')]]));
+    const both = [put(record(partition, 'c1', 'ours')), put(record(partition, 'c2', 'ours'))];
+    const transaction = await failureOf(faulty('answer lost').store.commit(both));
+    expect(transaction.found).toEqual(new Map([[0, record(partition, 'c1', 'theirs')]]));
+  });
+
+  test('fails for a remove of what has changed', async () => {
+    const partition = freshPartition();
+    await faulty().store.commit([put(record(partition, 'c1', 'theirs'))]);
+    const remove: Write = { remove: { partition, key: 'c1' }, when: { revision: 'ours' } };
+    const failed = await failureOf(faulty('answer lost').store.commit([remove]));
+    expect(failed.found).toEqual(new Map([[0, record(partition, 'c1', 'theirs')]]));
+  });
+
+  test('is not assumed on a first try: the same put twice, or a remove of nothing, fails', async () => {
+    const written = record(freshPartition(), 'c1', 'r1');
+    const { store } = faulty();
+    await store.commit([put(written)]);
+    expect((await failureOf(store.commit([put(written)]))).found).toEqual(new Map([[0, written]]));
+    const remove: Write = { remove: { partition: written.partition, key: 'c2' }, when: { revision: 'r1' } };
+    expect((await failureOf(store.commit([remove]))).found).toEqual(new Map([[0, undefined]]));
+  });
+});
+
+describe('a transaction that is canceled', () => {
+  const theirs = record('a/b', 'c1', 'theirs');
+  const failed = { Code: 'ConditionalCheckFailed', Item: item(theirs) };
+  const writes = [put(record('a/b', 'c1', 'ours')), put(record('a/b', 'c2', 'ours'))];
+
+  test.each(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'])(
+    'is tried again because of %s, and then is unavailable',
+    async (reason) => {
+      const { mock, store } = mocked(3);
+      mock.on(TransactWriteItemsCommand).rejectsOnce(canceled('None', reason)).resolves({});
+      await store.commit(writes);
+      mock.on(TransactWriteItemsCommand).rejects(canceled(reason, 'None'));
+      await expect(store.commit(writes)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+      expect(mock.commandCalls(TransactWriteItemsCommand)).toHaveLength(5);
+    },
+  );
+
+  test.each([
+    ['ItemCollectionSizeLimitExceeded', 'RECORD_TOO_LARGE'],
+    ['ValidationError', 'INVALID_INPUT'],
+    [{ Code: 'ValidationError', Message: 'Item size has exceeded the maximum allowed size' }, 'RECORD_TOO_LARGE'],
+  ])('because of %j is %s at once, even beside a conflict', async (reason, code) => {
+    const { mock, store } = mocked();
+    mock.on(TransactWriteItemsCommand).rejects(canceled('TransactionConflict', reason));
+    await expect(store.commit(writes)).rejects.toMatchObject({ code });
+    expect(mock.commandCalls(TransactWriteItemsCommand)).toHaveLength(1);
+  });
+
+  test('because of an unknown reason, or none, is unavailable', async () => {
+    const { mock, store } = mocked(2);
+    mock.on(TransactWriteItemsCommand).rejectsOnce(canceled('SomethingNew', 'None'));
+    await expect(store.commit(writes)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    mock.on(TransactWriteItemsCommand).rejects(awsError('TransactionCanceledException'));
+    await expect(store.commit(writes)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  });
+
+  test.each(['None', 'TransactionConflict', 'ThrottlingError', 'ValidationError', 'ItemCollectionSizeLimitExceeded'])(
+    'by a condition beside %s tells of that condition alone',
+    async (reason) => {
+      const { mock, store } = mocked();
+      mock.on(TransactWriteItemsCommand).rejects(canceled(failed, reason));
+      const error = await failureOf(store.commit(writes));
+      expect(error.code).toBe('CONDITION_FAILED');
+      expect(error.found).toEqual(new Map([[0, theirs]]));
+      expect(mock.commandCalls(TransactWriteItemsCommand)).toHaveLength(1);
+    },
+  );
+
+  test('by all conditions tells what is at each', async () => {
+    const { mock, store } = mocked();
+    mock.on(TransactWriteItemsCommand).rejects(canceled(failed, 'ConditionalCheckFailed'));
+    expect((await failureOf(store.commit(writes))).found).toEqual(
+      new Map([
+        [0, theirs],
+        [1, undefined],
+      ]),
+    );
+  });
+
+  test('after a lost answer, with its put held by another transaction, is tried until the put shows', async () => {
+    const remove: Write = { remove: { partition: 'a/b', key: 'c0' }, when: { revision: 'r0' } };
+    const ours = { Code: 'ConditionalCheckFailed', Item: item(record('a/b', 'c1', 'ours')) };
+    const { mock, store } = mocked();
+    mock
+      .on(TransactWriteItemsCommand)
+      .rejectsOnce(awsError('InternalServerError', { status: 500 }))
+      .rejectsOnce(canceled('ConditionalCheckFailed', 'TransactionConflict'))
+      .rejects(canceled('ConditionalCheckFailed', ours));
+    await store.commit([remove, put(record('a/b', 'c1', 'ours'))]);
+    expect(mock.commandCalls(TransactWriteItemsCommand)).toHaveLength(3);
+  });
+
+  test('after a lost answer shows as applied by one put, though another was since written over', async () => {
+    const ours = { Code: 'ConditionalCheckFailed', Item: item(record('a/b', 'c2', 'ours')) };
+    const { mock, store } = mocked();
+    mock
+      .on(TransactWriteItemsCommand)
+      .rejectsOnce(awsError('InternalServerError', { status: 500 }))
+      .rejects(canceled(failed, ours));
+    await store.commit(writes);
+  });
+});
+
+describe('a request that is refused', () => {
+  test.each([
+    ['PutItem', PutItemCommand, (store: RecordStore) => store.commit([put(record('a/b', 'c1', 'r1'))])],
+    [
+      'DeleteItem',
+      DeleteItemCommand,
+      (store: RecordStore) => store.commit([{ remove: { partition: 'a/b', key: 'c1' }, when: { revision: 'r1' } }]),
+    ],
+    [
+      'PutItem, dynamodb:DeleteItem',
+      TransactWriteItemsCommand,
+      (store: RecordStore) =>
+        store.commit([
+          put(record('a/b', 'c1', 'r1')),
+          { remove: { partition: 'a/b', key: 'c2' }, when: { revision: 'r1' } },
+        ]),
+    ],
+    ['Query', QueryCommand, (store: RecordStore) => store.list('due', 'now')],
+    ['BatchGetItem', BatchGetItemCommand, (store: RecordStore) => store.read('a/b', ['c1', 'c2'])],
+  ] as const)('for lack of permission names dynamodb:%s and the table', async (actions, command, run) => {
+    const { mock, store } = mocked();
+    mock.on(command as typeof PutItemCommand).rejects(awsError('AccessDeniedException'));
+    const error = await failureOf(run(store));
+    expect(error.code).toBe('STORAGE_DENIED');
+    expect(error.message).toContain(`allow dynamodb:${actions} on`);
+    expect(error.message).toContain('"runs"');
+    expect(error.message).toContain('eu-central-1');
+    expect(mock.commandCalls(command as typeof PutItemCommand)).toHaveLength(1);
+  });
+
+  test.each(['CredentialsProviderError', 'ExpiredTokenException', 'UnrecognizedClientException'])(
+    'with %s says that it is the credentials',
+    async (name) => {
+      const { mock, store } = mocked();
+      mock.on(QueryCommand).rejects(awsError(name));
+      const error = await failureOf(store.range('a/b'));
+      expect(error.code).toBe('STORAGE_DENIED');
+      expect(error.message).toContain('credentials');
+    },
+  );
+
+  test('for a table that does not exist names it and where it was looked for', async () => {
+    const store = dynamoRecordStore({ table: 'not-there', client: dynamoClient() });
+    const runs = [
+      () => store.read('a/b', ['c1']),
+      () => store.read('a/b', ['c1', 'c2']),
+      () => store.range('a/b'),
+      () => store.list('status', 'x'),
+      () => store.commit([put(record('a/b', 'c1', 'r1'))]),
+      () => store.commit([put(record('a/b', 'c1', 'r1')), put(record('a/b', 'c2', 'r1'))]),
+    ];
+    for (const run of runs) {
+      const error = await failureOf(run());
+      expect(error.code).toBe('STORAGE_MISSING');
+      expect(error.message).toMatch(/"not-there".* in region \S+ at http/);
+    }
+  });
+
+  test('for its size is refused before anything is sent', async () => {
+    const partition = freshPartition();
+    const { store, sent } = faulty();
+    const sized = (key: string, bytes: number) =>
+      record(partition, key, 'r1', { meta: '', body: new Uint8Array(bytes) });
+    const overhead = `pk${partition}skc1rr1mb`.length;
+    await store.commit([put(sized('c1', 400 * 1024 - overhead))]);
+    await expect(store.commit([put(sized('c2', 400 * 1024 - overhead + 1))])).rejects.toMatchObject({
+      code: 'RECORD_TOO_LARGE',
+    });
+    const eleven = Array.from({ length: 11 }, (_, n) => put(sized(`d${n}`, 399 * 1024)));
+    await expect(store.commit(eleven)).rejects.toMatchObject({ code: 'RECORD_TOO_LARGE' });
+    expect(sent).toEqual(['PutItem']);
+  });
+});
+
+test('keys that come back unprocessed are asked for again', async () => {
+  const { mock, store } = mocked();
+  const Keys = ['c1', 'c2'].map((key) => ({ pk: { S: 'a/b' }, sk: { S: key } }));
+  const [c1, c2] = [record('a/b', 'c1', 'r1'), record('a/b', 'c2', 'r2')];
+  mock
+    .on(BatchGetItemCommand)
+    .resolvesOnce({ UnprocessedKeys: { runs: { Keys } } })
+    .resolvesOnce({ Responses: { runs: [item(c2)] }, UnprocessedKeys: { runs: { Keys: Keys.slice(0, 1) } } })
+    .resolves({ Responses: { runs: [item(c1)] }, UnprocessedKeys: {} });
+  expect(await store.read('a/b', ['c1', 'c2'])).toEqual([c1, c2]);
+  expect(mock.commandCalls(BatchGetItemCommand)).toHaveLength(3);
+});
+
+test('more keys than fit one request are all read', async () => {
+  const partition = freshPartition();
+  const { store } = faulty();
+  const keys = Array.from({ length: 150 }, (_, n) => `c${String(n).padStart(10, '0')}`);
+  await store.commit(keys.slice(0, 100).map((key) => put(record(partition, key, 'r1'))));
+  await store.commit(keys.slice(100).map((key) => put(record(partition, key, 'r1'))));
+  expect((await store.read(partition, [...keys, 'none'])).map(({ key }) => key)).toEqual(keys);
+});
+
+test('a page ends at a megabyte and the next one goes on', async () => {
+  const partition = freshPartition();
+  const { store, sent } = faulty();
+  const keys = Array.from({ length: 8 }, (_, n) => `c${n}`);
+  for (const key of keys) await store.commit([put(record(partition, key, key, { body: new Uint8Array(300 * 1024) }))]);
+  const seen: string[] = [];
+  let after: string | undefined;
+  do {
+    const page = await store.range(partition, { newestFirst: true, ...(after && { after }) });
+    seen.push(...page.records.map(({ key }) => key));
+    after = page.next;
+  } while (after);
+  expect(seen).toEqual(keys.toReversed());
+  expect(sent.filter((name) => name === 'Query').length).toBeGreaterThan(1);
+});
+
+test('an item that something else wrote is DAMAGED', async () => {
+  const partition = freshPartition();
+  const foreign = { pk: { S: partition }, sk: { S: 'c1' }, other: { S: 'x' } };
+  await dynamoClient().send(new PutItemCommand({ TableName: table, Item: foreign }));
+  await expect(faulty().store.range(partition)).rejects.toMatchObject({ code: 'DAMAGED' });
+});
+
+test('without a client, one is made from the environment on first use and closed with the store', async () => {
+  const store = dynamoRecordStore({ table });
+  await store.close();
+  const { protocol, hostname, port } = (await dynamoClient().config.endpoint?.()) ?? {};
+  vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', `${protocol}//${hostname}:${port}`);
+  vi.stubEnv('AWS_REGION', process.env.AWS_REGION ?? 'us-east-1');
+  vi.stubEnv('AWS_ACCESS_KEY_ID', process.env.AWS_ACCESS_KEY_ID ?? 'test');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', process.env.AWS_SECRET_ACCESS_KEY ?? 'test');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const written = record(freshPartition(), 'c1', 'r1');
+  await store.commit([put(written)]);
+  expect(await store.read(written.partition, ['c1'])).toEqual([written]);
+  await store.close();
+});
+
+test('without a region the error says so', async () => {
+  for (const name of ['AWS_REGION', 'AWS_DEFAULT_REGION', 'AWS_PROFILE']) vi.stubEnv(name, undefined);
+  for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(name, '/dev/null');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const error = await failureOf(dynamoRecordStore({ table: 'runs' }).range('a/b'));
+  expect(error.code).toBe('STORAGE_MISSING');
+  expect(error.message).toContain('AWS_REGION');
+});
+
+test('without the SDK a store can be made, and its first call says what to install', async () => {
+  const script = `
+    import { registerHooks } from 'node:module';
+    registerHooks({ resolve(name, context, next) { return next(name.startsWith('@aws-sdk/') ? name + '-not-there' : name, context); } });
+    const { dynamoRecordStore } = await import('./lambda/storage/dynamodb/dynamo-records.ts');
+    const { s3PayloadStore } = await import('./lambda/storage/s3/s3-payloads.ts');
+    const calls = [dynamoRecordStore({ table: 't' }).range('a/b'), s3PayloadStore({ bucket: 'b' }).open('a/b', 'c')];
+    for (const { reason } of await Promise.allSettled(calls)) console.log(reason.code, reason.message);
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
+  expect(stdout).toBe(
+    'STORAGE_MISSING The package @aws-sdk/client-dynamodb is not installed: run "npm install @aws-sdk/client-dynamodb".\n' +
+      'STORAGE_MISSING The package @aws-sdk/client-s3 is not installed: run "npm install @aws-sdk/client-s3".\n',
+  );
+});
