@@ -1,39 +1,46 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import type { S3Client } from '@aws-sdk/client-s3';
 import type { CheckpointStore, CheckpointStoreOptions } from './checkpoints/checkpoint-store.ts';
 import { checkpointStoreOn } from './checkpoints/checkpoint-store.ts';
 import { HoldpointError } from './core/errors.ts';
-import { dynamoRecordStore } from './storage/dynamodb/dynamo-records.ts';
-import { s3PayloadStore } from './storage/s3/s3-payloads.ts';
+import { type DynamoRecordStoreOptions, dynamoRecordStore } from './storage/dynamodb/dynamo-records.ts';
+import { lazyPayloadStore } from './storage/lazy-payloads.ts';
+import type { Storage } from './storage/ports.ts';
+import type { S3PayloadStoreOptions } from './storage/s3/s3-payloads.ts';
 
-export { tableDefinition } from './storage/dynamodb/table.ts';
-export { dynamoRecordStore, s3PayloadStore };
+export { TABLE } from './storage/dynamodb/table.ts';
 
-export interface DynamoStoreOptions extends CheckpointStoreOptions {
+export interface DynamoStorageOptions {
   /** @default the environment's HOLDPOINT_TABLE */
   readonly table?: string;
   /** @default the environment's HOLDPOINT_BUCKET */
   readonly bucket?: string;
-  /** Your own clients, reused. A DynamoDBDocumentClient will do too. @default made when first needed */
-  readonly dynamoDBClient?: Pick<DynamoDBClient, 'send' | 'destroy'>;
-  readonly s3Client?: Pick<S3Client, 'send' | 'destroy'>;
+  /** Your own client, reused; a DynamoDBDocumentClient will do too. @default one made when first needed */
+  readonly dynamoDBClient?: DynamoRecordStoreOptions['client'];
+  /** @default one made when first needed */
+  readonly s3Client?: S3PayloadStoreOptions['client'];
+}
+
+/** Records in DynamoDB, payloads in S3. The S3 client is loaded only when something is large enough for it. */
+export function dynamoStorage(options: DynamoStorageOptions = {}): Storage {
+  const { table = process.env.HOLDPOINT_TABLE, bucket = process.env.HOLDPOINT_BUCKET, dynamoDBClient, s3Client } = options;
+  if (!table || !bucket) {
+    const [option, variable] = table ? ['bucket', 'HOLDPOINT_BUCKET'] : ['table', 'HOLDPOINT_TABLE'];
+    throw new HoldpointError(
+      'INVALID_INPUT',
+      `Storage on DynamoDB and S3 needs a table and a bucket: pass \`${option}\`, or set ${variable}.`,
+    );
+  }
+  return {
+    records: dynamoRecordStore({ table, ...(dynamoDBClient && { client: dynamoDBClient }) }),
+    payloads: lazyPayloadStore(async () => {
+      const { s3PayloadStore } = await import('./storage/s3/s3-payloads.ts');
+      return s3PayloadStore({ bucket, ...(s3Client && { client: s3Client }) });
+    }),
+  };
 }
 
 /** A checkpoint store on DynamoDB and S3. */
-export function checkpointStore<State = unknown>(options: DynamoStoreOptions = {}): CheckpointStore<State> {
-  const {
-    table = process.env.HOLDPOINT_TABLE,
-    bucket = process.env.HOLDPOINT_BUCKET,
-    dynamoDBClient,
-    s3Client,
-    ...rest
-  } = options;
-  const records = dynamoRecordStore({ table: given('table', 'HOLDPOINT_TABLE', table), ...(dynamoDBClient && { client: dynamoDBClient }) });
-  const payloads = s3PayloadStore({ bucket: given('bucket', 'HOLDPOINT_BUCKET', bucket), ...(s3Client && { client: s3Client }) });
-  return checkpointStoreOn<State>({ records, payloads }, rest);
-}
-
-function given(option: string, variable: string, value: string | undefined): string {
-  if (value) return value;
-  throw new HoldpointError('INVALID_INPUT', `A store on DynamoDB and S3 needs a ${option}: pass \`${option}\`, or set ${variable}.`);
+export function checkpointStore<State = unknown>(
+  options: DynamoStorageOptions & CheckpointStoreOptions = {},
+): CheckpointStore<State> {
+  return checkpointStoreOn<State>(dynamoStorage(options), options);
 }

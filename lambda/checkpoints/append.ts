@@ -22,6 +22,7 @@ import {
   readHead,
   revisionOf,
   shownAt,
+  statusOf,
   summaryOf,
   TOUCH_MS,
   versionKey,
@@ -72,10 +73,10 @@ export async function beginning(at: RunContext, owner: string | undefined): Prom
 export async function append(at: RunContext, base: Tail | Beginning, change: Change): Promise<Tail> {
   const tail = 'record' in base ? base : undefined;
   const before = tail?.record;
-  const status = change.status ?? before?.meta.s ?? 'RUNNING';
+  const status = change.status ?? (before ? statusOf(before.meta) : 'RUNNING');
   if (before) {
     const reopen = change.kind === 'rewind' || change.kind === 'undo' || change.kind === 'redo';
-    checkTransition(at.run, before.meta.s, status, { reopen });
+    checkTransition(at.run, statusOf(before.meta), status, { reopen });
   }
   const version = (before?.version ?? 0) + 1;
   // A chain never crosses a schema version.
@@ -84,7 +85,7 @@ export async function append(at: RunContext, base: Tail | Beginning, change: Cha
   const refs = payloadChange(tail?.root, change.root);
   const meta: CheckpointMeta = {
     t: at.now(),
-    s: status,
+    ...(status !== 'RUNNING' && { s: status }),
     ...(change.step !== undefined && { st: change.step }),
     n: change.stepNumber ?? (before?.meta.n ?? 0) + (change.step === undefined ? 0 : 1),
     ...(change.name !== undefined && { nm: change.name }),
@@ -136,7 +137,7 @@ export async function fence(
   const version = run.newest.version + 1;
   const meta: CheckpointMeta = {
     t: at.now(),
-    s,
+    ...(s !== undefined && { s }),
     n,
     ...(v !== undefined && { v }),
     w: randomId(),
@@ -179,14 +180,15 @@ function headAfter(
   record: CheckpointRecord,
 ): HeadStep {
   const { meta, version, revision } = record;
-  const moved = { status: meta.s, version, hash: revision, stepNumber: meta.n, ...(meta.st !== undefined && { step: meta.st }) };
+  const status = statusOf(meta);
+  const moved = { status, version, hash: revision, stepNumber: meta.n, ...(meta.st !== undefined && { step: meta.st }) };
   if ('born' in base) {
     const { born, key } = base;
     const parent = meta.pr && { parent: meta.pr };
     return { before: undefined, after: () => ({ born, created: meta.t, touched: meta.t, ...change, ...key, ...parent, ...moved }) as HeadMeta };
   }
   const there = base.head.meta;
-  if (!change && there.status === meta.s && Math.abs(meta.t - there.touched) < TOUCH_MS) return { before: base.head };
+  if (!change && there.status === status && Math.abs(meta.t - there.touched) < TOUCH_MS) return { before: base.head };
   return {
     before: base.head,
     async after(head = there) {

@@ -1,9 +1,9 @@
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { StoredRecord } from '../storage/ports.ts';
 import type { RunContext } from './context.ts';
 import type { Doc } from './document/document.ts';
 import { parse } from './document/parse.ts';
 import { apply, diff, type Op } from './document/patch.ts';
+import { pack, unpack } from './packing.ts';
 import { readBytes, storeBytes } from './payload.ts';
 import { type CheckpointMeta, type CheckpointRecord, damaged, type Segment } from './records.ts';
 import type { Sealing } from './sealing.ts';
@@ -159,8 +159,7 @@ export async function readParts(at: RunContext, sealing: Sealing, records: reado
   const bodies = records.map((record) => openBody(sealing, record));
   const [first, ...folded] = await Promise.all(
     (anchor.meta.g ?? []).map(async ([id, sha256, size]) => {
-      const text = unpack(anchor.stored, await readBytes(at, sealing, { id, sha256, size }));
-      return parseText(anchor.stored, text);
+      return opened(anchor.stored, await readBytes(at, sealing, { id, sha256, size }));
     }),
   );
   const snapshot = (first ?? bodies[0]?.s) as Root | undefined;
@@ -213,35 +212,15 @@ export const sealBody = (at: RunContext, sealing: Sealing, version: number, meta
 function openBody(sealing: Sealing, record: CheckpointRecord): Body {
   const { stored, version } = record;
   if (!stored.body) return {};
-  const opened = sealing.open(stored.body, aboutRecord(stored.partition, version, stored.meta));
-  return parseText(stored, unpack(stored, opened)) as Body;
+  return opened(stored, sealing.open(stored.body, aboutRecord(stored.partition, version, stored.meta))) as Body;
 }
 
-function parseText(where: StoredRecord, text: string): Doc {
+function opened(where: StoredRecord, bytes: Uint8Array): Doc {
   try {
-    return parse(text);
+    return parse(unpack(bytes));
   } catch (cause) {
-    throw damaged(where, 'what it holds is not JSON', cause);
+    throw damaged(where, 'what it holds is not packed JSON', cause);
   }
 }
 
 const aboutRecord = (partition: string, version: number, meta: string): string => `${partition}\ncheckpoint ${version}\n${meta}`;
-
-const ZSTD_MAGIC = 0xfd2fb528;
-
-/** UTF-8, compressed where that is smaller. Neither JSON nor anything else that we write begins as a zstd frame does. */
-function pack(text: string): Uint8Array {
-  const plain = Buffer.from(text);
-  const packed = zstdCompressSync(plain);
-  return packed.length < plain.length ? packed : plain;
-}
-
-function unpack(where: StoredRecord, bytes: Uint8Array): string {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const packed = buffer.length >= 4 && buffer.readUInt32LE(0) === ZSTD_MAGIC;
-  try {
-    return (packed ? zstdDecompressSync(buffer) : buffer).toString();
-  } catch (cause) {
-    throw damaged(where, 'what it holds does not decompress', cause);
-  }
-}

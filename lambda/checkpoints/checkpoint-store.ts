@@ -3,22 +3,21 @@ import { HoldpointError, isHoldpointError } from '../core/errors.ts';
 import { escapeId, partitionOf } from '../core/ids.ts';
 import type { Storage } from '../storage/ports.ts';
 import type { Checkpoint, CheckpointSummary, RunSummary } from './checkpoint.ts';
-import { type CollectResult, collect } from './collect.ts';
-import { checkpointOf, decodeValue } from './content.ts';
+import type { CollectResult } from './collect.ts';
+import { checkpointOf } from './content.ts';
 import type { Context, RunContext } from './context.ts';
-import { deleteRun, type SweepOptions, type SweepResult, sweep } from './deletion.ts';
-import { type Difference, differenceOf } from './difference.ts';
+import type { SweepOptions, SweepResult } from './deletion.ts';
+import type { Difference } from './difference.ts';
 import type { TypeCodecs } from './document/document.ts';
-import { rotateKey, shred } from './encryption.ts';
-import { type HistoryOptions, history, type RunFilter, runSummary, runs } from './history.ts';
+import type { HistoryOptions, RunFilter } from './history.ts';
 import type { KeyRing } from './keys.ts';
-import { type PruneOptions, type PruneResult, prune } from './prune.ts';
+import type { PruneOptions, PruneResult } from './prune.ts';
 import { checkRetention, type SaveFields, type SaveInput, save } from './save.ts';
 import { ladderOf, type Schema } from './schema.ts';
 import { type At, openTail, type Tail, tailsCache } from './tail.ts';
-import { type ForkOptions, fork, forkId, redo, rewind, undo } from './travel.ts';
+import type { ForkOptions } from './travel.ts';
 import { type Recipe, update } from './update.ts';
-import { type Verification, verify } from './verify.ts';
+import type { Verification } from './verify.ts';
 
 export interface CheckpointStoreOptions {
   /** Whose runs these are; a store cannot name another tenant's. @default "default" */
@@ -142,56 +141,54 @@ export function checkpointStoreOn<State = unknown>(
       return checkpoint(at, await update(at, recipe, fields));
     },
     async *history(run, historyOptions = {}) {
-      yield* history(await inRun(run), historyOptions);
+      yield* (await operations()).history(await inRun(run), historyOptions);
     },
     async run(run) {
-      return runSummary(await inRun(run));
+      return (await operations()).runSummary(await inRun(run));
     },
     async *runs(filter = {}) {
-      yield* runs(await context(), filter);
+      yield* (await operations()).runs(await context(), filter);
     },
     async diff(run, before, after) {
-      const at = await inRun(run);
-      const from = await openTail(at, atOf(before));
-      const to = await openTail(at, atOf(after));
-      return differenceOf(from.root.state, to.root.state, (doc) => decodeValue(at, to, doc));
+      return (await operations()).difference(await inRun(run), atOf(before), atOf(after));
     },
     async fork(run, forkOptions = {}) {
+      const { fork, forkId } = await operations();
       const to = await inRun(forkOptions.id ?? forkId(run));
       return checkpoint(to, await fork<State>(await inRun(run), to, forkOptions));
     },
     async rewind(run, to, rewindOptions = {}) {
       const at = await inRun(run);
-      return checkpoint(at, await rewind(at, atOf(to), rewindOptions));
+      return checkpoint(at, await (await operations()).rewind(at, atOf(to), rewindOptions));
     },
     async undo(run) {
       const at = await inRun(run);
-      return checkpoint(at, await undo(at));
+      return checkpoint(at, await (await operations()).undo(at));
     },
     async redo(run) {
       const at = await inRun(run);
-      return checkpoint(at, await redo(at));
+      return checkpoint(at, await (await operations()).redo(at));
     },
     async verify(run) {
-      return verify(await inRun(run));
+      return (await operations()).verify(await inRun(run));
     },
     async prune(run, pruneOptions) {
-      return prune(await inRun(run), pruneOptions);
+      return (await operations()).prune(await inRun(run), pruneOptions);
     },
     async delete(run) {
-      await deleteRun(await inRun(run));
+      await (await operations()).deleteRun(await inRun(run));
     },
     async rotateKey(run) {
-      await rotateKey(await inRun(run));
+      await (await operations()).rotateKey(await inRun(run));
     },
     async shred(run) {
-      await shred(await inRun(run));
+      await (await operations()).shred(await inRun(run));
     },
     async sweep(sweepOptions = {}) {
-      return sweep(await context(), sweepOptions);
+      return (await operations()).sweep(await context(), sweepOptions);
     },
     async collect() {
-      return collect(await context());
+      return (await operations()).collect(await context());
     },
     async close() {
       const used = await opened;
@@ -200,6 +197,9 @@ export function checkpointStoreOn<State = unknown>(
     },
   };
 }
+
+// What an agent does not do at each step is loaded when it is first used, to keep cold starts short.
+const operations = () => import('./operations.ts');
 
 function atOf(which: Which | undefined): At {
   if (which === undefined) return {};

@@ -55,7 +55,7 @@ async function newestOf(at: RunContext, head: HeadRecord): Promise<Pick<Checkpoi
   return { version: Number(stored.key.slice(1)), revision: stored.revision, meta: lenient(stored) ?? unknownMeta(head) };
 }
 
-const unknownMeta = ({ meta: { touched: t, status: s, stepNumber: n } }: HeadRecord): CheckpointMeta => ({ t, s, n, w: '', by: '', p: '' });
+const unknownMeta = ({ meta: { touched: t, stepNumber: n } }: HeadRecord): CheckpointMeta => ({ t, n, w: '', by: '', p: '' });
 
 function lenient(stored: StoredRecord): CheckpointMeta | undefined {
   try {

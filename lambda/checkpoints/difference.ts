@@ -1,6 +1,8 @@
+import { decodeValue } from './content.ts';
+import type { RunContext } from './context.ts';
 import { compare } from './document/compare.ts';
-import type { Doc } from './document/document.ts';
 import { render } from './document/render.ts';
+import { type At, openTail } from './tail.ts';
 
 /** What changed from one state to another, by path. */
 export interface Difference {
@@ -11,6 +13,9 @@ export interface Difference {
   readonly text: string;
 }
 
-export function differenceOf(before: Doc, after: Doc, toValue: (doc: Doc) => unknown): Difference {
-  return { ...compare(before, after, toValue), text: render(compare(before, after)) };
+export async function difference(at: RunContext, before: At, after: At): Promise<Difference> {
+  const from = await openTail(at, before);
+  const to = await openTail(at, after);
+  const compared = compare(from.root.state, to.root.state);
+  return { ...compare(from.root.state, to.root.state, (doc) => decodeValue(at, to, doc)), text: render(compared) };
 }

@@ -50,22 +50,27 @@ function settled(value: unknown, drafts: Drafts, seen: Set<object>): unknown {
   const drafted = drafts.copies.get(value);
   const container = drafted?.copy ?? (value as Container);
   if (!isPlain(container)) return value;
-  if (!seen.has(container)) {
-    seen.add(container);
-    for (const key of keysOf(container)) {
-      const before = container[key];
-      const after = settled(before, drafts, seen);
-      if (after !== before) put(container, key as string, after);
-    }
+  if (seen.has(container)) return container;
+  seen.add(container);
+  const original = drafted?.original as Container | undefined;
+  const settle = (key: string | number): boolean => {
+    const before = container[key];
+    // Most of a large array was not looked at.
+    if (original && before === original[key]) return before !== undefined || key in original === key in container;
+    const after = settled(before, drafts, seen);
+    if (after !== before) put(container, key as string, after);
+    return original?.[key] === after;
+  };
+  let same = true;
+  if (Array.isArray(container)) {
+    for (let index = 0; index < container.length; index++) same = settle(index) && same;
+    same &&= container.length === original?.length;
+  } else {
+    const keys = Object.keys(container);
+    for (const key of keys) same = settle(key) && same;
+    same &&= original !== undefined && Object.keys(original).join('\0') === keys.join('\0');
   }
-  return drafted && same(drafted.original as Container, container) ? drafted.original : container;
-}
-
-function same(original: Container, copy: Container): boolean {
-  const keys = keysOf(original);
-  const others = keysOf(copy);
-  const unchanged = (key: string | number) => original[key] === copy[key] && key in original === key in copy;
-  return keys.length === others.length && keys.every((key, index) => key === others[index] && unchanged(key));
+  return same && original ? original : container;
 }
 
 /** Maps and sets cannot be drafted by reading alone: they are copied whole, with all that is in them. */
@@ -74,7 +79,7 @@ function thawed(value: unknown): unknown {
   if (value instanceof Set) return new Set([...value].map(thawed));
   if (!isPlain(value) || !Object.isFrozen(value)) return value;
   const copy = copyOf(value);
-  for (const key of keysOf(copy)) put(copy, key as string, thawed(copy[key]));
+  for (const key of Object.keys(copy)) put(copy, key, thawed(copy[key]));
   return copy;
 }
 
@@ -83,9 +88,6 @@ function isPlain(value: unknown): value is object {
   const prototype = Object.getPrototypeOf(value);
   return Array.isArray(value) || prototype === Object.prototype || prototype === null;
 }
-
-const keysOf = (container: Container): readonly (string | number)[] =>
-  Array.isArray(container) ? [...container.keys()] : Object.keys(container);
 
 function copyOf(value: object): Container {
   if (Array.isArray(value)) return value.slice() as unknown as Container;

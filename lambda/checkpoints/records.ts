@@ -20,7 +20,7 @@ export type Segment = readonly [id: string, sha256: string, bytes: number];
 /** The readable part of a checkpoint's record. Short names: it is written at every step and paid for by the kilobyte. */
 export interface CheckpointMeta {
   /** time */ readonly t: number;
-  /** status */ readonly s: Status;
+  /** status, when not RUNNING */ readonly s?: Status;
   /** step */ readonly st?: string;
   /** step number */ readonly n: number;
   /** name */ readonly nm?: string;
@@ -83,6 +83,8 @@ export interface NameMeta {
 }
 
 export const randomId = (): string => randomBytes(12).toString('base64url');
+
+export const statusOf = (meta: CheckpointMeta): Status => meta.s ?? 'RUNNING';
 
 /** The hash of a checkpoint as first written: 162 bits of SHA-256 over where it is, what it says and what it holds. */
 export function revisionOf(partition: string, version: number, meta: string, body?: Uint8Array): string {
@@ -167,8 +169,8 @@ export function pruned(record: CheckpointRecord): StoredRecord {
 
 /** What is left of a checkpoint of a deleted run, until its tombstone goes: enough to refuse a late writer. */
 export function deleted(record: CheckpointRecord): StoredRecord {
-  const { t, s, n, w, by, p } = record.meta;
-  return emptied(record, { t, s, n, w, by, p, e: 2 });
+  const { t, n, w, by, p } = record.meta;
+  return emptied(record, { t, n, w, by, p, e: 2 });
 }
 
 function emptied(record: CheckpointRecord, meta: CheckpointMeta): StoredRecord {
@@ -187,7 +189,7 @@ export function summaryOf(run: string, record: CheckpointRecord): CheckpointSumm
     run,
     version,
     kind: meta.k ?? 'save',
-    status: meta.s,
+    status: statusOf(meta),
     stepNumber: meta.n,
     labels: meta.l ?? {},
     time: new Date(meta.t),

@@ -7,7 +7,7 @@ import { checkSchema, encodeModel, encodeValues, NO_CONTENT } from './content.ts
 import type { RunContext } from './context.ts';
 import { nameKey, readCheckpoint, summaryOf, versionKey } from './records.ts';
 import { StaleVersionError } from './stale-version-error.ts';
-import { checkVersion, openTail, type Tail } from './tail.ts';
+import { checkVersion, openTail, refuseExpired, type Tail } from './tail.ts';
 
 /** What a checkpoint is called and what belongs to it, besides the state. */
 export interface SaveFields {
@@ -57,6 +57,8 @@ export async function save(at: RunContext, input: Omit<SaveInput, 'run'>): Promi
 
 /** Saves on a checkpoint that was opened; on none to begin the run. */
 export async function saveOn(at: RunContext, tail: Tail | undefined, input: Omit<SaveInput, 'run' | 'expectedVersion'>): Promise<Tail> {
+  if (tail) refuseExpired(at, tail.head.meta, tail.record.meta.t);
+  if (tail && input.parent) throw invalid('parent', 'given with the first save of a run only', input.parent);
   const base = tail ?? (await beginning(at, input.owner));
   const changed = 'state' in input;
   const schema = !tail ? at.ladder?.current : changed ? checkSchema(at, tail) : tail.record.meta.v;

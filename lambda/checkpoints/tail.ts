@@ -137,7 +137,7 @@ function refuseDeleted(at: RunContext, head: HeadMeta): void {
   throw runDeleted(at.run, head.deletedUntil);
 }
 
-function refuseExpired(at: RunContext, head: HeadMeta, lastWrite: number): void {
+export function refuseExpired(at: RunContext, head: HeadMeta, lastWrite: number): void {
   const { retention } = head;
   if (retention === undefined || at.now() < Math.max(head.touched, lastWrite) + retention) return;
   throw new HoldpointError(

@@ -5,7 +5,7 @@ import type { CheckpointKind } from './checkpoint.ts';
 import { currentState, decodeValue, encodeValues, NO_CONTENT } from './content.ts';
 import type { RunContext } from './context.ts';
 import { type Edit, edited } from './draft.ts';
-import { randomId, readCheckpoint, shownAt, versionKey } from './records.ts';
+import { randomId, readCheckpoint, shownAt, statusOf, versionKey } from './records.ts';
 import { checkFields, type SaveFields } from './save.ts';
 import { type At, openTail, type Tail } from './tail.ts';
 import { retried } from './update.ts';
@@ -123,14 +123,15 @@ async function restore(
     toolResults: decodeValue(at, source, source.root.results) as Record<string, unknown>,
     forgetToolResults: true,
   });
-  const { s, st, n, l, v } = source.record.meta;
+  const { st, n, l, v } = source.record.meta;
+  const status = statusOf(source.record.meta);
   return append(at, tail, {
     root,
     model: source.model,
     schema: v,
     kind,
     // A wait belongs to the moment it was in: going back to it means to run again from there.
-    status: options.status ?? (hasEnded(s) ? s : 'RUNNING'),
+    status: options.status ?? (hasEnded(status) ? status : 'RUNNING'),
     step: st,
     stepNumber: n,
     labels: l,

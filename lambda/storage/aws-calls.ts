@@ -57,10 +57,19 @@ function notInstalled(peer: string, cause: unknown): unknown {
 
 async function whereabouts(config: unknown): Promise<string> {
   const { region, endpoint } = Object(config) as { region?: Setting<string>; endpoint?: Setting<Endpoint> };
-  const at = await endpoint?.().catch(() => undefined);
-  const named = `region ${(await region?.().catch(() => undefined)) ?? 'unknown'}`;
+  const at = await settled(endpoint);
+  const named = `region ${(await settled(region)) ?? 'unknown'}`;
   return at ? `${named} at ${at.protocol}//${at.hostname}${at.port ? `:${at.port}` : ''}` : named;
 }
+
+/** A setting of a client, unless it is what could not be found out. */
+const settled = async <T>(setting: Setting<T> | undefined): Promise<T | undefined> => {
+  try {
+    return await setting?.();
+  } catch {
+    return undefined;
+  }
+};
 
 type Setting<T> = () => Promise<T>;
 

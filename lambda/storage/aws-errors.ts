@@ -1,7 +1,7 @@
 import { HoldpointError } from '../core/errors.ts';
 
 /** What a call was about, for the message of its error. */
-export interface FailedCall {
+interface FailedCall {
   /** As in `the DynamoDB table "runs"`. */
   readonly resource: string;
   /** The IAM actions that the call needs. */
@@ -54,8 +54,9 @@ export function storageError(error: unknown, { resource, actions, where }: Faile
   if (/Validation/.test(name) || (status >= 400 && status < 500)) {
     return made('INVALID_INPUT', `The request on ${resource} was refused. ${said}`);
   }
-  if (/^Checksum mismatch/.test(message))
+  if (/^Checksum mismatch/.test(message)) {
     return made('DAMAGED', `What came from ${resource} is not what was put. ${said}`);
+  }
   return aws ? made('STORAGE_UNAVAILABLE', `The call on ${resource} (${where}) failed. ${said}`) : error;
 }
 

@@ -125,15 +125,15 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
-function stopping(process_: ChildProcess) {
-  const kill = () => void process_.kill();
+function stopping(child: ChildProcess) {
+  const kill = () => void child.kill();
   process.once('exit', kill);
   return {
-    process: process_,
+    process: child,
     async stop() {
       process.off('exit', kill);
-      if (process_.exitCode !== null || process_.signalCode !== null) return;
-      const ended = once(process_, 'exit');
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, 'exit');
       kill();
       await ended;
     },

@@ -5,6 +5,7 @@ import {
   type CancellationReason,
   DeleteItemCommand,
   DynamoDBClient,
+  GetItemCommand,
   PutItemCommand,
   QueryCommand,
   TransactWriteItemsCommand,
@@ -345,6 +346,31 @@ describe('a request that is refused', () => {
     expect(sent).toEqual(['PutItem']);
   });
 });
+
+test('reads are consistent where an index is not in between', async () => {
+  const { mock, store } = mocked();
+  mock.on(QueryCommand).resolves({}).on(GetItemCommand).resolves({}).on(BatchGetItemCommand).resolves({});
+  await store.read('a/b', ['c1']);
+  await store.read('a/b', ['c1', 'c2']);
+  await store.range('a/b');
+  await store.list('owner', 'x');
+  expect(mock.calls().map(({ args }) => args[0].input)).toMatchObject([
+    { ConsistentRead: true },
+    { RequestItems: { runs: { ConsistentRead: true } } },
+    { ConsistentRead: true },
+    { IndexName: 'owner' },
+  ]);
+});
+
+test.each([{ from: 'b', to: 'a' }, { to: '' }])(
+  'bounds that hold nothing, which DynamoDB refuses, give an empty page: %j',
+  async (bounds) => {
+    const { store, sent } = faulty();
+    expect(await store.range('a/b', bounds)).toEqual({ records: [] });
+    expect(await store.list('due', 'x', bounds)).toEqual({ records: [] });
+    expect(sent).toEqual([]);
+  },
+);
 
 test('keys that come back unprocessed are asked for again', async () => {
   const { mock, store } = mocked();

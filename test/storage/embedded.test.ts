@@ -142,6 +142,24 @@ describe('several processes on one folder', () => {
     await records.close();
   });
 
+  it('wait for each other also when both find nothing yet', async () => {
+    const folder = aFolder();
+    await embeddedStorage({ folder }).payloads.put('t/r', 'a', new Uint8Array(3));
+    const other = new DatabaseSync(join(folder, 'records.sqlite'));
+    other.exec('BEGIN EXCLUSIVE');
+    const real = process.getBuiltinModule('node:sqlite');
+    const load = vi.spyOn(process, 'getBuiltinModule').mockImplementation((() => {
+      // The other is done between the first try and the second.
+      if (load.mock.calls.length === 2) other.exec('ROLLBACK');
+      return real;
+    }) as typeof process.getBuiltinModule);
+    const records = sqliteRecordStore({ folder, busyTimeoutMs: 20 });
+    await records.commit([creation('a')]);
+    expect(load).toHaveBeenCalledTimes(2);
+    await records.close();
+    other.close();
+  });
+
   it('wait for each other only so long', async () => {
     const folder = aFolder();
     const records = sqliteRecordStore({ folder, busyTimeoutMs: 20 });
@@ -305,6 +323,39 @@ describe('the folders of payloads', () => {
     const names = readdirSync(join(folder, 'payloads'));
     expect(names.filter((name) => /^[0-9a-f]{40}$/.test(name))).toHaveLength(3);
     for (const partition of partitions) await payloads.remove(partition, ['a']);
+    expect(readdirSync(join(folder, 'payloads'))).toStrictEqual([]);
+  });
+
+  it('are there for every payload, however many come and go at once', async () => {
+    const folder = aFolder();
+    const { payloads } = embeddedStorage({ folder });
+    const missed: string[] = [];
+    const comeAndGo = async (writer: number) => {
+      for (let i = 0; i < 60; i++) {
+        const id = `${writer}.${i}`;
+        await payloads.put('t/r', id, new Uint8Array(3));
+        if (!(await idsIn(payloads)).includes(id)) missed.push(id);
+        await payloads.remove('t/r', [id]);
+      }
+    };
+    await Promise.all([1, 2, 3, 4].map(comeAndGo));
+    expect(missed).toStrictEqual([]);
+    expect(readdirSync(join(folder, 'payloads'))).toStrictEqual([]);
+  });
+
+  it('are not kept from anybody by the lock of a process that died', async () => {
+    const folder = aFolder();
+    const { payloads } = embeddedStorage({ folder });
+    await payloads.put('t/r', 'a', new Uint8Array(3));
+    const [name = ''] = readdirSync(join(folder, 'payloads'));
+    const lock = join(folder, 'payloads', name, 'removing.lock');
+    writeFileSync(lock, '');
+    utimesSync(lock, 0, 0);
+    await payloads.put('t/r', 'b', new Uint8Array(3));
+    expect(await idsIn(payloads)).toStrictEqual(['a', 'b']);
+    writeFileSync(lock, '');
+    utimesSync(lock, 0, 0);
+    await payloads.remove('t/r', ['a', 'b']);
     expect(readdirSync(join(folder, 'payloads'))).toStrictEqual([]);
   });
 

@@ -50,6 +50,18 @@ async function* pieces(count: number, bytes: number) {
   for (let n = 0; n < count; n++) yield new Uint8Array(bytes).fill(n);
 }
 
+function endless() {
+  let closed = false;
+  async function* stream() {
+    try {
+      for (;;) yield new Uint8Array(8 * MIB);
+    } finally {
+      closed = true;
+    }
+  }
+  return { stream: stream(), closed: () => closed };
+}
+
 async function bytesOf(content: AsyncIterable<Uint8Array> | undefined): Promise<Buffer | undefined> {
   return content && Buffer.concat(await all(content));
 }
@@ -99,20 +111,22 @@ describe('a put', () => {
     mock.on(CreateMultipartUploadCommand).resolves({ UploadId: 'u1' });
     mock.on(UploadPartCommand).resolves({ ETag: 'e' }).on(UploadPartCommand, { PartNumber: 2 }).rejects(fault);
     mock.on(AbortMultipartUploadCommand).rejects(awsError('AccessDenied', { status: 403 }));
-    let closed = false;
-    async function* endless() {
-      try {
-        for (;;) yield new Uint8Array(8 * MIB);
-      } finally {
-        closed = true;
-      }
-    }
-    await expect(store.put('a/b', 'x', endless())).rejects.toMatchObject({ code: 'STORAGE_DENIED', cause: fault });
-    expect(closed).toBe(true);
+    const { stream, closed } = endless();
+    await expect(store.put('a/b', 'x', stream)).rejects.toMatchObject({ code: 'STORAGE_DENIED', cause: fault });
+    expect(closed()).toBe(true);
+    expect(mock.commandCalls(UploadPartCommand).length).toBeLessThan(6);
     expect(mock.commandCalls(AbortMultipartUploadCommand).map(({ args }) => args[0].input)).toEqual([
       { Bucket: 'kept', Key: 'a/b/x', UploadId: 'u1' },
     ]);
     expect(mock.commandCalls(CompleteMultipartUploadCommand)).toHaveLength(0);
+  });
+
+  test('that cannot begin closes its stream', async () => {
+    const { mock, store } = mocked();
+    mock.rejects(awsError('AccessDenied', { status: 403 }));
+    const { stream, closed } = endless();
+    await expect(store.put('a/b', 'x', stream)).rejects.toMatchObject({ code: 'STORAGE_DENIED' });
+    expect(closed()).toBe(true);
   });
 
   test('whose stream fails after a part aborts the upload with the error of the stream', async () => {

@@ -137,9 +137,8 @@ class Encoder {
   }
 
   #elements(array: readonly unknown[]): readonly unknown[] {
-    // Indexes come first, then `length`: one listing tells that a long array is in order.
-    const own = Reflect.ownKeys(array);
-    const last = own.at(-1) === 'length' && isIndex(String(own.at(-2) ?? 0)) ? undefined : this.#keys(array).at(-1);
+    // Indexes come first, so that the last key tells.
+    const last = this.#keys(array).at(-1);
     if (last !== undefined && !isIndex(last))
       this.#refuse('is an array with properties beside its elements; keep them in a plain object next to it');
     // Elements are then read as they are: a getter at an index is too strange to pay a descriptor per element for.

@@ -72,16 +72,11 @@ function visit(doc: Doc, change: (ref: PayloadRef) => PayloadRef): Doc {
 
 function visitChildren(doc: Doc & object, change: (ref: PayloadRef) => PayloadRef): Doc {
   let same = true;
-  const step = (child: Doc): Doc => {
+  const copy = isList(doc) ? [] : {};
+  for (const [key, child] of Object.entries<Doc>(doc)) {
     const mapped = visit(child, change);
     same &&= mapped === child;
-    return mapped;
-  };
-  if (isList(doc)) {
-    const list = doc.map(step);
-    return same ? doc : list;
+    put(copy, key, mapped);
   }
-  const fields = {};
-  for (const [key, child] of Object.entries(doc)) put(fields, key, step(child));
-  return same ? doc : fields;
+  return same ? doc : copy;
 }

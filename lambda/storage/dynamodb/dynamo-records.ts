@@ -14,7 +14,7 @@ export interface DynamoRecordStoreOptions extends AwsRetries {
 }
 
 export interface DynamoConnection {
-  readonly sdk: typeof import('./sdk.ts');
+  readonly sdk: typeof import('./sdk.ts')['sdk'];
   readonly client: Pick<DynamoDBClient, 'send' | 'config'>;
 }
 
@@ -23,10 +23,11 @@ export function dynamoRecordStore({ table, client, ...retries }: DynamoRecordSto
   let made: DynamoDBClient | undefined;
   const call = awsCalls(
     '@aws-sdk/client-dynamodb',
-    async () => {
-      const sdk = await import('./sdk.ts');
-      made = client ? undefined : new sdk.DynamoDBClient(CLIENT);
-      return { sdk, client: client ?? (made as DynamoDBClient) };
+    async (): Promise<DynamoConnection> => {
+      const { sdk } = await import('./sdk.ts');
+      if (client) return { sdk, client };
+      made = new sdk.DynamoDBClient(CLIENT);
+      return { sdk, client: made };
     },
     retries,
   );

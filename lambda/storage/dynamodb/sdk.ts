@@ -1,5 +1,4 @@
-// Imported dynamically as a whole: a bundler then still leaves out every command that is not named here.
-export {
+import {
   BatchGetItemCommand,
   DeleteItemCommand,
   DynamoDBClient,
@@ -8,3 +7,14 @@ export {
   QueryCommand,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
+
+/** What is used of the SDK. Imported dynamically, and by name here, so that a bundler leaves out the rest. */
+export const sdk = {
+  BatchGetItemCommand,
+  DeleteItemCommand,
+  DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  QueryCommand,
+  TransactWriteItemsCommand,
+};

@@ -44,12 +44,18 @@ export const isBusy = (error: unknown): boolean => primaryCode(sqliteCode(error)
 /** Whether a folder was not removed because something is in it. */
 export const isNotEmpty = (error: unknown): boolean => ['ENOTEMPTY', 'EEXIST'].includes(fileCode(error) ?? '');
 
+/** Whether a file was not made because there is one of the name. */
+export const isTaken = (error: unknown): boolean => fileCode(error) === 'EEXIST';
+
+/** Whether a file or folder is not there. */
+export const isMissing = (error: unknown): boolean => fileCode(error) === 'ENOENT';
+
 /** What an action on a file gives, or undefined when there is no such file. */
 export async function unlessMissing<T>(action: Promise<T>): Promise<T | undefined> {
   try {
     return await action;
   } catch (error) {
-    if (fileCode(error) === 'ENOENT') return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
 }

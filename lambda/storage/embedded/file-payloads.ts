@@ -36,8 +36,6 @@ export function filePayloadStore(options: { readonly folder: string; readonly cl
         await temp.file.close();
       }
       await onDisk(() => rename(temp.path, pathOf(name)));
-      // Again, because somebody who was removing the folder may have taken its name meanwhile.
-      await onDisk(() => partitions.ensureName(folder, name.partition));
       await onDisk(() => syncFolder(folder));
     } catch (error) {
       // What cleaning up could say is worth less than the error itself; what it leaves is removed when it is old.

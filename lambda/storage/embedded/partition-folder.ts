@@ -1,13 +1,17 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { type FileHandle, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { type FileHandle, open, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isNotEmpty, unlessMissing } from './errors.ts';
+import { setTimeout } from 'node:timers/promises';
+import { isMissing, isNotEmpty, isTaken, unlessMissing } from './errors.ts';
 import { makeFolder, syncFolder } from './folders.ts';
 
 const NAME_FILE = 'partition.txt';
 const TEMP_SUFFIX = '.tmp';
 const TEMP_MAX_AGE_MS = 24 * 60 * 60 * 1000;
+const LOCK_FILE = 'removing.lock';
+const LOCK_MAX_AGE_MS = 10_000;
 const HASH_DIGITS = 40;
+const MAX_ATTEMPTS = 100;
 
 /** The name of a partition's folder: the same length for all, and no two differ by case alone. */
 export const folderName = (partition: string): string =>
@@ -17,43 +21,75 @@ export const folderName = (partition: string): string =>
 export const nameOf = (folder: string): Promise<string | undefined> =>
   unlessMissing(readFile(join(folder, NAME_FILE), 'utf8'));
 
-/** A new file in the folder, which is made when missing. As long as the file is there, nobody removes the folder. */
+/**
+ * A new file in the folder, which is made when missing. As long as the file is there, nobody takes the folder or its name:
+ *
+ *   writer   makes its file,  then waits while there is a lock,    then sees to the name
+ *   remover  makes the lock,  then leaves if there is any file,    else removes name, lock and folder
+ */
 export async function openTemp(folder: string): Promise<{ readonly file: FileHandle; readonly path: string }> {
   const path = join(folder, `${randomUUID()}${TEMP_SUFFIX}`);
-  for (;;) {
-    await makeFolder(folder);
-    const file = await unlessMissing(open(path, 'wx'));
-    // Missing when somebody removed the empty folder since.
-    if (file) return { file, path };
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await makeFolder(folder);
+      const file = await open(path, 'wx');
+      await lockGone(folder);
+      return { file, path };
+    } catch (error) {
+      // Somebody may remove the folder, empty as it still is, while it is made or before the file is in it.
+      if (!isMissing(error) || attempt === MAX_ATTEMPTS) throw error;
+    }
   }
 }
 
-/** Sees to it that the folder says which partition it is of. */
+/** Sees to it that the folder says which partition it is of; for those who have a file in it. */
 export async function ensureName(folder: string, partition: string): Promise<void> {
   if (await unlessMissing(stat(join(folder, NAME_FILE)))) return;
-  const temp = await openTemp(folder);
-  try {
-    await temp.file.writeFile(partition);
-    await temp.file.sync();
-  } finally {
-    await temp.file.close();
-  }
-  await rename(temp.path, join(folder, NAME_FILE));
+  const path = join(folder, `${randomUUID()}${TEMP_SUFFIX}`);
+  await writeFile(path, partition, { flag: 'wx', flush: true });
+  await rename(path, join(folder, NAME_FILE));
   await syncFolder(folder);
 }
 
 /** Removes the folder unless it holds a payload, or a file that becomes one. */
 export async function removeIfEmpty(folder: string): Promise<void> {
-  const names = (await unlessMissing(readdir(folder))) ?? [];
-  if (names.some((name) => name !== NAME_FILE)) return;
-  const partition = await nameOf(folder);
-  if (partition !== undefined) await rm(join(folder, NAME_FILE), { force: true });
+  if (!(await isEmpty(folder)) || !(await lock(folder))) return;
+  const empty = await isEmpty(folder);
+  if (empty) await rm(join(folder, NAME_FILE), { force: true });
+  await rm(join(folder, LOCK_FILE), { force: true });
   try {
-    await unlessMissing(rmdir(folder));
+    if (empty) await unlessMissing(rmdir(folder));
   } catch (error) {
-    // Somebody began to write since, and may have looked for the name before it went.
+    // Somebody began to write since, and makes the name anew.
     if (!isNotEmpty(error)) throw error;
-    if (partition !== undefined) await ensureName(folder, partition);
+  }
+}
+
+async function isEmpty(folder: string): Promise<boolean> {
+  const names = await unlessMissing(readdir(folder));
+  return names?.every((name) => name === NAME_FILE || name === LOCK_FILE) ?? false;
+}
+
+/** Makes the lock of a folder when nobody else has it; false when there is no such folder. */
+async function lock(folder: string): Promise<boolean> {
+  for (;;) {
+    await lockGone(folder);
+    try {
+      const file = await unlessMissing(open(join(folder, LOCK_FILE), 'wx'));
+      await file?.close();
+      return file !== undefined;
+    } catch (error) {
+      if (!isTaken(error)) throw error;
+    }
+  }
+}
+
+/** Waits while somebody looks whether the folder can go, which takes moments; a lock that stays is of a process that died. */
+async function lockGone(folder: string): Promise<void> {
+  const path = join(folder, LOCK_FILE);
+  for (let found = await unlessMissing(stat(path)); found; found = await unlessMissing(stat(path))) {
+    if (Date.now() - found.mtimeMs > LOCK_MAX_AGE_MS) await rm(path, { force: true });
+    else await setTimeout(2);
   }
 }
 
@@ -63,7 +99,7 @@ export async function sweep(folder: string): Promise<string[]> {
   const temps = names.filter((name) => name.endsWith(TEMP_SUFFIX));
   for (const name of temps) await removeIfOld(join(folder, name));
   const finished = names.filter((name) => !temps.includes(name));
-  if (finished.every((name) => name === NAME_FILE)) await removeIfEmpty(folder);
+  await removeIfEmpty(folder);
   return finished;
 }
 

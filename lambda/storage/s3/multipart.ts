@@ -1,6 +1,6 @@
 import type { CompletedPart } from '@aws-sdk/client-s3';
 import type { AwsCall } from '../aws-calls.ts';
-import { nameOf } from '../aws-errors.ts';
+import { attemptsOf, nameOf } from '../aws-errors.ts';
 import type { S3Connection } from './s3-payloads.ts';
 
 /** Parts under way at a time; with the two that showed the content to be large, at most five are in memory. */
@@ -49,7 +49,7 @@ export function multipartWith(call: AwsCall<S3Connection>, resource: string) {
         return await client.send(new sdk.CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }));
       } catch (error) {
         // Names are written once: after a lost answer, an object in place of the upload is the one that was completed.
-        if (!retried || nameOf(error) !== 'NoSuchUpload') throw error;
+        if (!(retried || attemptsOf(error) > 1) || nameOf(error) !== 'NoSuchUpload') throw error;
         return await client.send(new sdk.HeadObjectCommand({ Bucket: upload.Bucket, Key: upload.Key }));
       }
     });

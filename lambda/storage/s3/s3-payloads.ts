@@ -14,7 +14,7 @@ export interface S3PayloadStoreOptions extends AwsRetries {
 }
 
 export interface S3Connection {
-  readonly sdk: typeof import('./sdk.ts');
+  readonly sdk: typeof import('./sdk.ts')['sdk'];
   readonly client: Pick<S3Client, 'send' | 'config'>;
 }
 
@@ -25,7 +25,7 @@ export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3Pa
   const call = awsCalls(
     '@aws-sdk/client-s3',
     async () => {
-      const sdk = await import('./sdk.ts');
+      const { sdk } = await import('./sdk.ts');
       return { sdk, client: client ?? new sdk.S3Client(CLIENT) };
     },
     retries,
@@ -61,7 +61,7 @@ export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3Pa
     async copy(from, to) {
       const source = at(from.partition, from.id);
       const target = at(to.partition, to.id);
-      const CopySource = `${bucket}/${source.Key}`;
+      const CopySource = `${bucket}/${source.Key.split('/').map(encodeURIComponent).join('/')}`;
       const allowed = on('s3:GetObject', 's3:PutObject', MISSING_LOOKS_DENIED);
       const copied = await unlessMissing(
         call(allowed, async ({ sdk, client }) => {

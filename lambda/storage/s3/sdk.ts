@@ -1,5 +1,4 @@
-// Imported dynamically as a whole: a bundler then still leaves out every command that is not named here.
-export {
+import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
   CopyObjectCommand,
@@ -13,3 +12,19 @@ export {
   UploadPartCommand,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
+
+/** What is used of the SDK. Imported dynamically, and by name here, so that a bundler leaves out the rest. */
+export const sdk = {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CopyObjectCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+  UploadPartCommand,
+  UploadPartCopyCommand,
+};

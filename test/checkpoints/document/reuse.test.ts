@@ -86,6 +86,8 @@ describe('a plain part', () => {
     const doc = toDoc({ special }, parse(JSON.stringify({ special })));
     expect(doc).toEqual({ special: { $: ['object', { $: ['date', 5] }] } });
     expect(decode(doc)).toEqual({ special: { $: ['date', 5] } });
+    const list = adopt([special, 1]);
+    expect(toDoc([special, 1], list)).toEqual([{ $: ['object', { $: ['date', 5] }] }, 1]);
   });
 });
 

@@ -1,0 +1,186 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { checkpointStore } from '../lambda/embedded.ts';
+import { type Checkpoint, HoldpointError, StaleVersionError } from '../lambda/index.ts';
+import { fitted, heading, say, sayWrapped, styled, table } from './tour/terminal.ts';
+import type { Trip } from './tour/trip.ts';
+
+const TOUR_FOLDER = join('.holdpoint', 'tour');
+
+const HELP = `A tour of Holdpoint in the terminal. It takes a few seconds and no network.
+
+Usage: npm start [-- --folder FOLDER]
+
+  --folder FOLDER  where to keep the data; must be empty or new
+                   (default: ${TOUR_FOLDER}, emptied first)
+  --help           this text
+
+Colours are off when NO_COLOR is set or the output is not a terminal.`;
+
+/** Everything the tour needs to show. */
+interface Tour {
+  readonly folder: string;
+  readonly bill: string;
+  open(writer?: string): ReturnType<typeof checkpointStore<Trip>>;
+}
+
+const RUN = 'trip';
+const CHEAP = 'trip-cheap';
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { folder: { type: 'string' }, help: { type: 'boolean', short: 'h' } } });
+  if (values.help) return console.log(HELP);
+  const folder = emptied(values.folder);
+  const open = (writer = 'the tour') => checkpointStore<Trip>({ folder, writer });
+  const tour = { folder, bill: join(folder, 'bill.txt'), open };
+
+  console.log(styled('bold', '\nHoldpoint: an agent that loses nothing'));
+  await crash(tour);
+  await resume(tour);
+  await race(tour);
+  await lookBack(tour);
+  await fork(tour);
+  await check(tour);
+}
+
+async function crash(tour: Tour): Promise<void> {
+  heading(
+    1,
+    'An agent saves after each step',
+    'It runs in a process of its own. Its flight search costs $0.40 a call.',
+  );
+  const signal = await runAgent(tour, RUN, 'search flights');
+  if (signal !== 'SIGKILL') throw new Error(`The agent was to be killed, and ended with ${signal ?? 'no signal'}.`);
+}
+
+async function resume(tour: Tour): Promise<void> {
+  heading(2, 'A new process goes on from the last checkpoint', 'Only the storage knows what the first one did.');
+  await runAgent(tour, RUN);
+}
+
+async function race(tour: Tour): Promise<void> {
+  heading(
+    3,
+    'Two writers at once: one wins, the other is told',
+    'Two devices approve version 3, with different seats.',
+  );
+  const devices = [
+    { writer: 'phone', seat: 'window' },
+    { writer: 'laptop', seat: 'aisle' },
+  ];
+  const answers = await Promise.allSettled(devices.map(({ writer, seat }) => approve(tour, writer, seat)));
+  for (const [index, answer] of answers.entries()) {
+    const writer = styled('bold', (devices[index]?.writer ?? '').padEnd(8));
+    if (answer.status === 'fulfilled') {
+      say(`${writer}${styled('green', `wrote version ${answer.value.version}`)}, ${answer.value.state.seat} seat`);
+    } else if (answer.reason instanceof StaleVersionError) {
+      say(`${writer}${styled('yellow', 'StaleVersionError')}, nothing overwritten:`);
+      sayWrapped(answer.reason.message);
+    } else throw answer.reason;
+  }
+  await runAgent(tour, RUN);
+}
+
+async function approve(tour: Tour, writer: string, seat: string): Promise<Checkpoint<Trip>> {
+  const store = tour.open(writer);
+  try {
+    const { state } = await store.load(RUN);
+    return await store.save({
+      run: RUN,
+      expectedVersion: 3,
+      step: 'approve',
+      status: 'READY',
+      state: { ...state, seat },
+    });
+  } finally {
+    await store.close();
+  }
+}
+
+async function lookBack(tour: Tour): Promise<void> {
+  const store = tour.open();
+  heading(4, 'What happened: the history, and what changed from version 2 to 6');
+  const rows = [['v', 'step', 'status', 'writer', 'bytes', 'name']];
+  for await (const { version, step = '', status, writer, bytes, name = '' } of store.history(RUN)) {
+    rows.push([String(version), step, status, writer, String(bytes), name]);
+  }
+  table(rows);
+  const { text } = await store.diff(RUN, 2, 6);
+  for (const line of text.split('\n')) say(styled(line.startsWith('+') ? 'green' : 'yellow', fitted(line)));
+  await store.close();
+}
+
+async function fork(tour: Tour): Promise<void> {
+  heading(5, 'What if? A fork from version 2 with a smaller budget', 'A run of its own. It has the search result too.');
+  const store = tour.open();
+  const edit = (draft: { budget: number }) => {
+    draft.budget = 300;
+  };
+  await store.fork(RUN, { version: 2, id: CHEAP, edit });
+  await runAgent(tour, CHEAP);
+  const [first, second] = await Promise.all([store.load(RUN), store.load(CHEAP)]);
+  say(`${RUN.padEnd(12)}${flightOf(first)}`, `${CHEAP.padEnd(12)}${styled('green', flightOf(second))}`);
+  await store.close();
+}
+
+const flightOf = ({ state: { budget, flight } }: Checkpoint<Trip>): string =>
+  `budget $${budget}, flight ${flight?.id} for $${flight?.price}`;
+
+async function check(tour: Tour): Promise<void> {
+  const store = tour.open();
+  heading(6, 'Is all of it whole? And what did it cost?');
+  for (const run of [RUN, CHEAP]) {
+    const { ok, checkpoints, payloads, problems } = await store.verify(run);
+    const found = ok ? styled('green', 'whole') : styled('red', problems.map(({ problem }) => problem).join('; '));
+    say(
+      `verify ${run.padEnd(12)}${found}: checkpoints ${checkpoints}, each with the hash of the last; payloads ${payloads}`,
+    );
+  }
+  const searches = readFileSync(tour.bill, 'utf8').trimEnd().split('\n').length;
+  say(`searches paid: ${styled('green', `${searches}`)}, for 4 processes, one crash and two runs`);
+  await store.close();
+
+  console.log(`\n    ${styled('dim', 'The data is in')} ${tour.folder}${styled('dim', '. To look at it yourself:')}`);
+  say(
+    `import { checkpointStore } from 'holdpoint/embedded';`,
+    fitted(`const store = checkpointStore({ folder: '${tour.folder}' });`),
+    `console.log(await store.load('${RUN}', { name: 'before-payment' }));`,
+    `${styled('dim', 'Next:')} npx node examples/remember.ts${styled('dim', ', then README.md and docs/concepts.md')}`,
+  );
+}
+
+/** Runs the agent in a new process until it ends, shows what it tells, and gives the signal that ended it. */
+async function runAgent({ folder, bill }: Tour, run: string, crashAfter?: string): Promise<NodeJS.Signals | null> {
+  const program = fileURLToPath(new URL('./tour/agent.ts', import.meta.url));
+  const args = [program, folder, run, bill, ...(crashAfter ? [crashAfter] : [])];
+  const agent = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(agent, 'close');
+  const who = styled('dim', `process ${agent.pid}  `);
+  for await (const line of createInterface({ input: agent.stdout })) say(`${who}${line}`);
+  const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null];
+  if (signal) say(`${who}${styled('red', `killed (${signal}) right after the store confirmed it`)}`);
+  else if (code !== 0) throw new Error(`The agent ended with exit code ${code}.`);
+  return signal;
+}
+
+/** An empty folder: the tour's own is emptied, anybody else's must be. */
+function emptied(given: string | undefined): string {
+  if (given === undefined) rmSync(TOUR_FOLDER, { recursive: true, force: true });
+  else if (existsSync(given) && readdirSync(given).length > 0) {
+    throw new HoldpointError('INVALID_INPUT', `The folder ${given} is not empty. Name a new one.`);
+  }
+  return given ?? TOUR_FOLDER;
+}
+
+try {
+  await main();
+} catch (error) {
+  const misused = error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+  console.error(misused || error instanceof HoldpointError ? `The tour stopped: ${error.message}` : error);
+  process.exitCode = 1;
+}

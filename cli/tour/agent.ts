@@ -1,0 +1,65 @@
+// The agent of the tour, in a process of its own. It goes on from the newest checkpoint of its run, whatever process wrote that.
+import { appendFileSync, writeSync } from 'node:fs';
+import { checkpointStore } from '../../lambda/embedded.ts';
+import { type Checkpoint, payload } from '../../lambda/index.ts';
+import { FLIGHTS, type Flight, type Trip } from './trip.ts';
+
+const [folder = '', run = '', bill = '', crashAfter] = process.argv.slice(2);
+const store = checkpointStore<Trip>({ folder, writer: `pid ${process.pid}` });
+
+let trip = await store.find(run);
+if (!trip) {
+  const state = { from: 'Hamburg', to: 'Lisbon', budget: 900 };
+  trip = await store.save({ run, step: 'read request', state, agent: 'travel' });
+  confirmed(trip, `${state.from} to ${state.to}, at most $${state.budget}`);
+} else {
+  tell(`goes on from version ${trip.version}`);
+}
+
+if (!trip.state.flight) {
+  let flights = trip.toolResults['call-1'] as readonly Flight[] | undefined;
+  if (flights) {
+    tell('finds the result of call-1, does not search again');
+  } else {
+    flights = searchFlights();
+    trip = await store.save({ run, step: 'search flights', toolResults: { 'call-1': flights } });
+    confirmed(trip, '$0.40 paid, result kept as call-1');
+  }
+  const { state } = trip;
+  const flight = flights.find(({ price }) => price <= state.budget);
+  if (!flight) throw new Error(`No flight costs at most $${state.budget}.`);
+  trip = await store.save({
+    run,
+    step: 'choose flight',
+    name: 'before-payment',
+    status: 'WAITING_FOR_APPROVAL',
+    state: { ...state, flight },
+  });
+  confirmed(trip, `${flight.id}, $${flight.price}, ${flight.stops} stops; asks, and ends`);
+} else if (trip.status === 'READY') {
+  const { flight, seat } = trip.state;
+  const receipt = { paid: flight.price };
+  trip = await store.save({ run, step: 'pay', status: 'RUNNING', toolResults: { 'call-2': receipt } });
+  confirmed(trip, `$${receipt.paid}, receipt kept as call-2`);
+  const ticket = payload(`Ticket for ${flight.id}, ${seat} seat\n`, { type: 'text/plain' });
+  trip = await store.save({ run, step: 'book flight', status: 'SUCCEEDED', state: { ...trip.state, ticket } });
+  confirmed(trip, 'done; the ticket is a payload, kept by reference');
+}
+await store.close();
+
+/** The tool that costs money: each call is a line on the bill. */
+function searchFlights(): readonly Flight[] {
+  appendFileSync(bill, 'flight search $0.40\n');
+  return FLIGHTS;
+}
+
+/** Reports a checkpoint that the store confirmed, and crashes if this is the step to crash after. */
+function confirmed({ version, step }: Checkpoint<Trip>, text: string): void {
+  tell(`${`v${version}`.padEnd(4)}${(step ?? '').padEnd(16)}${text}`);
+  if (step === crashAfter) process.kill(process.pid, 'SIGKILL');
+}
+
+// Synchronous, so that nothing told is lost when the process is killed.
+function tell(text: string): void {
+  writeSync(1, `${text}\n`);
+}
