@@ -135,24 +135,26 @@ async function check(tour: Tour): Promise<void> {
   const store = tour.open();
   heading(6, 'Is all of it whole? And what did it cost?');
   for (const run of [RUN, CHEAP]) {
-    const { ok, checkpoints, payloads, problems } = await store.verify(run);
+    const { ok, checkpoints, payloads = 0, problems } = await store.verify(run);
     const found = ok ? styled('green', 'whole') : styled('red', problems.map(({ problem }) => problem).join('; '));
-    say(
-      `verify ${run.padEnd(12)}${found}: checkpoints ${checkpoints}, each with the hash of the last; payloads ${payloads}`,
-    );
+    const read = `${count(checkpoints, 'checkpoint')} in a chain of hashes, ${count(payloads, 'payload')}`;
+    say(`verify ${run.padEnd(12)}${found}: ${read}`);
   }
   const searches = readFileSync(tour.bill, 'utf8').trimEnd().split('\n').length;
   say(`searches paid: ${styled('green', `${searches}`)}, for 4 processes, one crash and two runs`);
   await store.close();
 
-  console.log(`\n    ${styled('dim', 'The data is in')} ${tour.folder}${styled('dim', '. To look at it yourself:')}`);
+  console.log();
+  sayWrapped(`The data is in ${tour.folder}. To look at it, save this as look.ts, then: npx node look.ts`);
   say(
-    `import { checkpointStore } from 'holdpoint/embedded';`,
-    fitted(`const store = checkpointStore({ folder: '${tour.folder}' });`),
+    `import { checkpointStore } from './lambda/embedded.ts';`,
+    `const store = checkpointStore({ folder: '${tour.folder}' });`,
     `console.log(await store.load('${RUN}', { name: 'before-payment' }));`,
     `${styled('dim', 'Next:')} npx node examples/remember.ts${styled('dim', ', then README.md and docs/concepts.md')}`,
   );
 }
+
+const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
 
 /** Runs the agent in a new process until it ends, shows what it tells, and gives the signal that ended it. */
 async function runAgent({ folder, bill }: Tour, run: string, crashAfter?: string): Promise<NodeJS.Signals | null> {
@@ -160,7 +162,7 @@ async function runAgent({ folder, bill }: Tour, run: string, crashAfter?: string
   const args = [program, folder, run, bill, ...(crashAfter ? [crashAfter] : [])];
   const agent = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(agent, 'close');
-  const who = styled('dim', `process ${agent.pid}  `);
+  const who = styled('dim', `pid ${agent.pid}  `);
   for await (const line of createInterface({ input: agent.stdout })) say(`${who}${line}`);
   const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null];
   if (signal) say(`${who}${styled('red', `killed (${signal}) right after the store confirmed it`)}`);

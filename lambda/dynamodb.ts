@@ -2,6 +2,7 @@ import type { CheckpointStore, CheckpointStoreOptions } from './checkpoints/chec
 import { checkpointStoreOn } from './checkpoints/checkpoint-store.ts';
 import { HoldpointError } from './core/errors.ts';
 import { type DynamoRecordStoreOptions, dynamoRecordStore } from './storage/dynamodb/dynamo-records.ts';
+import { installed } from './storage/installed.ts';
 import { lazyPayloadStore } from './storage/lazy-payloads.ts';
 import type { Storage } from './storage/ports.ts';
 import type { S3PayloadStoreOptions } from './storage/s3/s3-payloads.ts';
@@ -21,7 +22,12 @@ export interface DynamoStorageOptions {
 
 /** Records in DynamoDB, payloads in S3. The S3 client is loaded only when something is large enough for it. */
 export function dynamoStorage(options: DynamoStorageOptions = {}): Storage {
-  const { table = process.env.HOLDPOINT_TABLE, bucket = process.env.HOLDPOINT_BUCKET, dynamoDBClient, s3Client } = options;
+  const {
+    table = process.env.HOLDPOINT_TABLE,
+    bucket = process.env.HOLDPOINT_BUCKET,
+    dynamoDBClient,
+    s3Client,
+  } = options;
   if (!table || !bucket) {
     const [option, variable] = table ? ['bucket', 'HOLDPOINT_BUCKET'] : ['table', 'HOLDPOINT_TABLE'];
     throw new HoldpointError(
@@ -32,7 +38,7 @@ export function dynamoStorage(options: DynamoStorageOptions = {}): Storage {
   return {
     records: dynamoRecordStore({ table, ...(dynamoDBClient && { client: dynamoDBClient }) }),
     payloads: lazyPayloadStore(async () => {
-      const { s3PayloadStore } = await import('./storage/s3/s3-payloads.ts');
+      const { s3PayloadStore } = await installed('@aws-sdk/client-s3', () => import('./storage/s3/s3-payloads.ts'));
       return s3PayloadStore({ bucket, ...(s3Client && { client: s3Client }) });
     }),
   };

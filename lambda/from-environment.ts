@@ -1,5 +1,6 @@
 import type { CheckpointStore, CheckpointStoreOptions } from './checkpoints/checkpoint-store.ts';
 import { checkpointStoreOn } from './checkpoints/checkpoint-store.ts';
+import { installed } from './storage/installed.ts';
 
 /**
  * A checkpoint store where the environment says: with HOLDPOINT_TABLE and HOLDPOINT_BUCKET on DynamoDB and S3, otherwise in the folder
@@ -10,7 +11,7 @@ export function checkpointStore<State = unknown>(options: CheckpointStoreOptions
   const { HOLDPOINT_TABLE: table, HOLDPOINT_BUCKET: bucket, HOLDPOINT_FOLDER: folder = '.holdpoint' } = process.env;
   return checkpointStoreOn<State>(
     table || bucket
-      ? async () => (await import('./dynamodb.ts')).dynamoStorage()
+      ? async () => (await installed('@aws-sdk/client-dynamodb', () => import('./dynamodb.ts'))).dynamoStorage()
       : async () => (await import('./embedded.ts')).embeddedStorage({ folder }),
     options,
   );

@@ -1,5 +1,17 @@
-export type { Checkpoint, CheckpointId, CheckpointKind, CheckpointSummary, ModelParameters, RunSummary } from './checkpoints/checkpoint.ts';
-export { type CheckpointStore, type CheckpointStoreOptions, checkpointStoreOn, type Which } from './checkpoints/checkpoint-store.ts';
+export type {
+  Checkpoint,
+  CheckpointId,
+  CheckpointKind,
+  CheckpointSummary,
+  ModelParameters,
+  RunSummary,
+} from './checkpoints/checkpoint.ts';
+export {
+  type CheckpointStore,
+  type CheckpointStoreOptions,
+  checkpointStoreOn,
+  type Which,
+} from './checkpoints/checkpoint-store.ts';
 export type { CollectResult } from './checkpoints/collect.ts';
 export type { SweepOptions, SweepResult } from './checkpoints/deletion.ts';
 export type { Difference } from './checkpoints/difference.ts';

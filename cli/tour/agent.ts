@@ -43,7 +43,7 @@ if (!trip.state.flight) {
   confirmed(trip, `$${receipt.paid}, receipt kept as call-2`);
   const ticket = payload(`Ticket for ${flight.id}, ${seat} seat\n`, { type: 'text/plain' });
   trip = await store.save({ run, step: 'book flight', status: 'SUCCEEDED', state: { ...trip.state, ticket } });
-  confirmed(trip, 'done; the ticket is a payload, kept by reference');
+  confirmed(trip, 'done; the ticket is a payload');
 }
 await store.close();
 

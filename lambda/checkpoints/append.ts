@@ -55,7 +55,9 @@ export interface Change {
 
 /** What changes in the head; undefined takes a field away. */
 export type HeadChange = {
-  readonly [F in 'agent' | 'owner' | 'tags' | 'retention' | 'key' | 'shredded' | 'deletedUntil']?: HeadMeta[F] | undefined;
+  readonly [F in 'agent' | 'owner' | 'tags' | 'retention' | 'key' | 'shredded' | 'deletedUntil']?:
+    | HeadMeta[F]
+    | undefined;
 };
 
 /** A run that is not there yet: its id of life, and its key where the store has keys. */
@@ -181,11 +183,20 @@ function headAfter(
 ): HeadStep {
   const { meta, version, revision } = record;
   const status = statusOf(meta);
-  const moved = { status, version, hash: revision, stepNumber: meta.n, ...(meta.st !== undefined && { step: meta.st }) };
+  const moved = {
+    status,
+    version,
+    hash: revision,
+    stepNumber: meta.n,
+    ...(meta.st !== undefined && { step: meta.st }),
+  };
   if ('born' in base) {
     const { born, key } = base;
     const parent = meta.pr && { parent: meta.pr };
-    return { before: undefined, after: () => ({ born, created: meta.t, touched: meta.t, ...change, ...key, ...parent, ...moved }) as HeadMeta };
+    return {
+      before: undefined,
+      after: () => ({ born, created: meta.t, touched: meta.t, ...change, ...key, ...parent, ...moved }) as HeadMeta,
+    };
   }
   const there = base.head.meta;
   if (!change && there.status === status && Math.abs(meta.t - there.touched) < TOUCH_MS) return { before: base.head };
@@ -194,7 +205,8 @@ function headAfter(
     async after(head = there) {
       const { step: _, ...rest } = head;
       const next = { ...rest, ...change, ...moved, touched: Math.max(meta.t, head.touched) } as HeadMeta;
-      if (next.owner !== head.owner && next.key && at.keys) return { ...next, key: await rewrapped(at, head, next.owner) };
+      if (next.owner !== head.owner && next.key && at.keys)
+        return { ...next, key: await rewrapped(at, head, next.owner) };
       return next;
     },
   };
@@ -202,7 +214,8 @@ function headAfter(
 
 /** The run's key, wrapped by the current key of the ring and for this owner. */
 export async function rewrapped(at: RunContext, head: HeadMeta, owner: string | undefined): Promise<WrappedKey> {
-  if (!at.keys || !head.key) throw new HoldpointError('KEY_UNAVAILABLE', `There are no keys to wrap the key of run "${at.run}" with.`);
+  if (!at.keys || !head.key)
+    throw new HoldpointError('KEY_UNAVAILABLE', `There are no keys to wrap the key of run "${at.run}" with.`);
   return at.keys.wrap(await at.keys.unwrap(head.key, keyContext(at, head.owner)), keyContext(at, owner));
 }
 
@@ -228,7 +241,10 @@ async function commitRecord(
       if (error.found.has(0)) throw lost(at, record, error.found.get(0), stored && error.found.get(1));
       if (!stored || !error.found.has(1)) {
         const name = record.meta.nm;
-        throw new HoldpointError('NAME_TAKEN', `Another checkpoint of run "${at.run}" is named "${name}". Choose another name, or pass \`moveName: true\`.`);
+        throw new HoldpointError(
+          'NAME_TAKEN',
+          `Another checkpoint of run "${at.run}" is named "${name}". Choose another name, or pass \`moveName: true\`.`,
+        );
       }
       // The head moved though no checkpoint was written: it was renewed, or its key was. What we change is put on top of that.
       const there = error.found.get(1);
@@ -244,8 +260,14 @@ async function commitRecord(
 /** Our own record is there: an earlier try of this very write had been applied. */
 class AlreadyWritten extends Error {}
 
-function lost(at: RunContext, record: CheckpointRecord, found: StoredRecord | undefined, head: StoredRecord | undefined): Error {
-  if (head?.key === HEAD_KEY && readHead(head).meta.deletedUntil !== undefined) return runDeleted(at.run, readHead(head).meta.deletedUntil);
+function lost(
+  at: RunContext,
+  record: CheckpointRecord,
+  found: StoredRecord | undefined,
+  head: StoredRecord | undefined,
+): Error {
+  if (head?.key === HEAD_KEY && readHead(head).meta.deletedUntil !== undefined)
+    return runDeleted(at.run, readHead(head).meta.deletedUntil);
   if (!found) return new StaleVersionError(at.run, record.version - 1, undefined);
   const there = readCheckpoint(found);
   if (there.meta.w === record.meta.w) return new AlreadyWritten();

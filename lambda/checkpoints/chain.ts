@@ -98,7 +98,11 @@ async function writeSnapshot(
     return { meta: {}, body, chain: { ...chain, snapshotBytes: body.length + RECORD_BYTES, segments: [] } };
   }
   const segment = await storeSegment(at, sealing, pack(text));
-  return { meta: { g: [segment] }, body: modelBody(model), chain: { ...chain, snapshotBytes: segment[2], segments: [segment] } };
+  return {
+    meta: { g: [segment] },
+    body: modelBody(model),
+    chain: { ...chain, snapshotBytes: segment[2], segments: [segment] },
+  };
 }
 
 /**
@@ -116,13 +120,20 @@ async function fold(
   const segments = [...chain.segments];
   const folded = [...chain.folded];
   let bytes = chain.recordBytes + pack(patch).length;
-  for (let last = segments.at(-1); last && segments.length > 1 && last[2] < FOLD_RATIO * bytes; last = segments.at(-1)) {
+  for (
+    let last = segments.at(-1);
+    last && segments.length > 1 && last[2] < FOLD_RATIO * bytes;
+    last = segments.at(-1)
+  ) {
     joined.unshift(folded.pop() ?? '[]');
     segments.pop();
     bytes += last[2];
   }
   if (segments.length === 0 || segments.length >= MAX_SEGMENTS) return undefined;
-  const text = `[${joined.map((ops) => ops.slice(1, -1)).filter(Boolean).join()}]`;
+  const text = `[${joined
+    .map((ops) => ops.slice(1, -1))
+    .filter(Boolean)
+    .join()}]`;
   segments.push(await storeSegment(at, sealing, pack(text)));
   return {
     anchor: version,
@@ -150,11 +161,16 @@ export interface Parts {
 }
 
 /** Reads what these records hold, which are an anchor and everything behind it, in order. */
-export async function readParts(at: RunContext, sealing: Sealing, records: readonly CheckpointRecord[]): Promise<Parts> {
+export async function readParts(
+  at: RunContext,
+  sealing: Sealing,
+  records: readonly CheckpointRecord[],
+): Promise<Parts> {
   const [anchor, ...rest] = records;
   if (!anchor || anchor.meta.a !== undefined) throw damaged(`Run "${at.run}"`, 'a checkpoint stands on nothing');
   for (const [index, record] of rest.entries()) {
-    if (record.meta.p !== records[index]?.revision) throw damaged(record.stored, 'it does not follow from the checkpoint before it');
+    if (record.meta.p !== records[index]?.revision)
+      throw damaged(record.stored, 'it does not follow from the checkpoint before it');
   }
   const bodies = records.map((record) => openBody(sealing, record));
   const [first, ...folded] = await Promise.all(
@@ -173,7 +189,11 @@ export async function readParts(at: RunContext, sealing: Sealing, records: reado
 }
 
 /** The content of the last of these records. */
-export async function readContent(at: RunContext, sealing: Sealing, records: readonly CheckpointRecord[]): Promise<Content> {
+export async function readContent(
+  at: RunContext,
+  sealing: Sealing,
+  records: readonly CheckpointRecord[],
+): Promise<Content> {
   const { snapshot, folded, patches, model } = await readParts(at, sealing, records);
   const [anchor, ...rest] = records as readonly [CheckpointRecord, ...CheckpointRecord[]];
   const ops = [...folded, ...patches].flat();
@@ -200,14 +220,20 @@ interface Body {
   readonly m?: Doc;
 }
 
-const modelBody = (model: Doc | undefined): Uint8Array | undefined => (model === undefined ? undefined : pack(`{"m":${JSON.stringify(model)}}`));
+const modelBody = (model: Doc | undefined): Uint8Array | undefined =>
+  model === undefined ? undefined : pack(`{"m":${JSON.stringify(model)}}`);
 
 const bodyText = (kind: 's' | 'p', text: string, model: Doc | undefined): string =>
   `{"${kind}":${text}${model === undefined ? '' : `,"m":${JSON.stringify(model)}`}}`;
 
 /** Closes a body for the record that it goes into, and no other: the readable part is authenticated with it. */
-export const sealBody = (at: RunContext, sealing: Sealing, version: number, meta: string, body: Uint8Array): Uint8Array =>
-  sealing.seal(body, aboutRecord(at.partition, version, meta));
+export const sealBody = (
+  at: RunContext,
+  sealing: Sealing,
+  version: number,
+  meta: string,
+  body: Uint8Array,
+): Uint8Array => sealing.seal(body, aboutRecord(at.partition, version, meta));
 
 function openBody(sealing: Sealing, record: CheckpointRecord): Body {
   const { stored, version } = record;
@@ -223,4 +249,5 @@ function opened(where: StoredRecord, bytes: Uint8Array): Doc {
   }
 }
 
-const aboutRecord = (partition: string, version: number, meta: string): string => `${partition}\ncheckpoint ${version}\n${meta}`;
+const aboutRecord = (partition: string, version: number, meta: string): string =>
+  `${partition}\ncheckpoint ${version}\n${meta}`;

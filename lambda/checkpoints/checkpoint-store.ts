@@ -132,7 +132,8 @@ export function checkpointStoreOn<State = unknown>(
       try {
         return await load(run, which);
       } catch (error) {
-        if (isHoldpointError(error, 'RUN_NOT_FOUND') || isHoldpointError(error, 'CHECKPOINT_NOT_FOUND')) return undefined;
+        if (isHoldpointError(error, 'RUN_NOT_FOUND') || isHoldpointError(error, 'CHECKPOINT_NOT_FOUND'))
+          return undefined;
         throw error;
       }
     },
@@ -204,7 +205,8 @@ const operations = () => import('./operations.ts');
 function atOf(which: Which | undefined): At {
   if (which === undefined) return {};
   if (typeof which === 'number') return { version: which };
-  if (typeof which === 'object' && which !== null && (which.version === undefined) !== (which.name === undefined)) return which;
+  if (typeof which === 'object' && which !== null && (which.version === undefined) !== (which.name === undefined))
+    return which;
   throw new HoldpointError(
     'INVALID_INPUT',
     `Which checkpoint must be a version, { version } or { name }; found ${JSON.stringify(which)}.`,

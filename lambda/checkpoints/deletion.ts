@@ -48,14 +48,27 @@ async function entomb(at: RunContext, stillDue?: (newest: CheckpointMeta) => boo
 }
 
 /** The newest checkpoint, though it may be damaged: what is broken must be deletable. */
-async function newestOf(at: RunContext, head: HeadRecord): Promise<Pick<CheckpointRecord, 'version' | 'revision' | 'meta'>> {
+async function newestOf(
+  at: RunContext,
+  head: HeadRecord,
+): Promise<Pick<CheckpointRecord, 'version' | 'revision' | 'meta'>> {
   const page = await at.records.range(at.partition, { from: 'c0', to: 'c:', newestFirst: true, limit: 1 });
   const [stored] = page.records;
   if (!stored) return { version: 0, revision: head.meta.born, meta: unknownMeta(head) };
-  return { version: Number(stored.key.slice(1)), revision: stored.revision, meta: lenient(stored) ?? unknownMeta(head) };
+  return {
+    version: Number(stored.key.slice(1)),
+    revision: stored.revision,
+    meta: lenient(stored) ?? unknownMeta(head),
+  };
 }
 
-const unknownMeta = ({ meta: { touched: t, stepNumber: n } }: HeadRecord): CheckpointMeta => ({ t, n, w: '', by: '', p: '' });
+const unknownMeta = ({ meta: { touched: t, stepNumber: n } }: HeadRecord): CheckpointMeta => ({
+  t,
+  n,
+  w: '',
+  by: '',
+  p: '',
+});
 
 function lenient(stored: StoredRecord): CheckpointMeta | undefined {
   try {
@@ -76,7 +89,8 @@ async function empty(at: RunContext, tombstone: HeadRecord): Promise<void> {
       continue;
     }
     const meta = lenient(stored) ?? unknownMeta(tombstone);
-    if (meta.e !== 2 && meta.k !== 'delete') writes.push({ put: deleted({ version: 0, revision: stored.revision, meta, stored }), when });
+    if (meta.e !== 2 && meta.k !== 'delete')
+      writes.push({ put: deleted({ version: 0, revision: stored.revision, meta, stored }), when });
   }
   await writeEach(at, writes);
   await removePayloads(at, tombstone);
@@ -116,7 +130,11 @@ export async function sweep(context: Context, options: SweepOptions): Promise<Sw
   for (const group of dueGroups) {
     let after: string | undefined;
     do {
-      const page = await context.records.list('due', group, { to: timeOrder(context.now()), limit: 100, ...(after !== undefined && { after }) });
+      const page = await context.records.list('due', group, {
+        to: timeOrder(context.now()),
+        limit: 100,
+        ...(after !== undefined && { after }),
+      });
       for (const { partition } of page.records) {
         if (!options.everyTenant && !isOf(context.tenant, partition)) continue;
         const { tenant, run } = idsOf(partition);

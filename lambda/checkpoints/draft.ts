@@ -33,7 +33,8 @@ function draftOf(value: unknown, drafts: Drafts): unknown {
   const draft = new Proxy(copy, {
     get(_, key, receiver) {
       const found = Reflect.get(copy, key, receiver);
-      if (typeof found !== 'object' || found === null || drafts.copies.has(found) || !Object.hasOwn(copy, key)) return found;
+      if (typeof found !== 'object' || found === null || drafts.copies.has(found) || !Object.hasOwn(copy, key))
+        return found;
       const drafted = draftOf(found, drafts);
       if (drafted !== found) put(copy, key as string, drafted);
       return drafted;

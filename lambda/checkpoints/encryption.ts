@@ -12,7 +12,9 @@ export async function rotateKey(at: RunContext): Promise<void> {
   if (!head.meta.key) throw notEncrypted(at);
   const key = await rewrapped(at, head.meta, head.meta.owner);
   try {
-    await at.records.commit([{ put: headRecord(at.partition, { ...head.meta, key }), when: { revision: head.revision } }]);
+    await at.records.commit([
+      { put: headRecord(at.partition, { ...head.meta, key }), when: { revision: head.revision } },
+    ]);
   } catch (error) {
     if (!(error instanceof ConditionFailedError)) throw error;
     // The head moved meanwhile: put the key into what it is now.
@@ -34,4 +36,8 @@ export async function shred(at: RunContext): Promise<void> {
 }
 
 const notEncrypted = (at: RunContext): HoldpointError =>
-  new HoldpointError('RUN_NOT_ENCRYPTED', `Run "${at.run}" has no key: it is not encrypted. To remove what it holds, delete it.`, { scope: 'run' });
+  new HoldpointError(
+    'RUN_NOT_ENCRYPTED',
+    `Run "${at.run}" has no key: it is not encrypted. To remove what it holds, delete it.`,
+    { scope: 'run' },
+  );

@@ -4,7 +4,16 @@ import { STATUSES, type Status } from '../core/status.ts';
 import type { ListName, PageOptions, StoredRecord } from '../storage/ports.ts';
 import type { CheckpointSummary, RunSummary } from './checkpoint.ts';
 import type { Context, RunContext } from './context.ts';
-import { type HeadMeta, MAX_VERSION, readCheckpoint, readMeta, runSummaryOf, summaryOf, timeOrder, versionKey } from './records.ts';
+import {
+  type HeadMeta,
+  MAX_VERSION,
+  readCheckpoint,
+  readMeta,
+  runSummaryOf,
+  summaryOf,
+  timeOrder,
+  versionKey,
+} from './records.ts';
 import { checkVersion, readLiveHead } from './tail.ts';
 
 export interface HistoryOptions {
@@ -30,7 +39,11 @@ export async function* history(at: RunContext, options: HistoryOptions): AsyncGe
 }
 
 /** Every record of a range of keys, page by page. */
-export async function* allRecords(at: RunContext, options: PageOptions, limit = Number.POSITIVE_INFINITY): AsyncGenerator<StoredRecord> {
+export async function* allRecords(
+  at: RunContext,
+  options: PageOptions,
+  limit = Number.POSITIVE_INFINITY,
+): AsyncGenerator<StoredRecord> {
   yield* pages((page) => at.records.range(at.partition, { ...options, ...page }), limit);
 }
 
@@ -53,7 +66,11 @@ export async function* runs(context: Context, filter: RunFilter): AsyncGenerator
   const limit = checkLimit(filter.limit);
   const statuses = filter.status === undefined ? STATUSES : [filter.status].flat();
   for (const status of statuses) {
-    if (!STATUSES.includes(status)) throw new HoldpointError('INVALID_INPUT', `\`status\` must be one of ${STATUSES.join(', ')}; found ${String(status)}.`);
+    if (!STATUSES.includes(status))
+      throw new HoldpointError(
+        'INVALID_INPUT',
+        `\`status\` must be one of ${STATUSES.join(', ')}; found ${String(status)}.`,
+      );
   }
   const tenant = escapeId('tenant', context.tenant);
   const range = {
@@ -90,14 +107,17 @@ type Listed = { readonly partition: string; readonly head: HeadMeta };
 
 /** Joins lists that are each newest first into one. */
 async function* merged(sources: readonly AsyncGenerator<StoredRecord>[]): AsyncGenerator<Listed> {
-  const next = async (source: AsyncGenerator<StoredRecord>): Promise<(Listed & { source: typeof source }) | undefined> => {
+  const next = async (
+    source: AsyncGenerator<StoredRecord>,
+  ): Promise<(Listed & { source: typeof source }) | undefined> => {
     const { value, done } = await source.next();
     return done ? undefined : { partition: value.partition, head: readMeta<HeadMeta>(value), source };
   };
   const fronts = (await Promise.all(sources.map(next))).filter((front) => front !== undefined);
   while (fronts.length > 0) {
     let newest = 0;
-    for (const [index, front] of fronts.entries()) if (front.head.touched > (fronts[newest]?.head.touched ?? 0)) newest = index;
+    for (const [index, front] of fronts.entries())
+      if (front.head.touched > (fronts[newest]?.head.touched ?? 0)) newest = index;
     const [front] = fronts.splice(newest, 1);
     if (!front) return;
     yield front;

@@ -32,17 +32,26 @@ export function localKeys(options: { current: string; keys: Readonly<Record<stri
   }
   const current = keys.get(options.current);
   if (!current) {
-    throw new HoldpointError('INVALID_INPUT', `The current key "${options.current}" is not among keys: ${[...keys.keys()].join(', ')}.`);
+    throw new HoldpointError(
+      'INVALID_INPUT',
+      `The current key "${options.current}" is not among keys: ${[...keys.keys()].join(', ')}.`,
+    );
   }
   return {
     async wrap(key, context) {
-      return { by: options.current, wrapped: Buffer.from(sealBytes(current, key, contextText(context))).toString('base64') };
+      return {
+        by: options.current,
+        wrapped: Buffer.from(sealBytes(current, key, contextText(context))).toString('base64'),
+      };
     },
     async unwrap(wrapped, context) {
       const key = keys.get(wrapped.by);
       if (!key) {
         const have = [...keys.keys()].join(', ');
-        throw new HoldpointError('KEY_UNAVAILABLE', `The run's key is wrapped by "${wrapped.by}"; this store has: ${have}. Add it to \`keys\`.`);
+        throw new HoldpointError(
+          'KEY_UNAVAILABLE',
+          `The run's key is wrapped by "${wrapped.by}"; this store has: ${have}. Add it to \`keys\`.`,
+        );
       }
       try {
         return openBytes(key, Buffer.from(wrapped.wrapped, 'base64'), contextText(context));

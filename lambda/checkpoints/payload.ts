@@ -21,7 +21,10 @@ export interface PayloadOptions {
  */
 export function payload(content: PayloadContent, options: PayloadOptions = {}): Payload {
   if ((options.digest?.length ?? 0) > 1000) {
-    throw new HoldpointError('INVALID_INPUT', `The digest of a payload must have at most 1,000 characters; found ${options.digest?.length}.`);
+    throw new HoldpointError(
+      'INVALID_INPUT',
+      `The digest of a payload must have at most 1,000 characters; found ${options.digest?.length}.`,
+    );
   }
   if (typeof content === 'string') return new Payload({ bytes: Buffer.from(content), ...options });
   // A copy: the caller may change the bytes before they are saved.
@@ -29,7 +32,10 @@ export function payload(content: PayloadContent, options: PayloadOptions = {}): 
   if (content !== null && typeof content === 'object' && Symbol.asyncIterator in content) {
     return new Payload({ stream: content as AsyncIterable<Uint8Array>, ...options });
   }
-  throw new HoldpointError('INVALID_INPUT', `A payload must be made of bytes, text or a stream of bytes; found ${typeof content}.`);
+  throw new HoldpointError(
+    'INVALID_INPUT',
+    `A payload must be made of bytes, text or a stream of bytes; found ${typeof content}.`,
+  );
 }
 
 /** Where a payload's bytes are stored. */
@@ -42,7 +48,8 @@ interface Home {
   readonly storedAt?: number;
 }
 
-type Source = PayloadOptions & ({ readonly bytes: Uint8Array } | { readonly stream: AsyncIterable<Uint8Array> } | { readonly home: Home });
+type Source = PayloadOptions &
+  ({ readonly bytes: Uint8Array } | { readonly stream: AsyncIterable<Uint8Array> } | { readonly home: Home });
 
 /** A payload as it stands in a state. Its bytes are proven against their SHA-256 when they are read. */
 export class Payload {
@@ -61,7 +68,10 @@ export class Payload {
 
   /** Known for bytes and for what was stored; a stream has no size before it was read. */
   get size(): number | undefined {
-    return this.#homes.values().next().value?.ref.size ?? (this.#source && 'bytes' in this.#source ? this.#source.bytes.length : undefined);
+    return (
+      this.#homes.values().next().value?.ref.size ??
+      (this.#source && 'bytes' in this.#source ? this.#source.bytes.length : undefined)
+    );
   }
 
   /** The content piece by piece. The last piece comes only after everything was proven; an error means: do not use what came before. */
@@ -70,7 +80,10 @@ export class Payload {
     if (home) return yield* read(home);
     const source = this.#source;
     if (source && 'bytes' in source) return yield source.bytes;
-    throw new HoldpointError('INVALID_INPUT', 'A payload made of a stream can be read after it was saved; until then the stream is its only copy.');
+    throw new HoldpointError(
+      'INVALID_INPUT',
+      'A payload made of a stream can be read after it was saved; until then the stream is its only copy.',
+    );
   }
 
   async bytes(): Promise<Uint8Array> {
@@ -100,7 +113,10 @@ export class Payload {
   }
 
   async #store(at: RunContext, sealing: Sealing, live: ReadonlyMap<string, PayloadRef>): Promise<PayloadRef> {
-    const about = { ...(this.type !== undefined && { type: this.type }), ...(this.digest !== undefined && { digest: this.digest }) };
+    const about = {
+      ...(this.type !== undefined && { type: this.type }),
+      ...(this.digest !== undefined && { digest: this.digest }),
+    };
     const known = (sha256: string) => [...live.values()].find((ref) => ref.sha256 === sha256);
     const source = this.#source;
     if (source && 'bytes' in source) {
@@ -112,11 +128,15 @@ export class Payload {
       const found = known(home.ref.sha256);
       if (found) return { ...home.ref, id: found.id };
       const id = randomId();
-      if (!(await at.payloads.copy({ partition: home.partition, id: home.ref.id }, { partition: at.partition, id }))) throw missing(home);
+      if (!(await at.payloads.copy({ partition: home.partition, id: home.ref.id }, { partition: at.partition, id })))
+        throw missing(home);
       return { ...home.ref, id };
     }
     if (!home && !(source && 'stream' in source)) {
-      throw new HoldpointError('INVALID_INPUT', 'A payload made of a stream was read once and did not arrive; make it again from a new stream.');
+      throw new HoldpointError(
+        'INVALID_INPUT',
+        'A payload made of a stream was read once and did not arrive; make it again from a new stream.',
+      );
     }
     const id = randomId();
     const hash = sealing.hash();
@@ -182,7 +202,10 @@ async function* read(home: Home): AsyncGenerator<Uint8Array> {
     held = piece;
   }
   if (size !== ref.size || hash.digest('base64url') !== ref.sha256) {
-    throw damaged(`Payload ${ref.id} of "${partition}"`, `${ref.size} bytes with SHA-256 ${ref.sha256} were stored, ${size} others were found`);
+    throw damaged(
+      `Payload ${ref.id} of "${partition}"`,
+      `${ref.size} bytes with SHA-256 ${ref.sha256} were stored, ${size} others were found`,
+    );
   }
   if (held) yield held;
 }

@@ -29,7 +29,10 @@ export interface PruneResult {
 export async function prune(at: RunContext, options: PruneOptions): Promise<PruneResult> {
   const { keepLast, keepNamed = true } = options;
   if (!Number.isSafeInteger(keepLast) || keepLast < 1) {
-    throw new HoldpointError('INVALID_INPUT', `\`keepLast\` must be a whole number from 1: the newest checkpoint always stays; found ${keepLast}.`);
+    throw new HoldpointError(
+      'INVALID_INPUT',
+      `\`keepLast\` must be a whole number from 1: the newest checkpoint always stays; found ${keepLast}.`,
+    );
   }
   return retried(async () => {
     const run = await readNewest(at);
@@ -60,7 +63,9 @@ interface Names {
 }
 
 /** All checkpoints and names of a run. */
-export async function readAll(at: RunContext): Promise<{ checkpoints: readonly CheckpointRecord[]; names: readonly Names[] }> {
+export async function readAll(
+  at: RunContext,
+): Promise<{ checkpoints: readonly CheckpointRecord[]; names: readonly Names[] }> {
   const checkpoints: CheckpointRecord[] = [];
   const names: Names[] = [];
   for await (const stored of allRecords(at, {})) {
@@ -70,7 +75,11 @@ export async function readAll(at: RunContext): Promise<{ checkpoints: readonly C
   return { checkpoints, names };
 }
 
-function keptVersions(checkpoints: readonly CheckpointRecord[], keepLast: number, named: readonly number[]): ReadonlySet<number> {
+function keptVersions(
+  checkpoints: readonly CheckpointRecord[],
+  keepLast: number,
+  named: readonly number[],
+): ReadonlySet<number> {
   const byVersion = new Map(checkpoints.map((record) => [record.version, record]));
   const newest = checkpoints.slice(-keepLast).map(({ version }) => version);
   const kept = new Set<number>();

@@ -139,6 +139,7 @@ export const dueGroups: readonly string[] = Array.from({ length: DUE_SHARDS }, (
 export const TOUCH_MS = 3_600_000;
 
 const orderOf = (time: number): string => String(Math.max(0, Math.floor(time))).padStart(15, '0');
+
 export { orderOf as timeOrder };
 
 /** The moment at which somebody must look at a run: its tombstone may go, or it was not written to for too long. */
@@ -174,7 +175,12 @@ export function deleted(record: CheckpointRecord): StoredRecord {
 }
 
 function emptied(record: CheckpointRecord, meta: CheckpointMeta): StoredRecord {
-  return { partition: record.stored.partition, key: record.stored.key, revision: record.revision + EMPTIED, meta: writeMeta(meta) };
+  return {
+    partition: record.stored.partition,
+    key: record.stored.key,
+    revision: record.revision + EMPTIED,
+    meta: writeMeta(meta),
+  };
 }
 
 /** The version whose content is shown: undo, redo and prune change no content of their own, everything else shows itself. */

@@ -56,7 +56,11 @@ export async function save(at: RunContext, input: Omit<SaveInput, 'run'>): Promi
 }
 
 /** Saves on a checkpoint that was opened; on none to begin the run. */
-export async function saveOn(at: RunContext, tail: Tail | undefined, input: Omit<SaveInput, 'run' | 'expectedVersion'>): Promise<Tail> {
+export async function saveOn(
+  at: RunContext,
+  tail: Tail | undefined,
+  input: Omit<SaveInput, 'run' | 'expectedVersion'>,
+): Promise<Tail> {
   if (tail) refuseExpired(at, tail.head.meta, tail.record.meta.t);
   if (tail && input.parent) throw invalid('parent', 'given with the first save of a run only', input.parent);
   const base = tail ?? (await beginning(at, input.owner));
@@ -80,7 +84,8 @@ async function expectedTail(
   if (newest.record.version === expected) return { tail: newest };
   if (writeId !== undefined && newest.record.version > expected) {
     const [next] = await at.records.read(at.partition, [versionKey(expected + 1)]);
-    if (next && readCheckpoint(next).meta.w === writeId) return { written: await openTail(at, { version: expected + 1 }) };
+    if (next && readCheckpoint(next).meta.w === writeId)
+      return { written: await openTail(at, { version: expected + 1 }) };
   }
   const found = newest.record.version > expected ? summaryOf(at.run, newest.record) : undefined;
   throw new StaleVersionError(at.run, expected, found);
@@ -125,10 +130,14 @@ export function checkFields(input: SaveFields): void {
   if (input.toolResults !== undefined && !isRecord(input.toolResults, () => true)) {
     throw invalid('toolResults', 'an object of results by call id', input.toolResults);
   }
-  if (input.tags !== undefined && !(Array.isArray(input.tags) && input.tags.every((tag) => typeof tag === 'string' && tag !== ''))) {
+  if (
+    input.tags !== undefined &&
+    !(Array.isArray(input.tags) && input.tags.every((tag) => typeof tag === 'string' && tag !== ''))
+  ) {
     throw invalid('tags', 'a list of texts', input.tags);
   }
-  if (input.model !== undefined && !isRecord(input.model, () => true)) throw invalid('model', 'an object of parameters', input.model);
+  if (input.model !== undefined && !isRecord(input.model, () => true))
+    throw invalid('model', 'an object of parameters', input.model);
   const { retentionSeconds } = input;
   if (retentionSeconds !== undefined) checkRetention(retentionSeconds);
   if (input.parent !== undefined) {

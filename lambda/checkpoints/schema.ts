@@ -30,14 +30,20 @@ export function ladderOf(schema: Schema): Ladder {
   const order = schema.order ?? numbersTo(version);
   const top = order.indexOf(version);
   const bottom = schema.oldest === undefined ? 0 : order.indexOf(schema.oldest);
-  if (new Set(order).size !== order.length) throw invalid(`\`order\` must name each version once; found ${order.join(', ')}`);
+  if (new Set(order).size !== order.length)
+    throw invalid(`\`order\` must name each version once; found ${order.join(', ')}`);
   if (top < 0) throw invalid(`\`order\` must contain the current version ${version}; found ${order.join(', ')}`);
-  if (bottom < 0 || bottom > top) throw invalid(`\`oldest\` must be a version up to ${version}; found ${schema.oldest}`);
+  if (bottom < 0 || bottom > top)
+    throw invalid(`\`oldest\` must be a version up to ${version}; found ${schema.oldest}`);
   const rungs = order.slice(bottom, top);
   const missing = rungs.filter((rung) => typeof migrations[rung] !== 'function');
-  if (missing.length > 0) throw invalid(`there must be a migration from every version before ${version}; missing from: ${missing.join(', ')}`);
+  if (missing.length > 0)
+    throw invalid(
+      `there must be a migration from every version before ${version}; missing from: ${missing.join(', ')}`,
+    );
   const stray = Object.keys(migrations).filter((from) => !order.slice(0, top).some((rung) => String(rung) === from));
-  if (stray.length > 0) throw invalid(`a migration must start at a version before ${version}; found one from ${stray.join(', ')}`);
+  if (stray.length > 0)
+    throw invalid(`a migration must start at a version before ${version}; found one from ${stray.join(', ')}`);
 
   // A state that was saved without a schema is of the first shape there was.
   const placeOf = (run: string, from: SchemaVersion | undefined): number => {
@@ -68,13 +74,20 @@ export function ladderOf(schema: Schema): Ladder {
         try {
           migrated = (migrations[rung] as Migration)(migrated);
         } catch (cause) {
-          throw new HoldpointError('MIGRATION_FAILED', `The migration from schema version ${rung} threw on a state of run "${run}": ${String(cause)}`, {
-            scope: 'run',
-            cause,
-          });
+          throw new HoldpointError(
+            'MIGRATION_FAILED',
+            `The migration from schema version ${rung} threw on a state of run "${run}": ${String(cause)}`,
+            {
+              scope: 'run',
+              cause,
+            },
+          );
         }
         if (migrated instanceof Promise) {
-          throw new HoldpointError('MIGRATION_FAILED', `The migration from schema version ${rung} returned a promise; it must return the new state.`);
+          throw new HoldpointError(
+            'MIGRATION_FAILED',
+            `The migration from schema version ${rung} returned a promise; it must return the new state.`,
+          );
         }
       }
       return migrated;
@@ -83,9 +96,12 @@ export function ladderOf(schema: Schema): Ladder {
 }
 
 function numbersTo(version: SchemaVersion): readonly SchemaVersion[] {
-  if (typeof version !== 'number') throw invalid(`versions that are not numbers need their \`order\`; found version ${JSON.stringify(version)}`);
-  if (!Number.isSafeInteger(version) || version < 1 || version > 10_000) throw invalid(`a version must be a whole number from 1; found ${version}`);
+  if (typeof version !== 'number')
+    throw invalid(`versions that are not numbers need their \`order\`; found version ${JSON.stringify(version)}`);
+  if (!Number.isSafeInteger(version) || version < 1 || version > 10_000)
+    throw invalid(`a version must be a whole number from 1; found ${version}`);
   return Array.from({ length: version }, (_, index) => index + 1);
 }
 
-const invalid = (why: string): HoldpointError => new HoldpointError('SCHEMA_INVALID', `The schema is not usable: ${why}.`);
+const invalid = (why: string): HoldpointError =>
+  new HoldpointError('SCHEMA_INVALID', `The schema is not usable: ${why}.`);

@@ -33,7 +33,11 @@ export function sealedBy(key: Uint8Array): Sealing {
     try {
       return openBytes(key, bytes, about);
     } catch (cause) {
-      throw damaged(`What is stored as ${about.split('\n', 2).join(' ')}`, 'its encryption does not open: it was altered, moved or cut off', cause);
+      throw damaged(
+        `What is stored as ${about.split('\n', 2).join(' ')}`,
+        'its encryption does not open: it was altered, moved or cut off',
+        cause,
+      );
     }
   };
   return {

@@ -18,8 +18,10 @@ export class StaleVersionError extends HoldpointError {
 }
 
 function explain(run: string, expected: number, found: CheckpointSummary | undefined): string {
-  if (!found) return `Run "${run}" has no checkpoint ${expected}, so nothing can follow it. Load the run and save on what it has.`;
+  if (!found)
+    return `Run "${run}" has no checkpoint ${expected}, so nothing can follow it. Load the run and save on what it has.`;
   const there = `version ${found.version} (${found.step ? `step "${found.step}", ` : ''}written ${found.time.toISOString()} by ${found.writer})`;
-  if (expected === 0) return `Run "${run}" exists already: it has ${there}. Load it first, or pass the version to save on as \`expectedVersion\`.`;
+  if (expected === 0)
+    return `Run "${run}" exists already: it has ${there}. Load it first, or pass the version to save on as \`expectedVersion\`.`;
   return `Expected run "${run}" to be at version ${expected}, found ${there}. Load it and try again, or use \`update\`, which does.`;
 }

@@ -86,7 +86,10 @@ async function readChain(at: RunContext, which: At): Promise<{ head: HeadRecord;
   await refuseEnded(at, head.meta);
   const wanted = which.version === undefined ? `checkpoint named "${which.name}"` : `checkpoint ${which.version}`;
   if (!stored) {
-    throw new HoldpointError('CHECKPOINT_NOT_FOUND', `Run "${at.run}" has no ${wanted}. \`history\` lists those it has.`);
+    throw new HoldpointError(
+      'CHECKPOINT_NOT_FOUND',
+      `Run "${at.run}" has no ${wanted}. \`history\` lists those it has.`,
+    );
   }
   if (which.version !== undefined) return { head, chain: [refusePruned(at, readCheckpoint(stored))] };
   const name = readMeta<NameMeta>(stored);
@@ -158,7 +161,10 @@ async function refuseEnded(at: RunContext, head: HeadMeta): Promise<void> {
 export function checkVersion(version: unknown, what = 'version', least = 1): asserts version is number {
   if (typeof version === 'number' && Number.isInteger(version) && version >= least && version <= MAX_VERSION) return;
   const found = typeof version === 'number' ? version : `${typeof version} ${JSON.stringify(version)}`;
-  throw new HoldpointError('INVALID_INPUT', `The ${what} must be a whole number from ${least} to ${MAX_VERSION}; found ${found}.`);
+  throw new HoldpointError(
+    'INVALID_INPUT',
+    `The ${what} must be a whole number from ${least} to ${MAX_VERSION}; found ${found}.`,
+  );
 }
 
 export const runNotFound = (at: { run: string; tenant: string }): HoldpointError =>
@@ -172,9 +178,13 @@ export const runDeleted = (run: string, until?: number): HoldpointError =>
   );
 
 export const runShredded = (run: string): HoldpointError =>
-  new HoldpointError('RUN_SHREDDED', `The key of run "${run}" was destroyed; nobody can read it again. It can still be listed and deleted.`, {
-    scope: 'run',
-  });
+  new HoldpointError(
+    'RUN_SHREDDED',
+    `The key of run "${run}" was destroyed; nobody can read it again. It can still be listed and deleted.`,
+    {
+      scope: 'run',
+    },
+  );
 
 const missingNewest = (at: RunContext): HoldpointError =>
   new HoldpointError('DAMAGED', `Run "${at.run}" has a head but no checkpoints.`, { scope: 'run' });
@@ -191,7 +201,10 @@ export async function sealingOf(at: RunContext, head: HeadMeta): Promise<Sealing
     );
   }
   if (!at.keys) {
-    throw new HoldpointError('KEY_UNAVAILABLE', `Run "${at.run}" is encrypted under key "${head.key.by}", and this store has no keys. Pass \`keys\`.`);
+    throw new HoldpointError(
+      'KEY_UNAVAILABLE',
+      `Run "${at.run}" is encrypted under key "${head.key.by}", and this store has no keys. Pass \`keys\`.`,
+    );
   }
   const known = at.tails.sealings.get(head.key.wrapped);
   if (known) return known;
@@ -200,10 +213,17 @@ export async function sealingOf(at: RunContext, head: HeadMeta): Promise<Sealing
   return sealing;
 }
 
-export const keyContext = (at: RunContext, owner: string | undefined): KeyContext => ({ tenant: at.tenant, run: at.run, owner: owner ?? '' });
+export const keyContext = (at: RunContext, owner: string | undefined): KeyContext => ({
+  tenant: at.tenant,
+  run: at.run,
+  owner: owner ?? '',
+});
 
 /** A new data key, and its wrapping for the head; nothing when the store has no keys. */
-export async function newKey(at: RunContext, owner: string | undefined): Promise<{ sealing: Sealing; key: Pick<HeadMeta, 'key'> }> {
+export async function newKey(
+  at: RunContext,
+  owner: string | undefined,
+): Promise<{ sealing: Sealing; key: Pick<HeadMeta, 'key'> }> {
   if (!at.keys) return { sealing: notSealed, key: {} };
   const key = randomBytes(32);
   return { sealing: sealedBy(key), key: { key: await at.keys.wrap(key, keyContext(at, owner)) } };

@@ -10,7 +10,9 @@ import { checkFields, type SaveFields } from './save.ts';
 import { type At, openTail, type Tail } from './tail.ts';
 import { retried } from './update.ts';
 
-export interface ForkOptions<State = unknown> extends At, Pick<SaveFields, 'status' | 'name' | 'labels' | 'writeId' | 'agent' | 'owner' | 'tags' | 'retentionSeconds'> {
+export interface ForkOptions<State = unknown>
+  extends At,
+    Pick<SaveFields, 'status' | 'name' | 'labels' | 'writeId' | 'agent' | 'owner' | 'tags' | 'retentionSeconds'> {
   /** The id of the new run. @default made from the old one */
   readonly id?: string;
   /** Changes the state that the fork begins with. */
@@ -36,7 +38,10 @@ export async function fork<State>(from: RunContext, to: RunContext, options: For
   };
   const base = await beginning(to, head.owner);
   const results = decodeValue(from, source, source.root.results) as Record<string, unknown>;
-  const root = await encodeValues(to, base.sealing, NO_CONTENT, { state, toolResults: { ...results, ...options.toolResults } });
+  const root = await encodeValues(to, base.sealing, NO_CONTENT, {
+    state,
+    toolResults: { ...results, ...options.toolResults },
+  });
   const { st, n } = source.record.meta;
   try {
     return await append(to, base, {
@@ -55,7 +60,9 @@ export async function fork<State>(from: RunContext, to: RunContext, options: For
     });
   } catch (cause) {
     if (!isHoldpointError(cause, 'STALE_VERSION')) throw cause;
-    throw new HoldpointError('RUN_EXISTS', `There is a run "${to.run}" already; a fork needs an id of its own.`, { cause });
+    throw new HoldpointError('RUN_EXISTS', `There is a run "${to.run}" already; a fork needs an id of its own.`, {
+      cause,
+    });
   }
 }
 
@@ -74,7 +81,8 @@ export async function undo(at: RunContext): Promise<Tail> {
     const { version, meta } = tail.record;
     const shown = shownAt(version, meta);
     const before = await previousOf(at, shown);
-    if (before === undefined) throw new HoldpointError('NOTHING_TO_UNDO', `Run "${at.run}" shows its first state; there is nothing before it.`);
+    if (before === undefined)
+      throw new HoldpointError('NOTHING_TO_UNDO', `Run "${at.run}" shows its first state; there is nothing before it.`);
     return restore(at, tail, await openTail(at, { version: before }), 'undo', { top: meta.top ?? shown });
   });
 }

@@ -50,7 +50,8 @@ export async function verify(at: RunContext): Promise<Verification> {
     let record: CheckpointRecord | undefined;
     try {
       record = readCheckpoint(stored);
-      if (before.version === version - 1 && record.meta.p !== before.revision) report(version, 'it does not follow from the one before it');
+      if (before.version === version - 1 && record.meta.p !== before.revision)
+        report(version, 'it does not follow from the one before it');
       checkpoints.push(record);
     } catch (error) {
       report(version, messageOf(error));
@@ -64,19 +65,26 @@ export async function verify(at: RunContext): Promise<Verification> {
   if (before.version < head.meta.version) report(head.meta.version, 'the head names it, and it is missing');
   const atHead = byVersion.get(head.meta.version);
   if (atHead && atHead.revision !== head.meta.hash) report(atHead.version, 'it is not the one that the head names');
-  for (const { version } of names) if (!byVersion.has(version)) report(version, 'a name points at it, and it is not readable');
+  for (const { version } of names)
+    if (!byVersion.has(version)) report(version, 'a name points at it, and it is not readable');
 
   const sealing = await openable(at, () => sealingOf(at, head.meta));
-  const payloads = sealing && (await checkContents(at, sealing, checkpoints, (version, problem) => problems.push({ version, problem })));
+  const payloads =
+    sealing &&
+    (await checkContents(at, sealing, checkpoints, (version, problem) => problems.push({ version, problem })));
   const keyed = sealing?.encrypted === true;
   return { ok: problems.length === 0, problems, checkpoints: checkpoints.length, provenFrom, payloads, keyed };
 }
 
 /** A checkpoint may be empty only where a prune says that it emptied it. */
-function checkEmptied(checkpoints: readonly CheckpointRecord[], report: (version: number, problem: string) => void): void {
+function checkEmptied(
+  checkpoints: readonly CheckpointRecord[],
+  report: (version: number, problem: string) => void,
+): void {
   const told = checkpoints.flatMap(({ meta }) => meta.pz ?? []);
   for (const { version, meta } of checkpoints) {
-    if (meta.e && !told.some(([from, to]) => from <= version && version <= to)) report(version, 'it is empty, and no prune says so');
+    if (meta.e && !told.some(([from, to]) => from <= version && version <= to))
+      report(version, 'it is empty, and no prune says so');
   }
 }
 
@@ -96,7 +104,9 @@ async function checkContents(
   checkpoints: readonly CheckpointRecord[],
   report: (version: number, problem: string) => void,
 ): Promise<number> {
-  const inUse = payloadsInUse(checkpoints, (version) => checkpoints.some((record) => record.version === version && !record.meta.e));
+  const inUse = payloadsInUse(checkpoints, (version) =>
+    checkpoints.some((record) => record.version === version && !record.meta.e),
+  );
   const seen = new Set<string>();
   for (const chain of chainsOf(checkpoints)) {
     const { version } = chain.at(-1) as CheckpointRecord;

@@ -16,7 +16,12 @@ export class HoldpointError extends Error {
 
 /** Whether something is an error of Holdpoint with this code, whichever copy of the package threw it. */
 export function isHoldpointError(error: unknown, code?: ErrorCode): error is HoldpointError {
-  return error instanceof Error && 'code' in error && 'scope' in error && (code ? error.code === code : typeof error.code === 'string');
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    'scope' in error &&
+    (code ? error.code === code : typeof error.code === 'string')
+  );
 }
 
 /** What went wrong, for programs. */

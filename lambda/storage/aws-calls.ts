@@ -9,50 +9,33 @@ export interface AwsRetries {
   readonly sleep?: (milliseconds: number) => Promise<unknown>;
 }
 
-interface Connection {
-  readonly client: { readonly config: unknown };
-}
-
 interface AwsTarget {
   readonly resource: string;
   readonly actions: readonly string[];
 }
 
 /** Runs until it succeeds, fails for good or has no tries left, and throws the errors of the ports. */
-export type AwsCall<C> = <T>(target: AwsTarget, run: (connection: C, retried: boolean) => Promise<T>) => Promise<T>;
+export type AwsCall<C> = <T>(target: AwsTarget, run: (client: C, retried: boolean) => Promise<T>) => Promise<T>;
 
-/** Calls on a connection that is made on first use, in which the SDK is loaded. */
-export function awsCalls<C extends Connection>(
-  peer: string,
-  connect: () => Promise<C>,
+/** Calls of a client that is made on first use. */
+export function awsCalls<C extends { readonly config: unknown }>(
+  connect: () => C,
   { tries = 8, sleep = setTimeout }: AwsRetries,
 ): AwsCall<C> {
-  let connected: Promise<C> | undefined;
+  let client: C | undefined;
   return async ({ resource, actions }, run) => {
-    connected ??= connect();
-    const connection = await connected.catch((cause) => {
-      connected = undefined;
-      throw notInstalled(peer, cause);
-    });
+    client ??= connect();
     for (let tried = 1; ; tried++) {
       try {
-        return await run(connection, tried > 1);
+        return await run(client, tried > 1);
       } catch (error) {
         if (tried >= tries || error instanceof HoldpointError || !isTransient(error)) {
-          throw storageError(error, { resource, actions, where: await whereabouts(connection.client.config) });
+          throw storageError(error, { resource, actions, where: await whereabouts(client.config) });
         }
         await sleep(Math.random() * Math.min(5_000, 50 * 2 ** tried));
       }
     }
   };
-}
-
-function notInstalled(peer: string, cause: unknown): unknown {
-  const { code, message } = Object(cause) as { code?: unknown; message?: unknown };
-  if (!/MODULE_NOT_FOUND$/.test(String(code)) || !String(message).includes(peer)) return cause;
-  return new HoldpointError('STORAGE_MISSING', `The package ${peer} is not installed: run "npm install ${peer}".`, {
-    cause,
-  });
 }
 
 async function whereabouts(config: unknown): Promise<string> {

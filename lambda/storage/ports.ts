@@ -71,7 +71,9 @@ export class ConditionFailedError extends HoldpointError {
   readonly found: ReadonlyMap<number, StoredRecord | undefined>;
 
   constructor(found: ReadonlyMap<number, StoredRecord | undefined>, cause?: unknown) {
-    super('CONDITION_FAILED', `${found.size} of the conditions of a commit did not hold; nothing was written.`, { cause });
+    super('CONDITION_FAILED', `${found.size} of the conditions of a commit did not hold; nothing was written.`, {
+      cause,
+    });
     this.found = found;
   }
 }

@@ -441,18 +441,18 @@ test('without a region the error says so', async () => {
   expect(error.message).toContain('AWS_REGION');
 });
 
-test('without the SDK a store can be made, and its first call says what to install', async () => {
+test('without the SDK the first call of a store says what to install', async () => {
   const script = `
     import { registerHooks } from 'node:module';
-    registerHooks({ resolve(name, context, next) { return next(name.startsWith('@aws-sdk/') ? name + '-not-there' : name, context); } });
-    const { dynamoRecordStore } = await import('./lambda/storage/dynamodb/dynamo-records.ts');
-    const { s3PayloadStore } = await import('./lambda/storage/s3/s3-payloads.ts');
-    const calls = [dynamoRecordStore({ table: 't' }).range('a/b'), s3PayloadStore({ bucket: 'b' }).open('a/b', 'c')];
-    for (const { reason } of await Promise.allSettled(calls)) console.log(reason.code, reason.message);
+    const missing = process.env.MISSING;
+    registerHooks({ resolve(name, context, next) { return next(name === missing ? name + '-not-there' : name, context); } });
+    const { checkpointStore, payload } = await import('./lambda/index.ts');
+    await checkpointStore().save({ run: 'r', state: payload('x') }).catch((error) => console.log(error.code, error.message));
   `;
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
-  expect(stdout).toBe(
-    'STORAGE_MISSING The package @aws-sdk/client-dynamodb is not installed: run "npm install @aws-sdk/client-dynamodb".\n' +
-      'STORAGE_MISSING The package @aws-sdk/client-s3 is not installed: run "npm install @aws-sdk/client-s3".\n',
-  );
+  const environment = { ...process.env, HOLDPOINT_TABLE: 't', HOLDPOINT_BUCKET: 'b', AWS_REGION: 'us-east-1' };
+  for (const peer of ['@aws-sdk/client-dynamodb', '@aws-sdk/client-s3']) {
+    const env = { ...environment, MISSING: peer };
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env });
+    expect(stdout).toBe(`STORAGE_MISSING The package ${peer} is not installed: run "npm install ${peer}".\n`);
+  }
 });

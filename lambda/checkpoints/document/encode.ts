@@ -43,6 +43,7 @@ export function encode(value: unknown, options: EncodeOptions): Doc {
 }
 
 const NONE: List = [];
+const MAX_GAPS = 100_000;
 const TOO_DEEP = `nests deeper than ${MAX_DEPTH} levels; keep a flat list or a Map by id`;
 
 type StandIn = { readonly doc: Doc } | { readonly name: string; readonly data: unknown };
@@ -138,9 +139,12 @@ class Encoder {
 
   #elements(array: readonly unknown[]): readonly unknown[] {
     // Indexes come first, so that the last key tells.
-    const last = this.#keys(array).at(-1);
+    const keys = this.#keys(array);
+    const last = keys.at(-1);
     if (last !== undefined && !isIndex(last))
       this.#refuse('is an array with properties beside its elements; keep them in a plain object next to it');
+    if (array.length - keys.length > MAX_GAPS)
+      this.#refuse(`is an array with more than ${MAX_GAPS} gaps; keep a Map by index`);
     // Elements are then read as they are: a getter at an index is too strange to pay a descriptor per element for.
     return array;
   }

@@ -6,7 +6,6 @@ import {
   isList,
   type List,
   plainHeight,
-  put,
   specialOf,
   verbatimPart,
 } from './document.ts';
@@ -42,41 +41,29 @@ export function readPayloadRef([, id, sha256, size, type = null, digest = null]:
 /** Every payload in a document, once for each id, in order. */
 export function payloadRefs(doc: Doc): PayloadRef[] {
   const refs = new Map<string, PayloadRef>();
-  mapPayloadRefs(doc, (ref) => {
-    if (!refs.has(ref.id)) refs.set(ref.id, ref);
-    return ref;
-  });
+  visit(doc, refs);
   return [...refs.values()];
 }
 
-/** The document with its payloads named otherwise; what has none is reused. */
-export function mapPayloadRefs(doc: Doc, change: (ref: PayloadRef) => PayloadRef): Doc {
-  return adopt(visit(doc, change));
-}
-
-function visit(doc: Doc, change: (ref: PayloadRef) => PayloadRef): Doc {
-  if (!isContainer(doc) || plainHeight(doc) > 0) return doc;
+function visit(doc: Doc, refs: Map<string, PayloadRef>): void {
+  if (!isContainer(doc) || plainHeight(doc) > 0) return;
   const parts = specialOf(doc);
-  if (!isList(parts)) return visitChildren(doc, change);
+  if (!isList(parts)) {
+    visitChildren(doc, refs);
+    return;
+  }
   if (parts[0] === 'payload') {
     const ref = readPayloadRef(parts);
-    const changed = change(ref);
-    return changed === ref ? doc : payloadDoc(changed);
+    if (!refs.has(ref.id)) refs.set(ref.id, ref);
+    return;
   }
   const verbatim = verbatimPart(parts[0]);
-  const mapped = parts.map((part, i) =>
-    i === verbatim && isContainer(part) ? visitChildren(part, change) : visit(part, change),
-  );
-  return mapped.every((part, i) => part === parts[i]) ? doc : { $: mapped };
+  for (const [i, part] of parts.entries()) {
+    if (i === verbatim && isContainer(part)) visitChildren(part, refs);
+    else visit(part, refs);
+  }
 }
 
-function visitChildren(doc: Doc & object, change: (ref: PayloadRef) => PayloadRef): Doc {
-  let same = true;
-  const copy = isList(doc) ? [] : {};
-  for (const [key, child] of Object.entries<Doc>(doc)) {
-    const mapped = visit(child, change);
-    same &&= mapped === child;
-    put(copy, key, mapped);
-  }
-  return same ? doc : copy;
+function visitChildren(doc: Doc & object, refs: Map<string, PayloadRef>): void {
+  for (const child of isList(doc) ? doc : Object.values(doc)) visit(child, refs);
 }

@@ -1,10 +1,15 @@
-import type { CancellationReason } from '@aws-sdk/client-dynamodb';
+import {
+  type CancellationReason,
+  DeleteItemCommand,
+  PutItemCommand,
+  TransactWriteItemsCommand,
+} from '@aws-sdk/client-dynamodb';
 import { HoldpointError } from '../../core/errors.ts';
 import type { AwsCall } from '../aws-calls.ts';
 import { attemptsOf, failure, isTransient, nameOf } from '../aws-errors.ts';
 import { checkWrites } from '../check-writes.ts';
 import { type Condition, ConditionFailedError, type RecordStore, type StoredRecord, type Write } from '../ports.ts';
-import type { DynamoConnection } from './dynamo-records.ts';
+import type { DynamoClient } from './dynamo-records.ts';
 import { bytesOf, keyOf, toItem, toRecord } from './items.ts';
 
 const ABSENT = 'attribute_not_exists(pk)';
@@ -21,7 +26,7 @@ const TRANSACTION_BYTES = 4 * 1024 * 1024;
  *
  * This holds however late the second try is, which a ClientRequestToken (ten minutes) does not.
  */
-export function commitWith(call: AwsCall<DynamoConnection>, table: string, resource: string): RecordStore['commit'] {
+export function commitWith(call: AwsCall<DynamoClient>, table: string, resource: string): RecordStore['commit'] {
   return async (writes) => {
     if (writes.length === 0) return;
     checkWrites(writes);
@@ -29,12 +34,12 @@ export function commitWith(call: AwsCall<DynamoConnection>, table: string, resou
     refuseTooLarge(parts);
     const actions = [...new Set(parts.map(({ Put }) => (Put ? 'dynamodb:PutItem' : 'dynamodb:DeleteItem')))];
 
-    await call({ resource, actions }, async ({ sdk, client }, retried) => {
+    await call({ resource, actions }, async (client, retried) => {
       const [{ Put, Delete } = {}] = parts;
       try {
-        if (parts.length > 1) await client.send(new sdk.TransactWriteItemsCommand({ TransactItems: parts }));
-        else if (Put) await client.send(new sdk.PutItemCommand(Put));
-        else if (Delete) await client.send(new sdk.DeleteItemCommand(Delete));
+        if (parts.length > 1) await client.send(new TransactWriteItemsCommand({ TransactItems: parts }));
+        else if (Put) await client.send(new PutItemCommand(Put));
+        else if (Delete) await client.send(new DeleteItemCommand(Delete));
       } catch (error) {
         settle(writes, error, retried || attemptsOf(error) > 1);
       }

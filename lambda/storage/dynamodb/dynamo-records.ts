@@ -1,4 +1,4 @@
-import type { DynamoDBClient, QueryCommandInput } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
 import { type AwsRetries, awsCalls } from '../aws-calls.ts';
 import { positionIn } from '../paging.ts';
 import type { Page, PageOptions, RecordStore, StoredRecord } from '../ports.ts';
@@ -10,32 +10,24 @@ import { LISTS } from './table.ts';
 export interface DynamoRecordStoreOptions extends AwsRetries {
   readonly table: string;
   /** A DynamoDBDocumentClient works too. The caller closes what it passes. @default one made from the environment on first use */
-  readonly client?: DynamoConnection['client'];
+  readonly client?: DynamoClient;
 }
 
-export interface DynamoConnection {
-  readonly sdk: typeof import('./sdk.ts')['sdk'];
-  readonly client: Pick<DynamoDBClient, 'send' | 'config'>;
-}
+export type DynamoClient = Pick<DynamoDBClient, 'send' | 'config'>;
 
 /** Records in one DynamoDB table, as `TABLE` defines it. */
 export function dynamoRecordStore({ table, client, ...retries }: DynamoRecordStoreOptions): RecordStore {
   let made: DynamoDBClient | undefined;
-  const call = awsCalls(
-    '@aws-sdk/client-dynamodb',
-    async (): Promise<DynamoConnection> => {
-      const { sdk } = await import('./sdk.ts');
-      if (client) return { sdk, client };
-      made = new sdk.DynamoDBClient(CLIENT);
-      return { sdk, client: made };
-    },
-    retries,
-  );
+  const call = awsCalls(() => {
+    if (client) return client;
+    made = new DynamoDBClient(CLIENT);
+    return made;
+  }, retries);
   const resource = `DynamoDB table "${table}"`;
 
   const query = (on: string, input: Omit<QueryCommandInput, 'TableName'>) =>
-    call({ resource: on, actions: ['dynamodb:Query'] }, ({ sdk, client }) =>
-      client.send(new sdk.QueryCommand({ TableName: table, ...input })),
+    call({ resource: on, actions: ['dynamodb:Query'] }, (client) =>
+      client.send(new QueryCommand({ TableName: table, ...input })),
     );
 
   return {

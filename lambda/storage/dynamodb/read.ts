@@ -1,16 +1,17 @@
+import { BatchGetItemCommand, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import type { AwsCall } from '../aws-calls.ts';
 import { failure } from '../aws-errors.ts';
 import type { RecordStore } from '../ports.ts';
-import type { DynamoConnection } from './dynamo-records.ts';
+import type { DynamoClient } from './dynamo-records.ts';
 import { type Item, keyOf, text, toRecord } from './items.ts';
 
 const BATCH_KEYS = 100;
 
 /** The `read` of a record store: the records that there are, in the order of the keys, each once. */
-export function readWith(call: AwsCall<DynamoConnection>, table: string, resource: string): RecordStore['read'] {
+export function readWith(call: AwsCall<DynamoClient>, table: string, resource: string): RecordStore['read'] {
   const one = async (Key: Item): Promise<Item[]> => {
-    const { Item } = await call({ resource, actions: ['dynamodb:GetItem'] }, ({ sdk, client }) =>
-      client.send(new sdk.GetItemCommand({ TableName: table, Key, ConsistentRead: true })),
+    const { Item } = await call({ resource, actions: ['dynamodb:GetItem'] }, (client) =>
+      client.send(new GetItemCommand({ TableName: table, Key, ConsistentRead: true })),
     );
     return Item ? [Item] : [];
   };
@@ -18,10 +19,10 @@ export function readWith(call: AwsCall<DynamoConnection>, table: string, resourc
   const batch = (keys: Item[]): Promise<Item[]> => {
     const items: Item[] = [];
     let pending = keys;
-    return call({ resource, actions: ['dynamodb:BatchGetItem'] }, async ({ sdk, client }) => {
+    return call({ resource, actions: ['dynamodb:BatchGetItem'] }, async (client) => {
       while (pending.length > 0) {
         const asked = { [table]: { Keys: pending, ConsistentRead: true } };
-        const answer = await client.send(new sdk.BatchGetItemCommand({ RequestItems: asked }));
+        const answer = await client.send(new BatchGetItemCommand({ RequestItems: asked }));
         items.push(...(answer.Responses?.[table] ?? []));
         const left = answer.UnprocessedKeys?.[table]?.Keys ?? [];
         // An answer ends at 16 MB, and then goes on at once; one that brought nothing was throttled.

@@ -1,7 +1,15 @@
-import type { CompletedPart } from '@aws-sdk/client-s3';
+import {
+  AbortMultipartUploadCommand,
+  type CompletedPart,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  HeadObjectCommand,
+  UploadPartCommand,
+  UploadPartCopyCommand,
+} from '@aws-sdk/client-s3';
 import type { AwsCall } from '../aws-calls.ts';
 import { attemptsOf, nameOf } from '../aws-errors.ts';
-import type { S3Connection } from './s3-payloads.ts';
+import type { S3Connected } from './s3-payloads.ts';
 
 /** Parts under way at a time; with the two that showed the content to be large, at most five are in memory. */
 const IN_FLIGHT = 3;
@@ -18,7 +26,7 @@ interface Upload extends Target {
 type Parts<P> = AsyncIterable<P> | Iterable<P>;
 
 /** Objects that are written in parts; one that fails leaves nothing behind. */
-export function multipartWith(call: AwsCall<S3Connection>, resource: string) {
+export function multipartWith(call: AwsCall<S3Connected>, resource: string) {
   const writing = { resource, actions: ['s3:PutObject'] };
   const copying = { resource, actions: ['s3:PutObject', 's3:GetObject'] };
   const aborting = { resource, actions: ['s3:AbortMultipartUpload'] };
@@ -28,29 +36,25 @@ export function multipartWith(call: AwsCall<S3Connection>, resource: string) {
     parts: Parts<P>,
     send: (part: P, place: Upload & { PartNumber: number }) => Promise<CompletedPart>,
   ): Promise<void> {
-    const { UploadId } = await call(writing, ({ sdk, client }) =>
-      client.send(new sdk.CreateMultipartUploadCommand(target)),
-    );
+    const { UploadId } = await call(writing, (client) => client.send(new CreateMultipartUploadCommand(target)));
     const upload = { Bucket: target.Bucket, Key: target.Key, UploadId };
     try {
       await complete(upload, await sendAll(parts, (part, PartNumber) => send(part, { ...upload, PartNumber })));
     } catch (error) {
       // What matters is why it failed; parts that cannot be removed now are left to a lifecycle rule of the bucket.
-      await call(aborting, ({ sdk, client }) => client.send(new sdk.AbortMultipartUploadCommand(upload))).catch(
-        () => {},
-      );
+      await call(aborting, (client) => client.send(new AbortMultipartUploadCommand(upload))).catch(() => {});
       throw error;
     }
   }
 
   const complete = (upload: Upload, Parts: CompletedPart[]) =>
-    call<unknown>(writing, async ({ sdk, client }, retried) => {
+    call<unknown>(writing, async (client, retried) => {
       try {
-        return await client.send(new sdk.CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }));
+        return await client.send(new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }));
       } catch (error) {
         // Names are written once: after a lost answer, an object in place of the upload is the one that was completed.
         if (!(retried || attemptsOf(error) > 1) || nameOf(error) !== 'NoSuchUpload') throw error;
-        return await client.send(new sdk.HeadObjectCommand({ Bucket: upload.Bucket, Key: upload.Key }));
+        return await client.send(new HeadObjectCommand({ Bucket: upload.Bucket, Key: upload.Key }));
       }
     });
 
@@ -58,16 +62,16 @@ export function multipartWith(call: AwsCall<S3Connection>, resource: string) {
     upload: (target: Target, parts: Parts<Uint8Array>): Promise<void> =>
       // The SDK adds this checksum to parts by default, and S3 refuses parts with another one than the upload's.
       inParts({ ...target, ChecksumAlgorithm: 'CRC32' }, parts, async (Body, place) => {
-        const { ETag, ChecksumCRC32 } = await call(writing, ({ sdk, client }) =>
-          client.send(new sdk.UploadPartCommand({ ...place, Body, ChecksumAlgorithm: 'CRC32' })),
+        const { ETag, ChecksumCRC32 } = await call(writing, (client) =>
+          client.send(new UploadPartCommand({ ...place, Body, ChecksumAlgorithm: 'CRC32' })),
         );
         return { PartNumber: place.PartNumber, ETag, ChecksumCRC32 };
       }),
 
     copy: (target: Target, CopySource: string, ranges: Iterable<string>): Promise<void> =>
       inParts(target, ranges, async (CopySourceRange, place) => {
-        const { CopyPartResult } = await call(copying, ({ sdk, client }) =>
-          client.send(new sdk.UploadPartCopyCommand({ ...place, CopySource, CopySourceRange })),
+        const { CopyPartResult } = await call(copying, (client) =>
+          client.send(new UploadPartCopyCommand({ ...place, CopySource, CopySourceRange })),
         );
         return { PartNumber: place.PartNumber, ETag: CopyPartResult?.ETag };
       }),

@@ -1,4 +1,13 @@
-import type { ListObjectsV2CommandOutput, S3Client } from '@aws-sdk/client-s3';
+import {
+  CopyObjectCommand,
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  type ListObjectsV2CommandOutput,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import { type AwsRetries, awsCalls } from '../aws-calls.ts';
 import { failure, nameOf, storageError } from '../aws-errors.ts';
 import type { PayloadStore, StoredPayload } from '../ports.ts';
@@ -10,26 +19,16 @@ export interface S3PayloadStoreOptions extends AwsRetries {
   /** What every key begins with. @default nothing */
   readonly prefix?: string;
   /** The caller closes what it passes. @default one made from the environment on first use */
-  readonly client?: S3Connection['client'];
+  readonly client?: S3Connected;
 }
 
-export interface S3Connection {
-  readonly sdk: typeof import('./sdk.ts')['sdk'];
-  readonly client: Pick<S3Client, 'send' | 'config'>;
-}
+export type S3Connected = Pick<S3Client, 'send' | 'config'>;
 
 const REMOVE_KEYS = 1_000;
 
-/** Payloads in one S3 bucket, under `<prefix><partition>/<id>`. The SDK is loaded by the first call, not before. */
+/** Payloads in one S3 bucket, under `<prefix><partition>/<id>`. The client is made by the first call, not before. */
 export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3PayloadStoreOptions): PayloadStore {
-  const call = awsCalls(
-    '@aws-sdk/client-s3',
-    async () => {
-      const { sdk } = await import('./sdk.ts');
-      return { sdk, client: client ?? new sdk.S3Client(CLIENT) };
-    },
-    retries,
-  );
+  const call = awsCalls(() => client ?? new S3Client(CLIENT), retries);
   const resource = `S3 bucket "${bucket}"`;
   const on = (...actions: string[]) => ({ resource, actions });
   const multipart = multipartWith(call, resource);
@@ -43,7 +42,7 @@ export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3Pa
         const { value: Body = new Uint8Array() } = await parts.next();
         const { value: second } = await parts.next();
         if (second) return await multipart.upload(target, chain(Body, second, parts));
-        await call(on('s3:PutObject'), ({ sdk, client }) => client.send(new sdk.PutObjectCommand({ ...target, Body })));
+        await call(on('s3:PutObject'), (client) => client.send(new PutObjectCommand({ ...target, Body })));
       } finally {
         await parts.return(undefined);
       }
@@ -51,8 +50,8 @@ export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3Pa
 
     async open(partition, id) {
       const answer = await unlessMissing(
-        call(on('s3:GetObject', MISSING_LOOKS_DENIED), ({ sdk, client }) =>
-          client.send(new sdk.GetObjectCommand(at(partition, id))),
+        call(on('s3:GetObject', MISSING_LOOKS_DENIED), (client) =>
+          client.send(new GetObjectCommand(at(partition, id))),
         ),
       );
       return answer && piecesOf(answer.Body as AsyncIterable<Uint8Array>, resource);
@@ -64,13 +63,13 @@ export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3Pa
       const CopySource = `${bucket}/${source.Key.split('/').map(encodeURIComponent).join('/')}`;
       const allowed = on('s3:GetObject', 's3:PutObject', MISSING_LOOKS_DENIED);
       const copied = await unlessMissing(
-        call(allowed, async ({ sdk, client }) => {
+        call(allowed, async (client) => {
           try {
-            return await client.send(new sdk.CopyObjectCommand({ ...target, CopySource }));
+            return await client.send(new CopyObjectCommand({ ...target, CopySource }));
           } catch (error) {
             // Above 5 GB one request does not do; asking for the size first would cost every other copy a request.
             if (!/larger than the maximum/.test(String(error))) throw error;
-            return (await client.send(new sdk.HeadObjectCommand(source))).ContentLength;
+            return (await client.send(new HeadObjectCommand(source))).ContentLength;
           }
         }),
       );
@@ -83,8 +82,8 @@ export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3Pa
       let page: ListObjectsV2CommandOutput | undefined;
       do {
         const ContinuationToken: string | undefined = page?.NextContinuationToken;
-        page = await call(on('s3:ListBucket'), ({ sdk, client }) =>
-          client.send(new sdk.ListObjectsV2Command({ Bucket: bucket, Prefix, ContinuationToken })),
+        page = await call(on('s3:ListBucket'), (client) =>
+          client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix, ContinuationToken })),
         );
         for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
           const payload = payloadAt(Key.slice(prefix.length), Size, LastModified);
@@ -96,9 +95,9 @@ export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3Pa
     async remove(partition, ids) {
       for (let start = 0; start < ids.length; start += REMOVE_KEYS) {
         const Objects = ids.slice(start, start + REMOVE_KEYS).map((id) => ({ Key: at(partition, id).Key }));
-        await call(on('s3:DeleteObject'), async ({ sdk, client }) => {
+        await call(on('s3:DeleteObject'), async (client) => {
           const Delete = { Objects, Quiet: true };
-          const { Errors = [] } = await client.send(new sdk.DeleteObjectsCommand({ Bucket: bucket, Delete }));
+          const { Errors = [] } = await client.send(new DeleteObjectsCommand({ Bucket: bucket, Delete }));
           const [first] = Errors.filter(({ Code }) => Code !== 'NoSuchKey');
           if (first) throw failure(first.Code, `${first.Message} (${Errors.length} keys, the first is ${first.Key})`);
         });

@@ -1,15 +1,10 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { decode } from '../../../lambda/checkpoints/document/decode.ts';
 import { adopt, type Doc } from '../../../lambda/checkpoints/document/document.ts';
 import { encode } from '../../../lambda/checkpoints/document/encode.ts';
 import { parse } from '../../../lambda/checkpoints/document/parse.ts';
-import {
-  mapPayloadRefs,
-  type PayloadRef,
-  payloadDoc,
-  payloadRefs,
-} from '../../../lambda/checkpoints/document/payloads.ts';
+import { type PayloadRef, payloadDoc, payloadRefs } from '../../../lambda/checkpoints/document/payloads.ts';
 import { runs, toDoc, values } from './values.ts';
 
 const child = (doc: unknown, ...path: (string | number)[]): unknown =>
@@ -219,16 +214,15 @@ describe('encode against a base', () => {
     );
   });
 
-  it('takes well below a millisecond for an append to 10,000 known messages', () => {
+  it('does not look into known messages when one is appended', () => {
     const base = parse(JSON.stringify(messages(0, 10_000)));
     const next = [...(decode(base) as unknown[]), { id: 'new' }];
-    let best = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < 40; i++) {
-      const start = performance.now();
-      toDoc(next, base);
-      best = Math.min(best, performance.now() - start);
-    }
-    expect(best).toBeLessThan(2);
+    const looked = vi.spyOn(Object, 'keys');
+    const doc = toDoc(next, base);
+    const count = looked.mock.calls.length;
+    looked.mockRestore();
+    expect(count).toBeLessThan(1000);
+    expect(doc).toHaveLength(10_001);
   });
 
   it('takes 100,000 keys in linear time', () => {
@@ -280,22 +274,5 @@ describe('payloads', () => {
       { root: 's', payload: (_, path) => void asked.push(path) },
     );
     expect(asked).toEqual(['s.a[0].b', 's.m', 's.m.get("k")']);
-  });
-
-  it('can be named otherwise, reusing what has none', () => {
-    const doc = encode(
-      {
-        plain: { x: 1 },
-        e: Object.assign(new Error('x'), { $: new Handle(ref('a')) }),
-        o: { $: ['payload', 'no', 'no', 1] },
-      },
-      options,
-    );
-    const mapped = mapPayloadRefs(doc, (found) => ({ ...found, id: `${found.id}2` }));
-    expect(payloadRefs(mapped)).toEqual([ref('a2')]);
-    expect(child(mapped, 'plain')).toBe(child(doc, 'plain'));
-    expect(child(mapped, 'o')).toBe(child(doc, 'o'));
-    expect(mapPayloadRefs(doc, (found) => found)).toBe(doc);
-    expectFrozen(mapped);
   });
 });

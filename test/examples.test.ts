@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+const run = async (name: string): Promise<string> => {
+  const program = fileURLToPath(new URL(`../examples/${name}.ts`, import.meta.url));
+  // Rejects when the exit code is not 0.
+  return (await promisify(execFile)(process.execPath, [program])).stdout;
+};
+
+describe('the examples', () => {
+  it('remember a conversation across processes', async () => {
+    expect(await run('remember')).toContain('version 3  What did I say?  →  You first said: "I take the train."');
+  });
+
+  it('pay for a search once, though a fork goes another way', async () => {
+    const output = await run('travel-agent');
+    expect(output).toContain('trip: direct for $640');
+    expect(output).toContain('what if the budget were $300? two stops for $270');
+    expect(output).toContain('searches paid: 1');
+    expect(output).toContain('+ flight');
+  });
+
+  it('keep a run unreadable without its key, and for good once that is destroyed', async () => {
+    const output = await run('encrypted');
+    expect(output).toContain('with the key: P-1138, letter of the clinic, one line: The knee is better.');
+    expect(output).toContain('on disk: nothing readable');
+    expect(output).toContain('after shred: The key of run "claim-7" was destroyed');
+  });
+});
