@@ -142,9 +142,9 @@ function memoryPayloadStore(clock: () => number): PayloadStore {
       if (payload) keep(to.partition, to.id, payload.bytes);
       return payload !== undefined;
     },
-    async *list(partitionPrefix) {
+    async *list(prefix) {
       for (const [partition, payloads] of [...partitions]) {
-        if (!partition.startsWith(partitionPrefix)) continue;
+        if (!`${partition}/`.startsWith(prefix)) continue;
         for (const [id, { bytes, writtenAt }] of [...payloads]) yield { partition, id, size: bytes.length, writtenAt };
       }
     },

@@ -58,7 +58,8 @@ describe('the tour', () => {
     expect(cheap).toMatchObject({ version: 2, state: { budget: 300, flight: { id: 'HP 118' } } });
     expect(cheap.toolResults['call-1'] as Flight[]).toHaveLength(3);
     expect(await trip.state.ticket?.text()).toMatch(/^Ticket for HP 204, (window|aisle) seat/);
-    const steps = await Array.fromAsync(store.history('trip'), ({ step }) => step);
+    const steps: unknown[] = [];
+    for await (const { step } of store.history('trip')) steps.push(step);
     expect(steps).toEqual(['read request', 'search flights', 'choose flight', 'approve', 'pay', 'book flight']);
     expect(await store.verify('trip')).toMatchObject({ ok: true, checkpoints: 6, payloads: 1 });
     expect(ended.stdout.match(/whole: \d checkpoints/g)).toHaveLength(2);

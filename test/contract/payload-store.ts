@@ -149,7 +149,11 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       expect((await listed(`${tenant}/a`)).map(nameOf).toSorted()).toStrictEqual(
         names.slice(0, 6).map(nameOf).toSorted(),
       );
+      expect((await listed(`${tenant}/a/`)).map(nameOf).toSorted()).toStrictEqual(
+        names.slice(0, 3).map(nameOf).toSorted(),
+      );
       expect(await listed(`${tenant}/c`)).toStrictEqual([]);
+      expect(await listed(`${tenant}/c/`)).toStrictEqual([]);
     });
 
     it('says when a payload was written', async () => {

@@ -73,13 +73,15 @@ export function filePayloadStore(options: { readonly folder: string; readonly cl
       const copied = await onDisk(() => unlessMissing(place(to, fill).then(() => true)));
       return copied ?? false;
     },
-    async *list(partitionPrefix) {
+    async *list(prefix) {
+      const [, one] = /^([^/]+\/[^/]+)\/$/.exec(prefix) ?? [];
+      if (one !== undefined) return yield* payloadsIn(folderOf(one), one);
       for (const entry of (await onDisk(() => unlessMissing(readdir(root, { withFileTypes: true })))) ?? []) {
         if (!entry.isDirectory()) continue;
         const folder = join(root, entry.name);
         const partition = await onDisk(() => partitions.nameOf(folder));
         if (partition === undefined) await onDisk(() => partitions.sweep(folder));
-        else if (partition.startsWith(partitionPrefix)) yield* payloadsIn(folder, partition);
+        else if (`${partition}/`.startsWith(prefix)) yield* payloadsIn(folder, partition);
       }
     },
     async remove(partition, ids) {

@@ -1,0 +1,99 @@
+import {
+  type CheckpointMeta,
+  HEAD_KEY,
+  type HeadMeta,
+  isCheckpoint,
+  readMeta,
+  revisionOf,
+  versionKey,
+} from '../../../lambda/checkpoints/records.ts';
+import { partitionOf } from '../../../lambda/core/ids.ts';
+import type { PageOptions, Storage, StoredPayload, StoredRecord } from '../../../lambda/storage/ports.ts';
+
+/** The records and payloads of one run as the storage has them, to look at and to tamper with. */
+export interface StoredRun {
+  readonly partition: string;
+  records(): Promise<readonly StoredRecord[]>;
+  record(key: string | number): Promise<StoredRecord>;
+  /** The readable parts of all checkpoints, in order. */
+  metas(): Promise<readonly CheckpointMeta[]>;
+  head(): Promise<HeadMeta>;
+  /** Puts something else in the place of a record, under the revision that it has unless the change gives another. */
+  alter(key: string | number, change: (record: StoredRecord) => Partial<StoredRecord>): Promise<void>;
+  remove(key: string | number): Promise<void>;
+  payloads(): Promise<readonly StoredPayload[]>;
+  bytes(id: string): Promise<Buffer>;
+  alterPayload(id: string, change: (bytes: Buffer) => Uint8Array): Promise<void>;
+}
+
+export function storedRun(storage: Storage, tenant: string, run: string): StoredRun {
+  const partition = partitionOf(tenant, run);
+  const keyOf = (key: string | number) => (typeof key === 'number' ? versionKey(key) : key);
+
+  async function records(): Promise<readonly StoredRecord[]> {
+    const found: StoredRecord[] = [];
+    let page: PageOptions | undefined = {};
+    while (page) {
+      const { records, next } = await storage.records.range(partition, page);
+      found.push(...records);
+      page = next === undefined ? undefined : { after: next };
+    }
+    return found;
+  }
+
+  async function record(key: string | number): Promise<StoredRecord> {
+    const [found] = await storage.records.read(partition, [keyOf(key)]);
+    if (!found) throw new Error(`There is no record ${key} in ${partition}.`);
+    return found;
+  }
+
+  async function bytes(id: string): Promise<Buffer> {
+    const content = await storage.payloads.open(partition, id);
+    if (!content) throw new Error(`There is no payload ${id} in ${partition}.`);
+    const pieces: Uint8Array[] = [];
+    for await (const piece of content) pieces.push(piece);
+    return Buffer.concat(pieces);
+  }
+
+  return {
+    partition,
+    records,
+    record,
+    bytes,
+    async metas() {
+      return (await records()).filter(isCheckpoint).map((found) => readMeta<CheckpointMeta>(found));
+    },
+    async head() {
+      return readMeta<HeadMeta>(await record(HEAD_KEY));
+    },
+    async alter(key, change) {
+      const before = await record(key);
+      await storage.records.commit([{ put: { ...before, ...change(before) }, when: { revision: before.revision } }]);
+    },
+    async remove(key) {
+      const before = await record(key);
+      await storage.records.commit([{ remove: before, when: { revision: before.revision } }]);
+    },
+    async payloads() {
+      const found: StoredPayload[] = [];
+      for await (const payload of storage.payloads.list(`${partition}/`)) found.push(payload);
+      return found;
+    },
+    async alterPayload(id, change) {
+      await storage.payloads.put(partition, id, Uint8Array.from(change(await bytes(id))));
+    },
+  };
+}
+
+/** A record as somebody would forge it who knows how hashes are made but has no key. */
+export function rehashed(record: StoredRecord): StoredRecord {
+  const { partition, key, meta, body } = record;
+  return { ...record, revision: revisionOf(partition, Number(key.slice(1)), meta, body) };
+}
+
+/** The bytes with one bit turned over. */
+export function flipped(bytes: Uint8Array, at = bytes.length >> 1): Buffer {
+  const copy = Buffer.from(bytes);
+  copy[at] = (copy[at] ?? 0) ^ 1;
+  return copy;
+}
