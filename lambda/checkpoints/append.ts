@@ -25,6 +25,7 @@ import {
   statusOf,
   summaryOf,
   TOUCH_MS,
+  usedAt,
   versionKey,
   writeMeta,
 } from './records.ts';
@@ -132,8 +133,8 @@ export async function append(at: RunContext, base: Tail | Beginning, change: Cha
 export async function fence(
   at: RunContext,
   run: { readonly head: HeadRecord; readonly newest: Pick<CheckpointRecord, 'version' | 'revision' | 'meta'> },
-  fields: Pick<CheckpointMeta, 'k' | 'pz'>,
-  change: HeadChange = {},
+  fields: Pick<CheckpointMeta, 'k' | 'pz' | 'u'>,
+  change?: HeadChange,
 ): Promise<HeadRecord> {
   const { s, n, v, a, top } = run.newest.meta;
   const version = run.newest.version + 1;
@@ -152,7 +153,8 @@ export async function fence(
   };
   const record = checkpointRecord(at, version, writeMeta(meta), meta, undefined);
   at.tails.forget(at.partition);
-  return commitRecord(at, record, headAfter(at, run, { ...change }, record), []);
+  const head = headAfter(at, { head: run.head, record: run.newest }, change, record);
+  return commitRecord(at, record, head, []);
 }
 
 function checkpointRecord(
@@ -177,19 +179,16 @@ interface HeadStep {
 /** The head moves only with the status, with what lists show, and once an hour; not with every step. */
 function headAfter(
   at: RunContext,
-  base: { readonly head: HeadRecord } | Beginning,
+  base: { readonly head: HeadRecord; readonly record: Pick<CheckpointRecord, 'meta'> } | Beginning,
   change: HeadChange | undefined,
   record: CheckpointRecord,
 ): HeadStep {
   const { meta, version, revision } = record;
   const status = statusOf(meta);
-  const moved = {
-    status,
-    version,
-    hash: revision,
-    stepNumber: meta.n,
-    ...(meta.st !== undefined && { step: meta.st }),
-  };
+  const used = usedAt(meta);
+  // A change of status without a step of its own happened in the step before it.
+  const step = meta.st ?? ('record' in base ? base.record.meta.st : undefined);
+  const moved = { status, version, hash: revision, stepNumber: meta.n, ...(step !== undefined && { step }) };
   if ('born' in base) {
     const { born, key } = base;
     const parent = meta.pr && { parent: meta.pr };
@@ -199,12 +198,12 @@ function headAfter(
     };
   }
   const there = base.head.meta;
-  if (!change && there.status === status && Math.abs(meta.t - there.touched) < TOUCH_MS) return { before: base.head };
+  if (!change && there.status === status && Math.abs(used - there.touched) < TOUCH_MS) return { before: base.head };
   return {
     before: base.head,
     async after(head = there) {
       const { step: _, ...rest } = head;
-      const next = { ...rest, ...change, ...moved, touched: Math.max(meta.t, head.touched) } as HeadMeta;
+      const next = { ...rest, ...change, ...moved, touched: Math.max(used, head.touched) } as HeadMeta;
       if (next.owner !== head.owner && next.key && at.keys)
         return { ...next, key: await rewrapped(at, head, next.owner) };
       return next;

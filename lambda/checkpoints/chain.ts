@@ -1,3 +1,4 @@
+import { HoldpointError } from '../core/errors.ts';
 import type { StoredRecord } from '../storage/ports.ts';
 import type { RunContext } from './context.ts';
 import type { Doc } from './document/document.ts';
@@ -91,7 +92,7 @@ async function writeSnapshot(
   root: Root,
   model: Doc | undefined,
 ): Promise<Written> {
-  const text = JSON.stringify(root);
+  const text = textOf(root);
   const body = pack(bodyText('s', text, model));
   const chain = { anchor: version, sinceBytes: 0, recordBytes: 0, folded: [], patches: [] };
   if (body.length <= at.records.inlineBytes) {
@@ -144,6 +145,16 @@ async function fold(
     folded: [...folded, text],
     patches: [],
   };
+}
+
+function textOf(root: Root): string {
+  try {
+    return JSON.stringify(root);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    const why = 'The state is too large to be written as one text (about 500 MB); keep its large parts as payloads.';
+    throw new HoldpointError('UNSUPPORTED_VALUE', why, { cause });
+  }
 }
 
 async function storeSegment(at: RunContext, sealing: Sealing, bytes: Uint8Array): Promise<Segment> {

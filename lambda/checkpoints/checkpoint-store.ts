@@ -113,11 +113,18 @@ export function checkpointStoreOn<State = unknown>(
     const partition = partitionOf(tenant, run);
     return { ...(await context()), run, partition };
   };
-  const checkpoint = (at: RunContext, tail: Tail): Checkpoint<State> => checkpointOf<State>(at, tail);
+  /** What the caller gets to see, which is what the next save follows. */
+  const checkpoint = (at: RunContext, tail: Tail): Checkpoint<State> => {
+    const seen = checkpointOf<State>(at, tail);
+    at.tails.held.delete(at.partition);
+    at.tails.held.set(at.partition, tail.record);
+    return seen;
+  };
   const load = async (run: string, which?: Which) => {
     const at = await inRun(run);
     const tail = await openTail(at, atOf(which));
-    if (which === undefined) at.tails.set(at.partition, tail);
+    if (which !== undefined) return checkpointOf<State>(at, tail);
+    at.tails.set(at.partition, tail);
     return checkpoint(at, tail);
   };
 

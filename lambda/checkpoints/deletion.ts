@@ -16,6 +16,7 @@ import {
   readHead,
   readMeta,
   timeOrder,
+  usedAt,
 } from './records.ts';
 import { runNotFound } from './tail.ts';
 import { retried } from './update.ts';
@@ -160,7 +161,7 @@ async function sweepRun(at: RunContext): Promise<'expired' | 'freed' | undefined
   if (retention === undefined) return undefined;
   let lastWrite = touched;
   const expired = (newest: CheckpointMeta) => {
-    lastWrite = Math.max(lastWrite, newest.t);
+    lastWrite = Math.max(lastWrite, usedAt(newest));
     return lastWrite + retention <= at.now();
   };
   if (await retried(() => entomb(at, expired))) return 'expired';

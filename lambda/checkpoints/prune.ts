@@ -4,7 +4,15 @@ import { fence } from './append.ts';
 import type { RunContext } from './context.ts';
 import { allRecords } from './history.ts';
 import { payloadsInUse } from './in-use.ts';
-import { type CheckpointRecord, isCheckpoint, type NameMeta, pruned, readCheckpoint, readMeta } from './records.ts';
+import {
+  type CheckpointRecord,
+  isCheckpoint,
+  type NameMeta,
+  pruned,
+  readCheckpoint,
+  readMeta,
+  usedAt,
+} from './records.ts';
 import { readNewest, runNotFound } from './tail.ts';
 import { retried } from './update.ts';
 
@@ -43,7 +51,8 @@ export async function prune(at: RunContext, options: PruneOptions): Promise<Prun
     if (goes.length === 0) return { emptied: 0, kept: kept.size, payloadsRemoved: 0 };
     const payloads = checkpoints.flatMap(({ meta }) => [...(meta.pa ?? []), ...(meta.g ?? []).map(([id]) => id)]);
     const inUse = payloadsInUse(checkpoints, (version) => kept.has(version));
-    await fence(at, run, { k: 'prune', pz: ranges(goes.map(({ version }) => version)) });
+    const pz = ranges(goes.map(({ version }) => version));
+    await fence(at, run, { k: 'prune', pz, u: usedAt(run.newest.meta) });
 
     const stale = names.filter(({ meta }) => !kept.has(meta.version));
     await writeEach(at, [

@@ -37,6 +37,7 @@ export interface CheckpointMeta {
   /** parent, when not the predecessor */ readonly pr?: CheckpointId;
   /** payloads that this checkpoint points at and its predecessor did not */ readonly pa?: readonly string[];
   /** payloads that its predecessor pointed at and this one does not */ readonly pd?: readonly string[];
+  /** time of the last write before a prune, which is none itself */ readonly u?: number;
   /** what a prune emptied: ranges of versions */ readonly pz?: readonly (readonly [from: number, to: number])[];
   /** emptied, by a prune (1) or because the run was deleted (2) */ readonly e?: 1 | 2;
 }
@@ -83,6 +84,9 @@ export interface NameMeta {
 }
 
 export const randomId = (): string => randomBytes(12).toString('base64url');
+
+/** When the run was last written to; a prune does not keep it alive. */
+export const usedAt = (meta: CheckpointMeta): number => meta.u ?? meta.t;
 
 export const statusOf = (meta: CheckpointMeta): Status => meta.s ?? 'RUNNING';
 

@@ -5,7 +5,7 @@ import { append, beginning, type HeadChange } from './append.ts';
 import type { CheckpointId, ModelParameters } from './checkpoint.ts';
 import { checkSchema, encodeModel, encodeValues, NO_CONTENT } from './content.ts';
 import type { RunContext } from './context.ts';
-import { nameKey, readCheckpoint, summaryOf, versionKey } from './records.ts';
+import { nameKey, readCheckpoint, summaryOf, usedAt, versionKey } from './records.ts';
 import { StaleVersionError } from './stale-version-error.ts';
 import { checkVersion, openTail, refuseExpired, type Tail } from './tail.ts';
 
@@ -48,7 +48,7 @@ export interface SaveInput<State = unknown> extends SaveFields {
 
 export async function save(at: RunContext, input: Omit<SaveInput, 'run'>): Promise<Tail> {
   checkFields(input);
-  const expected = input.expectedVersion ?? at.tails.get(at.partition)?.record.version ?? 0;
+  const expected = input.expectedVersion ?? at.tails.held.get(at.partition)?.version ?? 0;
   checkVersion(expected, 'expectedVersion', 0);
   const found = expected === 0 ? undefined : await expectedTail(at, expected, input.writeId);
   if (found?.written) return found.written;
@@ -61,7 +61,7 @@ export async function saveOn(
   tail: Tail | undefined,
   input: Omit<SaveInput, 'run' | 'expectedVersion'>,
 ): Promise<Tail> {
-  if (tail) refuseExpired(at, tail.head.meta, tail.record.meta.t);
+  if (tail) refuseExpired(at, tail.head.meta, usedAt(tail.record.meta));
   if (tail && input.parent) throw invalid('parent', 'given with the first save of a run only', input.parent);
   const base = tail ?? (await beginning(at, input.owner));
   const changed = 'state' in input;

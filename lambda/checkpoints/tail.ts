@@ -16,6 +16,7 @@ import {
   readHead,
   readMeta,
   TOUCH_MS,
+  usedAt,
   versionKey,
 } from './records.ts';
 import { notSealed, type Sealing, sealedBy } from './sealing.ts';
@@ -58,7 +59,7 @@ export async function readNewest(at: RunContext): Promise<{ head: HeadRecord; ne
   refuseDeleted(at, head.meta);
   if (!second) throw missingNewest(at);
   const newest = readCheckpoint(second);
-  refuseExpired(at, head.meta, newest.meta.t);
+  refuseExpired(at, head.meta, usedAt(newest.meta));
   return { head, newest };
 }
 
@@ -239,17 +240,26 @@ export interface Tails {
   fresh(partition: string, now: number): Tail | undefined;
   set(partition: string, tail: Tail): void;
   forget(partition: string): void;
+  /** What the caller of this store last saw of each run: what a save follows when it names no version. */
+  readonly held: Map<string, Held>;
   readonly sealings: Map<string, Sealing>;
 }
 
+/** A checkpoint, and no other under its version: the run may have been deleted and begun again. */
+export type Held = Pick<CheckpointRecord, 'version' | 'revision'>;
+
+const HELD = 10_000;
+
 export function tailsCache(size: number): Tails {
   const tails = new Map<string, Tail>();
+  const held = new Map<string, Held>();
   const sealings = new Map<string, Sealing>();
-  const bounded = <V>(map: Map<string, V>) => {
+  const bounded = <V>(map: Map<string, V>, most = size) => {
     const [oldest] = map.keys();
-    if (map.size > size && oldest !== undefined) map.delete(oldest);
+    if (map.size > most && oldest !== undefined) map.delete(oldest);
   };
   return {
+    held,
     sealings,
     get: (partition) => tails.get(partition),
     fresh(partition, now) {
@@ -260,6 +270,7 @@ export function tailsCache(size: number): Tails {
       tails.delete(partition);
       tails.set(partition, tail);
       bounded(tails);
+      bounded(held, HELD);
       bounded(sealings);
     },
     forget: (partition) => void tails.delete(partition),
