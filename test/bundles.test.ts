@@ -1,0 +1,67 @@
+import { build } from 'esbuild';
+import { describe, expect, test } from 'vitest';
+
+/** What a bundler takes into a program of this source, and what it leaves out: the files, and the packages named as external. */
+async function bundled(source: string, { splitting = true } = {}): Promise<{ files: string[]; packages: string[] }> {
+  const { metafile } = await build({
+    stdin: { contents: source, resolveDir: process.cwd(), loader: 'ts' },
+    bundle: true,
+    minify: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    platform: 'node',
+    outdir: 'out',
+    splitting,
+    external: ['@aws-sdk/*'],
+    logLevel: 'silent',
+  });
+  const outputs = Object.values(metafile.outputs);
+  return {
+    files: outputs.flatMap(({ inputs }) => Object.keys(inputs)),
+    packages: outputs
+      .flatMap(({ imports }) => imports.map(({ path }) => path))
+      .filter((path) => !path.startsWith('out/')),
+  };
+}
+
+describe('a program that is bundled', () => {
+  test('has nothing of SQLite when it uses DynamoDB', async () => {
+    const { files, packages } = await bundled(`export { checkpointStore } from './lambda/dynamodb.ts'`);
+    expect(files.filter((file) => file.includes('embedded'))).toEqual([]);
+    expect(packages).toContain('@aws-sdk/client-dynamodb');
+    expect(packages).not.toContain('node:sqlite');
+  });
+
+  test('has nothing of AWS when it uses the embedded storage', async () => {
+    const { files, packages } = await bundled(`export { checkpointStore } from './lambda/embedded.ts'`);
+    expect(files.filter((file) => /dynamodb|s3/.test(file))).toEqual([]);
+    expect(packages.filter((name) => name.startsWith('@aws-sdk'))).toEqual([]);
+  });
+
+  test('loads S3 and what operators do only when they are used', async () => {
+    const { metafile } = await build({
+      entryPoints: ['lambda/dynamodb.ts'],
+      bundle: true,
+      write: false,
+      metafile: true,
+      format: 'esm',
+      platform: 'node',
+      outdir: 'out',
+      splitting: true,
+      external: ['@aws-sdk/*'],
+    });
+    const late = Object.values(metafile.outputs)
+      .flatMap(({ imports }) => imports)
+      .filter(({ kind }) => kind === 'dynamic-import');
+    expect(late.map(({ path }) => path.replace(/-[A-Z0-9]+\.js$/, '')).sort()).toEqual([
+      'out/operations',
+      'out/s3-payloads',
+    ]);
+  });
+
+  test('has only what it uses', async () => {
+    const { files } = await bundled(`export { isHoldpointError } from './lambda/index.ts'`, { splitting: false });
+    expect(files.filter((file) => file.startsWith('lambda/'))).toEqual(['lambda/core/errors.ts']);
+  });
+});
