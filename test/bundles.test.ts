@@ -18,7 +18,7 @@ async function bundled(source: string, { splitting = true } = {}): Promise<{ fil
   });
   const outputs = Object.values(metafile.outputs);
   return {
-    files: outputs.flatMap(({ inputs }) => Object.keys(inputs)),
+    files: outputs.flatMap(({ inputs }) => Object.keys(inputs).filter((file) => inputs[file]?.bytesInOutput)),
     packages: outputs
       .flatMap(({ imports }) => imports.map(({ path }) => path))
       .filter((path) => !path.startsWith('out/')),
