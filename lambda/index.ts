@@ -29,4 +29,18 @@ export type { Problem, Verification } from './checkpoints/verify.ts';
 export { type ErrorCode, type ErrorScope, HoldpointError, isHoldpointError } from './core/errors.ts';
 export { STATUSES, type Status, TRANSITIONS } from './core/status.ts';
 export { checkpointStore } from './from-environment.ts';
-export * from './storage/ports.ts';
+export {
+  type Condition,
+  ConditionFailedError,
+  type ListName,
+  type Page,
+  type PageOptions,
+  type PayloadStore,
+  type Places,
+  type RecordKey,
+  type RecordStore,
+  type Storage,
+  type StoredPayload,
+  type StoredRecord,
+  type Write,
+} from './storage/ports.ts';

@@ -154,7 +154,10 @@ export async function fence(
   const record = checkpointRecord(at, version, writeMeta(meta), meta, undefined);
   at.tails.forget(at.partition);
   const head = headAfter(at, { head: run.head, record: run.newest }, change, record);
-  return commitRecord(at, record, head, []);
+  const kept = await commitRecord(at, record, head, []);
+  // Who held what this was put on has seen everything before it, and goes on from here.
+  if (at.tails.held.get(at.partition)?.revision === run.newest.revision) at.tails.held.set(at.partition, record);
+  return kept;
 }
 
 function checkpointRecord(

@@ -61,6 +61,7 @@ export async function saveOn(
   tail: Tail | undefined,
   input: Omit<SaveInput, 'run' | 'expectedVersion'>,
 ): Promise<Tail> {
+  if (tail && isWritten(tail, input.writeId)) return tail;
   if (tail) refuseExpired(at, tail.head.meta, usedAt(tail.record.meta));
   if (tail && input.parent) throw invalid('parent', 'given with the first save of a run only', input.parent);
   const base = tail ?? (await beginning(at, input.owner));
@@ -71,23 +72,29 @@ export async function saveOn(
   return append(at, base, { ...input, root, model: encodeModel(at, input.model), schema, head });
 }
 
+/** Whether a write under this id is what made the checkpoint. */
+export const isWritten = (tail: Tail, writeId: string | undefined): boolean => tail.record.meta.w === writeId;
+
 /** The checkpoint to write on: the one that this process holds, or the newest if it is the expected one. */
 async function expectedTail(
   at: RunContext,
   expected: number,
   writeId: string | undefined,
 ): Promise<{ tail?: Tail; written?: Tail }> {
+  const held = at.tails.held.get(at.partition);
+  const isExpected = ({ record }: Tail) =>
+    record.version === expected && (held?.version !== expected || held.revision === record.revision);
   const known = at.tails.fresh(at.partition, at.now());
-  if (known?.record.version === expected) return { tail: known };
+  if (known && isExpected(known)) return { tail: known };
   const newest = await openTail(at);
   at.tails.set(at.partition, newest);
-  if (newest.record.version === expected) return { tail: newest };
+  if (isExpected(newest)) return { tail: newest };
   if (writeId !== undefined && newest.record.version > expected) {
     const [next] = await at.records.read(at.partition, [versionKey(expected + 1)]);
     if (next && readCheckpoint(next).meta.w === writeId)
       return { written: await openTail(at, { version: expected + 1 }) };
   }
-  const found = newest.record.version > expected ? summaryOf(at.run, newest.record) : undefined;
+  const found = newest.record.version >= expected ? summaryOf(at.run, newest.record) : undefined;
   throw new StaleVersionError(at.run, expected, found);
 }
 

@@ -4,7 +4,7 @@ import type { Checkpoint } from './checkpoint.ts';
 import { checkpointOf, currentState } from './content.ts';
 import type { RunContext } from './context.ts';
 import { edited } from './draft.ts';
-import { checkFields, type SaveFields, saveOn } from './save.ts';
+import { checkFields, isWritten, type SaveFields, saveOn } from './save.ts';
 import { openTail, type Tail } from './tail.ts';
 
 /** Changes a draft of the state in place, or returns a new state. It may be run again when somebody else was faster. */
@@ -18,6 +18,7 @@ export async function update<State>(at: RunContext, recipe: Recipe<State>, field
   return retried(async (attempt) => {
     const known = attempt === 1 ? at.tails.fresh(at.partition, at.now()) : undefined;
     const tail = known ?? (await openTail(at));
+    if (isWritten(tail, fields.writeId)) return tail;
     const state = await edited(currentState(at, tail).state as State, (draft) => recipe(draft, checkpointOf(at, tail)));
     return saveOn(at, tail, { ...fields, state });
   });
