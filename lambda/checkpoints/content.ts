@@ -59,14 +59,26 @@ function encodeResults(
   encoded: (value: unknown, root: string, before: Doc | undefined) => Doc,
 ): Root['results'] {
   const { toolResults = {}, forgetToolResults = [] } = values;
-  const forgotten = forgetToolResults === true ? Object.keys(base) : forgetToolResults;
-  const ops: Op[] = forgotten.filter((id) => Object.hasOwn(base, id)).map((id): Op => [[id]]);
+  const forgotten = forgetToolResults === true ? Object.keys(base) : forgetToolResults.map(keyOfCall);
+  const ops: Op[] = forgotten.filter((key) => Object.hasOwn(base, key)).map((key): Op => [[key]]);
   for (const [id, result] of Object.entries(toolResults)) {
-    const before = Object.hasOwn(base, id) ? base[id] : undefined;
+    const key = keyOfCall(id);
+    const before = Object.hasOwn(base, key) ? base[key] : undefined;
     const doc = encoded(result, `toolResults[${JSON.stringify(id)}]`, before);
-    if (doc !== before || forgotten.includes(id)) ops.push([[id], doc]);
+    if (doc !== before || forgotten.includes(key)) ops.push([[key], doc]);
   }
   return ops.length === 0 ? base : (apply(base, ops) as Root['results']);
+}
+
+// In a document the key `$` has a meaning of its own.
+const keyOfCall = (id: string): string => (id.startsWith('$') ? `$${id}` : id);
+
+/** The tool results of a checkpoint by call id. */
+export function decodeResults(at: RunContext, tail: Tail): Readonly<Record<string, unknown>> {
+  const results = decodeValue(at, tail, tail.root.results) as Readonly<Record<string, unknown>>;
+  const entries = Object.entries(results);
+  if (!entries.some(([key]) => key.startsWith('$'))) return results;
+  return Object.freeze(Object.fromEntries(entries.map(([key, result]) => [key.replace(/^\$/, ''), result])));
 }
 
 export const encodeModel = (at: RunContext, model: ModelParameters | undefined): Doc | undefined =>
@@ -111,7 +123,7 @@ export function checkpointOf<State>(at: RunContext, tail: Tail): Checkpoint<Stat
   return {
     ...summaryOf(at.run, tail.record),
     state: currentState(at, tail).state as State,
-    toolResults: decodeValue(at, tail, tail.root.results) as Readonly<Record<string, unknown>>,
+    toolResults: decodeResults(at, tail),
     ...(tail.model !== undefined && { model: decodeValue(at, tail, tail.model) as ModelParameters }),
   };
 }

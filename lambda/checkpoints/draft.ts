@@ -8,51 +8,47 @@ export type Edit<State> = (draft: State) => State | void | Promise<State | void>
  * copied, one level at a time, and what it leaves equal comes back as the very object that it was.
  */
 export async function edited<State>(state: State, edit: Edit<State>): Promise<State> {
-  const drafts: Drafts = { copies: new Map(), byOriginal: new Map() };
-  const drafted = draftOf(state, drafts);
+  const drafts: Drafts = new Map();
+  // A change to an object that occurs in several places is to be seen in all of them, also where the edit does not look.
+  const drafted = sharesParts(state, new Set()) ? thawed(state, new Map()) : draftOf(state, drafts);
   const replaced = await edit(drafted as State);
-  return settled(replaced === undefined ? drafted : replaced, drafts, new Set()) as State;
+  return settled(replaced === undefined ? drafted : replaced, drafts, new Map()) as State;
 }
 
 type Container = Record<PropertyKey, unknown>;
-
-interface Drafts {
-  readonly copies: Map<object, { readonly original: object; readonly copy: Container }>;
-  /** An object that occurs twice has one draft. Plain documents are values: each place has its own. */
-  readonly byOriginal: Map<object, object>;
-}
+type Collection = Map<unknown, unknown> | Set<unknown>;
+type Drafts = Map<object, { readonly original: object; readonly copy: Container }>;
 
 /** A stand-in for a frozen container: a shallow copy that drafts what is read from it. Frozen is what came from a checkpoint. */
 function draftOf(value: unknown, drafts: Drafts): unknown {
-  if (value instanceof Map || value instanceof Set) return thawed(value);
+  if (isCollection(value)) return thawed(value, new Map());
   if (!isPlain(value) || !Object.isFrozen(value)) return value;
-  const known = drafts.byOriginal.get(value);
-  if (known) return known;
   const copy = copyOf(value);
   // Nothing but reading needs a trap: writing, deleting and listing happen on the copy, which is an ordinary object.
   const draft = new Proxy(copy, {
     get(_, key, receiver) {
       const found = Reflect.get(copy, key, receiver);
-      if (typeof found !== 'object' || found === null || drafts.copies.has(found) || !Object.hasOwn(copy, key))
-        return found;
+      if (typeof found !== 'object' || found === null || drafts.has(found) || !Object.hasOwn(copy, key)) return found;
+      // A Map or Set that the edit was given before, or put there, is its own to change.
+      if (isCollection(found) && found !== Reflect.get(value, key)) return found;
       const drafted = draftOf(found, drafts);
       if (drafted !== found) put(copy, key as string, drafted);
       return drafted;
     },
   });
-  drafts.copies.set(draft, { original: value, copy });
-  if (plainHeight(value) === 0) drafts.byOriginal.set(value, draft);
+  drafts.set(draft, { original: value, copy });
   return draft;
 }
 
 /** Takes the drafts out of what an edit made, and unchanged copies back to what they were made of. */
-function settled(value: unknown, drafts: Drafts, seen: Set<object>): unknown {
+function settled(value: unknown, drafts: Drafts, seen: Map<object, unknown>): unknown {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  const drafted = drafts.copies.get(value);
+  const drafted = drafts.get(value);
   const container = drafted?.copy ?? (value as Container);
+  if (seen.has(container)) return seen.get(container);
+  seen.set(container, container);
+  if (isCollection(container)) settleCollection(container, (item) => settled(item, drafts, seen));
   if (!isPlain(container)) return value;
-  if (seen.has(container)) return container;
-  seen.add(container);
   const original = drafted?.original as Container | undefined;
   const settle = (key: string | number): boolean => {
     const before = container[key];
@@ -71,18 +67,57 @@ function settled(value: unknown, drafts: Drafts, seen: Set<object>): unknown {
     for (const key of keys) same = settle(key) && same;
     same &&= original !== undefined && Object.keys(original).join('\0') === keys.join('\0');
   }
-  return same && original ? original : container;
+  if (same && original) seen.set(container, original);
+  return seen.get(container);
 }
 
-/** Maps and sets cannot be drafted by reading alone: they are copied whole, with all that is in them. */
-function thawed(value: unknown): unknown {
-  if (value instanceof Map) return new Map([...value].map(([key, item]) => [thawed(key), thawed(item)]));
-  if (value instanceof Set) return new Set([...value].map(thawed));
-  if (!isPlain(value) || !Object.isFrozen(value)) return value;
-  const copy = copyOf(value);
-  for (const key of Object.keys(copy)) put(copy, key, thawed(copy[key]));
+/** The same for what is in a Map or Set, in its order. */
+function settleCollection(collection: Collection, settle: (item: unknown) => unknown): void {
+  const isMap = collection instanceof Map;
+  const before: readonly unknown[][] = isMap ? [...collection] : [...collection].map((item) => [item]);
+  const after = before.map((parts) => parts.map(settle));
+  if (after.every((parts, i) => parts.every((part, j) => part === before[i]?.[j]))) return;
+  collection.clear();
+  for (const [item, value] of after) {
+    if (isMap) collection.set(item, value);
+    else collection.add(item);
+  }
+}
+
+/** A copy of all that is in a value: Maps and Sets, which cannot be drafted by reading alone, and what occurs more than once. */
+function thawed(value: unknown, copies: Map<object, object>): unknown {
+  if (!isCollection(value) && (!isPlain(value) || !Object.isFrozen(value))) return value;
+  const known = copies.get(value);
+  if (known) return known;
+  const keep = <T extends object>(copy: T): T => {
+    if (plainHeight(value) === 0) copies.set(value, copy);
+    return copy;
+  };
+  if (value instanceof Map) {
+    const map = keep(new Map<unknown, unknown>());
+    for (const [key, item] of value) map.set(thawed(key, copies), thawed(item, copies));
+    return map;
+  }
+  if (value instanceof Set) {
+    const set = keep(new Set<unknown>());
+    for (const item of value) set.add(thawed(item, copies));
+    return set;
+  }
+  const copy = keep(copyOf(value));
+  for (const key of Object.keys(copy)) put(copy, key, thawed(copy[key], copies));
   return copy;
 }
+
+/** Whether an object occurs more than once, or in itself. Plain documents are values, which never do. */
+function sharesParts(value: unknown, seen: Set<object>): boolean {
+  if (!isCollection(value) && (!isPlain(value) || plainHeight(value) > 0)) return false;
+  if (seen.has(value)) return true;
+  seen.add(value);
+  const parts = value instanceof Map ? [...value].flat() : value instanceof Set ? [...value] : Object.values(value);
+  return parts.some((part) => sharesParts(part, seen));
+}
+
+const isCollection = (value: unknown): value is Collection => value instanceof Map || value instanceof Set;
 
 function isPlain(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;

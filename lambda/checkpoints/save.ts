@@ -105,7 +105,7 @@ function headChange(at: RunContext, input: SaveFields, tail: Tail | undefined): 
   const change = {
     ...(agent !== undefined && agent !== there?.agent && { agent }),
     ...(owner !== undefined && owner !== there?.owner && { owner }),
-    ...(tags && tags.join('\n') !== there?.tags?.join('\n') && { tags }),
+    ...(tags && JSON.stringify(tags) !== JSON.stringify(there?.tags) && { tags }),
     ...(retention !== undefined && retention !== there?.retention && { retention }),
   };
   return Object.keys(change).length === 0 ? undefined : change;
@@ -136,6 +136,14 @@ export function checkFields(input: SaveFields): void {
   }
   if (input.toolResults !== undefined && !isRecord(input.toolResults, () => true)) {
     throw invalid('toolResults', 'an object of results by call id', input.toolResults);
+  }
+  const { forgetToolResults: forget } = input;
+  if (
+    forget !== undefined &&
+    forget !== true &&
+    !(Array.isArray(forget) && forget.every((id) => typeof id === 'string'))
+  ) {
+    throw invalid('forgetToolResults', 'true or a list of call ids', forget);
   }
   if (
     input.tags !== undefined &&

@@ -2,7 +2,7 @@ import { HoldpointError, isHoldpointError } from '../core/errors.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import { append, beginning } from './append.ts';
 import type { CheckpointKind } from './checkpoint.ts';
-import { currentState, decodeValue, encodeValues, NO_CONTENT } from './content.ts';
+import { currentState, decodeResults, decodeValue, encodeValues, NO_CONTENT } from './content.ts';
 import type { RunContext } from './context.ts';
 import { type Edit, edited } from './draft.ts';
 import { randomId, readCheckpoint, shownAt, statusOf, versionKey } from './records.ts';
@@ -37,7 +37,7 @@ export async function fork<State>(from: RunContext, to: RunContext, options: For
     retention: options.retentionSeconds === undefined ? (retention ?? to.retentionMs) : options.retentionSeconds * 1000,
   };
   const base = await beginning(to, head.owner);
-  const results = decodeValue(from, source, source.root.results) as Record<string, unknown>;
+  const results = decodeResults(from, source);
   const root = await encodeValues(to, base.sealing, NO_CONTENT, {
     state,
     toolResults: { ...results, ...options.toolResults },
@@ -128,7 +128,7 @@ async function restore(
   // Through live values: payloads that the newest checkpoint no longer points at may be collected, so they are stored anew.
   const root = await encodeValues(at, tail.sealing, tail.root, {
     state: decodeValue(at, source, source.root.state),
-    toolResults: decodeValue(at, source, source.root.results) as Record<string, unknown>,
+    toolResults: decodeResults(at, source),
     forgetToolResults: true,
   });
   const { st, n, l, v } = source.record.meta;

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Flight, Trip } from '../../cli/tour/trip.ts';
 import { checkpointStore } from '../../lambda/embedded.ts';
+import { codeBlocks, pages } from '../docs/markdown.ts';
 
 const program = fileURLToPath(new URL('../../cli/tour.ts', import.meta.url));
 const { FORCE_COLOR: _, NO_COLOR: __, ...environment } = process.env;
@@ -69,6 +70,14 @@ describe('the tour', () => {
   it('fits 80 columns and has no colours where there is no terminal', () => {
     expect(ended.stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
     expect(ended.stdout).not.toContain('\u001b');
+  });
+
+  it('is quoted in the README as it is', () => {
+    const quoted = pages.filter(({ path }) => path === 'README.md').flatMap(codeBlocks);
+    const lines = quoted.filter(({ language }) => language === 'text').flatMap(({ code }) => code.split('\n'));
+    const anyProcess = (text: string) => text.replace(/pid \d+/g, 'pid');
+    expect(lines.length).toBeGreaterThan(5);
+    expect(anyProcess(ended.stdout).split('\n')).toEqual(expect.arrayContaining(lines.map(anyProcess)));
   });
 
   it('can be taken again', async () => {

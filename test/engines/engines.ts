@@ -1,8 +1,3 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
 import {
   CreateTableCommand,
   DynamoDBClient,
@@ -16,11 +11,6 @@ import { TABLE } from '../../lambda/storage/dynamodb/table.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { s3PayloadStore } from '../../lambda/storage/s3/s3-payloads.ts';
 
-export interface Engine {
-  readonly endpoint: string;
-  stop(): Promise<void>;
-}
-
 /** Where the tests find their engines, or what to tell whoever needs one that is not there. */
 export type EngineAt = { readonly endpoint: string } | { readonly missing: string };
 
@@ -30,27 +20,6 @@ declare module 'vitest' {
     readonly s3: EngineAt;
     readonly testRun: string;
   }
-}
-
-/** A DynamoDB engine in memory, in a process of its own. */
-export async function startDynamo(): Promise<Engine> {
-  const endpoint = `http://127.0.0.1:${await freePort()}`;
-  const engine = stopping(spawn(dynamoProgram(), ['serve', '--port', new URL(endpoint).port], { stdio: 'ignore' }));
-  while (!(await fetch(endpoint).then(Boolean, () => false))) {
-    if (engine.process.exitCode !== null) throw new Error(`The DynamoDB engine ended with ${engine.process.exitCode}.`);
-    await setTimeout(20);
-  }
-  return { endpoint, stop: engine.stop };
-}
-
-/** An S3 engine in memory, in a process of its own. */
-export async function startS3(): Promise<Engine> {
-  const engine = stopping(fork(new URL('./s3-process.ts', import.meta.url), { execArgv: [], stdio: 'inherit' }));
-  const [port] = await Promise.race([
-    once(engine.process, 'message'),
-    once(engine.process, 'exit').then(([code]) => Promise.reject(new Error(`The S3 engine ended with ${code}.`))),
-  ]);
-  return { endpoint: `http://127.0.0.1:${port}`, stop: engine.stop };
 }
 
 /** A client of the DynamoDB engine of this test run. */
@@ -102,40 +71,4 @@ function endpointOf(engine: EngineAt): string {
 function account(endpoint: string) {
   const ours = !process.env.AWS_ACCESS_KEY_ID && { credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
   return { endpoint, region: process.env.AWS_REGION ?? 'us-east-1', ...ours };
-}
-
-function dynamoProgram(): string {
-  const platform = `${process.platform}-${process.arch}`;
-  try {
-    return createRequire(import.meta.url).resolve(`@dynoxide/${platform}/dynoxide`);
-  } catch {
-    throw new Error(
-      `No DynamoDB engine is installed for ${platform}. Start one, for example DynamoDB Local, and set DYNAMODB_ENDPOINT ` +
-        'to its address, for example http://localhost:8000.',
-    );
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address ? address.port : 0;
-}
-
-function stopping(child: ChildProcess) {
-  const kill = () => void child.kill();
-  process.once('exit', kill);
-  return {
-    process: child,
-    async stop() {
-      process.off('exit', kill);
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const ended = once(child, 'exit');
-      kill();
-      await ended;
-    },
-  };
 }

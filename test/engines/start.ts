@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { TestProject } from 'vitest/node';
-import { type Engine, type EngineAt, startDynamo, startS3 } from './engines.ts';
+import { type Engine, startDynamo, startS3 } from './engine-processes.ts';
+import type { EngineAt } from './engines.ts';
 
 /**
  * Starts the engines of a test run. DYNAMODB_ENDPOINT and S3_ENDPOINT name others, with the credentials and the region of

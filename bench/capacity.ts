@@ -1,0 +1,102 @@
+import { itemBytes, type WireItem } from './item-size.ts';
+
+interface Index {
+  readonly name: string;
+  readonly keys: readonly string[];
+  /** Which attributes it holds; all when undefined. */
+  readonly holds: readonly string[] | undefined;
+}
+
+interface Table {
+  readonly keys: readonly string[];
+  readonly indexes: readonly Index[];
+  readonly items: Map<string, Footprint>;
+}
+
+/** What is remembered of an item: enough to price the write that replaces it. */
+interface Footprint {
+  readonly bytes: number;
+  readonly inIndexes: ReadonlyMap<string, { readonly key: string; readonly held: string; readonly bytes: number }>;
+}
+
+interface KeySchema {
+  readonly AttributeName: string;
+}
+
+export interface CreateTable {
+  readonly TableName: string;
+  readonly KeySchema: readonly KeySchema[];
+  readonly GlobalSecondaryIndexes?: readonly {
+    readonly IndexName: string;
+    readonly KeySchema: readonly KeySchema[];
+    readonly Projection: { readonly ProjectionType: string; readonly NonKeyAttributes?: readonly string[] };
+  }[];
+}
+
+const writeUnits = (bytes: number): number => Math.max(1, Math.ceil(bytes / 1024));
+
+/** Read units of so many bytes: one per started 4 KB, half of it when the read may be behind. */
+export const readUnits = (bytes: number, consistent: boolean): number =>
+  Math.max(1, Math.ceil(bytes / 4096)) * (consistent ? 1 : 0.5);
+
+/**
+ * Write units by the documented rules, beside what an engine says: one per started KB of the larger of the old and the new
+ * item; in an index one per started KB of what it holds, twice when its key changes, none when nothing of it changes.
+ */
+export function capacityRules() {
+  const tables = new Map<string, Table>();
+  return {
+    createTable(input: CreateTable): void {
+      const keys = input.KeySchema.map(({ AttributeName }) => AttributeName);
+      const indexes = (input.GlobalSecondaryIndexes ?? []).map(({ IndexName: name, KeySchema, Projection }): Index => {
+        const own = KeySchema.map(({ AttributeName }) => AttributeName);
+        const holds = Projection.ProjectionType === 'ALL' ? undefined : [...keys, ...own, ...(Projection.NonKeyAttributes ?? [])];
+        return { name, keys: own, holds };
+      });
+      tables.set(input.TableName, { keys, indexes, items: new Map() });
+    },
+    /** Takes note of a write and returns its units, those of the indexes included. */
+    put(tableName: string, item: WireItem): { units: number; indexUnits: number } {
+      const table = tables.get(tableName);
+      if (!table) return { units: writeUnits(itemBytes(item)), indexUnits: 0 };
+      const key = JSON.stringify(table.keys.map((name) => item[name]));
+      const before = table.items.get(key);
+      const after = footprint(table, item);
+      table.items.set(key, after);
+      return { units: writeUnits(Math.max(before?.bytes ?? 0, after.bytes)), indexUnits: indexUnits(table, before, after) };
+    },
+    remove(tableName: string, key: WireItem): { units: number; indexUnits: number } {
+      const table = tables.get(tableName);
+      if (!table) return { units: 1, indexUnits: 0 };
+      const name = JSON.stringify(table.keys.map((each) => key[each]));
+      const before = table.items.get(name);
+      table.items.delete(name);
+      return { units: writeUnits(before?.bytes ?? 0), indexUnits: indexUnits(table, before, undefined) };
+    },
+  };
+}
+
+function footprint(table: Table, item: WireItem): Footprint {
+  const inIndexes = new Map<string, { key: string; held: string; bytes: number }>();
+  for (const { name, keys, holds } of table.indexes) {
+    if (!keys.every((key) => key in item)) continue;
+    const held = Object.fromEntries(Object.entries(item).filter(([each]) => !holds || holds.includes(each)));
+    const key = JSON.stringify(keys.map((each) => item[each]));
+    inIndexes.set(name, { key, held: JSON.stringify(held), bytes: itemBytes(held) });
+  }
+  return { bytes: itemBytes(item), inIndexes };
+}
+
+function indexUnits(table: Table, before: Footprint | undefined, after: Footprint | undefined): number {
+  let units = 0;
+  for (const { name } of table.indexes) {
+    const old = before?.inIndexes.get(name);
+    const now = after?.inIndexes.get(name);
+    if (old && now && old.key === now.key) {
+      if (old.held !== now.held) units += writeUnits(Math.max(old.bytes, now.bytes));
+    } else {
+      units += (old ? writeUnits(old.bytes) : 0) + (now ? writeUnits(now.bytes) : 0);
+    }
+  }
+  return units;
+}

@@ -1,0 +1,124 @@
+import { bytesWritten, byKind, type Counts, dollars, dynamoRequests, s3Requests } from './counts.ts';
+import { type Hydrated, hydrate } from './hydrate.ts';
+import { rwai } from './peer-system.ts';
+import { type Row, rowOf } from './rows.ts';
+import { dynamoStore, ours, oursInMemory, wholeState } from './systems.ts';
+import { type Cell, bytes, print, table } from './table.ts';
+import { between, lastStep, type Trace, trace, traceCpu } from './trace.ts';
+import type { Wire } from './wire.ts';
+import type { Work } from './works.ts';
+
+export interface Growth {
+  readonly work: Work;
+  readonly marks: readonly number[];
+  readonly ours: Trace;
+  readonly whole: Trace;
+  readonly peer?: Trace;
+  readonly hydrated: readonly Hydrated[];
+  readonly rows: readonly Row[];
+}
+
+export interface GrowthOptions {
+  readonly marks: readonly number[];
+  /** Where the peers are to be measured too: to how many steps. */
+  readonly peerSteps?: number;
+}
+
+/** Does a work on our store, on whole-state saving and on the peer, and prints what each step cost. */
+export async function growth(wire: Wire, work: Work, { marks, peerSteps = 0 }: GrowthOptions): Promise<Growth> {
+  const steps = Math.max(...marks);
+  const open = await dynamoStore(wire);
+  const hydrated: Hydrated[] = [];
+  const mine = await trace(wire, ours(open(), work), steps, async (step) => {
+    if (marks.includes(step)) hydrated.push(...(await hydrate(wire, open, step)));
+  });
+  if (mine.died) throw new Error(`Our store died at step ${mine.died.step}: ${mine.died.why}`);
+  const own = await traceCpu(oursInMemory(work), steps);
+  const whole = await trace(wire, await wholeState(wire, work), steps);
+  const peer = peerSteps > 0 ? await tracePeer(wire, work, peerSteps) : undefined;
+  const traces = [mine, whole, ...(peer ? [peer] : [])];
+  const rows = traces.flatMap((traced) => reached(traced, marks).map((n) => rowOf(work.name, traced, n)));
+
+  print(
+    table(
+      `${work.name}: ${work.describe}. Sums over all steps so far, then averages per step; CPU is that of the process with the SDK in it, "own" what our store alone takes of it (storage in memory), $ on list prices.`,
+      ['system', 'steps', 'requests', 'write units', 'read units', 'S3', 'written', 'units/step', 'CPU ms/step', 'own ms', '$/M steps', 'DynamoDB by kind; S3 by kind'],
+      traces.flatMap((traced) => reached(traced, marks).map((n) => line(traced, n, traced === mine ? own : undefined))),
+    ),
+  );
+  for (const { system, died } of traces) if (died) print(`  ${system} dies at step ${died.step}: ${died.why}`);
+  printFlatness(work, mine, marks);
+  return { work, marks, ours: mine, whole, ...(peer && { peer }), hydrated, rows };
+}
+
+async function tracePeer(wire: Wire, work: Work, steps: number): Promise<Trace> {
+  const peer = await rwai(wire, work);
+  try {
+    return { ...(await trace(wire, peer, steps)), cpuMs: peer.cpuMs };
+  } finally {
+    peer.stop();
+  }
+}
+
+/** The marks that a system lived to see, and its last step where it died in between. */
+function reached(traced: Trace, marks: readonly number[]): readonly number[] {
+  const last = lastStep(traced);
+  const seen = marks.filter((mark) => mark <= last);
+  return traced.died && last > 0 && !seen.includes(last) ? [...seen, last] : seen;
+}
+
+function line(traced: Trace, n: number, own: readonly number[] | undefined): readonly Cell[] {
+  const counts = between(traced, 0, n);
+  const perStep = (value: number | undefined) => (value === undefined ? undefined : value / n);
+  return [
+    traced.system,
+    n,
+    dynamoRequests(counts),
+    counts.writeUnits,
+    counts.readUnits,
+    s3Requests(counts),
+    bytes(bytesWritten(counts)),
+    counts.writeUnits / n,
+    perStep(traced.cpuMs[n]),
+    perStep(own?.[n]),
+    (dollars(counts) / n) * 1e6,
+    `${byKind(counts.requests)}; ${byKind(counts.s3)}`,
+  ];
+}
+
+/** What steps around a mark cost: enough of them that the rare larger ones are in it. */
+export interface Window {
+  readonly from: number;
+  readonly to: number;
+  readonly steps: number;
+  readonly counts: Counts;
+}
+
+/** The steps around each mark; those at the end of the trace are the last ones. */
+export function windows(traced: Trace, marks: readonly number[]): readonly Window[] {
+  return marks.map((mark) => {
+    const half = Math.ceil(mark / 2);
+    const to = Math.min(lastStep(traced), mark + half);
+    const from = Math.max(1, Math.min(mark - half, to - mark));
+    return { from, to, steps: to - from, counts: between(traced, from, to) };
+  });
+}
+
+function printFlatness(work: Work, traced: Trace, marks: readonly number[]): void {
+  print(
+    table(
+      `${work.name}, flatness: what a step of ours costs around step ${marks.map((mark) => mark.toLocaleString('en')).join(', ')} (averages over the steps named).`,
+      ['steps', 'requests/step', 'write units/step', 'largest step', 'read units/step', 'S3/step', 'written/step', '$/M steps'],
+      windows(traced, marks).map(({ from, to, steps, counts }) => [
+        `${(from + 1).toLocaleString('en')}–${to.toLocaleString('en')}`,
+        dynamoRequests(counts) / steps,
+        counts.writeUnits / steps,
+        Math.max(...Array.from({ length: steps }, (_, at) => between(traced, from + at, from + at + 1).writeUnits)),
+        counts.readUnits / steps,
+        s3Requests(counts) / steps,
+        bytes(bytesWritten(counts) / steps),
+        (dollars(counts) / steps) * 1e6,
+      ]),
+    ),
+  );
+}

@@ -1,0 +1,78 @@
+import { zstdCompressSync } from 'node:zlib';
+import { bytesRead, dynamoRequests, s3Requests, since } from './counts.ts';
+import { type OpenStore, RUN } from './systems.ts';
+import { bytes, print, table } from './table.ts';
+import type { Wire } from './wire.ts';
+
+/** What it took to load one version in a process that knows nothing of the run. */
+export interface Hydrated {
+  readonly steps: number;
+  readonly version: number;
+  readonly newest: boolean;
+  readonly dynamoRequests: number;
+  readonly readUnits: number;
+  readonly s3Requests: number;
+  readonly bytesRead: number;
+  /** The state as JSON, and compressed: what any store must read at least. */
+  readonly stateBytes: number;
+  readonly neededBytes: number;
+}
+
+const OLD_VERSIONS = 12;
+
+/** Loads the newest version and old ones spread over the history. */
+export async function hydrate(wire: Wire, open: OpenStore, steps: number): Promise<readonly Hydrated[]> {
+  const old = Array.from({ length: OLD_VERSIONS }, (_, at) => Math.max(1, Math.floor((steps * (at + 0.5)) / OLD_VERSIONS)));
+  const found: Hydrated[] = [];
+  for (const version of [undefined, ...new Set(old)]) {
+    const before = await wire.counts();
+    const loaded = await open().load(RUN, version);
+    const counts = since(before, await wire.counts());
+    const text = Buffer.from(JSON.stringify(loaded.state));
+    found.push({
+      steps,
+      version: loaded.version,
+      newest: version === undefined,
+      dynamoRequests: dynamoRequests(counts),
+      readUnits: counts.readUnits,
+      s3Requests: s3Requests(counts),
+      bytesRead: bytesRead(counts),
+      stateBytes: text.length,
+      neededBytes: zstdCompressSync(text).length,
+    });
+  }
+  return found;
+}
+
+/** The worst of several. */
+export const worst = (loads: readonly Hydrated[], of: (each: Hydrated) => number): number => Math.max(...loads.map(of));
+
+export const readRatio = ({ bytesRead, neededBytes }: Hydrated): number => bytesRead / neededBytes;
+
+export function printHydrate(work: string, hydrated: readonly Hydrated[]): void {
+  const rows = [...new Set(hydrated.map(({ steps }) => steps))].flatMap((steps) => {
+    const loads = hydrated.filter((each) => each.steps === steps);
+    return [true, false].map((newest) => {
+      const some = loads.filter((each) => each.newest === newest);
+      const heaviest = some.toSorted((a, b) => readRatio(b) - readRatio(a))[0];
+      return [
+        steps,
+        newest ? 'newest' : `${some.length} old ones, worst`,
+        worst(some, (each) => each.dynamoRequests),
+        worst(some, (each) => each.readUnits),
+        worst(some, (each) => each.s3Requests),
+        bytes(heaviest?.bytesRead ?? 0),
+        bytes(heaviest?.stateBytes ?? 0),
+        bytes(heaviest?.neededBytes ?? 0),
+        worst(some, readRatio),
+      ];
+    });
+  });
+  print(
+    table(
+      `${work}, hydrate: what it takes to load a version in a new process. "needed" is the whole state compressed; the bytes are those of the load with the worst ratio.`,
+      ['steps', 'version', 'requests', 'read units', 'S3', 'read', 'state', 'needed', 'read/needed'],
+      rows,
+    ),
+  );
+}

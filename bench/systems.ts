@@ -1,0 +1,70 @@
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import type { CheckpointStore, CheckpointStoreOptions } from '../lambda/checkpoints/checkpoint-store.ts';
+import { checkpointStore } from '../lambda/dynamodb.ts';
+import { checkpointStore as memoryStore } from '../lambda/memory.ts';
+import { TABLE } from '../lambda/storage/dynamodb/table.ts';
+import type { Wire } from './wire.ts';
+import type { Conversation, Work } from './works.ts';
+
+export const RUN = 'bench-run';
+
+/** Saves one state after every step of a work. */
+export interface System {
+  readonly name: string;
+  /** Prepares step n, so that only what it returns is measured; that throws when the system can go no further. */
+  step(step: number): () => Promise<unknown>;
+}
+
+/** Opens a store on one table and bucket; each has nothing in memory, as in a new process. */
+export type OpenStore = (options?: CheckpointStoreOptions) => CheckpointStore<Conversation>;
+
+/** Our store on DynamoDB and S3, on a fresh table and bucket. */
+export async function dynamoStore(wire: Wire): Promise<OpenStore> {
+  const [table, bucket] = await Promise.all([wire.freshTable(TABLE), wire.freshBucket()]);
+  const on = { table, bucket, dynamoDBClient: wire.dynamo, s3Client: wire.s3, writer: 'bench' };
+  return (options = {}) => checkpointStore<Conversation>({ ...on, ...options });
+}
+
+/** Each step through `store.update`. */
+export function ours(store: CheckpointStore<Conversation>, work: Work, name = 'Holdpoint'): System {
+  return {
+    name,
+    step(step) {
+      const change = work.step(step);
+      if (step > 1) return () => store.update(RUN, change, { step: 'turn' });
+      const state = work.begin();
+      change(state);
+      return () => store.save({ run: RUN, expectedVersion: 0, state, step: 'turn' });
+    },
+  };
+}
+
+/** The same on storage in memory: what is left is our own work. */
+export const oursInMemory = (work: Work): System => ours(memoryStore<Conversation>({ writer: 'bench' }), work);
+
+/** What most checkpointers do: the whole state in one item, at every step. */
+export async function wholeState(wire: Wire, work: Work): Promise<System> {
+  const TableName = await wire.freshTable({
+    BillingMode: 'PAY_PER_REQUEST',
+    KeySchema: [
+      { AttributeName: 'pk', KeyType: 'HASH' },
+      { AttributeName: 'sk', KeyType: 'RANGE' },
+    ],
+    AttributeDefinitions: [
+      { AttributeName: 'pk', AttributeType: 'S' },
+      { AttributeName: 'sk', AttributeType: 'S' },
+    ],
+  });
+  const state = work.begin();
+  return {
+    name: 'whole state',
+    step(step) {
+      work.step(step)(state);
+      const key = { pk: { S: RUN }, sk: { S: String(step).padStart(10, '0') } };
+      return () => {
+        const Item = { ...key, state: { S: JSON.stringify(state) } };
+        return wire.dynamo.send(new PutItemCommand({ TableName, Item, ConditionExpression: 'attribute_not_exists(pk)' }));
+      };
+    },
+  };
+}

@@ -1,0 +1,161 @@
+// Stands between clients and the engines, in a process of its own, and counts what passes. The DynamoDB side asks every
+// request for its consumed capacity and computes the same by the documented rules.
+import { Agent, createServer, type IncomingMessage, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { capacityRules, type CreateTable, readUnits } from './capacity.ts';
+import { type Counts, NO_COUNTS } from './counts.ts';
+import { itemBytes, type WireItem } from './item-size.ts';
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+type Kinds = Record<string, number>;
+
+const counts: Omit<Mutable<Counts>, 'requests' | 's3'> & { requests: Kinds; s3: Kinds } = { ...NO_COUNTS, requests: {}, s3: {} };
+const rules = capacityRules();
+
+interface Put {
+  readonly TableName: string;
+  readonly Item: WireItem;
+}
+interface Delete {
+  readonly TableName: string;
+  readonly Key: WireItem;
+}
+interface Read {
+  readonly ConsistentRead?: boolean;
+}
+interface BatchWrite {
+  readonly RequestItems: Readonly<Record<string, readonly { PutRequest?: Put; DeleteRequest?: Delete }[]>>;
+}
+
+const dynamo = proxy('dynamodb', (incoming, body) => {
+  const operation = String(incoming.headers['x-amz-target'] ?? '').replace(/.*\./, '');
+  if (!operation) return { body };
+  const input = JSON.parse(body.toString()) as Record<string, unknown>;
+  if (MEASURED.has(operation)) input.ReturnConsumedCapacity = 'INDEXES';
+  const settle = (status: number, answer: Buffer) => {
+    if (MEASURED.has(operation)) add(counts.requests, operation);
+    if (status === 200) countDynamo(operation, input, JSON.parse(answer.toString()) as Record<string, unknown>);
+    // A refused condition is paid for like a write of what is there; here at least one unit.
+    else if (MEASURED.has(operation)) counts.writeUnits += 1;
+  };
+  return { body: Buffer.from(JSON.stringify(input)), settle };
+});
+
+const s3 = proxy('s3', (incoming, body) => {
+  const { method = '' } = incoming;
+  const url = incoming.url ?? '';
+  const kind = incoming.headers['x-amz-copy-source'] ? 'COPY' : method === 'GET' && /[?&](list-type|prefix)=/.test(url) ? 'LIST' : method;
+  const isDelete = method === 'POST' && /[?&]delete/.test(url);
+  const settle = (_: number, answer: Buffer) => {
+    add(counts.s3, isDelete ? 'DELETE' : kind);
+    if (method === 'PUT') counts.s3BytesWritten += Number(incoming.headers['x-amz-decoded-content-length'] ?? body.length);
+    if (kind === 'GET') counts.s3BytesRead += answer.length;
+  };
+  return { body, settle };
+});
+
+const MEASURED = new Set([
+  'PutItem',
+  'GetItem',
+  'Query',
+  'DeleteItem',
+  'UpdateItem',
+  'TransactWriteItems',
+  'BatchGetItem',
+  'BatchWriteItem',
+  'Scan',
+]);
+
+function countDynamo(operation: string, input: Record<string, unknown>, answer: Record<string, unknown>): void {
+  countEngine(operation, answer.ConsumedCapacity);
+  if (operation === 'CreateTable') rules.createTable(input as unknown as CreateTable);
+  if (operation === 'PutItem') written(input as unknown as Put, 1);
+  if (operation === 'DeleteItem') removed(input as unknown as Delete, 1);
+  if (operation === 'TransactWriteItems') {
+    for (const { Put, Delete } of input.TransactItems as { Put?: Put; Delete?: Delete }[]) {
+      if (Put) written(Put, 2);
+      if (Delete) removed(Delete, 2);
+    }
+  }
+  if (operation === 'BatchWriteItem') {
+    for (const [TableName, writes] of Object.entries((input as unknown as BatchWrite).RequestItems)) {
+      for (const { PutRequest, DeleteRequest } of writes) {
+        if (PutRequest) written({ ...PutRequest, TableName }, 1);
+        if (DeleteRequest) removed({ ...DeleteRequest, TableName }, 1);
+      }
+    }
+  }
+  const consistent = (input as Read).ConsistentRead === true;
+  if (operation === 'GetItem') read(answer.Item ? [answer.Item as WireItem] : [], consistent);
+  if (operation === 'Query' || operation === 'Scan') read((answer.Items ?? []) as WireItem[], consistent);
+  if (operation === 'BatchGetItem') {
+    const asked = input.RequestItems as Record<string, Read & { Keys: WireItem[] }>;
+    const found = answer.Responses as Record<string, WireItem[]>;
+    for (const [table, { ConsistentRead, Keys }] of Object.entries(asked)) {
+      const items = found[table] ?? [];
+      for (const item of items) read([item], ConsistentRead === true);
+      counts.readUnits += Math.max(0, Keys.length - items.length) * (ConsistentRead ? 1 : 0.5);
+    }
+  }
+}
+
+function written({ TableName, Item }: Put, times: number): void {
+  const { units, indexUnits } = rules.put(TableName, Item);
+  counts.writeUnits += units * times + indexUnits;
+  counts.dynamoBytesWritten += itemBytes(Item);
+}
+
+function removed({ TableName, Key }: Delete, times: number): void {
+  const { units, indexUnits } = rules.remove(TableName, Key);
+  counts.writeUnits += units * times + indexUnits;
+}
+
+function read(items: readonly WireItem[], consistent: boolean): void {
+  const bytes = items.reduce((sum, item) => sum + itemBytes(item), 0);
+  counts.readUnits += readUnits(bytes, consistent);
+  counts.dynamoBytesRead += bytes;
+}
+
+function countEngine(operation: string, consumed: unknown): void {
+  const units = (Array.isArray(consumed) ? consumed : [consumed]).reduce((sum, each) => sum + (each?.CapacityUnits ?? 0), 0);
+  if (/Get|Query|Scan/.test(operation)) counts.engineReadUnits += units;
+  else counts.engineWriteUnits += units;
+}
+
+function add(kinds: Kinds, kind: string): void {
+  kinds[kind] = (kinds[kind] ?? 0) + 1;
+}
+
+interface Passing {
+  readonly body: Buffer;
+  readonly settle?: (status: number, answer: Buffer) => void;
+}
+
+function proxy(name: 'dynamodb' | 's3', look: (incoming: IncomingMessage, body: Buffer) => Passing): Server {
+  const agent = new Agent({ keepAlive: true });
+  const target = new URL(process.env[`BENCH_${name}`] ?? '');
+  return createServer(async (incoming, outgoing) => {
+    const { body, settle } = look(incoming, await all(incoming));
+    const headers = { ...incoming.headers, 'content-length': String(body.length) };
+    const { method, url: path } = incoming;
+    const passed = request({ agent, host: target.hostname, port: target.port, method, path, headers }, async (answer) => {
+      const content = await all(answer);
+      settle?.(answer.statusCode ?? 0, content);
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers).end(content);
+    });
+    passed.on('error', (error) => outgoing.writeHead(502).end(String(error)));
+    passed.end(body.length > 0 ? body : undefined);
+  }).listen(0, '127.0.0.1');
+}
+
+async function all(stream: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of stream) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+await Promise.all([dynamo, s3].map((server) => new Promise((resolve) => server.once('listening', resolve))));
+const portOf = (server: Server) => (server.address() as AddressInfo).port;
+process.on('message', () => process.send?.(counts));
+process.once('disconnect', () => process.exit());
+process.send?.({ dynamodb: portOf(dynamo), s3: portOf(s3) });

@@ -1,0 +1,82 @@
+/** A piece of work that is done step by step on a state: what the bench measures each system with. */
+export interface Work {
+  readonly name: string;
+  readonly describe: string;
+  /** How many groups of text each of two messages has, where a step is a turn of a conversation. */
+  readonly groups?: number;
+  begin(): Conversation;
+  /** What step n does to a state, in place, as an agent would; the same whatever the system. The text is made beforehand. */
+  step(step: number): (state: Conversation) => void;
+}
+
+export interface Message {
+  role: string;
+  content: string;
+}
+
+export interface Conversation {
+  messages: Message[];
+}
+
+/** A random generator that gives the same numbers in every run (mulberry32). */
+function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Groups of 8 random base-36 characters, with spaces between: text that hardly compresses. */
+export function freshText(seed: number, groups = 66): string {
+  const random = seeded(seed);
+  const group = () => Array.from({ length: 8 }, () => Math.floor(random() * 36).toString(36)).join('');
+  return Array.from({ length: groups }, group).join(' ');
+}
+
+/** The two messages that turn n adds. */
+export const turn = (step: number, groups = 66): readonly [user: Message, assistant: Message] => [
+  { role: 'user', content: freshText(step * 2, groups) },
+  { role: 'assistant', content: freshText(step * 2 + 1, groups) },
+];
+
+const adding = (groups: number) => (step: number) => {
+  const messages = turn(step, groups);
+  return (state: Conversation) => void state.messages.push(...messages);
+};
+
+/** The conversation of PEERS.md: 1.2 KB of fresh text a turn. */
+export const CONVERSATION: Work = {
+  name: 'conversation',
+  describe: 'each turn adds a user and an assistant message of 593 random characters (1.2 KB)',
+  begin: () => ({ messages: [] }),
+  groups: 66,
+  step: adding(66),
+};
+
+/** The same with long messages: 20 KB a turn. */
+export const LONG_TURNS: Work = {
+  name: '20 KB a turn',
+  describe: 'each turn adds a user and an assistant message of 10 KB of random characters',
+  begin: () => ({ messages: [] }),
+  groups: 1111,
+  step: adding(1111),
+};
+
+const PARTS = 200;
+
+/** A state of 200 KB of which each step rewrites 1 KB somewhere. */
+export const EDITS: Work = {
+  name: 'edits in place',
+  describe: 'a state of 200 KB (200 parts of 1 KB); each step rewrites one part of it, at random',
+  begin: () => ({ messages: Array.from({ length: PARTS }, (_, at) => ({ role: 'part', content: freshText(1e6 + at, 114) })) }),
+  step(step) {
+    const at = Math.floor(seeded(step)() * PARTS);
+    const part = { role: 'part', content: freshText(2e6 + step, 114) };
+    return (state) => {
+      state.messages[at] = part;
+    };
+  },
+};

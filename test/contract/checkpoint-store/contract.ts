@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { Storage } from '../../../lambda/storage/ports.ts';
+import { chainsContract } from './chains.ts';
+import { fieldsContract } from './fields.ts';
+import { namesContract } from './names.ts';
+import { savingContract } from './saving.ts';
+import { statusesContract } from './statuses.ts';
+import { type OpenStores, storesOn } from './stores.ts';
+import { updatingContract } from './updating.ts';
+import { valuesContract } from './values.ts';
+import { writeIdsContract } from './write-ids.ts';
+
+const CONTRACTS: readonly ((open: OpenStores) => void)[] = [
+  savingContract,
+  writeIdsContract,
+  fieldsContract,
+  namesContract,
+  statusesContract,
+  valuesContract,
+  chainsContract,
+  updatingContract,
+];
+
+/** What a checkpoint store does, on any storage; all tests share one, and each has a tenant of its own there. */
+export function checkpointStoreContract(name: string, openStorage: () => Promise<Storage> | Storage): void {
+  describe(`a checkpoint store on ${name}`, () => {
+    let storage: Storage;
+    beforeAll(async () => {
+      storage = await openStorage();
+    });
+    afterAll(() => storage.records.close());
+    for (const contract of CONTRACTS) contract(() => storesOn(storage));
+  });
+}

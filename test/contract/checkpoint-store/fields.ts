@@ -1,0 +1,252 @@
+import { deepStrictEqual } from 'node:assert';
+import { describe, expect, test } from 'vitest';
+import type { SaveInput } from '../../../lambda/checkpoints/save.ts';
+import { all, type OpenStores, SECOND } from './stores.ts';
+
+export function fieldsContract(open: OpenStores): void {
+  describe('what a checkpoint holds', () => {
+    test('comes back whole, from the save, from a load and, without the state, from history', async () => {
+      const { store, run, clock } = open();
+      const saver = store({ writer: 'worker 7', schema: { version: 1 } });
+      const first = await saver.save({
+        run,
+        state: { step: 0 },
+        writeId: 'w1',
+        parent: { run: 'starter', version: 3 },
+      });
+      clock.forward(SECOND);
+      const saved = await saver.save({
+        run,
+        state: { messages: ['hello'], seen: new Date(0) },
+        step: 'book flight',
+        stepNumber: 14,
+        status: 'WAITING_FOR_APPROVAL',
+        name: 'before-payment',
+        labels: { ticket: 'T-1', empty: '' },
+        toolResults: { call_1: { ok: true }, call_2: [1, 2] },
+        model: { id: 'claude', temperature: 0.5, topP: 0.9, seed: 7, stop: ['\n'] },
+        writeId: 'w2',
+      });
+      const story = {
+        run,
+        version: 2,
+        kind: 'save',
+        status: 'WAITING_FOR_APPROVAL',
+        step: 'book flight',
+        stepNumber: 14,
+        name: 'before-payment',
+        labels: { ticket: 'T-1', empty: '' },
+        schema: 1,
+        parent: { run, version: 1 },
+        time: new Date(clock.now),
+        writer: 'worker 7',
+        writeId: 'w2',
+        hash: expect.stringMatching(/^[\w-]{20,}$/),
+        previousHash: first.hash,
+        pruned: false,
+        bytes: expect.any(Number),
+      };
+      const whole = {
+        ...story,
+        state: { messages: ['hello'], seen: new Date(0) },
+        toolResults: { call_1: { ok: true }, call_2: [1, 2] },
+        model: { id: 'claude', temperature: 0.5, topP: 0.9, seed: 7, stop: ['\n'] },
+      };
+      expect(saved).toStrictEqual(whole);
+      const reader = store({ schema: { version: 1 } });
+      expect(await reader.load(run)).toStrictEqual(whole);
+      expect(await reader.load(run, 2)).toStrictEqual(whole);
+      expect(await reader.load(run, { name: 'before-payment' })).toStrictEqual(whole);
+      expect(await all(reader.history(run, { from: 2 }))).toStrictEqual([story]);
+      expect(await reader.load(run, 1)).toStrictEqual(first);
+    });
+
+    test('is little when little is given', async () => {
+      const { store, run, clock } = open();
+      await store({ writer: 'me' }).save({ run });
+      expect(await store().load(run)).toStrictEqual({
+        run,
+        version: 1,
+        kind: 'save',
+        status: 'RUNNING',
+        stepNumber: 0,
+        labels: {},
+        time: new Date(clock.now),
+        writer: 'me',
+        writeId: expect.any(String),
+        hash: expect.any(String),
+        pruned: false,
+        bytes: expect.any(Number),
+        state: undefined,
+        toolResults: {},
+      });
+    });
+
+    test('has the parent that its first save names, and no later save can name one', async () => {
+      const { store, run } = open();
+      const saver = store();
+      const parent = { run: 'the caller', version: 12 };
+      expect(await saver.save({ run, state: 1, parent })).toMatchObject({ parent });
+      expect(await saver.run(run)).toMatchObject({ parent });
+      await expect(saver.save({ run, state: 2, parent })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+      expect(await store().load(run)).toMatchObject({ version: 1, parent });
+    });
+
+    test('says who wrote it, by default the machine and the process', async () => {
+      const { store, run } = open();
+      const saver = store();
+      expect((await saver.save({ run })).writer).toContain(String(process.pid));
+      const other = store({ writer: 'another' });
+      await other.load(run);
+      await other.save({ run });
+      expect((await all(saver.history(run))).map(({ writer }) => writer === 'another')).toEqual([false, true]);
+    });
+
+    test('is chained by hashes that tell any two checkpoints apart', async () => {
+      const { store, run } = open();
+      const saver = store();
+      const saved = [];
+      for (const state of ['one', 'one', 'two'])
+        saved.push(await saver.save({ run, state, writeId: `same${saved.length}` }));
+      const other = await store().save({ run: `${run} 2`, state: 'one', writeId: 'same0' });
+      expect(new Set([...saved, other].map(({ hash }) => hash)).size).toBe(4);
+      expect(saved.map(({ previousHash }) => previousHash)).toEqual([undefined, saved[0]?.hash, saved[1]?.hash]);
+    });
+
+    test('counts steps where no number is given', async () => {
+      const { store, run } = open();
+      const saver = store();
+      const inputs = [
+        {},
+        { step: 'a' },
+        { step: 'a' },
+        {},
+        { step: 'b', stepNumber: 10 },
+        { step: 'c' },
+        { stepNumber: 0 },
+      ];
+      const numbers = [];
+      for (const input of inputs) numbers.push((await saver.save({ run, ...input })).stepNumber);
+      expect(numbers).toEqual([0, 1, 2, 2, 10, 11, 0]);
+    });
+
+    test('has step, labels and model for itself only', async () => {
+      const { store, run } = open();
+      const saver = store();
+      await saver.save({ run, state: 1, step: 'a', labels: { l: '1' }, model: { id: 'm' } });
+      await saver.save({ run, state: 2 });
+      const later = await store().load(run);
+      expect(later).not.toHaveProperty('step');
+      expect(later).not.toHaveProperty('model');
+      expect(later.labels).toEqual({});
+      expect(await store().load(run, 1)).toMatchObject({ step: 'a', labels: { l: '1' }, model: { id: 'm' } });
+    });
+  });
+
+  describe('tool results', () => {
+    test('are added to those of the run, and replaced by call id', async () => {
+      const { store, run } = open();
+      const saver = store();
+      await saver.save({ run, toolResults: { a: 1, b: { deep: [1] } } });
+      await saver.save({ run, state: 'changed' });
+      const saved = await saver.save({ run, toolResults: { b: 'new', c: undefined } });
+      expect(saved.toolResults).toStrictEqual({ a: 1, b: 'new', c: undefined });
+      expect((await store().load(run)).toolResults).toStrictEqual({ a: 1, b: 'new', c: undefined });
+      expect((await store().load(run, 2)).toolResults).toStrictEqual({ a: 1, b: { deep: [1] } });
+    });
+
+    test('are forgotten by call id or all at once, the new ones of that save excepted', async () => {
+      const { store, run } = open();
+      const saver = store();
+      await saver.save({ run, state: 's', toolResults: { a: 1, b: 2, c: 3 } });
+      await saver.save({ run, forgetToolResults: ['a', 'never there'] });
+      expect((await store().load(run)).toolResults).toStrictEqual({ b: 2, c: 3 });
+      await saver.save({ run, forgetToolResults: ['b'], toolResults: { b: 'again' } });
+      expect((await store().load(run)).toolResults).toStrictEqual({ c: 3, b: 'again' });
+      await saver.save({ run, forgetToolResults: true, toolResults: { d: 4 } });
+      expect(await store().load(run)).toMatchObject({ state: 's', toolResults: { d: 4 } });
+      expect((await store().load(run)).toolResults).toStrictEqual({ d: 4 });
+      expect((await store().load(run, 1)).toolResults).toStrictEqual({ a: 1, b: 2, c: 3 });
+    });
+
+    test('may have any text for a call id', async () => {
+      const { store, run } = open();
+      const ids = ['$', '__proto__', 'constructor', '', '0', 'a/b', 'ü', '{"$":1}', 'call id'];
+      const toolResults = Object.fromEntries(ids.map((id, i) => [id, { of: i }]));
+      const saver = store();
+      await saver.save({ run, toolResults });
+      deepStrictEqual((await store().load(run)).toolResults, toolResults);
+      await saver.save({ run, forgetToolResults: ids.slice(1) });
+      expect((await store().load(run)).toolResults).toStrictEqual({ $: { of: 0 } });
+      await saver.save({ run, toolResults: { $: ['payload', 'id', 'hash', 3] } });
+      expect((await store().load(run)).toolResults).toStrictEqual({ $: ['payload', 'id', 'hash', 3] });
+    });
+
+    test('hold the same kinds of values as a state, and refuse the same by path', async () => {
+      const { store, run, stored } = open();
+      const toolResults = { call: { at: new Date(5), big: 5n, set: new Set([1]) } };
+      await store().save({ run, toolResults });
+      expect((await store().load(run)).toolResults).toStrictEqual(toolResults);
+      const refused = store().save({ run: `${run} 2`, toolResults: { 'call 1': { handler: () => {} } } });
+      await expect(refused).rejects.toThrow('toolResults["call 1"].handler is a function');
+      expect(await stored(`${run} 2`).records()).toEqual([]);
+    });
+  });
+
+  describe('a field that is not what a checkpoint takes', () => {
+    test.each<[string, unknown, RegExp]>([
+      ['step', '', /`step` must be text of 1 to 1000 characters; found/],
+      ['step', 7, /`step` must be text/],
+      ['step', 'x'.repeat(1001), /`step` must be text/],
+      ['stepNumber', -1, /`stepNumber` must be a whole number from 0; found -1/],
+      ['stepNumber', 1.5, /`stepNumber` must be a whole number/],
+      ['status', 'DONE', /`status` must be one of READY, .*; found DONE/],
+      ['status', 'toString', /`status` must be one of/],
+      ['name', '', /checkpoint name id must be a string with at least one character/],
+      ['name', 5, /checkpoint name id must be a string/],
+      ['labels', ['a'], /`labels` must be an object whose values are text/],
+      ['labels', { a: 1 }, /`labels` must be an object whose values are text; found \{"a":1\}/],
+      ['labels', 'a', /`labels` must be an object/],
+      ['toolResults', [1], /`toolResults` must be an object of results by call id/],
+      ['toolResults', null, /`toolResults` must be an object/],
+      ['forgetToolResults', 'a', /`forgetToolResults` must be true or a list of call ids/],
+      ['forgetToolResults', false, /`forgetToolResults` must be true or a list of call ids; found false/],
+      ['forgetToolResults', [1], /`forgetToolResults` must be/],
+      ['model', 'gpt', /`model` must be an object of parameters/],
+      ['model', { tools: [() => {}] }, /model\.tools\[0\] is a function/],
+      ['writeId', '', /`writeId` must be text of 1 to 256 characters/],
+      ['agent', {}, /`agent` must be text/],
+      ['owner', '', /owner id must be/],
+      ['owner', '\ud800', /owner id must be well-formed Unicode/],
+      ['tags', 'a', /`tags` must be a list of texts/],
+      ['tags', [''], /`tags` must be a list of texts/],
+      ['tags', [1], /`tags` must be a list of texts/],
+      ['retentionSeconds', 0, /`retentionSeconds` must be a number of seconds above 0; found 0/],
+      ['retentionSeconds', Number.POSITIVE_INFINITY, /`retentionSeconds` must be/],
+      ['retentionSeconds', '60', /`retentionSeconds` must be/],
+      ['parent', { run: '', version: 1 }, /parent run id must be/],
+      ['parent', { run: 'a', version: 0 }, /version of the parent must be a whole number from 1/],
+    ])('is refused and nothing written: %s %j', async (field, value, message) => {
+      const { store, run, stored } = open();
+      const saver = store();
+      const input = { run, state: 1, [field]: value } as SaveInput;
+      await expect(saver.save(input)).rejects.toThrow(message);
+      expect(await stored().records()).toEqual([]);
+      await saver.save({ run, state: 'before' });
+      await expect(saver.save(input)).rejects.toMatchObject({
+        name: 'HoldpointError',
+        code: expect.stringMatching(/^(INVALID_INPUT|UNSUPPORTED_VALUE)$/),
+      });
+      await expect(saver.update(run, () => 'changed', { [field]: value })).rejects.toThrow();
+      expect(await all(saver.history(run))).toHaveLength(1);
+      expect(await saver.save({ run, state: 'after' })).toMatchObject({ version: 2 });
+    });
+
+    test('of a store is refused when it is opened', () => {
+      const { store } = open();
+      expect(() => store({ tenant: '' })).toThrow(/tenant id must be/);
+      expect(() => store({ retentionSeconds: -1 })).toThrow(/`retentionSeconds` must be/);
+      expect(() => store({ schema: { version: 0 } })).toThrow(/schema is not usable/);
+    });
+  });
+}

@@ -1,0 +1,247 @@
+import { describe, expect, test } from 'vitest';
+import { StaleVersionError } from '../../../lambda/checkpoints/stale-version-error.ts';
+import { errorOf, MINUTE, type OpenStores } from './stores.ts';
+import { watched } from './watched.ts';
+
+export function savingContract(open: OpenStores): void {
+  describe('saving', () => {
+    test('creates a run by its first save and counts versions from 1 without gaps', async () => {
+      const { store, run } = open();
+      const saver = store();
+      for (const version of [1, 2, 3, 4])
+        expect(await saver.save({ run, state: { version } })).toMatchObject({ version });
+      expect(await store().load(run)).toMatchObject({ run, version: 4, state: { version: 4 } });
+    });
+
+    test('goes on from what the store last loaded when no version is named', async () => {
+      const { store, run } = open();
+      await store().save({ run, state: 'one' });
+      const second = store();
+      await second.load(run);
+      expect(await second.save({ run, state: 'two' })).toMatchObject({ version: 2, state: 'two' });
+    });
+
+    test('takes a run for new when no version is named and the store knows of none', async () => {
+      const { store, run } = open();
+      const first = await store().save({ run, state: 'one', step: 'begin' });
+      const error = await errorOf(store().save({ run, state: 'again' }));
+      expect(error).toBeInstanceOf(StaleVersionError);
+      expect(error).toMatchObject({ expectedVersion: 0, found: { version: 1, hash: first.hash } });
+      expect(await store().load(run)).toMatchObject({ version: 1, state: 'one' });
+    });
+
+    test('refuses a run that exists when it must be new', async () => {
+      const { store, run } = open();
+      const saver = store();
+      await saver.save({ run, expectedVersion: 0, state: 'one' });
+      await expect(saver.save({ run, expectedVersion: 0, state: 'other' })).rejects.toThrow(/exists already/);
+      expect((await store().load(run)).state).toBe('one');
+    });
+
+    test.each(['from memory', 'after reading'])('follows the version that it expects, %s', async (how) => {
+      const { store, run } = open();
+      const writer = store();
+      await writer.save({ run, state: 'one' });
+      await writer.save({ run, state: 'two' });
+      const saver = how === 'from memory' ? writer : store();
+      expect(await saver.save({ run, expectedVersion: 2, state: 'three' })).toMatchObject({ version: 3 });
+    });
+
+    test.each(['from memory', 'after reading'])(
+      'refuses a version that others have passed, %s, and says what is there',
+      async (how) => {
+        const { store, run, clock } = open();
+        const late = store();
+        await late.save({ run, state: 'one' });
+        clock.forward(MINUTE);
+        const winner = await store({ writer: 'somebody else' }).save({
+          run,
+          expectedVersion: 1,
+          state: 'theirs',
+          step: 'their step',
+        });
+        const saver = how === 'from memory' ? late : store();
+        const error = await errorOf(saver.save({ run, expectedVersion: 1, state: 'mine' }));
+        expect(error).toBeInstanceOf(StaleVersionError);
+        const { state: _, toolResults: __, ...summary } = winner;
+        expect(error).toMatchObject({
+          code: 'STALE_VERSION',
+          name: 'StaleVersionError',
+          run,
+          expectedVersion: 1,
+          found: summary,
+        });
+        expect(String(error)).toContain('found version 2 (step "their step"');
+        expect(await store().load(run)).toMatchObject({ version: 2, state: 'theirs' });
+      },
+    );
+
+    test('refuses a version that does not exist yet', async () => {
+      const { store, run } = open();
+      const saver = store();
+      await saver.save({ run, state: 'one' });
+      for (const expectedVersion of [2, 7, 9_999_999_999]) {
+        const error = await errorOf(saver.save({ run, expectedVersion, state: 'far' }));
+        expect(error).toMatchObject({ code: 'STALE_VERSION', expectedVersion, found: undefined });
+      }
+      expect(await store().load(run)).toMatchObject({ version: 1, state: 'one' });
+    });
+
+    test('refuses to follow a version of a run that does not exist', async () => {
+      const { store, run, stored } = open();
+      await expect(store().save({ run, expectedVersion: 1, state: 1 })).rejects.toMatchObject({
+        code: 'RUN_NOT_FOUND',
+      });
+      expect(await stored().records()).toEqual([]);
+    });
+
+    test.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, 10_000_000_000, '3'])(
+      'refuses %j as a version',
+      async (version) => {
+        const { store, run, stored } = open();
+        const expectedVersion = version as number;
+        await expect(store().save({ run, expectedVersion, state: 1 })).rejects.toMatchObject({
+          code: 'INVALID_INPUT',
+          message: expect.stringMatching(/expectedVersion must be a whole number from 0 to 9999999999; found/),
+        });
+        expect(await stored().records()).toEqual([]);
+      },
+    );
+
+    test.each([0, 10 * MINUTE])(
+      'does not take what it read to refuse a save for something that the caller has seen, %j ms later',
+      async (later) => {
+        const { store, run, clock } = open();
+        const late = store();
+        await late.save({ run, state: 'one' });
+        await store().save({ run, expectedVersion: 1, state: 'theirs' });
+        clock.forward(later);
+        await errorOf(late.save({ run, expectedVersion: 1, state: 'mine' }));
+        await expect(late.save({ run, state: 'mine after all' })).rejects.toMatchObject({ code: 'STALE_VERSION' });
+        expect((await store().load(run)).state).toBe('theirs');
+      },
+    );
+
+    test('remembers what it last saved of more runs than it keeps in memory', async () => {
+      const { store, run } = open();
+      const saver = store({ runsInMemory: 2 });
+      const runs = Array.from({ length: 6 }, (_, i) => `${run} ${i}`);
+      for (const id of runs) await saver.save({ run: id, state: 1 });
+      for (const id of runs) expect(await saver.save({ run: id, state: 2 })).toMatchObject({ version: 2 });
+    });
+
+    test('keeps the state when none is given', async () => {
+      const { store, run } = open();
+      const saver = store();
+      await saver.save({ run, state: { kept: true } });
+      expect(await saver.save({ run, step: 'only a step' })).toMatchObject({ version: 2, state: { kept: true } });
+      expect(await store().load(run)).toMatchObject({ version: 2, step: 'only a step', state: { kept: true } });
+    });
+
+    test('takes undefined for a state, and begins with it when none is given', async () => {
+      const { store, run } = open();
+      const saver = store();
+      expect((await saver.save({ run })).state).toBeUndefined();
+      await saver.save({ run, state: 'something' });
+      await saver.save({ run, state: undefined });
+      const loaded = await store().load(run);
+      expect(loaded.version).toBe(3);
+      expect(loaded.state).toBeUndefined();
+    });
+
+    test('costs one conditional write, and no reading, for a step on what the store holds', async () => {
+      const { store, run, storage } = open();
+      const counting = watched(storage);
+      const saver = store({}, counting);
+      await saver.save({ run, state: { n: 0 } });
+      counting.calls.length = 0;
+      for (const n of [1, 2, 3]) await saver.save({ run, state: { n }, step: 'count' });
+      await saver.save({ run, expectedVersion: 4, state: { n: 4 } });
+      expect(counting.calls).toEqual(['commit', 'commit', 'commit', 'commit']);
+    });
+
+    test('looks before it writes on something that it saw long ago', async () => {
+      const { store, run, storage, clock } = open();
+      const counting = watched(storage);
+      const saver = store({}, counting);
+      await saver.save({ run, state: 'one' });
+      clock.forward(10 * MINUTE);
+      counting.calls.length = 0;
+      expect(await saver.save({ run, state: 'two' })).toMatchObject({ version: 2 });
+      expect(counting.calls).toEqual(['range', 'commit']);
+    });
+
+    test('can be tried again after a failure that left nothing behind', async () => {
+      const { store, run, storage } = open();
+      let failures = 0;
+      const failing = watched(storage, {
+        beforeCommit: () => {
+          if (failures-- > 0) throw new Error('the storage is away');
+        },
+      });
+      const saver = store({}, failing);
+      await saver.save({ run, state: 'one' });
+      failures = 1;
+      await expect(saver.save({ run, state: 'two' })).rejects.toThrow('the storage is away');
+      expect(await saver.save({ run, state: 'two' })).toMatchObject({ version: 2, state: 'two' });
+    });
+  });
+
+  describe('loading', () => {
+    test('gives the newest checkpoint, or one by its version in either form', async () => {
+      const { store, run } = open();
+      const saver = store();
+      for (const state of ['one', 'two', 'three']) await saver.save({ run, state });
+      const loader = store();
+      expect(await loader.load(run)).toMatchObject({ version: 3, state: 'three' });
+      expect(await loader.load(run, 2)).toMatchObject({ version: 2, state: 'two' });
+      expect(await loader.load(run, { version: 1 })).toMatchObject({ version: 1, state: 'one' });
+    });
+
+    test('of an earlier version changes nothing about where the next save goes', async () => {
+      const { store, run } = open();
+      const saver = store();
+      for (const state of ['one', 'two', 'three']) await saver.save({ run, state });
+      await saver.load(run, 1);
+      expect(await saver.save({ run, state: 'four' })).toMatchObject({ version: 4 });
+    });
+
+    test('refuses by name what is not there, where finding gives undefined', async () => {
+      const { store, run } = open();
+      const saver = store();
+      await expect(saver.load(run)).rejects.toMatchObject({
+        code: 'RUN_NOT_FOUND',
+        message: expect.stringContaining(JSON.stringify(run)),
+      });
+      expect(await saver.find(run)).toBeUndefined();
+      expect(await saver.find(run, 3)).toBeUndefined();
+      await saver.save({ run, state: 'one' });
+      await expect(saver.load(run, 2)).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_FOUND' });
+      await expect(saver.load(run, { name: 'none' })).rejects.toThrow(/has no checkpoint named "none"/);
+      expect(await saver.find(run, 2)).toBeUndefined();
+      expect(await saver.find(run, { name: 'none' })).toBeUndefined();
+      expect(await saver.find(run)).toMatchObject({ version: 1, state: 'one' });
+    });
+
+    test.each([0, -1, 1.5, 2 ** 53, '3', {}, { version: 1, name: 'both' }, null])(
+      'refuses %j for a checkpoint, also where it only looks',
+      async (which) => {
+        const { store, run } = open();
+        const saver = store();
+        await saver.save({ run, state: 'one' });
+        await expect(saver.load(run, which as number)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+        await expect(saver.find(run, which as number)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+      },
+    );
+
+    test('sees at once what another store has confirmed', async () => {
+      const { store, run } = open();
+      const reader = store();
+      const saver = store();
+      for (const state of ['one', 'two', 'three']) {
+        await saver.save({ run, state });
+        expect((await reader.load(run)).state).toBe(state);
+      }
+    });
+  });
+}

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { STATUSES, type Status, TRANSITIONS } from '../../../lambda/core/status.ts';
+import { type OpenStores, SECOND } from './stores.ts';
+
+export function statusesContract(open: OpenStores): void {
+  describe('the status of a run', () => {
+    test('is RUNNING from the start unless another is given, and stays until it is changed', async () => {
+      const { store, run } = open();
+      const saver = store();
+      expect(await saver.save({ run })).toMatchObject({ status: 'RUNNING' });
+      await saver.save({ run, status: 'SLEEPING' });
+      await saver.save({ run, state: 'still asleep' });
+      expect(await store().load(run)).toMatchObject({ version: 3, status: 'SLEEPING' });
+      expect(await store().run(run)).toMatchObject({ status: 'SLEEPING', version: 2 });
+      expect(await saver.save({ run: `${run} 2`, status: 'READY' })).toMatchObject({ status: 'READY' });
+    });
+
+    test.each(STATUSES)('%s is followed by what the table allows, and by nothing else', async (from) => {
+      const { store, run } = open();
+      for (const to of STATUSES) {
+        const saver = store();
+        const id = `${run} ${to}`;
+        await saver.save({ run: id, status: from });
+        const next = saver.save({ run: id, status: to });
+        if (from === to || TRANSITIONS[from].includes(to)) {
+          expect(await next).toMatchObject({ version: 2, status: to });
+        } else {
+          await expect(next).rejects.toMatchObject({ code: 'TRANSITION_REFUSED', scope: 'run' });
+          expect(await store().load(id)).toMatchObject({ version: 1, status: from });
+        }
+      }
+    });
+
+    test('is refused with what would be allowed', async () => {
+      const { store, run } = open();
+      const saver = store();
+      await saver.save({ run, status: 'ENDING' });
+      await expect(saver.save({ run, status: 'RUNNING' })).rejects.toThrow(
+        /is ENDING and cannot become RUNNING; from ENDING it may become: FAILED, CANCELLED/,
+      );
+    });
+
+    test('and the checkpoint that changes it are one: neither is there without the other', async () => {
+      const { store, run, stored, clock } = open();
+      const saver = store();
+      await saver.save({ run, state: 1 });
+      clock.forward(SECOND);
+      const statuses: Status[] = ['WAITING_FOR_SIGNAL', 'READY', 'RUNNING', 'SUCCEEDED'];
+      for (const status of statuses) {
+        const saved = await saver.save({ run, status, step: `to ${status}` });
+        expect(await stored().head()).toMatchObject({
+          status,
+          version: saved.version,
+          hash: saved.hash,
+          step: `to ${status}`,
+          touched: clock.now,
+        });
+      }
+    });
+
+    test('changes also when somebody else has touched the head meanwhile', async () => {
+      const { store, run, stored } = open();
+      const saver = store();
+      await saver.save({ run, state: 1 });
+      await stored().alter('cz', ({ meta }) => ({
+        revision: 'renewed',
+        meta: meta.replace('"touched":', '"touched":1'),
+      }));
+      expect(await saver.save({ run, status: 'SLEEPING' })).toMatchObject({ version: 2, status: 'SLEEPING' });
+      expect(await stored().head()).toMatchObject({ status: 'SLEEPING', version: 2 });
+    });
+  });
+}

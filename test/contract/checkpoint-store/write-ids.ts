@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest';
+import { all, MINUTE, type OpenStores } from './stores.ts';
+import { watched } from './watched.ts';
+
+export function writeIdsContract(open: OpenStores): void {
+  describe('a save that is tried again under its write id', () => {
+    const versionsOf = async (...[store, run]: [ReturnType<ReturnType<OpenStores>['store']>, string]) =>
+      (await all(store.history(run))).map(({ version, writeId }) => [version, writeId]);
+
+    test.each(['the same store', 'another store'])('is found by %s, and written once', async (where) => {
+      const { store, run } = open();
+      const first = store();
+      await first.save({ run, state: 'one', writeId: 'a' });
+      const written = await first.save({ run, expectedVersion: 1, state: 'two', writeId: 'b' });
+      const again = where === 'the same store' ? first : store();
+      expect(await again.save({ run, expectedVersion: 1, state: 'two', writeId: 'b' })).toEqual(written);
+      expect(await versionsOf(first, run)).toEqual([
+        [1, 'a'],
+        [2, 'b'],
+      ]);
+    });
+
+    test.each(['the same store', 'another store'])('is found by %s when it began the run', async (where) => {
+      const { store, run } = open();
+      const first = store();
+      const written = await first.save({ run, expectedVersion: 0, state: 'one', writeId: 'a', owner: 'ada' });
+      const again = where === 'the same store' ? first : store();
+      expect(await again.save({ run, expectedVersion: 0, state: 'one', writeId: 'a', owner: 'ada' })).toEqual(written);
+      expect(await versionsOf(first, run)).toEqual([[1, 'a']]);
+    });
+
+    test('is found behind what others have written since', async () => {
+      const { store, run } = open();
+      const first = store();
+      const begun = await first.save({ run, state: 'one', writeId: 'a' });
+      const written = await first.save({ run, state: 'two', writeId: 'b' });
+      const other = store();
+      await other.load(run);
+      for (const state of ['three', 'four']) await other.save({ run, state });
+      expect(await store().save({ run, expectedVersion: 1, state: 'two', writeId: 'b' })).toEqual(written);
+      expect(await first.save({ run, expectedVersion: 1, state: 'two', writeId: 'b' })).toEqual(written);
+      expect(await store().save({ run, expectedVersion: 0, state: 'one', writeId: 'a' })).toEqual(begun);
+      expect(await versionsOf(first, run)).toHaveLength(4);
+    });
+
+    test('does not let the next save pass over what others have written since', async () => {
+      const { store, run } = open();
+      const first = store();
+      await first.save({ run, state: 'one' });
+      await first.save({ run, state: 'two', writeId: 'b' });
+      await store().save({ run, expectedVersion: 2, state: 'theirs' });
+      const restarted = store();
+      await restarted.save({ run, expectedVersion: 1, state: 'two', writeId: 'b' });
+      await expect(restarted.save({ run, state: 'three' })).rejects.toMatchObject({
+        code: 'STALE_VERSION',
+        found: { version: 3 },
+      });
+      expect((await store().load(run)).state).toBe('theirs');
+    });
+
+    test('goes on from where it was when nobody has written since', async () => {
+      const { store, run } = open();
+      const first = store();
+      await first.save({ run, state: 'one' });
+      await first.save({ run, state: 'two', writeId: 'b' });
+      const restarted = store();
+      await restarted.save({ run, expectedVersion: 1, state: 'two', writeId: 'b' });
+      expect(await restarted.save({ run, state: 'three' })).toMatchObject({ version: 3 });
+      const begunAgain = store();
+      await begunAgain.save({ run: `${run} 2`, state: 'one', writeId: 'a' });
+      const again = store();
+      await again.save({ run: `${run} 2`, state: 'one', writeId: 'a' });
+      expect(await again.save({ run: `${run} 2`, state: 'two' })).toMatchObject({ version: 2 });
+    });
+
+    test.each(['without a version', 'on the version that it made'])('is found %s', async (how) => {
+      const { store, run } = open();
+      const first = store();
+      await first.save({ run, state: 'one' });
+      const written = await first.save({ run, state: 'two', writeId: 'b' });
+      const again = { run, state: 'two', writeId: 'b', ...(how === 'without a version' ? {} : { expectedVersion: 2 }) };
+      expect(await first.save(again)).toEqual(written);
+      const restarted = store();
+      await restarted.load(run);
+      expect(await restarted.save(again)).toEqual(written);
+      expect(await versionsOf(first, run)).toHaveLength(2);
+    });
+
+    test('loses as any other when somebody else has the version', async () => {
+      const { store, run } = open();
+      const first = store();
+      await first.save({ run, state: 'one', writeId: 'a' });
+      await store().save({ run, expectedVersion: 1, state: 'theirs', writeId: 'c' });
+      for (const saver of [first, store()]) {
+        await expect(saver.save({ run, expectedVersion: 1, state: 'two', writeId: 'b' })).rejects.toMatchObject({
+          code: 'STALE_VERSION',
+          found: { version: 2, writeId: 'c' },
+        });
+      }
+    });
+
+    test.each([
+      ['of a step', {}],
+      ['with a change of status', { status: 'SLEEPING' }],
+      ['with a name', { name: 'here' }],
+    ] as const)('succeeds after its answer was lost, %s', async (_, fields) => {
+      const { store, run, storage } = open();
+      let losses = 0;
+      const losing = watched(storage, {
+        afterCommit: () => {
+          if (losses-- > 0) throw new Error('the answer was lost');
+        },
+      });
+      const saver = store({}, losing);
+      await saver.save({ run, state: 'one' });
+      losses = 1;
+      await expect(saver.save({ run, state: 'two', writeId: 'b', ...fields })).rejects.toThrow('the answer was lost');
+      const again = await saver.save({ run, state: 'two', writeId: 'b', ...fields });
+      expect(again).toMatchObject({ version: 2, state: 'two', writeId: 'b' });
+      expect(await store().load(run)).toEqual(again);
+      expect(await saver.save({ run, state: 'three' })).toMatchObject({ version: 3 });
+    });
+
+    test('is found by an update too, whose recipe is then not applied twice', async () => {
+      const { store, run, clock } = open();
+      const first = store<{ n: number }>();
+      await first.save({ run, state: { n: 0 } });
+      const add = (draft: { n: number }) => void draft.n++;
+      await first.update(run, add, { writeId: 'b' });
+      expect(await first.update(run, add, { writeId: 'b' })).toMatchObject({ version: 2, state: { n: 1 } });
+      clock.forward(10 * MINUTE);
+      expect(await store<{ n: number }>().update(run, add, { writeId: 'b' })).toMatchObject({
+        version: 2,
+        state: { n: 1 },
+      });
+    });
+  });
+}

@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { codeBlocks, pages, root } from './markdown.ts';
+
+// What a block may use without saying where it comes from.
+const PRELUDE = `
+interface Trip { budget: number; notes: string[] }
+declare const store: import('holdpoint').CheckpointStore<Trip>;
+declare const bytes: Uint8Array;
+declare function searchFlights(): Promise<unknown>;
+`;
+
+const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
+
+/** Type-checks modules by their name, each by itself, against the sources; gives what the compiler says. */
+async function typeCheck(modules: ReadonlyMap<string, string>): Promise<string> {
+  const project = realpathSync(mkdtempSync(join(tmpdir(), 'holdpoint-docs-')));
+  const paths = { holdpoint: [join(root, 'lambda/index.ts')], 'holdpoint/*': [join(root, 'lambda/*.ts')] };
+  const config = { extends: join(root, 'tsconfig.json'), compilerOptions: { paths }, include: ['*.ts'], exclude: [] };
+  writeFileSync(join(project, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(config));
+  writeFileSync(join(project, 'prelude.d.ts'), PRELUDE);
+  symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'), 'dir');
+  for (const [name, code] of modules) writeFileSync(join(project, name), `${code}\nexport {};\n`);
+  const said = await new Promise<string>((resolve) => {
+    execFile(process.execPath, [tsc, '-p', project, '--pretty', 'false'], { cwd: project }, (error, stdout, stderr) =>
+      resolve(error && stdout === '' ? `${error.message}\n${stderr}` : stdout),
+    );
+  });
+  rmSync(project, { recursive: true });
+  return said;
+}
+
+const blocks = pages.flatMap((page) => codeBlocks(page).map((block) => ({ ...block, page: page.path })));
+
+describe('code in Markdown', () => {
+  it('says its language', () => {
+    const unknown = blocks.filter(({ language }) => !['ts', 'sh', 'json', 'text', ''].includes(language));
+    expect(unknown).toEqual([]);
+  });
+
+  it('is valid where it is JSON', () => {
+    for (const { code } of blocks.filter(({ language }) => language === 'json')) JSON.parse(code);
+  });
+
+  it('type-checks where it is TypeScript', async () => {
+    const typed = blocks.filter(({ language }) => language === 'ts');
+    expect(typed.length).toBeGreaterThan(10);
+    // Named after page and line, so that what the compiler says tells where to look.
+    const name = ({ page, line }: { page: string; line: number }) => `${page.replace(/\W/g, '-')}-line-${line}.ts`;
+    expect(await typeCheck(new Map(typed.map((block) => [name(block), block.code])))).toBe('');
+  });
+
+  it('is not checked in vain: a block that is wrong is found', async () => {
+    const wrong = "import { checkpointStore } from 'holdpoint';\nawait checkpointStore().save({ rum: 'x' });";
+    expect(await typeCheck(new Map([['wrong.ts', wrong]]))).toMatch(/^wrong\.ts\(2,\d+\): error TS2353/);
+  });
+});

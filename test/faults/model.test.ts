@@ -1,0 +1,146 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, test, vi } from 'vitest';
+import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { type KeyRing, localKeys } from '../../lambda/checkpoints/keys.ts';
+import { escapeId } from '../../lambda/core/ids.ts';
+import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import type { Storage } from '../../lambda/storage/ports.ts';
+import { awsStorage } from '../engines/engines.ts';
+import { type Clock, clockAt, DAY } from './clock.ts';
+import { commands, sameCheckpoint, type World } from './model/commands.ts';
+import { endOf, Model } from './model/model.ts';
+import { repeatable, seedIds } from './seeded.ts';
+import { withInlineBytes, withPayloadTimes } from './storages.ts';
+
+vi.mock('node:crypto', async (original) => ({
+  ...(await original<typeof import('node:crypto')>()),
+  randomBytes: (await import('./seeded.ts')).seededBytes,
+}));
+vi.mock('node:timers/promises', async (original) => ({
+  ...(await original<typeof import('node:timers/promises')>()),
+  setTimeout: async () => {},
+}));
+
+const INLINE_BYTES = 700;
+const keys = localKeys({ current: 'k', keys: { k: new Uint8Array(32).fill(7) } });
+
+let sequences = 0;
+
+/** Runs one sequence on stores of a tenant of its own. */
+async function behaveAsTheModel(
+  sequence: Iterable<fc.AsyncCommand<Model, World>>,
+  clock: Clock,
+  on: Storage,
+  ring?: KeyRing,
+) {
+  const tenant = `tenant ${++sequences}`;
+  const storage = withInlineBytes(on, INLINE_BYTES);
+  seedIds(0);
+  const reopen = (place: number) =>
+    checkpointStoreOn(storage, {
+      ...{ tenant, clock: clock.read, writer: `process ${place}`, runsInMemory: place === 0 ? 1 : 32 },
+      ...(ring && { keys: ring }),
+    });
+  const model = new Model(clock.now);
+  const world: World = {
+    ...{ clock, reopen, stores: [0, 1, 2].map(reopen), held: [0, 1, 2].map(() => new Map()) },
+    ...{ saves: new Map(), writeIds: 0 },
+  };
+  await fc.asyncModelRun(() => ({ model, real: world }), sequence);
+  await everythingIsThere(model, reopen(3));
+  await everythingCanGo(model, world, storage, tenant);
+}
+
+async function everythingIsThere(model: Model, store: ReturnType<World['reopen']>): Promise<void> {
+  for (const run of model.runs.values()) {
+    if (run.deletedUntil !== undefined || endOf(run) <= model.now) continue;
+    const { id, versions, names } = run;
+    const { ok, problems } = await store.verify(id);
+    if (!ok) throw new Error(`Run ${id} does not verify: ${JSON.stringify(problems)}`);
+    for (const said of versions) if (!said.pruned) await sameCheckpoint(said, await store.load(id, said.version));
+    for (const name of names.keys()) await sameCheckpoint(model.load(id, { name }), await store.load(id, { name }));
+    const found: number[] = [];
+    for await (const { version } of store.history(id)) found.push(version);
+    if (found.join() !== versions.map(({ version }) => version).join()) throw new Error(`Run ${id} has ${found}.`);
+  }
+}
+
+/** What is deleted is gone two days later, to the last record and byte. */
+async function everythingCanGo(model: Model, world: World, storage: Storage, tenant: string): Promise<void> {
+  const store = world.reopen(4);
+  for (const id of model.runs.keys()) await store.delete(id);
+  world.clock.now += 2 * DAY;
+  await store.sweep();
+  await store.collect();
+  const left: string[] = [];
+  for (const id of ['a', 'b', 'c']) {
+    const { records } = await storage.records.range(`${escapeId('tenant', tenant)}/${id}`);
+    left.push(...records.map(({ key }) => `${id}/${key}`));
+  }
+  for await (const { id } of storage.payloads.list(`${escapeId('tenant', tenant)}/`)) left.push(id);
+  if (left.length > 0) throw new Error(`Everything was deleted, and this is left: ${left.join(', ')}`);
+}
+
+const sequencesOf = (maxCommands: number) => fc.commands([...commands], { maxCommands, size: 'max' });
+
+describe('any sequence of operations from three stores does what a plain list of versions does', () => {
+  test('in memory', async () => {
+    await fc.assert(
+      fc.asyncProperty(sequencesOf(40), async (sequence) => {
+        const clock = clockAt();
+        await behaveAsTheModel(sequence, clock, memoryStorage({ clock: clock.read }));
+      }),
+      repeatable(400),
+    );
+  });
+
+  test('in memory, encrypted', async () => {
+    await fc.assert(
+      fc.asyncProperty(sequencesOf(40), async (sequence) => {
+        const clock = clockAt();
+        await behaveAsTheModel(sequence, clock, memoryStorage({ clock: clock.read }), keys);
+      }),
+      repeatable(150),
+    );
+  });
+
+  describe('in a folder', () => {
+    const clock = clockAt();
+    let folder: string;
+    let storage: Storage;
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'holdpoint-model-'));
+      storage = embeddedStorage({ folder, clock: clock.read });
+    });
+    afterAll(async () => {
+      await storage.records.close();
+      await rm(folder, { recursive: true });
+    });
+
+    test('of this machine', async () => {
+      await fc.assert(
+        fc.asyncProperty(sequencesOf(30), async (sequence) => {
+          clock.now = clockAt().now;
+          await behaveAsTheModel(sequence, clock, storage);
+        }),
+        repeatable(25),
+      );
+    });
+  });
+
+  test('on DynamoDB and S3', async () => {
+    const clock = clockAt();
+    const storage = withPayloadTimes(await awsStorage(), clock.read);
+    await fc.assert(
+      fc.asyncProperty(sequencesOf(30), async (sequence) => {
+        clock.now = clockAt().now;
+        await behaveAsTheModel(sequence, clock, storage);
+      }),
+      repeatable(15),
+    );
+  });
+});

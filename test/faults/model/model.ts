@@ -1,0 +1,289 @@
+import type { ErrorCode } from '../../../lambda/core/errors.ts';
+import { hasEnded, type Status, TRANSITIONS } from '../../../lambda/core/status.ts';
+import { DAY, HOUR } from '../clock.ts';
+import type { Plain } from './values.ts';
+
+/** What the model says that the store must refuse; `or` are codes that are as true, of what the store last saw of the run. */
+export class Refused extends Error {
+  readonly code: ErrorCode;
+  readonly or: readonly ErrorCode[];
+
+  constructor(code: ErrorCode, or: readonly ErrorCode[] = []) {
+    super(code);
+    this.code = code;
+    this.or = or;
+  }
+}
+
+export interface Fields {
+  readonly step?: string;
+  readonly status?: Status;
+  readonly name?: string;
+  readonly moveName?: boolean;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly toolResults?: { readonly [id: string]: Plain };
+  readonly forgetToolResults?: true;
+  readonly model?: { readonly id: string };
+  readonly writeId?: string;
+  readonly retentionSeconds?: number;
+}
+
+export type SaveOf = Fields & { readonly run: string; readonly expectedVersion: number; readonly state?: Plain };
+export type WhichOf = { readonly version?: number; readonly name?: string };
+
+/** One checkpoint, as a caller sees it, and what undo needs to know. */
+export interface Version {
+  readonly version: number;
+  readonly kind: string;
+  readonly status: Status;
+  readonly step: string | undefined;
+  readonly stepNumber: number;
+  readonly name: string | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly state: Plain | undefined;
+  readonly toolResults: { readonly [id: string]: Plain };
+  readonly model: { readonly id: string } | undefined;
+  readonly restored: number | undefined;
+  readonly parent: { readonly run: string; readonly version: number } | undefined;
+  readonly time: number;
+  /** Only those that a caller gave. */
+  readonly writeId: string | undefined;
+  /** The change whose content is shown here, what was shown before that change, and the changes that were undone, last first. */
+  readonly shown: number;
+  readonly before: number | undefined;
+  readonly undone: readonly number[];
+  pruned: boolean;
+}
+
+export interface Run {
+  readonly id: string;
+  readonly versions: Version[];
+  readonly names: Map<string, number>;
+  retention: number | undefined;
+  /** Set once it is deleted: until when the id is refused at least. */
+  deletedUntil: number | undefined;
+}
+
+const newestOf = (run: Run): Version => run.versions.at(-1) as Version;
+
+/** When nobody may read it any more. A prune does not keep a run alive. */
+export function endOf({ retention, versions }: Run): number {
+  const lastUse = versions.findLast(({ kind }) => kind !== 'prune');
+  return retention === undefined || !lastUse ? Number.POSITIVE_INFINITY : lastUse.time + retention;
+}
+
+/** What the caller of one store last saw of a run: a version, and of which run, since an id may come to be used again. */
+export interface Held {
+  readonly of: Run;
+  readonly version: number;
+}
+
+/** What a checkpoint store does, said as plainly as possible: every run is a list of versions with whole values. */
+export class Model {
+  now: number;
+  readonly runs = new Map<string, Run>();
+
+  constructor(now: number) {
+    this.now = now;
+  }
+
+  /** The run if it is one that can be read. */
+  open(id: string): Run {
+    const run = this.runs.get(id);
+    if (!run) throw new Refused('RUN_NOT_FOUND');
+    if (run.deletedUntil !== undefined) throw new Refused('RUN_DELETED');
+    if (this.now >= endOf(run)) throw new Refused('RUN_EXPIRED');
+    return run;
+  }
+
+  load(id: string, which: WhichOf = {}): Version {
+    const run = this.open(id);
+    const number = which.name === undefined ? (which.version ?? run.versions.length) : run.names.get(which.name);
+    const found = run.versions[(number ?? 0) - 1];
+    if (!found) throw new Refused('CHECKPOINT_NOT_FOUND');
+    if (found.pruned) throw new Refused('CHECKPOINT_PRUNED');
+    return found;
+  }
+
+  save(input: SaveOf, held?: Held): Version {
+    const { run: id, expectedVersion: expected, writeId } = input;
+    const run = this.runs.get(id);
+    if (expected === 0) {
+      if (!run) return this.#begin(id, input);
+      if (run.deletedUntil !== undefined) throw new Refused('RUN_DELETED');
+      if (writeId !== undefined && run.versions[0]?.writeId === writeId) return this.load(id, { version: 1 });
+      throw new Refused('STALE_VERSION');
+    }
+    // A store that holds the expected version, which is no longer the newest, may refuse for what it knows of that one.
+    const known = run?.versions[expected - 1];
+    const or: ErrorCode[] = [];
+    if (known && input.status && !allowed(known.status, input.status)) or.push('TRANSITION_REFUSED');
+    if (known && run.retention !== undefined && known.time + run.retention <= this.now) or.push('RUN_EXPIRED');
+    if (!run) throw new Refused('RUN_NOT_FOUND');
+    if (run.deletedUntil !== undefined) throw new Refused('RUN_DELETED', or);
+    this.open(id);
+    if (expected > run.versions.length) throw new Refused('STALE_VERSION');
+    if (expected < run.versions.length) {
+      if (writeId !== undefined && run.versions[expected]?.writeId === writeId)
+        return this.load(id, { version: expected + 1 });
+      throw new Refused('STALE_VERSION', or);
+    }
+    if (held && held.version === expected && held.of !== run) throw new Refused('STALE_VERSION');
+    if (writeId !== undefined && newestOf(run).writeId === writeId) return newestOf(run);
+    return this.#saveOn(run, input);
+  }
+
+  update(id: string, change: (state: Plain | undefined) => Plain, fields: Fields): Version {
+    const run = this.open(id);
+    return this.#saveOn(run, { ...fields, state: change(newestOf(run).state) });
+  }
+
+  fork(id: string, to: string, which: WhichOf, fields: Fields, edit: (state: Plain | undefined) => Plain): Version {
+    const source = this.load(id, which);
+    const target = this.runs.get(to);
+    if (target) {
+      if (target.deletedUntil !== undefined) throw new Refused('RUN_DELETED');
+      const own = fields.writeId !== undefined && target.versions[0]?.writeId === fields.writeId;
+      if (own) return this.load(to, { version: 1 });
+      throw new Refused('RUN_EXISTS');
+    }
+    const retention = this.open(id).retention;
+    const run: Run = { id: to, versions: [], names: new Map(), retention, deletedUntil: undefined };
+    this.runs.set(to, run);
+    return this.#append(run, {
+      ...{ kind: 'fork', parent: { run: id, version: source.version }, state: edit(source.state) },
+      ...{ step: source.step, stepNumber: source.stepNumber, model: source.model, toolResults: source.toolResults },
+      ...{ status: fields.status ?? 'RUNNING', writeId: fields.writeId, name: which.name },
+    });
+  }
+
+  rewind(id: string, which: WhichOf): Version {
+    const run = this.open(id);
+    return this.#restore(run, this.load(id, which), 'rewind');
+  }
+
+  undo(id: string): Version {
+    const run = this.open(id);
+    const { shown, undone } = newestOf(run);
+    const before = run.versions[shown - 1]?.before;
+    if (before === undefined) throw new Refused('NOTHING_TO_UNDO');
+    return this.#restore(run, this.load(id, { version: before }), 'undo', [shown, ...undone]);
+  }
+
+  redo(id: string): Version {
+    const run = this.open(id);
+    const [next, ...rest] = newestOf(run).undone;
+    if (next === undefined) throw new Refused('NOTHING_TO_REDO');
+    return this.#restore(run, this.load(id, { version: next }), 'redo', rest);
+  }
+
+  /** What a prune must leave: the last ones and, where asked, those with a name. More may stay, where others stand on it. */
+  mustStay(id: string, keepLast: number, keepNamed: boolean): readonly number[] {
+    const run = this.open(id);
+    const last = run.versions.slice(-keepLast).map(({ version }) => version);
+    return [...last, ...(keepNamed ? run.names.values() : [])].filter((version) => !run.versions[version - 1]?.pruned);
+  }
+
+  /** What a prune did. */
+  pruned(id: string, versions: readonly number[]): void {
+    const run = this.open(id);
+    for (const version of versions) (run.versions[version - 1] as Version).pruned = true;
+    for (const [name, version] of run.names) if (run.versions[version - 1]?.pruned) run.names.delete(name);
+    const { status, stepNumber, state, toolResults, shown, undone } = newestOf(run);
+    this.#append(run, {
+      ...{ kind: 'prune', status, stepNumber, state, toolResults, restored: shown },
+      ...{ shown, undone },
+    });
+  }
+
+  delete(id: string): void {
+    const run = this.runs.get(id);
+    if (!run) throw new Refused('RUN_NOT_FOUND');
+    run.deletedUntil ??= this.now + DAY;
+  }
+
+  /**
+   * The head of a run may be up to an hour behind its last write, so a sweep in the first hour after the end of a run may or may not find
+   * it. This is the next moment at which no run is in that hour.
+   */
+  nextClearMoment(): number {
+    let moment = this.now;
+    const unclear = () =>
+      [...this.runs.values()]
+        .filter(({ deletedUntil }) => deletedUntil === undefined)
+        .map(endOf)
+        .find((end) => end <= moment && moment < end + HOUR);
+    for (let end = unclear(); end !== undefined; end = unclear()) moment = end + HOUR;
+    return moment;
+  }
+
+  sweep(): { expired: number; freed: number } {
+    const result = { expired: 0, freed: 0 };
+    for (const run of [...this.runs.values()]) {
+      if (run.deletedUntil === undefined) {
+        if (this.now < endOf(run)) continue;
+        run.deletedUntil = this.now + DAY;
+        result.expired++;
+      } else if (run.deletedUntil <= this.now) {
+        this.runs.delete(run.id);
+        result.freed++;
+      }
+    }
+    return result;
+  }
+
+  #begin(id: string, fields: Fields & { readonly state?: Plain }): Version {
+    const run: Run = { id, versions: [], names: new Map(), retention: undefined, deletedUntil: undefined };
+    this.runs.set(id, run);
+    return this.#saveOn(run, fields);
+  }
+
+  #saveOn(run: Run, fields: Fields & { readonly state?: Plain }): Version {
+    const before = run.versions.at(-1);
+    const { name, status = before?.status ?? 'RUNNING' } = fields;
+    if (before && !allowed(before.status, status)) throw new Refused('TRANSITION_REFUSED');
+    if (name !== undefined && run.names.has(name) && !fields.moveName) throw new Refused('NAME_TAKEN');
+    if (fields.retentionSeconds !== undefined) run.retention = fields.retentionSeconds * 1000;
+    return this.#append(run, {
+      kind: 'save',
+      status,
+      state: 'state' in fields ? fields.state : before?.state,
+      toolResults: { ...(fields.forgetToolResults ? {} : before?.toolResults), ...fields.toolResults },
+      stepNumber: (before?.stepNumber ?? 0) + (fields.step === undefined ? 0 : 1),
+      ...{ step: fields.step, name, labels: fields.labels, model: fields.model, writeId: fields.writeId },
+    });
+  }
+
+  #restore(run: Run, source: Version, kind: 'rewind' | 'undo' | 'redo', undone: readonly number[] = []): Version {
+    const { state, toolResults, model, step, stepNumber, labels, version } = source;
+    const status = hasEnded(source.status) ? source.status : 'RUNNING';
+    const shown = kind === 'rewind' ? undefined : version;
+    return this.#append(run, {
+      ...{ kind, status, state, toolResults, model, step, stepNumber, labels, restored: version },
+      ...{ shown, undone },
+    });
+  }
+
+  #append(
+    run: Run,
+    given: Pick<Version, 'kind' | 'status' | 'state' | 'toolResults' | 'stepNumber'> & {
+      readonly [F in keyof Version]?: Version[F] | undefined;
+    },
+  ): Version {
+    const version = run.versions.length + 1;
+    const before = run.versions.at(-1);
+    const { name, labels = {}, shown = version, undone = [] } = given;
+    const added: Version = structuredClone({
+      ...{ kind: given.kind, status: given.status, state: given.state, toolResults: given.toolResults },
+      ...{ step: given.step, stepNumber: given.stepNumber, model: given.model, writeId: given.writeId },
+      ...{ version, name, labels, shown, undone, time: this.now, pruned: false, restored: given.restored },
+      parent: given.parent ?? (before && { run: run.id, version: before.version }),
+      before: before?.shown,
+    });
+    run.versions.push(added);
+    if (name !== undefined) run.names.set(name, version);
+    return added;
+  }
+}
+
+const allowed = (from: Status, to: Status): boolean => from === to || TRANSITIONS[from].includes(to);

@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import type fc from 'fast-check';
+
+/** Numbers from 0 up to 1, the same for the same seed (mulberry32). */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Text that does not compress, the same for the same seed. */
+export function noise(seed: number | string, length: number): string {
+  let text = '';
+  for (let block = 0; text.length < length; block++)
+    text += createHash('sha256').update(`${seed}/${block}`).digest('base64url');
+  return text.slice(0, length);
+}
+
+const number = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
+
+/** How properties are run: always with the same values, unless FC_SEED and FC_RUNS say otherwise. */
+export const repeatable = (numRuns: number): Pick<fc.Parameters<unknown>, 'seed' | 'numRuns' | 'endOnFailure'> => ({
+  seed: number(process.env.FC_SEED) ?? 20_260_131,
+  numRuns: number(process.env.FC_RUNS) ?? numRuns,
+  endOnFailure: true,
+});
+
+let seed = 0;
+let drawn = 0;
+
+/** Makes all ids and keys that the stores draw from here on those of this seed. */
+export function seedIds(to: number): void {
+  seed = to;
+  drawn = 0;
+}
+
+/**
+ * Bytes that look random and are the same after the same `seedIds`. Ids are part of what is compressed: with other ids a checkpoint may be
+ * kept in another way, and a failure could not be repeated.
+ */
+export function seededBytes(size: number): Buffer {
+  return Buffer.from(noise(`${seed}:${drawn++}`, size * 2), 'base64url').subarray(0, size);
+}

@@ -1,0 +1,31 @@
+import type { PayloadStore, Storage } from '../../lambda/storage/ports.ts';
+
+/** The same storage, taking only this much into a record: segments and folds then come with small states. */
+export const withInlineBytes = (storage: Storage, inlineBytes: number): Storage => ({
+  records: { ...storage.records, inlineBytes },
+  payloads: storage.payloads,
+});
+
+/** The same storage, where payloads are as old as this clock says; S3 knows only its own time. */
+export function withPayloadTimes(storage: Storage, now: () => number): Storage {
+  const times = new Map<string, number>();
+  const { payloads } = storage;
+  const written = (partition: string, id: string) => void times.set(`${partition}/${id}`, now());
+  const timed: PayloadStore = {
+    ...payloads,
+    async put(partition, id, content) {
+      await payloads.put(partition, id, content);
+      written(partition, id);
+    },
+    async copy(from, to) {
+      const copied = await payloads.copy(from, to);
+      if (copied) written(to.partition, to.id);
+      return copied;
+    },
+    async *list(prefix) {
+      for await (const found of payloads.list(prefix))
+        yield { ...found, writtenAt: times.get(`${found.partition}/${found.id}`) ?? found.writtenAt };
+    },
+  };
+  return { records: storage.records, payloads: timed };
+}
