@@ -50,7 +50,8 @@ export function capacityRules() {
       const keys = input.KeySchema.map(({ AttributeName }) => AttributeName);
       const indexes = (input.GlobalSecondaryIndexes ?? []).map(({ IndexName: name, KeySchema, Projection }): Index => {
         const own = KeySchema.map(({ AttributeName }) => AttributeName);
-        const holds = Projection.ProjectionType === 'ALL' ? undefined : [...keys, ...own, ...(Projection.NonKeyAttributes ?? [])];
+        const holds =
+          Projection.ProjectionType === 'ALL' ? undefined : [...keys, ...own, ...(Projection.NonKeyAttributes ?? [])];
         return { name, keys: own, holds };
       });
       tables.set(input.TableName, { keys, indexes, items: new Map() });
@@ -63,7 +64,10 @@ export function capacityRules() {
       const before = table.items.get(key);
       const after = footprint(table, item);
       table.items.set(key, after);
-      return { units: writeUnits(Math.max(before?.bytes ?? 0, after.bytes)), indexUnits: indexUnits(table, before, after) };
+      return {
+        units: writeUnits(Math.max(before?.bytes ?? 0, after.bytes)),
+        indexUnits: indexUnits(table, before, after),
+      };
     },
     remove(tableName: string, key: WireItem): { units: number; indexUnits: number } {
       const table = tables.get(tableName);

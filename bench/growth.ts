@@ -1,9 +1,9 @@
-import { bytesWritten, byKind, type Counts, dollars, dynamoRequests, s3Requests } from './counts.ts';
+import { byKind, bytesWritten, type Counts, dollars, dynamoRequests, s3Requests } from './counts.ts';
 import { type Hydrated, hydrate } from './hydrate.ts';
 import { rwai } from './peer-system.ts';
 import { type Row, rowOf } from './rows.ts';
 import { dynamoStore, ours, oursInMemory, wholeState } from './systems.ts';
-import { type Cell, bytes, print, table } from './table.ts';
+import { bytes, type Cell, median, print, table } from './table.ts';
 import { between, lastStep, type Trace, trace, traceCpu } from './trace.ts';
 import type { Wire } from './wire.ts';
 import type { Work } from './works.ts';
@@ -22,10 +22,16 @@ export interface GrowthOptions {
   readonly marks: readonly number[];
   /** Where the peers are to be measured too: to how many steps. */
   readonly peerSteps?: number;
+  /** Where whole states are to be saved fewer times. @default as often as ours */
+  readonly wholeSteps?: number;
 }
 
 /** Does a work on our store, on whole-state saving and on the peer, and prints what each step cost. */
-export async function growth(wire: Wire, work: Work, { marks, peerSteps = 0 }: GrowthOptions): Promise<Growth> {
+export async function growth(
+  wire: Wire,
+  work: Work,
+  { marks, peerSteps = 0, wholeSteps }: GrowthOptions,
+): Promise<Growth> {
   const steps = Math.max(...marks);
   const open = await dynamoStore(wire);
   const hydrated: Hydrated[] = [];
@@ -34,7 +40,7 @@ export async function growth(wire: Wire, work: Work, { marks, peerSteps = 0 }: G
   });
   if (mine.died) throw new Error(`Our store died at step ${mine.died.step}: ${mine.died.why}`);
   const own = await traceCpu(oursInMemory(work), steps);
-  const whole = await trace(wire, await wholeState(wire, work), steps);
+  const whole = await trace(wire, await wholeState(wire, work), wholeSteps ?? steps);
   const peer = peerSteps > 0 ? await tracePeer(wire, work, peerSteps) : undefined;
   const traces = [mine, whole, ...(peer ? [peer] : [])];
   const rows = traces.flatMap((traced) => reached(traced, marks).map((n) => rowOf(work.name, traced, n)));
@@ -42,7 +48,20 @@ export async function growth(wire: Wire, work: Work, { marks, peerSteps = 0 }: G
   print(
     table(
       `${work.name}: ${work.describe}. Sums over all steps so far, then averages per step; CPU is that of the process with the SDK in it, "own" what our store alone takes of it (storage in memory), $ on list prices.`,
-      ['system', 'steps', 'requests', 'write units', 'read units', 'S3', 'written', 'units/step', 'CPU ms/step', 'own ms', '$/M steps', 'DynamoDB by kind; S3 by kind'],
+      [
+        'system',
+        'steps',
+        'requests',
+        'write units',
+        'read units',
+        'S3',
+        'written',
+        'units/step',
+        'CPU ms/step',
+        'own ms',
+        '$/M steps',
+        'DynamoDB by kind; S3 by kind',
+      ],
       traces.flatMap((traced) => reached(traced, marks).map((n) => line(traced, n, traced === mine ? own : undefined))),
     ),
   );
@@ -92,15 +111,26 @@ export interface Window {
   readonly to: number;
   readonly steps: number;
   readonly counts: Counts;
+  /** Write units of the step in the middle, and of the largest. */
+  readonly medianUnits: number;
+  readonly mostUnits: number;
 }
 
-/** The steps around each mark; those at the end of the trace are the last ones. */
+/** The steps from half of each mark to one and a half, as far as the trace goes. */
 export function windows(traced: Trace, marks: readonly number[]): readonly Window[] {
   return marks.map((mark) => {
-    const half = Math.ceil(mark / 2);
-    const to = Math.min(lastStep(traced), mark + half);
-    const from = Math.max(1, Math.min(mark - half, to - mark));
-    return { from, to, steps: to - from, counts: between(traced, from, to) };
+    // The first step begins the run and is priced by itself.
+    const from = Math.max(1, Math.ceil(mark / 2));
+    const to = Math.min(lastStep(traced), Math.floor(mark * 1.5));
+    const units = Array.from({ length: to - from }, (_, at) => between(traced, from + at, from + at + 1).writeUnits);
+    return {
+      from,
+      to,
+      steps: to - from,
+      counts: between(traced, from, to),
+      medianUnits: median(units),
+      mostUnits: Math.max(...units),
+    };
   });
 }
 
@@ -108,14 +138,27 @@ function printFlatness(work: Work, traced: Trace, marks: readonly number[]): voi
   print(
     table(
       `${work.name}, flatness: what a step of ours costs around step ${marks.map((mark) => mark.toLocaleString('en')).join(', ')} (averages over the steps named).`,
-      ['steps', 'requests/step', 'write units/step', 'largest step', 'read units/step', 'S3/step', 'written/step', '$/M steps'],
-      windows(traced, marks).map(({ from, to, steps, counts }) => [
+      [
+        'steps',
+        'requests/step',
+        'write units/step',
+        'median step',
+        'largest step',
+        'read units/step',
+        'S3/step',
+        'in DynamoDB/step',
+        'written/step',
+        '$/M steps',
+      ],
+      windows(traced, marks).map(({ from, to, steps, counts, medianUnits, mostUnits }) => [
         `${(from + 1).toLocaleString('en')}–${to.toLocaleString('en')}`,
         dynamoRequests(counts) / steps,
         counts.writeUnits / steps,
-        Math.max(...Array.from({ length: steps }, (_, at) => between(traced, from + at, from + at + 1).writeUnits)),
+        medianUnits,
+        mostUnits,
         counts.readUnits / steps,
         s3Requests(counts) / steps,
+        `${Math.round(counts.dynamoBytesWritten / steps).toLocaleString('en')} B`,
         bytes(bytesWritten(counts) / steps),
         (dollars(counts) / steps) * 1e6,
       ]),

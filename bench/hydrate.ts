@@ -1,8 +1,9 @@
 import { zstdCompressSync } from 'node:zlib';
 import { bytesRead, dynamoRequests, s3Requests, since } from './counts.ts';
-import { type OpenStore, RUN } from './systems.ts';
+import type { OpenStore } from './systems.ts';
 import { bytes, print, table } from './table.ts';
 import type { Wire } from './wire.ts';
+import { RUN } from './works.ts';
 
 /** What it took to load one version in a process that knows nothing of the run. */
 export interface Hydrated {
@@ -22,7 +23,9 @@ const OLD_VERSIONS = 12;
 
 /** Loads the newest version and old ones spread over the history. */
 export async function hydrate(wire: Wire, open: OpenStore, steps: number): Promise<readonly Hydrated[]> {
-  const old = Array.from({ length: OLD_VERSIONS }, (_, at) => Math.max(1, Math.floor((steps * (at + 0.5)) / OLD_VERSIONS)));
+  const old = Array.from({ length: OLD_VERSIONS }, (_, at) =>
+    Math.max(1, Math.floor((steps * (at + 0.5)) / OLD_VERSIONS)),
+  );
   const found: Hydrated[] = [];
   for (const version of [undefined, ...new Set(old)]) {
     const before = await wire.counts();

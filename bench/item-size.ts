@@ -1,5 +1,5 @@
 /** An attribute value as it is on the wire: one key that names its type. */
-export type WireValue = Readonly<Record<string, unknown>>;
+type WireValue = Readonly<Record<string, unknown>>;
 export type WireItem = Readonly<Record<string, WireValue>>;
 
 /**
@@ -24,7 +24,8 @@ function valueBytes(value: WireValue): number {
     return members.reduce((sum, [name, each]) => sum + 1 + Buffer.byteLength(name) + valueBytes(each), 3);
   }
   if (type === 'L') return (content as WireValue[]).reduce((sum, each) => sum + 1 + valueBytes(each), 3);
-  if (type === 'SS' || type === 'NS') return (content as string[]).reduce((sum, each) => sum + Buffer.byteLength(each), 0);
+  if (type === 'SS' || type === 'NS')
+    return (content as string[]).reduce((sum, each) => sum + Buffer.byteLength(each), 0);
   if (type === 'BS') return (content as string[]).reduce((sum, each) => sum + Buffer.from(each, 'base64').length, 0);
   return 1;
 }

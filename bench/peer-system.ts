@@ -19,7 +19,10 @@ export interface PeerSystem extends System {
 /** `@rwai/langgraphjs-checkpoint-dynamodb` under LangGraph.js. */
 export async function rwai(wire: Wire, work: Work): Promise<PeerSystem> {
   const program = new URL('./peers/rwai.mjs', import.meta.url);
-  const child = fork(program, [wire.dynamoEndpoint, String(work.groups)], { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const child = fork(program, [wire.dynamoEndpoint, String(work.groups)], {
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
   const first = await answerOf(child);
   if (!first.ready) throw new Error(first.died ?? 'It did not start.');
   const cpuMs = [0];

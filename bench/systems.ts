@@ -4,9 +4,10 @@ import { checkpointStore } from '../lambda/dynamodb.ts';
 import { checkpointStore as memoryStore } from '../lambda/memory.ts';
 import { TABLE } from '../lambda/storage/dynamodb/table.ts';
 import type { Wire } from './wire.ts';
-import type { Conversation, Work } from './works.ts';
+import { type Conversation, RUN, type Work } from './works.ts';
 
-export const RUN = 'bench-run';
+// What the default is on Lambda; said here so that counts do not depend on the name of this machine.
+const writer = '169.254.100.6/8';
 
 /** Saves one state after every step of a work. */
 export interface System {
@@ -21,7 +22,7 @@ export type OpenStore = (options?: CheckpointStoreOptions) => CheckpointStore<Co
 /** Our store on DynamoDB and S3, on a fresh table and bucket. */
 export async function dynamoStore(wire: Wire): Promise<OpenStore> {
   const [table, bucket] = await Promise.all([wire.freshTable(TABLE), wire.freshBucket()]);
-  const on = { table, bucket, dynamoDBClient: wire.dynamo, s3Client: wire.s3, writer: 'bench' };
+  const on = { table, bucket, dynamoDBClient: wire.dynamo, s3Client: wire.s3, writer };
   return (options = {}) => checkpointStore<Conversation>({ ...on, ...options });
 }
 
@@ -31,16 +32,16 @@ export function ours(store: CheckpointStore<Conversation>, work: Work, name = 'H
     name,
     step(step) {
       const change = work.step(step);
-      if (step > 1) return () => store.update(RUN, change, { step: 'turn' });
+      if (step > 1) return () => store.update(RUN, change, { step: 'call model' });
       const state = work.begin();
       change(state);
-      return () => store.save({ run: RUN, expectedVersion: 0, state, step: 'turn' });
+      return () => store.save({ run: RUN, expectedVersion: 0, state, step: 'call model' });
     },
   };
 }
 
 /** The same on storage in memory: what is left is our own work. */
-export const oursInMemory = (work: Work): System => ours(memoryStore<Conversation>({ writer: 'bench' }), work);
+export const oursInMemory = (work: Work): System => ours(memoryStore<Conversation>({ writer }), work);
 
 /** What most checkpointers do: the whole state in one item, at every step. */
 export async function wholeState(wire: Wire, work: Work): Promise<System> {
@@ -63,7 +64,9 @@ export async function wholeState(wire: Wire, work: Work): Promise<System> {
       const key = { pk: { S: RUN }, sk: { S: String(step).padStart(10, '0') } };
       return () => {
         const Item = { ...key, state: { S: JSON.stringify(state) } };
-        return wire.dynamo.send(new PutItemCommand({ TableName, Item, ConditionExpression: 'attribute_not_exists(pk)' }));
+        return wire.dynamo.send(
+          new PutItemCommand({ TableName, Item, ConditionExpression: 'attribute_not_exists(pk)' }),
+        );
       };
     },
   };

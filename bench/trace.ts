@@ -28,7 +28,12 @@ export async function trace(
     try {
       cpuMs.push((cpuMs.at(-1) ?? 0) + (await cpuOf(doIt)));
     } catch (error) {
-      return { system: system.name, after, cpuMs, died: { step, why: error instanceof Error ? error.message : String(error) } };
+      return {
+        system: system.name,
+        after,
+        cpuMs,
+        died: { step, why: error instanceof Error ? error.message : String(error) },
+      };
     }
     after.push(plus(after.at(-1) ?? NO_COUNTS, since(counted, await wire.counts())));
     await pause?.(step);

@@ -2,14 +2,18 @@
 // request for its consumed capacity and computes the same by the documented rules.
 import { Agent, createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { capacityRules, type CreateTable, readUnits } from './capacity.ts';
+import { type CreateTable, capacityRules, readUnits } from './capacity.ts';
 import { type Counts, NO_COUNTS } from './counts.ts';
 import { itemBytes, type WireItem } from './item-size.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type Kinds = Record<string, number>;
 
-const counts: Omit<Mutable<Counts>, 'requests' | 's3'> & { requests: Kinds; s3: Kinds } = { ...NO_COUNTS, requests: {}, s3: {} };
+const counts: Omit<Mutable<Counts>, 'requests' | 's3'> & { requests: Kinds; s3: Kinds } = {
+  ...NO_COUNTS,
+  requests: {},
+  s3: {},
+};
 const rules = capacityRules();
 
 interface Put {
@@ -44,11 +48,16 @@ const dynamo = proxy('dynamodb', (incoming, body) => {
 const s3 = proxy('s3', (incoming, body) => {
   const { method = '' } = incoming;
   const url = incoming.url ?? '';
-  const kind = incoming.headers['x-amz-copy-source'] ? 'COPY' : method === 'GET' && /[?&](list-type|prefix)=/.test(url) ? 'LIST' : method;
+  const kind = incoming.headers['x-amz-copy-source']
+    ? 'COPY'
+    : method === 'GET' && /[?&](list-type|prefix)=/.test(url)
+      ? 'LIST'
+      : method;
   const isDelete = method === 'POST' && /[?&]delete/.test(url);
   const settle = (_: number, answer: Buffer) => {
     add(counts.s3, isDelete ? 'DELETE' : kind);
-    if (method === 'PUT') counts.s3BytesWritten += Number(incoming.headers['x-amz-decoded-content-length'] ?? body.length);
+    if (method === 'PUT')
+      counts.s3BytesWritten += Number(incoming.headers['x-amz-decoded-content-length'] ?? body.length);
     if (kind === 'GET') counts.s3BytesRead += answer.length;
   };
   return { body, settle };
@@ -117,7 +126,10 @@ function read(items: readonly WireItem[], consistent: boolean): void {
 }
 
 function countEngine(operation: string, consumed: unknown): void {
-  const units = (Array.isArray(consumed) ? consumed : [consumed]).reduce((sum, each) => sum + (each?.CapacityUnits ?? 0), 0);
+  const units = (Array.isArray(consumed) ? consumed : [consumed]).reduce(
+    (sum, each) => sum + (each?.CapacityUnits ?? 0),
+    0,
+  );
   if (/Get|Query|Scan/.test(operation)) counts.engineReadUnits += units;
   else counts.engineWriteUnits += units;
 }
@@ -138,11 +150,14 @@ function proxy(name: 'dynamodb' | 's3', look: (incoming: IncomingMessage, body: 
     const { body, settle } = look(incoming, await all(incoming));
     const headers = { ...incoming.headers, 'content-length': String(body.length) };
     const { method, url: path } = incoming;
-    const passed = request({ agent, host: target.hostname, port: target.port, method, path, headers }, async (answer) => {
-      const content = await all(answer);
-      settle?.(answer.statusCode ?? 0, content);
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers).end(content);
-    });
+    const passed = request(
+      { agent, host: target.hostname, port: target.port, method, path, headers },
+      async (answer) => {
+        const content = await all(answer);
+        settle?.(answer.statusCode ?? 0, content);
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers).end(content);
+      },
+    );
     passed.on('error', (error) => outgoing.writeHead(502).end(String(error)));
     passed.end(body.length > 0 ? body : undefined);
   }).listen(0, '127.0.0.1');

@@ -1,3 +1,6 @@
+/** The id of the run in every system: as long as ids are in practice, since it is part of what is paid for. */
+export const RUN = '0197a3c4-8f1e-7cc2-9d4e-0b6a53c1f2aa';
+
 /** A piece of work that is done step by step on a state: what the bench measures each system with. */
 export interface Work {
   readonly name: string;
@@ -71,7 +74,9 @@ const PARTS = 200;
 export const EDITS: Work = {
   name: 'edits in place',
   describe: 'a state of 200 KB (200 parts of 1 KB); each step rewrites one part of it, at random',
-  begin: () => ({ messages: Array.from({ length: PARTS }, (_, at) => ({ role: 'part', content: freshText(1e6 + at, 114) })) }),
+  begin: () => ({
+    messages: Array.from({ length: PARTS }, (_, at) => ({ role: 'part', content: freshText(1e6 + at, 114) })),
+  }),
   step(step) {
     const at = Math.floor(seeded(step)() * PARTS);
     const part = { role: 'part', content: freshText(2e6 + step, 114) };

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { AIMessage, HumanMessage } from '@langchain/core/messages';
 import { MessagesAnnotation, StateGraph } from '@langchain/langgraph';
-import { turn } from '../works.ts';
+import { RUN, turn } from '../works.ts';
 
 const { DynamoDBSaver } = createRequire(import.meta.url)('@rwai/langgraphjs-checkpoint-dynamodb');
 
@@ -32,7 +32,7 @@ process.on('message', async (step) => {
   reply = assistant.content;
   const before = process.cpuUsage();
   try {
-    await graph.invoke({ messages: [new HumanMessage(user.content)] }, { configurable: { thread_id: 'bench-run' } });
+    await graph.invoke({ messages: [new HumanMessage(user.content)] }, { configurable: { thread_id: RUN } });
     const { user: cpu, system } = process.cpuUsage(before);
     process.send({ cpuMs: (cpu + system) / 1000 });
   } catch (error) {

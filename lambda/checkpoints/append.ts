@@ -25,6 +25,7 @@ import {
   statusOf,
   summaryOf,
   TOUCH_MS,
+  timeAfter,
   usedAt,
   versionKey,
   writeMeta,
@@ -87,7 +88,7 @@ export async function append(at: RunContext, base: Tail | Beginning, change: Cha
   const written = await writeContent(at, base.sealing, version, change, patchable);
   const refs = payloadChange(tail?.root, change.root);
   const meta: CheckpointMeta = {
-    t: at.now(),
+    ...timeAfter(before?.meta, at.now()),
     ...(status !== 'RUNNING' && { s: status }),
     ...(change.step !== undefined && { st: change.step }),
     n: change.stepNumber ?? (before?.meta.n ?? 0) + (change.step === undefined ? 0 : 1),
@@ -109,8 +110,10 @@ export async function append(at: RunContext, base: Tail | Beginning, change: Cha
   const record = checkpointRecord(at, version, text, meta, body);
   const head = headAfter(at, base, change.head, record);
   const names = await nameWrites(at, change, { version, anchor: written.chain.anchor });
+  const pointed = () => refs.pa?.forEach((id) => void at.tails.unpointed.delete(id));
   try {
     const kept = await commitRecord(at, record, head, names);
+    pointed();
     const next: Tail = {
       root: change.root,
       model: change.model,
@@ -124,6 +127,8 @@ export async function append(at: RunContext, base: Tail | Beginning, change: Cha
     return next;
   } catch (error) {
     at.tails.forget(at.partition);
+    // Only who lost knows that nothing was written.
+    if (!(error instanceof StaleVersionError)) pointed();
     if (!(error instanceof AlreadyWritten)) throw error;
     return openTail(at, { version });
   }
@@ -139,7 +144,7 @@ export async function fence(
   const { s, n, v, a, top } = run.newest.meta;
   const version = run.newest.version + 1;
   const meta: CheckpointMeta = {
-    t: at.now(),
+    ...timeAfter(run.newest.meta, at.now()),
     ...(s !== undefined && { s }),
     n,
     ...(v !== undefined && { v }),

@@ -32,7 +32,7 @@ export async function encodeValues(at: RunContext, sealing: Sealing, base: Root,
     const pending = new Set<Payload>();
     const payload = (value: unknown): Doc | undefined => {
       if (!(value instanceof Payload)) return undefined;
-      const ref = value.pointerIn(at, ids);
+      const ref = value.pointerIn(at, sealing, ids);
       if (ref) return payloadDoc(ref);
       pending.add(value);
       return null;
@@ -47,7 +47,7 @@ export async function encodeValues(at: RunContext, sealing: Sealing, base: Root,
     // One after the other: equal contents are then stored once, and memory holds the pieces of one.
     for (const value of pending) {
       await value.place(at, sealing, live);
-      const ref = value.pointerIn(at, ids);
+      const ref = value.pointerIn(at, sealing, ids);
       if (ref) live.set(ref.id, ref);
     }
   }

@@ -1,3 +1,4 @@
+import { isHoldpointError } from '../core/errors.ts';
 import { idsOf, partitionOf } from '../core/ids.ts';
 import { ConditionFailedError, type StoredRecord, type Write } from '../storage/ports.ts';
 import { fence } from './append.ts';
@@ -42,7 +43,18 @@ async function entomb(at: RunContext, stillDue?: (newest: CheckpointMeta) => boo
     const newest = await newestOf(at, head);
     if (stillDue && !stillDue(newest.meta)) return false;
     const bare = { agent: undefined, owner: undefined, tags: undefined, key: undefined, retention: undefined };
-    head = await fence(at, { head, newest }, { k: 'delete' }, { ...bare, deletedUntil: at.now() + TOMBSTONE_MS });
+    // Counted from the last use of the run where that is later: this clock may be behind.
+    const deletedUntil = Math.max(at.now(), head.meta.touched, usedAt(newest.meta)) + TOMBSTONE_MS;
+    try {
+      head = await fence(at, { head, newest }, { k: 'delete' }, { ...bare, deletedUntil });
+    } catch (error) {
+      // Somebody else deleted it at the same time.
+      if (isHoldpointError(error, 'RUN_DELETED')) return entomb(at, stillDue);
+      throw error;
+    }
+  } else if (stillDue) {
+    // Another sweeper was faster, and empties it.
+    return false;
   }
   await empty(at, head);
   return true;

@@ -1,4 +1,4 @@
-import { plainHeight, put } from './document/document.ts';
+import { MAX_DEPTH, plainHeight, put } from './document/document.ts';
 
 /** What an edit may do: change the draft in place, or return what takes its place. */
 export type Edit<State> = (draft: State) => State | void | Promise<State | void>;
@@ -12,7 +12,7 @@ export async function edited<State>(state: State, edit: Edit<State>): Promise<St
   // A change to an object that occurs in several places is to be seen in all of them, also where the edit does not look.
   const drafted = sharesParts(state, new Set()) ? thawed(state, new Map()) : draftOf(state, drafts);
   const replaced = await edit(drafted as State);
-  return settled(replaced === undefined ? drafted : replaced, drafts, new Map()) as State;
+  return settled(replaced === undefined ? drafted : replaced, drafts, new Map(), 0) as State;
 }
 
 type Container = Record<PropertyKey, unknown>;
@@ -41,20 +41,22 @@ function draftOf(value: unknown, drafts: Drafts): unknown {
 }
 
 /** Takes the drafts out of what an edit made, and unchanged copies back to what they were made of. */
-function settled(value: unknown, drafts: Drafts, seen: Map<object, unknown>): unknown {
+function settled(value: unknown, drafts: Drafts, seen: Map<object, unknown>, depth: number): unknown {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  // Deeper than a state may be: whoever encodes it refuses it by its path.
+  if (depth > MAX_DEPTH) return value;
   const drafted = drafts.get(value);
   const container = drafted?.copy ?? (value as Container);
   if (seen.has(container)) return seen.get(container);
   seen.set(container, container);
-  if (isCollection(container)) settleCollection(container, (item) => settled(item, drafts, seen));
+  if (isCollection(container)) settleCollection(container, (item) => settled(item, drafts, seen, depth + 1));
   if (!isPlain(container)) return value;
   const original = drafted?.original as Container | undefined;
   const settle = (key: string | number): boolean => {
     const before = container[key];
     // Most of a large array was not looked at.
     if (original && before === original[key]) return before !== undefined || key in original === key in container;
-    const after = settled(before, drafts, seen);
+    const after = settled(before, drafts, seen, depth + 1);
     if (after !== before) put(container, key as string, after);
     return original?.[key] === after;
   };

@@ -11,6 +11,7 @@ import {
   readMeta,
   runSummaryOf,
   summaryOf,
+  TOUCH_MS,
   timeOrder,
   versionKey,
 } from './records.ts';
@@ -64,7 +65,7 @@ export interface RunFilter {
 /** The runs of the tenant, last touched first. The list may be a moment behind. */
 export async function* runs(context: Context, filter: RunFilter): AsyncGenerator<RunSummary> {
   const limit = checkLimit(filter.limit);
-  const statuses = filter.status === undefined ? STATUSES : [filter.status].flat();
+  const statuses = filter.status === undefined ? STATUSES : [...new Set([filter.status].flat())];
   for (const status of statuses) {
     if (!STATUSES.includes(status))
       throw new HoldpointError(
@@ -86,7 +87,7 @@ export async function* runs(context: Context, filter: RunFilter): AsyncGenerator
       : [source('owner', escapeId('owner', filter.owner))];
   let count = 0;
   for await (const { partition, head } of merged(sources)) {
-    if (!matches(head, filter, statuses)) continue;
+    if (isOver(head, context.now()) || !matches(head, filter, statuses)) continue;
     yield runSummaryOf(partition, head);
     if (++count >= limit) return;
   }
@@ -102,6 +103,10 @@ function matches(head: HeadMeta, filter: RunFilter, statuses: readonly Status[])
     (step === undefined || (typeof step === 'number' ? head.stepNumber : head.step) === step)
   );
 }
+
+/** Whether the retention is over for sure; the head may be behind the last write. */
+const isOver = ({ touched, retention }: HeadMeta, now: number): boolean =>
+  retention !== undefined && now >= touched + retention + TOUCH_MS;
 
 type Listed = { readonly partition: string; readonly head: HeadMeta };
 

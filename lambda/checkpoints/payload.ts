@@ -44,8 +44,6 @@ interface Home {
   readonly partition: string;
   readonly sealing: Sealing;
   readonly ref: PayloadRef;
-  /** When this process stored it; a fresh one is safe from the collector though no record points at it yet. */
-  readonly storedAt?: number;
 }
 
 type Source = PayloadOptions &
@@ -97,10 +95,11 @@ export class Payload {
   }
 
   /** The pointer for a record of this run, if the bytes are there already: its predecessor points at them, or we just stored them. */
-  pointerIn(at: RunContext, live: ReadonlySet<string>): PayloadRef | undefined {
+  pointerIn(at: RunContext, sealing: Sealing, live: ReadonlySet<string>): PayloadRef | undefined {
     const home = this.#homes.get(at.partition);
     if (!home) return undefined;
-    const fresh = home.storedAt !== undefined && at.now() - home.storedAt < FRESH_MS;
+    const storedAt = home.sealing === sealing ? at.tails.unpointed.get(home.ref.id) : undefined;
+    const fresh = storedAt !== undefined && at.now() - storedAt < FRESH_MS;
     return fresh || live.has(home.ref.id) ? home.ref : undefined;
   }
 
@@ -109,7 +108,8 @@ export class Payload {
     const ref = await this.#store(at, sealing, live);
     // A stream is used up now; what it held is in storage.
     if (this.#source && 'stream' in this.#source) this.#source = undefined;
-    this.#homes.set(at.partition, { store: at.payloads, partition: at.partition, sealing, ref, storedAt: at.now() });
+    this.#homes.set(at.partition, { store: at.payloads, partition: at.partition, sealing, ref });
+    if (!live.has(ref.id)) at.tails.unpointed.set(ref.id, at.now());
   }
 
   async #store(at: RunContext, sealing: Sealing, live: ReadonlyMap<string, PayloadRef>): Promise<PayloadRef> {

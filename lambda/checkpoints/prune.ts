@@ -48,18 +48,30 @@ export async function prune(at: RunContext, options: PruneOptions): Promise<Prun
     const { checkpoints, names } = await readAll(at);
     const kept = keptVersions(checkpoints, keepLast, keepNamed ? names.map(({ meta }) => meta.version) : []);
     const goes = checkpoints.filter(({ version, meta }) => !kept.has(version) && !meta.e);
-    if (goes.length === 0) return { emptied: 0, kept: kept.size, payloadsRemoved: 0 };
-    const payloads = checkpoints.flatMap(({ meta }) => [...(meta.pa ?? []), ...(meta.g ?? []).map(([id]) => id)]);
+    if (goes.length === 0) {
+      // Names that an earlier prune died before taking. Only of what is seen to be empty: newer ones may have come meanwhile.
+      const emptied = new Set(checkpoints.filter(({ meta }) => meta.e).map(({ version }) => version));
+      await removeNames(
+        at,
+        names.filter(({ meta }) => emptied.has(meta.version)),
+      );
+      return { emptied: 0, kept: kept.size, payloadsRemoved: 0 };
+    }
+    const loadable = new Set(checkpoints.filter(({ meta }) => !meta.e).map(({ version }) => version));
+    const before = payloadsInUse(checkpoints, (version) => loadable.has(version));
     const inUse = payloadsInUse(checkpoints, (version) => kept.has(version));
     const pz = ranges(goes.map(({ version }) => version));
     await fence(at, run, { k: 'prune', pz, u: usedAt(run.newest.meta) });
 
-    const stale = names.filter(({ meta }) => !kept.has(meta.version));
-    await writeEach(at, [
-      ...goes.map((record): Write => ({ put: pruned(record), when: { revision: record.stored.revision } })),
-      ...stale.map(({ key, revision }): Write => ({ remove: { partition: at.partition, key }, when: { revision } })),
-    ]);
-    const unused = [...new Set(payloads)].filter((id) => !inUse.has(id));
+    await removeNames(
+      at,
+      names.filter(({ meta }) => !kept.has(meta.version)),
+    );
+    await writeEach(
+      at,
+      goes.map((record): Write => ({ put: pruned(record), when: { revision: record.stored.revision } })),
+    );
+    const unused = [...before].filter((id) => !inUse.has(id));
     await at.payloads.remove(at.partition, unused);
     return { emptied: goes.length, kept: kept.size, payloadsRemoved: unused.length };
   });
@@ -70,6 +82,12 @@ interface Names {
   readonly revision: string;
   readonly meta: NameMeta;
 }
+
+const removeNames = (at: RunContext, names: readonly Names[]): Promise<void> =>
+  writeEach(
+    at,
+    names.map(({ key, revision }): Write => ({ remove: { partition: at.partition, key }, when: { revision } })),
+  );
 
 /** All checkpoints and names of a run. */
 export async function readAll(
@@ -90,7 +108,9 @@ function keptVersions(
   named: readonly number[],
 ): ReadonlySet<number> {
   const byVersion = new Map(checkpoints.map((record) => [record.version, record]));
-  const newest = checkpoints.slice(-keepLast).map(({ version }) => version);
+  // A prune holds nothing of its own: many of them must not push out what there is.
+  const own = checkpoints.filter(({ meta }) => meta.k !== 'prune').slice(-keepLast);
+  const newest = [...own, ...checkpoints.slice(-1)].map(({ version }) => version);
   const kept = new Set<number>();
   for (const version of [...newest, ...named]) {
     const record = byVersion.get(version);

@@ -37,7 +37,7 @@ export interface CheckpointMeta {
   /** parent, when not the predecessor */ readonly pr?: CheckpointId;
   /** payloads that this checkpoint points at and its predecessor did not */ readonly pa?: readonly string[];
   /** payloads that its predecessor pointed at and this one does not */ readonly pd?: readonly string[];
-  /** time of the last write before a prune, which is none itself */ readonly u?: number;
+  /** time of the last use, where it is another: a prune is none, and a writer's clock may be behind */ readonly u?: number;
   /** what a prune emptied: ranges of versions */ readonly pz?: readonly (readonly [from: number, to: number])[];
   /** emptied, by a prune (1) or because the run was deleted (2) */ readonly e?: 1 | 2;
 }
@@ -87,6 +87,10 @@ export const randomId = (): string => randomBytes(12).toString('base64url');
 
 /** When the run was last written to; a prune does not keep it alive. */
 export const usedAt = (meta: CheckpointMeta): number => meta.u ?? meta.t;
+
+/** The time of a checkpoint after this one. A writer whose clock is behind does not bring the end of the run nearer. */
+export const timeAfter = (before: CheckpointMeta | undefined, now: number): Pick<CheckpointMeta, 't' | 'u'> =>
+  before && usedAt(before) > now ? { t: now, u: usedAt(before) } : { t: now };
 
 export const statusOf = (meta: CheckpointMeta): Status => meta.s ?? 'RUNNING';
 

@@ -111,6 +111,11 @@ function headChange(at: RunContext, input: SaveFields, tail: Tail | undefined): 
   return Object.keys(change).length === 0 ? undefined : change;
 }
 
+// What is readable without opening a checkpoint is written and read with every list, and a record holds 400 KB at most.
+const MOST_READABLE = 16_384;
+const SHORT = `at most ${MOST_READABLE} characters as JSON`;
+const isShort = (value: unknown): boolean => JSON.stringify(value).length <= MOST_READABLE;
+
 /** Refuses fields that are not what a checkpoint takes, before anything is written. */
 export function checkFields(input: SaveFields): void {
   const text = (field: keyof SaveFields, longest: number) => {
@@ -131,8 +136,11 @@ export function checkFields(input: SaveFields): void {
   if (input.status !== undefined && !STATUSES.includes(input.status)) {
     throw invalid('status', `one of ${STATUSES.join(', ')}`, input.status);
   }
-  if (input.labels !== undefined && !isRecord(input.labels, (value) => typeof value === 'string')) {
-    throw invalid('labels', 'an object whose values are text', input.labels);
+  if (
+    input.labels !== undefined &&
+    !(isRecord(input.labels, (value) => typeof value === 'string') && isShort(input.labels))
+  ) {
+    throw invalid('labels', `an object whose values are text, ${SHORT}`, input.labels);
   }
   if (input.toolResults !== undefined && !isRecord(input.toolResults, () => true)) {
     throw invalid('toolResults', 'an object of results by call id', input.toolResults);
@@ -147,9 +155,13 @@ export function checkFields(input: SaveFields): void {
   }
   if (
     input.tags !== undefined &&
-    !(Array.isArray(input.tags) && input.tags.every((tag) => typeof tag === 'string' && tag !== ''))
+    !(
+      Array.isArray(input.tags) &&
+      input.tags.every((tag) => typeof tag === 'string' && tag !== '') &&
+      isShort(input.tags)
+    )
   ) {
-    throw invalid('tags', 'a list of texts', input.tags);
+    throw invalid('tags', `a list of texts, ${SHORT}`, input.tags);
   }
   if (input.model !== undefined && !isRecord(input.model, () => true))
     throw invalid('model', 'an object of parameters', input.model);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { HoldpointError } from '../core/errors.ts';
+import { HoldpointError, isHoldpointError } from '../core/errors.ts';
 import type { StoredRecord } from '../storage/ports.ts';
 import { type Content, readContent } from './chain.ts';
 import type { RunContext } from './context.ts';
@@ -38,7 +38,25 @@ export interface At {
 /** The newest checkpoint, or the one that is named; refuses what is deleted, expired, pruned or shredded. */
 export async function openTail(at: RunContext, which: At = {}): Promise<Tail> {
   if (which.version !== undefined) checkVersion(which.version);
-  const { head, chain } = await readChain(at, which);
+  const found = await readChain(at, which);
+  try {
+    return await openChain(at, found);
+  } catch (error) {
+    if (!isHoldpointError(error, 'DAMAGED') && !isHoldpointError(error, 'CHECKPOINT_PRUNED')) throw error;
+    // It may have been pruned or deleted while it was read: then reading it again says so, or finds a newer one.
+    const { chain } = await readChain(at, which);
+    if (chain.at(-1)?.revision === found.chain.at(-1)?.revision) throw error;
+    return openTail(at, which);
+  }
+}
+
+/** Throws what went wrong while the content of a checkpoint was used, or the reason for it: it was pruned or deleted meanwhile. */
+export async function throwReason(at: RunContext, version: number, error: unknown): Promise<never> {
+  if (isHoldpointError(error, 'DAMAGED')) await readChain(at, { version });
+  throw error;
+}
+
+async function openChain(at: RunContext, { head, chain }: Found): Promise<Tail> {
   const sealing = await sealingOf(at, head.meta);
   const record = chain.at(-1) as CheckpointRecord;
   const seen = at.tails.get(at.partition);
@@ -72,7 +90,13 @@ export async function readLiveHead(at: RunContext): Promise<HeadRecord> {
   return head;
 }
 
-async function readChain(at: RunContext, which: At): Promise<{ head: HeadRecord; chain: CheckpointRecord[] }> {
+/** The last record of the chain is what was asked for; what it stands on may be in front of it already. */
+interface Found {
+  readonly head: HeadRecord;
+  readonly chain: readonly CheckpointRecord[];
+}
+
+async function readChain(at: RunContext, which: At): Promise<Found> {
   if (which.version === undefined && which.name === undefined) {
     const newest = await readNewest(at);
     if (!newest) throw runNotFound(at);
@@ -104,7 +128,8 @@ async function completed(at: RunContext, chain: readonly CheckpointRecord[]): Pr
   const anchor = last?.meta.a;
   if (!last || anchor === undefined || chain.length > 1) return chain;
   const before = await firstRecords(at, { from: versionKey(anchor), to: versionKey(last.version - 1) });
-  return [...before.map((record) => readCheckpoint(record)), last];
+  // A prune may be at work, or have died halfway: then what this stands on is empty, and it is not yet.
+  return [...before.map((record) => refusePruned(at, readCheckpoint(record))), last];
 }
 
 /** Records of a range up to a number, page by page. */
@@ -242,6 +267,8 @@ export interface Tails {
   forget(partition: string): void;
   /** What the caller of this store last saw of each run: what a save follows when it names no version. */
   readonly held: Map<string, Held>;
+  /** When this store stored payloads that no record points at yet, by their id: they are safe from everyone but the collector. */
+  readonly unpointed: Map<string, number>;
   readonly sealings: Map<string, Sealing>;
 }
 
@@ -260,6 +287,7 @@ export function tailsCache(size: number): Tails {
   };
   return {
     held,
+    unpointed: new Map(),
     sealings,
     get: (partition) => tails.get(partition),
     fresh(partition, now) {

@@ -1,4 +1,5 @@
 import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import { escapeId, MAX_ID_BYTES } from '../core/ids.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import { append, beginning } from './append.ts';
 import type { CheckpointKind } from './checkpoint.ts';
@@ -7,7 +8,7 @@ import type { RunContext } from './context.ts';
 import { type Edit, edited } from './draft.ts';
 import { randomId, readCheckpoint, shownAt, statusOf, versionKey } from './records.ts';
 import { checkFields, type SaveFields } from './save.ts';
-import { type At, openTail, type Tail } from './tail.ts';
+import { type At, openTail, type Tail, throwReason } from './tail.ts';
 import { retried } from './update.ts';
 
 export interface ForkOptions<State = unknown>
@@ -21,7 +22,12 @@ export interface ForkOptions<State = unknown>
   readonly toolResults?: Readonly<Record<string, unknown>>;
 }
 
-export const forkId = (run: string): string => `${run}-fork-${randomId().slice(0, 8)}`;
+/** An id for a fork that shows what it is of, cut where that would be too long. */
+export function forkId(run: string): string {
+  const end = `-fork-${randomId().slice(0, 8)}`;
+  const fits = escapeId('run', run).length + end.length <= MAX_ID_BYTES;
+  return (fits ? run : Array.from(run).slice(0, 20).join('')) + end;
+}
 
 /** Begins a new run with the content of a checkpoint. It stands alone: its own snapshot, its own copies of payloads. */
 export async function fork<State>(from: RunContext, to: RunContext, options: ForkOptions<State>): Promise<Tail> {
@@ -41,7 +47,7 @@ export async function fork<State>(from: RunContext, to: RunContext, options: For
   const root = await encodeValues(to, base.sealing, NO_CONTENT, {
     state,
     toolResults: { ...results, ...options.toolResults },
-  });
+  }).catch((error) => throwReason(from, source.record.version, error));
   const { st, n } = source.record.meta;
   try {
     return await append(to, base, {
@@ -68,6 +74,7 @@ export async function fork<State>(from: RunContext, to: RunContext, options: For
 
 /** Appends the content of an earlier checkpoint; history stays as it is. */
 export async function rewind(at: RunContext, to: At, options: { readonly status?: Status } = {}): Promise<Tail> {
+  checkFields(options);
   return retried(async () => {
     const tail = await openTail(at);
     return restore(at, tail, await openTail(at, to), 'rewind', options);
@@ -130,7 +137,7 @@ async function restore(
     state: decodeValue(at, source, source.root.state),
     toolResults: decodeResults(at, source),
     forgetToolResults: true,
-  });
+  }).catch((error) => throwReason(at, source.record.version, error));
   const { st, n, l, v } = source.record.meta;
   const status = statusOf(source.record.meta);
   return append(at, tail, {

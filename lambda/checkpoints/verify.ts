@@ -7,7 +7,7 @@ import { payloadRefs } from './document/payloads.ts';
 import { allRecords } from './history.ts';
 import { payloadsInUse } from './in-use.ts';
 import { readBytes } from './payload.ts';
-import { type CheckpointRecord, isCheckpoint, type NameMeta, readCheckpoint, readMeta } from './records.ts';
+import { type CheckpointRecord, isCheckpoint, type NameMeta, readCheckpoint, readMeta, versionKey } from './records.ts';
 import type { Sealing } from './sealing.ts';
 import { readLiveHead, sealingOf } from './tail.ts';
 
@@ -29,8 +29,21 @@ export interface Verification {
   readonly keyed: boolean;
 }
 
+const TRIES = 3;
+
 /** Reads a whole run: every hash, what follows from what, every payload that some checkpoint needs. */
 export async function verify(at: RunContext): Promise<Verification> {
+  for (let attempt = 1; ; attempt++) {
+    const { newest, ...found } = await examine(at);
+    if (found.ok || attempt >= TRIES) return found;
+    // What a prune or a deletion took away while it was looked at is no damage; both take the next version first.
+    await readLiveHead(at);
+    const [written] = await at.records.read(at.partition, [versionKey(newest + 1)]);
+    if (!written) return found;
+  }
+}
+
+async function examine(at: RunContext): Promise<Verification & { readonly newest: number }> {
   const head = await readLiveHead(at);
   const problems: Problem[] = [];
   const checkpoints: CheckpointRecord[] = [];
@@ -73,7 +86,8 @@ export async function verify(at: RunContext): Promise<Verification> {
     sealing &&
     (await checkContents(at, sealing, checkpoints, (version, problem) => problems.push({ version, problem })));
   const keyed = sealing?.encrypted === true;
-  return { ok: problems.length === 0, problems, checkpoints: checkpoints.length, provenFrom, payloads, keyed };
+  const ok = problems.length === 0;
+  return { ok, problems, checkpoints: checkpoints.length, provenFrom, payloads, keyed, newest: before.version };
 }
 
 /** A checkpoint may be empty only where a prune says that it emptied it. */
@@ -81,11 +95,15 @@ function checkEmptied(
   checkpoints: readonly CheckpointRecord[],
   report: (version: number, problem: string) => void,
 ): void {
+  const told = prunedIn(checkpoints);
+  for (const { version, meta } of checkpoints)
+    if (meta.e && !told(version)) report(version, 'it is empty, and no prune says so');
+}
+
+/** Whether a prune says that it empties this version. It may have died before it did. */
+function prunedIn(checkpoints: readonly CheckpointRecord[]): (version: number) => boolean {
   const told = checkpoints.flatMap(({ meta }) => meta.pz ?? []);
-  for (const { version, meta } of checkpoints) {
-    if (meta.e && !told.some(([from, to]) => from <= version && version <= to))
-      report(version, 'it is empty, and no prune says so');
-  }
+  return (version) => told.some(([from, to]) => from <= version && version <= to);
 }
 
 async function openable(at: RunContext, open: () => Promise<Sealing>): Promise<Sealing | undefined> {
@@ -129,8 +147,9 @@ async function checkContents(
 /** Each anchor with all that stands on it. */
 function chainsOf(checkpoints: readonly CheckpointRecord[]): readonly (readonly CheckpointRecord[])[] {
   const chains: CheckpointRecord[][] = [];
+  const told = prunedIn(checkpoints);
   for (const record of checkpoints) {
-    if (record.meta.e) continue;
+    if (record.meta.e || told(record.version)) continue;
     if (record.meta.a === undefined) chains.push([record]);
     else if (chains.at(-1)?.[0]?.version === record.meta.a) chains.at(-1)?.push(record);
     else chains.push([record]);

@@ -1,6 +1,6 @@
 import { HoldpointError } from './errors.ts';
 
-const MAX_BYTES = 256;
+export const MAX_ID_BYTES = 256;
 
 /**
  * The key of everything that belongs to one run. Both parts are escaped, so that no two pairs of ids share a partition
@@ -20,8 +20,12 @@ export function escapeId(what: string, id: unknown): string {
   if (typeof id !== 'string' || id === '') throw invalid(what, 'a string with at least one character', id);
   if (!id.isWellFormed()) throw invalid(what, 'well-formed Unicode (it has half of a surrogate pair)', id);
   const escaped = encodeURIComponent(id).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
-  if (escaped.length > MAX_BYTES) {
-    throw invalid(what, `at most ${MAX_BYTES} bytes after escaping (it has ${escaped.length})`, `${id.slice(0, 40)}…`);
+  if (escaped.length > MAX_ID_BYTES) {
+    throw invalid(
+      what,
+      `at most ${MAX_ID_BYTES} bytes after escaping (it has ${escaped.length})`,
+      `${id.slice(0, 40)}…`,
+    );
   }
   return escaped;
 }

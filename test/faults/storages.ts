@@ -29,3 +29,16 @@ export function withPayloadTimes(storage: Storage, now: () => number): Storage {
   };
   return { records: storage.records, payloads: timed };
 }
+
+/** Puts all that a storage holds of these partitions into another one. */
+export async function copyInto(target: Storage, source: Storage, partitions: readonly string[]): Promise<void> {
+  for (const partition of partitions) {
+    const { records, next } = await source.records.range(partition);
+    if (next !== undefined) throw new Error('More than one page is not copied.');
+    for (const record of records) await target.records.commit([{ put: record, when: 'absent' }]);
+    for await (const { id } of source.payloads.list(`${partition}/`)) {
+      const content = await source.payloads.open(partition, id);
+      if (content) await target.payloads.put(partition, id, content);
+    }
+  }
+}

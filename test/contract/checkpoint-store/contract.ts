@@ -1,11 +1,19 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { Storage } from '../../../lambda/storage/ports.ts';
 import { chainsContract } from './chains.ts';
+import { deletingContract } from './deleting.ts';
+import { diffingContract } from './diffing.ts';
 import { fieldsContract } from './fields.ts';
+import { forkingContract } from './forking.ts';
+import { historyContract } from './history.ts';
 import { namesContract } from './names.ts';
+import { pruningContract } from './pruning.ts';
+import { retentionContract } from './retention.ts';
+import { runListsContract } from './run-lists.ts';
 import { savingContract } from './saving.ts';
 import { statusesContract } from './statuses.ts';
 import { type OpenStores, storesOn } from './stores.ts';
+import { travellingContract } from './travelling.ts';
 import { updatingContract } from './updating.ts';
 import { valuesContract } from './values.ts';
 import { writeIdsContract } from './write-ids.ts';
@@ -19,6 +27,14 @@ const CONTRACTS: readonly ((open: OpenStores) => void)[] = [
   valuesContract,
   chainsContract,
   updatingContract,
+  historyContract,
+  runListsContract,
+  diffingContract,
+  forkingContract,
+  travellingContract,
+  pruningContract,
+  deletingContract,
+  retentionContract,
 ];
 
 /** What a checkpoint store does, on any storage; all tests share one, and each has a tenant of its own there. */

@@ -180,8 +180,9 @@ export class Model {
   /** What a prune must leave: the last ones and, where asked, those with a name. More may stay, where others stand on it. */
   mustStay(id: string, keepLast: number, keepNamed: boolean): readonly number[] {
     const run = this.open(id);
-    const last = run.versions.slice(-keepLast).map(({ version }) => version);
-    return [...last, ...(keepNamed ? run.names.values() : [])].filter((version) => !run.versions[version - 1]?.pruned);
+    const last = run.versions.filter(({ kind }) => kind !== 'prune').slice(-keepLast);
+    const kept = [...last, newestOf(run)].map(({ version }) => version);
+    return [...kept, ...(keepNamed ? run.names.values() : [])].filter((version) => !run.versions[version - 1]?.pruned);
   }
 
   /** What a prune did. */
@@ -217,19 +218,19 @@ export class Model {
     return moment;
   }
 
+  /** What a sweep is to remove. */
+  expired(): readonly Run[] {
+    return [...this.runs.values()].filter((run) => run.deletedUntil === undefined && endOf(run) <= this.now);
+  }
+
   sweep(): { expired: number; freed: number } {
-    const result = { expired: 0, freed: 0 };
-    for (const run of [...this.runs.values()]) {
-      if (run.deletedUntil === undefined) {
-        if (this.now < endOf(run)) continue;
-        run.deletedUntil = this.now + DAY;
-        result.expired++;
-      } else if (run.deletedUntil <= this.now) {
-        this.runs.delete(run.id);
-        result.freed++;
-      }
-    }
-    return result;
+    const expired = this.expired();
+    const freed = [...this.runs.values()].filter(
+      ({ deletedUntil }) => deletedUntil !== undefined && deletedUntil <= this.now,
+    );
+    for (const run of expired) run.deletedUntil = this.now + DAY;
+    for (const { id } of freed) this.runs.delete(id);
+    return { expired: expired.length, freed: freed.length };
   }
 
   #begin(id: string, fields: Fields & { readonly state?: Plain }): Version {

@@ -1,0 +1,147 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build, type Metafile } from 'esbuild';
+import { median, print, shown, table } from './table.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+const BARE = `
+  import { DynamoDBClient, GetItemCommand, PutItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
+  const client = new DynamoDBClient({});
+  export const handler = async (input) => [
+    await client.send(new PutItemCommand(input)), await client.send(new QueryCommand(input)), await client.send(new GetItemCommand(input))];`;
+
+const AGENT = `
+  import { checkpointStore } from './lambda/dynamodb.ts';
+  const store = checkpointStore({ table: 'table', bucket: 'bucket' });
+  export const handler = async ({ run, message }) => store.update(run, (draft) => void draft.messages.push(message));`;
+
+interface Bundle {
+  readonly name: string;
+  readonly file: string;
+  /** Of all files, of the one that is loaded first with what it imports at once, and of our own sources in each. */
+  readonly kb: number;
+  readonly startKb: number;
+  readonly ownKb: number;
+  readonly ownStartKb: number;
+}
+
+export interface ColdStart {
+  /** Our own code, minified, that an agent's start loads, and all of it. */
+  readonly ownStartKb: number;
+  readonly ownKb: number;
+  /** How much longer the agent's import takes than the bare client's; absent where only sizes were asked for. */
+  readonly extraMs?: number;
+}
+
+/** Prints what our code adds to the bundle of an agent, and, with rounds, to its import. */
+export async function coldStart(rounds: number): Promise<ColdStart> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdpoint-bench-'));
+  try {
+    const bare = await bundle(folder, 'bare DynamoDB client', BARE, false);
+    const single = await bundle(folder, 'agent with holdpoint/dynamodb, one file', AGENT, false);
+    const split = await bundle(folder, 'the same with splitting', AGENT, true);
+    const bundles = [bare, single, split];
+    const times = bundles.map((): number[] => []);
+    for (let round = 0; round < rounds; round++) {
+      for (const [at, { file }] of bundles.entries()) times[at]?.push(importMs(file));
+    }
+    const [bareMs = Number.NaN, ...others] = times.map(median);
+    const rows = bundles.map((each, at) => {
+      const ms = at === 0 ? bareMs : (others[at - 1] ?? Number.NaN);
+      return [
+        each.name,
+        each.kb,
+        each.startKb,
+        each.ownKb,
+        each.ownStartKb,
+        rounds > 0 ? ms : undefined,
+        rounds > 0 && at > 0 ? ms - bareMs : undefined,
+      ];
+    });
+    print(
+      table(
+        `Cold start: minified bundles in KB (1,000 bytes), what of them is loaded at the start, and what of that is our own code${
+          rounds > 0 ? `; import in fresh processes, medians of ${rounds} interleaved rounds` : ''
+        }.`,
+        ['bundle', 'KB', 'KB at start', 'of it ours', 'ours at start', 'import ms', 'more than bare'],
+        rows,
+      ),
+    );
+    if (rounds > 0)
+      print(`  Spread of the import of one file (ms): bare ${spread(times[0])}, agent ${spread(times[1])}.`);
+    const extraMs = (others[0] ?? Number.NaN) - bareMs;
+    return { ownStartKb: single.ownStartKb, ownKb: single.ownKb, ...(rounds > 0 && { extraMs }) };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function bundle(folder: string, name: string, contents: string, splitting: boolean): Promise<Bundle> {
+  const outdir = join(folder, name.replaceAll(/\W+/g, '-'));
+  const { metafile } = await build({
+    stdin: { contents, resolveDir: ROOT, sourcefile: 'agent.ts', loader: 'ts' },
+    outdir,
+    entryNames: 'agent',
+    outExtension: { '.js': '.mjs' },
+    // What is CommonJS inside the SDK asks for a require.
+    banner: {
+      js: "import { createRequire as $require } from 'node:module'; const require = $require(import.meta.url);",
+    },
+    absWorkingDir: ROOT,
+    bundle: true,
+    minify: true,
+    metafile: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    mainFields: ['module', 'main'],
+    splitting,
+    logLevel: 'error',
+  });
+  const files = Object.entries(metafile.outputs);
+  const start = atStart(metafile, files.find(([path]) => path.endsWith('/agent.mjs'))?.[0] ?? '');
+  const kb = (some: typeof files) => some.reduce((sum, [, { bytes }]) => sum + bytes, 0) / 1000;
+  const ownKb = (some: typeof files) =>
+    some
+      .flatMap(([, { inputs }]) => Object.entries(inputs))
+      .reduce((sum, [path, { bytesInOutput }]) => sum + (path.startsWith('lambda/') ? bytesInOutput : 0), 0) / 1000;
+  const loaded = files.filter(([path]) => start.has(path));
+  return {
+    name,
+    file: join(outdir, 'agent.mjs'),
+    kb: kb(files),
+    startKb: kb(loaded),
+    ownKb: ownKb(files),
+    ownStartKb: ownKb(loaded),
+  };
+}
+
+/** The files that are loaded with the first, because something imports them other than by `import()`. */
+function atStart(metafile: Metafile, first: string, found = new Set<string>()): ReadonlySet<string> {
+  if (found.has(first)) return found;
+  found.add(first);
+  for (const { path, kind } of metafile.outputs[first]?.imports ?? []) {
+    if (kind === 'import-statement' && metafile.outputs[path]) atStart(metafile, path, found);
+  }
+  return found;
+}
+
+/** How long the import takes in a process that did nothing else. */
+function importMs(file: string): number {
+  const program = `const before = performance.now(); await import(${JSON.stringify(pathToFileURL(file).href)}); console.log(performance.now() - before);`;
+  return Number(
+    execFileSync(process.execPath, ['--input-type=module', '-e', program], {
+      encoding: 'utf8',
+      env: { ...process.env, AWS_REGION: 'us-east-1' },
+    }),
+  );
+}
+
+function spread(times: readonly number[] = []): string {
+  const sorted = times.toSorted((a, b) => a - b);
+  return `${shown(sorted[0])} to ${shown(sorted.at(-1))}`;
+}

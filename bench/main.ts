@@ -1,0 +1,124 @@
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { printBudgets } from './budgets.ts';
+import { coldStart } from './cold-start.ts';
+import { cpu } from './cpu.ts';
+import { embedded } from './embedded.ts';
+import { type Growth, growth } from './growth.ts';
+import { printHydrate } from './hydrate.ts';
+import { installPeers, NO_PEERS, type Peers } from './peers.ts';
+import { writePlot } from './plot.ts';
+import { runCosts } from './run-costs.ts';
+import { printStorage } from './storage.ts';
+import { print } from './table.ts';
+import { lastStep } from './trace.ts';
+import { startWire, type Wire } from './wire.ts';
+import { CONVERSATION, EDITS, LONG_TURNS } from './works.ts';
+
+const HELP = `npm run bench -- [options]
+
+Measures what the checkpoint store costs: requests, units and bytes on the wire of the engines that the tests use, our own
+CPU, what an agent's start loads, and the embedded store on this disk.
+
+  --short        counts only, in less than a minute, without peers; exits with 1 when a count is over its budget
+  --no-peers     everything but the peers, which are otherwise installed into bench/peers when first needed
+  --json FILE    also writes the works as rows { work, system, n, requests, writeUnits, readUnits, s3Requests, bytes,
+                 cpuMsPerStep, usdPerMillion }, sums over the first n steps
+  --plot         also writes docs/cost.svg
+  --help         this`;
+
+const { values: flags } = parseArgs({
+  options: {
+    short: { type: 'boolean', default: false },
+    'no-peers': { type: 'boolean', default: false },
+    json: { type: 'string' },
+    plot: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+if (flags.help) print(HELP);
+else process.exitCode = (await bench()) ? 0 : 1;
+
+async function bench(): Promise<boolean> {
+  const { short } = flags;
+  const peers = short || flags['no-peers'] ? NO_PEERS : installPeers();
+  print(
+    `Node ${process.version}. Units are computed from the items on the wire by DynamoDB's documented rules, indexes included.`,
+  );
+  const wire = await startWire();
+  try {
+    const growths = short ? await shortWorks(wire) : await fullWorks(wire, peers);
+    for (const { work, hydrated } of growths) printHydrate(work.name, hydrated);
+    printStorage(growths);
+    printEngine(growths);
+    const runs = await runCosts(wire, short ? 100 : 200);
+    const bundle = await coldStart(short ? 0 : 21);
+    const measured = {
+      growths,
+      runs,
+      bundle,
+      ...(!short && { cpu: await cpu(), embedded: await embedded(1_000, peers.sqlite) }),
+    };
+    if (flags.json)
+      writeFileSync(
+        flags.json,
+        `${JSON.stringify(
+          growths.flatMap(({ rows }) => rows),
+          undefined,
+          2,
+        )}\n`,
+      );
+    if (flags.plot) plot(growths);
+    const hold = printBudgets(measured);
+    return hold || !short;
+  } finally {
+    await wire.stop();
+  }
+}
+
+async function shortWorks(wire: Wire): Promise<readonly Growth[]> {
+  return [
+    await growth(wire, CONVERSATION, { marks: [10, 100, 300] }),
+    await growth(wire, LONG_TURNS, { marks: [10, 60] }),
+    await growth(wire, EDITS, { marks: [10, 150] }),
+  ];
+}
+
+async function fullWorks(wire: Wire, peers: Peers): Promise<readonly Growth[]> {
+  const peerSteps = peers.dynamodb ? { peerSteps: 300 } : {};
+  const marks = [10, 100, 1_000, 10_000];
+  const conversation = await growth(wire, CONVERSATION, { marks, ...peerSteps });
+  // 10,000 turns of 20 KB are a state of 200 MB, and 1 GB of them in the memory of the S3 engine.
+  const long = await growth(wire, LONG_TURNS, { marks: [10, 100, 1_000], ...peerSteps });
+  print(
+    '  (20 KB a turn ends at 1,000 turns, a state of 20 MB: 10,000 would be 200 MB, and take longer than all the rest.)',
+  );
+  // Whole states of a constant size cost the same at every step; 10,000 of them are 2 GB in the memory of the engine.
+  return [conversation, long, await growth(wire, EDITS, { marks, wholeSteps: 1_000 })];
+}
+
+/** Says whether the engine counts as the documentation does. */
+function printEngine(growths: readonly Growth[]): void {
+  const traces = growths.flatMap(({ ours, whole, peer }) => [ours, whole, ...(peer ? [peer] : [])]);
+  const off = traces.filter((traced) => {
+    const counts = traced.after[lastStep(traced)];
+    return counts && (counts.engineWriteUnits !== counts.writeUnits || counts.engineReadUnits !== counts.readUnits);
+  });
+  print(
+    off.length === 0
+      ? 'The engine reports the same units for all of these.'
+      : `The engine reports other units for: ${off.map(({ system }) => system).join(', ')}.`,
+  );
+}
+
+function plot(growths: readonly Growth[]): void {
+  const conversation = growths.find(({ work }) => work === CONVERSATION);
+  if (!conversation) return;
+  const { ours, whole, peer } = conversation;
+  writePlot([
+    { name: 'Holdpoint', traced: ours },
+    { name: 'whole state each step', traced: whole },
+    ...(peer ? [{ name: peer.system, traced: peer }] : []),
+  ]);
+}

@@ -1,0 +1,141 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { HistoryOptions } from '../../../lambda/checkpoints/history.ts';
+import { all, type OpenStores, type Stores } from './stores.ts';
+import { watched } from './watched.ts';
+
+const LENGTH = 105;
+
+export function historyContract(open: OpenStores): void {
+  describe('the history of a run', () => {
+    let stores: Stores;
+    beforeAll(async () => {
+      stores = open();
+      const saver = stores.store();
+      for (let n = 1; n <= LENGTH; n++) await saver.save({ run: stores.run, state: { n }, step: `step ${n}` });
+    });
+
+    const versions = async (options?: HistoryOptions) =>
+      (await all(stores.store().history(stores.run, options))).map(({ version }) => version);
+    const numbers = (from: number, to: number) =>
+      Array.from({ length: Math.abs(to - from) + 1 }, (_, i) => from + (from < to ? i : -i));
+
+    test('has every checkpoint, oldest first or newest first, over several pages', async () => {
+      expect(await versions()).toEqual(numbers(1, LENGTH));
+      expect(await versions({ newestFirst: true })).toEqual(numbers(LENGTH, 1));
+    });
+
+    test('has those within bounds, both included', async () => {
+      expect(await versions({ from: 100 })).toEqual(numbers(100, LENGTH));
+      expect(await versions({ to: 3 })).toEqual([1, 2, 3]);
+      expect(await versions({ from: 2, to: 4, newestFirst: true })).toEqual([4, 3, 2]);
+      expect(await versions({ from: 7, to: 7 })).toEqual([7]);
+      expect(await versions({ from: 8, to: 7 })).toEqual([]);
+      expect(await versions({ from: LENGTH + 1 })).toEqual([]);
+    });
+
+    test('has no more than asked for', async () => {
+      expect(await versions({ limit: 1 })).toEqual([1]);
+      expect(await versions({ limit: 2, newestFirst: true })).toEqual([LENGTH, LENGTH - 1]);
+      expect(await versions({ limit: 101 })).toEqual(numbers(1, 101));
+      expect(await versions({ limit: 1000, from: 104 })).toEqual([104, 105]);
+    });
+
+    test('tells the story of each checkpoint but not its state', async () => {
+      const [entry] = await all(stores.store().history(stores.run, { from: 50, limit: 1 }));
+      expect(entry).toMatchObject({ version: 50, step: 'step 50', stepNumber: 50, kind: 'save', pruned: false });
+      expect(entry).not.toHaveProperty('state');
+      expect(entry).not.toHaveProperty('toolResults');
+    });
+
+    test('reads no further than it is asked to go', async () => {
+      const counting = watched(stores.storage);
+      for await (const { version } of stores.store({}, counting).history(stores.run)) if (version === 5) break;
+      expect(counting.calls.filter((call) => call === 'range')).toHaveLength(1);
+      expect(counting.calls).not.toContain('open');
+    });
+
+    test.each([
+      [{ from: 0 }],
+      [{ to: 1.5 }],
+      [{ from: -1 }],
+      [{ limit: 0 }],
+      [{ limit: 2.5 }],
+      [{ limit: Number.NaN }],
+      [{ to: '3' as unknown as number }],
+    ])('refuses %j', async (options) => {
+      await expect(versions(options)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    });
+
+    test('of a run that does not exist is refused', async () => {
+      const { store, run } = open();
+      await expect(all(store().history(run))).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+    });
+
+    test('shows how each checkpoint came to be', async () => {
+      const { store, run } = open();
+      const saver = store<number>();
+      await saver.save({ run, state: 1 });
+      await saver.update(run, (n) => n + 1);
+      await saver.rewind(run, 1);
+      await saver.undo(run);
+      await saver.redo(run);
+      await saver.save({ run, state: 6 });
+      await saver.prune(run, { keepLast: 1 });
+      const fork = await saver.fork(run, { id: `${run} fork` });
+      const kinds = (await all(saver.history(run))).map(({ kind, restored }) => [kind, restored]);
+      expect(kinds.slice(0, 6)).toEqual([
+        ['save', undefined],
+        ['save', undefined],
+        ['rewind', 1],
+        ['undo', 2],
+        ['redo', 3],
+        ['save', undefined],
+      ]);
+      expect(kinds[6]?.[0]).toBe('prune');
+      expect(fork.kind).toBe('fork');
+    });
+  });
+
+  describe('the summary of a run', () => {
+    test('has what lists show, as of the last change of status', async () => {
+      const { store, run, clock } = open();
+      const created = new Date(clock.now);
+      const saver = store();
+      await saver.save({ run, state: 1, agent: 'travel', owner: 'ada', tags: ['a', 'b'], retentionSeconds: 3600 });
+      clock.forward(1000);
+      const changed = new Date(clock.now);
+      await saver.save({ run, status: 'SLEEPING', step: 'wait', stepNumber: 4 });
+      clock.forward(1000);
+      await saver.save({ run, state: 2, step: 'a step since' });
+      expect(await store().run(run)).toStrictEqual({
+        run,
+        status: 'SLEEPING',
+        agent: 'travel',
+        owner: 'ada',
+        tags: ['a', 'b'],
+        version: 2,
+        step: 'wait',
+        stepNumber: 4,
+        createdAt: created,
+        touchedAt: changed,
+        retentionSeconds: 3600,
+        encrypted: false,
+      });
+    });
+
+    test('follows changes of agent, owner and tags', async () => {
+      const { store, run } = open();
+      const saver = store();
+      await saver.save({ run, agent: 'a', owner: 'ada', tags: ['x', 'y'] });
+      await saver.save({ run, agent: 'b', owner: 'bob', tags: ['x\ny'] });
+      expect(await store().run(run)).toMatchObject({ agent: 'b', owner: 'bob', tags: ['x\ny'], version: 2 });
+      await saver.save({ run, tags: [] });
+      expect(await store().run(run)).toMatchObject({ agent: 'b', owner: 'bob', tags: [], version: 3 });
+    });
+
+    test('of a run that does not exist is refused', async () => {
+      const { store, run } = open();
+      await expect(store().run(run)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+    });
+  });
+}

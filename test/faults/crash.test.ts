@@ -1,0 +1,303 @@
+import { describe, expect, test, vi } from 'vitest';
+import { type CheckpointStore, checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { localKeys } from '../../lambda/checkpoints/keys.ts';
+import { payload } from '../../lambda/checkpoints/payload.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import type { Storage } from '../../lambda/storage/ports.ts';
+import { type Clock, clockAt, DAY, HOUR } from './clock.ts';
+import { Crash, crashingStorage } from './crashing-storage.ts';
+import { contentOf, noOrphans, payloadIdsOf, recordsOf, soundRun } from './invariants.ts';
+import { noise, seedIds } from './seeded.ts';
+import { withInlineBytes } from './storages.ts';
+
+vi.mock('node:crypto', async (original) => ({
+  ...(await original<typeof import('node:crypto')>()),
+  randomBytes: (await import('./seeded.ts')).seededBytes,
+}));
+
+const RUN = 'run';
+const FORK = 'its-fork';
+const keyBytes = { old: new Uint8Array(32).fill(1), new: new Uint8Array(32).fill(2) };
+
+interface State {
+  readonly log: readonly unknown[];
+  readonly seen?: unknown;
+}
+
+interface Scene {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  /** A process of its own on the storage, or on one in its place. */
+  open(on?: Storage, key?: 'old' | 'new'): CheckpointStore<State>;
+}
+
+/** One operation: what was there before it, how it is done, and what is true once it was done. */
+interface Operation {
+  readonly name: string;
+  prepare(scene: Scene): Promise<unknown>;
+  run(store: CheckpointStore<State>, scene: Scene): Promise<unknown>;
+  /** After the operation was repeated to its end by another process. */
+  done(store: CheckpointStore<State>, scene: Scene): Promise<void>;
+  readonly onlyEncrypted?: true;
+  /** The operation takes confirmed checkpoints away: they need not be there afterwards. */
+  readonly removes?: true;
+  /** How long after a crash the operation is tried again. @default at once */
+  readonly againAfter?: number;
+}
+
+const LARGE = noise('large', 6000);
+const entry = (index: number, length = 40): string => `${index} ${noise(index, length)}`;
+
+/** A run with a snapshot in a segment, patches in records, payloads that come and go, and a name. */
+async function someRun({ open }: Scene): Promise<void> {
+  const store = open();
+  const page = payload(noise('page', 3000));
+  await store.save({ run: RUN, state: { log: [LARGE], seen: page }, step: 'first', name: 'begin' });
+  await store.update(RUN, ({ seen, log }) => ({ seen, log: [...log, entry(1)] }), { step: 'small' });
+  await store.update(RUN, ({ log }) => ({ log: [...log, entry(2, 1200)] }), { step: 'segment', name: 'middle' });
+  await store.save({ run: RUN, toolResults: { call: payload(noise('result', 900)) }, step: 'result' });
+  await store.update(RUN, ({ log }) => ({ log: [...log, entry(3)] }), { step: 'small again' });
+}
+
+const at = async (store: CheckpointStore<State>, version: number, check: object) =>
+  expect(await store.load(RUN)).toMatchObject({ version, ...check });
+
+const saved = (name: string, input: (state: State) => object, check: object): Operation => ({
+  name,
+  prepare: someRun,
+  async run(store) {
+    const { state } = await store.load(RUN, 5);
+    return store.save({ run: RUN, expectedVersion: 5, writeId: 'mine', ...input(state) });
+  },
+  done: (store) => at(store, 6, { writeId: 'mine', ...check }),
+});
+
+const OPERATIONS: readonly Operation[] = [
+  {
+    name: 'the first save of a run',
+    prepare: async () => {},
+    run: (store) =>
+      store.save({
+        ...{ run: RUN, expectedVersion: 0, writeId: 'mine', name: 'begin' },
+        state: { log: [LARGE], seen: payload(noise('page', 3000)) },
+      }),
+    done: (store) => at(store, 1, { writeId: 'mine', name: 'begin' }),
+  },
+  saved('a small save', ({ log }) => ({ state: { log: [...log, 'x'] } }), {}),
+  saved('a large save, which stores a segment', ({ log }) => ({ state: { log: [...log, entry(7, 1500)] } }), {}),
+  saved('a save of a new snapshot', () => ({ state: { log: [noise('other', 9000)] } }), {}),
+  saved('a save with payloads', ({ log }) => ({ state: { log, seen: [payload(noise('p', 99)), payload(LARGE)] } }), {}),
+  saved('a save with a name', () => ({ name: 'here' }), { name: 'here' }),
+  saved('a save that moves a name', () => ({ name: 'middle', moveName: true }), { name: 'middle' }),
+  saved('a change of status', () => ({ status: 'SUCCEEDED' }), { status: 'SUCCEEDED' }),
+  {
+    name: 'a save that folds patches into a segment',
+    async prepare(scene) {
+      await someRun(scene);
+      for (const index of [10, 11, 12])
+        await scene.open().update(RUN, ({ log }) => ({ log: [...log, entry(index, 800)] }));
+    },
+    async run(store) {
+      const { state } = await store.load(RUN, 8);
+      const log = [...state.log, entry(13, 900)];
+      return store.save({ run: RUN, expectedVersion: 8, writeId: 'mine', state: { log } });
+    },
+    done: (store) => at(store, 9, { writeId: 'mine' }),
+  },
+  {
+    name: 'an update',
+    prepare: someRun,
+    run: (store) => store.update(RUN, ({ log }) => ({ log: [...log, 'x'] }), { writeId: 'mine' }),
+    done: (store) => at(store, 6, { writeId: 'mine' }),
+  },
+  {
+    name: 'a fork with payloads',
+    prepare: someRun,
+    run: (store) => store.fork(RUN, { id: FORK, version: 2, writeId: 'mine' }),
+    async done(store) {
+      const [fork, source] = [await store.load(FORK), await store.load(RUN, 2)];
+      expect(await contentOf({ ...fork, version: 2, kind: 'save' })).toEqual(await contentOf(source));
+      expect(fork).toMatchObject({ version: 1, kind: 'fork', parent: { run: RUN, version: 2 } });
+    },
+  },
+  {
+    name: 'a rewind to what had payloads',
+    prepare: someRun,
+    run: (store) => store.rewind(RUN, 1),
+    async done(store) {
+      const { kind, restored, state } = await store.load(RUN);
+      expect({ kind, restored, log: state.log }).toEqual({ kind: 'rewind', restored: 1, log: [LARGE] });
+    },
+  },
+  {
+    name: 'a prune',
+    async prepare(scene) {
+      await someRun(scene);
+      await scene.open().save({ run: RUN, expectedVersion: 5, state: { log: [noise('other', 9000)] } });
+    },
+    run: (store) => store.prune(RUN, { keepLast: 1, keepNamed: false }),
+    async done(store) {
+      const pruned: number[] = [];
+      for await (const found of store.history(RUN)) if (found.pruned) pruned.push(found.version);
+      expect(pruned).toEqual([1, 2, 3, 4, 5]);
+      // The names went with what they pointed at, and can be given again.
+      await store.load(RUN);
+      await store.save({ run: RUN, name: 'begin' });
+      await store.save({ run: RUN, name: 'middle' });
+    },
+    removes: true,
+  },
+  {
+    name: 'a deletion',
+    prepare: someRun,
+    run: (store) => store.delete(RUN),
+    async done(store, { storage }) {
+      await expect(store.load(RUN)).rejects.toMatchObject({ code: 'RUN_DELETED' });
+      expect(await payloadIdsOf(storage, RUN)).toEqual([]);
+      expect((await recordsOf(storage, RUN)).filter(({ body }) => body)).toEqual([]);
+    },
+    removes: true,
+  },
+  {
+    name: 'a sweep of what expired',
+    async prepare(scene) {
+      await someRun(scene);
+      await scene.open().save({ run: RUN, expectedVersion: 5, retentionSeconds: 60 });
+      scene.clock.now += 2 * HOUR;
+    },
+    run: (store) => store.sweep(),
+    async done(store) {
+      await expect(store.load(RUN)).rejects.toMatchObject({ code: 'RUN_DELETED' });
+    },
+    removes: true,
+  },
+  {
+    name: 'a sweep that frees an id',
+    async prepare(scene) {
+      await someRun(scene);
+      // As a deletion that died at once: everything is still behind the tombstone.
+      const dying = scene.open(crashingStorage(scene.storage, { call: 1, when: 'after' }));
+      await expect(dying.delete(RUN)).rejects.toThrow(Crash);
+      scene.clock.now += DAY;
+    },
+    run: (store) => store.sweep(),
+    againAfter: HOUR,
+    async done(store, { storage }) {
+      expect(await recordsOf(storage, RUN)).toEqual([]);
+      expect(await payloadIdsOf(storage, RUN)).toEqual([]);
+      expect((await store.save({ run: RUN, expectedVersion: 0, state: { log: [] } })).version).toBe(1);
+    },
+    removes: true,
+  },
+  {
+    name: 'a collection of orphans',
+    async prepare(scene) {
+      await someRun(scene);
+      for (const call of [1, 2]) {
+        const dying = scene.open(crashingStorage(scene.storage, { call, when: 'after' }));
+        const state = { log: [], seen: [payload(LARGE), payload(noise('p', 99))] };
+        await dying.load(RUN);
+        await expect(dying.save({ run: RUN, state })).rejects.toThrow(Crash);
+      }
+      scene.clock.now += DAY + 1;
+    },
+    run: (store) => store.collect(),
+    done: (_, { storage }) => noOrphans(storage, RUN),
+  },
+  {
+    name: 'a rotation of its key',
+    onlyEncrypted: true,
+    prepare: someRun,
+    run: (_, scene) => scene.open(undefined, 'new').rotateKey(RUN),
+    done: (store) => at(store, 5, {}),
+  },
+  {
+    name: 'the destruction of its key',
+    onlyEncrypted: true,
+    prepare: someRun,
+    run: (store) => store.shred(RUN),
+    async done(store) {
+      await expect(store.load(RUN)).rejects.toMatchObject({ code: 'RUN_SHREDDED' });
+      expect((await store.verify(RUN)).problems).toEqual([]);
+    },
+    removes: true,
+  },
+];
+
+function sceneOf(encrypted: boolean): Scene {
+  const clock = clockAt();
+  const storage = withInlineBytes(memoryStorage({ clock: clock.read }), 700);
+  seedIds(0);
+  return {
+    storage,
+    clock,
+    open: (on = storage, current = 'old') =>
+      checkpointStoreOn<State>(on, {
+        clock: clock.read,
+        ...(encrypted && { keys: localKeys({ current, keys: keyBytes }) }),
+      }),
+  };
+}
+
+/** Runs an operation that dies at a call; false when it was done before it came to that call. */
+async function crash(
+  operation: Operation,
+  encrypted: boolean,
+  call: number,
+  when: 'before' | 'after',
+): Promise<boolean> {
+  const scene = sceneOf(encrypted);
+  const { storage, clock, open } = scene;
+  await operation.prepare(scene);
+  const before = await soundRun(open(), RUN);
+  const dying = crashingStorage(storage, { call, when });
+  const died = await operation.run(open(dying), { ...scene, open: (_, key) => open(dying, key) }).then(
+    () => false,
+    (error) => {
+      if (error instanceof Crash) return true;
+      throw error;
+    },
+  );
+  // A sweep or a collection reports what it could not do and goes on.
+  const crashed = died || dying.calls() >= call;
+
+  const after = await soundRun(open(), RUN);
+  await soundRun(open(), FORK);
+  if (!operation.removes) expectAllOf(before, after);
+
+  clock.now += operation.againAfter ?? 0;
+  await operation.run(open(), scene);
+  await operation.done(open(), scene);
+  const repeated = await soundRun(open(), RUN);
+  if (!operation.removes) expectAllOf(before, repeated);
+
+  clock.now += 2 * DAY;
+  expect((await open().collect()).failed).toEqual([]);
+  await noOrphans(storage, RUN);
+  await noOrphans(storage, FORK);
+  expect(await soundRun(open(), RUN)).toEqual(typeof repeated === 'string' ? repeated : await soundRun(open(), RUN));
+  await soundRun(open(), FORK);
+  return crashed;
+}
+
+/** Every checkpoint that could be loaded before can be loaded now, and is the same. */
+function expectAllOf(before: Awaited<ReturnType<typeof soundRun>>, after: Awaited<ReturnType<typeof soundRun>>): void {
+  if (typeof before === 'string') return;
+  if (typeof after === 'string') throw new Error(`Everything that was confirmed is ${after}.`);
+  for (const [version, content] of before) expect(after.get(version)).toEqual(content);
+}
+
+describe.each([
+  ['in plain', false],
+  ['encrypted', true],
+] as const)(
+  'a process that dies at any call to its storage, %s, loses nothing and leaves nothing for good',
+  (_, encrypted) => {
+    test.each(OPERATIONS.filter(({ onlyEncrypted }) => encrypted || !onlyEncrypted))('$name', async (operation) => {
+      let calls = 0;
+      for (const when of ['before', 'after'] as const)
+        for (let call = 1; await crash(operation, encrypted, call, when); call++) calls = call;
+      expect(calls).toBeGreaterThan(0);
+    });
+  },
+);

@@ -1,0 +1,30 @@
+import { HoldpointError } from '../../lambda/core/errors.ts';
+import type { Storage } from '../../lambda/storage/ports.ts';
+
+/** What happens to a call that changes something: nothing, or an error in place of it, or after it took effect. */
+export type Fault = 'fails' | 'answer lost' | undefined;
+
+/** The same storage, whose calls that change something meet what `next` says; the process lives on. */
+export function failingStorage(
+  storage: Storage,
+  next: () => Fault,
+  code: 'STORAGE_UNAVAILABLE' | 'STORAGE_FULL',
+): Storage {
+  const changing = async <T>(run: () => Promise<T>): Promise<T> => {
+    const fault = next();
+    if (fault === 'fails') throw new HoldpointError(code, 'The storage failed on purpose.');
+    const result = await run();
+    if (fault === 'answer lost') throw new HoldpointError(code, 'The answer of the storage was lost on purpose.');
+    return result;
+  };
+  const { records, payloads } = storage;
+  return {
+    records: { ...records, commit: (writes) => changing(() => records.commit(writes)) },
+    payloads: {
+      ...payloads,
+      put: (...args) => changing(() => payloads.put(...args)),
+      copy: (...args) => changing(() => payloads.copy(...args)),
+      remove: (...args) => changing(() => payloads.remove(...args)),
+    },
+  };
+}

@@ -1,0 +1,338 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type CheckpointStore, checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { payload } from '../../lambda/checkpoints/payload.ts';
+import type { SaveFields } from '../../lambda/checkpoints/save.ts';
+import { isHoldpointError } from '../../lambda/core/errors.ts';
+import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import type { Storage } from '../../lambda/storage/ports.ts';
+import { awsStorage } from '../engines/engines.ts';
+import { clockAt, DAY, HOUR, MINUTE, SECOND } from './clock.ts';
+import { type Fault, failingStorage } from './failing-storage.ts';
+import { noOrphans, payloadIdsOf, recordsOf, soundRun } from './invariants.ts';
+import { noise, randomFrom } from './seeded.ts';
+import { withInlineBytes } from './storages.ts';
+
+const RUN = 'run';
+const MEGABYTE = 1 << 20;
+
+let folder: string;
+let storages: Record<'memory' | 'embedded' | 'aws', Storage>;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'holdpoint-hostile-'));
+  storages = { memory: memoryStorage(), embedded: embeddedStorage({ folder }), aws: await awsStorage() };
+});
+afterAll(async () => {
+  await storages.embedded.records.close();
+  await rm(folder, { recursive: true });
+});
+
+describe.each(['memory', 'embedded', 'aws'] as const)('on %s', (kind) => {
+  test.each([
+    ['undefined', undefined],
+    ['an empty text', ''],
+    ['an empty object', {}],
+    ['an empty list', []],
+    ['null', null],
+    ['no bytes', new Uint8Array()],
+    ['a payload of no bytes', { seen: payload('') }],
+  ])('a state that is %s comes back as it was', async (what, state) => {
+    const run = `empty ${what}`;
+    await checkpointStoreOn(storages[kind]).save({ run, state });
+    const { state: loaded } = await checkpointStoreOn<typeof state>(storages[kind]).load(run);
+    if (what.startsWith('a payload'))
+      expect(await (loaded as { seen: ReturnType<typeof payload> }).seen.text()).toBe('');
+    else expect(loaded).toEqual(state);
+    expect((await checkpointStoreOn(storages[kind]).verify(run)).problems).toEqual([]);
+  });
+
+  test('a run begins without any state', async () => {
+    const store = checkpointStoreOn(storages[kind]);
+    await store.save({ run: 'no state' });
+    expect(await store.load('no state')).toMatchObject({ version: 1, state: undefined, toolResults: {} });
+  });
+
+  test('a state of 50 MB is saved and loaded, and a small change to it is a small write', async () => {
+    const store = checkpointStoreOn<{ log: string[] }>(storages[kind]);
+    const log = Array.from({ length: 50 }, (_, index) => String(index).padEnd(64, 'x') + incompressible(index));
+    await store.save({ run: 'large', state: { log } });
+    await store.update('large', (draft) => void draft.log.push('small'));
+    const { state, bytes } = await checkpointStoreOn<{ log: string[] }>(storages[kind]).load('large');
+    expect(state.log.length).toBe(51);
+    expect(state.log.every((line, index) => line === (log[index] ?? 'small'))).toBe(true);
+    expect(bytes).toBeLessThan(1000);
+    await store.delete('large');
+  });
+
+  test('a state of depth 10,000 is refused with its path, and nothing is written', async () => {
+    let deep: unknown = 'bottom';
+    for (let level = 0; level < 10_000; level++) deep = { in: deep };
+    const store = checkpointStoreOn(storages[kind]);
+    const refusal = { code: 'UNSUPPORTED_VALUE', message: expect.stringMatching(/^state\.in\.in/) };
+    await expect(store.save({ run: 'deep', state: deep })).rejects.toMatchObject(refusal);
+    await expect(store.load('deep')).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+    expect(await payloadIdsOf(storages[kind], 'deep')).toEqual([]);
+    await store.save({ run: 'deep', state: {} });
+    await expect(store.update('deep', () => deep)).rejects.toMatchObject(refusal);
+    await expect(store.save({ run: 'deep', toolResults: { call: deep } })).rejects.toMatchObject({
+      code: 'UNSUPPORTED_VALUE',
+    });
+    expect(await store.save({ run: 'deep', state: { goes: 'on' } })).toMatchObject({ version: 2 });
+  });
+
+  test('a state of 100,000 keys is saved and loaded, and one key of it is a small write', async () => {
+    const store = checkpointStoreOn<Record<string, number>>(storages[kind]);
+    const state = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`key ${index}`, index]));
+    await store.save({ run: 'wide', state });
+    await store.update('wide', (draft) => void Object.assign(draft, { 'key 5': -1 }));
+    const loaded = await checkpointStoreOn<Record<string, number>>(storages[kind]).load('wide');
+    expect(loaded.state).toEqual({ ...state, 'key 5': -1 });
+    expect(loaded.bytes).toBeLessThan(1000);
+  });
+
+  const long = 'x'.repeat(600_000);
+  test.each<[string, SaveFields]>([
+    ['name', { name: long }],
+    ['step', { step: long }],
+    ['write id', { writeId: long }],
+    ['agent', { agent: long }],
+    ['owner', { owner: long }],
+    ['label', { labels: { label: long } }],
+    ['label name', { labels: { [long]: 'label' } }],
+    ['tag', { tags: [long] }],
+  ])('a huge %s is refused, and the run goes on as if nothing had been', async (what, fields) => {
+    const run = `huge ${what}`;
+    const store = checkpointStoreOn(storages[kind]);
+    await expect(refusalOf(store.save({ run, state: 0, ...fields }))).resolves.toMatch(
+      /INVALID_INPUT|RECORD_TOO_LARGE/,
+    );
+    await expect(store.load(run)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+    await store.save({ run, state: 1 });
+    await expect(refusalOf(store.save({ run, state: 2, ...fields }))).resolves.toMatch(
+      /INVALID_INPUT|RECORD_TOO_LARGE/,
+    );
+    await expect(refusalOf(store.update(run, () => 3, fields))).resolves.toMatch(/INVALID_INPUT|RECORD_TOO_LARGE/);
+    await store.load(run);
+    expect(await store.save({ run, state: 4 })).toMatchObject({ version: 2, state: 4 });
+    expect((await store.verify(run)).problems).toEqual([]);
+  });
+});
+
+/** A megabyte that zstd cannot make much smaller, quickly. */
+function incompressible(seed: number): string {
+  const random = randomFrom(seed);
+  const bytes = Buffer.alloc((MEGABYTE * 3) / 4);
+  for (let at = 0; at < bytes.length; at += 4) bytes.writeUInt32LE(Math.floor(random() * 2 ** 32), at);
+  return bytes.toString('base64');
+}
+
+const refusalOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'nothing: it was done',
+    (error) => (isHoldpointError(error) ? error.code : String(error)),
+  );
+
+describe('a payload that is larger than memory', () => {
+  const MEGABYTES = Number(process.env.STREAMED_MEGABYTES ?? 256);
+
+  test.each(['in plain', 'encrypted'])('is streamed both ways, %s', async (how) => {
+    const child = fileURLToPath(new URL('./child-streaming.ts', import.meta.url));
+    const into = join(folder, `streamed ${how}`);
+    const args = ['--max-old-space-size=64', child, into, String(MEGABYTES), how];
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+    const { bytes, same, grown } = JSON.parse(stdout);
+    expect({ bytes, same }).toEqual({ bytes: MEGABYTES * MEGABYTE, same: true });
+    // Far below its size: what is in memory is pieces, and those that wait to be freed.
+    expect(grown).toBeLessThan(Math.max(192, MEGABYTES / 2) * MEGABYTE);
+    await rm(into, { recursive: true });
+  });
+});
+
+interface Log {
+  readonly log: readonly unknown[];
+}
+
+/** Stores on one memory, the first of which meets faults. */
+function faulty(next: () => Fault, code: 'STORAGE_UNAVAILABLE' | 'STORAGE_FULL' = 'STORAGE_UNAVAILABLE') {
+  const clock = clockAt();
+  const storage = withInlineBytes(memoryStorage({ clock: clock.read }), 700);
+  const open = (on = storage) => checkpointStoreOn<Log>(on, { clock: clock.read });
+  return { clock, storage, open, store: open(failingStorage(storage, next, code)) };
+}
+
+async function someRun(store: CheckpointStore<Log>): Promise<void> {
+  await store.save({ run: RUN, state: { log: [noise('large', 5000), payload(noise('page', 900))] } });
+  await store.update(RUN, ({ log }) => ({ log: [...log, 'small'] }), { name: 'second' });
+  await store.save({ run: RUN, state: { log: [noise('another', 6000)] } });
+}
+
+describe('a disk that fills', () => {
+  test('loses nothing, and when there is space again the run goes on', async () => {
+    let full = false;
+    const { store, open, storage, clock } = faulty(() => (full ? 'fails' : undefined), 'STORAGE_FULL');
+    await someRun(store);
+    const before = await soundRun(open(), RUN);
+    full = true;
+    const attempts = [
+      () => store.save({ run: RUN, state: { log: ['lost'] } }),
+      () => store.save({ run: RUN, state: { log: [noise('lost', 9000), payload('lost')] } }),
+      () => store.update(RUN, () => ({ log: [] }), { status: 'FAILED' }),
+      () => store.fork(RUN, { version: 1 }),
+      () => store.rewind(RUN, 1),
+      () => store.prune(RUN, { keepLast: 1, keepNamed: false }),
+      () => store.delete(RUN),
+    ];
+    for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject({ code: 'STORAGE_FULL' });
+    expect(await soundRun(open(), RUN)).toEqual(before);
+    full = false;
+    expect(await store.save({ run: RUN, state: { log: ['there'] } })).toMatchObject({ version: 4 });
+    expect(await soundRun(open(), RUN)).toHaveProperty('size', 4);
+    clock.now += 2 * DAY;
+    await store.collect();
+    await noOrphans(storage, RUN);
+  });
+});
+
+describe('an answer that is lost', () => {
+  const operations: readonly [string, number, (store: CheckpointStore<Log>) => Promise<unknown>][] = [
+    ['a save', 4, (store) => store.save({ run: RUN, expectedVersion: 3, state: { log: ['x'] }, writeId: 'w' })],
+    [
+      'a save with payloads and a name',
+      4,
+      (store) =>
+        store.save({
+          ...{ run: RUN, expectedVersion: 3, writeId: 'w', name: 'here', status: 'SUCCEEDED' },
+          state: { log: [noise('x', 4000), payload('y')] },
+        }),
+    ],
+    ['an update', 4, (store) => store.update(RUN, ({ log }) => ({ log: [...log, payload('x')] }), { writeId: 'w' })],
+    ['a fork', 3, (store) => store.fork(RUN, { id: 'fork', version: 1, writeId: 'w' })],
+  ];
+
+  test.each(operations)('of %s does not make it happen twice, whichever answer it is', async (_, versions, run) => {
+    for (let lost = 1; ; lost++) {
+      let calls = Number.NEGATIVE_INFINITY;
+      const { store, open, storage, clock } = faulty(() => (++calls === lost ? 'answer lost' : undefined));
+      await someRun(store);
+      calls = 0;
+      const first = await refusalOf(run(store));
+      if (first === 'nothing: it was done') {
+        expect(lost).toBeGreaterThan(1);
+        return;
+      }
+      expect(first).toBe('STORAGE_UNAVAILABLE');
+      // The same process tries again, and later another.
+      await run(store);
+      await run(open());
+      expect(await soundRun(open(), RUN)).toHaveProperty('size', versions);
+      if (versions === 3) expect(await soundRun(open(), 'fork')).toHaveProperty('size', 1);
+      clock.now += 2 * DAY;
+      await open().collect();
+      await noOrphans(storage, RUN);
+      await noOrphans(storage, 'fork');
+    }
+  });
+
+  test('of a first save without a write id is a conflict that shows what is there', async () => {
+    let calls = 0;
+    const { store, open } = faulty(() => (++calls === 1 ? 'answer lost' : undefined));
+    await expect(store.save({ run: RUN, state: { log: ['mine'] } })).rejects.toMatchObject({
+      code: 'STORAGE_UNAVAILABLE',
+    });
+    await expect(store.save({ run: RUN, state: { log: ['mine'] } })).rejects.toMatchObject({
+      code: 'STALE_VERSION',
+      found: { version: 1 },
+    });
+    expect((await open().load(RUN)).state).toEqual({ log: ['mine'] });
+  });
+
+  test.each<[string, (store: CheckpointStore<Log>) => Promise<unknown>, string | number]>([
+    ['a deletion', (store) => store.delete(RUN), 'RUN_DELETED'],
+    ['a prune', (store) => store.prune(RUN, { keepLast: 1, keepNamed: false }), 4],
+    ['a rewind', (store) => store.rewind(RUN, 1), 5],
+  ])('of %s can be asked for again', async (_, run, end) => {
+    for (let lost = 1; ; lost++) {
+      let calls = Number.NEGATIVE_INFINITY;
+      const { store, open, storage, clock } = faulty(() => (++calls === lost ? 'answer lost' : undefined));
+      await someRun(store);
+      calls = 0;
+      if ((await refusalOf(run(store))) === 'nothing: it was done') return;
+      await run(store);
+      const sound = await soundRun(open(), RUN);
+      if (typeof end === 'string') expect(sound).toBe(end);
+      else expect(sound).toHaveProperty('size', expect.any(Number));
+      clock.now += 2 * DAY;
+      await open().collect();
+      await noOrphans(storage, RUN);
+    }
+  });
+});
+
+describe('writers whose clocks differ', () => {
+  function writers() {
+    const clock = clockAt();
+    const storage = withInlineBytes(memoryStorage({ clock: clock.read }), 700);
+    const open = (skew = () => 0) => checkpointStoreOn<Log>(storage, { clock: () => clock.now + skew() });
+    return { clock, storage, open };
+  }
+
+  test('lose nothing, however the clocks jump', async () => {
+    const { clock, open } = writers();
+    const random = randomFrom(11);
+    const jump = () => Math.floor((random() - 0.5) * 4 * DAY);
+    const stores = [open(), open(jump), open(jump)];
+    await open().save({ run: RUN, state: { log: [] } });
+    for (let turn = 0; turn < 60; turn++) {
+      clock.now += Math.floor(random() * HOUR);
+      await stores[turn % 3]?.update(RUN, ({ log }) => ({ log: [...log, turn] }), turn % 7 === 0 ? { step: 's' } : {});
+    }
+    const { state, version } = await open().load(RUN);
+    expect(version).toBe(61);
+    expect(state.log).toEqual(Array.from({ length: 60 }, (_, turn) => turn));
+    expect(await soundRun(open(), RUN)).toHaveProperty('size', 61);
+  });
+
+  test.each([30 * MINUTE, 59 * MINUTE, 2 * HOUR, 3 * DAY])('do not end a run early: %i ms behind', async (behind) => {
+    const { clock, open } = writers();
+    const right = open();
+    const slow = open(() => -behind);
+    await right.save({ run: RUN, state: { log: [] }, retentionSeconds: (5 * HOUR) / SECOND });
+    clock.now += 59 * MINUTE;
+    await right.update(RUN, ({ log }) => ({ log: [...log, 'right'] }));
+    const end = clock.now + 5 * HOUR;
+    await slow.update(RUN, ({ log }) => ({ log: [...log, 'slow'] }));
+    clock.now = end - 1;
+    expect(await open().sweep()).toMatchObject({ expired: 0, failed: [] });
+    expect((await open().load(RUN)).state.log).toEqual(['right', 'slow']);
+  });
+
+  test('do not free the id of a deleted run early', async () => {
+    const { clock, open } = writers();
+    const late = open();
+    await late.save({ run: RUN, state: { log: [] } });
+    await open(() => -3 * DAY).delete(RUN);
+    expect(await open().sweep()).toMatchObject({ freed: 0 });
+    await expect(late.save({ run: RUN, state: { log: ['late'] } })).rejects.toMatchObject({ code: 'RUN_DELETED' });
+    clock.now += DAY;
+    expect(await open().sweep()).toMatchObject({ freed: 1, failed: [] });
+  });
+
+  test('take no payload of a save that is under way: the collector goes by the storage, not by the writer', async () => {
+    const { storage, open } = writers();
+    const slow = open(() => -3 * DAY);
+    await slow.save({ run: RUN, state: { log: [] } });
+    const seen = payload(noise('seen', 3000));
+    await expect(slow.save({ run: RUN, expectedVersion: 9, state: { log: [seen] } })).rejects.toThrow();
+    await open().collect();
+    await slow.load(RUN);
+    await slow.save({ run: RUN, state: { log: [seen] } });
+    expect(await soundRun(open(), RUN)).toHaveProperty('size', 2);
+    expect((await recordsOf(storage, RUN)).length).toBe(3);
+  });
+});
