@@ -12,5 +12,6 @@ export interface EmbeddedStoreOptions extends CheckpointStoreOptions {
 /** A checkpoint store in a folder of this machine: SQLite for records, files for payloads, all of it synced. */
 export function checkpointStore<State = unknown>(options: EmbeddedStoreOptions = {}): CheckpointStore<State> {
   const { folder = '.holdpoint', ...rest } = options;
-  return checkpointStoreOn<State>(embeddedStorage({ folder }), rest);
+  const storage = embeddedStorage({ folder, ...(options.clock && { clock: options.clock }) });
+  return checkpointStoreOn<State>(storage, rest);
 }

@@ -9,10 +9,11 @@ import { installed } from './storage/installed.ts';
  */
 export function checkpointStore<State = unknown>(options: CheckpointStoreOptions = {}): CheckpointStore<State> {
   const { HOLDPOINT_TABLE: table, HOLDPOINT_BUCKET: bucket, HOLDPOINT_FOLDER: folder = '.holdpoint' } = process.env;
+  const clock = options.clock && { clock: options.clock };
   return checkpointStoreOn<State>(
     table || bucket
       ? async () => (await installed('@aws-sdk/client-dynamodb', () => import('./dynamodb.ts'))).dynamoStorage()
-      : async () => (await import('./embedded.ts')).embeddedStorage({ folder }),
+      : async () => (await import('./embedded.ts')).embeddedStorage({ folder, ...clock }),
     options,
   );
 }

@@ -10,21 +10,22 @@ export {
   type CheckpointStore,
   type CheckpointStoreOptions,
   checkpointStoreOn,
-  type Which,
 } from './checkpoints/checkpoint-store.ts';
 export type { CollectResult } from './checkpoints/collect.ts';
-export type { SweepOptions, SweepResult } from './checkpoints/deletion.ts';
+export type { EveryTenant, FailedRun, SweepResult } from './checkpoints/deletion.ts';
 export type { Difference } from './checkpoints/difference.ts';
 export type { TypeCodec, TypeCodecs } from './checkpoints/document/document.ts';
+export type { Draft, Edit } from './checkpoints/draft.ts';
 export type { HistoryOptions, RunFilter } from './checkpoints/history.ts';
 export { type KeyContext, type KeyRing, localKeys, type WrappedKey } from './checkpoints/keys.ts';
+export type { Which } from './checkpoints/open.ts';
 export { type Payload, type PayloadContent, type PayloadOptions, payload } from './checkpoints/payload.ts';
 export type { PruneOptions, PruneResult } from './checkpoints/prune.ts';
 export type { SaveFields, SaveInput } from './checkpoints/save.ts';
 export type { Schema, SchemaVersion } from './checkpoints/schema.ts';
 export { StaleVersionError } from './checkpoints/stale-version-error.ts';
 export type { ForkOptions } from './checkpoints/travel.ts';
-export type { Recipe } from './checkpoints/update.ts';
+export type { UpdateFields } from './checkpoints/update.ts';
 export type { Problem, Verification } from './checkpoints/verify.ts';
 export { type ErrorCode, type ErrorScope, HoldpointError, isHoldpointError } from './core/errors.ts';
 export { STATUSES, type Status, TRANSITIONS } from './core/status.ts';

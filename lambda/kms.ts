@@ -1,48 +1,47 @@
 import type { KMSClient } from '@aws-sdk/client-kms';
 import type { KeyContext, KeyRing } from './checkpoints/keys.ts';
 import { HoldpointError } from './core/errors.ts';
+import { awsCalls } from './storage/aws-calls.ts';
 import { installed } from './storage/installed.ts';
 
 export interface KmsKeysOptions {
   /** The key that wraps: an id, ARN or alias. Keys that wrapped before stay readable as long as KMS has them. */
   readonly keyId: string;
   /** @default made when first needed */
-  readonly client?: Pick<KMSClient, 'send'>;
+  readonly client?: KmsClient;
 }
+
+type KmsClient = Pick<KMSClient, 'send' | 'config'>;
 
 /**
  * A key ring in AWS KMS. Tenant, run and owner are the encryption context, so that a key policy can let only an owner's role decrypt
  * (`kms:EncryptionContext:owner`).
  */
-export function kmsKeys(options: KmsKeysOptions): KeyRing {
-  let client = options.client;
+export function kmsKeys({ keyId, client }: KmsKeysOptions): KeyRing {
   const load = async () => {
     const sdk = await installed('@aws-sdk/client-kms', () => import('@aws-sdk/client-kms'));
     client ??= new sdk.KMSClient({});
-    return { sdk, client };
+    return { sdk, call: awsCalls(() => client as KmsClient, {}) };
   };
+  const of = (key: string, action: string) => ({ resource: `KMS key "${key}"`, actions: [action] });
   return {
     async wrap(key, context) {
-      const { sdk, client } = await load();
-      const command = new sdk.EncryptCommand({
-        KeyId: options.keyId,
-        Plaintext: key,
-        EncryptionContext: contextOf(context),
-      });
-      const { CiphertextBlob, KeyId } = await answered('kms:Encrypt', options.keyId, () => client.send(command));
-      return { by: KeyId ?? options.keyId, wrapped: Buffer.from(CiphertextBlob ?? []).toString('base64') };
+      const { sdk, call } = await load();
+      const input = { KeyId: keyId, Plaintext: key, EncryptionContext: contextOf(context) };
+      const answer = await usable(call(of(keyId, 'kms:Encrypt'), (kms) => kms.send(new sdk.EncryptCommand(input))));
+      if (!answer.CiphertextBlob?.length) throw useless(keyId);
+      return { by: answer.KeyId ?? keyId, wrapped: Buffer.from(answer.CiphertextBlob).toString('base64') };
     },
     async unwrap({ by, wrapped }, context) {
-      const { sdk, client } = await load();
-      const command = new sdk.DecryptCommand({
+      const { sdk, call } = await load();
+      const input = {
         KeyId: by,
         CiphertextBlob: Buffer.from(wrapped, 'base64'),
         EncryptionContext: contextOf(context),
-      });
-      const { Plaintext } = await answered('kms:Decrypt', by, () => client.send(command));
-      if (Plaintext?.length !== 32)
-        throw new HoldpointError('KEY_UNAVAILABLE', `KMS key ${by} answered with something that is not a data key.`);
-      return Plaintext;
+      };
+      const answer = await usable(call(of(by, 'kms:Decrypt'), (kms) => kms.send(new sdk.DecryptCommand(input))));
+      if (answer.Plaintext?.length !== 32) throw useless(by);
+      return answer.Plaintext;
     },
   };
 }
@@ -54,17 +53,15 @@ const contextOf = ({ tenant, run, owner }: KeyContext): Record<string, string> =
   ...(owner && { owner }),
 });
 
-async function answered<T>(action: string, keyId: string, call: () => Promise<T>): Promise<T> {
+/** A refusal of KMS means that the key is not at hand; whether it does not answer is another matter. */
+async function usable<T>(answer: Promise<T>): Promise<T> {
   try {
-    return await call();
+    return await answer;
   } catch (cause) {
-    const name = cause instanceof Error ? cause.name : String(cause);
-    throw new HoldpointError(
-      'KEY_UNAVAILABLE',
-      `KMS refused ${action} with key ${keyId} (${name}). The role needs that permission for this tenant and owner.`,
-      {
-        cause,
-      },
-    );
+    if (!(cause instanceof HoldpointError) || cause.code === 'STORAGE_UNAVAILABLE') throw cause;
+    throw new HoldpointError('KEY_UNAVAILABLE', cause.message, { cause });
   }
 }
+
+const useless = (key: string): HoldpointError =>
+  new HoldpointError('KEY_UNAVAILABLE', `KMS key "${key}" answered with something that is not a data key.`);

@@ -1,12 +1,15 @@
-import { HoldpointError } from '../core/errors.ts';
-import type { StoredRecord } from '../storage/ports.ts';
+import { HoldpointError, isHoldpointError } from '../core/errors.ts';
 import type { RunContext } from './context.ts';
+import { diff } from './document/diff.ts';
 import type { Doc } from './document/document.ts';
+import type { Op } from './document/op.ts';
 import { parse } from './document/parse.ts';
-import { apply, diff, type Op } from './document/patch.ts';
+import { apply } from './document/patch.ts';
+import type { CheckpointMeta, Segment } from './meta.ts';
 import { pack, unpack } from './packing.ts';
 import { readBytes, storeBytes } from './payload.ts';
-import { type CheckpointMeta, type CheckpointRecord, damaged, type Segment } from './records.ts';
+import { type CheckpointRecord, describe } from './records.ts';
+import { damaged } from './run-errors.ts';
 import type { Sealing } from './sealing.ts';
 
 /** What a checkpoint keeps of its run: the agent's state, and the tool results by call id. */
@@ -16,17 +19,18 @@ export interface Root {
   readonly [key: string]: Doc;
 }
 
-/** What the newest checkpoint of a run stands on, so that the next one can decide what to write. */
+type Patch = readonly Op[];
+
+/** What a checkpoint stands on, so that the next one can decide what to write. */
 export interface Chain {
   readonly anchor: number;
-  /** The weight of the last snapshot, of everything since, and of those patches since the anchor that are in records. */
   readonly snapshotBytes: number;
-  readonly sinceBytes: number;
+  /** The weight of the patches since the anchor that are in records. */
   readonly recordBytes: number;
   readonly segments: readonly Segment[];
   /** The patches in each segment but the first, and those in records since the anchor: what a fold joins. */
-  readonly folded: readonly string[];
-  readonly patches: readonly string[];
+  readonly folded: readonly Patch[];
+  readonly patches: readonly Patch[];
 }
 
 /** What one checkpoint holds. */
@@ -38,9 +42,16 @@ export interface Content {
 
 /** The parts of a record that keep a state: its place in a chain, and its body before sealing. */
 export interface Written {
-  readonly meta: Pick<CheckpointMeta, 'a' | 'g'>;
+  readonly meta: Pick<CheckpointMeta, 'anchor' | 'segments'>;
   readonly body: Uint8Array | undefined;
   readonly chain: Chain;
+}
+
+/** The body of a record or a segment: a snapshot or a patch, and the model's parameters. */
+interface Body {
+  readonly s?: Root | undefined;
+  readonly p?: Patch | undefined;
+  readonly m?: Doc | undefined;
 }
 
 // What a record weighs besides its body: keys, hash, readable part.
@@ -50,106 +61,82 @@ const CHAIN_BYTES = 256 * 1024;
 const FOLD_RATIO = 3;
 const MAX_SEGMENTS = 9;
 
-/** Decides how a checkpoint keeps its state, and stores what does not fit its record. */
+/** Decides how a checkpoint keeps its state, and stores what does not fit its record. Without a base it is a snapshot. */
 export async function writeContent(
   at: RunContext,
   sealing: Sealing,
   version: number,
-  content: { readonly root: Root; readonly model: Doc | undefined },
+  { root, model }: Pick<Content, 'root' | 'model'>,
   base: Content | undefined,
 ): Promise<Written> {
-  const { root, model } = content;
   if (base) {
     const { chain } = base;
-    const patch = JSON.stringify(diff(base.root, root));
-    const body = patch === '[]' ? modelBody(model) : pack(bodyText('p', patch, model));
-    const bytes = body?.length ?? 0;
-    const weight = bytes + RECORD_BYTES;
-    if (bytes === 0 || chain.sinceBytes + weight < chain.snapshotBytes) {
-      if (bytes <= at.records.inlineBytes && chain.recordBytes + weight <= CHAIN_BYTES) {
-        return {
-          meta: { a: chain.anchor },
-          body,
-          chain: {
-            ...chain,
-            sinceBytes: chain.sinceBytes + weight,
-            recordBytes: chain.recordBytes + weight,
-            patches: [...chain.patches, patch],
-          },
-        };
+    const patch = diff(base.root, root);
+    const body = patch.length === 0 && model === undefined ? undefined : packed({ p: patch, m: model });
+    const weight = (body?.length ?? 0) + RECORD_BYTES;
+    if (!body || sinceSnapshot(chain) + weight < chain.snapshotBytes) {
+      if (weight <= at.records.inlineBytes + RECORD_BYTES && chain.recordBytes + weight <= CHAIN_BYTES) {
+        const recordBytes = chain.recordBytes + weight;
+        const meta = { anchor: chain.anchor, segments: undefined };
+        return { meta, body, chain: { ...chain, recordBytes, patches: [...chain.patches, patch] } };
       }
-      const folded = await fold(at, sealing, version, chain, patch);
-      if (folded) return { meta: { g: folded.segments }, body: modelBody(model), chain: folded };
+      const folded = await fold(at, sealing, version, chain, patch, weight, model);
+      if (folded) return { meta: { anchor: undefined, segments: folded.segments }, body: undefined, chain: folded };
     }
   }
-  return writeSnapshot(at, sealing, version, root, model);
+  return writeSnapshot(at, sealing, version, { s: root, m: model });
 }
 
-async function writeSnapshot(
-  at: RunContext,
-  sealing: Sealing,
-  version: number,
-  root: Root,
-  model: Doc | undefined,
-): Promise<Written> {
-  const text = textOf(root);
-  const body = pack(bodyText('s', text, model));
-  const chain = { anchor: version, sinceBytes: 0, recordBytes: 0, folded: [], patches: [] };
+const sinceSnapshot = ({ segments, recordBytes }: Chain): number =>
+  segments.slice(1).reduce((sum, segment) => sum + segment[2], recordBytes);
+
+async function writeSnapshot(at: RunContext, sealing: Sealing, version: number, content: Body): Promise<Written> {
+  const body = packed(content);
+  const chain = { anchor: version, recordBytes: 0, folded: [], patches: [] };
   if (body.length <= at.records.inlineBytes) {
-    return { meta: {}, body, chain: { ...chain, snapshotBytes: body.length + RECORD_BYTES, segments: [] } };
+    const snapshotBytes = body.length + RECORD_BYTES;
+    return { meta: { anchor: undefined, segments: undefined }, body, chain: { ...chain, snapshotBytes, segments: [] } };
   }
-  const segment = await storeSegment(at, sealing, pack(text));
-  return {
-    meta: { g: [segment] },
-    body: modelBody(model),
-    chain: { ...chain, snapshotBytes: segment[2], segments: [segment] },
-  };
+  const segments = [await storeSegment(at, sealing, body)];
+  const meta = { anchor: undefined, segments };
+  return { meta, body: undefined, chain: { ...chain, snapshotBytes: body.length, segments } };
 }
 
 /**
- * Joins the patches in records, this one, and the segments before it that are not much larger, into one segment. Sizes then fall by
- * a factor from each segment to the next, so there are few of them, whatever the number of patches.
+ * Joins the patches in records, this one, and the segments before it that are not much larger, into one segment. Sizes then
+ * fall by a factor from each segment to the next, so there are few of them, whatever the number of patches.
  */
 async function fold(
   at: RunContext,
   sealing: Sealing,
   version: number,
   chain: Chain,
-  patch: string,
+  patch: Patch,
+  weight: number,
+  model: Doc | undefined,
 ): Promise<Chain | undefined> {
   const joined = [...chain.patches, patch];
   const segments = [...chain.segments];
   const folded = [...chain.folded];
-  let bytes = chain.recordBytes + pack(patch).length;
+  let bytes = chain.recordBytes + weight;
   for (
     let last = segments.at(-1);
     last && segments.length > 1 && last[2] < FOLD_RATIO * bytes;
     last = segments.at(-1)
   ) {
-    joined.unshift(folded.pop() ?? '[]');
+    joined.unshift(folded.pop() ?? []);
     segments.pop();
     bytes += last[2];
   }
   if (segments.length === 0 || segments.length >= MAX_SEGMENTS) return undefined;
-  const text = `[${joined
-    .map((ops) => ops.slice(1, -1))
-    .filter(Boolean)
-    .join()}]`;
-  segments.push(await storeSegment(at, sealing, pack(text)));
-  return {
-    anchor: version,
-    snapshotBytes: chain.snapshotBytes,
-    sinceBytes: segments.slice(1).reduce((sum, segment) => sum + segment[2], 0),
-    recordBytes: 0,
-    segments,
-    folded: [...folded, text],
-    patches: [],
-  };
+  const ops = joined.flat();
+  segments.push(await storeSegment(at, sealing, packed({ p: ops, m: model })));
+  return { ...chain, anchor: version, recordBytes: 0, segments, folded: [...folded, ops], patches: [] };
 }
 
-function textOf(root: Root): string {
+function packed(body: Body): Uint8Array {
   try {
-    return JSON.stringify(root);
+    return pack(JSON.stringify(body));
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
     const why = 'The state is too large to be written as one text (about 500 MB); keep its large parts as payloads.';
@@ -158,16 +145,15 @@ function textOf(root: Root): string {
 }
 
 async function storeSegment(at: RunContext, sealing: Sealing, bytes: Uint8Array): Promise<Segment> {
-  const ref = await storeBytes(at, sealing, bytes);
-  return [ref.id, ref.sha256, ref.size];
+  const { id, sha256, size } = await storeBytes(at, sealing, bytes);
+  return [id, sha256, size];
 }
 
 /** What was written for a checkpoint, before it is put together. */
 export interface Parts {
   readonly snapshot: Root;
-  /** The operations of each patch since, in order: those of segments, then those of records. */
-  readonly folded: readonly (readonly Op[])[];
-  readonly patches: readonly (readonly Op[])[];
+  readonly folded: readonly Patch[];
+  readonly patches: readonly Patch[];
   readonly model: Doc | undefined;
 }
 
@@ -178,24 +164,27 @@ export async function readParts(
   records: readonly CheckpointRecord[],
 ): Promise<Parts> {
   const [anchor, ...rest] = records;
-  if (!anchor || anchor.meta.a !== undefined) throw damaged(`Run "${at.run}"`, 'a checkpoint stands on nothing');
+  if (!anchor || anchor.meta.anchor !== undefined) throw damaged(`Run "${at.run}"`, 'a checkpoint stands on nothing');
   for (const [index, record] of rest.entries()) {
-    if (record.meta.p !== records[index]?.revision)
-      throw damaged(record.stored, 'it does not follow from the checkpoint before it');
+    if (record.meta.previous !== records[index]?.hash) {
+      throw damaged(describe(record.stored), 'it does not follow from the checkpoint before it');
+    }
   }
-  const bodies = records.map((record) => openBody(sealing, record));
-  const [first, ...folded] = await Promise.all(
-    (anchor.meta.g ?? []).map(async ([id, sha256, size]) => {
-      return opened(anchor.stored, await readBytes(at, sealing, { id, sha256, size }));
-    }),
+  const inRecords = records.map((record) => openBody(sealing, record));
+  const inSegments = await Promise.all(
+    (anchor.meta.segments ?? []).map(async ([id, sha256, size]) =>
+      opened(anchor, await readBytes(at, sealing, { id, sha256, size })),
+    ),
   );
-  const snapshot = (first ?? bodies[0]?.s) as Root | undefined;
-  if (!snapshot) throw damaged(anchor.stored, 'it has no snapshot');
+  const [first = inRecords[0], ...folded] = inSegments;
+  if (!first?.s) throw damaged(describe(anchor.stored), 'it has no snapshot');
+  // A prune says nothing of its own: the parameters are those of the step before it.
+  const step = records.findLastIndex(({ meta }) => meta.kind !== 'prune');
   return {
-    snapshot,
-    folded: folded as readonly Doc[] as readonly (readonly Op[])[],
-    patches: bodies.slice(1).map((body) => body.p ?? []),
-    model: bodies.at(-1)?.m,
+    snapshot: first.s,
+    folded: folded.map(({ p = [] }) => p),
+    patches: inRecords.slice(1).map(({ p = [] }) => p),
+    model: (step > 0 ? inRecords[step] : (inSegments.at(-1) ?? inRecords[0]))?.m,
   };
 }
 
@@ -207,56 +196,54 @@ export async function readContent(
 ): Promise<Content> {
   const { snapshot, folded, patches, model } = await readParts(at, sealing, records);
   const [anchor, ...rest] = records as readonly [CheckpointRecord, ...CheckpointRecord[]];
-  const ops = [...folded, ...patches].flat();
-  const segments = anchor.meta.g ?? [];
-  const recordBytes = rest.reduce((sum, record) => sum + (record.stored.body?.length ?? 0) + RECORD_BYTES, 0);
+  const segments = anchor.meta.segments ?? [];
+  const weightOf = ({ stored }: CheckpointRecord) => (stored.body?.length ?? 0) + RECORD_BYTES;
   return {
-    root: ops.length === 0 ? snapshot : (apply(snapshot, ops) as Root),
+    root: fitting(rest.at(-1) ?? anchor, () => apply(snapshot, [...folded, ...patches].flat()) as Root),
     model,
     chain: {
       anchor: anchor.version,
-      snapshotBytes: segments[0]?.[2] ?? (anchor.stored.body?.length ?? 0) + RECORD_BYTES,
-      sinceBytes: segments.slice(1).reduce((sum, segment) => sum + segment[2], recordBytes),
-      recordBytes,
+      snapshotBytes: segments[0]?.[2] ?? weightOf(anchor),
+      recordBytes: rest.reduce((sum, record) => sum + weightOf(record), 0),
       segments,
-      folded: folded.map((patch) => JSON.stringify(patch)),
-      patches: patches.map((patch) => JSON.stringify(patch)),
+      folded,
+      patches,
     },
   };
 }
 
-interface Body {
-  readonly s?: Root;
-  readonly p?: Op[];
-  readonly m?: Doc;
+/** Runs what reads a document, and names the checkpoint when the document turns out to be damaged. */
+export function fitting<T>(record: CheckpointRecord, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (!isHoldpointError(cause, 'DAMAGED')) throw cause;
+    throw damaged(describe(record.stored), cause.message, cause);
+  }
 }
 
-const modelBody = (model: Doc | undefined): Uint8Array | undefined =>
-  model === undefined ? undefined : pack(`{"m":${JSON.stringify(model)}}`);
-
-const bodyText = (kind: 's' | 'p', text: string, model: Doc | undefined): string =>
-  `{"${kind}":${text}${model === undefined ? '' : `,"m":${JSON.stringify(model)}`}}`;
-
 /** Closes a body for the record that it goes into, and no other: the readable part is authenticated with it. */
-export const sealBody = (
-  at: RunContext,
-  sealing: Sealing,
-  version: number,
-  meta: string,
-  body: Uint8Array,
-): Uint8Array => sealing.seal(body, aboutRecord(at.partition, version, meta));
+export const sealBody =
+  (
+    at: RunContext,
+    sealing: Sealing,
+    version: number,
+    body: Uint8Array | undefined,
+  ): ((metaText: string) => Uint8Array | undefined) =>
+  (metaText) =>
+    body && sealing.seal(body, aboutRecord(at.partition, version, metaText));
 
 function openBody(sealing: Sealing, record: CheckpointRecord): Body {
   const { stored, version } = record;
   if (!stored.body) return {};
-  return opened(stored, sealing.open(stored.body, aboutRecord(stored.partition, version, stored.meta))) as Body;
+  return opened(record, sealing.open(stored.body, aboutRecord(stored.partition, version, stored.meta)));
 }
 
-function opened(where: StoredRecord, bytes: Uint8Array): Doc {
+function opened(record: CheckpointRecord, bytes: Uint8Array): Body {
   try {
-    return parse(unpack(bytes));
+    return parse(unpack(bytes)) as Body;
   } catch (cause) {
-    throw damaged(where, 'what it holds is not packed JSON', cause);
+    throw damaged(describe(record.stored), 'what it holds is not packed JSON', cause);
   }
 }
 

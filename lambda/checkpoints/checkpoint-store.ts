@@ -1,24 +1,27 @@
 import { hostname } from 'node:os';
-import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import { type ErrorCode, isHoldpointError } from '../core/errors.ts';
 import { escapeId, partitionOf } from '../core/ids.ts';
 import type { Storage } from '../storage/ports.ts';
+import { cacheOf } from './cache.ts';
 import type { Checkpoint, CheckpointSummary, RunSummary } from './checkpoint.ts';
 import type { CollectResult } from './collect.ts';
 import { checkpointOf } from './content.ts';
 import type { Context, RunContext } from './context.ts';
-import type { SweepOptions, SweepResult } from './deletion.ts';
+import type { EveryTenant, SweepResult } from './deletion.ts';
 import type { Difference } from './difference.ts';
 import type { TypeCodecs } from './document/document.ts';
+import type { Edit } from './draft.ts';
 import type { HistoryOptions, RunFilter } from './history.ts';
 import type { KeyRing } from './keys.ts';
+import { type Opened, open, type Which } from './open.ts';
 import type { PruneOptions, PruneResult } from './prune.ts';
 import { checkRetention, type SaveFields, type SaveInput, save } from './save.ts';
 import { ladderOf, type Schema } from './schema.ts';
-import { type At, openTail, type Tail, tailsCache } from './tail.ts';
 import type { ForkOptions } from './travel.ts';
-import { type Recipe, update } from './update.ts';
+import { type UpdateFields, update } from './update.ts';
 import type { Verification } from './verify.ts';
 
+/** How a store reads and writes states, and for whom. */
 export interface CheckpointStoreOptions {
   /** Whose runs these are; a store cannot name another tenant's. @default "default" */
   readonly tenant?: string;
@@ -40,9 +43,6 @@ export interface CheckpointStoreOptions {
   readonly runsInMemory?: number;
 }
 
-/** Which checkpoint: a version, or `{ version }` or `{ name }`. */
-export type Which = number | At;
-
 /** Saves and loads the checkpoints of one tenant's runs. */
 export interface CheckpointStore<State = unknown> {
   readonly tenant: string;
@@ -50,14 +50,14 @@ export interface CheckpointStore<State = unknown> {
   save(input: SaveInput<State>): Promise<Checkpoint<State>>;
   /** The newest checkpoint, or the one that is named. Throws when there is none. */
   load(run: string, which?: Which): Promise<Checkpoint<State>>;
-  /** The same, or undefined when there is no such run or checkpoint. */
+  /** The same, or undefined when there is no such run or checkpoint, or no longer. */
   find(run: string, which?: Which): Promise<Checkpoint<State> | undefined>;
-  /** Saves what the recipe makes of the newest state; when somebody else was faster, the recipe runs again on theirs. */
-  update(run: string, recipe: Recipe<State>, fields?: SaveFields): Promise<Checkpoint<State>>;
+  /** Saves what the edit makes of the newest state; when somebody else was faster, the edit runs again on theirs. */
+  update(run: string, edit: Edit<State>, fields?: UpdateFields<State>): Promise<Checkpoint<State>>;
   /** The checkpoints of a run without their states. */
   history(run: string, options?: HistoryOptions): AsyncIterable<CheckpointSummary>;
   /** What is known of a run without opening it. */
-  run(run: string): Promise<RunSummary>;
+  describe(run: string): Promise<RunSummary>;
   /** The runs that fit, last touched first. The list may be a moment behind. */
   runs(filter?: RunFilter): AsyncIterable<RunSummary>;
   /** What changed in the state from one checkpoint to another. */
@@ -80,9 +80,10 @@ export interface CheckpointStore<State = unknown> {
   /** Destroys the run's key, so that nobody can read it again. */
   shred(run: string): Promise<void>;
   /** Removes runs whose retention is over, and the last traces of deleted ones. Call it from time to time. */
-  sweep(options?: SweepOptions): Promise<SweepResult>;
+  sweep(options?: EveryTenant): Promise<SweepResult>;
   /** Removes payloads that crashes left behind. Call it once in a while. */
-  collect(): Promise<CollectResult>;
+  collect(options?: EveryTenant): Promise<CollectResult>;
+  /** Lets go of files and connections that the store opened itself. */
   close(): Promise<void>;
 }
 
@@ -102,7 +103,7 @@ export function checkpointStoreOn<State = unknown>(
     keys: options.keys,
     acceptUnencrypted: options.acceptUnencrypted ?? false,
     retentionMs: options.retentionSeconds === undefined ? undefined : checkRetention(options.retentionSeconds) * 1000,
-    tails: tailsCache(options.runsInMemory ?? 32),
+    cache: cacheOf(options.runsInMemory ?? 32),
   };
   let opened: Promise<Storage> | undefined;
   const context = async (): Promise<Context> => {
@@ -113,19 +114,12 @@ export function checkpointStoreOn<State = unknown>(
     const partition = partitionOf(tenant, run);
     return { ...(await context()), run, partition };
   };
-  /** What the caller gets to see, which is what the next save follows. */
-  const checkpoint = (at: RunContext, tail: Tail): Checkpoint<State> => {
-    const seen = checkpointOf<State>(at, tail);
-    at.tails.held.delete(at.partition);
-    at.tails.held.set(at.partition, tail.record);
-    return seen;
-  };
+  const checkpoint = (at: RunContext, opened: Opened): Checkpoint<State> => checkpointOf<State>(at, opened);
   const load = async (run: string, which?: Which) => {
     const at = await inRun(run);
-    const tail = await openTail(at, atOf(which));
-    if (which !== undefined) return checkpointOf<State>(at, tail);
-    at.tails.set(at.partition, tail);
-    return checkpoint(at, tail);
+    const opened = await open(at, which);
+    if (which === undefined) at.cache.keep(at.partition, opened);
+    return checkpoint(at, opened);
   };
 
   return {
@@ -139,26 +133,25 @@ export function checkpointStoreOn<State = unknown>(
       try {
         return await load(run, which);
       } catch (error) {
-        if (isHoldpointError(error, 'RUN_NOT_FOUND') || isHoldpointError(error, 'CHECKPOINT_NOT_FOUND'))
-          return undefined;
+        if (isHoldpointError(error) && NOT_THERE.has(error.code)) return undefined;
         throw error;
       }
     },
-    async update(run, recipe, fields = {}) {
+    async update(run, edit, fields = {}) {
       const at = await inRun(run);
-      return checkpoint(at, await update(at, recipe, fields));
+      return checkpoint(at, await update(at, edit, fields));
     },
     async *history(run, historyOptions = {}) {
       yield* (await operations()).history(await inRun(run), historyOptions);
     },
-    async run(run) {
+    async describe(run) {
       return (await operations()).runSummary(await inRun(run));
     },
     async *runs(filter = {}) {
       yield* (await operations()).runs(await context(), filter);
     },
     async diff(run, before, after) {
-      return (await operations()).difference(await inRun(run), atOf(before), atOf(after));
+      return (await operations()).difference(await inRun(run), before, after);
     },
     async fork(run, forkOptions = {}) {
       const { fork, forkId } = await operations();
@@ -167,7 +160,7 @@ export function checkpointStoreOn<State = unknown>(
     },
     async rewind(run, to, rewindOptions = {}) {
       const at = await inRun(run);
-      return checkpoint(at, await (await operations()).rewind(at, atOf(to), rewindOptions));
+      return checkpoint(at, await (await operations()).rewind(at, to, rewindOptions));
     },
     async undo(run) {
       const at = await inRun(run);
@@ -195,13 +188,12 @@ export function checkpointStoreOn<State = unknown>(
     async sweep(sweepOptions = {}) {
       return (await operations()).sweep(await context(), sweepOptions);
     },
-    async collect() {
-      return (await operations()).collect(await context());
+    async collect(collectOptions = {}) {
+      return (await operations()).collect(await context(), collectOptions);
     },
     async close() {
       const used = await opened;
-      opened = undefined;
-      await used?.records.close();
+      await Promise.all([used?.records.close(), used?.payloads.close()]);
     },
   };
 }
@@ -209,13 +201,10 @@ export function checkpointStoreOn<State = unknown>(
 // What an agent does not do at each step is loaded when it is first used, to keep cold starts short.
 const operations = () => import('./operations.ts');
 
-function atOf(which: Which | undefined): At {
-  if (which === undefined) return {};
-  if (typeof which === 'number') return { version: which };
-  if (typeof which === 'object' && which !== null && (which.version === undefined) !== (which.name === undefined))
-    return which;
-  throw new HoldpointError(
-    'INVALID_INPUT',
-    `Which checkpoint must be a version, { version } or { name }; found ${JSON.stringify(which)}.`,
-  );
-}
+const NOT_THERE: ReadonlySet<ErrorCode> = new Set([
+  'RUN_NOT_FOUND',
+  'RUN_DELETED',
+  'RUN_EXPIRED',
+  'CHECKPOINT_NOT_FOUND',
+  'CHECKPOINT_PRUNED',
+]);

@@ -16,7 +16,7 @@ export interface CheckpointId {
   readonly version: number;
 }
 
-/** How a checkpoint came to be, where it was not saved by an agent. */
+/** How a checkpoint came to be: saved by an agent, or made from what was there. */
 export type CheckpointKind = 'save' | 'fork' | 'rewind' | 'undo' | 'redo' | 'prune' | 'shred' | 'delete';
 
 /** What is known of a checkpoint without opening its state. */
@@ -31,9 +31,9 @@ export interface CheckpointSummary extends CheckpointId {
   readonly schema?: number | string;
   /** What it was made from: the checkpoint before it, the origin of a fork, or the run that started this one. */
   readonly parent?: CheckpointId;
-  /** The version whose content a rewind, undo or redo brought back. */
+  /** The version whose content a rewind, undo or redo brought back, or that a prune shows on. */
   readonly restored?: number;
-  readonly time: Date;
+  readonly savedAt: Date;
   readonly writer: string;
   readonly writeId: string;
   /** The hash of this checkpoint, and of the one before it. */
@@ -60,13 +60,13 @@ export interface RunSummary {
   readonly agent?: string;
   readonly owner?: string;
   readonly tags: readonly string[];
-  /** The version, step and time of the last change of status; steps since then do not move a run in lists. */
-  readonly version: number;
-  readonly step?: string;
-  readonly stepNumber: number;
+  /** Where the run was when its status last changed; steps since then do not move a run in lists. */
+  readonly statusChange: { readonly version: number; readonly step?: string; readonly stepNumber: number };
   readonly createdAt: Date;
   readonly touchedAt: Date;
   readonly parent?: CheckpointId;
   readonly retentionSeconds?: number;
   readonly encrypted: boolean;
+  /** True once its key was destroyed. */
+  readonly shredded: boolean;
 }

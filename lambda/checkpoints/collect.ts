@@ -1,46 +1,49 @@
 import { escapeId, idsOf } from '../core/ids.ts';
+import type { StoredPayload } from '../storage/ports.ts';
 import type { Context } from './context.ts';
+import type { EveryTenant, FailedRun } from './deletion.ts';
 import { payloadsInUse } from './in-use.ts';
-import { readAll } from './prune.ts';
+import { readAll } from './scan.ts';
 
 // A writer stores payloads first and points at them a moment later; a day is longer than any moment.
 const GRACE_MS = 24 * 3_600_000;
 
+/** What a collection removed. */
 export interface CollectResult {
   readonly payloadsRemoved: number;
   readonly bytesRemoved: number;
-  /** Runs that could not be looked through, and why; nothing of theirs was removed. */
-  readonly failed: readonly { readonly run: string; readonly error: unknown }[];
+  readonly failed: readonly FailedRun[];
 }
 
 /** Removes the payloads that nothing points at and that were stored more than a day ago: what crashes left behind. */
-export async function collect(context: Context): Promise<CollectResult> {
-  const result = { payloadsRemoved: 0, bytesRemoved: 0, failed: [] as { run: string; error: unknown }[] };
+export async function collect(context: Context, { everyTenant = false }: EveryTenant): Promise<CollectResult> {
+  const result = { payloadsRemoved: 0, bytesRemoved: 0, failed: [] as FailedRun[] };
   const before = context.now() - GRACE_MS;
-  const examine = async (partition: string, sizes: ReadonlyMap<string, number>) => {
-    const { tenant, run } = idsOf(partition);
+  const examine = async (partition: string, old: readonly StoredPayload[]) => {
+    const ids = idsOf(partition);
     try {
-      const { checkpoints } = await readAll({ ...context, tenant, run, partition });
-      const loadable = new Set(checkpoints.filter(({ meta }) => !meta.e).map(({ version }) => version));
-      const inUse = payloadsInUse(checkpoints, (version) => loadable.has(version));
-      const unused = [...sizes.keys()].filter((id) => !inUse.has(id));
-      await context.payloads.remove(partition, unused);
+      const { checkpoints } = await readAll({ ...context, ...ids, partition });
+      const inUse = payloadsInUse(checkpoints, ({ meta }) => !meta.emptied);
+      const unused = old.filter(({ id }) => !inUse.has(id));
+      await context.payloads.remove(
+        partition,
+        unused.map(({ id }) => id),
+      );
       result.payloadsRemoved += unused.length;
-      result.bytesRemoved += unused.reduce((sum, id) => sum + (sizes.get(id) ?? 0), 0);
+      result.bytesRemoved += unused.reduce((sum, { size }) => sum + size, 0);
     } catch (error) {
-      result.failed.push({ run, error });
+      result.failed.push({ ...ids, error });
     }
   };
-  let partition: string | undefined;
-  let old = new Map<string, number>();
-  for await (const payload of context.payloads.list(`${escapeId('tenant', context.tenant)}/`)) {
-    if (partition !== undefined && payload.partition !== partition && old.size > 0) {
+  let old: StoredPayload[] = [];
+  for await (const payload of context.payloads.list(everyTenant ? undefined : escapeId('tenant', context.tenant))) {
+    const partition = old[0]?.partition;
+    if (partition !== undefined && partition !== payload.partition) {
       await examine(partition, old);
-      old = new Map();
+      old = [];
     }
-    partition = payload.partition;
-    if (payload.writtenAt < before) old.set(payload.id, payload.size);
+    if (payload.writtenAt < before) old.push(payload);
   }
-  if (partition !== undefined && old.size > 0) await examine(partition, old);
+  if (old[0]) await examine(old[0].partition, old);
   return result;
 }

@@ -1,8 +1,8 @@
 import type { PayloadStore, RecordStore } from '../storage/ports.ts';
+import type { Cache } from './cache.ts';
 import type { TypeCodecs } from './document/document.ts';
 import type { KeyRing } from './keys.ts';
 import type { Ladder } from './schema.ts';
-import type { Tails } from './tail.ts';
 
 /** What the operations of one store share. */
 export interface Context {
@@ -16,7 +16,7 @@ export interface Context {
   readonly keys: KeyRing | undefined;
   readonly acceptUnencrypted: boolean;
   readonly retentionMs: number | undefined;
-  readonly tails: Tails;
+  readonly cache: Cache;
 }
 
 /** A context with the run that an operation is about. */

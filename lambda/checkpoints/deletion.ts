@@ -1,26 +1,25 @@
 import { isHoldpointError } from '../core/errors.ts';
-import { idsOf, partitionOf } from '../core/ids.ts';
-import { ConditionFailedError, type StoredRecord, type Write } from '../storage/ports.ts';
-import { fence } from './append.ts';
+import { idsOf } from '../core/ids.ts';
+import { ConditionFailedError, type Write } from '../storage/ports.ts';
+import { fence, type Predecessor } from './append.ts';
 import type { Context, RunContext } from './context.ts';
-import { allRecords, isOf } from './history.ts';
-import { writeEach } from './prune.ts';
+import { type HeadMeta, isUnreadable, readCheckpointMeta } from './meta.ts';
 import {
-  type CheckpointMeta,
-  type CheckpointRecord,
-  deleted,
-  dueGroups,
+  CHECKPOINTS,
+  DUE_GROUPS,
+  deletedRecord,
   HEAD_KEY,
   type HeadRecord,
   headRecord,
-  isCheckpoint,
   readHead,
-  readMeta,
   timeOrder,
+  unknownMeta,
   usedAt,
+  versionOf,
 } from './records.ts';
-import { runNotFound } from './tail.ts';
-import { retried } from './update.ts';
+import { retried } from './retry.ts';
+import { runNotFound } from './run-errors.ts';
+import { firstRecords, pages, recordsOf, writeEach } from './scan.ts';
 
 // How long a deleted run's id is refused: far longer than any process holds on to a checkpoint.
 const TOMBSTONE_MS = 24 * 3_600_000;
@@ -29,172 +28,152 @@ const SWEEP_MS = 3_600_000;
 
 /** Removes a run for good. Its id is refused for a day, so that no late writer can bring it back. */
 export async function deleteRun(at: RunContext): Promise<void> {
-  const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
-  if (!stored) throw runNotFound(at);
-  await retried(() => entomb(at));
+  await retried(async () => {
+    const head = await storedHead(at);
+    if (!head) throw runNotFound(at);
+    const tombstone = head.meta.deletedUntil === undefined ? await entomb(at, head, await newestOf(at, head)) : head;
+    await empty(at, tombstone ?? (await storedHead(at)) ?? head);
+  });
 }
 
-/** Puts a tombstone in place of the head and takes the next version, then removes what is behind it. */
-async function entomb(at: RunContext, stillDue?: (newest: CheckpointMeta) => boolean): Promise<boolean> {
+async function storedHead(at: RunContext): Promise<HeadRecord | undefined> {
   const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
-  if (!stored) return false;
-  let head = readHead(stored);
-  if (head.meta.deletedUntil === undefined) {
-    const newest = await newestOf(at, head);
-    if (stillDue && !stillDue(newest.meta)) return false;
-    const bare = { agent: undefined, owner: undefined, tags: undefined, key: undefined, retention: undefined };
-    // Counted from the last use of the run where that is later: this clock may be behind.
-    const deletedUntil = Math.max(at.now(), head.meta.touched, usedAt(newest.meta)) + TOMBSTONE_MS;
-    try {
-      head = await fence(at, { head, newest }, { k: 'delete' }, { ...bare, deletedUntil });
-    } catch (error) {
-      // Somebody else deleted it at the same time.
-      if (isHoldpointError(error, 'RUN_DELETED')) return entomb(at, stillDue);
-      throw error;
-    }
-  } else if (stillDue) {
-    // Another sweeper was faster, and empties it.
-    return false;
-  }
-  await empty(at, head);
-  return true;
+  return stored && readHead(stored);
 }
 
-/** The newest checkpoint, though it may be damaged: what is broken must be deletable. */
-async function newestOf(
+/** The newest checkpoint, though it may be damaged or missing: what is broken must be deletable. */
+async function newestOf(at: RunContext, { meta: head }: HeadRecord): Promise<Predecessor['record']> {
+  const [stored] = await firstRecords(at, { ...CHECKPOINTS, newestFirst: true }, 1);
+  if (!stored) return { version: 0, hash: head.born, meta: unknownMeta(head) };
+  const meta = readCheckpointMeta(stored.meta);
+  return { version: versionOf(stored.key), hash: stored.revision, meta: isUnreadable(meta) ? unknownMeta(head) : meta };
+}
+
+/**
+ * Puts a tombstone in place of the head, and takes the next version. Nothing is left in the head that tells of the run.
+ * Undefined when somebody else did so at the same time.
+ */
+async function entomb(
   at: RunContext,
   head: HeadRecord,
-): Promise<Pick<CheckpointRecord, 'version' | 'revision' | 'meta'>> {
-  const page = await at.records.range(at.partition, { from: 'c0', to: 'c:', newestFirst: true, limit: 1 });
-  const [stored] = page.records;
-  if (!stored) return { version: 0, revision: head.meta.born, meta: unknownMeta(head) };
-  return {
-    version: Number(stored.key.slice(1)),
-    revision: stored.revision,
-    meta: lenient(stored) ?? unknownMeta(head),
-  };
-}
-
-const unknownMeta = ({ meta: { touched: t, stepNumber: n } }: HeadRecord): CheckpointMeta => ({
-  t,
-  n,
-  w: '',
-  by: '',
-  p: '',
-});
-
-function lenient(stored: StoredRecord): CheckpointMeta | undefined {
+  record: Predecessor['record'],
+): Promise<HeadRecord | undefined> {
+  // Counted from the last use of the run where that is later: this clock may be behind.
+  const deletedUntil = Math.max(at.now(), head.meta.touchedAt, usedAt(record.meta)) + TOMBSTONE_MS;
+  const bare = { agent: undefined, owner: undefined, tags: undefined, key: undefined, retentionMs: undefined };
   try {
-    return readMeta<CheckpointMeta>(stored);
-  } catch {
-    return undefined;
+    return await fence(at, { head, record }, { kind: 'delete' }, { ...bare, deletedUntil });
+  } catch (error) {
+    if (isHoldpointError(error, 'RUN_DELETED')) return undefined;
+    throw error;
   }
 }
 
-/** Empties the records of a deleted run but leaves their keys, so that a late writer is refused, and removes names and payloads. */
+/** Empties the records of a deleted run but leaves their keys, so that a late writer is refused; removes everything else. */
 async function empty(at: RunContext, tombstone: HeadRecord): Promise<void> {
   const writes: Write[] = [];
-  for await (const stored of allRecords(at, {})) {
+  for await (const stored of recordsOf(at)) {
     if (stored.key === HEAD_KEY) continue;
     const when = { revision: stored.revision };
-    if (!isCheckpoint(stored)) {
-      writes.push({ remove: stored, when });
-      continue;
-    }
-    const meta = lenient(stored) ?? unknownMeta(tombstone);
-    if (meta.e !== 2 && meta.k !== 'delete')
-      writes.push({ put: deleted({ version: 0, revision: stored.revision, meta, stored }), when });
+    const meta = readCheckpointMeta(stored.meta);
+    const done = !isUnreadable(meta) && (meta.emptied === 'deleted' || meta.kind === 'delete');
+    if (versionOf(stored.key) === 0) writes.push({ remove: stored, when });
+    else if (!done) writes.push({ put: deletedRecord(stored, tombstone.meta), when });
   }
   await writeEach(at, writes);
-  await removePayloads(at, tombstone);
+  await removePayloads(at, tombstone.meta);
 }
 
 /** Only behind a tombstone that still stands: after it, the payloads could be those of a run that was begun again. */
-async function removePayloads(at: RunContext, tombstone: HeadRecord): Promise<void> {
-  const standsUntil = tombstone.meta.deletedUntil ?? 0;
+async function removePayloads(at: RunContext, { deletedUntil = 0 }: HeadMeta): Promise<void> {
   let batch: string[] = [];
   const flush = async () => {
-    if (at.now() < standsUntil) await at.payloads.remove(at.partition, batch);
+    if (batch.length > 0 && at.now() < deletedUntil) await at.payloads.remove(at.partition, batch);
     batch = [];
   };
-  for await (const { id } of at.payloads.list(`${at.partition}/`)) {
+  for await (const { id } of at.payloads.list(at.partition)) {
     if (batch.push(id) >= 1000) await flush();
   }
   await flush();
 }
 
+/** For whom to sweep or collect. */
+export interface EveryTenant {
+  /** Also what belongs to other tenants; for the one sweeper of a deployment. @default false */
+  readonly everyTenant?: boolean;
+}
+
+/** A run that could not be looked after, and why; nothing of it was removed that is in use. */
+export interface FailedRun {
+  readonly tenant: string;
+  readonly run: string;
+  readonly error: unknown;
+}
+
+/** What a sweep did. */
 export interface SweepResult {
   /** Runs that were removed because nobody wrote to them for longer than their retention. */
   readonly expired: number;
   /** Ids that can be used again: everything behind the tombstone is gone. */
   readonly freed: number;
-  /** Runs that could not be swept, and why; they stay due. */
-  readonly failed: readonly { readonly run: string; readonly error: unknown }[];
-}
-
-export interface SweepOptions {
-  /** Also what belongs to other tenants; for the one sweeper of a deployment. */
-  readonly everyTenant?: boolean;
+  /** They stay due. */
+  readonly failed: readonly FailedRun[];
 }
 
 /** Looks at every run that is due: removes what expired, and frees the ids of what was deleted long enough ago. */
-export async function sweep(context: Context, options: SweepOptions): Promise<SweepResult> {
-  const result = { expired: 0, freed: 0, failed: [] as { run: string; error: unknown }[] };
-  for (const group of dueGroups) {
-    let after: string | undefined;
-    do {
-      const page = await context.records.list('due', group, {
-        to: timeOrder(context.now()),
-        limit: 100,
-        ...(after !== undefined && { after }),
-      });
-      for (const { partition } of page.records) {
-        if (!options.everyTenant && !isOf(context.tenant, partition)) continue;
-        const { tenant, run } = idsOf(partition);
-        try {
-          const swept = await sweepRun({ ...context, tenant, run, partition: partitionOf(tenant, run) });
-          if (swept) result[swept]++;
-        } catch (error) {
-          result.failed.push({ run, error });
-        }
+export async function sweep(context: Context, { everyTenant = false }: EveryTenant): Promise<SweepResult> {
+  const result = { expired: 0, freed: 0, failed: [] as FailedRun[] };
+  for (const group of DUE_GROUPS) {
+    const due = { to: timeOrder(context.now()), limit: 100 };
+    for await (const { partition } of pages((from) => context.records.list('due', group, { ...due, ...from }))) {
+      const ids = idsOf(partition);
+      if (!everyTenant && ids.tenant !== context.tenant) continue;
+      try {
+        const swept = await sweepRun({ ...context, ...ids, partition });
+        if (swept) result[swept]++;
+      } catch (error) {
+        result.failed.push({ ...ids, error });
       }
-      after = page.next;
-    } while (after !== undefined);
+    }
   }
   return result;
 }
 
 async function sweepRun(at: RunContext): Promise<'expired' | 'freed' | undefined> {
-  const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
-  if (!stored) return undefined;
-  const head = readHead(stored);
-  const { deletedUntil, retention, touched } = head.meta;
-  if (deletedUntil !== undefined) return deletedUntil <= at.now() && (await free(at, head)) ? 'freed' : undefined;
-  if (retention === undefined) return undefined;
-  let lastWrite = touched;
-  const expired = (newest: CheckpointMeta) => {
-    lastWrite = Math.max(lastWrite, usedAt(newest));
-    return lastWrite + retention <= at.now();
-  };
-  if (await retried(() => entomb(at, expired))) return 'expired';
-  // In use: the head was behind. Now it is not.
-  const renewed = headRecord(at.partition, { ...head.meta, touched: lastWrite });
-  await writeEach(at, [{ put: renewed, when: { revision: head.revision } }]);
-  return undefined;
+  return retried(async () => {
+    const head = await storedHead(at);
+    if (!head) return undefined;
+    const { deletedUntil, retentionMs, touchedAt } = head.meta;
+    if (deletedUntil !== undefined) return deletedUntil <= at.now() && (await free(at, head)) ? 'freed' : undefined;
+    if (retentionMs === undefined) return undefined;
+    const newest = await newestOf(at, head);
+    const lastWrite = Math.max(touchedAt, usedAt(newest.meta));
+    if (lastWrite + retentionMs <= at.now()) {
+      const tombstone = await entomb(at, head, newest);
+      // Another sweeper was faster, and empties it.
+      if (!tombstone) return undefined;
+      await empty(at, tombstone);
+      return 'expired';
+    }
+    // In use: the head was behind. Now it is not.
+    const renewed = headRecord(at.partition, { ...head.meta, touchedAt: lastWrite });
+    await writeEach(at, [{ put: renewed.stored, when: { revision: head.revision } }]);
+    return undefined;
+  });
 }
 
 /** Removes everything that is left of a deleted run, the tombstone last. Claims it first: two sweepers never work behind one. */
 async function free(at: RunContext, head: HeadRecord): Promise<boolean> {
   const claimed = headRecord(at.partition, { ...head.meta, deletedUntil: at.now() + SWEEP_MS });
   try {
-    await at.records.commit([{ put: claimed, when: { revision: head.revision } }]);
-    await removePayloads(at, readHead(claimed));
+    await at.records.commit([{ put: claimed.stored, when: { revision: head.revision } }]);
+    await removePayloads(at, claimed.meta);
     const writes: Write[] = [];
-    for await (const stored of allRecords(at, {})) {
+    for await (const stored of recordsOf(at)) {
       if (stored.key !== HEAD_KEY) writes.push({ remove: stored, when: { revision: stored.revision } });
     }
     await writeEach(at, writes);
-    await at.records.commit([{ remove: claimed, when: { revision: claimed.revision } }]);
+    await at.records.commit([{ remove: claimed.stored, when: { revision: claimed.revision } }]);
     return true;
   } catch (error) {
     if (error instanceof ConditionFailedError) return false;

@@ -1,8 +1,8 @@
-import { decodeValue } from './content.ts';
+import { partsOfState } from './content.ts';
 import type { RunContext } from './context.ts';
 import { compare } from './document/compare.ts';
 import { render } from './document/render.ts';
-import { type At, openTail } from './tail.ts';
+import { open, type Which } from './open.ts';
 
 /** What changed from one state to another, by path. */
 export interface Difference {
@@ -13,9 +13,19 @@ export interface Difference {
   readonly text: string;
 }
 
-export async function difference(at: RunContext, before: At, after: At): Promise<Difference> {
-  const from = await openTail(at, before);
-  const to = await openTail(at, after);
+/** Compares the states of two checkpoints. */
+export async function difference(at: RunContext, before: Which, after: Which): Promise<Difference> {
+  const [from, to] = [await open(at, before), await open(at, after)];
   const compared = compare(from.root.state, to.root.state);
-  return { ...compare(from.root.state, to.root.state, (doc) => decodeValue(at, to, doc)), text: render(compared) };
+  const [old, now] = [partsOfState(at, from), partsOfState(at, to)];
+  return {
+    added: compared.added.map(({ path, value }) => ({ path, value: now(value) })),
+    removed: compared.removed.map(({ path, value }) => ({ path, value: old(value) })),
+    changed: compared.changed.map((change) => ({
+      path: change.path,
+      before: old(change.before),
+      after: now(change.after),
+    })),
+    text: render(compared),
+  };
 }

@@ -1,17 +1,43 @@
+import type { Checkpoint } from './checkpoint.ts';
 import { MAX_DEPTH, plainHeight, put } from './document/document.ts';
+import type { Payload } from './payload.ts';
 
-/** What an edit may do: change the draft in place, or return what takes its place. */
-export type Edit<State> = (draft: State) => State | void | Promise<State | void>;
+/** A state that may be changed: the same without `readonly`. What cannot be drafted, such as a Date, stays as it is. */
+export type Draft<T> = T extends
+  | ((...args: never) => unknown)
+  | Date
+  | RegExp
+  | URL
+  | Error
+  | Payload
+  | ArrayBufferView
+  | ArrayBuffer
+  ? T
+  : T extends ReadonlyMap<infer K, infer V>
+    ? Map<K, Draft<V>>
+    : T extends ReadonlySet<infer V>
+      ? Set<Draft<V>>
+      : T extends object
+        ? { -readonly [K in keyof T]: Draft<T[K]> }
+        : T;
+
+/**
+ * Changes the draft of a state in place, or returns what takes its place. It may be run again when somebody else was faster.
+ */
+export type Edit<State> = (
+  draft: Draft<State>,
+  checkpoint: Checkpoint<State>,
+) => State | Draft<State> | void | Promise<State | Draft<State> | void>;
 
 /**
  * Runs an edit on a draft of a frozen state and gives back what it made; the state itself stays as it is. Only what the edit looks at is
  * copied, one level at a time, and what it leaves equal comes back as the very object that it was.
  */
-export async function edited<State>(state: State, edit: Edit<State>): Promise<State> {
+export async function edited<State>(state: State, edit: Edit<State>, checkpoint: Checkpoint<State>): Promise<State> {
   const drafts: Drafts = new Map();
   // A change to an object that occurs in several places is to be seen in all of them, also where the edit does not look.
   const drafted = sharesParts(state, new Set()) ? thawed(state, new Map()) : draftOf(state, drafts);
-  const replaced = await edit(drafted as State);
+  const replaced = await edit(drafted as Draft<State>, checkpoint);
   return settled(replaced === undefined ? drafted : replaced, drafts, new Map(), 0) as State;
 }
 

@@ -1,25 +1,31 @@
 import { HoldpointError } from '../core/errors.ts';
 import { ConditionFailedError } from '../storage/ports.ts';
-import { fence, rewrapped } from './append.ts';
+import { fence } from './append.ts';
 import type { RunContext } from './context.ts';
+import type { HeadMeta } from './meta.ts';
+import { readLiveHead, readNewest } from './open.ts';
 import { headRecord } from './records.ts';
-import { readLiveHead, readNewest, runNotFound } from './tail.ts';
-import { retried } from './update.ts';
+import { retried } from './retry.ts';
+import { runNotFound, runShredded } from './run-errors.ts';
+import { rewrapped } from './run-key.ts';
+import { StaleVersionError } from './stale-version-error.ts';
 
 /** Wraps the run's key by the current key of the ring; what is stored stays as it is. */
 export async function rotateKey(at: RunContext): Promise<void> {
-  const head = await readLiveHead(at);
-  if (!head.meta.key) throw notEncrypted(at);
-  const key = await rewrapped(at, head.meta, head.meta.owner);
-  try {
-    await at.records.commit([
-      { put: headRecord(at.partition, { ...head.meta, key }), when: { revision: head.revision } },
-    ]);
-  } catch (error) {
-    if (!(error instanceof ConditionFailedError)) throw error;
-    // The head moved meanwhile: put the key into what it is now.
-    await rotateKey(at);
-  }
+  await retried(async () => {
+    const head = await readLiveHead(at);
+    if (head.meta.shredded) throw runShredded(at.run);
+    keyOf(at, head.meta);
+    const key = await rewrapped(at, head.meta, head.meta.owner);
+    const rotated = headRecord(at.partition, { ...head.meta, key });
+    try {
+      await at.records.commit([{ put: rotated.stored, when: { revision: head.revision } }]);
+    } catch (error) {
+      if (!(error instanceof ConditionFailedError)) throw error;
+      // The head moved meanwhile: put the key into what it is now.
+      throw new StaleVersionError(at.run, head.meta.version, undefined);
+    }
+  });
 }
 
 /** Destroys the run's key: what is stored can never be read again. Takes the next version, so that nobody writes on either. */
@@ -28,16 +34,14 @@ export async function shred(at: RunContext): Promise<void> {
     const run = await readNewest(at);
     if (!run) throw runNotFound(at);
     if (run.head.meta.shredded) return;
-    const { key } = run.head.meta;
-    if (!key) throw notEncrypted(at);
-    await fence(at, run, { k: 'shred' }, { key: undefined, shredded: true });
-    at.tails.sealings.delete(key.wrapped);
+    const { wrapped } = keyOf(at, run.head.meta);
+    await fence(at, { head: run.head, record: run.newest }, { kind: 'shred' }, { key: undefined, shredded: true });
+    at.cache.sealings.delete(wrapped);
   });
 }
 
-const notEncrypted = (at: RunContext): HoldpointError =>
-  new HoldpointError(
-    'RUN_NOT_ENCRYPTED',
-    `Run "${at.run}" has no key: it is not encrypted. To remove what it holds, delete it.`,
-    { scope: 'run' },
-  );
+function keyOf(at: RunContext, { key }: HeadMeta): NonNullable<HeadMeta['key']> {
+  if (key) return key;
+  const why = `Run "${at.run}" has no key: it is not encrypted. To remove what it holds, delete it.`;
+  throw new HoldpointError('RUN_NOT_ENCRYPTED', why, { scope: 'run' });
+}

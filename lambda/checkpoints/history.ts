@@ -1,22 +1,25 @@
-import { HoldpointError } from '../core/errors.ts';
-import { escapeId, idsOf } from '../core/ids.ts';
+import { escapeId } from '../core/ids.ts';
+import { refused } from '../core/input.ts';
 import { STATUSES, type Status } from '../core/status.ts';
-import type { ListName, PageOptions, StoredRecord } from '../storage/ports.ts';
+import type { ListName, StoredRecord } from '../storage/ports.ts';
 import type { CheckpointSummary, RunSummary } from './checkpoint.ts';
 import type { Context, RunContext } from './context.ts';
+import type { HeadMeta } from './meta.ts';
+import { checkVersion, readLiveHead } from './open.ts';
 import {
-  type HeadMeta,
+  groupOf,
   MAX_VERSION,
   readCheckpoint,
-  readMeta,
+  readHead,
   runSummaryOf,
   summaryOf,
   TOUCH_MS,
   timeOrder,
   versionKey,
 } from './records.ts';
-import { checkVersion, readLiveHead } from './tail.ts';
+import { pages, recordsOf } from './scan.ts';
 
+/** Which checkpoints of a run, and in which order. */
 export interface HistoryOptions {
   readonly newestFirst?: boolean;
   /** Only versions from this one, and up to that one. */
@@ -27,25 +30,20 @@ export interface HistoryOptions {
 
 /** The checkpoints of a run without their states, page by page. */
 export async function* history(at: RunContext, options: HistoryOptions): AsyncGenerator<CheckpointSummary> {
-  const { from = 1, to = MAX_VERSION, newestFirst = false } = options;
-  checkVersion(from, 'from');
-  checkVersion(to, 'to');
-  const limit = checkLimit(options.limit);
+  const { from = 1, to = MAX_VERSION, newestFirst = false, limit } = options;
+  const range = {
+    from: versionKey(checkVersion(from, '`from`')),
+    to: versionKey(checkVersion(to, '`to`')),
+    newestFirst,
+  };
+  checkLimit(limit);
   await readLiveHead(at);
-  let count = 0;
-  for await (const record of allRecords(at, { from: versionKey(from), to: versionKey(to), newestFirst }, limit)) {
-    yield summaryOf(at.run, readCheckpoint(record));
-    if (++count >= limit) return;
-  }
-}
-
-/** Every record of a range of keys, page by page. */
-export async function* allRecords(
-  at: RunContext,
-  options: PageOptions,
-  limit = Number.POSITIVE_INFINITY,
-): AsyncGenerator<StoredRecord> {
-  yield* pages((page) => at.records.range(at.partition, { ...options, ...page }), limit);
+  const summaries = async function* () {
+    const page = Math.min(limit ?? PAGE, PAGE);
+    for await (const record of recordsOf(at, { ...range, limit: page }))
+      yield summaryOf(at.run, readCheckpoint(record));
+  };
+  yield* first(limit, summaries());
 }
 
 /** Which runs: all conditions must hold. */
@@ -62,40 +60,41 @@ export interface RunFilter {
   readonly limit?: number;
 }
 
+const END_OF_TIME = 999_999_999_999_999;
+
 /** The runs of the tenant, last touched first. The list may be a moment behind. */
 export async function* runs(context: Context, filter: RunFilter): AsyncGenerator<RunSummary> {
-  const limit = checkLimit(filter.limit);
-  const statuses = filter.status === undefined ? STATUSES : [...new Set([filter.status].flat())];
-  for (const status of statuses) {
-    if (!STATUSES.includes(status))
-      throw new HoldpointError(
-        'INVALID_INPUT',
-        `\`status\` must be one of ${STATUSES.join(', ')}; found ${String(status)}.`,
-      );
+  const { status, owner, since, until, limit } = filter;
+  checkLimit(limit);
+  const statuses = status === undefined ? STATUSES : [...new Set([status].flat())];
+  for (const each of statuses) {
+    if (!STATUSES.includes(each)) throw refused('`status`', `one of ${STATUSES.join(', ')}`, each);
   }
-  const tenant = escapeId('tenant', context.tenant);
   const range = {
     newestFirst: true,
-    from: timeOrder(timeOf('since', filter.since) ?? 0),
-    to: timeOrder((timeOf('until', filter.until) ?? 999_999_999_999_999) - (filter.until ? 1 : 0)),
+    limit: PAGE,
+    from: timeOrder(since ? timeOf('`since`', since) : 0),
+    to: timeOrder(until ? timeOf('`until`', until) - 1 : END_OF_TIME),
   };
-  const source = (list: ListName, group: string) =>
-    pages((page) => context.records.list(list, `${tenant}/${group}`, { ...range, ...page }), limit);
+  const source = (list: ListName, kind: string) =>
+    pages((from) => context.records.list(list, groupOf(context.tenant, kind), { ...range, ...from }));
   const sources =
-    filter.owner === undefined
-      ? statuses.map((status) => source('status', status))
-      : [source('owner', escapeId('owner', filter.owner))];
-  let count = 0;
-  for await (const { partition, head } of merged(sources)) {
-    if (isOver(head, context.now()) || !matches(head, filter, statuses)) continue;
-    yield runSummaryOf(partition, head);
-    if (++count >= limit) return;
-  }
+    owner === undefined ? statuses.map((each) => source('status', each)) : [source('owner', escapeId('owner', owner))];
+  const found = async function* () {
+    for await (const { partition, head } of merged(sources)) {
+      if (matches(head, filter, statuses, context.now())) yield runSummaryOf(partition, head);
+    }
+  };
+  yield* first(limit, found());
 }
 
-function matches(head: HeadMeta, filter: RunFilter, statuses: readonly Status[]): boolean {
+function matches(head: HeadMeta, filter: RunFilter, statuses: readonly Status[], now: number): boolean {
   const { agent, tag, step, owner } = filter;
+  const { touchedAt, retentionMs } = head;
+  // Only what is over for sure is left out: the head may be behind the last write.
+  const over = retentionMs !== undefined && now >= touchedAt + retentionMs + TOUCH_MS;
   return (
+    !over &&
     statuses.includes(head.status) &&
     (agent === undefined || head.agent === agent) &&
     (owner === undefined || head.owner === owner) &&
@@ -104,25 +103,20 @@ function matches(head: HeadMeta, filter: RunFilter, statuses: readonly Status[])
   );
 }
 
-/** Whether the retention is over for sure; the head may be behind the last write. */
-const isOver = ({ touched, retention }: HeadMeta, now: number): boolean =>
-  retention !== undefined && now >= touched + retention + TOUCH_MS;
-
 type Listed = { readonly partition: string; readonly head: HeadMeta };
 
 /** Joins lists that are each newest first into one. */
 async function* merged(sources: readonly AsyncGenerator<StoredRecord>[]): AsyncGenerator<Listed> {
-  const next = async (
-    source: AsyncGenerator<StoredRecord>,
-  ): Promise<(Listed & { source: typeof source }) | undefined> => {
+  const next = async (source: AsyncGenerator<StoredRecord>) => {
     const { value, done } = await source.next();
-    return done ? undefined : { partition: value.partition, head: readMeta<HeadMeta>(value), source };
+    return done ? undefined : { partition: value.partition, head: readHead(value).meta, source };
   };
   const fronts = (await Promise.all(sources.map(next))).filter((front) => front !== undefined);
-  while (fronts.length > 0) {
-    let newest = 0;
-    for (const [index, front] of fronts.entries())
-      if (front.head.touched > (fronts[newest]?.head.touched ?? 0)) newest = index;
+  for (;;) {
+    const newest = fronts.reduce(
+      (best, { head }, i) => (head.touchedAt > (fronts[best]?.head.touchedAt ?? 0) ? i : best),
+      0,
+    );
     const [front] = fronts.splice(newest, 1);
     if (!front) return;
     yield front;
@@ -133,34 +127,25 @@ async function* merged(sources: readonly AsyncGenerator<StoredRecord>[]): AsyncG
 
 const PAGE = 100;
 
-async function* pages(
-  read: (page: { limit: number; after?: string }) => Promise<{ records: readonly StoredRecord[]; next?: string }>,
-  limit: number,
-): AsyncGenerator<StoredRecord> {
-  let after: string | undefined;
-  do {
-    const page = await read({ limit: Math.min(limit, PAGE), ...(after !== undefined && { after }) });
-    yield* page.records;
-    after = page.next;
-  } while (after !== undefined);
+async function* first<T>(limit: number | undefined, items: AsyncGenerator<T>): AsyncGenerator<T> {
+  let count = 0;
+  for await (const item of items) {
+    yield item;
+    if (++count === limit) return;
+  }
 }
 
-function checkLimit(limit: number | undefined): number {
-  if (limit === undefined) return Number.POSITIVE_INFINITY;
-  if (Number.isSafeInteger(limit) && limit > 0) return limit;
-  throw new HoldpointError('INVALID_INPUT', `\`limit\` must be a whole number above 0; found ${limit}.`);
+function checkLimit(limit: number | undefined): void {
+  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0))
+    throw refused('`limit`', 'a whole number above 0', limit);
 }
 
-function timeOf(what: string, time: Date | undefined): number | undefined {
-  if (time === undefined) return undefined;
+function timeOf(argument: string, time: Date): number {
   if (time instanceof Date && !Number.isNaN(time.getTime())) return time.getTime();
-  throw new HoldpointError('INVALID_INPUT', `\`${what}\` must be a valid Date; found ${String(time)}.`);
+  throw refused(argument, 'a valid Date', String(time));
 }
 
-/** The summary of one run. */
+/** What is known of one run without opening it. */
 export async function runSummary(at: RunContext): Promise<RunSummary> {
   return runSummaryOf(at.partition, (await readLiveHead(at)).meta);
 }
-
-/** Whether a partition is of this tenant. */
-export const isOf = (tenant: string, partition: string): boolean => idsOf(partition).tenant === tenant;

@@ -1,255 +1,257 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { HoldpointError } from '../core/errors.ts';
 import { escapeId, idsOf } from '../core/ids.ts';
-import type { Status } from '../core/status.ts';
 import type { Places, StoredRecord } from '../storage/ports.ts';
-import type { CheckpointId, CheckpointKind, CheckpointSummary, RunSummary } from './checkpoint.ts';
-import type { WrappedKey } from './keys.ts';
+import type { CheckpointSummary, RunSummary } from './checkpoint.ts';
+import {
+  type CheckpointMeta,
+  checkpointMetaText,
+  type HeadMeta,
+  isUnreadable,
+  metaText,
+  type NameMeta,
+  readCheckpointMeta,
+  readHeadMeta,
+  readNameMeta,
+  type Unreadable,
+} from './meta.ts';
+import { damaged, formatTooNew } from './run-errors.ts';
 
 /** The largest version; ten digits order by themselves. */
 export const MAX_VERSION = 9_999_999_999;
 
 export const HEAD_KEY = 'cz';
 export const versionKey = (version: number): string => `c${String(version).padStart(10, '0')}`;
-export const isCheckpoint = ({ key }: { readonly key: string }): boolean => /^c\d/.test(key);
 export const nameKey = (name: string): string => `n${escapeId('checkpoint name', name)}`;
 
-/** A payload that holds part of a state: a snapshot, or the patches that follow one. */
-export type Segment = readonly [id: string, sha256: string, bytes: number];
+/** The keys of all checkpoints, in order, and of these with the head right behind. */
+export const CHECKPOINTS = { from: 'c0', to: 'c:' };
+export const CHECKPOINTS_AND_HEAD = { from: CHECKPOINTS.from, to: HEAD_KEY };
 
-/** The readable part of a checkpoint's record. Short names: it is written at every step and paid for by the kilobyte. */
-export interface CheckpointMeta {
-  /** time */ readonly t: number;
-  /** status, when not RUNNING */ readonly s?: Status;
-  /** step */ readonly st?: string;
-  /** step number */ readonly n: number;
-  /** name */ readonly nm?: string;
-  /** labels */ readonly l?: Readonly<Record<string, string>>;
-  /** schema version */ readonly v?: number | string;
-  /** write id */ readonly w: string;
-  /** writer */ readonly by: string;
-  /** revision of the predecessor; of the first checkpoint: what the head calls `born` */ readonly p: string;
-  /** version of the anchor that this patch stands on */ readonly a?: number;
-  /** segments of an anchor */ readonly g?: readonly Segment[];
-  /** kind, when not a save */ readonly k?: CheckpointKind;
-  /** version that was restored */ readonly f?: number;
-  /** where a row of undo and redo began */ readonly top?: number;
-  /** parent, when not the predecessor */ readonly pr?: CheckpointId;
-  /** payloads that this checkpoint points at and its predecessor did not */ readonly pa?: readonly string[];
-  /** payloads that its predecessor pointed at and this one does not */ readonly pd?: readonly string[];
-  /** time of the last use, where it is another: a prune is none, and a writer's clock may be behind */ readonly u?: number;
-  /** what a prune emptied: ranges of versions */ readonly pz?: readonly (readonly [from: number, to: number])[];
-  /** emptied, by a prune (1) or because the run was deleted (2) */ readonly e?: 1 | 2;
+/** What a key is of: a checkpoint, the head, a name, or something that this version of Holdpoint does not know. */
+export function parseKey(key: string): { readonly version: number } | { readonly name: string } | 'head' | undefined {
+  if (key === HEAD_KEY) return 'head';
+  if (/^c\d{10}$/.test(key)) return { version: Number(key.slice(1)) };
+  return key.startsWith('n') ? { name: decodeURIComponent(key.slice(1)) } : undefined;
 }
 
-/** The readable part of a run's head. */
-export interface HeadMeta {
-  /** A random id of this run's life: another run under the same id has another. */
-  readonly born: string;
-  readonly created: number;
-  readonly touched: number;
-  readonly status: Status;
-  readonly version: number;
-  /** The revision of that version: the chain's hash at the last change of status. */
-  readonly hash: string;
-  readonly step?: string;
-  readonly stepNumber: number;
-  readonly agent?: string;
-  readonly owner?: string;
-  readonly tags?: readonly string[];
-  readonly parent?: CheckpointId;
-  readonly retention?: number;
-  readonly key?: WrappedKey;
-  readonly shredded?: true;
-  /** Set on a tombstone: when the id may be used again. */
-  readonly deletedUntil?: number;
+/** The version of a checkpoint's key; 0 for any other. */
+export function versionOf(key: string): number {
+  const parsed = parseKey(key);
+  return typeof parsed === 'object' && 'version' in parsed ? parsed.version : 0;
 }
 
+/** A checkpoint as it is stored. */
 export interface CheckpointRecord {
   readonly version: number;
-  readonly revision: string;
+  /** The hash of the checkpoint as first written. */
+  readonly hash: string;
   readonly meta: CheckpointMeta;
   readonly stored: StoredRecord;
 }
 
+/** A run's head as it is stored. */
 export interface HeadRecord {
   readonly revision: string;
   readonly meta: HeadMeta;
 }
 
-/** Which checkpoint a name points at, and the anchor that it takes to load it. */
-export interface NameMeta {
-  readonly version: number;
-  readonly anchor: number;
-}
-
+/** 96 random bits. */
 export const randomId = (): string => randomBytes(12).toString('base64url');
 
-/** When the run was last written to; a prune does not keep it alive. */
-export const usedAt = (meta: CheckpointMeta): number => meta.u ?? meta.t;
-
-/** The time of a checkpoint after this one. A writer whose clock is behind does not bring the end of the run nearer. */
-export const timeAfter = (before: CheckpointMeta | undefined, now: number): Pick<CheckpointMeta, 't' | 'u'> =>
-  before && usedAt(before) > now ? { t: now, u: usedAt(before) } : { t: now };
-
-export const statusOf = (meta: CheckpointMeta): Status => meta.s ?? 'RUNNING';
-
 /** The hash of a checkpoint as first written: 162 bits of SHA-256 over where it is, what it says and what it holds. */
-export function revisionOf(partition: string, version: number, meta: string, body?: Uint8Array): string {
+function hashOf(partition: string, version: number, meta: string, body: Uint8Array | undefined): string {
   const hash = createHash('sha256').update(`${partition}\n${version}\n${meta.length}\n${meta}`);
   if (body) hash.update(body);
   return hash.digest('base64url').slice(0, 27);
 }
 
-// The first character of the readable part is the version of this format.
-const FORMAT = '1';
-
-export const writeMeta = (meta: object): string => FORMAT + JSON.stringify(meta);
-
-export function readMeta<Meta>(record: StoredRecord): Meta {
-  const { meta } = record;
-  if (meta[0] !== FORMAT) {
-    if (/^\d/.test(meta)) {
-      throw new HoldpointError(
-        'FORMAT_TOO_NEW',
-        `${describe(record)} has format ${meta[0]}, this Holdpoint reads format ${FORMAT}: a newer one wrote it. Update holdpoint.`,
-        { scope: 'run' },
-      );
-    }
-    throw damaged(record, 'its readable part is not one of Holdpoint');
-  }
-  try {
-    return JSON.parse(meta.slice(1)) as Meta;
-  } catch (cause) {
-    throw damaged(record, 'its readable part is not JSON', cause);
-  }
-}
-
-/** Reads a checkpoint and refuses one whose bytes are not those that were written. */
-export function readCheckpoint(stored: StoredRecord): CheckpointRecord {
-  const meta = readMeta<CheckpointMeta>(stored);
-  const version = Number(stored.key.slice(1));
-  if (!meta.e && revisionOf(stored.partition, version, stored.meta, stored.body) !== stored.revision) {
-    throw damaged(stored, 'its bytes do not have its hash');
-  }
-  return { version, revision: stored.revision.replace(EMPTIED, ''), meta, stored };
+/** A new checkpoint; `body` closes over the text of the readable part, which is authenticated with it. */
+export function checkpointRecord(
+  partition: string,
+  version: number,
+  meta: CheckpointMeta,
+  body: (metaText: string) => Uint8Array | undefined,
+): CheckpointRecord {
+  const text = checkpointMetaText(meta);
+  const bytes = body(text);
+  const hash = hashOf(partition, version, text, bytes);
+  const stored = { partition, key: versionKey(version), revision: hash, meta: text };
+  return { version, hash, meta, stored: bytes ? { ...stored, body: bytes } : stored };
 }
 
 // An emptied record keeps the hash of what it was, marked, since equal revisions mean equal contents.
 const EMPTIED = '~';
 
-export const readHead = (stored: StoredRecord): HeadRecord => ({ revision: stored.revision, meta: readMeta(stored) });
+/** Reads a checkpoint, and refuses one whose bytes are not those that were written. */
+export function readCheckpoint(stored: StoredRecord): CheckpointRecord {
+  const meta = known(stored, readCheckpointMeta(stored.meta));
+  const version = versionOf(stored.key);
+  if (!meta.emptied && hashOf(stored.partition, version, stored.meta, stored.body) !== stored.revision) {
+    throw damaged(describe(stored), 'its bytes do not have its hash');
+  }
+  return { version, hash: stored.revision.replace(EMPTIED, ''), meta, stored };
+}
 
-const DUE_SHARDS = 8;
-export const dueGroups: readonly string[] = Array.from({ length: DUE_SHARDS }, (_, shard) => `due/${shard}`);
+export const readHead = (stored: StoredRecord): HeadRecord => ({
+  revision: stored.revision,
+  meta: known(stored, readHeadMeta(stored.meta)),
+});
+
+export const readName = (stored: StoredRecord): NameMeta => known(stored, readNameMeta(stored.meta));
+
+function known<M extends object>(stored: StoredRecord, meta: M | Unreadable): M {
+  if (!isUnreadable(meta)) return meta;
+  if ('newerFormat' in meta) throw formatTooNew(describe(stored), meta.newerFormat);
+  throw damaged(describe(stored), `its readable part is not what was written: ${meta.wrong}`);
+}
+
+/** How a record is called in messages. */
+export function describe({ partition, key }: { readonly partition: string; readonly key: string }): string {
+  const { run } = idsOf(partition);
+  const parsed = parseKey(key);
+  if (parsed === 'head') return `The head of run "${run}"`;
+  if (parsed && 'name' in parsed) return `The name "${parsed.name}" of run "${run}"`;
+  return `Checkpoint ${versionOf(key)} of run "${run}"`;
+}
 
 /** How far the head may be behind the last write of its run: it is renewed at most this often. */
 export const TOUCH_MS = 3_600_000;
 
-const orderOf = (time: number): string => String(Math.max(0, Math.floor(time))).padStart(15, '0');
+/** When the run was last written to; a prune does not keep it alive. */
+export const usedAt = (meta: CheckpointMeta): number => meta.usedAt ?? meta.time;
 
-export { orderOf as timeOrder };
+/** A moment as the lists order it. */
+export const timeOrder = (time: number): string => String(Math.max(0, Math.floor(time))).padStart(15, '0');
+
+const DUE_SHARDS = 8;
+
+/** The groups of the due list; a run is always in the same one. */
+export const DUE_GROUPS: readonly string[] = Array.from({ length: DUE_SHARDS }, (_, shard) => `due/${shard}`);
+
+const dueGroup = (partition: string): string =>
+  `due/${(createHash('sha256').update(partition).digest()[0] ?? 0) % DUE_SHARDS}`;
 
 /** The moment at which somebody must look at a run: its tombstone may go, or it was not written to for too long. */
-const dueOf = (head: HeadMeta): number | undefined =>
-  head.deletedUntil ?? (head.retention === undefined ? undefined : head.touched + head.retention + TOUCH_MS);
+const dueAt = (head: HeadMeta): number | undefined =>
+  head.deletedUntil ?? (head.retentionMs === undefined ? undefined : head.touchedAt + head.retentionMs + TOUCH_MS);
 
-export function headRecord(partition: string, meta: HeadMeta): StoredRecord {
+/** The group of a list that holds what is of one tenant and one kind. */
+export const groupOf = (tenant: string, kind: string): string => `${escapeId('tenant', tenant)}/${kind}`;
+
+/** A head with its places: by status and by owner while it lives, and by when it is due. */
+export function headRecord(partition: string, meta: HeadMeta): { readonly stored: StoredRecord } & HeadRecord {
   const { tenant } = idsOf(partition);
-  const group = (last: string) => `${escapeId('tenant', tenant)}/${last}`;
-  const order = orderOf(meta.touched);
-  const due = dueOf(meta);
-  const shard = createHash('sha256').update(partition).digest()[0] ?? 0;
+  const order = timeOrder(meta.touchedAt);
+  const due = dueAt(meta);
+  const living = meta.deletedUntil === undefined;
   const places: Places = {
-    ...(meta.deletedUntil === undefined && {
-      status: { group: group(meta.status), order },
-      ...(meta.owner !== undefined && { owner: { group: group(escapeId('owner', meta.owner)), order } }),
-    }),
-    ...(due !== undefined && { due: { group: `due/${shard % DUE_SHARDS}`, order: orderOf(due) } }),
+    ...(living && { status: { group: groupOf(tenant, meta.status), order } }),
+    ...(living &&
+      meta.owner !== undefined && { owner: { group: groupOf(tenant, escapeId('owner', meta.owner)), order } }),
+    ...(due !== undefined && { due: { group: dueGroup(partition), order: timeOrder(due) } }),
   };
-  return { partition, key: HEAD_KEY, revision: randomId(), meta: writeMeta(meta), places };
+  const revision = randomId();
+  return { revision, meta, stored: { partition, key: HEAD_KEY, revision, meta: metaText(meta), places } };
 }
+
+export const nameRecord = (partition: string, name: string, meta: NameMeta): StoredRecord => ({
+  partition,
+  key: nameKey(name),
+  revision: randomId(),
+  meta: metaText(meta),
+});
 
 /** What is left of a checkpoint after a prune: its key, hash and story, but nothing that it held. */
-export function pruned(record: CheckpointRecord): StoredRecord {
-  const { g: _, l: __, ...story } = record.meta;
-  return emptied(record, { ...story, e: 1 });
+export const prunedRecord = (record: CheckpointRecord): StoredRecord =>
+  emptied(record.stored, { ...record.meta, segments: undefined, labels: undefined, emptied: 'pruned' });
+
+/** What is left of a checkpoint of a deleted run until its tombstone goes: enough to refuse a late writer. */
+export function deletedRecord(stored: StoredRecord, head: HeadMeta): StoredRecord {
+  const meta = readCheckpointMeta(stored.meta);
+  const { time, stepNumber, writeId, writer, previous } = isUnreadable(meta) ? unknownMeta(head) : meta;
+  return emptied(stored, { ...unknownMeta(head), time, stepNumber, writeId, writer, previous, emptied: 'deleted' });
 }
 
-/** What is left of a checkpoint of a deleted run, until its tombstone goes: enough to refuse a late writer. */
-export function deleted(record: CheckpointRecord): StoredRecord {
-  const { t, n, w, by, p } = record.meta;
-  return emptied(record, { t, n, w, by, p, e: 2 });
-}
+/** The readable part of a checkpoint that cannot be read: what is broken must still be deletable. */
+export const unknownMeta = (head: HeadMeta): CheckpointMeta => ({
+  ...NO_META,
+  time: head.touchedAt,
+  stepNumber: head.stepNumber,
+});
 
-function emptied(record: CheckpointRecord, meta: CheckpointMeta): StoredRecord {
-  return {
-    partition: record.stored.partition,
-    key: record.stored.key,
-    revision: record.revision + EMPTIED,
-    meta: writeMeta(meta),
-  };
+/** A readable part with nothing in it. */
+export const NO_META: CheckpointMeta = {
+  time: 0,
+  status: 'RUNNING',
+  kind: 'save',
+  step: undefined,
+  stepNumber: 0,
+  name: undefined,
+  labels: undefined,
+  schema: undefined,
+  writeId: '',
+  writer: '',
+  previous: '',
+  anchor: undefined,
+  segments: undefined,
+  restored: undefined,
+  top: undefined,
+  parent: undefined,
+  payloadsAdded: undefined,
+  payloadsDropped: undefined,
+  emptiedRanges: undefined,
+  usedAt: undefined,
+  emptied: undefined,
+};
+
+function emptied({ partition, key, revision }: StoredRecord, meta: CheckpointMeta): StoredRecord {
+  return { partition, key, revision: revision.replace(EMPTIED, '') + EMPTIED, meta: checkpointMetaText(meta) };
 }
 
 /** The version whose content is shown: undo, redo and prune change no content of their own, everything else shows itself. */
-export const shownAt = (version: number, { k, f }: CheckpointMeta): number =>
-  f !== undefined && (k === 'undo' || k === 'redo' || k === 'prune') ? f : version;
+export const shownAt = (version: number, { kind, restored }: CheckpointMeta): number =>
+  restored !== undefined && (kind === 'undo' || kind === 'redo' || kind === 'prune') ? restored : version;
 
-export function summaryOf(run: string, record: CheckpointRecord): CheckpointSummary {
-  const { meta, version } = record;
-  const parent = meta.pr ?? (version > 1 ? { run, version: version - 1 } : undefined);
-  const written = meta.a === undefined ? (meta.g?.at(-1)?.[2] ?? 0) : 0;
+export function summaryOf(run: string, { meta, version, hash, stored }: CheckpointRecord): CheckpointSummary {
+  const { step, name, schema, restored } = meta;
+  const parent = meta.parent ?? (version > 1 ? { run, version: version - 1 } : undefined);
+  const segment = meta.segments?.at(-1);
   return {
     run,
     version,
-    kind: meta.k ?? 'save',
-    status: statusOf(meta),
-    stepNumber: meta.n,
-    labels: meta.l ?? {},
-    time: new Date(meta.t),
-    writer: meta.by,
-    writeId: meta.w,
-    hash: record.revision,
-    pruned: meta.e !== undefined,
-    bytes: record.stored.meta.length + (record.stored.body?.length ?? 0) + written,
-    ...(meta.st !== undefined && { step: meta.st }),
-    ...(meta.nm !== undefined && { name: meta.nm }),
-    ...(meta.v !== undefined && { schema: meta.v }),
+    kind: meta.kind,
+    status: meta.status,
+    ...(step !== undefined && { step }),
+    stepNumber: meta.stepNumber,
+    ...(name !== undefined && { name }),
+    labels: meta.labels ?? {},
+    ...(schema !== undefined && { schema }),
     ...(parent && { parent }),
-    ...(meta.f !== undefined && { restored: meta.f }),
-    ...(version > 1 && { previousHash: meta.p }),
+    ...(restored !== undefined && { restored }),
+    savedAt: new Date(meta.time),
+    writer: meta.writer,
+    writeId: meta.writeId,
+    hash,
+    ...(version > 1 && { previousHash: meta.previous }),
+    pruned: meta.emptied !== undefined,
+    bytes: stored.meta.length + (stored.body?.length ?? 0) + (segment?.[2] ?? 0),
   };
 }
 
 export function runSummaryOf(partition: string, head: HeadMeta): RunSummary {
+  const { agent, owner, parent, retentionMs, step, version, stepNumber } = head;
   return {
     run: idsOf(partition).run,
     status: head.status,
+    ...(agent !== undefined && { agent }),
+    ...(owner !== undefined && { owner }),
     tags: head.tags ?? [],
-    version: head.version,
-    stepNumber: head.stepNumber,
-    createdAt: new Date(head.created),
-    touchedAt: new Date(head.touched),
+    statusChange: { version, stepNumber, ...(step !== undefined && { step }) },
+    createdAt: new Date(head.createdAt),
+    touchedAt: new Date(head.touchedAt),
+    ...(parent && { parent }),
+    ...(retentionMs !== undefined && { retentionSeconds: retentionMs / 1000 }),
     encrypted: head.key !== undefined || head.shredded === true,
-    ...(head.agent !== undefined && { agent: head.agent }),
-    ...(head.owner !== undefined && { owner: head.owner }),
-    ...(head.step !== undefined && { step: head.step }),
-    ...(head.parent && { parent: head.parent }),
-    ...(head.retention !== undefined && { retentionSeconds: head.retention / 1000 }),
+    shredded: head.shredded === true,
   };
-}
-
-export function damaged(where: StoredRecord | string, why: string, cause?: unknown): HoldpointError {
-  const what = typeof where === 'string' ? where : describe(where);
-  return new HoldpointError('DAMAGED', `${what} is damaged: ${why}. \`verify\` shows how far the run can be trusted.`, {
-    scope: 'run',
-    cause,
-  });
-}
-
-function describe(record: StoredRecord): string {
-  const { run } = idsOf(record.partition);
-  if (record.key === HEAD_KEY) return `The head of run "${run}"`;
-  if (record.key.startsWith('n')) return `The name "${decodeURIComponent(record.key.slice(1))}" of run "${run}"`;
-  return `Checkpoint ${Number(record.key.slice(1))} of run "${run}"`;
 }

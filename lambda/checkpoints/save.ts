@@ -1,188 +1,178 @@
-import { HoldpointError } from '../core/errors.ts';
 import { escapeId } from '../core/ids.ts';
+import { refused } from '../core/input.ts';
 import { STATUSES, type Status } from '../core/status.ts';
-import { append, beginning, type HeadChange } from './append.ts';
-import type { CheckpointId, ModelParameters } from './checkpoint.ts';
-import { checkSchema, encodeModel, encodeValues, NO_CONTENT } from './content.ts';
+import { append, baseOf, beginning, type HeadChange } from './append.ts';
+import type { CheckpointId, CheckpointSummary, ModelParameters } from './checkpoint.ts';
+import { encodeModel, encodeValues, NO_CONTENT, schemaAfter } from './content.ts';
 import type { RunContext } from './context.ts';
+import { checkVersion, type Opened, open, readNewest, refuseExpired } from './open.ts';
 import { nameKey, readCheckpoint, summaryOf, usedAt, versionKey } from './records.ts';
 import { StaleVersionError } from './stale-version-error.ts';
-import { checkVersion, openTail, refuseExpired, type Tail } from './tail.ts';
 
 /** What a checkpoint is called and what belongs to it, besides the state. */
 export interface SaveFields {
   /** The name of the step that this checkpoint ends. */
-  readonly step?: string;
+  readonly step?: string | undefined;
   /** @default one more than before when there is a step */
-  readonly stepNumber?: number;
+  readonly stepNumber?: number | undefined;
   /** @default as it was; RUNNING for a new run */
-  readonly status?: Status;
+  readonly status?: Status | undefined;
   /** A name of its own within the run. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** Takes the name from the checkpoint that has it. */
-  readonly moveName?: boolean;
-  readonly labels?: Readonly<Record<string, string>>;
+  readonly moveName?: boolean | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
   /** Results of tools by call id; they are added to those of the run. */
-  readonly toolResults?: Readonly<Record<string, unknown>>;
+  readonly toolResults?: Readonly<Record<string, unknown>> | undefined;
   /** Takes these results out of the run, or all that were there before. */
-  readonly forgetToolResults?: true | readonly string[];
-  readonly model?: ModelParameters;
+  readonly forgetToolResults?: true | readonly string[] | undefined;
+  readonly model?: ModelParameters | undefined;
   /** The caller's own id of this write: a second try under it, even in another process, finds the first. */
-  readonly writeId?: string;
-  readonly agent?: string;
-  readonly owner?: string;
-  readonly tags?: readonly string[];
+  readonly writeId?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly owner?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
   /** How long the run is kept after its last write. @default the store's */
-  readonly retentionSeconds?: number;
+  readonly retentionSeconds?: number | undefined;
   /** The checkpoint of another run that started this one; only for the first save. */
-  readonly parent?: CheckpointId;
+  readonly parent?: CheckpointId | undefined;
 }
 
+/** A checkpoint to save. */
 export interface SaveInput<State = unknown> extends SaveFields {
   readonly run: string;
-  /** The version that this checkpoint follows; 0 means that the run must be new. @default what this store last loaded or saved, else 0 */
-  readonly expectedVersion?: number;
+  /**
+   * The checkpoint that this one follows, or its version; 0 means that the run must be new. The checkpoint itself also tells a
+   * run that was deleted and begun again from the one that it was.
+   * @default 0
+   */
+  readonly expectedVersion?: number | Pick<CheckpointSummary, 'version' | 'hash'>;
   /** @default as it was */
   readonly state?: State;
 }
 
-export async function save(at: RunContext, input: Omit<SaveInput, 'run'>): Promise<Tail> {
+type Input = Omit<SaveInput, 'run' | 'expectedVersion'>;
+
+export async function save(at: RunContext, { expectedVersion = 0, ...input }: Omit<SaveInput, 'run'>): Promise<Opened> {
   checkFields(input);
-  const expected = input.expectedVersion ?? at.tails.held.get(at.partition)?.version ?? 0;
-  checkVersion(expected, 'expectedVersion', 0);
-  const found = expected === 0 ? undefined : await expectedTail(at, expected, input.writeId);
-  if (found?.written) return found.written;
-  return saveOn(at, found?.tail, input);
+  const { version, hash } =
+    typeof expectedVersion === 'object' && expectedVersion !== null
+      ? expectedVersion
+      : { version: expectedVersion, hash: undefined };
+  checkVersion(version, '`expectedVersion`', 0);
+  if (version === 0) return saveOn(at, undefined, input);
+  const known = at.cache.fresh(at.partition, at.now());
+  const opened = isExpected(known, version, hash) ? known : await open(at);
+  if (isExpected(opened, version, hash)) return saveOn(at, opened, input);
+  at.cache.keep(at.partition, opened);
+  return writtenBefore(at, version, input.writeId, opened);
 }
+
+const isExpected = (opened: Opened | undefined, version: number, hash: string | undefined): opened is Opened =>
+  opened?.record.version === version && (hash === undefined || opened.record.hash === hash);
 
 /** Saves on a checkpoint that was opened; on none to begin the run. */
-export async function saveOn(
-  at: RunContext,
-  tail: Tail | undefined,
-  input: Omit<SaveInput, 'run' | 'expectedVersion'>,
-): Promise<Tail> {
-  if (tail && isWritten(tail, input.writeId)) return tail;
-  if (tail) refuseExpired(at, tail.head.meta, usedAt(tail.record.meta));
-  if (tail && input.parent) throw invalid('parent', 'given with the first save of a run only', input.parent);
-  const base = tail ?? (await beginning(at, input.owner));
-  const changed = 'state' in input;
-  const schema = !tail ? at.ladder?.current : changed ? checkSchema(at, tail) : tail.record.meta.v;
-  const root = await encodeValues(at, base.sealing, tail?.root ?? NO_CONTENT, input);
-  const head = headChange(at, input, tail);
-  return append(at, base, { ...input, root, model: encodeModel(at, input.model), schema, head });
+export async function saveOn(at: RunContext, opened: Opened | undefined, input: Input): Promise<Opened> {
+  if (!opened) return begin(at, input);
+  if (input.writeId !== undefined && opened.record.meta.writeId === input.writeId) return opened;
+  if (input.parent) throw refused('`parent`', 'given with the first save of a run only', input.parent);
+  refuseExpired(at, opened.head.meta, usedAt(opened.record.meta));
+  const schema = 'state' in input ? schemaAfter(at, opened) : opened.record.meta.schema;
+  const root = await encodeValues(at, opened.sealing, opened.root, input);
+  const head = headChange(input, opened);
+  return append(at, baseOf(opened), { ...input, root, model: encodeModel(at, input.model), schema, head });
 }
 
-/** Whether a write under this id is what made the checkpoint. */
-export const isWritten = (tail: Tail, writeId: string | undefined): boolean => tail.record.meta.w === writeId;
+async function begin(at: RunContext, input: Input): Promise<Opened> {
+  const base = await beginning(at, input.owner);
+  const root = await encodeValues(at, base.sealing, NO_CONTENT, input);
+  const { agent, owner, tags, retentionSeconds } = input;
+  const retentionMs = retentionSeconds === undefined ? at.retentionMs : retentionSeconds * 1000;
+  const head = { agent, owner, tags, retentionMs };
+  try {
+    return await append(at, base, {
+      ...input,
+      root,
+      model: encodeModel(at, input.model),
+      schema: at.ladder?.current,
+      head,
+    });
+  } catch (error) {
+    // What is in the way may be over: then that is what to say.
+    if (error instanceof StaleVersionError) await readNewest(at);
+    throw error;
+  }
+}
 
-/** The checkpoint to write on: the one that this process holds, or the newest if it is the expected one. */
-async function expectedTail(
+/** The checkpoint that an earlier try under this write id made; refuses the save when there is none. */
+async function writtenBefore(
   at: RunContext,
   expected: number,
   writeId: string | undefined,
-): Promise<{ tail?: Tail; written?: Tail }> {
-  const held = at.tails.held.get(at.partition);
-  const isExpected = ({ record }: Tail) =>
-    record.version === expected && (held?.version !== expected || held.revision === record.revision);
-  const known = at.tails.fresh(at.partition, at.now());
-  if (known && isExpected(known)) return { tail: known };
-  const newest = await openTail(at);
-  at.tails.set(at.partition, newest);
-  if (isExpected(newest)) return { tail: newest };
+  newest: Opened,
+): Promise<Opened> {
   if (writeId !== undefined && newest.record.version > expected) {
     const [next] = await at.records.read(at.partition, [versionKey(expected + 1)]);
-    if (next && readCheckpoint(next).meta.w === writeId)
-      return { written: await openTail(at, { version: expected + 1 }) };
+    if (next && readCheckpoint(next).meta.writeId === writeId) return open(at, expected + 1);
   }
-  const found = newest.record.version >= expected ? summaryOf(at.run, newest.record) : undefined;
-  throw new StaleVersionError(at.run, expected, found);
+  throw new StaleVersionError(
+    at.run,
+    expected,
+    newest.record.version >= expected ? summaryOf(at.run, newest.record) : undefined,
+  );
 }
 
-function headChange(at: RunContext, input: SaveFields, tail: Tail | undefined): HeadChange | undefined {
+/** What of the head a save changes; undefined when it is all as it was. */
+function headChange({ agent, owner, tags, retentionSeconds }: Input, { head }: Opened): HeadChange | undefined {
+  const retentionMs = retentionSeconds === undefined ? undefined : retentionSeconds * 1000;
+  const there = head.meta;
+  const given = Object.entries({ agent, owner, tags, retentionMs } satisfies HeadChange).filter(
+    ([field, value]) =>
+      value !== undefined && JSON.stringify(value) !== JSON.stringify(there[field as keyof HeadChange]),
+  );
+  return given.length === 0 ? undefined : Object.fromEntries(given);
+}
+
+/** Refuses fields that are not what a checkpoint takes, before anything is written. */
+export function checkFields(input: SaveFields): void {
+  const { step, stepNumber, status, name, labels, toolResults, forgetToolResults, model, writeId, parent } = input;
   const { agent, owner, tags, retentionSeconds } = input;
-  const retention = retentionSeconds === undefined ? (tail ? undefined : at.retentionMs) : retentionSeconds * 1000;
-  const there = tail?.head.meta;
-  const change = {
-    ...(agent !== undefined && agent !== there?.agent && { agent }),
-    ...(owner !== undefined && owner !== there?.owner && { owner }),
-    ...(tags && JSON.stringify(tags) !== JSON.stringify(there?.tags) && { tags }),
-    ...(retention !== undefined && retention !== there?.retention && { retention }),
+  const check = (field: string, value: unknown, expected: string, fits: boolean) => {
+    if (value !== undefined && !fits) throw refused(`\`${field}\``, expected, value);
   };
-  return Object.keys(change).length === 0 ? undefined : change;
+  check('step', step, 'text of 1 to 1,000 characters', isText(step, 1000));
+  check('writeId', writeId, 'text of 1 to 256 characters', isText(writeId, 256));
+  check('agent', agent, 'text of 1 to 256 characters', isText(agent, 256));
+  check('stepNumber', stepNumber, 'a whole number from 0', Number.isSafeInteger(stepNumber) && Number(stepNumber) >= 0);
+  check('status', status, `one of ${STATUSES.join(', ')}`, STATUSES.includes(status as Status));
+  const texts = isRecord(labels) && Object.values(labels).every(isString) && isShort(labels);
+  check('labels', labels, `an object whose values are text, ${SHORT}`, texts);
+  check('toolResults', toolResults, 'an object of results by call id', isRecord(toolResults));
+  check('model', model, 'an object of parameters', isRecord(model));
+  const ids = Array.isArray(forgetToolResults) && forgetToolResults.every(isString);
+  check('forgetToolResults', forgetToolResults, 'true or a list of call ids', forgetToolResults === true || ids);
+  const words = Array.isArray(tags) && tags.every((tag) => isText(tag, 256)) && isShort(tags);
+  check('tags', tags, `a list of texts, ${SHORT}`, words);
+  if (retentionSeconds !== undefined) checkRetention(retentionSeconds);
+  if (owner !== undefined) escapeId('owner', owner);
+  if (name !== undefined) nameKey(name);
+  if (parent !== undefined) {
+    escapeId('parent run', parent.run);
+    checkVersion(parent.version, 'The version of the parent');
+  }
+}
+
+/** Refuses what is not a time to keep a run for. */
+export function checkRetention(seconds: number): number {
+  if (typeof seconds === 'number' && seconds > 0 && Number.isFinite(seconds)) return seconds;
+  throw refused('`retentionSeconds`', 'a number of seconds above 0', seconds);
 }
 
 // What is readable without opening a checkpoint is written and read with every list, and a record holds 400 KB at most.
 const MOST_READABLE = 16_384;
 const SHORT = `at most ${MOST_READABLE} characters as JSON`;
 const isShort = (value: unknown): boolean => JSON.stringify(value).length <= MOST_READABLE;
-
-/** Refuses fields that are not what a checkpoint takes, before anything is written. */
-export function checkFields(input: SaveFields): void {
-  const text = (field: keyof SaveFields, longest: number) => {
-    const value = input[field];
-    if (value === undefined) return;
-    if (typeof value !== 'string' || value === '' || value.length > longest) {
-      throw invalid(field, `text of 1 to ${longest} characters`, value);
-    }
-  };
-  text('step', 1000);
-  text('writeId', 256);
-  text('agent', 256);
-  if (input.owner !== undefined) escapeId('owner', input.owner);
-  if (input.name !== undefined) nameKey(input.name);
-  if (input.stepNumber !== undefined && !(Number.isSafeInteger(input.stepNumber) && input.stepNumber >= 0)) {
-    throw invalid('stepNumber', 'a whole number from 0', input.stepNumber);
-  }
-  if (input.status !== undefined && !STATUSES.includes(input.status)) {
-    throw invalid('status', `one of ${STATUSES.join(', ')}`, input.status);
-  }
-  if (
-    input.labels !== undefined &&
-    !(isRecord(input.labels, (value) => typeof value === 'string') && isShort(input.labels))
-  ) {
-    throw invalid('labels', `an object whose values are text, ${SHORT}`, input.labels);
-  }
-  if (input.toolResults !== undefined && !isRecord(input.toolResults, () => true)) {
-    throw invalid('toolResults', 'an object of results by call id', input.toolResults);
-  }
-  const { forgetToolResults: forget } = input;
-  if (
-    forget !== undefined &&
-    forget !== true &&
-    !(Array.isArray(forget) && forget.every((id) => typeof id === 'string'))
-  ) {
-    throw invalid('forgetToolResults', 'true or a list of call ids', forget);
-  }
-  if (
-    input.tags !== undefined &&
-    !(
-      Array.isArray(input.tags) &&
-      input.tags.every((tag) => typeof tag === 'string' && tag !== '') &&
-      isShort(input.tags)
-    )
-  ) {
-    throw invalid('tags', `a list of texts, ${SHORT}`, input.tags);
-  }
-  if (input.model !== undefined && !isRecord(input.model, () => true))
-    throw invalid('model', 'an object of parameters', input.model);
-  const { retentionSeconds } = input;
-  if (retentionSeconds !== undefined) checkRetention(retentionSeconds);
-  if (input.parent !== undefined) {
-    escapeId('parent run', input.parent.run);
-    checkVersion(input.parent.version, 'version of the parent');
-  }
-}
-
-export function checkRetention(seconds: number): number {
-  if (typeof seconds === 'number' && seconds > 0 && Number.isFinite(seconds)) return seconds;
-  throw invalid('retentionSeconds', 'a number of seconds above 0', seconds);
-}
-
-function isRecord(value: unknown, each: (value: unknown) => boolean): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(each);
-}
-
-function invalid(field: string, expected: string, found: unknown): HoldpointError {
-  const shown = typeof found === 'object' ? JSON.stringify(found) : String(found);
-  return new HoldpointError('INVALID_INPUT', `\`${field}\` must be ${expected}; found ${shown?.slice(0, 80)}.`);
-}
+const isString = (value: unknown): value is string => typeof value === 'string';
+const isText = (value: unknown, longest: number): boolean => isString(value) && value !== '' && value.length <= longest;
+const isRecord = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,6 +1,6 @@
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import { openBytes, sealBytes } from './keys.ts';
-import { damaged } from './records.ts';
+import { damaged } from './run-errors.ts';
 
 /** How the bytes of one run are closed and opened: AES-256-GCM under the run's data key, or not at all. */
 export interface Sealing {

@@ -20,8 +20,8 @@ export class StaleVersionError extends HoldpointError {
 function explain(run: string, expected: number, found: CheckpointSummary | undefined): string {
   if (!found)
     return `Run "${run}" has no checkpoint ${expected}, so nothing can follow it. Load the run and save on what it has.`;
-  const there = `version ${found.version} (${found.step ? `step "${found.step}", ` : ''}written ${found.time.toISOString()} by ${found.writer})`;
+  const there = `version ${found.version} (${found.step ? `step "${found.step}", ` : ''}written ${found.savedAt.toISOString()} by ${found.writer})`;
   if (expected === 0)
-    return `Run "${run}" exists already: it has ${there}. Load it first, or pass the version to save on as \`expectedVersion\`.`;
+    return `Run "${run}" exists already: it has ${there}. Load it, and pass what was loaded as \`expectedVersion\`.`;
   return `Expected run "${run}" to be at version ${expected}, found ${there}. Load it and try again, or use \`update\`, which does.`;
 }

@@ -1,19 +1,24 @@
 import { HoldpointError, isHoldpointError } from '../core/errors.ts';
 import { escapeId, MAX_ID_BYTES } from '../core/ids.ts';
+import { refused } from '../core/input.ts';
 import { hasEnded, type Status } from '../core/status.ts';
-import { append, beginning } from './append.ts';
+import { append, baseOf, beginning } from './append.ts';
 import type { CheckpointKind } from './checkpoint.ts';
-import { currentState, decodeResults, decodeValue, encodeValues, NO_CONTENT } from './content.ts';
+import { checkpointOf, currentState, decodeResults, encodeValues, NO_CONTENT, savedState } from './content.ts';
 import type { RunContext } from './context.ts';
 import { type Edit, edited } from './draft.ts';
-import { randomId, readCheckpoint, shownAt, statusOf, versionKey } from './records.ts';
+import { type Opened, open, throwReason, type Which } from './open.ts';
+import { randomId, readCheckpoint, shownAt, versionKey } from './records.ts';
+import { retried } from './retry.ts';
 import { checkFields, type SaveFields } from './save.ts';
-import { type At, openTail, type Tail, throwReason } from './tail.ts';
-import { retried } from './update.ts';
 
-export interface ForkOptions<State = unknown>
-  extends At,
-    Pick<SaveFields, 'status' | 'name' | 'labels' | 'writeId' | 'agent' | 'owner' | 'tags' | 'retentionSeconds'> {
+type Given = Pick<SaveFields, 'status' | 'labels' | 'writeId' | 'agent' | 'owner' | 'tags' | 'retentionSeconds'>;
+
+/** Where a fork begins, and what is different in it. */
+export interface ForkOptions<State = unknown> extends Given {
+  /** The checkpoint to begin with, by version or by name. @default the newest */
+  readonly version?: number;
+  readonly name?: string;
   /** The id of the new run. @default made from the old one */
   readonly id?: string;
   /** Changes the state that the fork begins with. */
@@ -30,40 +35,45 @@ export function forkId(run: string): string {
 }
 
 /** Begins a new run with the content of a checkpoint. It stands alone: its own snapshot, its own copies of payloads. */
-export async function fork<State>(from: RunContext, to: RunContext, options: ForkOptions<State>): Promise<Tail> {
-  checkFields(options);
-  const source = await openTail(from, options);
-  const current = currentState(from, source);
-  const state = options.edit ? await edited(current.state as State, options.edit) : current.state;
-  const { agent, owner, tags, retention } = source.head.meta;
+export async function fork<State>(from: RunContext, to: RunContext, options: ForkOptions<State>): Promise<Opened> {
+  const { version, name, edit, toolResults, status, labels, writeId } = options;
+  checkFields({ ...options, name: undefined });
+  if (version !== undefined && name !== undefined)
+    throw refused('The origin of a fork', 'a version or a name', { version, name });
+  const source = await open(from, version ?? (name === undefined ? undefined : { name }));
+  const checkpoint = checkpointOf<State>(from, source);
+  const state = edit ? await edited(checkpoint.state, edit, checkpoint) : checkpoint.state;
+  const there = source.head.meta;
   const head = {
-    agent: options.agent ?? agent,
-    owner: options.owner ?? owner,
-    tags: options.tags ?? tags,
-    retention: options.retentionSeconds === undefined ? (retention ?? to.retentionMs) : options.retentionSeconds * 1000,
+    agent: options.agent ?? there.agent,
+    owner: options.owner ?? there.owner,
+    tags: options.tags ?? there.tags,
+    retentionMs:
+      options.retentionSeconds === undefined ? (there.retentionMs ?? to.retentionMs) : options.retentionSeconds * 1000,
   };
   const base = await beginning(to, head.owner);
-  const results = decodeResults(from, source);
-  const root = await encodeValues(to, base.sealing, NO_CONTENT, {
-    state,
-    toolResults: { ...results, ...options.toolResults },
-  }).catch((error) => throwReason(from, source.record.version, error));
-  const { st, n } = source.record.meta;
+  const values = { state, toolResults: { ...checkpoint.toolResults, ...toolResults } };
+  const root = await encodeValues(to, base.sealing, NO_CONTENT, values).catch((error) =>
+    throwReason(from, source.record.version, error),
+  );
+  const { step, stepNumber } = source.record.meta;
+  const parent = { run: from.run, version: source.record.version };
+  const { schema } = currentState(from, source);
+  const first = {
+    root,
+    model: source.model,
+    schema,
+    kind: 'fork' as const,
+    status,
+    step,
+    stepNumber,
+    labels,
+    writeId,
+    parent,
+    head,
+  };
   try {
-    return await append(to, base, {
-      root,
-      model: source.model,
-      schema: current.schema,
-      kind: 'fork',
-      status: options.status,
-      step: st,
-      stepNumber: n,
-      name: options.name,
-      labels: options.labels,
-      writeId: options.writeId,
-      parent: { run: from.run, version: source.record.version },
-      head,
-    });
+    return await append(to, base, first);
   } catch (cause) {
     if (!isHoldpointError(cause, 'STALE_VERSION')) throw cause;
     throw new HoldpointError('RUN_EXISTS', `There is a run "${to.run}" already; a fork needs an id of its own.`, {
@@ -73,46 +83,53 @@ export async function fork<State>(from: RunContext, to: RunContext, options: For
 }
 
 /** Appends the content of an earlier checkpoint; history stays as it is. */
-export async function rewind(at: RunContext, to: At, options: { readonly status?: Status } = {}): Promise<Tail> {
+export async function rewind(
+  at: RunContext,
+  to: Which,
+  options: { readonly status?: Status | undefined },
+): Promise<Opened> {
   checkFields(options);
   return retried(async () => {
-    const tail = await openTail(at);
-    return restore(at, tail, await openTail(at, to), 'rewind', options);
+    const newest = await open(at);
+    return restore(at, newest, await open(at, to), { kind: 'rewind', status: options.status });
   });
 }
 
 /** Appends what was there before the last change. */
-export async function undo(at: RunContext): Promise<Tail> {
+export async function undo(at: RunContext): Promise<Opened> {
   return retried(async () => {
-    const tail = await openTail(at);
-    const { version, meta } = tail.record;
+    const newest = await open(at);
+    const { version, meta } = newest.record;
     const shown = shownAt(version, meta);
     const before = await previousOf(at, shown);
-    if (before === undefined)
-      throw new HoldpointError('NOTHING_TO_UNDO', `Run "${at.run}" shows its first state; there is nothing before it.`);
-    return restore(at, tail, await openTail(at, { version: before }), 'undo', { top: meta.top ?? shown });
+    const nothing = `Run "${at.run}" shows the first state that it has; there is nothing before it.`;
+    if (before === undefined) throw new HoldpointError('NOTHING_TO_UNDO', nothing);
+    const source = await open(at, before).catch((cause) => {
+      throw isHoldpointError(cause, 'CHECKPOINT_PRUNED')
+        ? new HoldpointError('NOTHING_TO_UNDO', nothing, { cause })
+        : cause;
+    });
+    return restore(at, newest, source, { kind: 'undo', top: meta.top ?? shown });
   });
 }
 
 /** Appends what the last undo took away. */
-export async function redo(at: RunContext): Promise<Tail> {
+export async function redo(at: RunContext): Promise<Opened> {
   return retried(async () => {
-    const tail = await openTail(at);
-    const { version, meta } = tail.record;
+    const newest = await open(at);
+    const { version, meta } = newest.record;
     const next = await undoneAfter(at, shownAt(version, meta), meta.top);
     if (next === undefined) {
       throw new HoldpointError('NOTHING_TO_REDO', `Nothing was undone in run "${at.run}" since its last change.`);
     }
-    return restore(at, tail, await openTail(at, { version: next }), 'redo', { top: meta.top });
+    return restore(at, newest, await open(at, next), { kind: 'redo', top: meta.top });
   });
 }
 
 /** The version that was shown before a change, or undefined when it was the first. */
 async function previousOf(at: RunContext, version: number): Promise<number | undefined> {
-  if (version <= 1) return undefined;
-  const [stored] = await at.records.read(at.partition, [versionKey(version - 1)]);
-  if (!stored) return undefined;
-  return shownAt(version - 1, readCheckpoint(stored).meta);
+  const [stored] = version > 1 ? await at.records.read(at.partition, [versionKey(version - 1)]) : [];
+  return stored && shownAt(version - 1, readCheckpoint(stored).meta);
 }
 
 /** The change that was undone to show this version: from where undoing began, back to the one right after it. */
@@ -125,32 +142,37 @@ async function undoneAfter(at: RunContext, shown: number, top: number | undefine
   return undefined;
 }
 
+interface Restoring {
+  readonly kind: CheckpointKind;
+  readonly status?: Status | undefined;
+  readonly top?: number | undefined;
+}
+
 async function restore(
   at: RunContext,
-  tail: Tail,
-  source: Tail,
-  kind: CheckpointKind,
-  options: { readonly status?: Status | undefined; readonly top?: number | undefined },
-): Promise<Tail> {
+  newest: Opened,
+  source: Opened,
+  { kind, status, top }: Restoring,
+): Promise<Opened> {
   // Through live values: payloads that the newest checkpoint no longer points at may be collected, so they are stored anew.
-  const root = await encodeValues(at, tail.sealing, tail.root, {
-    state: decodeValue(at, source, source.root.state),
+  const root = await encodeValues(at, newest.sealing, newest.root, {
+    state: savedState(at, source),
     toolResults: decodeResults(at, source),
     forgetToolResults: true,
   }).catch((error) => throwReason(at, source.record.version, error));
-  const { st, n, l, v } = source.record.meta;
-  const status = statusOf(source.record.meta);
-  return append(at, tail, {
+  const { meta, version } = source.record;
+  const { step, stepNumber, labels, schema } = meta;
+  return append(at, baseOf(newest), {
     root,
     model: source.model,
-    schema: v,
+    schema,
     kind,
     // A wait belongs to the moment it was in: going back to it means to run again from there.
-    status: options.status ?? (hasEnded(status) ? status : 'RUNNING'),
-    step: st,
-    stepNumber: n,
-    labels: l,
-    restored: source.record.version,
-    top: options.top,
+    status: status ?? (hasEnded(meta.status) ? meta.status : 'RUNNING'),
+    step,
+    stepNumber,
+    labels,
+    restored: version,
+    top,
   });
 }

@@ -1,37 +1,37 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isHoldpointError } from '../core/errors.ts';
-import type { Checkpoint } from './checkpoint.ts';
-import { checkpointOf, currentState } from './content.ts';
+import { checkpointOf } from './content.ts';
 import type { RunContext } from './context.ts';
-import { edited } from './draft.ts';
-import { checkFields, isWritten, type SaveFields, saveOn } from './save.ts';
-import { openTail, type Tail } from './tail.ts';
+import { type Edit, edited } from './draft.ts';
+import { type Opened, open } from './open.ts';
+import { retried } from './retry.ts';
+import { checkFields, type SaveFields, saveOn } from './save.ts';
 
-/** Changes a draft of the state in place, or returns a new state. It may be run again when somebody else was faster. */
-export type Recipe<State> = (draft: State, checkpoint: Checkpoint<State>) => State | void | Promise<State | void>;
+/** What a checkpoint made by `update` is called and what belongs to it. */
+export interface UpdateFields<State = unknown> extends Omit<SaveFields, 'parent'> {
+  /** The state that a new run begins with, as its first checkpoint. @default there must be a run */
+  readonly initial?: State;
+}
 
-const TRIES = 100;
-
-/** Runs the recipe on the newest state and saves what it makes; when somebody else was faster, on what they made. */
-export async function update<State>(at: RunContext, recipe: Recipe<State>, fields: SaveFields): Promise<Tail> {
+/** Saves what the edit makes of the newest state; when somebody else was faster, the edit runs again on theirs. */
+export async function update<State>(at: RunContext, edit: Edit<State>, fields: UpdateFields<State>): Promise<Opened> {
   checkFields(fields);
+  const { initial, ...input } = fields;
   return retried(async (attempt) => {
-    const known = attempt === 1 ? at.tails.fresh(at.partition, at.now()) : undefined;
-    const tail = known ?? (await openTail(at));
-    if (isWritten(tail, fields.writeId)) return tail;
-    const state = await edited(currentState(at, tail).state as State, (draft) => recipe(draft, checkpointOf(at, tail)));
-    return saveOn(at, tail, { ...fields, state });
+    const known = attempt === 1 ? at.cache.fresh(at.partition, at.now()) : undefined;
+    const opened = known ?? (await openOrBegin(at, fields));
+    if (opened.record.meta.writeId === fields.writeId) return opened;
+    const checkpoint = checkpointOf<State>(at, opened);
+    return saveOn(at, opened, { ...input, state: await edited(checkpoint.state, edit, checkpoint) });
   });
 }
 
-/** Tries again, a little later each time, as long as somebody else was faster. */
-export async function retried<T>(attempt: (attempt: number) => Promise<T>): Promise<T> {
-  for (let count = 1; ; count++) {
-    try {
-      return await attempt(count);
-    } catch (error) {
-      if (!isHoldpointError(error, 'STALE_VERSION') || count >= TRIES) throw error;
-      await sleep(Math.random() * Math.min(200, 5 * 2 ** Math.min(count, 6)));
-    }
+async function openOrBegin(at: RunContext, fields: UpdateFields): Promise<Opened> {
+  try {
+    return await open(at);
+  } catch (error) {
+    if (!isHoldpointError(error, 'RUN_NOT_FOUND') || !('initial' in fields)) throw error;
+    const { agent, owner, tags, retentionSeconds, initial: state } = fields;
+    const given = { agent, owner, tags, retentionSeconds };
+    return saveOn(at, undefined, { ...given, state });
   }
 }

@@ -1,22 +1,26 @@
 import { isHoldpointError } from '../core/errors.ts';
-import { readParts } from './chain.ts';
+import { fitting, readParts } from './chain.ts';
 import type { RunContext } from './context.ts';
 import type { Doc } from './document/document.ts';
 import { apply } from './document/patch.ts';
 import { payloadRefs } from './document/payloads.ts';
-import { allRecords } from './history.ts';
-import { payloadsInUse } from './in-use.ts';
+import { payloadsInUse, prunedIn } from './in-use.ts';
+import type { HeadMeta } from './meta.ts';
+import { readLiveHead } from './open.ts';
 import { readBytes } from './payload.ts';
-import { type CheckpointRecord, isCheckpoint, type NameMeta, readCheckpoint, readMeta, versionKey } from './records.ts';
+import { type CheckpointRecord, parseKey, readCheckpoint, readName, versionKey } from './records.ts';
+import { sealingOf } from './run-key.ts';
+import { recordsOf } from './scan.ts';
 import type { Sealing } from './sealing.ts';
-import { readLiveHead, sealingOf } from './tail.ts';
 
+/** Something that is not as it was written. */
 export interface Problem {
-  /** The checkpoint that is damaged, where it is one. */
-  readonly version?: number;
+  /** The checkpoint that it concerns. */
+  readonly version: number;
   readonly problem: string;
 }
 
+/** What `verify` found. */
 export interface Verification {
   readonly ok: boolean;
   readonly problems: readonly Problem[];
@@ -44,71 +48,83 @@ export async function verify(at: RunContext): Promise<Verification> {
 }
 
 async function examine(at: RunContext): Promise<Verification & { readonly newest: number }> {
-  const head = await readLiveHead(at);
-  const problems: Problem[] = [];
-  const checkpoints: CheckpointRecord[] = [];
-  const names: NameMeta[] = [];
-  let before = { version: 0, revision: head.meta.born };
-  let provenFrom: number | undefined;
-  const report = (version: number, problem: string) => {
-    problems.push({ version, problem });
-    provenFrom = undefined;
+  const head = (await readLiveHead(at)).meta;
+  const { checkpoints, problems, newest } = await checkRecords(at, head);
+  problems.push(...checkEmptied(checkpoints), ...checkHead(checkpoints, head, newest));
+  const sealing = await openable(at, head);
+  const contents = sealing && (await checkContents(at, sealing, checkpoints));
+  problems.push(...(contents?.problems ?? []));
+  problems.sort((a, b) => a.version - b.version);
+  // Nothing is known of what a prune emptied, and what is wrong puts all before it in doubt.
+  const empty = checkpoints.filter(({ meta }) => meta.emptied).map(({ version }) => version);
+  const doubtful = Math.max(0, ...empty, ...problems.map(({ version }) => version));
+  return {
+    ok: problems.length === 0,
+    problems,
+    checkpoints: checkpoints.length,
+    provenFrom: doubtful < newest ? doubtful + 1 : undefined,
+    payloads: contents?.payloads,
+    keyed: sealing?.encrypted === true,
+    newest,
   };
-  for await (const stored of allRecords(at, {})) {
-    if (stored.key.startsWith('n')) names.push(readMeta(stored));
-    if (!isCheckpoint(stored)) continue;
-    const version = Number(stored.key.slice(1));
-    const whole = problems.length;
-    for (let gap = before.version + 1; gap < version; gap++) report(gap, 'it is missing');
-    let record: CheckpointRecord | undefined;
-    try {
-      record = readCheckpoint(stored);
-      if (before.version === version - 1 && record.meta.p !== before.revision)
-        report(version, 'it does not follow from the one before it');
-      checkpoints.push(record);
-    } catch (error) {
-      report(version, messageOf(error));
-    }
-    if (record?.meta.e) provenFrom = undefined;
-    else if (problems.length === whole) provenFrom ??= version;
-    before = { version, revision: stored.revision.replace('~', '') };
-  }
-  const byVersion = new Map(checkpoints.map((record) => [record.version, record]));
-  checkEmptied(checkpoints, report);
-  if (before.version < head.meta.version) report(head.meta.version, 'the head names it, and it is missing');
-  const atHead = byVersion.get(head.meta.version);
-  if (atHead && atHead.revision !== head.meta.hash) report(atHead.version, 'it is not the one that the head names');
-  for (const { version } of names)
-    if (!byVersion.has(version)) report(version, 'a name points at it, and it is not readable');
+}
 
-  const sealing = await openable(at, () => sealingOf(at, head.meta));
-  const payloads =
-    sealing &&
-    (await checkContents(at, sealing, checkpoints, (version, problem) => problems.push({ version, problem })));
-  const keyed = sealing?.encrypted === true;
-  const ok = problems.length === 0;
-  return { ok, problems, checkpoints: checkpoints.length, provenFrom, payloads, keyed, newest: before.version };
+/** Every record by itself: whole, none missing, each following from the one before it, and names that point at one. */
+async function checkRecords(at: RunContext, head: HeadMeta) {
+  const checkpoints: CheckpointRecord[] = [];
+  const named: number[] = [];
+  const problems: Problem[] = [];
+  let before = { version: 0, hash: head.born };
+  for await (const stored of recordsOf(at)) {
+    const key = parseKey(stored.key);
+    if (typeof key !== 'object') continue;
+    const version = 'version' in key ? key.version : head.version;
+    try {
+      if ('name' in key) {
+        named.push(readName(stored).version);
+        continue;
+      }
+      for (let gap = before.version + 1; gap < version; gap++)
+        problems.push({ version: gap, problem: 'it is missing' });
+      const follows = before.version === version - 1 ? before.hash : undefined;
+      before = { version, hash: '' };
+      const record = readCheckpoint(stored);
+      if (follows && follows !== record.meta.previous)
+        problems.push({ version, problem: 'it does not follow from the one before it' });
+      checkpoints.push(record);
+      before = record;
+    } catch (error) {
+      problems.push({ version, problem: messageOf(error) });
+    }
+  }
+  const whole = new Set(checkpoints.map(({ version }) => version));
+  const astray = named.filter((version) => !whole.has(version));
+  problems.push(...astray.map((version) => ({ version, problem: 'a name points at it, and it is not readable' })));
+  return { checkpoints, problems, newest: before.version };
 }
 
 /** A checkpoint may be empty only where a prune says that it emptied it. */
-function checkEmptied(
+function checkEmptied(checkpoints: readonly CheckpointRecord[]): readonly Problem[] {
+  const pruned = prunedIn(checkpoints);
+  return checkpoints
+    .filter(({ version, meta }) => meta.emptied && !pruned(version))
+    .map(({ version }) => ({ version, problem: 'it is empty, and no prune says so' }));
+}
+
+/** The head holds the hash of the checkpoint that it last moved with. */
+function checkHead(
   checkpoints: readonly CheckpointRecord[],
-  report: (version: number, problem: string) => void,
-): void {
-  const told = prunedIn(checkpoints);
-  for (const { version, meta } of checkpoints)
-    if (meta.e && !told(version)) report(version, 'it is empty, and no prune says so');
+  { version, hash }: HeadMeta,
+  newest: number,
+): readonly Problem[] {
+  if (newest < version) return [{ version, problem: 'the head names it, and it is missing' }];
+  const named = checkpoints.find((record) => record.version === version);
+  return named && named.hash !== hash ? [{ version, problem: 'it is not the one that the head names' }] : [];
 }
 
-/** Whether a prune says that it empties this version. It may have died before it did. */
-function prunedIn(checkpoints: readonly CheckpointRecord[]): (version: number) => boolean {
-  const told = checkpoints.flatMap(({ meta }) => meta.pz ?? []);
-  return (version) => told.some(([from, to]) => from <= version && version <= to);
-}
-
-async function openable(at: RunContext, open: () => Promise<Sealing>): Promise<Sealing | undefined> {
+async function openable(at: RunContext, head: HeadMeta): Promise<Sealing | undefined> {
   try {
-    return await open();
+    return await sealingOf(at, head);
   } catch (error) {
     if (at.keys && !isHoldpointError(error, 'RUN_SHREDDED')) throw error;
     return undefined;
@@ -116,42 +132,44 @@ async function openable(at: RunContext, open: () => Promise<Sealing>): Promise<S
 }
 
 /** Puts every state together once, chain by chain, and reads every payload that is in use. */
-async function checkContents(
-  at: RunContext,
-  sealing: Sealing,
-  checkpoints: readonly CheckpointRecord[],
-  report: (version: number, problem: string) => void,
-): Promise<number> {
-  const inUse = payloadsInUse(checkpoints, (version) =>
-    checkpoints.some((record) => record.version === version && !record.meta.e),
-  );
-  const seen = new Set<string>();
-  for (const chain of chainsOf(checkpoints)) {
-    const { version } = chain.at(-1) as CheckpointRecord;
+async function checkContents(at: RunContext, sealing: Sealing, checkpoints: readonly CheckpointRecord[]) {
+  const pruned = prunedIn(checkpoints);
+  const loadable = checkpoints.filter(({ version, meta }) => !meta.emptied && !pruned(version));
+  const inUse = payloadsInUse(checkpoints, ({ version, meta }) => !meta.emptied && !pruned(version));
+  const problems: Problem[] = [];
+  const read = new Set<string>();
+  const attempt = async (version: number, check: () => Promise<void>) => {
     try {
-      const { snapshot, folded, patches } = await readParts(at, sealing, chain);
-      apply(snapshot, [...folded, ...patches].flat());
-      for (const ref of payloadRefs([snapshot, ...folded, ...patches] as unknown as Doc)) {
-        if (seen.has(ref.id) || !inUse.has(ref.id)) continue;
-        seen.add(ref.id);
-        await readBytes(at, sealing, ref);
-      }
-      for (const [id] of chain[0]?.meta.g ?? []) seen.add(id);
+      await check();
     } catch (error) {
-      report(version, messageOf(error));
+      problems.push({ version, problem: messageOf(error) });
     }
+  };
+  for (const chain of chainsOf(loadable)) {
+    const [anchor, last] = [chain[0], chain.at(-1)] as readonly [CheckpointRecord, CheckpointRecord];
+    await attempt(anchor.version, async () => {
+      const { snapshot, folded, patches } = await readParts(at, sealing, chain);
+      for (const [id] of anchor.meta.segments ?? []) read.add(id);
+      fitting(last, () => apply(snapshot, [...folded, ...patches].flat()));
+      // Operations hold documents, so that what they point at is found in them as in a state.
+      for (const [index, part] of [[snapshot, ...folded], ...patches].entries()) {
+        for (const ref of payloadRefs(part as unknown as Doc).values()) {
+          if (read.has(ref.id) || !inUse.has(ref.id)) continue;
+          read.add(ref.id);
+          await attempt(anchor.version + index, async () => void (await readBytes(at, sealing, ref)));
+        }
+      }
+    });
   }
-  return seen.size;
+  return { problems, payloads: read.size };
 }
 
 /** Each anchor with all that stands on it. */
 function chainsOf(checkpoints: readonly CheckpointRecord[]): readonly (readonly CheckpointRecord[])[] {
   const chains: CheckpointRecord[][] = [];
-  const told = prunedIn(checkpoints);
   for (const record of checkpoints) {
-    if (record.meta.e || told(record.version)) continue;
-    if (record.meta.a === undefined) chains.push([record]);
-    else if (chains.at(-1)?.[0]?.version === record.meta.a) chains.at(-1)?.push(record);
+    const last = chains.at(-1);
+    if (last && last[0]?.version === record.meta.anchor) last.push(record);
     else chains.push([record]);
   }
   return chains;

@@ -1,5 +1,6 @@
-import { HoldpointError } from './errors.ts';
+import { refused } from './input.ts';
 
+/** The longest id, escaped. */
 export const MAX_ID_BYTES = 256;
 
 /**
@@ -17,20 +18,15 @@ export function idsOf(partition: string): { readonly tenant: string; readonly ru
 
 /** Escapes an id for use in a key, or refuses it. Letters, digits and `-_.~` stay; everything else is percent-encoded. */
 export function escapeId(what: string, id: unknown): string {
-  if (typeof id !== 'string' || id === '') throw invalid(what, 'a string with at least one character', id);
-  if (!id.isWellFormed()) throw invalid(what, 'well-formed Unicode (it has half of a surrogate pair)', id);
+  if (typeof id !== 'string' || id === '') throw refused(`The ${what} id`, 'text of at least one character', id);
+  if (!id.isWellFormed()) throw refused(`The ${what} id`, 'well-formed Unicode, without half of a surrogate pair', id);
   const escaped = encodeURIComponent(id).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
   if (escaped.length > MAX_ID_BYTES) {
-    throw invalid(
-      what,
-      `at most ${MAX_ID_BYTES} bytes after escaping (it has ${escaped.length})`,
-      `${id.slice(0, 40)}…`,
+    throw refused(
+      `The ${what} id`,
+      `at most ${MAX_ID_BYTES} bytes after escaping`,
+      `${escaped.length} bytes, ${id.slice(0, 40)}…`,
     );
   }
   return escaped;
-}
-
-function invalid(what: string, expected: string, found: unknown): HoldpointError {
-  const shown = typeof found === 'string' ? JSON.stringify(found) : String(found);
-  return new HoldpointError('INVALID_INPUT', `The ${what} id must be ${expected}; found ${shown}.`);
 }

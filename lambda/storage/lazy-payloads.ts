@@ -12,8 +12,11 @@ export function lazyPayloadStore(load: () => Promise<PayloadStore>): PayloadStor
     open: async (partition, id) => (await store()).open(partition, id),
     copy: async (from, to) => (await store()).copy(from, to),
     remove: async (partition, ids) => (await store()).remove(partition, ids),
-    async *list(prefix) {
-      yield* (await store()).list(prefix);
+    async *list(scope) {
+      yield* (await store()).list(scope);
+    },
+    async close() {
+      await (await loaded)?.close();
     },
   };
 }

@@ -142,9 +142,9 @@ function memoryPayloadStore(clock: () => number): PayloadStore {
       if (payload) keep(to.partition, to.id, payload.bytes);
       return payload !== undefined;
     },
-    async *list(prefix) {
+    async *list(scope) {
       for (const [partition, payloads] of [...partitions]) {
-        if (!`${partition}/`.startsWith(prefix)) continue;
+        if (scope !== undefined && !`${partition}/`.startsWith(`${scope}/`)) continue;
         for (const [id, { bytes, writtenAt }] of [...payloads]) yield { partition, id, size: bytes.length, writtenAt };
       }
     },
@@ -153,6 +153,7 @@ function memoryPayloadStore(clock: () => number): PayloadStore {
       for (const id of ids) payloads?.delete(id);
       if (payloads?.size === 0) partitions.delete(partition);
     },
+    async close() {},
   };
 }
 

@@ -1,5 +1,6 @@
 import { HoldpointError } from '../core/errors.ts';
 
+/** Where a record is. */
 export interface RecordKey {
   /** `<tenant>/<run>`, escaped: everything of one run is in one partition. */
   readonly partition: string;
@@ -16,23 +17,28 @@ export interface StoredRecord extends RecordKey {
   readonly places?: Places;
 }
 
+/** By status, by owner, and by when somebody must look. */
 export type ListName = 'status' | 'owner' | 'due';
 
 /** In each list that has the record: the group it is in, and what orders it there. */
 export type Places = { readonly [L in ListName]?: { readonly group: string; readonly order: string } };
 
+/** That nothing is under the key, or this very record. */
 export type Condition = 'absent' | { readonly revision: string };
 
+/** One write of a commit; it holds only when its condition does. */
 export type Write =
   | { readonly put: StoredRecord; readonly when: Condition }
-  | { readonly remove: RecordKey; readonly when: Condition };
+  | { readonly remove: RecordKey; readonly when: { readonly revision: string } };
 
+/** Some of the records that were asked for. */
 export interface Page {
   readonly records: readonly StoredRecord[];
   /** Pass it as `after` for the next page; absent when there is none. */
   readonly next?: string;
 }
 
+/** Which records, in which order, and where to go on. */
 export interface PageOptions {
   /** Inclusive bounds: keys for `range`, orders for `list`. */
   readonly from?: string;
@@ -49,7 +55,7 @@ export interface PageOptions {
 export interface RecordStore {
   /** Above this many bytes of body, a payload is cheaper than a record. */
   readonly inlineBytes: number;
-  /** Those of the keys that there are, in one request. */
+  /** Those of the keys, at most 100, that there are, in one request and any order. */
   read(partition: string, keys: readonly string[]): Promise<readonly StoredRecord[]>;
   /** A page of one partition in the order of its keys. A page may be short; only a missing `next` means the end. */
   range(partition: string, options?: PageOptions): Promise<Page>;
@@ -78,6 +84,7 @@ export class ConditionFailedError extends HoldpointError {
   }
 }
 
+/** What is known of a payload without opening it. */
 export interface StoredPayload {
   readonly partition: string;
   readonly id: string;
@@ -96,10 +103,11 @@ export interface PayloadStore {
   open(partition: string, id: string): Promise<AsyncIterable<Uint8Array> | undefined>;
   /** A copy that does not pass through this process where the storage can do that. False when there is nothing to copy. */
   copy(from: { partition: string; id: string }, to: { partition: string; id: string }): Promise<boolean>;
-  /** All payloads whose `<partition>/` begins with the prefix, those of one partition together. */
-  list(prefix: string): AsyncIterable<StoredPayload>;
+  /** All payloads of a partition, of a tenant (what is before the slash), or of everybody; those of one partition together. */
+  list(scope?: string): AsyncIterable<StoredPayload>;
   /** Removes what is there; names that are not there are no error. */
   remove(partition: string, ids: readonly string[]): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** What a checkpoint store stands on. */

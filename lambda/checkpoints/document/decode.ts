@@ -33,6 +33,16 @@ export function decode(doc: Doc, options: DecodeOptions = {}): unknown {
   return new Decoder(options).value(doc, 0);
 }
 
+/** The value of a part of a document. */
+export type Decode = (part: Doc) => unknown;
+
+/** Decodes parts of a document: what is shared with the rest of it is found there. A gap in an array is undefined. */
+export function decodeWithin(doc: Doc, options: DecodeOptions = {}): Decode {
+  const decoder = new Decoder(options);
+  decoder.value(doc, 0);
+  return (part) => (specialOf(part) === 'hole' ? undefined : decoder.value(part, 0));
+}
+
 const ATOMS = new Map<Doc | undefined, unknown>([
   ['undefined', undefined],
   ['NaN', Number.NaN],

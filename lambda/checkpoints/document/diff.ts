@@ -1,6 +1,6 @@
 import { type Doc, equal, type Fields, isContainer, isFields, isIndex, isList, type List } from './document.ts';
 import { findGaps } from './gaps.ts';
-import type { Key, Op } from './patch.ts';
+import type { Key, Op } from './op.ts';
 
 // Below this, paths cost more than they save, and the stack is spared.
 const DEEPEST = 250;

@@ -41,7 +41,7 @@ export function taller(height: number, child: Doc): number {
 }
 
 /** Freezes a container whose children are known and makes it known too. */
-export function seal<C extends List | Fields>(container: C, height: number): C {
+export function register<C extends List | Fields>(container: C, height: number): C {
   heights.set(container, height);
   return Object.freeze(container);
 }
@@ -57,7 +57,7 @@ export function adopt(doc: Doc, depth = 0): Doc {
   if (known !== undefined) return doc;
   let height = baseHeight(doc);
   for (const child of isList(doc) ? doc : Object.values(doc)) height = taller(height, adopt(child, depth + 1));
-  return seal(doc, height);
+  return register(doc, height);
 }
 
 export function checkDepth(levels: number): void {

@@ -13,7 +13,7 @@ import {
   partOf,
   plainHeight,
   put,
-  seal,
+  register,
   specialOf,
   type TypeCodecs,
   taller,
@@ -31,7 +31,7 @@ export interface EncodeOptions {
   /** What paths in error messages start with. */
   readonly root: string;
   /** Asked for every object that is neither plain nor an array: the document of a payload, or undefined if it is none. */
-  readonly payload?: ((value: unknown, path: string) => Doc | undefined) | undefined;
+  readonly payload?: ((value: unknown) => Doc | undefined) | undefined;
 }
 
 /** The document of a value. Changes nothing of the value, runs no getter and no `toJSON`, and refuses what would not come back. */
@@ -177,7 +177,7 @@ class Encoder {
       height = taller(height, doc);
       docs.push(doc);
     }
-    return same ? old : seal(docs, height);
+    return same ? old : register(docs, height);
   }
 
   #fields(value: object, keys: readonly string[], base: Doc | undefined, depth: number): Doc {
@@ -197,7 +197,7 @@ class Encoder {
     if (same && old) return old;
     const fields = {};
     for (let i = 0; i < keys.length; i++) put(fields, keys[i] ?? '', docs[i]);
-    return seal(fields, docs.reduce(taller, baseHeight(fields)));
+    return register(fields, docs.reduce(taller, baseHeight(fields)));
   }
 
   #keys(value: object): string[] {
@@ -226,7 +226,7 @@ class Encoder {
   #findStandIn(value: object): StandIn | undefined {
     for (const [name, codec] of Object.entries(this.#options.types ?? {}))
       if (codec.is(value)) return { name, data: codec.encode(value) };
-    const doc = this.#options.payload?.(value, printPath(this.#options.root, this.#path));
+    const doc = this.#options.payload?.(value);
     return doc === undefined ? undefined : { doc: adopt(doc) };
   }
 

@@ -1,15 +1,5 @@
 import { adopt, type Doc, damaged, isContainer, isList, put } from './document.ts';
-
-export { diff } from './diff.ts';
-
-export type Key = string | number;
-export type Path = readonly Key[];
-
-/** One change, told apart by length: remove a key, set a value, splice an array or a string. */
-export type Op =
-  | readonly [path: Path]
-  | readonly [path: Path, value: Doc]
-  | readonly [path: Path, index: number, removed: number, added: readonly Doc[] | string];
+import type { Op } from './op.ts';
 
 type Container = Doc[] | { [key: string]: Doc };
 

@@ -38,11 +38,16 @@ export function readPayloadRef([, id, sha256, size, type = null, digest = null]:
   };
 }
 
-/** Every payload in a document, once for each id, in order. */
-export function payloadRefs(doc: Doc): PayloadRef[] {
+const found = new WeakMap<object, ReadonlyMap<string, PayloadRef>>();
+
+/** Every payload in a document by its id, in order; looked for once in each document. */
+export function payloadRefs(doc: Doc): ReadonlyMap<string, PayloadRef> {
+  const known = isContainer(doc) ? found.get(doc) : undefined;
+  if (known) return known;
   const refs = new Map<string, PayloadRef>();
   visit(doc, refs);
-  return [...refs.values()];
+  if (isContainer(doc)) found.set(doc, refs);
+  return refs;
 }
 
 function visit(doc: Doc, refs: Map<string, PayloadRef>): void {

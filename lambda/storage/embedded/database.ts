@@ -42,7 +42,7 @@ function prepareDatabase(folder: string, busyTimeoutMs: number): DatabaseSync {
   try {
     db.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     checkVersion(db, folder);
-    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON');
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA secure_delete = ON');
     if (versionOf(db) === 0) inTransaction(db, () => versionOf(db) === 0 && db.exec(SCHEMA));
     return db;
   } catch (error) {

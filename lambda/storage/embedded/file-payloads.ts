@@ -73,15 +73,14 @@ export function filePayloadStore(options: { readonly folder: string; readonly cl
       const copied = await onDisk(() => unlessMissing(place(to, fill).then(() => true)));
       return copied ?? false;
     },
-    async *list(prefix) {
-      const [, one] = /^([^/]+\/[^/]+)\/$/.exec(prefix) ?? [];
-      if (one !== undefined) return yield* payloadsIn(folderOf(one), one);
+    async *list(scope) {
+      if (scope?.includes('/')) return yield* payloadsIn(folderOf(scope), scope);
       for (const entry of (await onDisk(() => unlessMissing(readdir(root, { withFileTypes: true })))) ?? []) {
         if (!entry.isDirectory()) continue;
         const folder = join(root, entry.name);
         const partition = await onDisk(() => partitions.nameOf(folder));
         if (partition === undefined) await onDisk(() => partitions.sweep(folder));
-        else if (`${partition}/`.startsWith(prefix)) yield* payloadsIn(folder, partition);
+        else if (scope === undefined || partition.startsWith(`${scope}/`)) yield* payloadsIn(folder, partition);
       }
     },
     async remove(partition, ids) {
@@ -92,6 +91,7 @@ export function filePayloadStore(options: { readonly folder: string; readonly cl
         await partitions.removeIfEmpty(folder);
       });
     },
+    async close() {},
   };
 }
 

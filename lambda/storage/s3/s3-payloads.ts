@@ -28,7 +28,12 @@ const REMOVE_KEYS = 1_000;
 
 /** Payloads in one S3 bucket, under `<prefix><partition>/<id>`. The client is made by the first call, not before. */
 export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3PayloadStoreOptions): PayloadStore {
-  const call = awsCalls(() => client ?? new S3Client(CLIENT), retries);
+  let made: S3Client | undefined;
+  const call = awsCalls(() => {
+    if (client) return client;
+    made = new S3Client(CLIENT);
+    return made;
+  }, retries);
   const resource = `S3 bucket "${bucket}"`;
   const on = (...actions: string[]) => ({ resource, actions });
   const multipart = multipartWith(call, resource);
@@ -77,8 +82,8 @@ export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3Pa
       return copied !== undefined;
     },
 
-    async *list(partitionPrefix) {
-      const Prefix = `${prefix}${partitionPrefix}`;
+    async *list(scope) {
+      const Prefix = scope === undefined ? prefix : `${prefix}${scope}/`;
       let page: ListObjectsV2CommandOutput | undefined;
       do {
         const ContinuationToken: string | undefined = page?.NextContinuationToken;
@@ -102,6 +107,10 @@ export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3Pa
           if (first) throw failure(first.Code, `${first.Message} (${Errors.length} keys, the first is ${first.Key})`);
         });
       }
+    },
+
+    async close() {
+      made?.destroy();
     },
   };
 }

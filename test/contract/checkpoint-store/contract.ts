@@ -12,6 +12,7 @@ import { retentionContract } from './retention.ts';
 import { runListsContract } from './run-lists.ts';
 import { savingContract } from './saving.ts';
 import { statusesContract } from './statuses.ts';
+import { payloadsContract } from './payloads.ts';
 import { type OpenStores, storesOn } from './stores.ts';
 import { travellingContract } from './travelling.ts';
 import { updatingContract } from './updating.ts';
@@ -35,6 +36,7 @@ const CONTRACTS: readonly ((open: OpenStores) => void)[] = [
   pruningContract,
   deletingContract,
   retentionContract,
+  payloadsContract,
 ];
 
 /** What a checkpoint store does, on any storage; all tests share one, and each has a tenant of its own there. */

@@ -1,0 +1,166 @@
+import { STATUSES, type Status } from '../core/status.ts';
+import type { CheckpointId, CheckpointKind } from './checkpoint.ts';
+import type { WrappedKey } from './keys.ts';
+
+/** A payload that holds part of a state: a snapshot, or the patches that follow one. */
+export type Segment = readonly [id: string, sha256: string, bytes: number];
+
+/** The readable part of a checkpoint's record. */
+export interface CheckpointMeta {
+  readonly time: number;
+  readonly status: Status;
+  readonly kind: CheckpointKind;
+  readonly step: string | undefined;
+  readonly stepNumber: number;
+  readonly name: string | undefined;
+  readonly labels: Readonly<Record<string, string>> | undefined;
+  readonly schema: number | string | undefined;
+  readonly writeId: string;
+  readonly writer: string;
+  /** The revision of the predecessor; of the first checkpoint: what the head calls `born`. */
+  readonly previous: string;
+  /** The version of the anchor that this patch stands on; absent in an anchor. */
+  readonly anchor: number | undefined;
+  /** The payloads of an anchor whose snapshot is not in its own body. */
+  readonly segments: readonly Segment[] | undefined;
+  /** The version that a rewind, undo or redo brought back, or that a prune shows. */
+  readonly restored: number | undefined;
+  /** Where a row of undo and redo began. */
+  readonly top: number | undefined;
+  /** What it was made from, where that is not its predecessor. */
+  readonly parent: CheckpointId | undefined;
+  /** Payloads that its state points at and its predecessor's did not, and the other way round. */
+  readonly payloadsAdded: readonly string[] | undefined;
+  readonly payloadsDropped: readonly string[] | undefined;
+  /** The ranges of versions that a prune emptied. */
+  readonly emptiedRanges: readonly (readonly [from: number, to: number])[] | undefined;
+  /** The last use of the run, where it is not this: a prune keeps no run alive, and a writer's clock may be behind. */
+  readonly usedAt: number | undefined;
+  /** Set when the bytes are gone. */
+  readonly emptied: 'pruned' | 'deleted' | undefined;
+}
+
+// Short names in storage: a checkpoint is written at every step and paid for by the kilobyte. Names are never used again.
+const STORED_AS = {
+  time: 't',
+  status: 's',
+  kind: 'k',
+  step: 'st',
+  stepNumber: 'n',
+  name: 'nm',
+  labels: 'l',
+  schema: 'v',
+  writeId: 'w',
+  writer: 'by',
+  previous: 'p',
+  anchor: 'a',
+  segments: 'g',
+  restored: 'f',
+  top: 'top',
+  parent: 'pr',
+  payloadsAdded: 'pa',
+  payloadsDropped: 'pd',
+  emptiedRanges: 'pz',
+  usedAt: 'u',
+  emptied: 'e',
+} as const satisfies Record<keyof CheckpointMeta, string>;
+
+/** What most checkpoints have, and so is not written. */
+const USUAL = { status: 'RUNNING', kind: 'save' } as const;
+
+/** The readable part of a run's head. */
+export interface HeadMeta {
+  /** A random id of this run's life: another run under the same id has another. */
+  readonly born: string;
+  readonly createdAt: number;
+  /** The last write, but at most an hour behind. */
+  readonly touchedAt: number;
+  readonly status: Status;
+  /** The checkpoint that the head last moved with, and its hash: the chain's hash at each change of status. */
+  readonly version: number;
+  readonly hash: string;
+  readonly step?: string | undefined;
+  readonly stepNumber: number;
+  readonly agent?: string | undefined;
+  readonly owner?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly parent?: CheckpointId | undefined;
+  readonly retentionMs?: number | undefined;
+  readonly key?: WrappedKey | undefined;
+  readonly shredded?: true | undefined;
+  /** Set on a tombstone: when the id may be freed. */
+  readonly deletedUntil?: number | undefined;
+}
+
+/** Which checkpoint a name points at, and the anchor that it takes to load it. */
+export interface NameMeta {
+  readonly version: number;
+  readonly anchor: number;
+}
+
+// The first character of the readable part is the version of this format.
+const FORMAT = '1';
+
+/** The text of a readable part; what is undefined is left out. */
+export const metaText = (meta: HeadMeta | NameMeta): string => FORMAT + JSON.stringify(meta);
+
+export function checkpointMetaText(meta: CheckpointMeta): string {
+  const stored: Record<string, unknown> = {};
+  for (const [field, short] of Object.entries(STORED_AS) as [keyof CheckpointMeta, string][]) {
+    if (meta[field] !== (USUAL as Partial<CheckpointMeta>)[field]) stored[short] = meta[field];
+  }
+  return FORMAT + JSON.stringify(stored);
+}
+
+/** Why a readable part cannot be read. */
+export type Unreadable = { readonly newerFormat: string } | { readonly wrong: string };
+
+/** Reads a readable part, or says why it cannot be. */
+export const readHeadMeta = (text: string): HeadMeta | Unreadable => readAs(text, isHead);
+export const readNameMeta = (text: string): NameMeta | Unreadable => readAs(text, isName);
+
+export function readCheckpointMeta(text: string): CheckpointMeta | Unreadable {
+  const stored = readAs(text, isRecord);
+  if (isUnreadable(stored)) return stored;
+  const meta: Record<string, unknown> = { ...USUAL };
+  for (const [field, short] of Object.entries(STORED_AS)) if (Object.hasOwn(stored, short)) meta[field] = stored[short];
+  return isCheckpoint(meta) ? meta : { wrong: 'fields are missing' };
+}
+
+export const isUnreadable = (meta: object): meta is Unreadable => 'wrong' in meta || 'newerFormat' in meta;
+
+function readAs<M extends object>(text: string, is: (value: unknown) => value is M): M | Unreadable {
+  const format = /^\d+/.exec(text)?.[0];
+  if (format === undefined) return { wrong: 'it was not written by Holdpoint' };
+  if (format !== FORMAT) return { newerFormat: format };
+  try {
+    const value: unknown = JSON.parse(text.slice(FORMAT.length));
+    return is(value) ? value : { wrong: 'fields are missing' };
+  } catch {
+    return { wrong: 'it is not JSON' };
+  }
+}
+
+type Fields = Record<string, unknown>;
+
+const isRecord = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isStatus = (value: unknown): value is Status => STATUSES.includes(value as Status);
+
+const have = (value: Fields, type: 'number' | 'string', ...fields: string[]): boolean =>
+  fields.every((field) => typeof value[field] === type);
+
+const isCheckpoint = (value: unknown): value is CheckpointMeta =>
+  isRecord(value) &&
+  isStatus(value.status) &&
+  have(value, 'number', 'time', 'stepNumber') &&
+  have(value, 'string', 'writeId', 'writer', 'previous');
+
+const isHead = (value: unknown): value is HeadMeta =>
+  isRecord(value) &&
+  isStatus(value.status) &&
+  have(value, 'number', 'createdAt', 'touchedAt', 'version', 'stepNumber') &&
+  have(value, 'string', 'born', 'hash');
+
+const isName = (value: unknown): value is NameMeta => isRecord(value) && have(value, 'number', 'version', 'anchor');

@@ -1,0 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isHoldpointError } from '../core/errors.ts';
+
+const TRIES = 100;
+
+/** Tries again, a little later each time, as long as somebody else was faster. */
+export async function retried<T>(attempt: (attempt: number) => Promise<T>): Promise<T> {
+  for (let count = 1; ; count++) {
+    try {
+      return await attempt(count);
+    } catch (error) {
+      if (!isHoldpointError(error, 'STALE_VERSION') || count >= TRIES) throw error;
+      await sleep(Math.random() * Math.min(200, 5 * 2 ** Math.min(count, 6)));
+    }
+  }
+}

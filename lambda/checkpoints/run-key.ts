@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { HoldpointError } from '../core/errors.ts';
+import type { RunContext } from './context.ts';
+import type { KeyContext, WrappedKey } from './keys.ts';
+import type { HeadMeta } from './meta.ts';
+import { runShredded } from './run-errors.ts';
+import { notSealed, type Sealing, sealedBy } from './sealing.ts';
+
+/** How the bytes of a run are opened; asks the key ring at most once for each run. */
+export async function sealingOf(at: RunContext, head: HeadMeta): Promise<Sealing> {
+  if (head.shredded) throw runShredded(at.run);
+  if (!head.key) {
+    if (!at.keys || at.acceptUnencrypted) return notSealed;
+    throw new HoldpointError(
+      'RUN_NOT_ENCRYPTED',
+      `Run "${at.run}" is not encrypted, and this store has keys. If it was written before there were keys, open the store with \`acceptUnencrypted: true\`.`,
+      { scope: 'run' },
+    );
+  }
+  const known = at.cache.sealings.get(head.key.wrapped);
+  return known ?? keep(at, head.key, await dataKey(at, head));
+}
+
+/** A new data key with its wrapping for the head; no encryption when the store has no keys. */
+export async function newKey(
+  at: RunContext,
+  owner: string | undefined,
+): Promise<{ sealing: Sealing; key: WrappedKey | undefined }> {
+  if (!at.keys) return { sealing: notSealed, key: undefined };
+  const bytes = randomBytes(32);
+  const key = await at.keys.wrap(bytes, contextOf(at, owner));
+  return { sealing: keep(at, key, bytes), key };
+}
+
+/** The run's key, wrapped by the current key of the ring and for this owner. */
+export async function rewrapped(at: RunContext, head: HeadMeta, owner: string | undefined): Promise<WrappedKey> {
+  const bytes = await dataKey(at, head);
+  const key = await (at.keys ?? noKeys(at, head)).wrap(bytes, contextOf(at, owner));
+  keep(at, key, bytes);
+  return key;
+}
+
+async function dataKey(at: RunContext, head: HeadMeta): Promise<Uint8Array> {
+  if (!at.keys || !head.key) return noKeys(at, head);
+  return at.keys.unwrap(head.key, contextOf(at, head.owner));
+}
+
+function keep(at: RunContext, key: WrappedKey, bytes: Uint8Array): Sealing {
+  const sealing = sealedBy(bytes);
+  at.cache.sealings.set(key.wrapped, sealing);
+  return sealing;
+}
+
+const contextOf = (at: RunContext, owner: string | undefined): KeyContext => ({
+  tenant: at.tenant,
+  run: at.run,
+  owner: owner ?? '',
+});
+
+function noKeys(at: RunContext, head: HeadMeta): never {
+  const key = head.key ? `under key "${head.key.by}"` : '';
+  throw new HoldpointError(
+    'KEY_UNAVAILABLE',
+    `Run "${at.run}" is encrypted ${key}, and this store has no keys. Pass \`keys\`.`,
+  );
+}

@@ -1,0 +1,316 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { type Payload, payload } from '../../../lambda/checkpoints/payload.ts';
+import { memoryStorage } from '../../../lambda/storage/memory.ts';
+import { randomText } from './random-text.ts';
+import { DAY, HOUR, type OpenStores } from './stores.ts';
+import { flipped } from './stored-run.ts';
+import { watched } from './watched.ts';
+
+interface State {
+  page: Payload;
+}
+
+async function* pieces(...parts: (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
+  for (const part of parts) yield typeof part === 'string' ? Buffer.from(part) : part;
+}
+
+export function payloadsContract(open: OpenStores): void {
+  describe('a payload', () => {
+    test.each<[string, () => Payload, string]>([
+      ['bytes', () => payload(new Uint8Array([104, 105])), 'hi'],
+      ['a part of a larger buffer', () => payload(Buffer.from('-hi-').subarray(1, 3)), 'hi'],
+      ['text', () => payload('grüße 👋'), 'grüße 👋'],
+      ['nothing', () => payload(''), ''],
+      ['an async iterable', () => payload(pieces('one ', 'two', '')), 'one two'],
+      ['an empty stream', () => payload(pieces()), ''],
+      ['a Node stream', () => payload(Readable.from([Buffer.from('no'), Buffer.from('de')])), 'node'],
+      ['a web stream', () => payload(ReadableStream.from(pieces('we', 'b'))), 'web'],
+    ])('is made of %s', async (_, make, text) => {
+      const { store, run } = open();
+      const saved = await store<State>().save({ run, state: { page: make() } });
+      const loaded = await store<State>().load(run);
+      for (const { page } of [saved.state, loaded.state]) {
+        expect(await page.text()).toBe(text);
+        expect(await page.bytes()).toStrictEqual(Uint8Array.from(Buffer.from(text)));
+        expect(page.size).toBe(Buffer.byteLength(text));
+      }
+    });
+
+    test('has its type and digest without being fetched', async () => {
+      const { store, run, storage } = open();
+      const page = payload('<html>', { type: 'text/html', digest: 'a page about cats' });
+      await store().save({ run, state: { page, plain: payload('x'), typed: payload('y', { type: 't' }) } });
+      const counting = watched(storage);
+      const reader = store<{ page: Payload; plain: Payload; typed: Payload }>({}, counting);
+      const { state } = await reader.load(run);
+      await reader.load(run, 1);
+      await reader.save({ run, state: { ...state, more: 1 } as typeof state });
+      expect(state.page).toMatchObject({ type: 'text/html', digest: 'a page about cats', size: 6 });
+      expect([state.plain.type, state.plain.digest, state.typed.type, state.typed.digest]).toEqual([
+        undefined,
+        undefined,
+        't',
+        undefined,
+      ]);
+      expect(counting.calls).not.toContain('open');
+      expect(await state.page.text()).toBe('<html>');
+      expect(counting.calls.filter((call) => call === 'open')).toHaveLength(1);
+    });
+
+    test('is what its bytes were when it was made', async () => {
+      const { store, run } = open();
+      const bytes = Buffer.from('before');
+      const page = payload(bytes);
+      bytes.write('AFTER!');
+      await store().save({ run, state: { page } });
+      expect(await (await store<State>().load(run)).state.page.text()).toBe('before');
+    });
+
+    test('is stored once, however often and in whatever form the same bytes are used', async () => {
+      const { store, run, stored } = open();
+      const saver = store();
+      const page = payload('same');
+      await saver.save({ run, state: { page, again: page, equal: payload('same', { type: 'other' }) } });
+      await saver.save({ run, state: { page: payload('same'), list: [payload(pieces('sa', 'me'))] }, toolResults: { page } });
+      await store<{ page: Payload }>().update(run, (draft) => void Object.assign(draft, { copy: draft.page }));
+      expect(await stored().payloads()).toHaveLength(1);
+      const { state, toolResults } = await store<{ page: Payload; copy: Payload; list: Payload[] }>().load(run);
+      for (const found of [state.page, state.copy, state.list[0], toolResults.page]) {
+        expect(await (found as Payload).text()).toBe('same');
+      }
+      expect((await store<{ equal: Payload }>().load(run, 1)).state.equal).toMatchObject({ type: 'other' });
+    });
+
+    test('can be put into another run, where it is copied by the storage', async () => {
+      const { store, run, storage, stored } = open();
+      await store().save({ run, state: { page: payload('travels', { type: 'text/plain' }) } });
+      const counting = watched(storage);
+      const mover = store<State>({}, counting);
+      const { state } = await mover.load(run);
+      await mover.save({ run: `${run} 2`, state });
+      await mover.save({ run: `${run} 2`, state: { ...state } });
+      expect(counting.calls.filter((call) => ['put', 'open', 'copy'].includes(call))).toEqual(['copy']);
+      expect(await stored(`${run} 2`).payloads()).toHaveLength(1);
+      await store().delete(run);
+      const moved = await store<State>().load(`${run} 2`);
+      expect(moved.state.page.type).toBe('text/plain');
+      expect(await moved.state.page.text()).toBe('travels');
+    });
+
+    test('can be put into another storage under the same id', async () => {
+      const { store, run } = open();
+      const other = memoryStorage();
+      const page = payload('travels far');
+      const streamed = payload(pieces('travels ', 'as a stream'));
+      await store().save({ run, state: { page, streamed } });
+      await store({}, other).save({ run, state: { page, streamed } });
+      const { state } = await store<{ page: Payload; streamed: Payload }>({}, other).load(run);
+      expect([await state.page.text(), await state.streamed.text()]).toEqual(['travels far', 'travels as a stream']);
+      await store({}, other).save({ run: `${run} 2`, state });
+      const back = await store<State>({}, other).load(`${run} 2`);
+      expect(await back.state.page.text()).toBe('travels far');
+    });
+
+    test.each<[string, (bytes: Buffer) => Uint8Array]>([
+      ['altered', (bytes) => flipped(bytes)],
+      ['cut off', (bytes) => bytes.subarray(0, -1)],
+      ['empty', () => new Uint8Array()],
+      ['longer', (bytes) => Buffer.concat([bytes, Buffer.from('x')])],
+    ])('that was %s behind our back is refused by name', async (_, change) => {
+      const { store, run, stored } = open();
+      await store().save({ run, state: { page: payload(randomText(1, 300_000)) } });
+      const [found] = await stored().payloads();
+      await stored().alterPayload(found?.id ?? '', change);
+      const { state } = await store<State>().load(run);
+      await expect(state.page.bytes()).rejects.toMatchObject({
+        code: 'DAMAGED',
+        message: expect.stringContaining(`Payload ${found?.id}`),
+      });
+      await expect(store().verify(run)).resolves.toMatchObject({ ok: false, problems: [{ version: 1 }] });
+    });
+
+    test('that was removed behind our back is refused by name, and so is a fork of it', async () => {
+      const { store, run, stored, storage } = open();
+      await store().save({ run, state: { page: payload('gone') } });
+      const [found] = await stored().payloads();
+      await storage.payloads.remove(stored().partition, [found?.id ?? '']);
+      const { state } = await store<State>().load(run);
+      await expect(state.page.text()).rejects.toMatchObject({
+        code: 'DAMAGED',
+        message: expect.stringMatching(new RegExp(`Payload ${found?.id} .* no longer in the storage`)),
+      });
+      await expect(store().fork(run, { id: `${run} 2` })).rejects.toMatchObject({ code: 'DAMAGED' });
+      expect(await stored(`${run} 2`).records()).toEqual([]);
+    });
+
+    test('never gives its last piece before all of it was proven', async () => {
+      const { store, run, stored } = open();
+      const text = randomText(1, 3_000_000);
+      await store().save({ run, state: { page: payload(text) } });
+      const [found] = await stored().payloads();
+      await stored().alterPayload(found?.id ?? '', (bytes) => flipped(bytes, 10));
+      const { state } = await store<State>().load(run);
+      let received = 0;
+      const read = async () => {
+        for await (const piece of state.page.stream()) received += piece.length;
+      };
+      await expect(read()).rejects.toMatchObject({ code: 'DAMAGED' });
+      expect(received).toBeLessThan(text.length);
+    });
+
+    test('whose stream fails leaves nothing behind, and can be made again', async () => {
+      const { store, run, stored } = open();
+      const saver = store();
+      await saver.save({ run, state: 'before' });
+      const failing = payload(
+        (async function* () {
+          yield Buffer.from(randomText(1, 100_000));
+          throw new Error('the source went away');
+        })(),
+      );
+      await expect(saver.save({ run, state: { page: failing } })).rejects.toThrow('the source went away');
+      expect(await stored().payloads()).toEqual([]);
+      expect(await store().load(run)).toMatchObject({ version: 1, state: 'before' });
+      await expect(saver.save({ run, state: { page: failing } })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+      await saver.save({ run, state: { page: payload(pieces('second try')) } });
+      expect(await (await store<State>().load(run)).state.page.text()).toBe('second try');
+    });
+
+    test('made of a stream survives the retry of a save that lost, and one whose storage was away', async () => {
+      const { store, run, storage, stored } = open();
+      let failures = 0;
+      const failing = watched(storage, {
+        beforeCommit: () => {
+          if (failures-- > 0) throw new Error('the storage is away');
+        },
+      });
+      const saver = store<State | string>({}, failing);
+      await saver.save({ run, state: 'before' });
+      await store().save({ run, expectedVersion: 1, state: 'faster' });
+      const page = payload(pieces('read ', 'once'));
+      await expect(saver.save({ run, expectedVersion: 1, state: { page } })).rejects.toMatchObject({ code: 'STALE_VERSION' });
+      failures = 1;
+      await expect(saver.update(run, () => ({ page }))).rejects.toThrow('the storage is away');
+      await saver.update(run, () => ({ page }));
+      expect(await (await store<State>().load(run)).state.page.text()).toBe('read once');
+      expect((await stored().payloads()).length).toBeLessThanOrEqual(2);
+    });
+
+    test('made of a stream cannot be read before it was saved', async () => {
+      const page = payload(pieces('a'));
+      expect(page.size).toBeUndefined();
+      await expect(page.text()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+      expect(await payload('text').text()).toBe('text');
+    });
+
+    test('refuses what it cannot be made of, and a digest above 1,000 characters', () => {
+      for (const content of [undefined, null, 5, {}, [1], new Map()]) {
+        expect(() => payload(content as unknown as string)).toThrow(/must be made of bytes, text or a stream/);
+      }
+      expect(payload('x', { digest: 'd'.repeat(1000) }).digest).toHaveLength(1000);
+      expect(() => payload('x', { digest: 'd'.repeat(1001) })).toThrow(/at most 1,000 characters; found 1001/);
+    });
+
+    test('of 20 MB goes in and out as a stream, piece by piece', async () => {
+      const { store, run } = open();
+      const piece = Buffer.from(randomText(7, 1_000_000));
+      const hash = createHash('sha256');
+      let ahead = 0;
+      let most = 0;
+      const source = (async function* () {
+        for (let i = 0; i < 20; i++) {
+          const part = Buffer.concat([Buffer.from([i]), piece]);
+          hash.update(part);
+          ahead += part.length;
+          most = Math.max(most, part.length);
+          yield part;
+        }
+      })();
+      await store().save({ run, state: { page: payload(source) } });
+      const { state } = await store<State>().load(run);
+      expect(state.page.size).toBe(ahead);
+      const read = createHash('sha256');
+      let largest = 0;
+      for await (const part of state.page.stream()) {
+        read.update(part);
+        largest = Math.max(largest, part.length);
+      }
+      expect(read.digest('hex')).toBe(hash.digest('hex'));
+      expect(largest).toBeLessThan(ahead / 2);
+    });
+
+    test('is data, not a way to make a state point elsewhere', async () => {
+      const { store, run } = open();
+      await store().save({ run: `${run} 2`, state: { page: payload('a secret of another run') } });
+      const forged = { page: { $: ['payload', 'id', 'hash', 5] } };
+      await store().save({ run, state: forged });
+      expect((await store().load(run)).state).toStrictEqual(forged);
+    });
+  });
+
+  describe('collecting', () => {
+    test('takes what nothing points at, once it is a day old, and nothing else', async () => {
+      const { store, run, clock, storage, stored } = open();
+      const saver = store<object>();
+      const texts = [randomText(1, 90_000), randomText(2, 90_000)];
+      await saver.save({ run, state: { texts, page: payload('in the first only') } });
+      await saver.save({ run, state: { texts: [...texts, 'c'], page: payload('in the second') } });
+      await saver.fork(run, { id: `${run} fork` });
+      const live = [...(await stored().payloads()), ...(await stored(`${run} fork`).payloads())].map(({ id }) => id);
+      // What a crash leaves between the payload and the record.
+      const dying = watched(storage, {
+        beforeCommit: () => {
+          throw new Error('killed');
+        },
+      });
+      await expect(store({}, dying).save({ run: `${run} new`, state: payload('orphan of a run') })).rejects.toThrow('killed');
+      await expect(store<object>({}, dying).update(run, (draft) => ({ ...draft, more: payload('orphan') }))).rejects.toThrow('killed');
+      const orphans = ['orphan of a run'.length, 'orphan'.length].reduce((sum, length) => sum + length);
+
+      clock.forward(23 * HOUR);
+      expect(await store().collect()).toEqual({ payloadsRemoved: 0, bytesRemoved: 0, failed: [] });
+      clock.forward(DAY);
+      expect(await store().collect()).toEqual({ payloadsRemoved: 2, bytesRemoved: orphans, failed: [] });
+      expect(await store().collect()).toEqual({ payloadsRemoved: 0, bytesRemoved: 0, failed: [] });
+      expect([...(await stored().payloads()), ...(await stored(`${run} fork`).payloads())].map(({ id }) => id)).toEqual(live);
+      expect(await stored(`${run} new`).payloads()).toEqual([]);
+      for (const id of [run, `${run} fork`]) expect(await store().verify(id)).toMatchObject({ ok: true });
+      expect(await (await store<State>().load(run, 1)).state.page.text()).toBe('in the first only');
+    });
+
+    test('leaves a run alone that it cannot read, and says so', async () => {
+      const { store, run, clock, stored } = open();
+      const saver = store();
+      for (const id of [run, `${run} 2`]) await saver.save({ run: id, state: { page: payload('kept') } });
+      await stored().alter(1, () => ({ meta: 'rubbish' }));
+      clock.forward(2 * DAY);
+      const result = await store().collect();
+      expect(result).toMatchObject({ payloadsRemoved: 0, failed: [{ run, error: { code: 'DAMAGED' } }] });
+      expect(await stored().payloads()).toHaveLength(1);
+      expect(await stored(`${run} 2`).payloads()).toHaveLength(1);
+    });
+
+    test('takes what a late writer left of a deleted run', async () => {
+      const { store, run, clock, stored } = open();
+      const late = store();
+      await late.save({ run, state: 'one' });
+      await store().delete(run);
+      await expect(late.save({ run, state: payload('late') })).rejects.toMatchObject({ code: 'RUN_DELETED' });
+      expect(await stored().payloads()).toHaveLength(1);
+      clock.forward(2 * DAY);
+      expect(await store().collect()).toMatchObject({ payloadsRemoved: 1, failed: [] });
+      expect(await stored().payloads()).toEqual([]);
+    });
+
+    test('keeps to its own tenant', async () => {
+      const { store, run, clock, storage, tenant, stored } = open();
+      const orphan = `${tenant} 2`;
+      await storage.payloads.put(stored(run, orphan).partition, 'orphan', Buffer.from('x'));
+      clock.forward(2 * DAY);
+      expect(await store().collect()).toMatchObject({ payloadsRemoved: 0 });
+      expect(await store({ tenant: orphan }).collect()).toMatchObject({ payloadsRemoved: 1 });
+    });
+  });
+}
