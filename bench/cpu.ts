@@ -45,20 +45,20 @@ const WAYS: Readonly<Record<string, (state: Conversation) => Promise<Step>>> = {
     await store.save({ run: RUN, state });
     return (messages) => store.update(RUN, (draft) => void draft.messages.push(...messages), { step: 'turn' });
   },
-  async 'save, immutable'(begin) {
+  async 'save, immutable'(state) {
     const store = checkpointStore<Conversation>();
-    let { state } = await store.save({ run: RUN, state: begin });
+    let last = await store.save({ run: RUN, state });
     return async (messages) => {
-      const next = { ...state, messages: [...state.messages, ...messages] };
-      ({ state } = await store.save({ run: RUN, state: next, step: 'turn' }));
+      const next = { ...last.state, messages: [...last.state.messages, ...messages] };
+      last = await store.save({ run: RUN, expectedVersion: last, state: next, step: 'turn' });
     };
   },
   async 'save, mutated in place'(state) {
     const store = checkpointStore<Conversation>();
-    await store.save({ run: RUN, state });
-    return (messages) => {
+    let last = await store.save({ run: RUN, state });
+    return async (messages) => {
       state.messages.push(...messages);
-      return store.save({ run: RUN, state, step: 'turn' });
+      last = await store.save({ run: RUN, expectedVersion: last, state, step: 'turn' });
     };
   },
 };

@@ -100,10 +100,11 @@ async function appendSynced(folder: string, results: readonly string[]): Promise
 
 async function saveSynced(folder: string, results: readonly string[]): Promise<number> {
   const store = checkpointStore<{ done: number }>({ folder });
-  await store.save({ run: RUN, expectedVersion: 0, state: { done: 0 } });
+  let last = await store.save({ run: RUN, state: { done: 0 } });
   const before = performance.now();
-  for (const [at, result] of results.entries())
-    await store.save({ run: RUN, step: 'work', toolResults: { [`call-${at}`]: result } });
+  for (const [at, result] of results.entries()) {
+    last = await store.save({ run: RUN, expectedVersion: last, step: 'work', toolResults: { [`call-${at}`]: result } });
+  }
   const seconds = (performance.now() - before) / 1000;
   await store.close();
   return seconds;

@@ -80,11 +80,11 @@ async function counted(wire: Wire, work: () => Promise<unknown>): Promise<Counts
 }
 
 async function threeSteps(store: ReturnType<OpenStore>, fields: SaveFields): Promise<void> {
-  await store.save({ run: RUN, expectedVersion: 0, state: { messages: [] }, ...fields });
+  let last = await store.save({ run: RUN, state: { messages: [] }, ...fields });
   for (const step of [1, 2, 3]) {
-    await store.update(RUN, (draft) => void draft.messages.push(...turn(step)), { step: `step ${step}` });
+    last = await store.update(RUN, (draft) => void draft.messages.push(...turn(step)), { step: `step ${step}` });
   }
-  await store.save({ run: RUN, status: 'SUCCEEDED' });
+  await store.save({ run: RUN, expectedVersion: last, status: 'SUCCEEDED' });
 }
 
 async function conversation(wire: Wire, turns: number): Promise<OpenStore> {

@@ -35,7 +35,7 @@ export function ours(store: CheckpointStore<Conversation>, work: Work, name = 'H
       if (step > 1) return () => store.update(RUN, change, { step: 'call model' });
       const state = work.begin();
       change(state);
-      return () => store.save({ run: RUN, expectedVersion: 0, state, step: 'call model' });
+      return () => store.save({ run: RUN, state, step: 'call model' });
     },
   };
 }

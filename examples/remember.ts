@@ -16,14 +16,13 @@ interface Conversation {
 
 async function answer(folder: string, text: string): Promise<void> {
   const store = checkpointStore<Conversation>({ folder });
-  if (!(await store.find('chat'))) await store.save({ run: 'chat', state: { messages: [] } });
   const { version, state } = await store.update(
     'chat',
     (draft) => {
       draft.messages.push({ role: 'user', text });
       draft.messages.push({ role: 'assistant', text: reply(draft) });
     },
-    { step: 'answer' },
+    { step: 'answer', initial: { messages: [] } },
   );
   console.log(`version ${version}  ${text}  →  ${state.messages.at(-1)?.text}`);
   await store.close();

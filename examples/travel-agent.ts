@@ -25,20 +25,20 @@ async function search(): Promise<{ id: string; price: number }[]> {
 
 /** Calls a tool once for each call id of a run: a result that was recorded is never paid for again. */
 async function once<T>(run: string, callId: string, call: () => Promise<T>): Promise<T> {
-  const { toolResults } = await store.load(run);
-  if (callId in toolResults) return toolResults[callId] as T;
+  const before = await store.load(run);
+  if (callId in before.toolResults) return before.toolResults[callId] as T;
   const result = await call();
-  await store.save({ run, step: callId, toolResults: { [callId]: result } });
+  await store.save({ run, expectedVersion: before, step: callId, toolResults: { [callId]: result } });
   return result;
 }
 
 async function planTrip(run: string): Promise<Checkpoint<Trip>> {
   const flights = await once(run, 'search-1', search);
-  const recipe = (draft: Trip) => {
+  const choose = (draft: Trip) => {
     const flight = flights.find(({ price }) => price <= draft.budget);
     if (flight) draft.flight = flight;
   };
-  return store.update(run, recipe, { step: 'choose flight', name: 'before-payment' });
+  return store.update(run, choose, { step: 'choose flight', name: 'before-payment' });
 }
 
 await store.save({ run: 'trip', step: 'read request', state: { budget: 900 } });

@@ -22,7 +22,7 @@ if (!trip.state.flight) {
     tell('finds the result of call-1, does not search again');
   } else {
     flights = searchFlights();
-    trip = await store.save({ run, step: 'search flights', toolResults: { 'call-1': flights } });
+    trip = await store.save({ run, expectedVersion: trip, step: 'search flights', toolResults: { 'call-1': flights } });
     confirmed(trip, '$0.40 paid, result kept as call-1');
   }
   const { state } = trip;
@@ -30,6 +30,7 @@ if (!trip.state.flight) {
   if (!flight) throw new Error(`No flight costs at most $${state.budget}.`);
   trip = await store.save({
     run,
+    expectedVersion: trip,
     step: 'choose flight',
     name: 'before-payment',
     status: 'WAITING_FOR_APPROVAL',
@@ -39,10 +40,22 @@ if (!trip.state.flight) {
 } else if (trip.status === 'READY') {
   const { flight, seat } = trip.state;
   const receipt = { paid: flight.price };
-  trip = await store.save({ run, step: 'pay', status: 'RUNNING', toolResults: { 'call-2': receipt } });
+  trip = await store.save({
+    run,
+    expectedVersion: trip,
+    step: 'pay',
+    status: 'RUNNING',
+    toolResults: { 'call-2': receipt },
+  });
   confirmed(trip, `$${receipt.paid}, receipt kept as call-2`);
   const ticket = payload(`Ticket for ${flight.id}, ${seat} seat\n`, { type: 'text/plain' });
-  trip = await store.save({ run, step: 'book flight', status: 'SUCCEEDED', state: { ...trip.state, ticket } });
+  trip = await store.save({
+    run,
+    expectedVersion: trip,
+    step: 'book flight',
+    status: 'SUCCEEDED',
+    state: { ...trip.state, ticket },
+  });
   confirmed(trip, 'done; the ticket is a payload');
 }
 await store.close();

@@ -1,5 +1,8 @@
 import { styleText } from 'node:util';
 
+// Whoever reads the output may stop early, as `head` does.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+
 type Style = Parameters<typeof styleText>[0];
 
 /** Text in a style where standard output is a terminal that shows it, and NO_COLOR is unset. */

@@ -23,6 +23,8 @@ export interface PruneResult {
   readonly emptied: number;
   readonly kept: number;
   readonly payloadsRemoved: number;
+  /** The newest version now; what the next save follows. */
+  readonly version: number;
 }
 
 /**
@@ -44,7 +46,7 @@ export async function prune(at: RunContext, { keepLast, keepNamed = true }: Prun
       // Names that an earlier prune died before taking. Only of what is seen to be empty: newer ones may have come meanwhile.
       const emptied = new Set(checkpoints.filter(({ meta }) => meta.emptied).map(({ version }) => version));
       await removeNames(at, names, (version) => emptied.has(version));
-      return { emptied: 0, kept: kept.size, payloadsRemoved: 0 };
+      return { emptied: 0, kept: kept.size, payloadsRemoved: 0, version: run.newest.version };
     }
     const emptiedRanges = ranges(goes.map(({ version }) => version));
     const before = { head: run.head, record: run.newest };
@@ -59,7 +61,8 @@ export async function prune(at: RunContext, { keepLast, keepNamed = true }: Prun
     const inUse = payloadsInUse(checkpoints, stays);
     const unused = [...payloadsInUse(checkpoints, ({ meta }) => !meta.emptied)].filter((id) => !inUse.has(id));
     await at.payloads.remove(at.partition, unused);
-    return { emptied: goes.length, kept: kept.size, payloadsRemoved: unused.length };
+    const version = run.newest.version + 1;
+    return { emptied: goes.length, kept: kept.size, payloadsRemoved: unused.length, version };
   });
 }
 

@@ -16,14 +16,31 @@ export interface UpdateFields<State = unknown> extends Omit<SaveFields, 'parent'
 export async function update<State>(at: RunContext, edit: Edit<State>, fields: UpdateFields<State>): Promise<Opened> {
   checkFields(fields);
   const { initial, ...input } = fields;
-  return retried(async (attempt) => {
-    const known = attempt === 1 ? at.cache.fresh(at.partition, at.now()) : undefined;
-    const opened = known ?? (await openOrBegin(at, fields));
+  let saving = false;
+  const editOn = async (opened: Opened): Promise<Opened> => {
     if (opened.record.meta.writeId === fields.writeId) return opened;
     const checkpoint = checkpointOf<State>(at, opened);
-    return saveOn(at, opened, { ...input, state: await edited(checkpoint.state, edit, checkpoint) });
+    const state = await edited(checkpoint.state, edit, checkpoint);
+    saving = true;
+    return saveOn(at, opened, { ...input, state });
+  };
+  return retried(async (attempt) => {
+    const known = attempt === 1 ? at.cache.fresh(at.partition, at.now()) : undefined;
+    if (!known) return editOn(await openOrBegin(at, fields));
+    try {
+      return await editOn(known);
+    } catch (error) {
+      if (saving && !REFUSALS.some((code) => isHoldpointError(error, code))) throw error;
+      // What the edit, or we, found wrong with what this process knew of the run may be right with what it is now.
+      const newest = await openOrBegin(at, fields);
+      if (newest.record.hash === known.record.hash) throw error;
+      return editOn(newest);
+    }
   });
 }
+
+// For what a checkpoint is refused before anything of it is written.
+const REFUSALS = ['TRANSITION_REFUSED', 'RUN_EXPIRED'] as const;
 
 async function openOrBegin(at: RunContext, fields: UpdateFields): Promise<Opened> {
   try {

@@ -15,9 +15,9 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       return content && gather(content);
     }
 
-    async function listed(prefix: string): Promise<StoredPayload[]> {
+    async function listed(scope?: string): Promise<StoredPayload[]> {
       const all: StoredPayload[] = [];
-      for await (const payload of store.list(prefix)) all.push(payload);
+      for await (const payload of store.list(scope)) all.push(payload);
       return all;
     }
 
@@ -132,7 +132,7 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       expect(await listed(to.partition)).toStrictEqual([]);
     });
 
-    it('lists by a prefix of partitions, those of one together', async () => {
+    it('lists those of a partition, of a tenant and of all, each partition together', async () => {
       const tenant = randomUUID();
       const names = ['a', 'a1', 'b%2F', 'other'].flatMap((run) =>
         ['1', '2', '3'].map((id) => ({ partition: `${tenant}/${run}`, id })),
@@ -141,19 +141,17 @@ export function payloadStoreContract(name: string, open: () => Promise<PayloadSt
       for (const { partition, id } of names.toSorted((x, y) => Number(x.id) - Number(y.id))) {
         await store.put(partition, id, bytes(Number(id) * 10));
       }
-      const all = await listed(`${tenant}/`);
+      const all = await listed(tenant);
       expect(all.map(nameOf).toSorted()).toStrictEqual(names.map(nameOf).toSorted());
       const changes = all.filter(({ partition }, i) => partition !== all[i - 1]?.partition);
       expect(changes).toHaveLength(4);
       for (const { id, size } of all) expect(size).toBe(Number(id) * 10);
       expect((await listed(`${tenant}/a`)).map(nameOf).toSorted()).toStrictEqual(
-        names.slice(0, 6).map(nameOf).toSorted(),
-      );
-      expect((await listed(`${tenant}/a/`)).map(nameOf).toSorted()).toStrictEqual(
         names.slice(0, 3).map(nameOf).toSorted(),
       );
+      expect((await listed()).map(nameOf)).toEqual(expect.arrayContaining(names.map(nameOf)));
       expect(await listed(`${tenant}/c`)).toStrictEqual([]);
-      expect(await listed(`${tenant}/c/`)).toStrictEqual([]);
+      expect(await listed(tenant.slice(0, -1))).toStrictEqual([]);
     });
 
     it('says when a payload was written', async () => {

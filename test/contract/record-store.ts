@@ -200,19 +200,6 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         expect([found.has(1), found.get(1)]).toStrictEqual([true, undefined]);
         expect(await read(there)).toStrictEqual(there);
       });
-
-      it('checks that nothing is there by a removal of what is absent', async () => {
-        const [there, gone] = [aRecord(), aRecord()];
-        await put(there);
-        const removals: Write[] = [
-          { remove: gone, when: 'absent' },
-          { remove: there, when: 'absent' },
-        ];
-        const { found } = await failureOf(removals);
-        expect([...found.keys()]).toStrictEqual([1]);
-        await store.commit(removals.slice(0, 1));
-        expect(await read(there)).toStrictEqual(there);
-      });
     });
 
     describe('commits of several writes', () => {

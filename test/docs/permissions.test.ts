@@ -104,7 +104,14 @@ describe('the permissions page', () => {
     await during('save', async () => {
       const file = payload(Readable.from([randomBytes(9_000_000)]));
       await store.save({ run: 'a', state: { text: text(), file }, name: 'start', owner: 'o', retentionSeconds: 60 });
-      await store.save({ run: 'a', state: { text: text() }, name: 'start', moveName: true, writeId: 'w' });
+      await store.save({
+        run: 'a',
+        expectedVersion: 1,
+        state: { text: text() },
+        name: 'start',
+        moveName: true,
+        writeId: 'w',
+      });
       await open().save({ run: 'a', expectedVersion: 1, state: { text: '' }, writeId: 'w' });
       await open().save({ run: 'a', expectedVersion: 2, status: 'READY' });
     });
@@ -115,7 +122,7 @@ describe('the permissions page', () => {
     await during('find', () => open().find('nothing'));
     await during('diff', () => open().diff('a', 1, 2));
     await during('history', () => all(store.history('a')));
-    await during('run', () => store.run('a'));
+    await during('describe', () => store.describe('a'));
     await during('runs', async () => {
       await all(store.runs());
       await all(store.runs({ owner: 'o' }));
@@ -154,7 +161,19 @@ describe('the permissions page', () => {
     const allowed: string[] = JSON.parse(policy?.code ?? '').Statement.flatMap(
       (part: { Action: unknown }) => part.Action,
     );
-    for (const call of ['save', 'update', 'load', 'find', 'diff', 'history', 'run', 'fork', 'rewind', 'undo', 'redo']) {
+    for (const call of [
+      'save',
+      'update',
+      'load',
+      'find',
+      'diff',
+      'history',
+      'describe',
+      'fork',
+      'rewind',
+      'undo',
+      'redo',
+    ]) {
       expect(allowed).toEqual(expect.arrayContaining([...(needed.get(call) ?? ['nothing'])]));
     }
     expect(allowed.filter((action) => /Delete/.test(action))).toEqual([]);

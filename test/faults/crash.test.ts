@@ -55,7 +55,12 @@ async function someRun({ open }: Scene): Promise<void> {
   await store.save({ run: RUN, state: { log: [LARGE], seen: page }, step: 'first', name: 'begin' });
   await store.update(RUN, ({ seen, log }) => ({ seen, log: [...log, entry(1)] }), { step: 'small' });
   await store.update(RUN, ({ log }) => ({ log: [...log, entry(2, 1200)] }), { step: 'segment', name: 'middle' });
-  await store.save({ run: RUN, toolResults: { call: payload(noise('result', 900)) }, step: 'result' });
+  await store.save({
+    run: RUN,
+    expectedVersion: 3,
+    toolResults: { call: payload(noise('result', 900)) },
+    step: 'result',
+  });
   await store.update(RUN, ({ log }) => ({ log: [...log, entry(3)] }), { step: 'small again' });
 }
 
@@ -141,9 +146,8 @@ const OPERATIONS: readonly Operation[] = [
       for await (const found of store.history(RUN)) if (found.pruned) pruned.push(found.version);
       expect(pruned).toEqual([1, 2, 3, 4, 5]);
       // The names went with what they pointed at, and can be given again.
-      await store.load(RUN);
-      await store.save({ run: RUN, name: 'begin' });
-      await store.save({ run: RUN, name: 'middle' });
+      const named = await store.save({ run: RUN, expectedVersion: await store.load(RUN), name: 'begin' });
+      await store.save({ run: RUN, expectedVersion: named, name: 'middle' });
     },
     removes: true,
   },
@@ -196,8 +200,7 @@ const OPERATIONS: readonly Operation[] = [
       for (const call of [1, 2]) {
         const dying = scene.open(crashingStorage(scene.storage, { call, when: 'after' }));
         const state = { log: [], seen: [payload(LARGE), payload(noise('p', 99))] };
-        await dying.load(RUN);
-        await expect(dying.save({ run: RUN, state })).rejects.toThrow(Crash);
+        await expect(dying.save({ run: RUN, expectedVersion: 5, state })).rejects.toThrow(Crash);
       }
       scene.clock.now += DAY + 1;
     },

@@ -59,6 +59,7 @@ export function crashingStorage(
     },
     remove: (partition, ids) =>
       ids.length === 0 ? reading(async () => {}) : changing(() => storage.payloads.remove(partition, ids)),
+    close: async () => {},
   };
   return { records, payloads, calls: () => calls };
 }

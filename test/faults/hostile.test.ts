@@ -80,10 +80,10 @@ describe.each(['memory', 'embedded', 'aws'] as const)('on %s', (kind) => {
     expect(await payloadIdsOf(storages[kind], 'deep')).toEqual([]);
     await store.save({ run: 'deep', state: {} });
     await expect(store.update('deep', () => deep)).rejects.toMatchObject(refusal);
-    await expect(store.save({ run: 'deep', toolResults: { call: deep } })).rejects.toMatchObject({
+    await expect(store.save({ run: 'deep', expectedVersion: 1, toolResults: { call: deep } })).rejects.toMatchObject({
       code: 'UNSUPPORTED_VALUE',
     });
-    expect(await store.save({ run: 'deep', state: { goes: 'on' } })).toMatchObject({ version: 2 });
+    expect(await store.save({ run: 'deep', expectedVersion: 1, state: { goes: 'on' } })).toMatchObject({ version: 2 });
   });
 
   test('a state of 100,000 keys is saved and loaded, and one key of it is a small write', async () => {
@@ -114,12 +114,11 @@ describe.each(['memory', 'embedded', 'aws'] as const)('on %s', (kind) => {
     );
     await expect(store.load(run)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
     await store.save({ run, state: 1 });
-    await expect(refusalOf(store.save({ run, state: 2, ...fields }))).resolves.toMatch(
+    await expect(refusalOf(store.save({ run, expectedVersion: 1, state: 2, ...fields }))).resolves.toMatch(
       /INVALID_INPUT|RECORD_TOO_LARGE/,
     );
     await expect(refusalOf(store.update(run, () => 3, fields))).resolves.toMatch(/INVALID_INPUT|RECORD_TOO_LARGE/);
-    await store.load(run);
-    expect(await store.save({ run, state: 4 })).toMatchObject({ version: 2, state: 4 });
+    expect(await store.save({ run, expectedVersion: 1, state: 4 })).toMatchObject({ version: 2, state: 4 });
     expect((await store.verify(run)).problems).toEqual([]);
   });
 });
@@ -169,7 +168,7 @@ function faulty(next: () => Fault, code: 'STORAGE_UNAVAILABLE' | 'STORAGE_FULL' 
 async function someRun(store: CheckpointStore<Log>): Promise<void> {
   await store.save({ run: RUN, state: { log: [noise('large', 5000), payload(noise('page', 900))] } });
   await store.update(RUN, ({ log }) => ({ log: [...log, 'small'] }), { name: 'second' });
-  await store.save({ run: RUN, state: { log: [noise('another', 6000)] } });
+  await store.save({ run: RUN, expectedVersion: 2, state: { log: [noise('another', 6000)] } });
 }
 
 describe('a disk that fills', () => {
@@ -180,8 +179,8 @@ describe('a disk that fills', () => {
     const before = await soundRun(open(), RUN);
     full = true;
     const attempts = [
-      () => store.save({ run: RUN, state: { log: ['lost'] } }),
-      () => store.save({ run: RUN, state: { log: [noise('lost', 9000), payload('lost')] } }),
+      () => store.save({ run: RUN, expectedVersion: 3, state: { log: ['lost'] } }),
+      () => store.save({ run: RUN, expectedVersion: 3, state: { log: [noise('lost', 9000), payload('lost')] } }),
       () => store.update(RUN, () => ({ log: [] }), { status: 'FAILED' }),
       () => store.fork(RUN, { version: 1 }),
       () => store.rewind(RUN, 1),
@@ -191,7 +190,7 @@ describe('a disk that fills', () => {
     for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject({ code: 'STORAGE_FULL' });
     expect(await soundRun(open(), RUN)).toEqual(before);
     full = false;
-    expect(await store.save({ run: RUN, state: { log: ['there'] } })).toMatchObject({ version: 4 });
+    expect(await store.save({ run: RUN, expectedVersion: 3, state: { log: ['there'] } })).toMatchObject({ version: 4 });
     expect(await soundRun(open(), RUN)).toHaveProperty('size', 4);
     clock.now += 2 * DAY;
     await store.collect();
@@ -318,7 +317,8 @@ describe('writers whose clocks differ', () => {
     await late.save({ run: RUN, state: { log: [] } });
     await open(() => -3 * DAY).delete(RUN);
     expect(await open().sweep()).toMatchObject({ freed: 0 });
-    await expect(late.save({ run: RUN, state: { log: ['late'] } })).rejects.toMatchObject({ code: 'RUN_DELETED' });
+    const save = late.save({ run: RUN, expectedVersion: 1, state: { log: ['late'] } });
+    await expect(save).rejects.toMatchObject({ code: 'RUN_DELETED' });
     clock.now += DAY;
     expect(await open().sweep()).toMatchObject({ freed: 1, failed: [] });
   });
@@ -330,8 +330,7 @@ describe('writers whose clocks differ', () => {
     const seen = payload(noise('seen', 3000));
     await expect(slow.save({ run: RUN, expectedVersion: 9, state: { log: [seen] } })).rejects.toThrow();
     await open().collect();
-    await slow.load(RUN);
-    await slow.save({ run: RUN, state: { log: [seen] } });
+    await slow.save({ run: RUN, expectedVersion: 1, state: { log: [seen] } });
     expect(await soundRun(open(), RUN)).toHaveProperty('size', 2);
     expect((await recordsOf(storage, RUN)).length).toBe(3);
   });

@@ -67,6 +67,7 @@ export class Interleaving {
         yield* storage.payloads.list(prefix);
       },
       remove: (...args) => inTurn(() => storage.payloads.remove(...args)),
+      close: async () => {},
     };
     return { records, payloads };
   }

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { Checkpoint } from '../../lambda/checkpoints/checkpoint.ts';
 import type { CheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { payloadsInUse } from '../../lambda/checkpoints/in-use.ts';
-import { isCheckpoint, readCheckpoint } from '../../lambda/checkpoints/records.ts';
+import { readCheckpoint, versionOf } from '../../lambda/checkpoints/records.ts';
 import { isHoldpointError } from '../../lambda/core/errors.ts';
 import { partitionOf } from '../../lambda/core/ids.ts';
 import type { Storage, StoredRecord } from '../../lambda/storage/ports.ts';
@@ -24,7 +24,7 @@ export async function recordsOf(storage: Storage, run: string): Promise<readonly
 
 export async function payloadIdsOf(storage: Storage, run: string): Promise<readonly string[]> {
   const ids: string[] = [];
-  for await (const { id } of storage.payloads.list(`${partitionOf(TENANT, run)}/`)) ids.push(id);
+  for await (const { id } of storage.payloads.list(partitionOf(TENANT, run))) ids.push(id);
   return ids.sort();
 }
 
@@ -74,8 +74,7 @@ async function loadInto<S>(loaded: Map<number, unknown>, store: CheckpointStore<
 
 /** What is stored of the payloads of a run is what its checkpoints need. */
 export async function noOrphans(storage: Storage, run: string): Promise<void> {
-  const checkpoints = (await recordsOf(storage, run)).filter(isCheckpoint).map(readCheckpoint);
-  const loadable = new Set(checkpoints.filter(({ meta }) => !meta.e).map(({ version }) => version));
-  const needed = payloadsInUse(checkpoints, (version) => loadable.has(version));
+  const checkpoints = (await recordsOf(storage, run)).filter(({ key }) => versionOf(key) > 0).map(readCheckpoint);
+  const needed = payloadsInUse(checkpoints, ({ meta }) => !meta.emptied);
   expect(await payloadIdsOf(storage, run)).toEqual([...needed].sort());
 }

@@ -47,7 +47,7 @@ async function behaveAsTheModel(
     });
   const model = new Model(clock.now);
   const world: World = {
-    ...{ clock, reopen, stores: [0, 1, 2].map(reopen), held: [0, 1, 2].map(() => new Map()) },
+    ...{ clock, reopen, stores: [0, 1, 2].map(reopen), seen: [0, 1, 2].map(() => new Map()) },
     ...{ saves: new Map(), writeIds: 0 },
   };
   await fc.asyncModelRun(() => ({ model, real: world }), sequence);
@@ -81,7 +81,7 @@ async function everythingCanGo(model: Model, world: World, storage: Storage, ten
     const { records } = await storage.records.range(`${escapeId('tenant', tenant)}/${id}`);
     left.push(...records.map(({ key }) => `${id}/${key}`));
   }
-  for await (const { id } of storage.payloads.list(`${escapeId('tenant', tenant)}/`)) left.push(id);
+  for await (const { id } of storage.payloads.list(escapeId('tenant', tenant))) left.push(id);
   if (left.length > 0) throw new Error(`Everything was deleted, and this is left: ${left.join(', ')}`);
 }
 

@@ -75,8 +75,8 @@ async function someRun({ open }: Scene): Promise<void> {
   await store.save({ run: RUN, state: { log: [noise('large', 3000)], seen: page }, name: 'begin' });
   await store.update(RUN, ({ log, seen }) => ({ seen, log: [...log, 'small'] }));
   await store.update(RUN, ({ log }) => ({ log: [...log, noise('medium', 1000)] }), { name: 'middle' });
-  await store.save({ run: RUN, toolResults: { call: payload(noise('result', 800)) } });
-  await store.save({ run: RUN, state: { log: [noise('new', 4000)] } });
+  await store.save({ run: RUN, expectedVersion: 3, toolResults: { call: payload(noise('result', 800)) } });
+  await store.save({ run: RUN, expectedVersion: 4, state: { log: [noise('new', 4000)] } });
 }
 
 const NEWEST = 5;

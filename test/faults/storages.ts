@@ -22,8 +22,8 @@ export function withPayloadTimes(storage: Storage, now: () => number): Storage {
       if (copied) written(to.partition, to.id);
       return copied;
     },
-    async *list(prefix) {
-      for await (const found of payloads.list(prefix))
+    async *list(scope) {
+      for await (const found of payloads.list(scope))
         yield { ...found, writtenAt: times.get(`${found.partition}/${found.id}`) ?? found.writtenAt };
     },
   };
@@ -36,7 +36,7 @@ export async function copyInto(target: Storage, source: Storage, partitions: rea
     const { records, next } = await source.records.range(partition);
     if (next !== undefined) throw new Error('More than one page is not copied.');
     for (const record of records) await target.records.commit([{ put: record, when: 'absent' }]);
-    for await (const { id } of source.payloads.list(`${partition}/`)) {
+    for await (const { id } of source.payloads.list(partition)) {
       const content = await source.payloads.open(partition, id);
       if (content) await target.payloads.put(partition, id, content);
     }

@@ -30,7 +30,7 @@ const creation = (key: string, body = new Uint8Array(10)): Write => ({
 
 async function idsIn(payloads: PayloadStore): Promise<string[]> {
   const ids: string[] = [];
-  for await (const { id } of payloads.list('')) ids.push(id);
+  for await (const { id } of payloads.list()) ids.push(id);
   return ids.toSorted();
 }
 

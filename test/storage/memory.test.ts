@@ -11,7 +11,7 @@ it('dates payloads by the clock it is given', async () => {
   await payloads.put('t/r', 'a', new Uint8Array(3));
   await payloads.copy({ partition: 't/r', id: 'a' }, { partition: 't/r', id: 'b' });
   const listed: { id: string; writtenAt: number }[] = [];
-  for await (const { id, writtenAt } of payloads.list('t/')) listed.push({ id, writtenAt });
+  for await (const { id, writtenAt } of payloads.list('t')) listed.push({ id, writtenAt });
   expect(listed).toStrictEqual([
     { id: 'a', writtenAt: 1_234 },
     { id: 'b', writtenAt: 1_234 },

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { CheckpointMeta } from '../../../lambda/checkpoints/records.ts';
+import type { CheckpointMeta } from '../../../lambda/checkpoints/meta.ts';
 import { randomText } from './random-text.ts';
 import { all, type OpenStores, type Stores } from './stores.ts';
 import { watched } from './watched.ts';
@@ -43,11 +43,11 @@ export function chainsContract(open: OpenStores): void {
       }
     });
 
-    const anchors = (metas: readonly CheckpointMeta[]) => metas.filter(({ a }) => a === undefined);
+    const anchors = (metas: readonly CheckpointMeta[]) => metas.filter(({ anchor }) => anchor === undefined);
 
     test('is kept in every way there is: snapshots and patches in records, payloads, segments, and folds of those', async () => {
       const metas = await stores.stored().metas();
-      const segments = anchors(metas).map(({ g = [] }) => g.map(([id]) => id));
+      const segments = anchors(metas).map(({ segments: ids = [] }) => ids.map(([id]) => id));
       const folds = segments.filter((ids, i) => {
         const before = segments[i - 1] ?? [];
         return ids[0] !== undefined && ids[0] === before[0] && before.some((id) => !ids.includes(id));
@@ -56,7 +56,7 @@ export function chainsContract(open: OpenStores): void {
       expect(segments.filter(({ length }) => length === 1)).not.toHaveLength(0);
       expect(segments.filter(({ length }) => length > 1)).not.toHaveLength(0);
       expect(folds).not.toHaveLength(0);
-      expect(metas.filter(({ a }) => a !== undefined).length).toBeGreaterThan(STEPS / 4);
+      expect(metas.filter(({ anchor }) => anchor !== undefined).length).toBeGreaterThan(STEPS / 4);
       expect(Math.max(...segments.map(({ length }) => length))).toBeLessThanOrEqual(9);
     });
 
@@ -103,7 +103,7 @@ export function chainsContract(open: OpenStores): void {
       const { store, run, stored } = stores;
       const verification = await store().verify(run);
       expect(verification).toMatchObject({ ok: true, problems: [], checkpoints: STEPS, provenFrom: 1 });
-      const needed = new Set((await stored().metas()).flatMap(({ g = [] }) => g.map(([id]) => id)));
+      const needed = new Set((await stored().metas()).flatMap(({ segments: ids = [] }) => ids.map(([id]) => id)));
       expect((await stored().payloads()).map(({ id }) => id).toSorted()).toEqual([...needed].toSorted());
       expect(verification.payloads).toBe(needed.size);
     });

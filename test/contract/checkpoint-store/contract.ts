@@ -7,16 +7,17 @@ import { fieldsContract } from './fields.ts';
 import { forkingContract } from './forking.ts';
 import { historyContract } from './history.ts';
 import { namesContract } from './names.ts';
+import { payloadsContract } from './payloads.ts';
 import { pruningContract } from './pruning.ts';
 import { retentionContract } from './retention.ts';
 import { runListsContract } from './run-lists.ts';
 import { savingContract } from './saving.ts';
 import { statusesContract } from './statuses.ts';
-import { payloadsContract } from './payloads.ts';
 import { type OpenStores, storesOn } from './stores.ts';
 import { travellingContract } from './travelling.ts';
 import { updatingContract } from './updating.ts';
 import { valuesContract } from './values.ts';
+import { verifyingContract } from './verifying.ts';
 import { writeIdsContract } from './write-ids.ts';
 
 const CONTRACTS: readonly ((open: OpenStores) => void)[] = [
@@ -37,6 +38,7 @@ const CONTRACTS: readonly ((open: OpenStores) => void)[] = [
   deletingContract,
   retentionContract,
   payloadsContract,
+  verifyingContract,
 ];
 
 /** What a checkpoint store does, on any storage; all tests share one, and each has a tenant of its own there. */

@@ -38,7 +38,7 @@ export function fieldsContract(open: OpenStores): void {
         labels: { ticket: 'T-1', empty: '' },
         schema: 1,
         parent: { run, version: 1 },
-        time: new Date(clock.now),
+        savedAt: new Date(clock.now),
         writer: 'worker 7',
         writeId: 'w2',
         hash: expect.stringMatching(/^[\w-]{20,}$/),
@@ -71,7 +71,7 @@ export function fieldsContract(open: OpenStores): void {
         status: 'RUNNING',
         stepNumber: 0,
         labels: {},
-        time: new Date(clock.now),
+        savedAt: new Date(clock.now),
         writer: 'me',
         writeId: expect.any(String),
         hash: expect.any(String),
@@ -87,7 +87,7 @@ export function fieldsContract(open: OpenStores): void {
       const saver = store();
       const parent = { run: 'the caller', version: 12 };
       expect(await saver.save({ run, state: 1, parent })).toMatchObject({ parent });
-      expect(await saver.run(run)).toMatchObject({ parent });
+      expect(await saver.describe(run)).toMatchObject({ parent });
       await expect(saver.save({ run, state: 2, parent })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
       expect(await store().load(run)).toMatchObject({ version: 1, parent });
     });
@@ -195,18 +195,19 @@ export function fieldsContract(open: OpenStores): void {
 
   describe('a field that is not what a checkpoint takes', () => {
     test.each<[string, unknown, RegExp]>([
-      ['step', '', /`step` must be text of 1 to 1000 characters; found/],
+      ['step', '', /`step` must be text of 1 to 1,000 characters; found ""/],
       ['step', 7, /`step` must be text/],
       ['step', 'x'.repeat(1001), /`step` must be text/],
       ['stepNumber', -1, /`stepNumber` must be a whole number from 0; found -1/],
       ['stepNumber', 1.5, /`stepNumber` must be a whole number/],
-      ['status', 'DONE', /`status` must be one of READY, .*; found DONE/],
+      ['status', 'DONE', /`status` must be one of READY, .*; found "DONE"/],
       ['status', 'toString', /`status` must be one of/],
-      ['name', '', /checkpoint name id must be a string with at least one character/],
-      ['name', 5, /checkpoint name id must be a string/],
+      ['name', '', /checkpoint name id must be text of at least one character/],
+      ['name', 5, /checkpoint name id must be text/],
       ['labels', ['a'], /`labels` must be an object whose values are text/],
-      ['labels', { a: 1 }, /`labels` must be an object whose values are text; found \{"a":1\}/],
+      ['labels', { a: 1 }, /`labels` must be an object whose values are text, .*; found \{"a":1\}/],
       ['labels', 'a', /`labels` must be an object/],
+      ['labels', { a: 'x'.repeat(17_000) }, /`labels` must be .* at most 16384 characters as JSON/],
       ['toolResults', [1], /`toolResults` must be an object of results by call id/],
       ['toolResults', null, /`toolResults` must be an object/],
       ['forgetToolResults', 'a', /`forgetToolResults` must be true or a list of call ids/],
@@ -221,6 +222,7 @@ export function fieldsContract(open: OpenStores): void {
       ['tags', 'a', /`tags` must be a list of texts/],
       ['tags', [''], /`tags` must be a list of texts/],
       ['tags', [1], /`tags` must be a list of texts/],
+      ['tags', ['x'.repeat(257)], /`tags` must be a list of texts/],
       ['retentionSeconds', 0, /`retentionSeconds` must be a number of seconds above 0; found 0/],
       ['retentionSeconds', Number.POSITIVE_INFINITY, /`retentionSeconds` must be/],
       ['retentionSeconds', '60', /`retentionSeconds` must be/],

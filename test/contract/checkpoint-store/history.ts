@@ -107,19 +107,18 @@ export function historyContract(open: OpenStores): void {
       await saver.save({ run, status: 'SLEEPING', step: 'wait', stepNumber: 4 });
       clock.forward(1000);
       await saver.save({ run, state: 2, step: 'a step since' });
-      expect(await store().run(run)).toStrictEqual({
+      expect(await store().describe(run)).toStrictEqual({
         run,
         status: 'SLEEPING',
         agent: 'travel',
         owner: 'ada',
         tags: ['a', 'b'],
-        version: 2,
-        step: 'wait',
-        stepNumber: 4,
+        statusChange: { version: 2, step: 'wait', stepNumber: 4 },
         createdAt: created,
         touchedAt: changed,
         retentionSeconds: 3600,
         encrypted: false,
+        shredded: false,
       });
     });
 
@@ -128,14 +127,14 @@ export function historyContract(open: OpenStores): void {
       const saver = store();
       await saver.save({ run, agent: 'a', owner: 'ada', tags: ['x', 'y'] });
       await saver.save({ run, agent: 'b', owner: 'bob', tags: ['x\ny'] });
-      expect(await store().run(run)).toMatchObject({ agent: 'b', owner: 'bob', tags: ['x\ny'], version: 2 });
+      expect(await store().describe(run)).toMatchObject({ agent: 'b', owner: 'bob', tags: ['x\ny'] });
       await saver.save({ run, tags: [] });
-      expect(await store().run(run)).toMatchObject({ agent: 'b', owner: 'bob', tags: [], version: 3 });
+      expect(await store().describe(run)).toMatchObject({ agent: 'b', owner: 'bob', tags: [] });
     });
 
     test('of a run that does not exist is refused', async () => {
       const { store, run } = open();
-      await expect(store().run(run)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+      await expect(store().describe(run)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
     });
   });
 }

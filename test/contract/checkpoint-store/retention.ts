@@ -19,12 +19,12 @@ export function retentionContract(open: OpenStores): void {
           used.load(run),
           used.load(run, 1),
           used.load(run, { name: 'here' }),
-          used.find(run),
-          used.run(run),
+          used.describe(run),
           all(used.history(run)),
           used.diff(run, 1, 1),
           used.update(run, () => 'again'),
           used.save({ run, expectedVersion: 1, state: 'again' }),
+          used.save({ run, expectedVersion: 0, state: 'new' }),
           used.fork(run),
           used.rewind(run, 1),
           used.prune(run, { keepLast: 1 }),
@@ -33,6 +33,7 @@ export function retentionContract(open: OpenStores): void {
         for (const use of await Promise.allSettled(uses)) {
           expect(use).toMatchObject({ status: 'rejected', reason: { code: 'RUN_EXPIRED', scope: 'run' } });
         }
+        expect(await used.find(run)).toBeUndefined();
       }
     });
 
@@ -59,16 +60,16 @@ export function retentionContract(open: OpenStores): void {
       clock.forward(50 * MINUTE);
       await saver.load(run);
       await saver.save({ run, state: 'two' });
-      expect((await stored().head()).touched).toBe(begun);
+      expect((await stored().head()).touchedAt).toBe(begun);
       clock.now = begun + 2 * HOUR + 49 * MINUTE;
       expect(await store().load(run)).toMatchObject({ state: 'two' });
       expect(await store().load(run, 1)).toMatchObject({ state: 'one' });
       expect(await store().load(run, { name: 'here' })).toMatchObject({ state: 'one' });
-      expect(await store().run(run)).toMatchObject({ run });
+      expect(await store().describe(run)).toMatchObject({ run });
       expect(await all(store().history(run))).toHaveLength(2);
       expect(await store().sweep()).toEqual({ expired: 0, freed: 0, failed: [] });
       clock.forward(MINUTE);
-      for (const use of [store().load(run), store().load(run, 1), store().run(run), all(store().history(run))]) {
+      for (const use of [store().load(run), store().load(run, 1), store().describe(run), all(store().history(run))]) {
         await expect(use).rejects.toMatchObject({ code: 'RUN_EXPIRED' });
       }
     });
@@ -85,9 +86,9 @@ export function retentionContract(open: OpenStores): void {
       const { store, run, clock } = open();
       const saver = store({ retentionSeconds: 3600 });
       await saver.save({ run, state: 1, retentionSeconds: 60 });
-      expect(await saver.run(run)).toMatchObject({ retentionSeconds: 60 });
+      expect(await saver.describe(run)).toMatchObject({ retentionSeconds: 60 });
       await store({ retentionSeconds: 5 }).update(run, () => 2);
-      expect(await saver.run(run)).toMatchObject({ retentionSeconds: 60 });
+      expect(await saver.describe(run)).toMatchObject({ retentionSeconds: 60 });
       await saver.load(run);
       await saver.save({ run, retentionSeconds: 120 });
       clock.forward(119 * SECOND);

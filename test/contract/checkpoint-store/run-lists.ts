@@ -127,7 +127,7 @@ export function runListsContract(open: OpenStores): void {
       const { store, run } = stores;
       const saver = store();
       await saver.save({ run, agent: 'a', owner: 'o', tags: ['t'], step: 's', status: 'READY', retentionSeconds: 60 });
-      const summary = await saver.run(run);
+      const summary = await saver.describe(run);
       await eventually(async () => expect(await all(store().runs())).toStrictEqual([summary]));
       await eventually(async () => expect(await all(store().runs({ owner: 'o' }))).toStrictEqual([summary]));
     });

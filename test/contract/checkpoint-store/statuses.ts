@@ -11,7 +11,7 @@ export function statusesContract(open: OpenStores): void {
       await saver.save({ run, status: 'SLEEPING' });
       await saver.save({ run, state: 'still asleep' });
       expect(await store().load(run)).toMatchObject({ version: 3, status: 'SLEEPING' });
-      expect(await store().run(run)).toMatchObject({ status: 'SLEEPING', version: 2 });
+      expect(await store().describe(run)).toMatchObject({ status: 'SLEEPING', statusChange: { version: 2 } });
       expect(await saver.save({ run: `${run} 2`, status: 'READY' })).toMatchObject({ status: 'READY' });
     });
 
@@ -53,7 +53,7 @@ export function statusesContract(open: OpenStores): void {
           version: saved.version,
           hash: saved.hash,
           step: `to ${status}`,
-          touched: clock.now,
+          touchedAt: clock.now,
         });
       }
     });
@@ -64,7 +64,7 @@ export function statusesContract(open: OpenStores): void {
       await saver.save({ run, state: 1 });
       await stored().alter('cz', ({ meta }) => ({
         revision: 'renewed',
-        meta: meta.replace('"touched":', '"touched":1'),
+        meta: meta.replace('"touchedAt":', '"touchedAt":1'),
       }));
       expect(await saver.save({ run, status: 'SLEEPING' })).toMatchObject({ version: 2, status: 'SLEEPING' });
       expect(await stored().head()).toMatchObject({ status: 'SLEEPING', version: 2 });

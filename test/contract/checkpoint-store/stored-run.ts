@@ -1,12 +1,12 @@
+import { createHash } from 'node:crypto';
 import {
   type CheckpointMeta,
-  HEAD_KEY,
   type HeadMeta,
-  isCheckpoint,
-  readMeta,
-  revisionOf,
-  versionKey,
-} from '../../../lambda/checkpoints/records.ts';
+  isUnreadable,
+  readCheckpointMeta,
+  type Unreadable,
+} from '../../../lambda/checkpoints/meta.ts';
+import { HEAD_KEY, readHead, versionKey, versionOf } from '../../../lambda/checkpoints/records.ts';
 import { partitionOf } from '../../../lambda/core/ids.ts';
 import type { PageOptions, Storage, StoredPayload, StoredRecord } from '../../../lambda/storage/ports.ts';
 
@@ -61,10 +61,11 @@ export function storedRun(storage: Storage, tenant: string, run: string): Stored
     record,
     bytes,
     async metas() {
-      return (await records()).filter(isCheckpoint).map((found) => readMeta<CheckpointMeta>(found));
+      const checkpoints = (await records()).filter(({ key }) => versionOf(key) > 0);
+      return checkpoints.map(({ meta }) => readCheckpointMeta(meta)).filter(isReadable);
     },
     async head() {
-      return readMeta<HeadMeta>(await record(HEAD_KEY));
+      return readHead(await record(HEAD_KEY)).meta;
     },
     async alter(key, change) {
       const before = await record(key);
@@ -76,7 +77,7 @@ export function storedRun(storage: Storage, tenant: string, run: string): Stored
     },
     async payloads() {
       const found: StoredPayload[] = [];
-      for await (const payload of storage.payloads.list(`${partition}/`)) found.push(payload);
+      for await (const payload of storage.payloads.list(partition)) found.push(payload);
       return found;
     },
     async alterPayload(id, change) {
@@ -85,10 +86,14 @@ export function storedRun(storage: Storage, tenant: string, run: string): Stored
   };
 }
 
+const isReadable = (meta: CheckpointMeta | Unreadable): meta is CheckpointMeta => !isUnreadable(meta);
+
 /** A record as somebody would forge it who knows how hashes are made but has no key. */
 export function rehashed(record: StoredRecord): StoredRecord {
-  const { partition, key, meta, body } = record;
-  return { ...record, revision: revisionOf(partition, Number(key.slice(1)), meta, body) };
+  const { partition, key, meta, body = new Uint8Array() } = record;
+  const where = `${partition}\n${versionOf(key)}\n${meta.length}\n${meta}`;
+  const revision = createHash('sha256').update(where).update(body).digest('base64url').slice(0, 27);
+  return { ...record, revision };
 }
 
 /** The bytes with one bit turned over. */

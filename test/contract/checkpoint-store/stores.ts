@@ -5,6 +5,7 @@ import {
   checkpointStoreOn,
 } from '../../../lambda/checkpoints/checkpoint-store.ts';
 import type { Storage } from '../../../lambda/storage/ports.ts';
+import { following } from './following.ts';
 import { type StoredRun, storedRun } from './stored-run.ts';
 
 /** The time of every store that a test opens, in milliseconds. */
@@ -20,7 +21,7 @@ export interface Stores {
   /** An id that nothing is stored under yet. */
   readonly run: string;
   readonly clock: Clock;
-  /** A store that shares nothing with others but the storage, as one in another process would. */
+  /** A store that shares nothing with others but the storage, as one in another process would; its saves follow what it last gave. */
   store<State = unknown>(options?: CheckpointStoreOptions, storage?: Storage): CheckpointStore<State>;
   /** What is stored of a run, behind the back of every store. */
   stored(run?: string, tenant?: string): StoredRun;
@@ -50,7 +51,7 @@ export function storesOn(storage: Storage): Stores {
     run,
     clock,
     store: <State>(options: CheckpointStoreOptions = {}, on = storage) =>
-      checkpointStoreOn<State>(on, { tenant, clock: () => clock.now, ...options }),
+      following(checkpointStoreOn<State>(on, { tenant, clock: () => clock.now, ...options })),
     stored: (of = run, by = tenant) => storedRun(storage, by, of),
   };
 }

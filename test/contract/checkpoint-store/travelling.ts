@@ -39,10 +39,10 @@ export function travellingContract(open: OpenStores): void {
       const statuses = ['RUNNING', 'WAITING_FOR_APPROVAL', 'READY', 'RUNNING', 'SUCCEEDED'] as const;
       for (const status of statuses) await saver.save({ run, state: status, status });
       expect(await saver.rewind(run, 2)).toMatchObject({ status: 'RUNNING', state: 'WAITING_FOR_APPROVAL' });
-      expect(await saver.run(run)).toMatchObject({ status: 'RUNNING' });
+      expect(await saver.describe(run)).toMatchObject({ status: 'RUNNING' });
       expect(await saver.rewind(run, 5)).toMatchObject({ status: 'SUCCEEDED' });
       expect(await saver.rewind(run, 2, { status: 'READY' })).toMatchObject({ status: 'READY' });
-      expect(await saver.run(run)).toMatchObject({ status: 'READY' });
+      expect(await saver.describe(run)).toMatchObject({ status: 'READY' });
     });
 
     test('is refused where there is nothing to go to, and nothing is written', async () => {
@@ -213,7 +213,7 @@ export function travellingContract(open: OpenStores): void {
       const saver = store();
       for (const seed of [1, 2, 3]) await saver.save({ run, state: randomText(seed, 3000) });
       await saver.prune(run, { keepLast: 1 });
-      await expect(saver.undo(run)).rejects.toMatchObject({ code: 'CHECKPOINT_PRUNED' });
+      await expect(saver.undo(run)).rejects.toMatchObject({ code: 'NOTHING_TO_UNDO' });
       expect((await store().load(run)).version).toBe(4);
     });
 
@@ -240,7 +240,7 @@ export function travellingContract(open: OpenStores): void {
       expect(undone.toolResults).toStrictEqual({ t: [1] });
       const redone = await store().redo(run);
       expect(redone).toMatchObject({ state: 'two', status: 'FAILED', toolResults: { t: [1], u: 2 } });
-      expect(await store().run(run)).toMatchObject({ status: 'FAILED', version: 4 });
+      expect(await store().describe(run)).toMatchObject({ status: 'FAILED', statusChange: { version: 4 } });
     });
 
     test('of a run that does not exist are refused', async () => {

@@ -43,6 +43,7 @@ export function watched(
       copy: noted('copy', payloads.copy),
       list: noted('payloads', payloads.list),
       remove: noted('remove', payloads.remove),
+      close: payloads.close,
     },
   };
 }

@@ -9,10 +9,10 @@ import { noise } from '../seeded.ts';
 import {
   endOf,
   type Fields,
-  type Held,
   type Model,
   Refused,
   type SaveOf,
+  type Seen,
   type Version,
   type WhichOf,
 } from './model.ts';
@@ -24,8 +24,8 @@ export interface World {
   readonly stores: CheckpointStore[];
   /** A store that knows nothing yet, as after a restart. */
   reopen(place: number): CheckpointStore;
-  /** What the caller of each store last saw of each run. */
-  readonly held: Map<string, Held>[];
+  /** The checkpoint that the caller of each store last got of each run. */
+  readonly seen: Map<string, Seen & Pick<Checkpoint, 'hash'>>[];
   /** The last save of each run under an id of its own, for trying it again. */
   readonly saves: Map<string, SaveOf>;
   writeIds: number;
@@ -161,7 +161,7 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
     5,
     act('save', fc.record({ store, run, expected, step: fc.option(change), fields }), async (model, world, args) => {
       const newest = lengthOf(model, args.run);
-      const seen = heldBy(world, args.store).get(args.run);
+      const seen = seenBy(world, args.store).get(args.run);
       const versions = { newest, seen: seen?.version ?? 0, new: 0, older: Math.max(0, newest - 1), wild: newest + 7 };
       const state = args.step && inModel(args.step)(model.runs.get(args.run)?.versions.at(-1)?.state);
       const input = {
@@ -170,25 +170,24 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
         ...(state !== null && { state }),
       };
       if (input.writeId !== undefined) world.saves.set(args.run, input);
-      const { expectedVersion, ...rest } = liveInput(input);
       await sameAndSeen(
         model,
         world,
         args,
-        () => model.save(input, seen),
-        (store) => store.save({ ...rest, ...(args.expected !== 'seen' && { expectedVersion }) }),
+        () => model.save(input, args.expected === 'seen' ? seen : undefined),
+        (store) =>
+          store.save({ ...liveInput(input), ...(seen && args.expected === 'seen' && { expectedVersion: seen }) }),
       );
     }),
   ),
   act('save again', fc.record({ store, run }), async (model, world, args) => {
     const input = world.saves.get(args.run);
     if (!input) return;
-    const seen = heldBy(world, args.store).get(args.run);
     await sameAndSeen(
       model,
       world,
       args,
-      () => model.save(input, seen),
+      () => model.save(input),
       (store) => store.save(liveInput(input)),
     );
   }),
@@ -246,7 +245,7 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
       model,
       world,
       { store: args.other, run: args.to },
-      () => model.save({ ...target, ...(state !== undefined && { state }) }, heldBy(world, args.other).get(args.to)),
+      () => model.save({ ...target, ...(state !== undefined && { state }) }),
       (other) => other.save({ ...target, ...(state !== undefined && { state: loaded.value.state }) }),
     );
   }),
@@ -319,12 +318,10 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
       expectSame('the number of emptied checkpoints', emptied.length, did.value.emptied);
       const lost = said.value.filter((version) => emptied.includes(version));
       expectSame('the checkpoints that a prune took against its options', [], lost);
-      fenced(model, world, { store: args.store, run });
       model.pruned(run, emptied);
     },
   ),
   act('delete', fc.record({ store, run }), async (model, world, args) => {
-    if (model.runs.get(args.run)?.deletedUntil === undefined) fenced(model, world, args);
     const said = await outcome(() => model.delete(args.run));
     sameErrors(said, await outcome(() => storeOf(world, args.store).delete(args.run)));
   }),
@@ -333,7 +330,6 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
     act('sweep', fc.record({ store }), async (model, world, args) => {
       model.now = model.nextClearMoment();
       world.clock.now = model.now;
-      for (const run of model.expired()) fenced(model, world, { store: args.store, run: run.id });
       expectSame('what a sweep did', { ...model.sweep(), failed: [] }, await storeOf(world, args.store).sweep());
     }),
   ),
@@ -380,25 +376,14 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
 
 function restart(world: World, place: number): void {
   world.stores[place] = world.reopen(place);
-  world.held[place] = new Map();
+  world.seen[place] = new Map();
 }
 
-const heldBy = (world: World, place: number) => world.held[place] as Map<string, Held>;
+const seenBy = (world: World, place: number) => world.seen[place] as Map<string, Seen & Pick<Checkpoint, 'hash'>>;
 
 interface ByStore {
   readonly store: number;
   readonly run: string;
-}
-
-function nowSeen(model: Model, world: World, { store, run }: ByStore, version: number): void {
-  heldBy(world, store).set(run, { of: model.open(run), version });
-}
-
-/** A prune or a deletion takes the next version: who saw the newest before it has seen everything up to there. */
-function fenced(model: Model, world: World, { store, run }: ByStore): void {
-  const seen = heldBy(world, store).get(run);
-  if (seen && seen.of === model.runs.get(run) && seen.version === seen.of.versions.length)
-    heldBy(world, store).set(run, { ...seen, version: seen.version + 1 });
 }
 
 /** An id for each write that is to have one. */
@@ -439,7 +424,7 @@ async function same(
   by: ByStore,
   inModel: () => Version,
   inStore: (store: CheckpointStore) => Promise<Checkpoint>,
-): Promise<Version | undefined> {
+): Promise<Checkpoint | undefined> {
   const said = await outcome(inModel);
   const did = await outcome(() => inStore(storeOf(world, by.store)));
   if ('error' in said || 'error' in did) {
@@ -447,14 +432,14 @@ async function same(
     return undefined;
   }
   await sameCheckpoint(said.value, did.value);
-  return said.value;
+  return did.value;
 }
 
 /** The same; the caller has then seen that checkpoint of the run. */
 const sameAndSeen: typeof same = async (model, world, by, inModel, inStore) => {
-  const version = await same(model, world, by, inModel, inStore);
-  if (version) nowSeen(model, world, by, version.version);
-  return version;
+  const got = await same(model, world, by, inModel, inStore);
+  if (got) seenBy(world, by.store).set(by.run, { of: model.open(by.run), version: got.version, hash: got.hash });
+  return got;
 };
 
 function sameErrors(said: Outcome<unknown>, did: Outcome<unknown>): void {
@@ -473,7 +458,7 @@ export async function sameCheckpoint(said: Version, did: Checkpoint): Promise<vo
   const { shown: _, before: __, undone: ___, writeId, pruned: ____, ...visible } = said;
   expectSame(`checkpoint ${said.version}`, visible, {
     ...{ version: did.version, kind: did.kind, status: did.status, step: did.step, stepNumber: did.stepNumber },
-    ...{ name: did.name, labels: did.labels, restored: did.restored, parent: did.parent, time: did.time.getTime() },
+    ...{ name: did.name, labels: did.labels, restored: did.restored, parent: did.parent, time: did.savedAt.getTime() },
     ...{ state: await plainOf(did.state), toolResults: await plainOf(did.toolResults), model: did.model },
   });
   if (writeId !== undefined) expectSame('the write id', writeId, did.writeId);

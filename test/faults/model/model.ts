@@ -29,7 +29,7 @@ export interface Fields {
 }
 
 export type SaveOf = Fields & { readonly run: string; readonly expectedVersion: number; readonly state?: Plain };
-export type WhichOf = { readonly version?: number; readonly name?: string };
+export type WhichOf = { readonly version: number } | { readonly name: string };
 
 /** One checkpoint, as a caller sees it, and what undo needs to know. */
 export interface Version {
@@ -72,8 +72,8 @@ export function endOf({ retention, versions }: Run): number {
   return retention === undefined || !lastUse ? Number.POSITIVE_INFINITY : lastUse.time + retention;
 }
 
-/** What the caller of one store last saw of a run: a version, and of which run, since an id may come to be used again. */
-export interface Held {
+/** A checkpoint that a caller once saw: its version, and of which run, since an id may come to be used again. */
+export interface Seen {
   readonly of: Run;
   readonly version: number;
 }
@@ -96,22 +96,24 @@ export class Model {
     return run;
   }
 
-  load(id: string, which: WhichOf = {}): Version {
+  load(id: string, which?: WhichOf): Version {
     const run = this.open(id);
-    const number = which.name === undefined ? (which.version ?? run.versions.length) : run.names.get(which.name);
+    const named = which && 'name' in which;
+    const number = named ? run.names.get(which.name) : (which?.version ?? run.versions.length);
     const found = run.versions[(number ?? 0) - 1];
     if (!found) throw new Refused('CHECKPOINT_NOT_FOUND');
     if (found.pruned) throw new Refused('CHECKPOINT_PRUNED');
     return found;
   }
 
-  save(input: SaveOf, held?: Held): Version {
+  save(input: SaveOf, seen?: Seen): Version {
     const { run: id, expectedVersion: expected, writeId } = input;
     const run = this.runs.get(id);
     if (expected === 0) {
       if (!run) return this.#begin(id, input);
       if (run.deletedUntil !== undefined) throw new Refused('RUN_DELETED');
       if (writeId !== undefined && run.versions[0]?.writeId === writeId) return this.load(id, { version: 1 });
+      this.open(id);
       throw new Refused('STALE_VERSION');
     }
     // A store that holds the expected version, which is no longer the newest, may refuse for what it knows of that one.
@@ -128,7 +130,7 @@ export class Model {
         return this.load(id, { version: expected + 1 });
       throw new Refused('STALE_VERSION', or);
     }
-    if (held && held.version === expected && held.of !== run) throw new Refused('STALE_VERSION');
+    if (seen && seen.of !== run) throw new Refused('STALE_VERSION');
     if (writeId !== undefined && newestOf(run).writeId === writeId) return newestOf(run);
     return this.#saveOn(run, input);
   }
@@ -153,7 +155,7 @@ export class Model {
     return this.#append(run, {
       ...{ kind: 'fork', parent: { run: id, version: source.version }, state: edit(source.state) },
       ...{ step: source.step, stepNumber: source.stepNumber, model: source.model, toolResults: source.toolResults },
-      ...{ status: fields.status ?? 'RUNNING', writeId: fields.writeId, name: which.name },
+      ...{ status: fields.status ?? 'RUNNING', writeId: fields.writeId },
     });
   }
 
@@ -166,7 +168,7 @@ export class Model {
     const run = this.open(id);
     const { shown, undone } = newestOf(run);
     const before = run.versions[shown - 1]?.before;
-    if (before === undefined) throw new Refused('NOTHING_TO_UNDO');
+    if (before === undefined || run.versions[before - 1]?.pruned) throw new Refused('NOTHING_TO_UNDO');
     return this.#restore(run, this.load(id, { version: before }), 'undo', [shown, ...undone]);
   }
 
@@ -190,9 +192,9 @@ export class Model {
     const run = this.open(id);
     for (const version of versions) (run.versions[version - 1] as Version).pruned = true;
     for (const [name, version] of run.names) if (run.versions[version - 1]?.pruned) run.names.delete(name);
-    const { status, stepNumber, state, toolResults, shown, undone } = newestOf(run);
+    const { status, step, stepNumber, labels, state, toolResults, model, shown, undone } = newestOf(run);
     this.#append(run, {
-      ...{ kind: 'prune', status, stepNumber, state, toolResults, restored: shown },
+      ...{ kind: 'prune', status, step, stepNumber, labels, state, toolResults, model, restored: shown },
       ...{ shown, undone },
     });
   }

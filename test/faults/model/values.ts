@@ -1,4 +1,4 @@
-import { Payload, payload } from '../../../lambda/checkpoints/payload.ts';
+import { isPayload, payload } from '../../../lambda/checkpoints/payload.ts';
 
 /** A state as the model keeps it: plain JSON, in which `{ payload: text }` stands for a payload of that text. */
 export type Plain = null | boolean | number | string | readonly Plain[] | { readonly [key: string]: Plain };
@@ -13,7 +13,7 @@ export function live(plain: Plain): unknown {
 
 /** The plain value of a live one; reads every payload. */
 export async function plainOf(value: unknown): Promise<unknown> {
-  if (value instanceof Payload) return { payload: await value.text() };
+  if (isPayload(value)) return { payload: await value.text() };
   if (Array.isArray(value)) return Promise.all(value.map(plainOf));
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).map(async ([key, item]) => [key, await plainOf(item)] as const);
