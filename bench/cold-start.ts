@@ -50,8 +50,10 @@ export async function coldStart(rounds: number): Promise<ColdStart> {
       for (const [at, { file }] of bundles.entries()) times[at]?.push(importMs(file));
     }
     const medians = times.map(median);
-    // Every second bundle is an agent, right behind the bare client that was made in the same way.
-    const more = (at: number) => (at % 2 ? (medians[at] ?? Number.NaN) - (medians[at - 1] ?? Number.NaN) : undefined);
+    // Every second bundle is an agent, right behind the bare client that was made in the same way. Pairs are compared, because
+    // what else the machine does meanwhile slows down both.
+    const more = (at: number) =>
+      at % 2 ? median((times[at] ?? []).map((ms, round) => ms - (times[at - 1]?.[round] ?? Number.NaN))) : undefined;
     const rows = bundles.map(({ name, kb, startKb, ownKb, ownStartKb }, at) => {
       const timed = rounds > 0 ? [medians[at], more(at)] : [undefined, undefined];
       return [name, kb, startKb, ownKb, ownStartKb, ...timed];
@@ -59,7 +61,9 @@ export async function coldStart(rounds: number): Promise<ColdStart> {
     print(
       table(
         `Cold start: minified bundles in KB (1,000 bytes), what of them is loaded at the start, and what of that is our own code${
-          rounds > 0 ? `; import in fresh processes, medians of ${rounds} interleaved rounds` : ''
+          rounds > 0
+            ? `; import in fresh processes, medians of ${rounds} interleaved rounds, and of the differences within them`
+            : ''
         }.`,
         ['bundle', 'KB', 'KB at start', 'of it ours', 'ours at start', 'import ms', 'more than bare'],
         rows,

@@ -43,7 +43,7 @@ describe('a program that is bundled', () => {
     expect(packages.filter((name) => name.startsWith('@aws-sdk'))).toEqual([]);
   });
 
-  test('loads S3 and what operators do only when they are used', async () => {
+  test('loads S3, encryption, what operators do and what explains failures only when they are used', async () => {
     const { metafile } = await build({
       entryPoints: ['lambda/dynamodb.ts'],
       bundle: true,

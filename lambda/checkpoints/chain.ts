@@ -12,10 +12,10 @@ import { type CheckpointRecord, describe } from './records.ts';
 import { damaged } from './run-errors.ts';
 import type { Sealing } from './sealing.ts';
 
-/** What a checkpoint keeps of its run: the agent's state, and the tool results by call id. */
+/** What a checkpoint keeps of its run: the agent's state, and the tool results by call id, in groups. */
 export interface Root {
   readonly state: Doc;
-  readonly results: { readonly [callId: string]: Doc };
+  readonly results: { readonly [group: string]: { readonly [callId: string]: Doc } };
   readonly [key: string]: Doc;
 }
 
@@ -222,7 +222,12 @@ export function fitting<T>(record: CheckpointRecord, read: () => T): T {
   }
 }
 
-/** Closes a body for the record that it goes into, and no other: the readable part is authenticated with it. */
+const NOTHING = new Uint8Array();
+
+/**
+ * Closes a body for the record that it goes into, and no other: the readable part is authenticated with it, also where there is
+ * nothing else to close.
+ */
 export const sealBody =
   (
     at: RunContext,
@@ -231,12 +236,17 @@ export const sealBody =
     body: Uint8Array | undefined,
   ): ((metaText: string) => Uint8Array | undefined) =>
   (metaText) =>
-    body && sealing.seal(body, aboutRecord(at.partition, version, metaText));
+    body || sealing.encrypted ? sealing.seal(body ?? NOTHING, aboutRecord(at.partition, version, metaText)) : undefined;
 
 function openBody(sealing: Sealing, record: CheckpointRecord): Body {
-  const { stored, version } = record;
-  if (!stored.body) return {};
-  return opened(record, sealing.open(stored.body, aboutRecord(stored.partition, version, stored.meta)));
+  const { stored, version, meta } = record;
+  if (!stored.body) {
+    // A prune is written without the key, and holds nothing but its place.
+    if (!sealing.encrypted || (meta.kind === 'prune' && meta.anchor !== undefined)) return {};
+    throw damaged(describe(stored), 'its encrypted part is missing');
+  }
+  const bytes = sealing.open(stored.body, aboutRecord(stored.partition, version, stored.meta));
+  return bytes.length === 0 ? {} : opened(record, bytes);
 }
 
 function opened(record: CheckpointRecord, bytes: Uint8Array): Body {

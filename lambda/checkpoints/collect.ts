@@ -3,7 +3,7 @@ import type { StoredPayload } from '../storage/ports.ts';
 import type { Context } from './context.ts';
 import type { EveryTenant, FailedRun } from './deletion.ts';
 import { payloadsInUse } from './in-use.ts';
-import { readAll } from './scan.ts';
+import { readAll } from './whole-run.ts';
 
 // A writer stores payloads first and points at them a moment later; a day is longer than any moment.
 const GRACE_MS = 24 * 3_600_000;

@@ -58,31 +58,53 @@ function encodeResults(
   encoded: (value: unknown, root: string, before: Doc | undefined) => Doc,
 ): Root['results'] {
   const { toolResults = {}, forgetToolResults = [] } = values;
-  const forgotten = new Set(forgetToolResults === true ? Object.keys(base) : forgetToolResults.map(keyOfCall));
-  const ops: Op[] = [...forgotten].filter((key) => Object.hasOwn(base, key)).map((key): Op => [[key]]);
-  for (const [id, result] of Object.entries(toolResults)) {
-    const key = keyOfCall(id);
-    const before = Object.hasOwn(base, key) ? base[key] : undefined;
-    const doc = encoded(result, `toolResults[${JSON.stringify(id)}]`, before);
-    if (doc !== before || forgotten.has(key)) ops.push([[key], doc]);
+  const ops: Op[] = [];
+  let kept = base;
+  if (forgetToolResults === true) kept = NO_CONTENT.results;
+  else {
+    const there = forgetToolResults.map(placeOf).filter(({ group, key }) => resultAt(base, group, key) !== undefined);
+    for (const { group, key } of there) ops.push([[group, key]]);
+    if (ops.length > 0) kept = apply(base, ops.splice(0)) as Root['results'];
   }
-  return ops.length === 0 ? base : (apply(base, ops) as Root['results']);
+  for (const [id, result] of Object.entries(toolResults)) {
+    const { group, key } = placeOf(id);
+    const doc = encoded(result, `toolResults[${JSON.stringify(id)}]`, resultAt(base, group, key));
+    if (doc === resultAt(kept, group, key)) continue;
+    if (!Object.hasOwn(kept, group)) kept = apply(kept, [[[group], {}]]) as Root['results'];
+    ops.push([[group, key], doc]);
+  }
+  return ops.length === 0 ? kept : (apply(kept, ops) as Root['results']);
 }
 
-// In a document the key `$` has a meaning of its own.
-const keyOfCall = (id: string): string => (id.startsWith('$') ? `$${id}` : id);
-const callOfKey = (key: string): string => key.replace(/^\$/, '');
+type Results = Readonly<Record<string, unknown>>;
+
+const GROUPS = 64;
+
+/**
+ * Where the result of a call is kept. In groups, so that adding one to thousands copies a few dozen; and in a document the
+ * key `$` has a meaning of its own.
+ */
+function placeOf(id: string): { readonly group: string; readonly key: string } {
+  let hash = 0;
+  for (let i = 0; i < id.length; i++) hash = (hash * 31 + id.charCodeAt(i)) | 0;
+  return { group: ((hash >>> 0) % GROUPS).toString(36), key: id.startsWith('$') ? `$${id}` : id };
+}
+
+const resultAt = (results: Root['results'], group: string, key: string): Doc | undefined => {
+  const there = Object.hasOwn(results, group) ? results[group] : undefined;
+  return there && Object.hasOwn(there, key) ? there[key] : undefined;
+};
+
+/** The tool results of a checkpoint by call id. */
+export function decodeResults(at: RunContext, opened: Opened): Results {
+  const groups = Object.values(decoded(at, opened, opened.root.results) as Record<string, Results>);
+  const entries = groups.flatMap((group) => Object.entries(group));
+  return Object.freeze(Object.fromEntries(entries.map(([key, result]) => [key.replace(/^\$/, ''), result])));
+}
 
 /** The document of a model's parameters. */
 export const encodeModel = (at: RunContext, model: ModelParameters | undefined): Doc | undefined =>
   model === undefined ? undefined : encode(model, { root: 'model', types: at.types });
-
-/** The tool results of a checkpoint by call id. */
-export function decodeResults(at: RunContext, opened: Opened): Readonly<Record<string, unknown>> {
-  const results = decoded(at, opened, opened.root.results) as Readonly<Record<string, unknown>>;
-  if (!Object.keys(results).some((key) => key.startsWith('$'))) return results;
-  return Object.freeze(Object.fromEntries(Object.entries(results).map(([key, result]) => [callOfKey(key), result])));
-}
 
 /** The state of a checkpoint as it was saved, whatever its schema. */
 export const savedState = (at: RunContext, opened: Opened): unknown => decoded(at, opened, opened.root.state);
@@ -122,12 +144,21 @@ export function schemaAfter(at: RunContext, opened: Opened): SchemaVersion | und
   );
 }
 
-/** A checkpoint with its live values. */
+/** A checkpoint with its live values. The tool results, which may be many, are put together when they are first looked at. */
 export function checkpointOf<State>(at: RunContext, opened: Opened): Checkpoint<State> {
-  return {
+  const checkpoint = {
     ...summaryOf(at.run, opened.record),
     state: currentState(at, opened).state as State,
-    toolResults: decodeResults(at, opened),
+    toolResults: NO_RESULTS,
     ...(opened.model !== undefined && { model: decoded(at, opened, opened.model) as ModelParameters }),
   };
+  let results: Results | undefined;
+  const get = (): Results => {
+    results ??= decodeResults(at, opened);
+    return results;
+  };
+  if (Object.keys(opened.root.results).length < GROUPS) return { ...checkpoint, toolResults: get() };
+  return Object.defineProperty(checkpoint, 'toolResults', { get, enumerable: true });
 }
+
+const NO_RESULTS: Results = Object.freeze({});

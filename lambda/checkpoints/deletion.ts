@@ -1,25 +1,26 @@
 import { isHoldpointError } from '../core/errors.ts';
 import { idsOf } from '../core/ids.ts';
 import { ConditionFailedError, type Write } from '../storage/ports.ts';
-import { fence, type Predecessor } from './append.ts';
+import type { Predecessor } from './commit.ts';
 import type { Context, RunContext } from './context.ts';
+import { deletedRecord, unknownMeta } from './emptied.ts';
+import { fence } from './fence.ts';
 import { type HeadMeta, isUnreadable, readCheckpointMeta } from './meta.ts';
 import {
   CHECKPOINTS,
-  DUE_GROUPS,
-  deletedRecord,
+  DUE_SHARDS,
   HEAD_KEY,
   type HeadRecord,
   headRecord,
   readHead,
   timeOrder,
-  unknownMeta,
   usedAt,
   versionOf,
 } from './records.ts';
 import { retried } from './retry.ts';
 import { runNotFound } from './run-errors.ts';
-import { firstRecords, pages, recordsOf, writeEach } from './scan.ts';
+import { firstRecords, pages, recordsOf } from './scan.ts';
+import { writeEach } from './whole-run.ts';
 
 // How long a deleted run's id is refused: far longer than any process holds on to a checkpoint.
 const TOMBSTONE_MS = 24 * 3_600_000;
@@ -123,7 +124,8 @@ export interface SweepResult {
 /** Looks at every run that is due: removes what expired, and frees the ids of what was deleted long enough ago. */
 export async function sweep(context: Context, { everyTenant = false }: EveryTenant): Promise<SweepResult> {
   const result = { expired: 0, freed: 0, failed: [] as FailedRun[] };
-  for (const group of DUE_GROUPS) {
+  for (let shard = 0; shard < DUE_SHARDS; shard++) {
+    const group = `due/${shard}`;
     const due = { to: timeOrder(context.now()), limit: 100 };
     for await (const { partition } of pages((from) => context.records.list('due', group, { ...due, ...from }))) {
       const ids = idsOf(partition);

@@ -1,7 +1,8 @@
 import { HoldpointError } from '../core/errors.ts';
 import { ConditionFailedError } from '../storage/ports.ts';
-import { fence } from './append.ts';
+
 import type { RunContext } from './context.ts';
+import { fence } from './fence.ts';
 import type { HeadMeta } from './meta.ts';
 import { readLiveHead, readNewest } from './open.ts';
 import { headRecord } from './records.ts';

@@ -1,4 +1,4 @@
-import { escapeId } from '../core/ids.ts';
+import { escapeId, idsOf } from '../core/ids.ts';
 import { refused } from '../core/input.ts';
 import { STATUSES, type Status } from '../core/status.ts';
 import type { ListName, StoredRecord } from '../storage/ports.ts';
@@ -11,7 +11,6 @@ import {
   MAX_VERSION,
   readCheckpoint,
   readHead,
-  runSummaryOf,
   summaryOf,
   TOUCH_MS,
   timeOrder,
@@ -148,4 +147,22 @@ function timeOf(argument: string, time: Date): number {
 /** What is known of one run without opening it. */
 export async function runSummary(at: RunContext): Promise<RunSummary> {
   return runSummaryOf(at.partition, (await readLiveHead(at)).meta);
+}
+
+function runSummaryOf(partition: string, head: HeadMeta): RunSummary {
+  const { agent, owner, parent, retentionMs, step, version, stepNumber } = head;
+  return {
+    run: idsOf(partition).run,
+    status: head.status,
+    ...(agent !== undefined && { agent }),
+    ...(owner !== undefined && { owner }),
+    tags: head.tags ?? [],
+    statusChange: { version, stepNumber, ...(step !== undefined && { step }) },
+    createdAt: new Date(head.createdAt),
+    touchedAt: new Date(head.touchedAt),
+    ...(parent && { parent }),
+    ...(retentionMs !== undefined && { retentionSeconds: retentionMs / 1000 }),
+    encrypted: head.key !== undefined || head.shredded === true,
+    shredded: head.shredded === true,
+  };
 }

@@ -1,5 +1,5 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { HoldpointError } from '../core/errors.ts';
+import { openBytes, sealBytes } from './encrypting.ts';
 
 /** A run's data key as it is stored: encrypted by the key that `by` names. */
 export interface WrappedKey {
@@ -67,21 +67,3 @@ export function localKeys(options: { current: string; keys: Readonly<Record<stri
 }
 
 const contextText = (context: KeyContext): string => JSON.stringify([context.tenant, context.run, context.owner]);
-
-const NONCE = 12;
-const TAG = 16;
-
-/** AES-256-GCM: nonce, ciphertext, tag; `about` is authenticated with it. */
-export function sealBytes(key: Uint8Array, bytes: Uint8Array, about: string): Uint8Array {
-  const nonce = randomBytes(NONCE);
-  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(about));
-  return Buffer.concat([nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
-}
-
-/** The reverse of `sealBytes`; throws when a bit of the bytes or of `about` is another. */
-export function openBytes(key: Uint8Array, sealed: Uint8Array, about: string): Uint8Array {
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE), { authTagLength: TAG })
-    .setAAD(Buffer.from(about))
-    .setAuthTag(sealed.subarray(sealed.length - TAG));
-  return Buffer.concat([decipher.update(sealed.subarray(NONCE, sealed.length - TAG)), decipher.final()]);
-}

@@ -6,6 +6,7 @@ import type { HeadMeta } from './meta.ts';
 import {
   CHECKPOINTS_AND_HEAD,
   type CheckpointRecord,
+  describe,
   HEAD_KEY,
   type HeadRecord,
   MAX_VERSION,
@@ -135,6 +136,9 @@ async function namedRecord(at: RunContext, which: Which): Promise<Found> {
   if ('version' in asked) return { head, records: [refusePruned(at, readCheckpoint(stored))] };
   const { anchor, version } = readName(stored);
   const range = await firstRecords(at, { from: versionKey(anchor), to: versionKey(version) });
+  if (range.at(-1)?.key !== versionKey(version)) {
+    throw damaged(describe(stored), `checkpoint ${version}, which has the name, is missing`);
+  }
   return { head, records: range.map((record) => refusePruned(at, readCheckpoint(record))) };
 }
 

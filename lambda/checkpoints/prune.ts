@@ -1,13 +1,15 @@
 import { refused } from '../core/input.ts';
 import type { Write } from '../storage/ports.ts';
-import { fence } from './append.ts';
+
 import type { RunContext } from './context.ts';
+import { prunedRecord } from './emptied.ts';
+import { fence } from './fence.ts';
 import { payloadsInUse } from './in-use.ts';
 import { readNewest } from './open.ts';
-import { type CheckpointRecord, prunedRecord, usedAt } from './records.ts';
+import { type CheckpointRecord, usedAt } from './records.ts';
 import { retried } from './retry.ts';
 import { runNotFound } from './run-errors.ts';
-import { type NameRecord, readAll, writeEach } from './scan.ts';
+import { type NameRecord, readAll, writeEach } from './whole-run.ts';
 
 /** What a prune leaves loadable. */
 export interface PruneOptions {
@@ -92,6 +94,10 @@ function keptVersions(
     const meta = byVersion.get(version)?.meta;
     if (!meta || meta.emptied) continue;
     for (let on = meta.anchor ?? version; on <= version; on++) kept.add(on);
+  }
+  // It shows what is before it, and goes with that.
+  for (const { version, meta } of checkpoints) {
+    if (meta.kind === 'prune' && !meta.emptied && kept.has(version - 1)) kept.add(version);
   }
   return kept;
 }

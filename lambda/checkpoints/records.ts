@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { escapeId, idsOf } from '../core/ids.ts';
 import type { Places, StoredRecord } from '../storage/ports.ts';
-import type { CheckpointSummary, RunSummary } from './checkpoint.ts';
+import type { CheckpointSummary } from './checkpoint.ts';
 import {
   type CheckpointMeta,
   checkpointMetaText,
@@ -80,7 +80,7 @@ export function checkpointRecord(
 }
 
 // An emptied record keeps the hash of what it was, marked, since equal revisions mean equal contents.
-const EMPTIED = '~';
+export const EMPTIED = '~';
 
 /** Reads a checkpoint, and refuses one whose bytes are not those that were written. */
 export function readCheckpoint(stored: StoredRecord): CheckpointRecord {
@@ -123,10 +123,8 @@ export const usedAt = (meta: CheckpointMeta): number => meta.usedAt ?? meta.time
 /** A moment as the lists order it. */
 export const timeOrder = (time: number): string => String(Math.max(0, Math.floor(time))).padStart(15, '0');
 
-const DUE_SHARDS = 8;
-
-/** The groups of the due list; a run is always in the same one. */
-export const DUE_GROUPS: readonly string[] = Array.from({ length: DUE_SHARDS }, (_, shard) => `due/${shard}`);
+/** How many groups the due list has; a run is always in the same one. */
+export const DUE_SHARDS = 8;
 
 const dueGroup = (partition: string): string =>
   `due/${(createHash('sha256').update(partition).digest()[0] ?? 0) % DUE_SHARDS}`;
@@ -161,24 +159,6 @@ export const nameRecord = (partition: string, name: string, meta: NameMeta): Sto
   meta: metaText(meta),
 });
 
-/** What is left of a checkpoint after a prune: its key, hash and story, but nothing that it held. */
-export const prunedRecord = (record: CheckpointRecord): StoredRecord =>
-  emptied(record.stored, { ...record.meta, segments: undefined, labels: undefined, emptied: 'pruned' });
-
-/** What is left of a checkpoint of a deleted run until its tombstone goes: enough to refuse a late writer. */
-export function deletedRecord(stored: StoredRecord, head: HeadMeta): StoredRecord {
-  const meta = readCheckpointMeta(stored.meta);
-  const { time, stepNumber, writeId, writer, previous } = isUnreadable(meta) ? unknownMeta(head) : meta;
-  return emptied(stored, { ...unknownMeta(head), time, stepNumber, writeId, writer, previous, emptied: 'deleted' });
-}
-
-/** The readable part of a checkpoint that cannot be read: what is broken must still be deletable. */
-export const unknownMeta = (head: HeadMeta): CheckpointMeta => ({
-  ...NO_META,
-  time: head.touchedAt,
-  stepNumber: head.stepNumber,
-});
-
 /** A readable part with nothing in it. */
 export const NO_META: CheckpointMeta = {
   time: 0,
@@ -203,10 +183,6 @@ export const NO_META: CheckpointMeta = {
   usedAt: undefined,
   emptied: undefined,
 };
-
-function emptied({ partition, key, revision }: StoredRecord, meta: CheckpointMeta): StoredRecord {
-  return { partition, key, revision: revision.replace(EMPTIED, '') + EMPTIED, meta: checkpointMetaText(meta) };
-}
 
 /** The version whose content is shown: undo, redo and prune change no content of their own, everything else shows itself. */
 export const shownAt = (version: number, { kind, restored }: CheckpointMeta): number =>
@@ -235,23 +211,5 @@ export function summaryOf(run: string, { meta, version, hash, stored }: Checkpoi
     ...(version > 1 && { previousHash: meta.previous }),
     pruned: meta.emptied !== undefined,
     bytes: stored.meta.length + (stored.body?.length ?? 0) + (segment?.[2] ?? 0),
-  };
-}
-
-export function runSummaryOf(partition: string, head: HeadMeta): RunSummary {
-  const { agent, owner, parent, retentionMs, step, version, stepNumber } = head;
-  return {
-    run: idsOf(partition).run,
-    status: head.status,
-    ...(agent !== undefined && { agent }),
-    ...(owner !== undefined && { owner }),
-    tags: head.tags ?? [],
-    statusChange: { version, stepNumber, ...(step !== undefined && { step }) },
-    createdAt: new Date(head.createdAt),
-    touchedAt: new Date(head.touchedAt),
-    ...(parent && { parent }),
-    ...(retentionMs !== undefined && { retentionSeconds: retentionMs / 1000 }),
-    encrypted: head.key !== undefined || head.shredded === true,
-    shredded: head.shredded === true,
   };
 }

@@ -4,7 +4,7 @@ import type { RunContext } from './context.ts';
 import type { KeyContext, WrappedKey } from './keys.ts';
 import type { HeadMeta } from './meta.ts';
 import { runShredded } from './run-errors.ts';
-import { notSealed, type Sealing, sealedBy } from './sealing.ts';
+import { notSealed, type Sealing } from './sealing.ts';
 
 /** How the bytes of a run are opened; asks the key ring at most once for each run. */
 export async function sealingOf(at: RunContext, head: HeadMeta): Promise<Sealing> {
@@ -29,14 +29,14 @@ export async function newKey(
   if (!at.keys) return { sealing: notSealed, key: undefined };
   const bytes = randomBytes(32);
   const key = await at.keys.wrap(bytes, contextOf(at, owner));
-  return { sealing: keep(at, key, bytes), key };
+  return { sealing: await keep(at, key, bytes), key };
 }
 
 /** The run's key, wrapped by the current key of the ring and for this owner. */
 export async function rewrapped(at: RunContext, head: HeadMeta, owner: string | undefined): Promise<WrappedKey> {
   const bytes = await dataKey(at, head);
   const key = await (at.keys ?? noKeys(at, head)).wrap(bytes, contextOf(at, owner));
-  keep(at, key, bytes);
+  await keep(at, key, bytes);
   return key;
 }
 
@@ -45,7 +45,9 @@ async function dataKey(at: RunContext, head: HeadMeta): Promise<Uint8Array> {
   return at.keys.unwrap(head.key, contextOf(at, head.owner));
 }
 
-function keep(at: RunContext, key: WrappedKey, bytes: Uint8Array): Sealing {
+// Loaded only by those who encrypt.
+async function keep(at: RunContext, key: WrappedKey, bytes: Uint8Array): Promise<Sealing> {
+  const { sealedBy } = await import('./encrypting.ts');
   const sealing = sealedBy(bytes);
   at.cache.sealings.set(key.wrapped, sealing);
   return sealing;

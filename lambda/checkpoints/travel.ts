@@ -154,6 +154,8 @@ async function restore(
   source: Opened,
   { kind, status, top }: Restoring,
 ): Promise<Opened> {
+  // What this code cannot read is refused now, and not when it is written.
+  currentState(at, source);
   // Through live values: payloads that the newest checkpoint no longer points at may be collected, so they are stored anew.
   const root = await encodeValues(at, newest.sealing, newest.root, {
     state: savedState(at, source),

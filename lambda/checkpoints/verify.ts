@@ -1,7 +1,6 @@
 import { isHoldpointError } from '../core/errors.ts';
-import { fitting, readParts } from './chain.ts';
+import { fitting, type Root, readParts } from './chain.ts';
 import type { RunContext } from './context.ts';
-import type { Doc } from './document/document.ts';
 import { apply } from './document/patch.ts';
 import { payloadRefs } from './document/payloads.ts';
 import { payloadsInUse, prunedIn } from './in-use.ts';
@@ -146,17 +145,19 @@ async function checkContents(at: RunContext, sealing: Sealing, checkpoints: read
     }
   };
   for (const chain of chainsOf(loadable)) {
-    const [anchor, last] = [chain[0], chain.at(-1)] as readonly [CheckpointRecord, CheckpointRecord];
+    const [anchor] = chain as readonly [CheckpointRecord, ...CheckpointRecord[]];
     await attempt(anchor.version, async () => {
       const { snapshot, folded, patches } = await readParts(at, sealing, chain);
       for (const [id] of anchor.meta.segments ?? []) read.add(id);
-      fitting(last, () => apply(snapshot, [...folded, ...patches].flat()));
-      // Operations hold documents, so that what they point at is found in them as in a state.
-      for (const [index, part] of [[snapshot, ...folded], ...patches].entries()) {
-        for (const ref of payloadRefs(part as unknown as Doc).values()) {
+      let root = snapshot;
+      for (const [index, record] of chain.entries()) {
+        const patch = index === 0 ? folded.flat() : (patches[index - 1] ?? []);
+        root = fitting(record, () => apply(root, patch) as Root);
+        // Only where a state points at something new is there something to look for.
+        for (const ref of record.meta.payloadsAdded || index === 0 ? payloadRefs(root).values() : []) {
           if (read.has(ref.id) || !inUse.has(ref.id)) continue;
           read.add(ref.id);
-          await attempt(anchor.version + index, async () => void (await readBytes(at, sealing, ref)));
+          await attempt(record.version, async () => void (await readBytes(at, sealing, ref)));
         }
       }
     });
@@ -164,12 +165,13 @@ async function checkContents(at: RunContext, sealing: Sealing, checkpoints: read
   return { problems, payloads: read.size };
 }
 
-/** Each anchor with all that stands on it. */
+/** Each anchor with all that stands on it, up to where something is wrong. */
 function chainsOf(checkpoints: readonly CheckpointRecord[]): readonly (readonly CheckpointRecord[])[] {
   const chains: CheckpointRecord[][] = [];
   for (const record of checkpoints) {
-    const last = chains.at(-1);
-    if (last && last[0]?.version === record.meta.anchor) last.push(record);
+    const chain = chains.at(-1);
+    const { anchor, previous } = record.meta;
+    if (chain && chain[0]?.version === anchor && chain.at(-1)?.hash === previous) chain.push(record);
     else chains.push([record]);
   }
   return chains;

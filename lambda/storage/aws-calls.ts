@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { HoldpointError } from '../core/errors.ts';
-import { isTransient, storageError } from './aws-errors.ts';
+import { isTransient } from './aws-facts.ts';
 
 export interface AwsRetries {
   /** How often a call is tried before it counts as failed. @default 8 */
@@ -30,34 +30,12 @@ export function awsCalls<C extends { readonly config: unknown }>(
         return await run(client, tried > 1);
       } catch (error) {
         if (tried >= tries || error instanceof HoldpointError || !isTransient(error)) {
-          throw storageError(error, { resource, actions, where: await whereabouts(client.config) });
+          // Loaded only when something has failed for good.
+          const { storageError } = await import('./aws-errors.ts');
+          throw await storageError(error, { resource, actions }, client.config);
         }
         await sleep(Math.random() * Math.min(5_000, 50 * 2 ** tried));
       }
     }
   };
-}
-
-async function whereabouts(config: unknown): Promise<string> {
-  const { region, endpoint } = Object(config) as { region?: Setting<string>; endpoint?: Setting<Endpoint> };
-  const at = await settled(endpoint);
-  const named = `region ${(await settled(region)) ?? 'unknown'}`;
-  return at ? `${named} at ${at.protocol}//${at.hostname}${at.port ? `:${at.port}` : ''}` : named;
-}
-
-/** A setting of a client, unless it is what could not be found out. */
-const settled = async <T>(setting: Setting<T> | undefined): Promise<T | undefined> => {
-  try {
-    return await setting?.();
-  } catch {
-    return undefined;
-  }
-};
-
-type Setting<T> = () => Promise<T>;
-
-interface Endpoint {
-  readonly protocol: string;
-  readonly hostname: string;
-  readonly port?: number;
 }

@@ -1,4 +1,5 @@
 import { HoldpointError } from '../core/errors.ts';
+import { factsOf, isTransient } from './aws-facts.ts';
 
 /** What a call was about, for the message of its error. */
 interface FailedCall {
@@ -6,30 +7,22 @@ interface FailedCall {
   readonly resource: string;
   /** The IAM actions that the call needs. */
   readonly actions: readonly string[];
-  /** Where the client looked, as in `region eu-central-1`. */
-  readonly where: string;
 }
 
-const TRANSIENT =
-  /Throttl|SlowDown|TooManyRequests|RequestLimitExceeded|ThroughputExceeded|TransactionConflict|TransactionInProgress|ReplicatedWriteConflict|OperationAborted|Timeout|RequestTimeTooSkewed|Internal(Server)?(Error|Failure)|ServiceUnavailable/;
-const NETWORK = /^(E(CONN|PIPE|TIMEDOUT|NOTFOUND|AI_AGAIN|HOSTUNREACH|NETUNREACH)|ERR_STREAM_PREMATURE_CLOSE)/;
 const MISSING = /^(ResourceNotFoundException|NoSuchBucket|PermanentRedirect|AuthorizationHeaderMalformed)$/;
 const CREDENTIALS =
   /Credentials|TokenProvider|ExpiredToken|InvalidToken|TokenRefresh|UnrecognizedClient|InvalidAccessKeyId|InvalidClientTokenId|MissingAuthenticationToken|InvalidSignature|SignatureDoesNotMatch/;
 const DENIED = /AccessDenied|Forbidden|NotAuthorized|Unauthorized/;
 const TOO_LARGE = /ItemCollectionSizeLimitExceeded|EntityTooLarge/;
 
-/** Whether the same call may succeed a moment later. */
-export function isTransient(error: unknown): boolean {
-  const { name, code, status, message } = factsOf(error);
-  // A clock that is off is set right by the SDK when it sees such an answer.
-  const skewed = /^Signature (expired|not yet current)/.test(message);
-  return status >= 500 || status === 429 || TRANSIENT.test(name) || NETWORK.test(code) || skewed;
-}
-
 /** The error of the ports for what the SDK threw; what is not of the SDK comes back as it is. */
-export function storageError(error: unknown, { resource, actions, where }: FailedCall): unknown {
+export async function storageError(
+  error: unknown,
+  { resource, actions }: FailedCall,
+  config: unknown,
+): Promise<unknown> {
   if (error instanceof HoldpointError) return error;
+  const where = await whereabouts(config);
   const { name, status, message, aws } = factsOf(error);
   const said = `AWS says: ${name}: ${message}`;
   const made = (code: HoldpointError['code'], text: string) => new HoldpointError(code, text, { cause: error });
@@ -60,32 +53,26 @@ export function storageError(error: unknown, { resource, actions, where }: Faile
   return aws ? made('STORAGE_UNAVAILABLE', `The call on ${resource} (${where}) failed. ${said}`) : error;
 }
 
-/** A failure that AWS told inside of an answer, as the error that it would have been by itself. */
-export function failure(code: string | undefined, message: string | undefined, cause?: unknown): Error {
-  const error = new Error(message ?? 'no message', { cause });
-  error.name = code ?? 'UnknownError';
-  return Object.assign(error, { $metadata: {} });
+async function whereabouts(config: unknown): Promise<string> {
+  const { region, endpoint } = Object(config) as { region?: Setting<string>; endpoint?: Setting<Endpoint> };
+  const at = await settled(endpoint);
+  const named = `region ${(await settled(region)) ?? 'unknown'}`;
+  return at ? `${named} at ${at.protocol}//${at.hostname}${at.port ? `:${at.port}` : ''}` : named;
 }
 
-/** The name of an SDK error; `instanceof` would load the SDK, and fail on its second copy. */
-export const nameOf = (error: unknown): string => factsOf(error).name;
+/** A setting of a client, unless it is what could not be found out. */
+const settled = async <T>(setting: Setting<T> | undefined): Promise<T | undefined> => {
+  try {
+    return await setting?.();
+  } catch {
+    return undefined;
+  }
+};
 
-/** How often the SDK itself sent the request before it gave this answer. */
-export const attemptsOf = (error: unknown): number => factsOf(error).attempts;
+type Setting<T> = () => Promise<T>;
 
-function factsOf(error: unknown) {
-  const { name, code, message, $metadata } = (error ?? {}) as {
-    name?: unknown;
-    code?: unknown;
-    message?: unknown;
-    $metadata?: { httpStatusCode?: number; attempts?: number };
-  };
-  return {
-    name: String(name ?? ''),
-    code: String(code ?? ''),
-    message: String(message ?? error),
-    status: $metadata?.httpStatusCode ?? 0,
-    attempts: $metadata?.attempts ?? 1,
-    aws: $metadata !== undefined,
-  };
+interface Endpoint {
+  readonly protocol: string;
+  readonly hostname: string;
+  readonly port?: number;
 }

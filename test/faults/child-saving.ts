@@ -15,7 +15,10 @@ export interface Counted {
 }
 
 const [, , what = '', run = '', times = ''] = argv;
-const account = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
+const account = {
+  region: env.AWS_REGION ?? 'us-east-1',
+  ...(!env.AWS_ACCESS_KEY_ID && { credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }),
+};
 
 const store = env.DYNAMODB_ENDPOINT
   ? dynamoStore<Counted>({

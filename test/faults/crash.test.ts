@@ -158,7 +158,10 @@ const OPERATIONS: readonly Operation[] = [
     async done(store, { storage }) {
       await expect(store.load(RUN)).rejects.toMatchObject({ code: 'RUN_DELETED' });
       expect(await payloadIdsOf(storage, RUN)).toEqual([]);
-      expect((await recordsOf(storage, RUN)).filter(({ body }) => body)).toEqual([]);
+      // What stays for a day says nothing of what the run held.
+      const left = await recordsOf(storage, RUN);
+      expect(left.filter(({ body, key }) => body || key.startsWith('n'))).toEqual([]);
+      expect(left.filter(({ meta }) => /first|small|segment|result|begin|middle/.test(meta))).toEqual([]);
     },
     removes: true,
   },

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type CheckpointStore, checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { payload } from '../../lambda/checkpoints/payload.ts';
 import type { SaveFields } from '../../lambda/checkpoints/save.ts';
@@ -21,6 +21,9 @@ import { withInlineBytes } from './storages.ts';
 
 const RUN = 'run';
 const MEGABYTE = 1 << 20;
+
+/** The id of a run that is of this test run alone, also on a table that outlives it. */
+const fresh = (run: string): string => `${inject('testRun')} ${run}`;
 
 let folder: string;
 let storages: Record<'memory' | 'embedded' | 'aws', Storage>;
@@ -43,7 +46,7 @@ describe.each(['memory', 'embedded', 'aws'] as const)('on %s', (kind) => {
     ['no bytes', new Uint8Array()],
     ['a payload of no bytes', { seen: payload('') }],
   ])('a state that is %s comes back as it was', async (what, state) => {
-    const run = `empty ${what}`;
+    const run = fresh(`empty ${what}`);
     await checkpointStoreOn(storages[kind]).save({ run, state });
     const { state: loaded } = await checkpointStoreOn<typeof state>(storages[kind]).load(run);
     if (what.startsWith('a payload'))
@@ -54,20 +57,20 @@ describe.each(['memory', 'embedded', 'aws'] as const)('on %s', (kind) => {
 
   test('a run begins without any state', async () => {
     const store = checkpointStoreOn(storages[kind]);
-    await store.save({ run: 'no state' });
-    expect(await store.load('no state')).toMatchObject({ version: 1, state: undefined, toolResults: {} });
+    await store.save({ run: fresh('no state') });
+    expect(await store.load(fresh('no state'))).toMatchObject({ version: 1, state: undefined, toolResults: {} });
   });
 
   test('a state of 50 MB is saved and loaded, and a small change to it is a small write', async () => {
     const store = checkpointStoreOn<{ log: string[] }>(storages[kind]);
     const log = Array.from({ length: 50 }, (_, index) => String(index).padEnd(64, 'x') + incompressible(index));
-    await store.save({ run: 'large', state: { log } });
-    await store.update('large', (draft) => void draft.log.push('small'));
-    const { state, bytes } = await checkpointStoreOn<{ log: string[] }>(storages[kind]).load('large');
+    await store.save({ run: fresh('large'), state: { log } });
+    await store.update(fresh('large'), (draft) => void draft.log.push('small'));
+    const { state, bytes } = await checkpointStoreOn<{ log: string[] }>(storages[kind]).load(fresh('large'));
     expect(state.log.length).toBe(51);
     expect(state.log.every((line, index) => line === (log[index] ?? 'small'))).toBe(true);
     expect(bytes).toBeLessThan(1000);
-    await store.delete('large');
+    await store.delete(fresh('large'));
   });
 
   test('a state of depth 10,000 is refused with its path, and nothing is written', async () => {
@@ -75,23 +78,27 @@ describe.each(['memory', 'embedded', 'aws'] as const)('on %s', (kind) => {
     for (let level = 0; level < 10_000; level++) deep = { in: deep };
     const store = checkpointStoreOn(storages[kind]);
     const refusal = { code: 'UNSUPPORTED_VALUE', message: expect.stringMatching(/^state\.in\.in/) };
-    await expect(store.save({ run: 'deep', state: deep })).rejects.toMatchObject(refusal);
-    await expect(store.load('deep')).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
-    expect(await payloadIdsOf(storages[kind], 'deep')).toEqual([]);
-    await store.save({ run: 'deep', state: {} });
-    await expect(store.update('deep', () => deep)).rejects.toMatchObject(refusal);
-    await expect(store.save({ run: 'deep', expectedVersion: 1, toolResults: { call: deep } })).rejects.toMatchObject({
+    await expect(store.save({ run: fresh('deep'), state: deep })).rejects.toMatchObject(refusal);
+    await expect(store.load(fresh('deep'))).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+    expect(await payloadIdsOf(storages[kind], fresh('deep'))).toEqual([]);
+    await store.save({ run: fresh('deep'), state: {} });
+    await expect(store.update(fresh('deep'), () => deep)).rejects.toMatchObject(refusal);
+    await expect(
+      store.save({ run: fresh('deep'), expectedVersion: 1, toolResults: { call: deep } }),
+    ).rejects.toMatchObject({
       code: 'UNSUPPORTED_VALUE',
     });
-    expect(await store.save({ run: 'deep', expectedVersion: 1, state: { goes: 'on' } })).toMatchObject({ version: 2 });
+    expect(await store.save({ run: fresh('deep'), expectedVersion: 1, state: { goes: 'on' } })).toMatchObject({
+      version: 2,
+    });
   });
 
   test('a state of 100,000 keys is saved and loaded, and one key of it is a small write', async () => {
     const store = checkpointStoreOn<Record<string, number>>(storages[kind]);
     const state = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`key ${index}`, index]));
-    await store.save({ run: 'wide', state });
-    await store.update('wide', (draft) => void Object.assign(draft, { 'key 5': -1 }));
-    const loaded = await checkpointStoreOn<Record<string, number>>(storages[kind]).load('wide');
+    await store.save({ run: fresh('wide'), state });
+    await store.update(fresh('wide'), (draft) => void Object.assign(draft, { 'key 5': -1 }));
+    const loaded = await checkpointStoreOn<Record<string, number>>(storages[kind]).load(fresh('wide'));
     expect(loaded.state).toEqual({ ...state, 'key 5': -1 });
     expect(loaded.bytes).toBeLessThan(1000);
   });
@@ -107,7 +114,7 @@ describe.each(['memory', 'embedded', 'aws'] as const)('on %s', (kind) => {
     ['label name', { labels: { [long]: 'label' } }],
     ['tag', { tags: [long] }],
   ])('a huge %s is refused, and the run goes on as if nothing had been', async (what, fields) => {
-    const run = `huge ${what}`;
+    const run = fresh(`huge ${what}`);
     const store = checkpointStoreOn(storages[kind]);
     await expect(refusalOf(store.save({ run, state: 0, ...fields }))).resolves.toMatch(
       /INVALID_INPUT|RECORD_TOO_LARGE/,

@@ -36,7 +36,7 @@ export class Interleaving {
 
   /** Until every actor waits for its turn or is over. What they do in between takes no time but that of this process. */
   async #settled(over: ReadonlySet<number>): Promise<void> {
-    for (let tries = 0; tries < 10_000; tries++) {
+    for (let tries = 0; tries < 1_000_000; tries++) {
       await setImmediate();
       if (this.#waiting.every(({ length }, actor) => length > 0 || over.has(actor))) return;
     }

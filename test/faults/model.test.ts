@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, inject, test, vi } from 'vitest';
 import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { type KeyRing, localKeys } from '../../lambda/checkpoints/keys.ts';
 import { escapeId } from '../../lambda/core/ids.ts';
@@ -37,7 +37,7 @@ async function behaveAsTheModel(
   on: Storage,
   ring?: KeyRing,
 ) {
-  const tenant = `tenant ${++sequences}`;
+  const tenant = `${inject('testRun')} ${++sequences}`;
   const storage = withInlineBytes(on, INLINE_BYTES);
   seedIds(0);
   const reopen = (place: number) =>

@@ -81,6 +81,8 @@ describe.each([
   ['in a folder', inFolder, 8],
   ['on DynamoDB and S3', onAws, 5],
 ] as const)('processes %s', (_, open, kills) => {
+  const killed = `killed ${inject('testRun')}`;
+  const counter = `counter ${inject('testRun')}`;
   let place: Place;
   beforeAll(async () => {
     place = await open();
@@ -95,7 +97,7 @@ describe.each([
     const random = randomFrom(3);
     const confirmed: number[] = [];
     for (let kill = 0; kill < kills; kill++) {
-      const versions = await saveAndDie(place, 'killed', 1 + Math.floor(random() * 20), random() * 30);
+      const versions = await saveAndDie(place, killed, 1 + Math.floor(random() * 20), random() * 30);
       const [first = 0] = versions;
       // What was saved and not said is there too, at most one write of each process.
       expect(first - (confirmed.at(-1) ?? 0)).toBeGreaterThanOrEqual(1);
@@ -103,24 +105,24 @@ describe.each([
       confirmed.push(...versions);
     }
     const store = checkpointStoreOn<Counted>(place.storage);
-    const { version, state } = await store.load('killed');
+    const { version, state } = await store.load(killed);
     expect(version).toBeGreaterThanOrEqual(confirmed.at(-1) ?? 0);
     // Each process counted on from what the one before it had saved.
     expect(state.count).toBe(version);
     const versions: number[] = [];
-    for await (const found of store.history('killed')) versions.push(found.version);
+    for await (const found of store.history(killed)) versions.push(found.version);
     expect(versions).toEqual(Array.from({ length: version }, (_, index) => index + 1));
-    expect((await store.verify('killed')).problems).toEqual([]);
-    for (const at of confirmed) expect((await store.load('killed', at)).state.count).toBe(at);
+    expect((await store.verify(killed)).problems).toEqual([]);
+    for (const at of confirmed) expect((await store.load(killed, at)).state.count).toBe(at);
   });
 
   test('ten at once that update one counter count right', async () => {
     const store = checkpointStoreOn<Counted>(place.storage);
-    await store.save({ run: 'counter', expectedVersion: 0, state: { count: 0, log: [] } });
+    await store.save({ run: counter, expectedVersion: 0, state: { count: 0, log: [] } });
     const TIMES = 5;
     const versions = await Promise.all(
       Array.from({ length: 10 }, async () => {
-        const child = begin(place, 'count', 'counter', String(TIMES));
+        const child = begin(place, 'count', counter, String(TIMES));
         const { lines, over, errors } = listen(child);
         const said: number[] = [];
         lines?.on('line', (line) => said.push(Number(line)));
@@ -129,10 +131,10 @@ describe.each([
         return said;
       }),
     );
-    const { version, state } = await store.load('counter');
+    const { version, state } = await store.load(counter);
     expect([version, state.count]).toEqual([10 * TIMES + 1, 10 * TIMES]);
     // Each of them was told another version.
     expect(versions.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 10 * TIMES }, (_, index) => index + 2));
-    expect((await store.verify('counter')).problems).toEqual([]);
+    expect((await store.verify(counter)).problems).toEqual([]);
   });
 });

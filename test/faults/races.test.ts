@@ -24,7 +24,8 @@ vi.mock('node:timers/promises', async (original) => ({
 
 const RUN = 'run';
 const FORK = 'its-fork';
-const MOST = Number(process.env.RACES ?? 60);
+// At most twice this many orders of each race; RACES asks for more.
+const MOST = Number(process.env.RACES ?? 30);
 const keyBytes = { old: new Uint8Array(32).fill(1), new: new Uint8Array(32).fill(2) };
 
 interface State {
@@ -427,9 +428,5 @@ describe('in whatever order the storage sees them, nothing is lost, doubled or d
       await runRace(race, prepared, before, choose);
     }
     expect(count).toBeGreaterThan(1);
-    total += count;
-    if (process.env.RACES_COUNT) console.log(count, total);
   });
 });
-
-let total = 0;

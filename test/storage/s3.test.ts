@@ -114,7 +114,7 @@ describe('a put', () => {
     const { stream, closed } = endless();
     await expect(store.put('a/b', 'x', stream)).rejects.toMatchObject({ code: 'STORAGE_DENIED', cause: fault });
     expect(closed()).toBe(true);
-    expect(mock.commandCalls(UploadPartCommand).length).toBeLessThan(6);
+    expect(mock.commandCalls(UploadPartCommand).length).toBeLessThan(30);
     expect(mock.commandCalls(AbortMultipartUploadCommand).map(({ args }) => args[0].input)).toEqual([
       { Bucket: 'kept', Key: 'a/b/x', UploadId: 'u1' },
     ]);

@@ -6,7 +6,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { HoldpointError } from '../../core/errors.ts';
 import type { AwsCall } from '../aws-calls.ts';
-import { attemptsOf, failure, isTransient, nameOf } from '../aws-errors.ts';
+import { attemptsOf, failure, isTransient, nameOf } from '../aws-facts.ts';
 import { checkWrites } from '../check-writes.ts';
 import { type Condition, ConditionFailedError, type RecordStore, type StoredRecord, type Write } from '../ports.ts';
 import type { DynamoClient } from './dynamo-records.ts';

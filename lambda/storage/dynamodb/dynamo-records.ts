@@ -4,8 +4,8 @@ import { positionIn } from '../paging.ts';
 import type { Page, PageOptions, RecordStore, StoredRecord } from '../ports.ts';
 import { commitWith } from './commit.ts';
 import { type Item, text, toListed, toRecord } from './items.ts';
+import { LISTS } from './lists.ts';
 import { readWith } from './read.ts';
-import { LISTS } from './table.ts';
 
 export interface DynamoRecordStoreOptions extends AwsRetries {
   readonly table: string;

@@ -1,7 +1,7 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { HoldpointError } from '../../core/errors.ts';
 import type { ListName, Places, RecordKey, StoredRecord } from '../ports.ts';
-import { LISTS } from './table.ts';
+import { LISTS } from './lists.ts';
 
 export type Item = Record<string, AttributeValue>;
 

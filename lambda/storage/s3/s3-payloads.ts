@@ -9,7 +9,8 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { type AwsRetries, awsCalls } from '../aws-calls.ts';
-import { failure, nameOf, storageError } from '../aws-errors.ts';
+import { storageError } from '../aws-errors.ts';
+import { failure, nameOf } from '../aws-facts.ts';
 import type { PayloadStore, StoredPayload } from '../ports.ts';
 import { multipartWith } from './multipart.ts';
 import { partsOf, rangesOf } from './parts.ts';
@@ -59,7 +60,7 @@ export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3Pa
           client.send(new GetObjectCommand(at(partition, id))),
         ),
       );
-      return answer && piecesOf(answer.Body as AsyncIterable<Uint8Array>, resource);
+      return answer && piecesOf(answer.Body as AsyncIterable<Uint8Array>, resource, (client ?? made)?.config);
     },
 
     async copy(from, to) {
@@ -135,11 +136,19 @@ async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function* piecesOf(body: AsyncIterable<Uint8Array>, resource: string): AsyncGenerator<Uint8Array> {
+async function* piecesOf(
+  body: AsyncIterable<Uint8Array>,
+  resource: string,
+  config: unknown,
+): AsyncGenerator<Uint8Array> {
   try {
     yield* body;
   } catch (error) {
-    throw storageError(error, { resource, actions: ['s3:GetObject'], where: 'the middle of a download' });
+    throw await storageError(
+      error,
+      { resource: `${resource}, in the middle of a download`, actions: ['s3:GetObject'] },
+      config,
+    );
   }
 }
 

@@ -3,9 +3,11 @@ import type { Storage } from '../../../lambda/storage/ports.ts';
 import { chainsContract } from './chains.ts';
 import { deletingContract } from './deleting.ts';
 import { diffingContract } from './diffing.ts';
+import { encryptionContract } from './encryption.ts';
 import { fieldsContract } from './fields.ts';
 import { forkingContract } from './forking.ts';
 import { historyContract } from './history.ts';
+import { migrationsContract } from './migrations.ts';
 import { namesContract } from './names.ts';
 import { payloadsContract } from './payloads.ts';
 import { pruningContract } from './pruning.ts';
@@ -14,6 +16,7 @@ import { runListsContract } from './run-lists.ts';
 import { savingContract } from './saving.ts';
 import { statusesContract } from './statuses.ts';
 import { type OpenStores, storesOn } from './stores.ts';
+import { tenantsContract } from './tenants.ts';
 import { travellingContract } from './travelling.ts';
 import { updatingContract } from './updating.ts';
 import { valuesContract } from './values.ts';
@@ -39,6 +42,9 @@ const CONTRACTS: readonly ((open: OpenStores) => void)[] = [
   retentionContract,
   payloadsContract,
   verifyingContract,
+  encryptionContract,
+  migrationsContract,
+  tenantsContract,
 ];
 
 /** What a checkpoint store does, on any storage; all tests share one, and each has a tenant of its own there. */

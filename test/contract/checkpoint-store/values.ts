@@ -110,7 +110,18 @@ export function valuesContract(open: OpenStores): void {
       const loaded = await store<typeof state>({ types }).load(run);
       expect(loaded.state.price).toBeInstanceOf(Money);
       expect(loaded.state).toStrictEqual(state);
-      await expect(store().load(run)).rejects.toThrow(/instance of Money, which is not among `types`/);
+      const uses = [
+        store().load(run),
+        store().save({ run, expectedVersion: 1, status: 'SLEEPING' }),
+        store().rewind(run, 1),
+        store().fork(run, { id: `${run} 2` }),
+      ];
+      for (const use of uses) await expect(use).rejects.toThrow(/instance of Money, which is not among `types`/);
+      await store({ types }).save({ run: `${run} 3`, toolResults: { price: new Money(5n, 'EUR') } });
+      const refused = store().save({ run: `${run} 3`, expectedVersion: 1, state: 'plain' });
+      await expect(refused).rejects.toThrow(/instance of Money/);
+      for (const id of [run, `${run} 3`]) expect(await store({ types }).load(id)).toMatchObject({ version: 1 });
+      expect(await store().find(`${run} 2`)).toBeUndefined();
     });
 
     test.each<[string, unknown]>([

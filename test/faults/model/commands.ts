@@ -65,7 +65,8 @@ const RUNS = ['a', 'b', 'c'];
 const NAMES = ['first', 'second'];
 
 const store = fc.nat(2);
-const run = fc.constantFrom(...RUNS);
+// One of them more often, so that it comes to have a history.
+const run = fc.constantFrom('a', 'a', 'a', ...RUNS);
 const back = fc.nat(6);
 
 /** A part of a state: short or long, plain or a payload. Few different ones, so that they meet again. */
@@ -368,6 +369,16 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
         world.clock.now = model.now;
       },
     ),
+  ),
+  // To the last moment of a run, or to the first one after it.
+  ...often(
+    2,
+    act('pass to the end', fc.record({ run, over: fc.boolean() }), async (model, world, { run, over }) => {
+      const found = model.runs.get(run);
+      const end = found && found.deletedUntil === undefined ? endOf(found) : Number.POSITIVE_INFINITY;
+      if (Number.isFinite(end)) model.now = Math.max(model.now, over ? end : end - 1);
+      world.clock.now = model.now;
+    }),
   ),
   act('restart', fc.record({ store }), async (_, world, args) => {
     restart(world, args.store);

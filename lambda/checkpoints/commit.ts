@@ -1,0 +1,165 @@
+import { HoldpointError } from '../core/errors.ts';
+import { ConditionFailedError, type StoredRecord, type Write } from '../storage/ports.ts';
+import type { RunContext } from './context.ts';
+import type { CheckpointMeta, HeadMeta } from './meta.ts';
+import {
+  type CheckpointRecord,
+  type HeadRecord,
+  headRecord,
+  MAX_VERSION,
+  NO_META,
+  nameKey,
+  nameRecord,
+  randomId,
+  readCheckpoint,
+  readHead,
+  summaryOf,
+  TOUCH_MS,
+  usedAt,
+} from './records.ts';
+import { runDeleted, runNotFound, runShredded } from './run-errors.ts';
+import { rewrapped } from './run-key.ts';
+import { StaleVersionError } from './stale-version-error.ts';
+
+/** What changes in the head; undefined takes a field away. */
+export type HeadChange = Partial<
+  Pick<HeadMeta, 'agent' | 'owner' | 'tags' | 'retentionMs' | 'key' | 'shredded' | 'deletedUntil'>
+>;
+
+/** What a checkpoint follows. Before the first one there is version 0, which has no head and no content. */
+export interface Predecessor {
+  readonly record: Pick<CheckpointRecord, 'version' | 'hash' | 'meta'>;
+  readonly head: HeadRecord | { readonly begins: Pick<HeadMeta, 'born' | 'key'> };
+}
+
+/** Fields of a readable part; those that are undefined are as if they were not there. */
+export type MetaFields = { readonly [F in keyof CheckpointMeta]?: CheckpointMeta[F] | undefined };
+
+/** The readable part of the checkpoint after this one. */
+export function metaAfter(at: RunContext, before: Predecessor['record'], fields: MetaFields): CheckpointMeta {
+  if (before.version >= MAX_VERSION) {
+    throw new HoldpointError('INVALID_INPUT', `A run has at most ${MAX_VERSION} checkpoints.`);
+  }
+  const time = at.now();
+  // A writer whose clock is behind does not bring the end of the run nearer.
+  const used = Math.max(time, usedAt(before.meta));
+  const own = {
+    time,
+    usedAt: used > time ? used : undefined,
+    writer: at.writer,
+    writeId: randomId(),
+    previous: before.hash,
+  };
+  const given = Object.entries(fields).filter(([field, value]) => value !== undefined && field in NO_META);
+  return { ...NO_META, ...own, ...Object.fromEntries(given) };
+}
+
+/** What the head becomes on top of what is there when the commit is tried; undefined when it can stay as it is. */
+export type HeadMove = ((there: HeadMeta | undefined) => Promise<HeadMeta>) | undefined;
+
+/** The head moves only with the status, with what lists show, and once an hour; not with every step. */
+export function headMove(
+  at: RunContext,
+  before: Predecessor,
+  record: CheckpointRecord,
+  change: HeadChange | undefined,
+): HeadMove {
+  const { meta, version, hash } = record;
+  const used = usedAt(meta);
+  // A change of status without a step of its own happened in the step before it.
+  const step = meta.step ?? before.record.meta.step;
+  const moved = { status: meta.status, version, hash, stepNumber: meta.stepNumber, step };
+  if ('begins' in before.head) {
+    const head = { ...before.head.begins, createdAt: used, touchedAt: used, parent: meta.parent, ...change, ...moved };
+    return async () => head;
+  }
+  const known = before.head.meta;
+  if (!change && known.status === meta.status && Math.abs(used - known.touchedAt) < TOUCH_MS) return undefined;
+  return async (there = known) => {
+    const head = { ...there, ...change, ...moved, touchedAt: Math.max(used, there.touchedAt) };
+    if (head.owner === there.owner || !head.key) return head;
+    return { ...head, key: await rewrapped(at, there, head.owner) };
+  };
+}
+
+/** A name that a checkpoint is to have. */
+export interface NameMove {
+  readonly name: string;
+  /** Whether to take it from the checkpoint that has it. */
+  readonly take: boolean;
+  readonly anchor: number;
+}
+
+const TRIES = 10;
+
+/**
+ * One conditional write for a checkpoint, in one transaction with the head and a name where those change. Gives the head, or
+ * says that an earlier try of this very write had been applied.
+ */
+export async function commit(
+  at: RunContext,
+  before: Predecessor,
+  record: CheckpointRecord,
+  moveHead: HeadMove,
+  moveName: NameMove | undefined,
+): Promise<HeadRecord | 'written before'> {
+  let there = 'begins' in before.head ? undefined : before.head;
+  for (let attempt = 1; ; attempt++) {
+    const head = moveHead && headRecord(at.partition, await moveHead(there?.meta));
+    const name = moveName && (await nameWrite(at, record, moveName));
+    const writes: Write[] = [{ put: record.stored, when: 'absent' }];
+    const headAt = head
+      ? writes.push({ put: head.stored, when: there ? { revision: there.revision } : 'absent' }) - 1
+      : -1;
+    if (name) writes.push(name);
+    try {
+      await at.records.commit(writes);
+      return head ?? (there as HeadRecord);
+    } catch (error) {
+      if (!(error instanceof ConditionFailedError)) throw error;
+      if (error.found.has(0)) return lost(at, record, error.found.get(0), error.found.get(headAt));
+      if (!error.found.has(headAt) && !moveName?.take) throw nameTaken(at, record);
+      // No checkpoint was written, but the head was renewed, or the name moved: what we change is put on top of that.
+      if (error.found.has(headAt)) there = headInstead(at, there, error.found.get(headAt));
+      if (attempt >= TRIES) throw new StaleVersionError(at.run, record.version - 1, undefined);
+    }
+  }
+}
+
+/** The head that was found instead of the expected one, if it is of the same life of the run. */
+function headInstead(at: RunContext, expected: HeadRecord | undefined, found: StoredRecord | undefined): HeadRecord {
+  if (!found) throw runNotFound(at);
+  const head = readHead(found);
+  if (head.meta.deletedUntil !== undefined) throw runDeleted(at.run, head.meta.deletedUntil);
+  if (head.meta.born !== expected?.meta.born)
+    throw new StaleVersionError(at.run, expected?.meta.version ?? 0, undefined);
+  return head;
+}
+
+/** Says what is there instead of the checkpoint; nothing is thrown when it is the one that was to be written. */
+function lost(at: RunContext, record: CheckpointRecord, found?: StoredRecord, head?: StoredRecord): 'written before' {
+  const until = head && readHead(head).meta.deletedUntil;
+  if (until !== undefined) throw runDeleted(at.run, until);
+  if (!found) throw new StaleVersionError(at.run, record.version - 1, undefined);
+  const there = readCheckpoint(found);
+  if (there.meta.emptied === 'deleted' || there.meta.kind === 'delete') throw runDeleted(at.run);
+  if (there.meta.kind === 'shred') throw runShredded(at.run);
+  if (there.meta.writeId === record.meta.writeId) return 'written before';
+  throw new StaleVersionError(at.run, record.version - 1, summaryOf(at.run, there));
+}
+
+async function nameWrite(
+  at: RunContext,
+  { version }: CheckpointRecord,
+  { name, take, anchor }: NameMove,
+): Promise<Write> {
+  const [there] = take ? await at.records.read(at.partition, [nameKey(name)]) : [];
+  const put = nameRecord(at.partition, name, { version, anchor });
+  return { put, when: there ? { revision: there.revision } : 'absent' };
+}
+
+const nameTaken = (at: RunContext, { meta }: CheckpointRecord): HoldpointError =>
+  new HoldpointError(
+    'NAME_TAKEN',
+    `Another checkpoint of run "${at.run}" is named "${meta.name}". Choose another name, or pass \`moveName: true\`.`,
+  );

@@ -1,0 +1,503 @@
+import { describe, expect, test } from 'vitest';
+import type { CheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
+import { localKeys } from '../../../lambda/checkpoints/keys.ts';
+import { type Payload, payload } from '../../../lambda/checkpoints/payload.ts';
+import { eventually } from '../eventually.ts';
+import { randomText } from './random-text.ts';
+import { flipped, rehashed } from './stored-run.ts';
+import { all, DAY, MINUTE, type OpenStores, type Stores } from './stores.ts';
+import { watched } from './watched.ts';
+
+const bytes = (fill: number) => new Uint8Array(32).fill(fill);
+const keysOf = (current: string, keys: Record<string, number>) =>
+  localKeys({ current, keys: Object.fromEntries(Object.entries(keys).map(([name, fill]) => [name, bytes(fill)])) });
+
+const keys = keysOf('a', { a: 1 });
+
+export function encryptionContract(open: OpenStores): void {
+  describe('an encrypted run', () => {
+    const SECRET = 'the secret of the agent';
+
+    async function begun(stores: Stores) {
+      const saver = stores.store<{ SECRET: string; n: number; page?: Payload; texts?: string[] }>({ keys });
+      const { run } = stores;
+      await saver.save({
+        run,
+        state: { SECRET, n: 1, page: payload(SECRET, { digest: SECRET }) },
+        owner: 'ada',
+        name: 'first',
+      });
+      await saver.save({ run, state: { SECRET, n: 2 }, toolResults: { call: SECRET }, model: { id: SECRET } });
+      const texts = [randomText(1, 100_000), SECRET];
+      await saver.save({
+        run,
+        state: {
+          SECRET,
+          n: 3,
+          texts,
+          page: payload(
+            (async function* () {
+              yield Buffer.from(SECRET.repeat(1000));
+            })(),
+          ),
+        },
+      });
+      return { ...stores, saver };
+    }
+
+    /** Every byte that the storage has of a run. */
+    async function allBytes({ stored }: Stores): Promise<Buffer> {
+      const parts = (await stored().records()).flatMap(({ meta, body }) => [
+        Buffer.from(meta),
+        body ?? new Uint8Array(),
+      ]);
+      for (const { id } of await stored().payloads()) parts.push(Buffer.from(id), await stored().bytes(id));
+      return Buffer.concat(parts);
+    }
+
+    test('works like any other for who has the key', async () => {
+      const { saver, store, run } = await begun(open());
+      const reader = store<{ n: number; page: Payload; texts: string[] }>({ keys });
+      const newest = await reader.load(run);
+      expect(newest.state.n).toBe(3);
+      expect(newest.state.texts).toEqual([randomText(1, 100_000), SECRET]);
+      expect(await newest.state.page.text()).toBe(SECRET.repeat(1000));
+      expect(await reader.load(run, 2)).toMatchObject({ toolResults: { call: SECRET }, model: { id: SECRET } });
+      const first = await reader.load(run, { name: 'first' });
+      expect(first.state.page).toMatchObject({ digest: SECRET, size: SECRET.length });
+      expect(await first.state.page.text()).toBe(SECRET);
+      expect(await reader.diff(run, 1, 2)).toMatchObject({ changed: [{ path: 'n', before: 1, after: 2 }] });
+      await saver.rewind(run, 1);
+      await saver.undo(run);
+      await saver.prune(run, { keepLast: 2 });
+      expect(await store({ keys }).verify(run)).toMatchObject({ ok: true, keyed: true });
+      expect(await store({ keys }).describe(run)).toMatchObject({ encrypted: true, shredded: false, owner: 'ada' });
+    });
+
+    test('leaves nothing readable in storage of state, results, model or payloads, nor their hashes', async () => {
+      const stores = await begun(open());
+      const found = await allBytes(stores);
+      expect(found.includes(SECRET)).toBe(false);
+      expect(found.includes(randomText(1, 100))).toBe(false);
+      expect(found.includes(Buffer.from(SECRET).toString('base64'))).toBe(false);
+      // The same in a run without keys shows that this test could find it.
+      const plain = open();
+      await plain.store().save({ run: plain.run, state: { SECRET, page: payload(SECRET) } });
+      expect((await allBytes(plain)).includes(SECRET)).toBe(true);
+    });
+
+    test('has a key of its own: equal runs have nothing in common', async () => {
+      const { store, run, stored } = open();
+      const saver = store({ keys });
+      for (const id of [run, `${run} 2`]) {
+        await saver.save({ run: id, state: { text: randomText(1, 100_000) }, writeId: 'w' });
+      }
+      const segment = async (id: string) => (await stored(id).metas())[0]?.segments?.[0] ?? [];
+      const [[, hash, size], [, otherHash, otherSize]] = [await segment(run), await segment(`${run} 2`)];
+      expect(size).toBe(otherSize);
+      expect(hash).not.toBe(otherHash);
+    });
+
+    test('is listed, described and deleted without any key', async () => {
+      const stores = await begun(open());
+      const { store, run, stored } = stores;
+      await eventually(async () =>
+        expect(await all(store().runs({ owner: 'ada' }))).toMatchObject([{ run, encrypted: true }]),
+      );
+      expect(await all(store().history(run))).toHaveLength(3);
+      expect(await store().verify(run)).toMatchObject({ ok: true, payloads: undefined, keyed: false });
+      await store().delete(run);
+      expect(await stored().payloads()).toEqual([]);
+    });
+
+    test.each<[string, Parameters<Stores['store']>[0], RegExp]>([
+      ['no keys', {}, /encrypted under key "a", and this store has no keys/],
+      ['a key of another name', { keys: keysOf('b', { b: 1 }) }, /wrapped by "a"; this store has: b/],
+      ['another key of the same name', { keys: keysOf('a', { a: 9 }) }, /Key "a" does not open the key of run/],
+    ])('is refused by a store with %s, for reading and for writing', async (_, options, message) => {
+      const { store, run, stored } = await begun(open());
+      const before = await stored().records();
+      const uses: ((other: CheckpointStore) => Promise<unknown>)[] = [
+        (other) => other.load(run),
+        (other) => other.load(run, 1),
+        (other) => other.save({ run, expectedVersion: 3, state: 'x' }),
+        (other) => other.update(run, () => 'x'),
+        (other) => other.fork(run, { id: `${run} 2` }),
+        (other) => other.rewind(run, 1),
+        (other) => other.diff(run, 1, 2),
+      ];
+      for (const use of uses) {
+        await expect(use(store(options))).rejects.toMatchObject({
+          code: 'KEY_UNAVAILABLE',
+          message: expect.stringMatching(message),
+        });
+      }
+      expect(await stored().records()).toEqual(before);
+      expect(await stored(`${run} 2`).records()).toEqual([]);
+    });
+
+    test('does not open a record that was moved to another version or another run, hashes and all', async () => {
+      const { store, run, stored } = await begun(open());
+      const saver = store({ keys });
+      for (let n = 1; n <= 3; n++) await saver.save({ run: `${run} 2`, state: { n } });
+      const own = await stored().records();
+      const [first, second] = own as [(typeof own)[0], (typeof own)[0]];
+      const foreign = await stored(`${run} 2`).record(2);
+      for (const moved of [first, foreign]) {
+        const forged = rehashed({ ...moved, partition: second.partition, key: second.key });
+        await stored().alter(2, () => forged);
+        await expect(store({ keys }).load(run, 2)).rejects.toMatchObject({ code: 'DAMAGED' });
+        expect(await store({ keys }).verify(run)).toMatchObject({ ok: false });
+        await stored().alter(2, () => second);
+      }
+      expect(await store({ keys }).verify(run)).toMatchObject({ ok: true });
+    });
+
+    test.each<[string, object]>([
+      ['whose state is in a payload', { text: randomText(1, 100_000) }],
+      ['that changes nothing', {}],
+    ])('does not open a record %s at another version either', async (_, state) => {
+      const { store, run, stored } = open();
+      const saver = store<object>({ keys });
+      await saver.save({ run, state });
+      await saver.save({ run, state });
+      await saver.save({ run, state: { other: randomText(2, 100_000) } });
+      await saver.save({ run, state: { other: randomText(3, 100_000), n: 1 } });
+      for (const from of [1, 2, 3]) {
+        const newest = await stored().record(4);
+        const { previous } = (await stored().metas())[3] ?? {};
+        const { meta, body } = await stored().record(from);
+        const fitted = meta.replace(/"p":"[^"]*"/, `"p":"${previous}"`);
+        const forged = rehashed({
+          partition: newest.partition,
+          key: newest.key,
+          revision: '',
+          meta: fitted,
+          ...(body && { body }),
+        });
+        await stored().alter(
+          4,
+          ({ partition, key }) => ({ ...forged, partition, key, ...(!body && { body: undefined }) }) as typeof forged,
+        );
+        await expect(store({ keys }).load(run)).rejects.toMatchObject({ code: 'DAMAGED' });
+        await stored().alter(4, () => newest);
+      }
+      expect(await store({ keys }).verify(run)).toMatchObject({ ok: true });
+    });
+
+    test('does not open what was altered, whoever made the hashes anew', async () => {
+      const { store, run, stored } = await begun(open());
+      const record = await stored().record(2);
+      const forgeries = [
+        { ...record, meta: record.meta.replace('"n":0', '"n":5') },
+        { ...record, body: flipped(record.body ?? new Uint8Array()) },
+        { ...record, body: (record.body ?? new Uint8Array()).subarray(0, 10) },
+      ];
+      for (const forged of forgeries) {
+        await stored().alter(2, () => rehashed(forged));
+        await expect(store({ keys }).load(run, 2)).rejects.toMatchObject({ code: 'DAMAGED' });
+      }
+    });
+
+    test('stays readable after its keys were rotated, with the old key and then without', async () => {
+      const { store, run } = await begun(open());
+      const both = keysOf('b', { a: 1, b: 2 });
+      const saver = store<{ n: number }>({ keys: both });
+      const holder = store<{ n: number }>({ keys: both });
+      await holder.load(run);
+      expect(await saver.load(run)).toMatchObject({ state: { n: 3 } });
+      await expect(store({ keys: keysOf('b', { b: 2 }) }).load(run)).rejects.toMatchObject({ code: 'KEY_UNAVAILABLE' });
+      await saver.rotateKey(run);
+      const onlyNew = store<{ n: number; page: Payload }>({ keys: keysOf('b', { b: 2 }) });
+      expect(await onlyNew.load(run, 2)).toMatchObject({ state: { n: 2 } });
+      expect(await (await onlyNew.load(run, 1)).state.page.text()).toBe(SECRET);
+      // Who had the run open goes on, also where the head changes.
+      expect(await holder.save({ run, state: { n: 4 }, status: 'SLEEPING' })).toMatchObject({ version: 4 });
+      expect(await onlyNew.load(run)).toMatchObject({ state: { n: 4 }, status: 'SLEEPING' });
+      await expect(store({ keys }).load(run)).rejects.toMatchObject({ code: 'KEY_UNAVAILABLE' });
+      expect((await onlyNew.verify(run)).ok).toBe(true);
+    });
+
+    test('can be rotated while it is written to', async () => {
+      const { store, run } = await begun(open());
+      const both = keysOf('b', { a: 1, b: 2 });
+      const statuses = ['SLEEPING', 'RUNNING', 'READY', 'RUNNING'] as const;
+      const write = async () => {
+        const saver = store<{ n: number }>({ keys: both });
+        await saver.load(run);
+        for (const status of statuses) await saver.save({ run, status });
+      };
+      await Promise.all([write(), ...Array.from({ length: 4 }, () => store({ keys: both }).rotateKey(run))]);
+      expect(await store({ keys: keysOf('b', { b: 2 }) }).load(run)).toMatchObject({ version: 7, status: 'RUNNING' });
+    });
+
+    test('belongs to its owner: a new one gets the key wrapped anew', async () => {
+      const { store, run, stored } = await begun(open());
+      const contexts: string[] = [];
+      const noting = {
+        ...keys,
+        wrap: (...args: Parameters<typeof keys.wrap>) => {
+          contexts.push(args[1].owner);
+          return keys.wrap(...args);
+        },
+      };
+      const before = (await stored().head()).key;
+      const saver = store<{ n: number }>({ keys: noting });
+      await saver.load(run);
+      await saver.save({ run, owner: 'bob' });
+      expect(contexts).toEqual(['bob']);
+      expect((await stored().head()).key).not.toEqual(before);
+      expect(await store({ keys }).load(run)).toMatchObject({ version: 4, state: { n: 3 } });
+      await stored().alter('cz', ({ meta }) => ({ revision: 'forged', meta: meta.replace('"bob"', '"eve"') }));
+      await expect(store({ keys }).load(run)).rejects.toMatchObject({ code: 'KEY_UNAVAILABLE' });
+    });
+
+    test('asks for its key once for as long as the store knows it', async () => {
+      const { store, run } = await begun(open());
+      let unwraps = 0;
+      const counting = {
+        ...keys,
+        unwrap: (...args: Parameters<typeof keys.unwrap>) => {
+          unwraps++;
+          return keys.unwrap(...args);
+        },
+      };
+      const reader = store<{ n: number }>({ keys: counting });
+      for (const version of [1, 2, 3]) await reader.load(run, version);
+      await reader.update(run, (draft) => void draft.n++);
+      expect(unwraps).toBe(1);
+    });
+
+    test('is forked under a key of its own, payloads too', async () => {
+      const { saver, store, run, stored, clock } = await begun(open());
+      const { run: id } = await saver.fork(run, { version: 1, owner: 'bob' });
+      const heads = [await stored().head(), await stored(id).head()];
+      expect(heads[0]?.key?.wrapped).not.toBe(heads[1]?.key?.wrapped);
+      const [copy] = await stored(id).payloads();
+      const copied = await stored(id).bytes(copy?.id ?? '');
+      for (const original of await stored().payloads())
+        expect((await stored().bytes(original.id)).equals(copied)).toBe(false);
+      await store({ keys }).shred(run);
+      await store({ keys }).delete(run);
+      clock.forward(DAY);
+      const { state } = await store<{ page: Payload; n: number }>({ keys }).load(id);
+      expect([state.n, await state.page.text()]).toEqual([1, SECRET]);
+      expect(await store({ keys }).verify(id)).toMatchObject({ ok: true, keyed: true });
+    });
+
+    test('begins again under a new key when its first save failed, with the same payload', async () => {
+      const { store, run, storage } = open();
+      let failures = 1;
+      const failing = watched(storage, {
+        beforeCommit: () => {
+          if (failures-- > 0) throw new Error('the storage is away');
+        },
+      });
+      const saver = store({ keys }, failing);
+      const page = payload(SECRET);
+      const streamed = payload(
+        (async function* () {
+          yield Buffer.from(SECRET);
+        })(),
+      );
+      await expect(saver.save({ run, state: { page, streamed } })).rejects.toThrow('the storage is away');
+      await saver.save({ run, state: { page, streamed } });
+      const { state } = await store<{ page: Payload; streamed: Payload }>({ keys }).load(run);
+      expect([await state.page.text(), await state.streamed.text()]).toEqual([SECRET, SECRET]);
+    });
+
+    test('finds a first save that is tried again under its write id', async () => {
+      const { store, run } = open();
+      const input = { run, state: { SECRET, page: payload(SECRET) }, writeId: 'w' };
+      const saved = await store({ keys }).save(input);
+      const again = await store<{ page: Payload }>({ keys }).save({ ...input, state: { page: payload(SECRET) } });
+      expect(again).toMatchObject({ version: 1, hash: saved.hash });
+      expect(await again.state.page.text()).toBe(SECRET);
+    });
+  });
+
+  describe('shredding', () => {
+    test('makes a run unreadable for good, for every store, and leaves its story', async () => {
+      const { store, run, stored } = open();
+      const saver = store({ keys });
+      for (const n of [1, 2]) await saver.save({ run, state: { n, page: payload('secret') }, step: `step ${n}` });
+      const other = store({ keys });
+      await other.load(run);
+      await store({ keys }).shred(run);
+      for (const used of [saver, other, store({ keys }), store()]) {
+        const uses = [
+          used.load(run),
+          used.load(run, 1),
+          used.save({ run, expectedVersion: 2, state: 'x' }),
+          used.save({ run, expectedVersion: 3, state: 'x' }),
+          used.update(run, () => 'x'),
+          used.fork(run),
+          used.rewind(run, 1),
+          used.rotateKey(run),
+        ];
+        for (const use of await Promise.allSettled(uses)) {
+          expect(use).toMatchObject({
+            status: 'rejected',
+            reason: { code: expect.stringMatching(/^(RUN_SHREDDED|STALE_VERSION)$/) },
+          });
+        }
+        await expect(used.load(run)).rejects.toMatchObject({ code: 'RUN_SHREDDED' });
+      }
+      expect(JSON.stringify(await stored().head())).not.toContain('wrapped');
+      expect((await all(store().history(run))).map(({ step, kind }) => [step, kind])).toMatchObject([
+        ['step 1', 'save'],
+        ['step 2', 'save'],
+        [expect.anything(), 'shred'],
+      ]);
+      expect(await store().describe(run)).toMatchObject({ encrypted: true, shredded: true });
+      expect(await store({ keys }).verify(run)).toMatchObject({ ok: true, payloads: undefined });
+      await store({ keys }).shred(run);
+      await store().delete(run);
+      await expect(store().load(run)).rejects.toMatchObject({ code: 'RUN_DELETED' });
+    });
+
+    test('stops late writers, whatever version they hold', async () => {
+      const { store, run, clock } = open();
+      const saver = store({ keys });
+      const late: CheckpointStore[] = [];
+      for (let n = 1; n <= 3; n++) {
+        await saver.save({ run, state: n });
+        const holder = store({ keys });
+        await holder.load(run);
+        late.push(holder);
+      }
+      await store({ keys }).shred(run);
+      for (const later of [0, 10 * MINUTE]) {
+        clock.forward(later);
+        for (const holder of late) {
+          await expect(holder.save({ run, state: 'late' })).rejects.toMatchObject({
+            code: expect.stringMatching(/^(RUN_SHREDDED|STALE_VERSION)$/),
+          });
+        }
+      }
+      expect(await all(store().history(run))).toHaveLength(4);
+    });
+
+    test('is refused for a run that has no key, or does not exist', async () => {
+      const { store, run } = open();
+      await expect(store({ keys }).shred(run)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+      await store().save({ run });
+      await expect(store().shred(run)).rejects.toMatchObject({ code: 'RUN_NOT_ENCRYPTED' });
+      await expect(store().rotateKey(run)).rejects.toMatchObject({ code: 'RUN_NOT_ENCRYPTED' });
+    });
+  });
+
+  describe('a store with keys', () => {
+    test('refuses a run without encryption, unless told to accept it', async () => {
+      const { store, run } = open();
+      await store().save({ run, state: { page: payload('plain') } });
+      await expect(store({ keys }).load(run)).rejects.toMatchObject({ code: 'RUN_NOT_ENCRYPTED' });
+      await expect(store({ keys }).save({ run, expectedVersion: 1, state: 1 })).rejects.toMatchObject({
+        code: 'RUN_NOT_ENCRYPTED',
+      });
+      await expect(store({ keys }).verify(run)).rejects.toMatchObject({ code: 'RUN_NOT_ENCRYPTED' });
+      const accepting = store<{ page: Payload }>({ keys, acceptUnencrypted: true });
+      const { state } = await accepting.load(run);
+      expect(await state.page.text()).toBe('plain');
+      await accepting.save({ run, state });
+      expect(await accepting.describe(run)).toMatchObject({ encrypted: false });
+      const fork = await accepting.fork(run);
+      expect(await accepting.describe(fork.run)).toMatchObject({ encrypted: true });
+      expect(await fork.state.page.text()).toBe('plain');
+    });
+
+    test('is not fooled by a head from which the key was taken', async () => {
+      const { store, run, stored } = open();
+      await store({ keys }).save({ run, state: 'secret' });
+      await stored().alter('cz', ({ meta }) => ({ revision: 'forged', meta: meta.replace(/"key":\{[^}]*\},?/, '') }));
+      await expect(store({ keys }).load(run)).rejects.toMatchObject({ code: 'RUN_NOT_ENCRYPTED' });
+    });
+
+    test('refuses keys that are none when it is opened', () => {
+      expect(() => localKeys({ current: 'a', keys: { a: new Uint8Array(31) } })).toThrow(/must be 32 bytes/);
+      expect(() => localKeys({ current: 'b', keys: { a: bytes(1) } })).toThrow(/current key "b" is not among keys: a/);
+      expect(() => localKeys({ current: 'a', keys: { a: Buffer.from(bytes(1)).toString('base64') } })).not.toThrow();
+    });
+  });
+
+  describe('an encrypted payload', () => {
+    const MEGABYTE = 1_000_000;
+
+    async function streamed(stores: Stores, megabytes: number) {
+      const { store, run, stored } = stores;
+      const source = (async function* () {
+        for (let i = 0; i < megabytes; i++) yield Buffer.from(randomText(i, MEGABYTE));
+      })();
+      await store({ keys }).save({ run, state: { page: payload(source) } });
+      const [found] = await stored().payloads();
+      const read = async () => (await store<{ page: Payload }>({ keys }).load(run)).state.page;
+      return { ...stores, id: found?.id ?? '', read };
+    }
+
+    test('of several megabytes goes in and out as a stream', async () => {
+      const { read } = await streamed(open(), 5);
+      const page = await read();
+      expect(page.size).toBe(5 * MEGABYTE);
+      const text = await page.text();
+      for (let i = 0; i < 5; i++)
+        expect(text.slice(i * MEGABYTE, (i + 1) * MEGABYTE) === randomText(i, MEGABYTE)).toBe(true);
+    });
+
+    test.each([0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 2 << 20])('of %i bytes comes back', async (size) => {
+      const { store, run } = open();
+      const content = new Uint8Array(size).fill(7);
+      await store({ keys }).save({
+        run,
+        state: {
+          page: payload(content),
+          streamed: payload(
+            (async function* () {
+              yield content;
+            })(),
+          ),
+        },
+      });
+      const { state } = await store<{ page: Payload; streamed: Payload }>({ keys }).load(run);
+      for (const page of [state.page, state.streamed])
+        expect(Buffer.from(content).equals(await page.bytes())).toBe(true);
+    });
+
+    const FRAME = (1 << 20) + 28;
+    test.each<[string, (bytes: Buffer) => Uint8Array]>([
+      ['altered in its first frame', (found) => flipped(found, 100)],
+      ['altered in its last frame', (found) => flipped(found, found.length - 5)],
+      ['cut off in the middle of a frame', (found) => found.subarray(0, FRAME + 1000)],
+      ['cut off at the end of a frame', (found) => found.subarray(0, 2 * FRAME)],
+      ['cut off to nothing', () => new Uint8Array()],
+      ['given more', (found) => Buffer.concat([found, found.subarray(0, FRAME)])],
+      [
+        'changed in the order of its frames',
+        (found) =>
+          Buffer.concat([found.subarray(FRAME, 2 * FRAME), found.subarray(0, FRAME), found.subarray(2 * FRAME)]),
+      ],
+      ['left without a frame', (found) => Buffer.concat([found.subarray(0, FRAME), found.subarray(2 * FRAME)])],
+    ])('that was %s is refused', async (_, change) => {
+      const { stored, id, read } = await streamed(open(), 3);
+      await stored().alterPayload(id, change);
+      await expect((await read()).bytes()).rejects.toMatchObject({
+        code: 'DAMAGED',
+        message: expect.stringContaining(id),
+      });
+    });
+
+    test('does not open under the name of another, or in another run', async () => {
+      const { store, run, stored, storage } = open();
+      const saver = store({ keys });
+      await saver.save({ run, state: { a: payload('aaaa'), b: payload('bbbb') } });
+      const [one, two] = await stored().payloads();
+      const content = await stored().bytes(one?.id ?? '');
+      await storage.payloads.put(stored().partition, two?.id ?? '', Uint8Array.from(content));
+      const { state } = await store<{ a: Payload; b: Payload }>({ keys }).load(run);
+      const outcomes = await Promise.allSettled([state.a.text(), state.b.text()]);
+      expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+      for (const outcome of outcomes) {
+        if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'DAMAGED' });
+      }
+    });
+  });
+}

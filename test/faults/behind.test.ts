@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import { clockAt, MINUTE, SECOND } from './clock.ts';
+
+interface Account {
+  readonly balance: number;
+}
+
+/** Two processes, of which the first knows the run as it was before the second wrote to it. */
+function processes() {
+  const clock = clockAt();
+  const storage = memoryStorage({ clock: clock.read });
+  const open = () => checkpointStoreOn<Account>(storage, { clock: clock.read });
+  return { clock, behind: open(), ahead: open() };
+}
+
+const RUN = 'run';
+
+describe('a process that knows an older checkpoint than there is', () => {
+  test('updates in a status that only the newest one allows', async () => {
+    const { behind, ahead } = processes();
+    await behind.save({ run: RUN, state: { balance: 1 } });
+    await behind.update(RUN, () => ({ balance: 2 }), { status: 'SUCCEEDED' });
+    await ahead.rewind(RUN, 1);
+    const updated = await behind.update(RUN, ({ balance }) => ({ balance: balance + 10 }), { status: 'SLEEPING' });
+    expect(updated).toMatchObject({ version: 4, status: 'SLEEPING', state: { balance: 11 } });
+  });
+
+  test('updates a run that only the newest one keeps alive', async () => {
+    const { clock, behind, ahead } = processes();
+    await ahead.save({ run: RUN, state: { balance: 1 }, retentionSeconds: (10 * MINUTE) / SECOND });
+    clock.now += 9 * MINUTE;
+    await behind.load(RUN);
+    await ahead.update(RUN, () => ({ balance: 2 }));
+    clock.now += 2 * MINUTE;
+    const updated = await behind.update(RUN, ({ balance }) => ({ balance: balance + 10 }));
+    expect(updated).toMatchObject({ version: 3, state: { balance: 12 } });
+  });
+
+  test('lets an edit that refuses the older state look at the newest', async () => {
+    const { behind, ahead } = processes();
+    await behind.save({ run: RUN, state: { balance: 0 } });
+    await ahead.update(RUN, () => ({ balance: 5 }));
+    const pay = ({ balance }: Account) => {
+      if (balance < 3) throw new Error('Too little.');
+      return { balance: balance - 3 };
+    };
+    expect(await behind.update(RUN, pay)).toMatchObject({ version: 3, state: { balance: 2 } });
+    await expect(behind.update(RUN, pay)).rejects.toThrow('Too little.');
+    expect(await ahead.load(RUN)).toMatchObject({ version: 3 });
+  });
+
+  test('is refused by what is there, and told so, when it saves', async () => {
+    const { behind, ahead } = processes();
+    const first = await behind.save({ run: RUN, state: { balance: 0 } });
+    await ahead.update(RUN, () => ({ balance: 5 }));
+    const stale = behind.save({ run: RUN, expectedVersion: first, state: { balance: 1 } });
+    await expect(stale).rejects.toMatchObject({ code: 'STALE_VERSION', found: { version: 2 } });
+    await ahead.delete(RUN);
+    const late = behind.update(RUN, () => ({ balance: 1 }));
+    await expect(late).rejects.toMatchObject({ code: 'RUN_DELETED' });
+  });
+});

@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest';
+import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { payload } from '../../lambda/checkpoints/payload.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import type { Storage } from '../../lambda/storage/ports.ts';
+import { clockAt, DAY, HOUR } from './clock.ts';
+import { soundRun } from './invariants.ts';
+import { noise } from './seeded.ts';
+import { withInlineBytes } from './storages.ts';
+
+// A Lambda that is frozen, a laptop that sleeps: a process that goes on much later in the middle of what it did.
+
+const RUN = 'run';
+
+interface State {
+  readonly seen: unknown;
+}
+
+function processes() {
+  const clock = clockAt();
+  const storage = withInlineBytes(memoryStorage({ clock: clock.read }), 700);
+  const open = (on: Storage = storage) => checkpointStoreOn<State>(on, { clock: clock.read });
+  const begin = () => open().save({ run: RUN, state: { seen: [payload('seen'), noise('again', 3000)] } });
+  return { clock, storage, open, begin };
+}
+
+/** The same storage for a process that pauses once, before it looks for payloads. */
+function pausing(storage: Storage, meanwhile: () => Promise<unknown>): Storage {
+  let paused = false;
+  return {
+    records: storage.records,
+    payloads: {
+      ...storage.payloads,
+      async *list(scope) {
+        if (!paused) await meanwhile();
+        paused = true;
+        yield* storage.payloads.list(scope);
+      },
+    },
+  };
+}
+
+test('a sweeper that pauses for longer than it claimed a run takes nothing of the run that was begun meanwhile', async () => {
+  const { clock, storage, open, begin } = processes();
+  await begin();
+  await open().delete(RUN);
+  clock.now += DAY;
+  const slow = open(
+    pausing(storage, async () => {
+      clock.now += HOUR;
+      expect(await open().sweep()).toMatchObject({ freed: 1, failed: [] });
+      await begin();
+    }),
+  );
+  expect(await slow.sweep()).toEqual({ expired: 0, freed: 0, failed: [] });
+  expect(await soundRun(open(), RUN)).toHaveProperty('size', 1);
+});
+
+test('a deletion that pauses for more than a day takes nothing of the run that was begun meanwhile', async () => {
+  const { clock, storage, open, begin } = processes();
+  await begin();
+  const slow = open(
+    pausing(storage, async () => {
+      clock.now += DAY;
+      expect(await open().sweep()).toMatchObject({ freed: 1, failed: [] });
+      await begin();
+    }),
+  );
+  await slow.delete(RUN);
+  expect(await soundRun(open(), RUN)).toHaveProperty('size', 1);
+});
+
+test('a writer that pauses between its payloads and its checkpoint loses nothing to a collector within a day', async () => {
+  const { clock, storage, open, begin } = processes();
+  await begin();
+  const slow = open({
+    payloads: storage.payloads,
+    records: {
+      ...storage.records,
+      async commit(writes) {
+        clock.now += DAY - 1;
+        expect(await open().collect()).toMatchObject({ payloadsRemoved: 0, failed: [] });
+        await storage.records.commit(writes);
+      },
+    },
+  });
+  await slow.save({ run: RUN, expectedVersion: 1, state: { seen: [payload('new'), noise('new', 3000)] } });
+  expect(await soundRun(open(), RUN)).toHaveProperty('size', 2);
+});
+
+test('a writer that pauses for days finds that its run was deleted, and brings nothing of it back', async () => {
+  const { clock, storage, open, begin } = processes();
+  await begin();
+  const late = open();
+  const seen = await late.load(RUN);
+  await open().delete(RUN);
+  await expect(late.save({ run: RUN, expectedVersion: seen, state: { seen: 1 } })).rejects.toMatchObject({
+    code: 'RUN_DELETED',
+  });
+  clock.now += DAY;
+  await open().sweep();
+  await expect(late.save({ run: RUN, expectedVersion: seen, state: { seen: 1 } })).rejects.toMatchObject({
+    code: 'RUN_NOT_FOUND',
+  });
+  await begin();
+  await expect(late.save({ run: RUN, expectedVersion: seen, state: { seen: 1 } })).rejects.toMatchObject({
+    code: 'STALE_VERSION',
+  });
+  expect((await storage.records.range('default/run')).records).toHaveLength(2);
+  expect(await soundRun(open(), RUN)).toHaveProperty('size', 1);
+});
