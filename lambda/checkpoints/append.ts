@@ -5,9 +5,9 @@ import { commit, type HeadChange, headMove, metaAfter, type Predecessor } from '
 import type { RunContext } from './context.ts';
 import type { Doc } from './document/document.ts';
 import { payloadRefs } from './document/payloads.ts';
-import type { CheckpointMeta } from './meta.ts';
+import { type CheckpointMeta, NO_META } from './meta.ts';
 import { type Opened, open } from './open.ts';
-import { checkpointRecord, NO_META, randomId } from './records.ts';
+import { checkpointRecord, randomId } from './records.ts';
 import { newKey } from './run-key.ts';
 import type { SchemaVersion } from './schema.ts';
 import type { Sealing } from './sealing.ts';

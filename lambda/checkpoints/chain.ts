@@ -54,8 +54,10 @@ interface Body {
   readonly m?: Doc | undefined;
 }
 
-// What a record weighs besides its body: keys, hash, readable part.
-const RECORD_BYTES = 200;
+// What a record weighs besides its partition and its body: key, hash, readable part.
+const RECORD_BYTES = 180;
+// Below this a chain costs next to nothing to read, and a snapshot would cost more than it saves.
+const SHORT_CHAIN_BYTES = 8 * 1024;
 // Patches in records are read in one page of at most 1 MB; a quarter of it leaves room for large readable parts.
 const CHAIN_BYTES = 256 * 1024;
 const FOLD_RATIO = 3;
@@ -73,9 +75,10 @@ export async function writeContent(
     const { chain } = base;
     const patch = diff(base.root, root);
     const body = patch.length === 0 && model === undefined ? undefined : packed({ p: patch, m: model });
-    const weight = (body?.length ?? 0) + RECORD_BYTES;
-    if (!body || sinceSnapshot(chain) + weight < chain.snapshotBytes) {
-      if (weight <= at.records.inlineBytes + RECORD_BYTES && chain.recordBytes + weight <= CHAIN_BYTES) {
+    const bytes = body?.length ?? 0;
+    const weight = bytes + overhead(at);
+    if (!body || !isSnapshotDue(chain, weight)) {
+      if (bytes <= at.records.inlineBytes && chain.recordBytes + weight <= CHAIN_BYTES) {
         const recordBytes = chain.recordBytes + weight;
         const meta = { anchor: chain.anchor, segments: undefined };
         return { meta, body, chain: { ...chain, recordBytes, patches: [...chain.patches, patch] } };
@@ -87,14 +90,21 @@ export async function writeContent(
   return writeSnapshot(at, sealing, version, { s: root, m: model });
 }
 
+/** Whether a snapshot is due: the patches weigh as much as the last one, or this patch alone does. */
+const isSnapshotDue = (chain: Chain, weight: number): boolean =>
+  weight >= chain.snapshotBytes || sinceSnapshot(chain) + weight >= Math.max(chain.snapshotBytes, SHORT_CHAIN_BYTES);
+
+const overhead = ({ partition }: RunContext): number => partition.length + RECORD_BYTES;
+
 const sinceSnapshot = ({ segments, recordBytes }: Chain): number =>
   segments.slice(1).reduce((sum, segment) => sum + segment[2], recordBytes);
 
 async function writeSnapshot(at: RunContext, sealing: Sealing, version: number, content: Body): Promise<Written> {
   const body = packed(content);
   const chain = { anchor: version, recordBytes: 0, folded: [], patches: [] };
-  if (body.length <= at.records.inlineBytes) {
-    const snapshotBytes = body.length + RECORD_BYTES;
+  // Half of what a patch may be: a snapshot in a record would make its step dear among its equals.
+  if (body.length <= at.records.inlineBytes / 2) {
+    const snapshotBytes = body.length + overhead(at);
     return { meta: { anchor: undefined, segments: undefined }, body, chain: { ...chain, snapshotBytes, segments: [] } };
   }
   const segments = [await storeSegment(at, sealing, body)];
@@ -197,7 +207,7 @@ export async function readContent(
   const { snapshot, folded, patches, model } = await readParts(at, sealing, records);
   const [anchor, ...rest] = records as readonly [CheckpointRecord, ...CheckpointRecord[]];
   const segments = anchor.meta.segments ?? [];
-  const weightOf = ({ stored }: CheckpointRecord) => (stored.body?.length ?? 0) + RECORD_BYTES;
+  const weightOf = ({ stored }: CheckpointRecord) => (stored.body?.length ?? 0) + overhead(at);
   return {
     root: fitting(rest.at(-1) ?? anchor, () => apply(snapshot, [...folded, ...patches].flat()) as Root),
     model,

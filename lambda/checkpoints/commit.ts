@@ -1,13 +1,12 @@
 import { HoldpointError } from '../core/errors.ts';
 import { ConditionFailedError, type StoredRecord, type Write } from '../storage/ports.ts';
 import type { RunContext } from './context.ts';
-import type { CheckpointMeta, HeadMeta } from './meta.ts';
+import { type CheckpointMeta, type HeadMeta, NO_META } from './meta.ts';
 import {
   type CheckpointRecord,
   type HeadRecord,
   headRecord,
   MAX_VERSION,
-  NO_META,
   nameKey,
   nameRecord,
   randomId,
@@ -23,7 +22,7 @@ import { StaleVersionError } from './stale-version-error.ts';
 
 /** What changes in the head; undefined takes a field away. */
 export type HeadChange = Partial<
-  Pick<HeadMeta, 'agent' | 'owner' | 'tags' | 'retentionMs' | 'key' | 'shredded' | 'deletedUntil'>
+  Pick<HeadMeta, 'agent' | 'owner' | 'tags' | 'parent' | 'retentionMs' | 'key' | 'shredded' | 'deletedUntil'>
 >;
 
 /** What a checkpoint follows. Before the first one there is version 0, which has no head and no content. */
@@ -47,7 +46,7 @@ export function metaAfter(at: RunContext, before: Predecessor['record'], fields:
     time,
     usedAt: used > time ? used : undefined,
     writer: at.writer,
-    writeId: randomId(),
+    writeId: randomId(6),
     previous: before.hash,
   };
   const given = Object.entries(fields).filter(([field, value]) => value !== undefined && field in NO_META);

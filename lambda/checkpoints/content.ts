@@ -157,8 +157,10 @@ export function checkpointOf<State>(at: RunContext, opened: Opened): Checkpoint<
     results ??= decodeResults(at, opened);
     return results;
   };
-  if (Object.keys(opened.root.results).length < GROUPS) return { ...checkpoint, toolResults: get() };
+  if (Object.keys(opened.root.results).length < FEW) return { ...checkpoint, toolResults: get() };
   return Object.defineProperty(checkpoint, 'toolResults', { get, enumerable: true });
 }
 
+// So that a small checkpoint prints as what it is.
+const FEW = 16;
 const NO_RESULTS: Results = Object.freeze({});

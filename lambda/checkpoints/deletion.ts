@@ -61,9 +61,13 @@ async function entomb(
 ): Promise<HeadRecord | undefined> {
   // Counted from the last use of the run where that is later: this clock may be behind.
   const deletedUntil = Math.max(at.now(), head.meta.touchedAt, usedAt(record.meta)) + TOMBSTONE_MS;
-  const bare = { agent: undefined, owner: undefined, tags: undefined, key: undefined, retentionMs: undefined };
+  const bare = {
+    ...{ agent: undefined, owner: undefined, tags: undefined, parent: undefined },
+    ...{ key: undefined, retentionMs: undefined },
+  };
+  const silent = { ...record, meta: { ...record.meta, step: undefined, labels: undefined } };
   try {
-    return await fence(at, { head, record }, { kind: 'delete' }, { ...bare, deletedUntil });
+    return await fence(at, { head, record: silent }, { kind: 'delete' }, { ...bare, deletedUntil });
   } catch (error) {
     if (isHoldpointError(error, 'RUN_DELETED')) return undefined;
     throw error;
@@ -81,15 +85,19 @@ async function empty(at: RunContext, tombstone: HeadRecord): Promise<void> {
     if (versionOf(stored.key) === 0) writes.push({ remove: stored, when });
     else if (!done) writes.push({ put: deletedRecord(stored, tombstone.meta), when });
   }
-  await writeEach(at, writes);
+  // Read while the tombstone stood: of the run that was deleted, and not of one that was begun again under its id.
+  if (stands(at, tombstone.meta)) await writeEach(at, writes);
   await removePayloads(at, tombstone.meta);
 }
 
+/** Whether nobody can have freed the id yet. What was read or listed before is then of the deleted run. */
+const stands = (at: RunContext, { deletedUntil = 0 }: HeadMeta): boolean => at.now() < deletedUntil;
+
 /** Only behind a tombstone that still stands: after it, the payloads could be those of a run that was begun again. */
-async function removePayloads(at: RunContext, { deletedUntil = 0 }: HeadMeta): Promise<void> {
+async function removePayloads(at: RunContext, tombstone: HeadMeta): Promise<void> {
   let batch: string[] = [];
   const flush = async () => {
-    if (batch.length > 0 && at.now() < deletedUntil) await at.payloads.remove(at.partition, batch);
+    if (batch.length > 0 && stands(at, tombstone)) await at.payloads.remove(at.partition, batch);
     batch = [];
   };
   for await (const { id } of at.payloads.list(at.partition)) {
@@ -174,6 +182,7 @@ async function free(at: RunContext, head: HeadRecord): Promise<boolean> {
     for await (const stored of recordsOf(at)) {
       if (stored.key !== HEAD_KEY) writes.push({ remove: stored, when: { revision: stored.revision } });
     }
+    if (!stands(at, claimed.meta)) return false;
     await writeEach(at, writes);
     await at.records.commit([{ remove: claimed.stored, when: { revision: claimed.revision } }]);
     return true;

@@ -1,6 +1,13 @@
 import type { StoredRecord } from '../storage/ports.ts';
-import { type CheckpointMeta, checkpointMetaText, type HeadMeta, isUnreadable, readCheckpointMeta } from './meta.ts';
-import { type CheckpointRecord, EMPTIED, NO_META } from './records.ts';
+import {
+  type CheckpointMeta,
+  checkpointMetaText,
+  type HeadMeta,
+  isUnreadable,
+  NO_META,
+  readCheckpointMeta,
+} from './meta.ts';
+import { type CheckpointRecord, EMPTIED } from './records.ts';
 
 /** What is left of a checkpoint after a prune: its key, hash and story, but nothing that it held. */
 export const prunedRecord = (record: CheckpointRecord): StoredRecord =>

@@ -40,20 +40,15 @@ export interface CheckpointMeta {
   readonly emptied: 'pruned' | 'deleted' | undefined;
 }
 
-// Short names in storage: a checkpoint is written at every step and paid for by the kilobyte. Names are never used again.
-const STORED_AS = {
-  time: 't',
+// A checkpoint is written at every step and paid for by the kilobyte. So what nearly all of them have is stored by its place, and the
+// rest under short names behind it. Neither places nor names are ever used for something else.
+type Placed = 'time' | 'stepNumber' | 'writeId' | 'writer' | 'previous' | 'anchor' | 'step';
+const NAMES = {
   status: 's',
   kind: 'k',
-  step: 'st',
-  stepNumber: 'n',
   name: 'nm',
   labels: 'l',
   schema: 'v',
-  writeId: 'w',
-  writer: 'by',
-  previous: 'p',
-  anchor: 'a',
   segments: 'g',
   restored: 'f',
   top: 'top',
@@ -63,10 +58,21 @@ const STORED_AS = {
   emptiedRanges: 'pz',
   usedAt: 'u',
   emptied: 'e',
-} as const satisfies Record<keyof CheckpointMeta, string>;
+} as const satisfies Record<Exclude<keyof CheckpointMeta, Placed>, string>;
 
-/** What most checkpoints have, and so is not written. */
-const USUAL = { status: 'RUNNING', kind: 'save' } as const;
+/** What a checkpoint has unless it says otherwise, and so is not stored. */
+export const NO_META: CheckpointMeta = {
+  ...(Object.fromEntries(Object.keys(NAMES).map((field) => [field, undefined])) as unknown as CheckpointMeta),
+  time: 0,
+  status: 'RUNNING',
+  kind: 'save',
+  step: undefined,
+  stepNumber: 0,
+  writeId: '',
+  writer: '',
+  previous: '',
+  anchor: undefined,
+};
 
 /** The readable part of a run's head. */
 export interface HeadMeta {
@@ -104,26 +110,30 @@ const FORMAT = '1';
 /** The text of a readable part; what is undefined is left out. */
 export const metaText = (meta: HeadMeta | NameMeta): string => FORMAT + JSON.stringify(meta);
 
+/** The text of a checkpoint's readable part: `1[time, number, write id, writer, previous, anchor or 0, step or 0, { the rest }]`. */
 export function checkpointMetaText(meta: CheckpointMeta): string {
-  const stored: Record<string, unknown> = {};
-  for (const [field, short] of Object.entries(STORED_AS) as [keyof CheckpointMeta, string][]) {
-    if (meta[field] !== (USUAL as Partial<CheckpointMeta>)[field]) stored[short] = meta[field];
-  }
-  return FORMAT + JSON.stringify(stored);
+  const { time, stepNumber, writeId, writer, previous, anchor = 0, step = 0 } = meta;
+  const placed: unknown[] = [time, stepNumber, writeId, writer, previous, anchor, step];
+  const named = (Object.keys(NAMES) as (keyof typeof NAMES)[]).filter((field) => meta[field] !== NO_META[field]);
+  if (named.length > 0) placed.push(Object.fromEntries(named.map((field) => [NAMES[field], meta[field]])));
+  return FORMAT + JSON.stringify(placed);
 }
 
 /** Why a readable part cannot be read. */
 export type Unreadable = { readonly newerFormat: string } | { readonly wrong: string };
 
-/** Reads a readable part, or says why it cannot be. */
+/** Read a readable part, or say why it cannot be. */
 export const readHeadMeta = (text: string): HeadMeta | Unreadable => readAs(text, isHead);
 export const readNameMeta = (text: string): NameMeta | Unreadable => readAs(text, isName);
 
 export function readCheckpointMeta(text: string): CheckpointMeta | Unreadable {
-  const stored = readAs(text, isRecord);
+  const stored = readAs(text, isList);
   if (isUnreadable(stored)) return stored;
-  const meta: Record<string, unknown> = { ...USUAL };
-  for (const [field, short] of Object.entries(STORED_AS)) if (Object.hasOwn(stored, short)) meta[field] = stored[short];
+  const [time, stepNumber, writeId, writer, previous, anchor, step, rest = {}] = stored;
+  const named = Object.entries(NAMES).filter(([, short]) => Object.hasOwn(Object(rest), short));
+  const fields = Object.fromEntries(named.map(([field, short]) => [field, (rest as Fields)[short]]));
+  const placed = { time, stepNumber, writeId, writer, previous, anchor: anchor || undefined, step: step || undefined };
+  const meta = { ...NO_META, ...placed, ...fields };
   return isCheckpoint(meta) ? meta : { wrong: 'fields are missing' };
 }
 
@@ -145,6 +155,8 @@ type Fields = Record<string, unknown>;
 
 const isRecord = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
 const isStatus = (value: unknown): value is Status => STATUSES.includes(value as Status);
 

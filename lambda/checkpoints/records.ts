@@ -55,8 +55,8 @@ export interface HeadRecord {
   readonly meta: HeadMeta;
 }
 
-/** 96 random bits. */
-export const randomId = (): string => randomBytes(12).toString('base64url');
+/** A random id of so many bytes: 12 where it must be alone in the world, 6 where only writers of one version meet. */
+export const randomId = (bytes = 12): string => randomBytes(bytes).toString('base64url');
 
 /** The hash of a checkpoint as first written: 162 bits of SHA-256 over where it is, what it says and what it holds. */
 function hashOf(partition: string, version: number, meta: string, body: Uint8Array | undefined): string {
@@ -158,31 +158,6 @@ export const nameRecord = (partition: string, name: string, meta: NameMeta): Sto
   revision: randomId(),
   meta: metaText(meta),
 });
-
-/** A readable part with nothing in it. */
-export const NO_META: CheckpointMeta = {
-  time: 0,
-  status: 'RUNNING',
-  kind: 'save',
-  step: undefined,
-  stepNumber: 0,
-  name: undefined,
-  labels: undefined,
-  schema: undefined,
-  writeId: '',
-  writer: '',
-  previous: '',
-  anchor: undefined,
-  segments: undefined,
-  restored: undefined,
-  top: undefined,
-  parent: undefined,
-  payloadsAdded: undefined,
-  payloadsDropped: undefined,
-  emptiedRanges: undefined,
-  usedAt: undefined,
-  emptied: undefined,
-};
 
 /** The version whose content is shown: undo, redo and prune change no content of their own, everything else shows itself. */
 export const shownAt = (version: number, { kind, restored }: CheckpointMeta): number =>

@@ -2,7 +2,15 @@ import { HoldpointError } from './errors.ts';
 
 /** The error for an argument: what it must be, what came, and nothing was done. */
 export function refused(argument: string, expected: string, found: unknown): HoldpointError {
-  const shown =
-    typeof found === 'string' || (typeof found === 'object' && found) ? JSON.stringify(found) : String(found);
-  return new HoldpointError('INVALID_INPUT', `${argument} must be ${expected}; found ${shown.slice(0, 80)}.`);
+  return new HoldpointError('INVALID_INPUT', `${argument} must be ${expected}; found ${shown(found).slice(0, 80)}.`);
+}
+
+function shown(value: unknown): string {
+  if (typeof value !== 'string' && (typeof value !== 'object' || value === null)) return String(value);
+  try {
+    return JSON.stringify(value) ?? 'an object';
+  } catch {
+    // It has a BigInt in it, or itself.
+    return 'an object that JSON cannot show';
+  }
 }

@@ -11,8 +11,10 @@ import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { awsStorage } from '../engines/engines.ts';
 import { type Clock, clockAt, DAY } from './clock.ts';
-import { commands, sameCheckpoint, type World } from './model/commands.ts';
+import { commands } from './model/commands.ts';
+import { sameCheckpoint } from './model/comparing.ts';
 import { endOf, Model } from './model/model.ts';
+import type { World } from './model/world.ts';
 import { repeatable, seedIds } from './seeded.ts';
 import { withInlineBytes, withPayloadTimes } from './storages.ts';
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { payload } from '../../lambda/checkpoints/payload.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
@@ -24,50 +24,62 @@ function processes() {
   return { clock, storage, open, begin };
 }
 
-/** The same storage for a process that pauses once, before it looks for payloads. */
-function pausing(storage: Storage, meanwhile: () => Promise<unknown>): Storage {
+/** The same storage for a process that pauses once: before it looks for payloads, or before it reads all records of a run. */
+function pausing(storage: Storage, before: 'payloads' | 'records', meanwhile: () => Promise<unknown>): Storage {
   let paused = false;
+  const pause = async (at: typeof before) => {
+    if (at !== before || paused) return;
+    paused = true;
+    await meanwhile();
+  };
   return {
-    records: storage.records,
+    records: {
+      ...storage.records,
+      async range(partition, options = {}) {
+        if (options.from === undefined) await pause('records');
+        return storage.records.range(partition, options);
+      },
+    },
     payloads: {
       ...storage.payloads,
       async *list(scope) {
-        if (!paused) await meanwhile();
-        paused = true;
+        await pause('payloads');
         yield* storage.payloads.list(scope);
       },
     },
   };
 }
 
-test('a sweeper that pauses for longer than it claimed a run takes nothing of the run that was begun meanwhile', async () => {
-  const { clock, storage, open, begin } = processes();
-  await begin();
-  await open().delete(RUN);
-  clock.now += DAY;
-  const slow = open(
-    pausing(storage, async () => {
-      clock.now += HOUR;
-      expect(await open().sweep()).toMatchObject({ freed: 1, failed: [] });
-      await begin();
-    }),
-  );
-  expect(await slow.sweep()).toEqual({ expired: 0, freed: 0, failed: [] });
-  expect(await soundRun(open(), RUN)).toHaveProperty('size', 1);
-});
+describe.each(['payloads', 'records'] as const)('before it looks for %s', (before) => {
+  test('a sweeper that pauses for longer than it claimed a run takes nothing of the run that was begun meanwhile', async () => {
+    const { clock, storage, open, begin } = processes();
+    await begin();
+    await open().delete(RUN);
+    clock.now += DAY;
+    const slow = open(
+      pausing(storage, before, async () => {
+        clock.now += HOUR;
+        expect(await open().sweep()).toMatchObject({ freed: 1, failed: [] });
+        await begin();
+      }),
+    );
+    expect(await slow.sweep()).toEqual({ expired: 0, freed: 0, failed: [] });
+    expect(await soundRun(open(), RUN)).toHaveProperty('size', 1);
+  });
 
-test('a deletion that pauses for more than a day takes nothing of the run that was begun meanwhile', async () => {
-  const { clock, storage, open, begin } = processes();
-  await begin();
-  const slow = open(
-    pausing(storage, async () => {
-      clock.now += DAY;
-      expect(await open().sweep()).toMatchObject({ freed: 1, failed: [] });
-      await begin();
-    }),
-  );
-  await slow.delete(RUN);
-  expect(await soundRun(open(), RUN)).toHaveProperty('size', 1);
+  test('a deletion that pauses for more than a day takes nothing of the run that was begun meanwhile', async () => {
+    const { clock, storage, open, begin } = processes();
+    await begin();
+    const slow = open(
+      pausing(storage, before, async () => {
+        clock.now += DAY;
+        expect(await open().sweep()).toMatchObject({ freed: 1, failed: [] });
+        await begin();
+      }),
+    );
+    await slow.delete(RUN);
+    expect(await soundRun(open(), RUN)).toHaveProperty('size', 1);
+  });
 });
 
 test('a writer that pauses between its payloads and its checkpoint loses nothing to a collector within a day', async () => {

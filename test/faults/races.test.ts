@@ -308,7 +308,16 @@ const RACES: readonly Race[] = [
   { actors: [shredding, savingPayloads(['RUN_SHREDDED'])], encrypted: true, mayGo: ['RUN_SHREDDED'] },
   { actors: [shredding, updating('a', ['RUN_SHREDDED'], false)], encrypted: true, mayGo: ['RUN_SHREDDED'] },
   { actors: [shredding, rotating(['RUN_NOT_ENCRYPTED', 'RUN_SHREDDED'])], encrypted: true, mayGo: ['RUN_SHREDDED'] },
-  { actors: [rotating(), { ...saving({ status: 'WAITING_FOR_APPROVAL' }), mayFail: [] }], encrypted: true },
+  {
+    actors: [rotating(), { ...saving({ status: 'WAITING_FOR_APPROVAL' }), mayFail: [] }],
+    encrypted: true,
+    async check(_, { storage, clock }) {
+      // The old key is no longer needed.
+      const keys = localKeys({ current: 'new', keys: { new: keyBytes.new } });
+      const { status } = await checkpointStoreOn(storage, { keys, clock: clock.read }).load(RUN);
+      expect(status).toBe('WAITING_FOR_APPROVAL');
+    },
+  },
   { actors: [rotating(), { ...saving({ owner: 'somebody' }), mayFail: [] }, rotating()], encrypted: true },
   { actors: [rotating(['RUN_DELETED']), deleting], encrypted: true, ...deletedBy },
   { actors: [saving(), updating('a'), saving({}, [], false)], later: 2 * HOUR },

@@ -1,8 +1,10 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import {
   type CheckpointMeta,
+  checkpointMetaText,
   type HeadMeta,
   isUnreadable,
+  metaText,
   readCheckpointMeta,
   type Unreadable,
 } from '../../../lambda/checkpoints/meta.ts';
@@ -20,6 +22,10 @@ export interface StoredRun {
   head(): Promise<HeadMeta>;
   /** Puts something else in the place of a record, under the revision that it has unless the change gives another. */
   alter(key: string | number, change: (record: StoredRecord) => Partial<StoredRecord>): Promise<void>;
+  /** Puts this very record in the place of what is under its key. */
+  replace(record: StoredRecord): Promise<void>;
+  /** Changes what the head says. */
+  alterHead(change: Partial<HeadMeta>): Promise<void>;
   remove(key: string | number): Promise<void>;
   payloads(): Promise<readonly StoredPayload[]>;
   bytes(id: string): Promise<Buffer>;
@@ -47,6 +53,11 @@ export function storedRun(storage: Storage, tenant: string, run: string): Stored
     return found;
   }
 
+  async function replace(put: StoredRecord): Promise<void> {
+    const { revision } = await record(put.key);
+    await storage.records.commit([{ put, when: { revision } }]);
+  }
+
   async function bytes(id: string): Promise<Buffer> {
     const content = await storage.payloads.open(partition, id);
     if (!content) throw new Error(`There is no payload ${id} in ${partition}.`);
@@ -67,9 +78,15 @@ export function storedRun(storage: Storage, tenant: string, run: string): Stored
     async head() {
       return readHead(await record(HEAD_KEY)).meta;
     },
+    replace,
     async alter(key, change) {
       const before = await record(key);
-      await storage.records.commit([{ put: { ...before, ...change(before) }, when: { revision: before.revision } }]);
+      await replace({ ...before, ...change(before), partition, key: before.key });
+    },
+    async alterHead(change) {
+      const before = await record(HEAD_KEY);
+      const meta = metaText({ ...readHead(before).meta, ...change });
+      await replace({ ...before, revision: randomUUID(), meta });
     },
     async remove(key) {
       const before = await record(key);
@@ -87,6 +104,13 @@ export function storedRun(storage: Storage, tenant: string, run: string): Stored
 }
 
 const isReadable = (meta: CheckpointMeta | Unreadable): meta is CheckpointMeta => !isUnreadable(meta);
+
+/** A checkpoint's record that says something else, under the revision that it has. */
+export function saying(record: StoredRecord, change: Partial<CheckpointMeta>): StoredRecord {
+  const meta = readCheckpointMeta(record.meta);
+  if (isUnreadable(meta)) throw new Error(`The record ${record.key} cannot be read.`);
+  return { ...record, meta: checkpointMetaText({ ...meta, ...change }) };
+}
 
 /** A record as somebody would forge it who knows how hashes are made but has no key. */
 export function rehashed(record: StoredRecord): StoredRecord {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { payload } from '../../../lambda/checkpoints/payload.ts';
 import { randomText } from './random-text.ts';
-import { flipped, rehashed } from './stored-run.ts';
+import { flipped, rehashed, saying } from './stored-run.ts';
 import { all, type OpenStores, type Stores } from './stores.ts';
 
 interface State {
@@ -84,7 +84,7 @@ export function verifyingContract(open: OpenStores): void {
       ],
       [
         'a readable part was altered',
-        ({ stored }) => stored().alter(3, ({ meta }) => ({ meta: meta.replace('"n":0', '"n":7') })),
+        ({ stored }) => stored().alter(3, (record) => saying(record, { stepNumber: 7 })),
         [3, 4, 5],
         3,
       ],
@@ -96,6 +96,7 @@ export function verifyingContract(open: OpenStores): void {
       ],
       ['a readable part is rubbish', ({ stored }) => stored().alter(3, () => ({ meta: 'rubbish' })), [3, 4, 5], 3],
       ['a readable part has nothing in it', ({ stored }) => stored().alter(3, () => ({ meta: '1{}' })), [3, 4, 5], 3],
+      ['a readable part is an empty list', ({ stored }) => stored().alter(3, () => ({ meta: '1[]' })), [3, 4, 5], 3],
       [
         'the snapshot was altered',
         ({ stored }) => stored().alter(1, ({ body = new Uint8Array() }) => ({ body: flipped(body) })),
@@ -119,8 +120,8 @@ export function verifyingContract(open: OpenStores): void {
         'two records of the run were swapped, hashes and all',
         async ({ stored }) => {
           const [second, third] = [await stored().record(2), await stored().record(3)];
-          await stored().alter(2, () => ({ ...third, key: second.key }));
-          await stored().alter(3, () => ({ ...second, key: third.key }));
+          await stored().replace({ ...third, key: second.key });
+          await stored().replace({ ...second, key: third.key });
         },
         [2, 3, 4, 5],
         2,
@@ -129,7 +130,7 @@ export function verifyingContract(open: OpenStores): void {
         'a record was altered and given a new hash',
         async ({ stored }) => {
           const record = await stored().record(3);
-          await stored().alter(3, () => rehashed({ ...record, meta: record.meta.replace('"n":0', '"n":7') }));
+          await stored().alter(3, () => rehashed(saying(record, { stepNumber: 7 })));
         },
         [4, 5],
         4,
@@ -163,7 +164,7 @@ export function verifyingContract(open: OpenStores): void {
     test('is found where a record was put in the place of the newest', async () => {
       const { store, run, stored } = await chained(open());
       const [fourth, fifth] = [await stored().record(4), await stored().record(5)];
-      await stored().alter(5, () => ({ ...fourth, key: fifth.key }));
+      await stored().replace({ ...fourth, key: fifth.key });
       await expect(store().load(run)).rejects.toMatchObject({
         code: 'DAMAGED',
         message: expect.stringContaining('Checkpoint 5'),
@@ -222,7 +223,7 @@ export function verifyingContract(open: OpenStores): void {
       expect((await store().verify(run)).ok).toBe(true);
       const emptied = await stored().record(1);
       const record = await stored().record(3);
-      await stored().alter(3, () => ({ ...emptied, key: record.key, revision: `${record.revision}~` }));
+      await stored().replace({ ...emptied, key: record.key, revision: `${record.revision}~` });
       expect((await store().verify(run)).ok).toBe(false);
     });
 

@@ -1,160 +1,25 @@
-import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import type { Checkpoint } from '../../../lambda/checkpoints/checkpoint.ts';
-import type { CheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
-import { isHoldpointError } from '../../../lambda/core/errors.ts';
-import { STATUSES } from '../../../lambda/core/status.ts';
-import { type Clock, DAY, HOUR, MINUTE, SECOND } from '../clock.ts';
-import { noise } from '../seeded.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../clock.ts';
+import { expectSame, outcome, same, sameAndSeen, sameErrors } from './comparing.ts';
 import {
-  endOf,
-  type Fields,
-  type Model,
-  Refused,
-  type SaveOf,
-  type Seen,
-  type Version,
-  type WhichOf,
-} from './model.ts';
-import { live, type Plain, plainOf } from './values.ts';
-
-/** The stores under test: several on one storage, as several processes would have them. */
-export interface World {
-  readonly clock: Clock;
-  readonly stores: CheckpointStore[];
-  /** A store that knows nothing yet, as after a restart. */
-  reopen(place: number): CheckpointStore;
-  /** The checkpoint that the caller of each store last got of each run. */
-  readonly seen: Map<string, Seen & Pick<Checkpoint, 'hash'>>[];
-  /** The last save of each run under an id of its own, for trying it again. */
-  readonly saves: Map<string, SaveOf>;
-  writeIds: number;
-}
-
-type Command = fc.AsyncCommand<Model, World>;
-
-/** One thing that is done to the model and to a store, in which both must come to the same. */
-class Act<Args> implements Command {
-  readonly #name: string;
-  readonly #args: Args;
-  readonly #act: (model: Model, world: World, args: Args) => Promise<unknown>;
-
-  constructor(name: string, args: Args, act: (model: Model, world: World, args: Args) => Promise<unknown>) {
-    this.#name = name;
-    this.#args = args;
-    this.#act = act;
-  }
-
-  check(): boolean {
-    return true;
-  }
-
-  async run(model: Model, world: World): Promise<void> {
-    await this.#act(model, world, this.#args);
-    if (model.now !== world.clock.now) throw new Error('The model and the stores have different times.');
-  }
-
-  toString(): string {
-    const short = (_: string, value: unknown) =>
-      typeof value === 'string' && value.length > 12 ? `${value.slice(0, 5)}… ${value.length}` : value;
-    return `${this.#name}(${JSON.stringify(this.#args, short)})`;
-  }
-}
-
-const RUNS = ['a', 'b', 'c'];
-const NAMES = ['first', 'second'];
-
-const store = fc.nat(2);
-// One of them more often, so that it comes to have a history.
-const run = fc.constantFrom('a', 'a', 'a', ...RUNS);
-const back = fc.nat(6);
-
-/** A part of a state: short or long, plain or a payload. Few different ones, so that they meet again. */
-const part: fc.Arbitrary<Plain> = fc
-  .tuple(fc.constantFrom(0, 5, 60, 900, 4000), fc.nat(4), fc.boolean())
-  .map(([length, seed, apart]) => (apart ? { payload: noise(seed, length) } : noise(seed, length)));
-
-/** What is made of the state that is there. */
-const change = fc.oneof(
-  fc.record({ make: fc.constant('append' as const), part }),
-  fc.record({ make: fc.constant('replace' as const), part, size: fc.nat(3) }),
-  fc.record({ make: fc.constant('shorten' as const), part }),
-);
-
-type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
-
-/** The same for the model's state, of plain values, and for a store's, of live ones. */
-function changed<T>(state: unknown, step: Change, made: (plain: Plain) => T): { readonly items: readonly T[] } {
-  const items = itemsOf(state) as readonly T[];
-  if (step.make === 'append') return { items: [...items, made(step.part)] };
-  if (step.make === 'shorten') return { items: items.slice(1) };
-  return { items: Array.from({ length: step.size }, () => made(step.part)) };
-}
-
-function itemsOf(state: unknown): readonly unknown[] {
-  return typeof state === 'object' && state !== null && 'items' in state && Array.isArray(state.items)
-    ? state.items
-    : [];
-}
-
-const inModel = (step: Change) => (state: Plain | undefined) => changed(state, step, (plain) => plain) as Plain;
-
-const fields: fc.Arbitrary<Fields> = fc
-  .record(
-    {
-      step: fc.constantFrom('search', 'book'),
-      status: fc.constantFrom(...STATUSES, 'RUNNING' as const, 'RUNNING' as const, 'READY' as const),
-      name: fc.constantFrom(...NAMES),
-      moveName: fc.boolean(),
-      labels: fc.constantFrom('x', 'y').map((by) => ({ by })),
-      toolResults: fc.dictionary(fc.constantFrom('call-1', 'call-2', '$'), part, { maxKeys: 2, noNullPrototype: true }),
-      forgetToolResults: fc.constant(true as const),
-      model: fc.constantFrom('m1', 'm2').map((id) => ({ id })),
-      writeId: fc.constant('its own'),
-      retentionSeconds: fc.constantFrom(MINUTE / SECOND, (6 * HOUR) / SECOND, (3 * DAY) / SECOND),
-    },
-    { requiredKeys: [] },
-  )
-  // Most saves are plain ones: not every field is in each.
-  .chain((all) => {
-    const keys = Object.keys(all);
-    return fc.subarray(keys, { maxLength: Math.min(3, keys.length) }).map((chosen) => pick(all, chosen));
-  });
-
-const pick = (all: Fields, keys: readonly string[]): Fields =>
-  Object.fromEntries(Object.entries(all).filter(([key]) => keys.includes(key)));
-
-const expected = fc.oneof(
-  { weight: 8, arbitrary: fc.constant('newest' as const) },
-  { weight: 4, arbitrary: fc.constant('seen' as const) },
-  { weight: 2, arbitrary: fc.constant('new' as const) },
-  { weight: 2, arbitrary: fc.constant('older' as const) },
-  { weight: 1, arbitrary: fc.constant('wild' as const) },
-);
-
-/** A checkpoint of a run: the newest, so many before it, one that was never there, or by name. */
-const which = fc.oneof(
-  fc.record({ back }),
-  fc.record({ beyond: fc.constantFrom(1, 1000) }),
-  fc.record({ name: fc.constantFrom(...NAMES) }),
-);
-type Chosen = { readonly back: number } | { readonly beyond: number } | { readonly name: string };
-
-const lengthOf = (model: Model, id: string): number => model.runs.get(id)?.versions.length ?? 0;
-
-function whichOf(model: Model, id: string, chosen: Chosen): WhichOf {
-  if ('name' in chosen) return chosen;
-  const length = lengthOf(model, id);
-  return { version: 'beyond' in chosen ? length + chosen.beyond : Math.max(1, length - chosen.back) };
-}
-
-const act = <Args>(
-  name: string,
-  args: fc.Arbitrary<Args>,
-  run: (model: Model, world: World, args: Args) => Promise<unknown>,
-) => args.map((given) => new Act(name, given, run));
-
-const storeOf = (world: World, place: number): CheckpointStore => world.stores[place] as CheckpointStore;
+  change,
+  changed,
+  defined,
+  expected,
+  fields,
+  inModel,
+  lengthOf,
+  liveFields,
+  liveInput,
+  run,
+  store,
+  which,
+  whichOf,
+  withWriteId,
+} from './inputs.ts';
+import { endOf } from './model.ts';
+import { live } from './values.ts';
+import { act, type Command, often, restart, seenBy, storeOf } from './world.ts';
 
 /** Everything that can be done, some of it more often. */
 export const commands: readonly fc.Arbitrary<Command>[] = [
@@ -305,6 +170,20 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
     ),
   ),
   act(
+    'undo and redo',
+    fc.record({ store, run, turns: fc.array(fc.constantFrom('undo', 'redo'), { minLength: 3, maxLength: 7 }) }),
+    async (model, world, { turns, ...by }) => {
+      for (const turn of turns as readonly ('undo' | 'redo')[])
+        await sameAndSeen(
+          model,
+          world,
+          by,
+          () => model[turn](by.run),
+          (store) => store[turn](by.run),
+        );
+    },
+  ),
+  act(
     'prune',
     fc.record({ store, run, keepLast: fc.integer({ min: 1, max: 4 }), keepNamed: fc.boolean() }),
     async (model, world, { run, keepLast, keepNamed, ...args }) => {
@@ -384,99 +263,3 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
     restart(world, args.store);
   }),
 ];
-
-function restart(world: World, place: number): void {
-  world.stores[place] = world.reopen(place);
-  world.seen[place] = new Map();
-}
-
-const seenBy = (world: World, place: number) => world.seen[place] as Map<string, Seen & Pick<Checkpoint, 'hash'>>;
-
-interface ByStore {
-  readonly store: number;
-  readonly run: string;
-}
-
-/** An id for each write that is to have one. */
-function withWriteId(world: World, fields: Fields): Fields {
-  return fields.writeId === undefined ? fields : { ...fields, writeId: `write ${++world.writeIds}` };
-}
-
-function often<T>(times: number, one: T): readonly T[] {
-  return Array.from({ length: times }, () => one);
-}
-
-function defined(fields: { readonly [F in keyof Fields]: Fields[F] | undefined }): Fields {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-}
-
-function liveFields({ toolResults, ...fields }: Fields) {
-  return { ...fields, ...(toolResults && { toolResults: live(toolResults) as Record<string, unknown> }) };
-}
-
-function liveInput({ state, run, expectedVersion, ...fields }: SaveOf) {
-  return { ...liveFields(fields), run, expectedVersion, ...(state !== undefined && { state: live(state) }) };
-}
-
-type Outcome<T> = { readonly value: T } | { readonly error: unknown };
-
-async function outcome<T>(run: () => T | Promise<T>): Promise<Outcome<T>> {
-  try {
-    return { value: await run() };
-  } catch (error) {
-    return { error };
-  }
-}
-
-/** Both give the same checkpoint, or both refuse for the same reason. */
-async function same(
-  _: Model,
-  world: World,
-  by: ByStore,
-  inModel: () => Version,
-  inStore: (store: CheckpointStore) => Promise<Checkpoint>,
-): Promise<Checkpoint | undefined> {
-  const said = await outcome(inModel);
-  const did = await outcome(() => inStore(storeOf(world, by.store)));
-  if ('error' in said || 'error' in did) {
-    sameErrors(said, did);
-    return undefined;
-  }
-  await sameCheckpoint(said.value, did.value);
-  return did.value;
-}
-
-/** The same; the caller has then seen that checkpoint of the run. */
-const sameAndSeen: typeof same = async (model, world, by, inModel, inStore) => {
-  const got = await same(model, world, by, inModel, inStore);
-  if (got) seenBy(world, by.store).set(by.run, { of: model.open(by.run), version: got.version, hash: got.hash });
-  return got;
-};
-
-function sameErrors(said: Outcome<unknown>, did: Outcome<unknown>): void {
-  if ('error' in said && !(said.error instanceof Refused)) throw said.error;
-  if ('error' in did && !isHoldpointError(did.error)) throw did.error;
-  const code = 'error' in did && isHoldpointError(did.error) ? did.error.code : undefined;
-  const refused = 'error' in said && said.error instanceof Refused ? said.error : undefined;
-  if (code === refused?.code || (code && refused?.or.includes(code))) return;
-  throw new Error(`The model says ${refused?.code ?? 'done'}, the store says ${code ?? 'done'}.`, {
-    cause: 'error' in did ? did.error : undefined,
-  });
-}
-
-/** A checkpoint of a store is the model's version in all that a caller sees. */
-export async function sameCheckpoint(said: Version, did: Checkpoint): Promise<void> {
-  const { shown: _, before: __, undone: ___, writeId, pruned: ____, ...visible } = said;
-  expectSame(`checkpoint ${said.version}`, visible, {
-    ...{ version: did.version, kind: did.kind, status: did.status, step: did.step, stepNumber: did.stepNumber },
-    ...{ name: did.name, labels: did.labels, restored: did.restored, parent: did.parent, time: did.savedAt.getTime() },
-    ...{ state: await plainOf(did.state), toolResults: await plainOf(did.toolResults), model: did.model },
-  });
-  if (writeId !== undefined) expectSame('the write id', writeId, did.writeId);
-}
-
-function expectSame(what: string, said: unknown, did: unknown): void {
-  if (isDeepStrictEqual(said, did)) return;
-  const show = (value: unknown) => JSON.stringify(value)?.slice(0, 2000);
-  throw new Error(`The model says of ${what}: ${show(said)}\nThe store says: ${show(did)}`);
-}

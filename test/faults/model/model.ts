@@ -123,7 +123,8 @@ export class Model {
     if (known && run.retention !== undefined && known.time + run.retention <= this.now) or.push('RUN_EXPIRED');
     if (!run) throw new Refused('RUN_NOT_FOUND');
     if (run.deletedUntil !== undefined) throw new Refused('RUN_DELETED', or);
-    this.open(id);
+    if (endOf(run) <= this.now)
+      throw new Refused('RUN_EXPIRED', expected < run.versions.length ? [...or, 'STALE_VERSION'] : []);
     if (expected > run.versions.length) throw new Refused('STALE_VERSION');
     if (expected < run.versions.length) {
       if (writeId !== undefined && run.versions[expected]?.writeId === writeId)

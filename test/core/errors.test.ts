@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest';
+import { HoldpointError, isHoldpointError } from '../../lambda/core/errors.ts';
+import { refused } from '../../lambda/core/input.ts';
+
+describe('an error of Holdpoint', () => {
+  test('has a code, a literal name, a scope and its cause', () => {
+    const cause = new Error('inner');
+    const error = new HoldpointError('DAMAGED', 'it broke', { scope: 'run', cause });
+    expect(error).toBeInstanceOf(Error);
+    expect(error).toMatchObject({ name: 'HoldpointError', code: 'DAMAGED', scope: 'run', message: 'it broke', cause });
+    expect(new HoldpointError('DAMAGED', 'x')).toMatchObject({ scope: 'invocation' });
+    expect(new HoldpointError('DAMAGED', 'x')).not.toHaveProperty('cause');
+  });
+
+  test('is known by its code, also when another copy of the package threw it', () => {
+    const error = new HoldpointError('DAMAGED', 'x');
+    const foreign = Object.assign(new Error('x'), { code: 'DAMAGED', scope: 'run' });
+    for (const one of [error, foreign]) {
+      expect(isHoldpointError(one)).toBe(true);
+      expect(isHoldpointError(one, 'DAMAGED')).toBe(true);
+      expect(isHoldpointError(one, 'STALE_VERSION')).toBe(false);
+    }
+  });
+
+  test.each([
+    undefined,
+    null,
+    'DAMAGED',
+    { code: 'DAMAGED', scope: 'run' },
+    new Error('x'),
+    Object.assign(new Error('x'), { code: 'ENOENT' }),
+  ])('is not %j', (other) => expect(isHoldpointError(other)).toBe(false));
+});
+
+const cyclic: Record<string, unknown> = {};
+cyclic.self = cyclic;
+
+describe('an argument that is refused', () => {
+  test.each<[unknown, string]>([
+    ['3', 'found "3".'],
+    [3, 'found 3.'],
+    [undefined, 'found undefined.'],
+    [null, 'found null.'],
+    [Number.NaN, 'found NaN.'],
+    [{ a: 1 }, 'found {"a":1}.'],
+    [['x'], 'found ["x"].'],
+  ])('is shown as it came: %j', (found, shown) => {
+    const error = refused('`version`', 'a number', found);
+    expect(error).toMatchObject({ code: 'INVALID_INPUT', message: `\`version\` must be a number; ${shown}` });
+  });
+
+  test('is cut where it is long', () => {
+    expect(refused('x', 'short', 'y'.repeat(1000)).message.length).toBeLessThan(120);
+  });
+
+  test.each<[unknown]>([[() => {}], [Symbol('s')], [5n], [{ big: 5n }], [{ toJSON: () => undefined }], [cyclic]])(
+    'may be anything: %s',
+    (found) => {
+      expect(refused('x', 'y', found)).toMatchObject({
+        code: 'INVALID_INPUT',
+        message: expect.stringMatching(/^x must be y; found /),
+      });
+    },
+  );
+});
