@@ -23,7 +23,9 @@ const LIMITS = {
   threeStepUnits: 25,
   ms100KB: 1,
   ms10MB: 5,
-  bundleKb: 60,
+  startKb: 60,
+  /** No budget of the design: all of our code in one file, operations and encryption included, is kept from growing. */
+  oneFileKb: 95,
   importMs: 10,
   ofBareDisk: 0.5,
 } as const;
@@ -132,7 +134,8 @@ function otherVerdicts({ runs, bundle, cpu, embedded }: Measured): readonly Verd
   return [
     count('3-step run, write units, plain', runs.plainUnits, LIMITS.threeStepUnits),
     count('3-step run, write units, with owner and retention', runs.fullUnits, LIMITS.threeStepUnits),
-    count('bundle: KB of our own code, minified', bundle.ownKb, LIMITS.bundleKb),
+    count('bundle: KB of our own code that is loaded at the start', bundle.ownStartKb, LIMITS.startKb),
+    count('bundle: KB of our own code in one file', bundle.ownKb, LIMITS.oneFileKb),
     time('import: ms more than the bare client', bundle.extraMs, LIMITS.importMs),
     time('own CPU, ms per step at 100 KB', cpu?.update100KB, LIMITS.ms100KB),
     time('own CPU, ms per step appending to 10 MB', cpu?.update10MB, LIMITS.ms10MB),

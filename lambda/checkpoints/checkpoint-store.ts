@@ -18,7 +18,7 @@ import type { PruneOptions, PruneResult } from './prune.ts';
 import { checkRetention, type SaveFields, type SaveInput, save } from './save.ts';
 import { ladderOf, type Schema } from './schema.ts';
 import type { ForkOptions } from './travel.ts';
-import { type UpdateFields, update } from './update.ts';
+import type { UpdateFields } from './update.ts';
 import type { Verification } from './verify.ts';
 
 /** How a store reads and writes states, and for whom. */
@@ -139,6 +139,7 @@ export function checkpointStoreOn<State = unknown>(
     },
     async update(run, edit, fields = {}) {
       const at = await inRun(run);
+      const { update } = await import('./update.ts');
       return checkpoint(at, await update(at, edit, fields));
     },
     async *history(run, historyOptions = {}) {

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { HistoryOptions } from '../../../lambda/checkpoints/history.ts';
+import { randomText } from './random-text.ts';
 import { all, type OpenStores, type Stores } from './stores.ts';
 import { watched } from './watched.ts';
 
@@ -73,13 +74,15 @@ export function historyContract(open: OpenStores): void {
 
     test('shows how each checkpoint came to be', async () => {
       const { store, run } = open();
-      const saver = store<number>();
+      const saver = store();
       await saver.save({ run, state: 1 });
-      await saver.update(run, (n) => n + 1);
+      await saver.update(run, () => 2);
       await saver.rewind(run, 1);
       await saver.undo(run);
       await saver.redo(run);
-      await saver.save({ run, state: 6 });
+      // Large enough to stand on nothing.
+      await saver.save({ run, state: randomText(2, 3000) });
+      await saver.save({ run, state: randomText(1, 9000) });
       await saver.prune(run, { keepLast: 1 });
       const fork = await saver.fork(run, { id: `${run} fork` });
       const kinds = (await all(saver.history(run))).map(({ kind, restored }) => [kind, restored]);
@@ -91,7 +94,7 @@ export function historyContract(open: OpenStores): void {
         ['redo', 3],
         ['save', undefined],
       ]);
-      expect(kinds[6]?.[0]).toBe('prune');
+      expect(kinds[7]?.[0]).toBe('prune');
       expect(fork.kind).toBe('fork');
     });
   });

@@ -144,13 +144,15 @@ export function pruningContract(open: OpenStores): void {
     test('removes the payloads of what it emptied, and none that is in use', async () => {
       const { store, run, stored } = open();
       const saver = store<{ filler: object; pages: Payload[] }>();
+      // Each a snapshot in its own record, so that the payloads are the pages.
+      const filler = (n: number) => ({ text: randomText(n, 1500 + 500 * n) });
       const page = (name: string) => payload(`page ${name}`);
       const always = page('always');
       const early = page('early');
       const middle = page('middle');
       const kept = [[always, early], [always, middle], [always, middle], [always]];
-      for (const [n, pages] of kept.entries()) await saver.save({ run, state: { filler: fresh(n), pages } });
-      await saver.save({ run, state: { filler: fresh(9), pages: [always, page('last')] } });
+      for (const [n, pages] of kept.entries()) await saver.save({ run, state: { filler: filler(n), pages } });
+      await saver.save({ run, state: { filler: filler(4), pages: [always, page('last')] } });
       expect(await stored().payloads()).toHaveLength(4);
       expect(await saver.prune(run, { keepLast: 3 })).toEqual({ emptied: 2, kept: 3, payloadsRemoved: 1, version: 6 });
       const texts = async (version: number) => {
