@@ -40,8 +40,9 @@ export const readUnits = (bytes: number, consistent: boolean): number =>
   Math.max(1, Math.ceil(bytes / 4096)) * (consistent ? 1 : 0.5);
 
 /**
- * Write units by the documented rules, beside what an engine says: one per started KB of the larger of the old and the new
- * item; in an index one per started KB of what it holds, twice when its key changes, none when nothing of it changes.
+ * Write units by the documented rules, beside what an engine says: one per started KB of the larger of the old and the
+ * new item; in an index one per started KB of what it holds, twice when its key changes, none when nothing of it
+ * changes.
  */
 export function capacityRules() {
   const tables = new Map<string, Table>();

@@ -51,8 +51,8 @@ export async function coldStart(rounds: number): Promise<ColdStart> {
       for (const [at, { file }] of bundles.entries()) times[at]?.push(importMs(file));
     }
     const medians = times.map(median);
-    // Every second bundle is an agent, right behind the bare client that was made in the same way. Pairs are compared, because
-    // what else the machine does meanwhile slows down both.
+    // Every second bundle is an agent, right behind the bare client that was made in the same way. Pairs are compared,
+    // because what else the machine does meanwhile slows down both.
     const more = (at: number) =>
       at % 2 ? median((times[at] ?? []).map((ms, round) => ms - (times[at - 1]?.[round] ?? Number.NaN))) : undefined;
     const rows = bundles.map(({ name, kb, startKb, ownKb, ownStartKb }, at) => {

@@ -76,7 +76,9 @@ async function printSize(withPeers: boolean): Promise<void> {
   );
 }
 
-/** Runs in a folder of its own and says how many seconds it took, by the clock or by its own, and what it left on disk. */
+/**
+ * Runs in a folder of its own and says how many seconds it took, by the clock or by its own, and what it left on disk.
+ */
 async function inFolder(run: (folder: string) => Promise<number | void>): Promise<{ seconds: number; size: number }> {
   const folder = await mkdtemp(join(tmpdir(), 'holdpoint-bench-'));
   try {

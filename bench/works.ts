@@ -8,7 +8,10 @@ export interface Work {
   /** How many groups of text each of two messages has, where a step is a turn of a conversation. */
   readonly groups?: number;
   begin(): Conversation;
-  /** What step n does to a state, in place, as an agent would; the same whatever the system. The text is made beforehand. */
+  /**
+   * What step n does to a state, in place, as an agent would; the same whatever the system. The text is made
+   * beforehand.
+   */
   step(step: number): (state: Conversation) => void;
 }
 

@@ -1,4 +1,5 @@
-// A run that is encrypted under a key of its own, with a payload in it; once its key is destroyed nobody can read it again.
+// A run that is encrypted under a key of its own, with a payload in it; once its key is destroyed nobody can read it
+// again.
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

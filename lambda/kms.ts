@@ -14,8 +14,8 @@ export interface KmsKeysOptions {
 type KmsClient = Pick<KMSClient, 'send' | 'config'>;
 
 /**
- * A key ring in AWS KMS. Tenant, run and owner are the encryption context, so that a key policy can let only an owner's role decrypt
- * (`kms:EncryptionContext:owner`).
+ * A key ring in AWS KMS. Tenant, run and owner are the encryption context, so that a key policy can let only an owner's
+ * role decrypt (`kms:EncryptionContext:owner`).
  */
 export function kmsKeys({ keyId, client }: KmsKeysOptions): KeyRing {
   const load = async () => {

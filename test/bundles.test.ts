@@ -1,7 +1,10 @@
 import { build } from 'esbuild';
 import { describe, expect, test } from 'vitest';
 
-/** What a bundler takes into a program of this source, and what it leaves out: the files, and the packages named as external. */
+/**
+ * What a bundler takes into a program of this source, and what it leaves out: the files, and the packages named as
+ * external.
+ */
 async function bundled(
   source: string,
   { splitting = true } = {},

@@ -1,4 +1,5 @@
-// The agent of the tour, in a process of its own. It goes on from the newest checkpoint of its run, whatever process wrote that.
+// The agent of the tour, in a process of its own. It goes on from the newest checkpoint of its run, whatever process
+// wrote that.
 import { appendFileSync, writeSync } from 'node:fs';
 import { checkpointStore } from '../../lambda/embedded.ts';
 import { type Checkpoint, payload } from '../../lambda/index.ts';

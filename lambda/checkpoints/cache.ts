@@ -1,7 +1,8 @@
 import type { Opened } from './open.ts';
 import type { Sealing } from './sealing.ts';
 
-// For this long a checkpoint is written on without looking first: far below the day for which a deleted run's keys stay taken.
+// For this long a checkpoint is written on without looking first: far below the day for which a deleted run's keys stay
+// taken.
 const TRUST_MS = 5 * 60_000;
 
 /** What this process knows of runs, so that a step costs one request and a key is unwrapped once. */

@@ -63,7 +63,9 @@ const CHAIN_BYTES = 256 * 1024;
 const FOLD_RATIO = 3;
 const MAX_SEGMENTS = 9;
 
-/** Decides how a checkpoint keeps its state, and stores what does not fit its record. Without a base it is a snapshot. */
+/**
+ * Decides how a checkpoint keeps its state, and stores what does not fit its record. Without a base it is a snapshot.
+ */
 export async function writeContent(
   at: RunContext,
   sealing: Sealing,
@@ -113,8 +115,8 @@ async function writeSnapshot(at: RunContext, sealing: Sealing, version: number, 
 }
 
 /**
- * Joins the patches in records, this one, and the segments before it that are not much larger, into one segment. Sizes then
- * fall by a factor from each segment to the next, so there are few of them, whatever the number of patches.
+ * Joins the patches in records, this one, and the segments before it that are not much larger, into one segment. Sizes
+ * then fall by a factor from each segment to the next, so there are few of them, whatever the number of patches.
  */
 async function fold(
   at: RunContext,
@@ -235,8 +237,8 @@ export function fitting<T>(record: CheckpointRecord, read: () => T): T {
 const NOTHING = new Uint8Array();
 
 /**
- * Closes a body for the record that it goes into, and no other: the readable part is authenticated with it, also where there is
- * nothing else to close.
+ * Closes a body for the record that it goes into, and no other: the readable part is authenticated with it, also where
+ * there is nothing else to close.
  */
 export const sealBody =
   (

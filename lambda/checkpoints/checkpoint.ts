@@ -45,7 +45,10 @@ export interface CheckpointSummary extends CheckpointId {
   readonly bytes: number;
 }
 
-/** A checkpoint with its state. What was loaded is deeply frozen where JavaScript can freeze it: change a copy, or use `update`. */
+/**
+ * A checkpoint with its state. What was loaded is deeply frozen where JavaScript can freeze it: change a copy, or use
+ * `update`.
+ */
 export interface Checkpoint<State = unknown> extends CheckpointSummary {
   readonly state: State;
   /** Every tool result of the run that was not forgotten, by call id. */

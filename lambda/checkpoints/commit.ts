@@ -92,8 +92,8 @@ export interface NameMove {
 const TRIES = 10;
 
 /**
- * One conditional write for a checkpoint, in one transaction with the head and a name where those change. Gives the head, or
- * says that an earlier try of this very write had been applied.
+ * One conditional write for a checkpoint, in one transaction with the head and a name where those change. Gives the
+ * head, or says that an earlier try of this very write had been applied.
  */
 export async function commit(
   at: RunContext,

@@ -26,7 +26,10 @@ export interface Values {
 /** The content of a run before its first checkpoint. */
 export const NO_CONTENT = parse('{"state":{"$":"undefined"},"results":{}}') as Root;
 
-/** Turns live values into documents on top of those of the predecessor. Payloads that are new to the run are stored first. */
+/**
+ * Turns live values into documents on top of those of the predecessor. Payloads that are new to the run are stored
+ * first.
+ */
 export async function encodeValues(at: RunContext, sealing: Sealing, base: Root, values: Values): Promise<Root> {
   const known = new Map(payloadRefs(base));
   for (;;) {
@@ -81,8 +84,8 @@ type Results = Readonly<Record<string, unknown>>;
 const GROUPS = 64;
 
 /**
- * Where the result of a call is kept. In groups, so that adding one to thousands copies a few dozen; and in a document the
- * key `$` has a meaning of its own.
+ * Where the result of a call is kept. In groups, so that adding one to thousands copies a few dozen; and in a document
+ * the key `$` has a meaning of its own.
  */
 function placeOf(id: string): { readonly group: string; readonly key: string } {
   let hash = 0;
@@ -144,7 +147,10 @@ export function schemaAfter(at: RunContext, opened: Opened): SchemaVersion | und
   );
 }
 
-/** A checkpoint with its live values. The tool results, which may be many, are put together when they are first looked at. */
+/**
+ * A checkpoint with its live values. The tool results, which may be many, are put together when they are first looked
+ * at.
+ */
 export function checkpointOf<State>(at: RunContext, opened: Opened): Checkpoint<State> {
   const checkpoint = {
     ...summaryOf(at.run, opened.record),

@@ -74,7 +74,10 @@ async function entomb(
   }
 }
 
-/** Empties the records of a deleted run but leaves their keys, so that a late writer is refused; removes everything else. */
+/**
+ * Empties the records of a deleted run but leaves their keys, so that a late writer is refused; removes everything
+ * else.
+ */
 async function empty(at: RunContext, tombstone: HeadRecord): Promise<void> {
   const writes: Write[] = [];
   for await (const stored of recordsOf(at)) {
@@ -172,7 +175,10 @@ async function sweepRun(at: RunContext): Promise<'expired' | 'freed' | undefined
   });
 }
 
-/** Removes everything that is left of a deleted run, the tombstone last. Claims it first: two sweepers never work behind one. */
+/**
+ * Removes everything that is left of a deleted run, the tombstone last. Claims it first: two sweepers never work behind
+ * one.
+ */
 async function free(at: RunContext, head: HeadRecord): Promise<boolean> {
   const claimed = headRecord(at.partition, { ...head.meta, deletedUntil: at.now() + SWEEP_MS });
   try {

@@ -22,7 +22,8 @@ export type Draft<T> = T extends
         : T;
 
 /**
- * Changes the draft of a state in place, or returns what takes its place. It may be run again when somebody else was faster.
+ * Changes the draft of a state in place, or returns what takes its place. It may be run again when somebody else was
+ * faster.
  */
 export type Edit<State> = (
   draft: Draft<State>,
@@ -30,12 +31,13 @@ export type Edit<State> = (
 ) => State | Draft<State> | void | Promise<State | Draft<State> | void>;
 
 /**
- * Runs an edit on a draft of a frozen state and gives back what it made; the state itself stays as it is. Only what the edit looks at is
- * copied, one level at a time, and what it leaves equal comes back as the very object that it was.
+ * Runs an edit on a draft of a frozen state and gives back what it made; the state itself stays as it is. Only what the
+ * edit looks at is copied, one level at a time, and what it leaves equal comes back as the very object that it was.
  */
 export async function edited<State>(state: State, edit: Edit<State>, checkpoint: Checkpoint<State>): Promise<State> {
   const drafts: Drafts = new Map();
-  // A change to an object that occurs in several places is to be seen in all of them, also where the edit does not look.
+  // A change to an object that occurs in several places is to be seen in all of them, also where the edit does not
+  // look.
   const drafted = sharesParts(state, new Set()) ? thawed(state, new Map()) : draftOf(state, drafts);
   const replaced = await edit(drafted as Draft<State>, checkpoint);
   return settled(replaced === undefined ? drafted : replaced, drafts, new Map(), 0) as State;
@@ -45,7 +47,10 @@ type Container = Record<PropertyKey, unknown>;
 type Collection = Map<unknown, unknown> | Set<unknown>;
 type Drafts = Map<object, { readonly original: object; readonly copy: Container }>;
 
-/** A stand-in for a frozen container: a shallow copy that drafts what is read from it. Frozen is what came from a checkpoint. */
+/**
+ * A stand-in for a frozen container: a shallow copy that drafts what is read from it. Frozen is what came from a
+ * checkpoint.
+ */
 function draftOf(value: unknown, drafts: Drafts): unknown {
   if (isCollection(value)) return thawed(value, new Map());
   if (!isPlain(value) || !Object.isFrozen(value)) return value;
@@ -112,7 +117,10 @@ function settleCollection(collection: Collection, settle: (item: unknown) => unk
   }
 }
 
-/** A copy of all that is in a value: Maps and Sets, which cannot be drafted by reading alone, and what occurs more than once. */
+/**
+ * A copy of all that is in a value: Maps and Sets, which cannot be drafted by reading alone, and what occurs more than
+ * once.
+ */
 function thawed(value: unknown, copies: Map<object, object>): unknown {
   if (!isCollection(value) && (!isPlain(value) || !Object.isFrozen(value))) return value;
   const known = copies.get(value);

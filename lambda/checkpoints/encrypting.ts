@@ -2,8 +2,9 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:
 import { damaged } from './run-errors.ts';
 import type { Sealing } from './sealing.ts';
 
-// A stream is sealed frame by frame, so that no more than one frame is in memory and nothing unproven is handed out. The frame's number
-// and whether it is the last are authenticated: frames cannot be left out, repeated, swapped or cut off.
+// A stream is sealed frame by frame, so that no more than one frame is in memory and nothing unproven is handed out.
+// The frame's number and whether it is the last are authenticated: frames cannot be left out, repeated, swapped or cut
+// off.
 const FRAME = 1 << 20;
 const OVERHEAD = 28;
 

@@ -29,7 +29,10 @@ export async function rotateKey(at: RunContext): Promise<void> {
   });
 }
 
-/** Destroys the run's key: what is stored can never be read again. Takes the next version, so that nobody writes on either. */
+/**
+ * Destroys the run's key: what is stored can never be read again. Takes the next version, so that nobody writes on
+ * either.
+ */
 export async function shred(at: RunContext): Promise<void> {
   await retried(async () => {
     const run = await readNewest(at);

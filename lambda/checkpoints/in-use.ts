@@ -1,14 +1,16 @@
 import type { CheckpointRecord } from './records.ts';
 
-/** The checkpoints that a prune says it emptied. It may have died before it did, but they are no longer to be loaded. */
+/**
+ * The checkpoints that a prune says it emptied. It may have died before it did, but they are no longer to be loaded.
+ */
 export function prunedIn(checkpoints: readonly CheckpointRecord[]): (version: number) => boolean {
   const ranges = checkpoints.flatMap(({ meta }) => meta.emptiedRanges ?? []);
   return (version) => ranges.some(([from, to]) => from <= version && version <= to);
 }
 
 /**
- * The payloads that some checkpoint still needs: those that its state points at, and the segments of its anchor. Takes all
- * checkpoints of a run in order, and which of them are to stay loadable.
+ * The payloads that some checkpoint still needs: those that its state points at, and the segments of its anchor. Takes
+ * all checkpoints of a run in order, and which of them are to stay loadable.
  */
 export function payloadsInUse(
   checkpoints: readonly CheckpointRecord[],

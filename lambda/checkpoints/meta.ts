@@ -40,8 +40,8 @@ export interface CheckpointMeta {
   readonly emptied: 'pruned' | 'deleted' | undefined;
 }
 
-// A checkpoint is written at every step and paid for by the kilobyte. So what nearly all of them have is stored by its place, and the
-// rest under short names behind it. Neither places nor names are ever used for something else.
+// A checkpoint is written at every step and paid for by the kilobyte. So what nearly all of them have is stored by its
+// place, and the rest under short names behind it. Neither places nor names are ever used for something else.
 type Placed = 'time' | 'stepNumber' | 'writeId' | 'writer' | 'previous' | 'anchor' | 'step';
 const NAMES = {
   status: 's',
@@ -110,7 +110,10 @@ const FORMAT = '1';
 /** The text of a readable part; what is undefined is left out. */
 export const metaText = (meta: HeadMeta | NameMeta): string => FORMAT + JSON.stringify(meta);
 
-/** The text of a checkpoint's readable part: `1[time, number, write id, writer, previous, anchor or 0, step or 0, { the rest }]`. */
+/**
+ * The text of a checkpoint's readable part: `1[time, number, write id, writer, previous, anchor or 0, step or 0, { the
+ * rest }]`.
+ */
 export function checkpointMetaText(meta: CheckpointMeta): string {
   const { time, stepNumber, writeId, writer, previous, anchor = 0, step = 0 } = meta;
   const placed: unknown[] = [time, stepNumber, writeId, writer, previous, anchor, step];

@@ -1,6 +1,7 @@
 import { deflateRawSync, inflateRawSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
-// What patches of conversations are made of, the likeliest last. It is part of the format: what was packed with it needs it to be unpacked.
+// What patches of conversations are made of, the likeliest last. It is part of the format: what was packed with it
+// needs it to be unpacked.
 const DICTIONARY = Buffer.from(
   '{"s":{"state":{"$":["map",["set",["date","undefined"true,false,null,"results":{"url":"https://"error":"status":"model":"usage":' +
     '{"input_tokens":"output_tokens":"title":"description":"arguments":"parameters":"value":"key":"data":"result":"stop_reason":"end_turn"' +

@@ -22,15 +22,18 @@ export interface PayloadOptions {
 export interface Payload extends PayloadOptions {
   /** Known for bytes and for what was stored; a stream has no size before it was read. */
   readonly size: number | undefined;
-  /** The content piece by piece. The last piece comes only after everything was proven; an error means: do not use what came before. */
+  /**
+   * The content piece by piece. The last piece comes only after everything was proven; an error means: do not use what
+   * came before.
+   */
   stream(): AsyncIterable<Uint8Array>;
   bytes(): Promise<Uint8Array>;
   text(): Promise<string>;
 }
 
 /**
- * Bytes kept by reference: a screenshot, a page, a log. Put one anywhere in a state; the bytes are stored with the next save,
- * and fetched only when read.
+ * Bytes kept by reference: a screenshot, a page, a log. Put one anywhere in a state; the bytes are stored with the next
+ * save, and fetched only when read.
  */
 export function payload(content: PayloadContent, options: PayloadOptions = {}): Payload {
   if ((options.digest?.length ?? 0) > 1000)
@@ -127,7 +130,10 @@ class PayloadValue implements Payload {
 const NOT_YET = 'A payload made of a stream can be read after it was saved; until then the stream is its only copy.';
 const SPENT = 'A payload made of a stream was read once and did not arrive; make it again from a new stream.';
 
-/** The pointer for a record of this run, if the bytes are known in it: its predecessor points at them, or this save stored them. */
+/**
+ * The pointer for a record of this run, if the bytes are known in it: its predecessor points at them, or this save
+ * stored them.
+ */
 export const pointerTo = (
   value: Payload,
   at: RunContext,

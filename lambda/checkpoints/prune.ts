@@ -45,7 +45,8 @@ export async function prune(at: RunContext, { keepLast, keepNamed = true }: Prun
     const stays = ({ version }: CheckpointRecord) => kept.has(version);
     const goes = checkpoints.filter((record) => !stays(record) && !record.meta.emptied);
     if (goes.length === 0) {
-      // Names that an earlier prune died before taking. Only of what is seen to be empty: newer ones may have come meanwhile.
+      // Names that an earlier prune died before taking. Only of what is seen to be empty: newer ones may have come
+      // meanwhile.
       const emptied = new Set(checkpoints.filter(({ meta }) => meta.emptied).map(({ version }) => version));
       await removeNames(at, names, (version) => emptied.has(version));
       return { emptied: 0, kept: kept.size, payloadsRemoved: 0, version: run.newest.version };

@@ -159,7 +159,10 @@ export const nameRecord = (partition: string, name: string, meta: NameMeta): Sto
   meta: metaText(meta),
 });
 
-/** The version whose content is shown: undo, redo and prune change no content of their own, everything else shows itself. */
+/**
+ * The version whose content is shown: undo, redo and prune change no content of their own, everything else shows
+ * itself.
+ */
 export const shownAt = (version: number, { kind, restored }: CheckpointMeta): number =>
   restored !== undefined && (kind === 'undo' || kind === 'redo' || kind === 'prune') ? restored : version;
 

@@ -43,8 +43,8 @@ export interface SaveFields {
 export interface SaveInput<State = unknown> extends SaveFields {
   readonly run: string;
   /**
-   * The checkpoint that this one follows, or its version; 0 means that the run must be new. The checkpoint itself also tells a
-   * run that was deleted and begun again from the one that it was.
+   * The checkpoint that this one follows, or its version; 0 means that the run must be new. The checkpoint itself also
+   * tells a run that was deleted and begun again from the one that it was.
    * @default 0
    */
   readonly expectedVersion?: number | Pick<CheckpointSummary, 'version' | 'hash'>;

@@ -156,7 +156,8 @@ async function restore(
 ): Promise<Opened> {
   // What this code cannot read is refused now, and not when it is written.
   currentState(at, source);
-  // Through live values: payloads that the newest checkpoint no longer points at may be collected, so they are stored anew.
+  // Through live values: payloads that the newest checkpoint no longer points at may be collected, so they are stored
+  // anew.
   const root = await encodeValues(at, newest.sealing, newest.root, {
     state: savedState(at, source),
     toolResults: decodeResults(at, source),

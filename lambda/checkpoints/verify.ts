@@ -23,12 +23,20 @@ export interface Problem {
 export interface Verification {
   readonly ok: boolean;
   readonly problems: readonly Problem[];
-  /** How many checkpoints there are, and the oldest from which every one is whole and follows from the one before it. */
+  /**
+   * How many checkpoints there are, and the oldest from which every one is whole and follows from the one before it.
+   */
   readonly checkpoints: number;
   readonly provenFrom: number | undefined;
-  /** How many payloads were read; undefined when the run's key is not at hand, so that only the chain of hashes was looked at. */
+  /**
+   * How many payloads were read; undefined when the run's key is not at hand, so that only the chain of hashes was
+   * looked at.
+   */
   readonly payloads: number | undefined;
-  /** With a key, altering a run shows too; without one only damage does: who can write to the storage can write new hashes. */
+  /**
+   * With a key, altering a run shows too; without one only damage does: who can write to the storage can write new
+   * hashes.
+   */
   readonly keyed: boolean;
 }
 

@@ -16,7 +16,9 @@ export function idsOf(partition: string): { readonly tenant: string; readonly ru
   return { tenant, run };
 }
 
-/** Escapes an id for use in a key, or refuses it. Letters, digits and `-_.~` stay; everything else is percent-encoded. */
+/**
+ * Escapes an id for use in a key, or refuses it. Letters, digits and `-_.~` stay; everything else is percent-encoded.
+ */
 export function escapeId(what: string, id: unknown): string {
   if (typeof id !== 'string' || id === '') throw refused(`The ${what} id`, 'text of at least one character', id);
   if (!id.isWellFormed()) throw refused(`The ${what} id`, 'well-formed Unicode, without half of a surrogate pair', id);

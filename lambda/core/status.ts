@@ -21,7 +21,9 @@ const ACTIVE = {
 
 const ENDED = { SUCCEEDED: [], FAILED: [], CANCELLED: [] } as const;
 
-/** The one table of what may follow a status; going back in history (rewind, undo, retry) may also reopen an ended run. */
+/**
+ * The one table of what may follow a status; going back in history (rewind, undo, retry) may also reopen an ended run.
+ */
 export const TRANSITIONS: { readonly [S in Status]: readonly Status[] } = { ...ACTIVE, ...ENDED };
 
 export type Status = keyof typeof ACTIVE | keyof typeof ENDED;

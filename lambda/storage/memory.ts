@@ -87,7 +87,9 @@ function remove(maps: Map<string, SortedMap<StoredRecord>>, name: string, entry:
   if (map?.size === 0) maps.delete(name);
 }
 
-/** What is within the bounds and behind the cursor, ordered by `parts` parts, of which the bounds are about the first. */
+/**
+ * What is within the bounds and behind the cursor, ordered by `parts` parts, of which the bounds are about the first.
+ */
 function* walk(
   map: SortedMap<StoredRecord> | undefined,
   parts: number,

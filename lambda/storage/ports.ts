@@ -8,7 +8,9 @@ export interface RecordKey {
   readonly key: string;
 }
 
-/** One record: a readable part, an opaque part, and where lists find it. An adapter knows nothing of what is in them. */
+/**
+ * One record: a readable part, an opaque part, and where lists find it. An adapter knows nothing of what is in them.
+ */
 export interface StoredRecord extends RecordKey {
   /** Never the same for two different contents; what conditions compare. */
   readonly revision: string;
@@ -62,9 +64,9 @@ export interface RecordStore {
   /** A page of one group of a list, in the order of the places. The records come without body and places. */
   list(list: ListName, group: string, options?: PageOptions): Promise<Page>;
   /**
-   * Writes all or nothing, at most 100 writes on different keys, durable when it resolves. Throws ConditionFailedError with
-   * what is there instead, and RECORD_TOO_LARGE before anything is written. A retry inside the adapter whose first try had
-   * been applied resolves.
+   * Writes all or nothing, at most 100 writes on different keys, durable when it resolves. Throws ConditionFailedError
+   * with what is there instead, and RECORD_TOO_LARGE before anything is written. A retry inside the adapter whose first
+   * try had been applied resolves.
    */
   commit(writes: readonly Write[]): Promise<void>;
   close(): Promise<void>;
@@ -97,13 +99,20 @@ export interface StoredPayload {
  * STORAGE_MISSING, STORAGE_DENIED, STORAGE_UNAVAILABLE or STORAGE_FULL.
  */
 export interface PayloadStore {
-  /** Durable when it resolves; a stream that fails midway leaves nothing behind. A stream never is in memory as a whole. */
+  /**
+   * Durable when it resolves; a stream that fails midway leaves nothing behind. A stream never is in memory as a whole.
+   */
   put(partition: string, id: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<void>;
   /** The content piece by piece, or undefined when there is no such payload. */
   open(partition: string, id: string): Promise<AsyncIterable<Uint8Array> | undefined>;
-  /** A copy that does not pass through this process where the storage can do that. False when there is nothing to copy. */
+  /**
+   * A copy that does not pass through this process where the storage can do that. False when there is nothing to copy.
+   */
   copy(from: { partition: string; id: string }, to: { partition: string; id: string }): Promise<boolean>;
-  /** All payloads of a partition, of a tenant (what is before the slash), or of everybody; those of one partition together. */
+  /**
+   * All payloads of a partition, of a tenant (what is before the slash), or of everybody; those of one partition
+   * together.
+   */
   list(scope?: string): AsyncIterable<StoredPayload>;
   /** Removes what is there; names that are not there are no error. */
   remove(partition: string, ids: readonly string[]): Promise<void>;

@@ -4,9 +4,9 @@ import { type Engine, startDynamo, startS3 } from './engine-processes.ts';
 import type { EngineAt } from './engines.ts';
 
 /**
- * Starts the engines of a test run. DYNAMODB_ENDPOINT and S3_ENDPOINT name others, with the credentials and the region of
- * the environment; DYNAMODB_TABLE and S3_BUCKET then keep the tests to one table and bucket, made beforehand. Otherwise the
- * tables and buckets that tests make there, all named holdpoint-test-…, stay.
+ * Starts the engines of a test run. DYNAMODB_ENDPOINT and S3_ENDPOINT name others, with the credentials and the region
+ * of the environment; DYNAMODB_TABLE and S3_BUCKET then keep the tests to one table and bucket, made beforehand.
+ * Otherwise the tables and buckets that tests make there, all named holdpoint-test-…, stay.
  */
 export default async function start(project: TestProject): Promise<() => Promise<void>> {
   const engines: Engine[] = [];

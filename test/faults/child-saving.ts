@@ -30,7 +30,10 @@ const store = env.DYNAMODB_ENDPOINT
 // One write of a pipe is whole or not at all, and there before the process can die.
 const say = (word: string | number): void => void stdout.write(`${word}\n`);
 
-/** Saves until it is killed: mostly little, now and then a payload or what goes into a segment. Says each version that was confirmed. */
+/**
+ * Saves until it is killed: mostly little, now and then a payload or what goes into a segment. Says each version that
+ * was confirmed.
+ */
 async function saveForever(): Promise<void> {
   let found: { readonly version: number; readonly state: Counted } | undefined = await store.find(run);
   for (;;) {

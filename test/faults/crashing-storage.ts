@@ -11,8 +11,8 @@ export interface CrashingStorage extends Storage {
 }
 
 /**
- * A storage as a process sees it that dies at its n-th call that changes something, before or after the call takes effect: from then on
- * nothing that it does reaches the storage.
+ * A storage as a process sees it that dies at its n-th call that changes something, before or after the call takes
+ * effect: from then on nothing that it does reaches the storage.
  */
 export function crashingStorage(
   storage: Storage,

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +13,7 @@ import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { awsStorage } from '../engines/engines.ts';
+import { smallDisk } from '../storage/embedded/small-disk.ts';
 import { clockAt, DAY, HOUR, MINUTE, SECOND } from './clock.ts';
 import { type Fault, failingStorage } from './failing-storage.ts';
 import { noOrphans, payloadIdsOf, recordsOf, soundRun } from './invariants.ts';
@@ -202,6 +203,37 @@ describe('a disk that fills', () => {
     clock.now += 2 * DAY;
     await store.collect();
     await noOrphans(storage, RUN);
+  });
+
+  test('for real keeps every version that was confirmed', async ({ skip }) => {
+    const disk = smallDisk();
+    if (!disk) return skip('this process may not mount a disk');
+    try {
+      const filler = join(disk.folder, 'filler');
+      await writeFile(filler, new Uint8Array(MEGABYTE));
+      const storage = withInlineBytes(embeddedStorage({ folder: join(disk.folder, 'storage') }), 700);
+      const open = () => checkpointStoreOn<Log>(storage);
+      const store = open();
+      let confirmed = 0;
+      const fill = async () => {
+        for (;;) {
+          const log = [noise(confirmed, 5000), payload(noise(`p${confirmed}`, 5000))];
+          await store.save({ run: RUN, expectedVersion: confirmed, state: { log } });
+          confirmed++;
+        }
+      };
+      await expect(fill()).rejects.toMatchObject({ code: 'STORAGE_FULL' });
+      expect(confirmed).toBeGreaterThan(5);
+      expect(await soundRun(open(), RUN)).toHaveProperty('size', confirmed);
+      await rm(filler);
+      expect(await store.update(RUN, ({ log }) => ({ log: [...log, 'more'] }))).toMatchObject({
+        version: confirmed + 1,
+      });
+      expect(await soundRun(open(), RUN)).toHaveProperty('size', confirmed + 1);
+      await storage.records.close();
+    } finally {
+      disk.remove();
+    }
   });
 });
 

@@ -34,7 +34,9 @@ export class Interleaving {
     return all;
   }
 
-  /** Until every actor waits for its turn or is over. What they do in between takes no time but that of this process. */
+  /**
+   * Until every actor waits for its turn or is over. What they do in between takes no time but that of this process.
+   */
   async #settled(over: ReadonlySet<number>): Promise<void> {
     for (let tries = 0; tries < 1_000_000; tries++) {
       await setImmediate();
@@ -74,8 +76,8 @@ export class Interleaving {
 }
 
 /**
- * Ways to choose: every one there is, if those are no more than `most`; otherwise that many of them that differ at their ends, and as many
- * again at random. Each must be used to its end before the next is asked for.
+ * Ways to choose: every one there is, if those are no more than `most`; otherwise that many of them that differ at
+ * their ends, and as many again at random. Each must be used to its end before the next is asked for.
  */
 export function* choices(most: number, seed: number): Generator<Choose> {
   let path: number[] = [];

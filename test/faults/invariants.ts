@@ -37,8 +37,8 @@ export async function contentOf({ version, kind, status, step, state, toolResult
 const GONE = ['RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED'];
 
 /**
- * What is true of a run at any moment: its versions have no gaps, it verifies, and every version that is not pruned loads with all its
- * payloads. Gives what can be loaded by version, or the code for which nothing can.
+ * What is true of a run at any moment: its versions have no gaps, it verifies, and every version that is not pruned
+ * loads with all its payloads. Gives what can be loaded by version, or the code for which nothing can.
  */
 export async function soundRun<S>(
   store: CheckpointStore<S>,

@@ -24,7 +24,10 @@ function processes() {
   return { clock, storage, open, begin };
 }
 
-/** The same storage for a process that pauses once: before it looks for payloads, or before it reads all records of a run. */
+/**
+ * The same storage for a process that pauses once: before it looks for payloads, or before it reads all records of a
+ * run.
+ */
 function pausing(storage: Storage, before: 'payloads' | 'records', meanwhile: () => Promise<unknown>): Storage {
   let paused = false;
   const pause = async (at: typeof before) => {

@@ -39,8 +39,8 @@ export function seedIds(to: number): void {
 }
 
 /**
- * Bytes that look random and are the same after the same `seedIds`. Ids are part of what is compressed: with other ids a checkpoint may be
- * kept in another way, and a failure could not be repeated.
+ * Bytes that look random and are the same after the same `seedIds`. Ids are part of what is compressed: with other ids
+ * a checkpoint may be kept in another way, and a failure could not be repeated.
  */
 export function seededBytes(size: number): Buffer {
   return Buffer.from(noise(`${seed}:${drawn++}`, size * 2), 'base64url').subarray(0, size);

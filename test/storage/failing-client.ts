@@ -16,7 +16,8 @@ export function awsError(
 export type Fault = Error | 'answer lost' | undefined;
 
 /**
- * A client in front of a real one whose first requests meet these faults, one each. `sent` has the names of all requests.
+ * A client in front of a real one whose first requests meet these faults, one each. `sent` has the names of all
+ * requests.
  */
 export function failing<C extends Client>(real: C, ...faults: Fault[]): C & { readonly sent: string[] } {
   const sent: string[] = [];

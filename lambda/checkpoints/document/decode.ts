@@ -59,11 +59,15 @@ class Decoder {
     this.#options = options;
   }
 
-  /** `number` is under which an object that occurs more than once is found again, known before its content is: it may contain itself. */
+  /**
+   * `number` is under which an object that occurs more than once is found again, known before its content is: it may
+   * contain itself.
+   */
   value(doc: Doc | undefined, depth: number, number?: Doc): unknown {
     if (!isContainer(doc)) return doc;
     checkDepth(depth + 1);
-    // A shared object is always made anew: known plain parts are values, and the next encode would not see that it is one object.
+    // A shared object is always made anew: known plain parts are values, and the next encode would not see that it is
+    // one object.
     if (number === undefined && !this.#options.mutable && plainHeight(doc) > 0) return doc;
     if (isList(doc)) return this.#list(doc, depth, this.#keep(number, []));
     if (!Object.hasOwn(doc, '$')) return this.#fields(doc, depth, this.#keep(number, {}));

@@ -30,11 +30,16 @@ export interface EncodeOptions {
   readonly types?: TypeCodecs | undefined;
   /** What paths in error messages start with. */
   readonly root: string;
-  /** Asked for every object that is neither plain nor an array: the document of a payload, or undefined if it is none. */
+  /**
+   * Asked for every object that is neither plain nor an array: the document of a payload, or undefined if it is none.
+   */
   readonly payload?: ((value: unknown) => Doc | undefined) | undefined;
 }
 
-/** The document of a value. Changes nothing of the value, runs no getter and no `toJSON`, and refuses what would not come back. */
+/**
+ * The document of a value. Changes nothing of the value, runs no getter and no `toJSON`, and refuses what would not
+ * come back.
+ */
 export function encode(value: unknown, options: EncodeOptions): Doc {
   const first = new Encoder(options);
   const doc = first.walk(value, options.base, 0);
@@ -244,7 +249,10 @@ const entryStep = (i: number, entry: unknown): Step => ({ entry: i, key: Array.i
 
 const preferBase = (doc: Doc, base: Doc | undefined): Doc => (base !== undefined && equal(doc, base) ? base : doc);
 
-/** How many items from the start are the very elements of a plain list, below which the same pointer means the same value. */
+/**
+ * How many items from the start are the very elements of a plain list, below which the same pointer means the same
+ * value.
+ */
 function knownItems(items: readonly unknown[], old: List): number {
   let known = 0;
   if (plainHeight(old) > 0) while (known < old.length && items[known] === old[known]) known++;

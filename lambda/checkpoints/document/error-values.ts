@@ -21,7 +21,9 @@ export function textOf(error: Error, key: 'name' | 'message'): string {
   return typeof text === 'string' ? text : '';
 }
 
-/** An error of the built-in class with this name, else an Error that carries the name; its fields are still to be set. */
+/**
+ * An error of the built-in class with this name, else an Error that carries the name; its fields are still to be set.
+ */
 export function createError(name: string, message: string): Error {
   const error =
     name === 'AggregateError'

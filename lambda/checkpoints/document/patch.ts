@@ -3,7 +3,9 @@ import type { Op } from './op.ts';
 
 type Container = Doc[] | { [key: string]: Doc };
 
-/** The document after the operations. Copies what is on their paths, once however many there are, and reuses the rest. */
+/**
+ * The document after the operations. Copies what is on their paths, once however many there are, and reuses the rest.
+ */
 export function apply(doc: Doc, ops: readonly Op[]): Doc {
   if (ops.length === 0) return adopt(doc);
   // The root is held like any other value, so that the empty path needs no case of its own.

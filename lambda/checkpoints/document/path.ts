@@ -1,4 +1,7 @@
-/** One step into a value: a key, an index, a call for what has neither, or an entry of a Map (0 then is its key, 1 its value). */
+/**
+ * One step into a value: a key, an index, a call for what has neither, or an entry of a Map (0 then is its key, 1 its
+ * value).
+ */
 export type Step =
   | string
   | number

@@ -12,8 +12,8 @@ export interface Search {
 const FARTHEST = 100;
 
 /**
- * The old element that equals a new one which does not stand where it was expected, else the new one itself. What follows is
- * then expected at the same distance. The number of tries keeps a list of n elements at O(n) comparisons.
+ * The old element that equals a new one which does not stand where it was expected, else the new one itself. What
+ * follows is then expected at the same distance. The number of tries keeps a list of n elements at O(n) comparisons.
  */
 export function findAgain(doc: Doc, index: number, search: Search): Doc {
   // Only containers have an identity that is worth keeping.

@@ -22,7 +22,8 @@ const TRANSACTION_BYTES = 4 * 1024 * 1024;
  * The `commit` of a record store. A request whose answer is lost is sent again, and then meets what it wrote itself:
  *
  *   put r2 when r1 ──▶ applied ──✕ answer lost
- *   put r2 when r1 ──▶ condition failed, found r2: the revision that was being written, so the first try had been applied
+ *   put r2 when r1 ──▶ condition failed, found r2: the revision that was being written, so the first try had been
+ * applied
  *
  * This holds however late the second try is, which a ClientRequestToken (ten minutes) does not.
  */
@@ -88,8 +89,9 @@ function settle(writes: readonly Write[], error: unknown, retried: boolean): voi
     else if (Code !== 'None') others.push(failure(Code, Message, error));
   }
   if (retried && wasApplied(writes, found)) return;
-  // On a first try a failed condition is the answer, whatever kept other items from being looked at: only those whose reason
-  // says so are in `found`. On a later one, an item that was kept busy may be the one that shows the commit as applied.
+  // On a first try a failed condition is the answer, whatever kept other items from being looked at: only those whose
+  // reason says so are in `found`. On a later one, an item that was kept busy may be the one that shows the commit as
+  // applied.
   const passing = others.find(isTransient);
   if (found.size > 0 && !(retried && passing)) throw new ConditionFailedError(found, error);
   throw (
@@ -105,7 +107,8 @@ function reasonsOf(error: unknown): CancellationReason[] | undefined {
   return nameOf(error) === 'TransactionCanceledException' ? CancellationReasons : undefined;
 }
 
-// All or nothing: one put of ours that is there stands for the whole commit. Without puts, all that it removes must be gone.
+// All or nothing: one put of ours that is there stands for the whole commit. Without puts, all that it removes must be
+// gone.
 function wasApplied(writes: readonly Write[], found: ReadonlyMap<number, StoredRecord | undefined>): boolean {
   if (writes.some((write) => 'put' in write)) {
     return writes.some((write, at) => 'put' in write && found.get(at)?.revision === write.put.revision);

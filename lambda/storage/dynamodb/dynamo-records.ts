@@ -9,7 +9,10 @@ import { readWith } from './read.ts';
 
 export interface DynamoRecordStoreOptions extends AwsRetries {
   readonly table: string;
-  /** A DynamoDBDocumentClient works too. The caller closes what it passes. @default one made from the environment on first use */
+  /**
+   * A DynamoDBDocumentClient works too. The caller closes what it passes. @default one made from the environment on
+   * first use
+   */
   readonly client?: DynamoClient;
 }
 

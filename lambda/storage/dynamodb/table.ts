@@ -2,8 +2,8 @@ import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import { LISTS } from './lists.ts';
 
 /**
- * The table of a record store, whatever its name: `pk` and `sk` are the key, `r` the revision, `m` the meta, `b` the body.
- * A record that is in no list costs nothing there, because an index holds only items that have its attributes.
+ * The table of a record store, whatever its name: `pk` and `sk` are the key, `r` the revision, `m` the meta, `b` the
+ * body. A record that is in no list costs nothing there, because an index holds only items that have its attributes.
  */
 export const TABLE = {
   BillingMode: 'PAY_PER_REQUEST',

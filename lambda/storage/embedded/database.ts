@@ -29,7 +29,8 @@ export async function openDatabase(folder: string, busyTimeoutMs: number): Promi
     try {
       return prepareDatabase(folder, busyTimeoutMs);
     } catch (error) {
-      // SQLite does not wait for its lock while a journal mode changes, as it does when two processes come first at once.
+      // SQLite does not wait for its lock while a journal mode changes, as it does when two processes come first at
+      // once.
       if (!isBusy(error) || waitedMs >= busyTimeoutMs) throw error;
       await setTimeout(10);
     }

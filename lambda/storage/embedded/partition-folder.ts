@@ -22,7 +22,8 @@ export const nameOf = (folder: string): Promise<string | undefined> =>
   unlessMissing(readFile(join(folder, NAME_FILE), 'utf8'));
 
 /**
- * A new file in the folder, which is made when missing. As long as the file is there, nobody takes the folder or its name:
+ * A new file in the folder, which is made when missing. As long as the file is there, nobody takes the folder or its
+ * name:
  *
  *   writer   makes its file,  then waits while there is a lock,    then sees to the name
  *   remover  makes the lock,  then leaves if there is any file,    else removes name, lock and folder
@@ -84,7 +85,10 @@ async function lock(folder: string): Promise<boolean> {
   }
 }
 
-/** Waits while somebody looks whether the folder can go, which takes moments; a lock that stays is of a process that died. */
+/**
+ * Waits while somebody looks whether the folder can go, which takes moments; a lock that stays is of a process that
+ * died.
+ */
 async function lockGone(folder: string): Promise<void> {
   const path = join(folder, LOCK_FILE);
   for (let found = await unlessMissing(stat(path)); found; found = await unlessMissing(stat(path))) {

@@ -28,7 +28,10 @@ const DELETE = 'DELETE FROM records WHERE partition = ? AND key = ? AND revision
 
 type Row = { readonly [column: string]: SQLOutputValue };
 
-/** The records of an open database, as its SQL sees them. Every method is one piece: nothing of this process runs between. */
+/**
+ * The records of an open database, as its SQL sees them. Every method is one piece: nothing of this process runs
+ * between.
+ */
 export interface RecordTable {
   read(partition: string, keys: readonly string[]): StoredRecord[];
   range(partition: string, options: PageOptions): Iterable<Positioned>;

@@ -6,7 +6,8 @@ import { openDatabase } from './database.ts';
 import { storageError } from './errors.ts';
 import { type RecordTable, recordTable } from './record-table.ts';
 
-// Measured: up to here a record takes less than a third of the time of a payload; beyond, the file only grows and never shrinks.
+// Measured: up to here a record takes less than a third of the time of a payload; beyond, the file only grows and never
+// shrinks.
 const INLINE_BYTES = 64 * 1024;
 const BUSY_TIMEOUT_MS = 5000;
 

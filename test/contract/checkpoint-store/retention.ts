@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { payload } from '../../../lambda/checkpoints/payload.ts';
 import { eventually } from '../eventually.ts';
 import { randomText } from './random-text.ts';
+import { shape } from './shape.ts';
 import { all, DAY, HOUR, MINUTE, type OpenStores, SECOND } from './stores.ts';
 import { watched } from './watched.ts';
 
@@ -99,10 +100,11 @@ export function retentionContract(open: OpenStores): void {
 
     test('is not renewed by a prune', async () => {
       const { store, run, clock } = open();
-      const saver = store({ retentionSeconds: 7200 });
-      for (const n of [1, 2, 3]) await saver.save({ run, state: randomText(n, 3000 + 300 * n) });
+      for (const n of [1, 2, 3]) {
+        await store({ ...shape(n), retentionSeconds: 7200 }).save({ run, expectedVersion: n - 1, state: n });
+      }
       clock.forward(110 * MINUTE);
-      expect(await saver.prune(run, { keepLast: 1 })).toMatchObject({ emptied: 2 });
+      expect(await store().prune(run, { keepLast: 1 })).toMatchObject({ emptied: 2 });
       clock.forward(9 * MINUTE);
       expect(await store().load(run)).toMatchObject({ version: 4 });
       clock.forward(MINUTE);

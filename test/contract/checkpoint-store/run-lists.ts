@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { RunFilter } from '../../../lambda/checkpoints/history.ts';
 import { eventually } from '../eventually.ts';
+import { shape } from './shape.ts';
 import { all, HOUR, MINUTE, type OpenStores, type Stores } from './stores.ts';
 
 export function runListsContract(open: OpenStores): void {
@@ -147,11 +148,10 @@ export function runListsContract(open: OpenStores): void {
     test('keeps the step at which a run failed when its history is pruned', async () => {
       const stores = open();
       const { store, clock } = stores;
-      const saver = store();
-      for (const state of [1, 2]) await saver.save({ run: 'a', state });
-      await saver.save({ run: 'a', state: 'x'.repeat(5000), step: 'book flight', status: 'FAILED' });
+      await store(shape(1)).save({ run: 'a', state: 1 });
+      await store(shape(2)).save({ run: 'a', expectedVersion: 1, state: 2, step: 'book flight', status: 'FAILED' });
       clock.forward(2 * HOUR);
-      await saver.prune('a', { keepLast: 1 });
+      expect(await store().prune('a', { keepLast: 1 })).toMatchObject({ emptied: 1 });
       await expectRuns(stores, { status: 'FAILED', step: 'book flight' }, ['a']);
     });
 

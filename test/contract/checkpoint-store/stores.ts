@@ -21,7 +21,10 @@ export interface Stores {
   /** An id that nothing is stored under yet. */
   readonly run: string;
   readonly clock: Clock;
-  /** A store that shares nothing with others but the storage, as one in another process would; its saves follow what it last gave. */
+  /**
+   * A store that shares nothing with others but the storage, as one in another process would; its saves follow what it
+   * last gave.
+   */
   store<State = unknown>(options?: CheckpointStoreOptions, storage?: Storage): CheckpointStore<State>;
   /** What is stored of a run, behind the back of every store. */
   stored(run?: string, tenant?: string): StoredRun;

@@ -3,7 +3,10 @@ import { hasEnded, type Status, TRANSITIONS } from '../../../lambda/core/status.
 import { DAY, HOUR } from '../clock.ts';
 import type { Plain } from './values.ts';
 
-/** What the model says that the store must refuse; `or` are codes that are as true, of what the store last saw of the run. */
+/**
+ * What the model says that the store must refuse; `or` are codes that are as true, of what the store last saw of the
+ * run.
+ */
 export class Refused extends Error {
   readonly code: ErrorCode;
   readonly or: readonly ErrorCode[];
@@ -48,7 +51,10 @@ export interface Version {
   readonly time: number;
   /** Only those that a caller gave. */
   readonly writeId: string | undefined;
-  /** The change whose content is shown here, what was shown before that change, and the changes that were undone, last first. */
+  /**
+   * The change whose content is shown here, what was shown before that change, and the changes that were undone, last
+   * first.
+   */
   readonly shown: number;
   readonly before: number | undefined;
   readonly undone: readonly number[];
@@ -180,7 +186,10 @@ export class Model {
     return this.#restore(run, this.load(id, { version: next }), 'redo', rest);
   }
 
-  /** What a prune must leave: the last ones and, where asked, those with a name. More may stay, where others stand on it. */
+  /**
+   * What a prune must leave: the last ones and, where asked, those with a name. More may stay, where others stand on
+   * it.
+   */
   mustStay(id: string, keepLast: number, keepNamed: boolean): readonly number[] {
     const run = this.open(id);
     const last = run.versions.filter(({ kind }) => kind !== 'prune').slice(-keepLast);
@@ -207,8 +216,8 @@ export class Model {
   }
 
   /**
-   * The head of a run may be up to an hour behind its last write, so a sweep in the first hour after the end of a run may or may not find
-   * it. This is the next moment at which no run is in that hour.
+   * The head of a run may be up to an hour behind its last write, so a sweep in the first hour after the end of a run
+   * may or may not find it. This is the next moment at which no run is in that hour.
    */
   nextClearMoment(): number {
     let moment = this.now;

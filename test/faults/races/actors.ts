@@ -5,7 +5,10 @@ import { HOUR, MINUTE, SECOND } from '../clock.ts';
 import { noise } from '../seeded.ts';
 import { type Actor, FORK, RUN, type Scene } from './scene.ts';
 
-/** Five versions: a snapshot in a segment, a patch, a segment more, payloads that come and go, names; then a snapshot of its own. */
+/**
+ * Five versions: a snapshot in a segment, a patch, a segment more, payloads that come and go, names; then a snapshot of
+ * its own.
+ */
 export async function someRun({ open }: Scene): Promise<void> {
   const store = open();
   const page = payload(noise('page', 1000));
