@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { HistoryOptions } from '../../../lambda/checkpoints/history.ts';
-import { randomText } from './random-text.ts';
 import { shape } from './shape.ts';
 import { all, type OpenStores, type Stores } from './stores.ts';
 import { watched } from './watched.ts';
