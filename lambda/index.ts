@@ -1,5 +1,6 @@
 export type {
   Checkpoint,
+  CheckpointFields,
   CheckpointId,
   CheckpointKind,
   CheckpointSummary,

@@ -1,6 +1,6 @@
-import { checkTransition, type Status } from '../core/status.ts';
+import { checkTransition } from '../core/status.ts';
 import { type Content, type Root, sealBody, writeContent } from './chain.ts';
-import type { CheckpointId, CheckpointKind } from './checkpoint.ts';
+import type { CheckpointFields, CheckpointKind } from './checkpoint.ts';
 import { commit, type HeadChange, headMove, metaAfter, type Predecessor } from './commit.ts';
 import type { RunContext } from './context.ts';
 import type { Doc } from './document/document.ts';
@@ -13,22 +13,13 @@ import type { SchemaVersion } from './schema.ts';
 import type { Sealing } from './sealing.ts';
 
 /** What the next checkpoint is to be. */
-export interface Change {
+export interface Change extends CheckpointFields {
   readonly root: Root;
   readonly model: Doc | undefined;
   readonly schema: SchemaVersion | undefined;
   readonly kind?: CheckpointKind | undefined;
-  readonly status?: Status | undefined;
-  readonly step?: string | undefined;
-  readonly stepNumber?: number | undefined;
-  readonly name?: string | undefined;
-  /** Takes the name from the checkpoint that has it. */
-  readonly moveName?: boolean | undefined;
-  readonly labels?: Readonly<Record<string, string>> | undefined;
-  readonly writeId?: string | undefined;
   readonly restored?: number | undefined;
   readonly top?: number | undefined;
-  readonly parent?: CheckpointId | undefined;
   readonly head?: HeadChange | undefined;
 }
 

@@ -22,7 +22,7 @@ export interface Root {
 type Patch = readonly Op[];
 
 /** What a checkpoint stands on, so that the next one can decide what to write. */
-export interface Chain {
+interface Chain {
   readonly anchor: number;
   readonly snapshotBytes: number;
   /** The weight of the patches since the anchor that are in records. */

@@ -19,6 +19,25 @@ export interface CheckpointId {
 /** How a checkpoint came to be: saved by an agent, or made from what was there. */
 export type CheckpointKind = 'save' | 'fork' | 'rewind' | 'undo' | 'redo' | 'prune' | 'shred' | 'delete';
 
+/** What a checkpoint is called. */
+export interface CheckpointFields {
+  /** The name of the step that this checkpoint ends. */
+  readonly step?: string | undefined;
+  /** @default one more than before when there is a step */
+  readonly stepNumber?: number | undefined;
+  /** @default as it was; RUNNING for a new run */
+  readonly status?: Status | undefined;
+  /** A name of its own within the run. */
+  readonly name?: string | undefined;
+  /** Takes the name from the checkpoint that has it. */
+  readonly moveName?: boolean | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** The caller's own id of this write: a second try under it, even in another process, finds the first. */
+  readonly writeId?: string | undefined;
+  /** The checkpoint of another run that started this one; only for the first save. */
+  readonly parent?: CheckpointId | undefined;
+}
+
 /** What is known of a checkpoint without opening its state. */
 export interface CheckpointSummary extends CheckpointId {
   readonly kind: CheckpointKind;

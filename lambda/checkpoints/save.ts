@@ -2,7 +2,7 @@ import { escapeId } from '../core/ids.ts';
 import { refused } from '../core/input.ts';
 import { STATUSES, type Status } from '../core/status.ts';
 import { append, baseOf, beginning } from './append.ts';
-import type { CheckpointId, CheckpointSummary, ModelParameters } from './checkpoint.ts';
+import type { CheckpointFields, CheckpointSummary, ModelParameters } from './checkpoint.ts';
 import type { HeadChange } from './commit.ts';
 import { checkpointOf, decodeResults, encodeModel, encodeValues, NO_CONTENT, schemaAfter } from './content.ts';
 import type { RunContext } from './context.ts';
@@ -11,32 +11,17 @@ import { nameKey, readCheckpoint, summaryOf, usedAt, versionKey } from './record
 import { StaleVersionError } from './stale-version-error.ts';
 
 /** What a checkpoint is called and what belongs to it, besides the state. */
-export interface SaveFields {
-  /** The name of the step that this checkpoint ends. */
-  readonly step?: string | undefined;
-  /** @default one more than before when there is a step */
-  readonly stepNumber?: number | undefined;
-  /** @default as it was; RUNNING for a new run */
-  readonly status?: Status | undefined;
-  /** A name of its own within the run. */
-  readonly name?: string | undefined;
-  /** Takes the name from the checkpoint that has it. */
-  readonly moveName?: boolean | undefined;
-  readonly labels?: Readonly<Record<string, string>> | undefined;
+export interface SaveFields extends CheckpointFields {
   /** Results of tools by call id; they are added to those of the run. */
   readonly toolResults?: Readonly<Record<string, unknown>> | undefined;
   /** Takes these results out of the run, or all that were there before. */
   readonly forgetToolResults?: true | readonly string[] | undefined;
   readonly model?: ModelParameters | undefined;
-  /** The caller's own id of this write: a second try under it, even in another process, finds the first. */
-  readonly writeId?: string | undefined;
   readonly agent?: string | undefined;
   readonly owner?: string | undefined;
   readonly tags?: readonly string[] | undefined;
   /** How long the run is kept after its last write. @default the store's */
   readonly retentionSeconds?: number | undefined;
-  /** The checkpoint of another run that started this one; only for the first save. */
-  readonly parent?: CheckpointId | undefined;
 }
 
 /** A checkpoint to save. */

@@ -9,7 +9,7 @@ import { following } from './following.ts';
 import { type StoredRun, storedRun } from './stored-run.ts';
 
 /** The time of every store that a test opens, in milliseconds. */
-export interface Clock {
+interface Clock {
   now: number;
   forward(milliseconds: number): void;
 }
