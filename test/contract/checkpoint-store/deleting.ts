@@ -154,6 +154,19 @@ export function deletingContract(open: OpenStores): void {
       expect(await stored().records()).toEqual([]);
     });
 
+    test('is not brought back by who holds more of it than was left', async () => {
+      const { store, run, stored } = open();
+      const saver = store();
+      for (const state of [1, 2, 3]) await saver.save({ run, state });
+      const writers = [store(), store()];
+      for (const late of writers) await late.load(run);
+      await stored().remove(3);
+      await store().delete(run);
+      await expect(writers[0]?.save({ run, status: 'SUCCEEDED' })).rejects.toMatchObject({ code: 'RUN_DELETED' });
+      await writers[1]?.save({ run, state: 'late' }).catch(() => {});
+      await expect(store().load(run)).rejects.toMatchObject({ code: 'RUN_DELETED' });
+    });
+
     test('may be deleted again, also at the same time', async () => {
       const { saver, store, run, stored } = await begun(open());
       await Promise.all([saver.delete(run), store().delete(run), store().delete(run)]);

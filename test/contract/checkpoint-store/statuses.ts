@@ -58,6 +58,17 @@ export function statusesContract(open: OpenStores): void {
       }
     });
 
+    test('that changes without a step of its own belongs to the step before', async () => {
+      const { store, run } = open();
+      const saver = store();
+      await saver.save({ run, state: 1, step: 'book flight' });
+      await saver.save({ run, status: 'FAILED' });
+      expect(await store().describe(run)).toMatchObject({
+        status: 'FAILED',
+        statusChange: { version: 2, step: 'book flight', stepNumber: 1 },
+      });
+    });
+
     test('changes also when somebody else has touched the head meanwhile', async () => {
       const { store, run, stored } = open();
       const saver = store();
