@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -10,14 +10,14 @@ import { type Checkpoint, HoldpointError, StaleVersionError } from '../lambda/in
 import { fitted, heading, say, sayWrapped, styled, table } from './tour/terminal.ts';
 import type { Trip } from './tour/trip.ts';
 
-const TOUR_FOLDER = join('.holdpoint', 'tour');
+const OWN_FOLDERS = '.holdpoint';
 
 const HELP = `A tour of Holdpoint in the terminal. It takes a few seconds and no network.
 
 Usage: npm start [-- --folder FOLDER]
 
   --folder FOLDER  where to keep the data; must be empty or new
-                   (default: ${TOUR_FOLDER}, emptied first)
+                   (default: a new one in ${OWN_FOLDERS})
   --help           this text
 
 Colours are off when NO_COLOR is set or the output is not a terminal.`;
@@ -35,7 +35,7 @@ const CHEAP = 'trip-cheap';
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { folder: { type: 'string' }, help: { type: 'boolean', short: 'h' } } });
   if (values.help) return console.log(HELP);
-  const folder = emptied(values.folder);
+  const folder = emptyFolder(values.folder);
   const open = (writer = 'the tour') => checkpointStore<Trip>({ folder, writer });
   const tour = { folder, bill: join(folder, 'bill.txt'), open };
 
@@ -170,19 +170,26 @@ async function runAgent({ folder, bill }: Tour, run: string, crashAfter?: string
   return signal;
 }
 
-/** An empty folder: the tour's own is emptied, anybody else's must be. */
-function emptied(given: string | undefined): string {
-  if (given === undefined) rmSync(TOUR_FOLDER, { recursive: true, force: true });
-  else if (existsSync(given) && readdirSync(given).length > 0) {
+/** A folder of this tour alone, or the one that is given, which must be empty. */
+function emptyFolder(given: string | undefined): string {
+  if (given === undefined) {
+    mkdirSync(OWN_FOLDERS, { recursive: true });
+    return mkdtempSync(join(OWN_FOLDERS, 'tour-'));
+  }
+  if (existsSync(given) && readdirSync(given).length > 0) {
     throw new HoldpointError('INVALID_INPUT', `The folder ${given} is not empty. Name a new one.`);
   }
-  return given ?? TOUR_FOLDER;
+  return given;
 }
 
 try {
   await main();
 } catch (error) {
   const misused = error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
-  console.error(misused || error instanceof HoldpointError ? `The tour stopped: ${error.message}` : error);
+  console.error(
+    misused || error instanceof HoldpointError
+      ? `The tour stopped: ${error.message}${misused ? ' See npm start -- --help.' : ''}`
+      : error,
+  );
   process.exitCode = 1;
 }

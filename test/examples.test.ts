@@ -11,7 +11,7 @@ const run = async (name: string): Promise<string> => {
 
 describe('the examples', () => {
   it('remember a conversation across processes', async () => {
-    expect(await run('remember')).toContain('version 3  What did I say?  →  You first said: "I take the train."');
+    expect(await run('remember')).toContain('version 2  What did I say?  →  You first said: "I take the train."');
   });
 
   it('pay for a search once, though a fork goes another way', async () => {

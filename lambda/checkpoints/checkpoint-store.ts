@@ -125,9 +125,10 @@ export function checkpointStoreOn<State = unknown>(
   return {
     tenant,
     load,
-    async save({ run, ...input }) {
+    async save(input) {
+      const { run, ...fields } = Object(input) as SaveInput<State>;
       const at = await inRun(run);
-      return checkpoint(at, await save(at, input));
+      return checkpoint(at, await save(at, fields));
     },
     async find(run, which) {
       try {

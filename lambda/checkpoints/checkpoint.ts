@@ -46,7 +46,7 @@ export interface CheckpointSummary extends CheckpointId {
   readonly stepNumber: number;
   readonly name?: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** The version of the state's shape, where the store that wrote it had a schema. */
+  /** The schema version that the state was stored with, where the store that wrote it had a schema. */
   readonly schema?: number | string;
   /** What it was made from: the checkpoint before it, the origin of a fork, or the run that started this one. */
   readonly parent?: CheckpointId;

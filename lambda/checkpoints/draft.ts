@@ -27,18 +27,24 @@ export type Draft<T> = T extends
  */
 export type Edit<State> = (
   draft: Draft<State>,
-  checkpoint: Checkpoint<State>,
+  /** What the draft is of; undefined when the run only begins. */
+  checkpoint: Checkpoint<State> | undefined,
 ) => State | Draft<State> | void | Promise<State | Draft<State> | void>;
 
 /**
  * Runs an edit on a draft of a frozen state and gives back what it made; the state itself stays as it is. Only what the
  * edit looks at is copied, one level at a time, and what it leaves equal comes back as the very object that it was.
  */
-export async function edited<State>(state: State, edit: Edit<State>, checkpoint: Checkpoint<State>): Promise<State> {
+export async function edited<State>(
+  state: State,
+  edit: Edit<State>,
+  checkpoint: Checkpoint<State> | undefined,
+): Promise<State> {
   const drafts: Drafts = new Map();
-  // A change to an object that occurs in several places is to be seen in all of them, also where the edit does not
-  // look.
-  const drafted = sharesParts(state, new Set()) ? thawed(state, new Map()) : draftOf(state, drafts);
+  // Whole is what does not come from a checkpoint, and is the caller's own; and what has an object in several places, where a
+  // change is to be seen in all of them, also where the edit does not look.
+  const whole = !checkpoint || sharesParts(state, new Set());
+  const drafted = whole ? copied(state, new Map()) : draftOf(state, drafts);
   const replaced = await edit(drafted as Draft<State>, checkpoint);
   return settled(replaced === undefined ? drafted : replaced, drafts, new Map(), 0) as State;
 }
@@ -52,7 +58,7 @@ type Drafts = Map<object, { readonly original: object; readonly copy: Container 
  * checkpoint.
  */
 function draftOf(value: unknown, drafts: Drafts): unknown {
-  if (isCollection(value)) return thawed(value, new Map());
+  if (isCollection(value)) return copied(value, new Map());
   if (!isPlain(value) || !Object.isFrozen(value)) return value;
   const copy = copyOf(value);
   // Nothing but reading needs a trap: writing, deleting and listing happen on the copy, which is an ordinary object.
@@ -117,30 +123,28 @@ function settleCollection(collection: Collection, settle: (item: unknown) => unk
   }
 }
 
-/**
- * A copy of all that is in a value: Maps and Sets, which cannot be drafted by reading alone, and what occurs more than
- * once.
- */
-function thawed(value: unknown, copies: Map<object, object>): unknown {
-  if (!isCollection(value) && (!isPlain(value) || !Object.isFrozen(value))) return value;
+/** A copy of everything in a value: what cannot be drafted by reading alone. What is neither plain nor a collection stays. */
+function copied(value: unknown, copies: Map<object, object>, depth = 0): unknown {
+  if ((!isCollection(value) && !isPlain(value)) || depth > MAX_DEPTH) return value;
   const known = copies.get(value);
   if (known) return known;
   const keep = <T extends object>(copy: T): T => {
     if (plainHeight(value) === 0) copies.set(value, copy);
     return copy;
   };
+  const inside = (item: unknown) => copied(item, copies, depth + 1);
   if (value instanceof Map) {
     const map = keep(new Map<unknown, unknown>());
-    for (const [key, item] of value) map.set(thawed(key, copies), thawed(item, copies));
+    for (const [key, item] of value) map.set(inside(key), inside(item));
     return map;
   }
   if (value instanceof Set) {
     const set = keep(new Set<unknown>());
-    for (const item of value) set.add(thawed(item, copies));
+    for (const item of value) set.add(inside(item));
     return set;
   }
   const copy = keep(copyOf(value));
-  for (const key of Object.keys(copy)) put(copy, key, thawed(copy[key], copies));
+  for (const key of Object.keys(copy)) put(copy, key, inside(copy[key]));
   return copy;
 }
 

@@ -46,6 +46,6 @@ export async function shred(at: RunContext): Promise<void> {
 
 function keyOf(at: RunContext, { key }: HeadMeta): NonNullable<HeadMeta['key']> {
   if (key) return key;
-  const why = `Run "${at.run}" has no key: it is not encrypted. To remove what it holds, delete it.`;
+  const why = `Run "${at.run}" has no key: it is not encrypted. A fork of it by a store with keys is, and \`delete\` removes what it holds.`;
   throw new HoldpointError('RUN_NOT_ENCRYPTED', why, { scope: 'run' });
 }

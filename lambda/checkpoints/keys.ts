@@ -50,7 +50,7 @@ export function localKeys(options: { current: string; keys: Readonly<Record<stri
         const have = [...keys.keys()].join(', ');
         throw new HoldpointError(
           'KEY_UNAVAILABLE',
-          `The run's key is wrapped by "${wrapped.by}"; this store has: ${have}. Add it to \`keys\`.`,
+          `The key of run "${context.run}" is wrapped by "${wrapped.by}"; this store has: ${have}. Add it to \`keys\`.`,
         );
       }
       try {

@@ -101,6 +101,11 @@ class PayloadValue implements Payload {
     return new TextDecoder().decode(await joined(this.stream()));
   }
 
+  /** How Node prints it. */
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return `Payload(${[this.type, this.size === undefined ? 'a stream' : `${this.size} bytes`, this.digest].filter(Boolean).join(', ')})`;
+  }
+
   pointerIn(at: RunContext, known: ReadonlyMap<string, PayloadRef>): PayloadRef | undefined {
     const source = this.#source;
     const home = this.#stored.get(at.partition) ?? (source !== 'spent' && 'home' in source ? source.home : undefined);

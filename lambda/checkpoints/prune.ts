@@ -33,7 +33,8 @@ export interface PruneResult {
  * Empties all checkpoints but those that are to be kept and what these stand on. What it does is appended first, as a
  * checkpoint of its own: a writer that holds an older one loses, so nothing can begin to point at what is removed.
  */
-export async function prune(at: RunContext, { keepLast, keepNamed = true }: PruneOptions): Promise<PruneResult> {
+export async function prune(at: RunContext, options: PruneOptions): Promise<PruneResult> {
+  const { keepLast, keepNamed = true } = options ?? {};
   if (!Number.isSafeInteger(keepLast) || keepLast < 1) {
     throw refused('`keepLast`', 'a whole number from 1, because the newest checkpoint always stays', keepLast);
   }

@@ -3,7 +3,10 @@ import { HoldpointError } from '../core/errors.ts';
 const ofRun = { scope: 'run' } as const;
 
 export const runNotFound = ({ run, tenant }: { readonly run: string; readonly tenant: string }): HoldpointError =>
-  new HoldpointError('RUN_NOT_FOUND', `There is no run "${run}" of tenant "${tenant}".`);
+  new HoldpointError(
+    'RUN_NOT_FOUND',
+    `There is no run "${run}" of tenant "${tenant}". \`find\` gives undefined instead of this, \`update\` begins one with \`initial\`.`,
+  );
 
 export const runDeleted = (run: string, until?: number): HoldpointError =>
   new HoldpointError(
@@ -15,7 +18,7 @@ export const runDeleted = (run: string, until?: number): HoldpointError =>
 export const runExpired = (run: string, lastWrite: number, retentionMs: number): HoldpointError =>
   new HoldpointError(
     'RUN_EXPIRED',
-    `Run "${run}" was last written to ${new Date(lastWrite).toISOString()} and is kept for ${retentionMs / 1000} seconds after that; a sweep removes it.`,
+    `Run "${run}" was last written to ${new Date(lastWrite).toISOString()} and is kept for ${retentionMs / 1000} s after that; a sweep removes it.`,
     ofRun,
   );
 

@@ -34,7 +34,7 @@ export interface SaveInput<State = unknown> extends SaveFields {
    */
   readonly expectedVersion?: number | Pick<CheckpointSummary, 'version' | 'hash'>;
   /** @default as it was */
-  readonly state?: State;
+  readonly state?: State | undefined;
 }
 
 type Input = Omit<SaveInput, 'run' | 'expectedVersion'>;
@@ -63,18 +63,23 @@ export async function saveOn(at: RunContext, opened: Opened | undefined, input: 
   if (input.writeId !== undefined && opened.record.meta.writeId === input.writeId) return opened;
   if (input.parent) throw refused('`parent`', 'given with the first save of a run only', input.parent);
   refuseExpired(at, opened.head.meta, usedAt(opened.record.meta));
-  const schema = 'state' in input ? schemaAfter(at, opened) : opened.record.meta.schema;
+  const schema = input.state === undefined ? opened.record.meta.schema : schemaAfter(at, opened);
   // What this code cannot read is refused now, and not when it is written.
   if ('state' in input) decodeResults(at, opened);
   else checkpointOf(at, opened);
-  const root = await encodeValues(at, opened.sealing, opened.root, input);
+  const root = await encodeValues(at, opened.sealing, opened.root, valuesOf(input));
   const head = headChange(input, opened);
   return append(at, baseOf(opened), { ...input, root, model: encodeModel(at, input.model), schema, head });
 }
 
+/** What of the input becomes content; a state that is undefined is none. */
+function valuesOf({ state, toolResults, forgetToolResults }: Input): Values {
+  return { toolResults, forgetToolResults, ...(state !== undefined && { state }) };
+}
+
 async function begin(at: RunContext, input: Input): Promise<Opened> {
   const base = await beginning(at, input.owner);
-  const root = await encodeValues(at, base.sealing, NO_CONTENT, input);
+  const root = await encodeValues(at, base.sealing, NO_CONTENT, valuesOf(input));
   const { agent, owner, tags, retentionSeconds } = input;
   const retentionMs = retentionSeconds === undefined ? at.retentionMs : retentionSeconds * 1000;
   const head = { agent, owner, tags, retentionMs };
@@ -124,6 +129,7 @@ function headChange({ agent, owner, tags, retentionSeconds }: Input, { head }: O
 
 /** Refuses fields that are not what a checkpoint takes, before anything is written. */
 export function checkFields(input: SaveFields): void {
+  if (!isRecord(input)) throw refused('What is to be saved', 'an object', input);
   const { step, stepNumber, status, name, labels, toolResults, forgetToolResults, model, writeId, parent } = input;
   const { agent, owner, tags, retentionSeconds } = input;
   const check = (field: string, value: unknown, expected: string, fits: boolean) => {

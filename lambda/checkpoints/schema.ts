@@ -7,7 +7,7 @@ export interface Schema {
   readonly version: SchemaVersion;
   /** All versions, oldest first, where they are not 1, 2, 3 … */
   readonly order?: readonly SchemaVersion[];
-  /** From each version to the next. A migration gets a copy that it may change, and returns the new state. */
+  /** From each version to the next. A migration gets a copy that it may change, and returns the new state or nothing. */
   readonly migrations?: Readonly<Record<SchemaVersion, Migration>>;
   /** The oldest version that can still be met; steps before it are not needed. @default the first */
   readonly oldest?: SchemaVersion;
@@ -72,7 +72,9 @@ export function ladderOf(schema: Schema): Ladder {
       let migrated = state;
       for (const rung of order.slice(placeOf(run, from), top)) {
         try {
-          migrated = (migrations[rung] as Migration)(migrated);
+          const made = (migrations[rung] as Migration)(migrated);
+          // One that returns nothing has changed its copy.
+          if (made !== undefined) migrated = made;
         } catch (cause) {
           throw new HoldpointError(
             'MIGRATION_FAILED',

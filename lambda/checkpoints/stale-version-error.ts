@@ -6,11 +6,11 @@ export class StaleVersionError extends HoldpointError {
   override readonly name = 'StaleVersionError';
   readonly run: string;
   readonly expectedVersion: number;
-  /** What is there instead; absent when the expected version never existed. */
+  /** What is there instead; absent when there is nothing. */
   readonly found: CheckpointSummary | undefined;
 
-  constructor(run: string, expectedVersion: number, found: CheckpointSummary | undefined, why?: string) {
-    super('STALE_VERSION', why ?? explain(run, expectedVersion, found), { scope: 'invocation' });
+  constructor(run: string, expectedVersion: number, found: CheckpointSummary | undefined) {
+    super('STALE_VERSION', explain(run, expectedVersion, found), { scope: 'invocation' });
     this.run = run;
     this.expectedVersion = expectedVersion;
     this.found = found;
@@ -21,6 +21,8 @@ function explain(run: string, expected: number, found: CheckpointSummary | undef
   if (!found)
     return `Run "${run}" has no checkpoint ${expected}, so nothing can follow it. Load the run and save on what it has.`;
   const there = `version ${found.version} (${found.step ? `step "${found.step}", ` : ''}written ${found.savedAt.toISOString()} by ${found.writer})`;
+  if (found.version === expected)
+    return `What was expected is not what run "${run}" has under that number, ${there}: it is of another run, or of one that was deleted since. Load it and try again.`;
   if (expected === 0)
     return `Run "${run}" exists already: it has ${there}. Load it, and pass what was loaded as \`expectedVersion\`.`;
   return `Expected run "${run}" to be at version ${expected}, found ${there}. Load it and try again, or use \`update\`, which does.`;

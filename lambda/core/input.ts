@@ -2,7 +2,9 @@ import { HoldpointError } from './errors.ts';
 
 /** The error for an argument: what it must be, what came, and nothing was done. */
 export function refused(argument: string, expected: string, found: unknown): HoldpointError {
-  return new HoldpointError('INVALID_INPUT', `${argument} must be ${expected}; found ${shown(found).slice(0, 80)}.`);
+  const text = shown(found);
+  const cut = text.length > 80 ? `${text.slice(0, 80)}… (${text.length} characters)` : text;
+  return new HoldpointError('INVALID_INPUT', `${argument} must be ${expected}; found ${cut}.`);
 }
 
 function shown(value: unknown): string {

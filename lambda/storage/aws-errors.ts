@@ -28,15 +28,22 @@ export async function storageError(
   const made = (code: HoldpointError['code'], text: string) => new HoldpointError(code, text, { cause: error });
 
   if (status === 507) return made('STORAGE_FULL', `No space is left for ${resource} (${where}). ${said}`);
-  if (isTransient(error)) return made('STORAGE_UNAVAILABLE', `No good answer from ${resource} (${where}). ${said}`);
+  if (isTransient(error))
+    return made('STORAGE_UNAVAILABLE', `No good answer from ${resource} (${where}); try again later. ${said}`);
   if (message === 'Region is missing') {
     return made('STORAGE_MISSING', `No AWS region is set, so ${resource} cannot be found: set AWS_REGION.`);
   }
   if (MISSING.test(name) || /does not have the specified index/.test(message)) {
-    return made('STORAGE_MISSING', `There is no ${resource} in ${where}: check name, region and account. ${said}`);
+    return made(
+      'STORAGE_MISSING',
+      `There is no ${resource} in ${where}: check name, region and account, or make it. ${said}`,
+    );
   }
   if (CREDENTIALS.test(name)) {
-    return made('STORAGE_DENIED', `The AWS credentials for ${resource} are missing, wrong or expired. ${said}`);
+    return made(
+      'STORAGE_DENIED',
+      `The AWS credentials for ${resource} are missing, wrong or expired: set AWS_PROFILE or AWS_ACCESS_KEY_ID, or give the function a role. ${said}`,
+    );
   }
   if (DENIED.test(name) || status === 401 || status === 403) {
     return made('STORAGE_DENIED', `Not allowed: allow ${actions.join(', ')} on ${resource} (${where}). ${said}`);

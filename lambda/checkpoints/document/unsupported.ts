@@ -11,7 +11,7 @@ export function describeUnsupported(value: unknown): string {
   if (types.isWeakMap(value) || types.isWeakSet(value) || value instanceof WeakRef)
     return `is a ${className(value)}, whose content nobody can list; keep a Map, a Set or the object itself`;
   if (Symbol.asyncIterator in value || (Symbol.iterator in value && 'next' in value))
-    return 'is an iterator or a stream; read it to its end and keep what it gave';
+    return 'is an iterator or a stream; read it to its end and keep what it gave, or keep a stream of bytes as a payload';
   const name = className(value);
   if (name === 'Object' || name === '') return 'is an object with a prototype of its own; keep a plain object';
   return `is an instance of ${name}; register the class in \`types\`, or keep a plain object`;

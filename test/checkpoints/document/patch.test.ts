@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { decode } from '../../../lambda/checkpoints/document/decode.ts';
-import type { Doc } from '../../../lambda/checkpoints/document/document.ts';
-import { parse } from '../../../lambda/checkpoints/document/parse.ts';
 import { diff } from '../../../lambda/checkpoints/document/diff.ts';
+import type { Doc } from '../../../lambda/checkpoints/document/document.ts';
 import type { Op } from '../../../lambda/checkpoints/document/op.ts';
+import { parse } from '../../../lambda/checkpoints/document/parse.ts';
 import { apply } from '../../../lambda/checkpoints/document/patch.ts';
 import { isHoldpointError } from '../../../lambda/core/errors.ts';
 import { documentPairs, runs, toDoc, values } from './values.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { compare } from '../../../lambda/checkpoints/document/compare.ts';
 import { decode } from '../../../lambda/checkpoints/document/decode.ts';
+import { diff } from '../../../lambda/checkpoints/document/diff.ts';
 import type { Doc } from '../../../lambda/checkpoints/document/document.ts';
 import { encode } from '../../../lambda/checkpoints/document/encode.ts';
 import { parse } from '../../../lambda/checkpoints/document/parse.ts';
-import { diff } from '../../../lambda/checkpoints/document/diff.ts';
 import { apply } from '../../../lambda/checkpoints/document/patch.ts';
 import { payloadRefs } from '../../../lambda/checkpoints/document/payloads.ts';
 import { isHoldpointError } from '../../../lambda/core/errors.ts';

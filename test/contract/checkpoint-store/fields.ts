@@ -169,6 +169,26 @@ export function fieldsContract(open: OpenStores): void {
       expect((await store().load(run, 1)).toolResults).toStrictEqual({ a: 1, b: 2, c: 3 });
     });
 
+    test('may be many, of which each is added, replaced and forgotten by itself', async () => {
+      const { store, run, stored } = open();
+      const saver = store();
+      const expected: Record<string, unknown> = {};
+      for (let i = 0; i < 300; i++) expected[`call ${i}`] = { i, text: `result ${i}` };
+      await saver.save({ run, state: 's', toolResults: expected });
+      await saver.save({ run, toolResults: { 'call 7': 'replaced', 'call 300': 'added' } });
+      await saver.save({ run, forgetToolResults: ['call 8', 'call 299'] });
+      expect((await store().load(run, 1)).toolResults).toEqual(expected);
+      Object.assign(expected, { 'call 7': 'replaced', 'call 300': 'added' });
+      expect((await store().load(run, 2)).toolResults).toEqual(expected);
+      for (const id of ['call 8', 'call 299']) delete expected[id];
+      const newest = await store().load(run);
+      expect(newest.toolResults).toEqual(expected);
+      expect(newest.toolResults).toBe(newest.toolResults);
+      for (const version of [2, 3]) expect((await stored().record(version)).body?.length).toBeLessThan(300);
+      expect((await saver.save({ run, forgetToolResults: true })).toolResults).toStrictEqual({});
+      expect((await store().load(run)).toolResults).toStrictEqual({});
+    });
+
     test('may have any text for a call id', async () => {
       const { store, run } = open();
       const ids = ['$', '__proto__', 'constructor', '', '0', 'a/b', 'ü', '{"$":1}', 'call id'];

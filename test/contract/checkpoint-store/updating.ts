@@ -287,6 +287,21 @@ export function updatingContract(open: OpenStores): void {
     });
   });
 
+  describe('an update after an older version was loaded', () => {
+    test('works on the newest at once', async () => {
+      const { store, run } = open();
+      const saver = store<number>();
+      for (const n of [1, 2, 3]) await saver.save({ run, state: n });
+      await saver.load(run, 1);
+      const seen: number[] = [];
+      await saver.update(run, (n) => {
+        seen.push(n);
+        return n + 1;
+      });
+      expect(seen).toEqual([3]);
+    });
+  });
+
   describe('many writers at once', () => {
     test('that update: 50 updates by 10 stores are each counted once', async () => {
       const { store, run } = open();

@@ -94,7 +94,11 @@ export function writeIdsContract(open: OpenStores): void {
       const { store, run, clock } = open();
       const first = store<{ n: number }>();
       await first.save({ run, state: { n: 0 } });
-      const add = (draft: { n: number }) => void draft.n++;
+      let edits = 0;
+      const add = (draft: { n: number }) => {
+        edits++;
+        draft.n++;
+      };
       await first.update(run, add, { writeId: 'b' });
       expect(await first.update(run, add, { writeId: 'b' })).toMatchObject({ version: 2, state: { n: 1 } });
       clock.forward(10 * MINUTE);
@@ -102,6 +106,7 @@ export function writeIdsContract(open: OpenStores): void {
         version: 2,
         state: { n: 1 },
       });
+      expect(edits).toBe(1);
     });
   });
 }

@@ -1,0 +1,20 @@
+// Starts the engines with a table and a bucket, and says how to point a program at them. Ends with Ctrl+C.
+import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { TABLE } from '../../lambda/storage/dynamodb/table.ts';
+import { startDynamo, startS3 } from './engine-processes.ts';
+
+const [dynamodb, s3] = await Promise.all([startDynamo(), startS3()]);
+const account = { region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } };
+await new DynamoDBClient({ ...account, endpoint: dynamodb.endpoint }).send(
+  new CreateTableCommand({ TableName: 'holdpoint', ...TABLE }),
+);
+await new S3Client({ ...account, endpoint: s3.endpoint, forcePathStyle: true }).send(
+  new CreateBucketCommand({ Bucket: 'holdpoint' }),
+);
+console.log(`Engines are running, in memory. In another terminal:
+
+export HOLDPOINT_TABLE=holdpoint HOLDPOINT_BUCKET=holdpoint
+export AWS_ENDPOINT_URL_DYNAMODB=${dynamodb.endpoint} AWS_ENDPOINT_URL_S3=${s3.endpoint}
+export AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local
+`);
