@@ -3,7 +3,7 @@ import { fitting, type Root } from './chain.ts';
 import type { Checkpoint, ModelParameters } from './checkpoint.ts';
 import type { RunContext } from './context.ts';
 import { type Decode, decode, decodeWithin } from './document/decode.ts';
-import { adopt, type Doc } from './document/document.ts';
+import { adopt, type Doc, plainHeight } from './document/document.ts';
 import { encode } from './document/encode.ts';
 import type { Op } from './document/op.ts';
 import { parse } from './document/parse.ts';
@@ -133,6 +133,14 @@ export function currentState(at: RunContext, opened: Opened): { state: unknown; 
   at.ladder.check(at.run, schema);
   const copy = decoded(at, opened, opened.root.state, true);
   return { state: at.ladder.migrate(at.run, copy, schema), schema: at.ladder.current };
+}
+
+/** Refuses what stays of a checkpoint and this code cannot read: now, and not when it was written again. */
+export function refuseUnreadable(at: RunContext, opened: Opened, { state }: Values): void {
+  const { root } = opened;
+  // Plain documents are values already.
+  if (plainHeight(root.results) === 0) decodeResults(at, opened);
+  if (state === undefined) currentState(at, opened);
 }
 
 /** The schema version of a state of this code; refuses to put it on one whose shape this code does not know. */

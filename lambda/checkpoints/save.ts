@@ -4,7 +4,7 @@ import { STATUSES, type Status } from '../core/status.ts';
 import { append, baseOf, beginning } from './append.ts';
 import type { CheckpointFields, CheckpointSummary, ModelParameters } from './checkpoint.ts';
 import type { HeadChange } from './commit.ts';
-import { checkpointOf, decodeResults, encodeModel, encodeValues, NO_CONTENT, schemaAfter } from './content.ts';
+import { encodeModel, encodeValues, NO_CONTENT, refuseUnreadable, schemaAfter, type Values } from './content.ts';
 import type { RunContext } from './context.ts';
 import { checkVersion, type Opened, open, readNewest, refuseExpired } from './open.ts';
 import { nameKey, readCheckpoint, summaryOf, usedAt, versionKey } from './records.ts';
@@ -64,9 +64,7 @@ export async function saveOn(at: RunContext, opened: Opened | undefined, input: 
   if (input.parent) throw refused('`parent`', 'given with the first save of a run only', input.parent);
   refuseExpired(at, opened.head.meta, usedAt(opened.record.meta));
   const schema = input.state === undefined ? opened.record.meta.schema : schemaAfter(at, opened);
-  // What this code cannot read is refused now, and not when it is written.
-  if ('state' in input) decodeResults(at, opened);
-  else checkpointOf(at, opened);
+  refuseUnreadable(at, opened, input);
   const root = await encodeValues(at, opened.sealing, opened.root, valuesOf(input));
   const head = headChange(input, opened);
   return append(at, baseOf(opened), { ...input, root, model: encodeModel(at, input.model), schema, head });

@@ -54,6 +54,7 @@ export function deletingContract(open: OpenStores): void {
       expect(await stored().payloads()).toEqual([]);
       const records = await stored().records();
       expect(records.every(({ body }) => body === undefined)).toBe(true);
+      expect(records.map(({ key }) => key)).toEqual(['c0000000001', 'c0000000002', 'c0000000003', 'c0000000004', 'cz']);
       expect(JSON.stringify(records)).not.toContain(MARK);
     });
 

@@ -479,6 +479,22 @@ export function encryptionContract(open: OpenStores): void {
       });
     });
 
+    test.each<[string, (bytes: Buffer) => Uint8Array]>([
+      ['swapped', (found) => Buffer.concat([found.subarray(FRAME, 2 * FRAME), found.subarray(0, FRAME)])],
+      ['repeated', (found) => Buffer.concat([found.subarray(0, FRAME), found.subarray(0, FRAME), found])],
+      ['left out', (found) => Buffer.concat([found.subarray(0, FRAME), found.subarray(2 * FRAME)])],
+      ['cut off', (found) => found.subarray(0, 2 * FRAME)],
+    ])('whose frames were %s gives out no piece that is in the wrong place', async (_, change) => {
+      const { stored, id, read } = await streamed(open(), 3);
+      await stored().alterPayload(id, change);
+      const received: Uint8Array[] = [];
+      const reading = async () => {
+        for await (const piece of (await read()).stream()) received.push(piece);
+      };
+      await expect(reading()).rejects.toMatchObject({ code: 'DAMAGED' });
+      expect(received).toEqual([]);
+    });
+
     test('does not open under the name of another, or in another run', async () => {
       const { store, run, stored, storage } = open();
       const saver = store({ keys });

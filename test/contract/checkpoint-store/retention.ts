@@ -76,6 +76,21 @@ export function retentionContract(open: OpenStores): void {
       }
     });
 
+    test('does not end earlier because a writer has a clock that is behind', async () => {
+      const { store, run, clock } = open();
+      const begun = clock.now;
+      const saver = store({ retentionSeconds: 3600 });
+      await saver.save({ run, state: 'one' });
+      clock.forward(50 * MINUTE);
+      await saver.load(run);
+      await saver.save({ run, state: 'two' });
+      await store({ clock: () => begun + 10 * MINUTE }).update(run, () => 'three');
+      clock.now = begun + 109 * MINUTE;
+      expect(await store().load(run)).toMatchObject({ state: 'three' });
+      clock.forward(MINUTE);
+      await expect(store().load(run)).rejects.toMatchObject({ code: 'RUN_EXPIRED' });
+    });
+
     test('is for ever when none is given', async () => {
       const { store, run, clock } = open();
       await store().save({ run, state: 'one' });

@@ -173,6 +173,16 @@ export function verifyingContract(open: OpenStores): void {
       expect((await store().verify(run)).problems[0]).toMatchObject({ version: 5 });
     });
 
+    test('is found where a snapshot was altered and given a new hash: the next one does not follow from it', async () => {
+      const { store, run, stored } = open();
+      for (let n = 1; n <= 3; n++) await store(shape(n)).save({ run, expectedVersion: n - 1, state: n });
+      await stored().replace(rehashed(saying(await stored().record(2), { step: 'forged' })));
+      expect(await store().verify(run)).toMatchObject({
+        ok: false,
+        problems: [{ version: 3, problem: expect.stringContaining('does not follow') }],
+      });
+    });
+
     test('is found where a segment of a large state was altered or removed', async () => {
       const { store, run, stored, storage } = open();
       const saver = store<{ texts: string[] }>();
