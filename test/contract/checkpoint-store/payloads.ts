@@ -320,6 +320,32 @@ export function payloadsContract(open: OpenStores): void {
       expect(await stored().payloads()).toEqual([]);
     });
 
+    test('looks after every tenant when told to', async () => {
+      const { store, run, clock, storage, tenant, stored } = open();
+      const tenants = [tenant, `${tenant} 2`];
+      for (const name of tenants) {
+        await store({ tenant: name }).save({ run, state: { page: payload('in use') } });
+        await storage.payloads.put(stored(run, name).partition, 'orphan', Buffer.from('x'));
+      }
+      // Only those of this test, because others share the storage.
+      const list = async function* (scope?: string) {
+        for await (const found of storage.payloads.list(scope)) {
+          if (tenants.some((name) => found.partition === stored(run, name).partition)) yield found;
+        }
+      };
+      clock.forward(2 * DAY);
+      const everywhere = store({}, { ...storage, payloads: { ...storage.payloads, list } });
+      expect(await everywhere.collect({ everyTenant: true })).toEqual({
+        payloadsRemoved: 2,
+        bytesRemoved: 2,
+        failed: [],
+      });
+      for (const name of tenants) {
+        expect(await stored(run, name).payloads()).toHaveLength(1);
+        expect((await store({ tenant: name }).verify(run)).ok).toBe(true);
+      }
+    });
+
     test('keeps to its own tenant', async () => {
       const { store, run, clock, storage, tenant, stored } = open();
       const orphan = `${tenant} 2`;

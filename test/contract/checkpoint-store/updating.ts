@@ -287,6 +287,59 @@ export function updatingContract(open: OpenStores): void {
     });
   });
 
+  describe('an update with an initial state', () => {
+    interface Chat {
+      readonly messages: readonly string[];
+    }
+
+    test('begins a run that is not there, in one checkpoint', async () => {
+      const { store, run } = open();
+      const fields = { initial: { messages: [] }, owner: 'ada', step: 'greet', toolResults: { a: 1 } };
+      const begun = await store<Chat>().update(run, (draft) => void draft.messages.push('hello'), fields);
+      expect(begun).toMatchObject({ version: 1, state: { messages: ['hello'] }, step: 'greet', toolResults: { a: 1 } });
+      expect(await store().load(run)).toEqual(begun);
+      expect(await store().describe(run)).toMatchObject({ owner: 'ada' });
+      const next = await store<Chat>().update(run, (draft) => void draft.messages.push('again'), fields);
+      expect(next).toMatchObject({ version: 2, state: { messages: ['hello', 'again'] } });
+    });
+
+    test('leaves the initial state as it is, so that every run begins with the same', async () => {
+      const { store, run } = open();
+      const initial: Chat & { map: Map<string, number> } = { messages: [], map: new Map() };
+      for (const id of [`${run} 1`, `${run} 2`]) {
+        const begun = await store<typeof initial>().update(
+          id,
+          (draft) => {
+            draft.messages.push(id);
+            draft.map.set(id, draft.map.size);
+          },
+          { initial },
+        );
+        expect(begun.state).toEqual({ messages: [id], map: new Map([[id, 0]]) });
+      }
+      expect(initial).toEqual({ messages: [], map: new Map() });
+    });
+
+    test('begins a run once, however many begin it at the same time', async () => {
+      const { store, run } = open();
+      const updates = Array.from({ length: 20 }, (_, i) =>
+        store<Chat>().update(run, (draft) => void draft.messages.push(`${i}`), { initial: { messages: [] } }),
+      );
+      await Promise.all(updates);
+      const { version, state } = await store<Chat>().load(run);
+      expect(version).toBe(20);
+      expect(new Set(state.messages).size).toBe(20);
+    });
+
+    test('does not begin a run again that is deleted', async () => {
+      const { store, run } = open();
+      await store().save({ run, state: { messages: [] } });
+      await store().delete(run);
+      const late = store<Chat>().update(run, (draft) => void draft.messages.push('x'), { initial: { messages: [] } });
+      await expect(late).rejects.toMatchObject({ code: 'RUN_DELETED' });
+    });
+  });
+
   describe('an update after an older version was loaded', () => {
     test('works on the newest at once', async () => {
       const { store, run } = open();
