@@ -108,7 +108,13 @@ export function checkpointStoreOn<State = unknown>(
   let opened: Promise<Storage> | undefined;
   const context = async (): Promise<Context> => {
     opened ??= typeof storage === 'function' ? storage() : Promise.resolve(storage);
-    return { ...shared, ...(await opened) };
+    try {
+      return { ...shared, ...(await opened) };
+    } catch (error) {
+      // The next call tries again.
+      opened = undefined;
+      throw error;
+    }
   };
   const inRun = async (run: string): Promise<RunContext> => {
     const partition = partitionOf(tenant, run);

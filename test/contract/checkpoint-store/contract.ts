@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { Storage } from '../../../lambda/storage/ports.ts';
 import { chainsContract } from './chains.ts';
+import { collectingContract } from './collecting.ts';
+import { contentionContract } from './contention.ts';
 import { deletingContract } from './deleting.ts';
 import { diffingContract } from './diffing.ts';
+import { encryptedPayloadsContract } from './encrypted-payloads.ts';
 import { encryptionContract } from './encryption.ts';
 import { fieldsContract } from './fields.ts';
 import { forkingContract } from './forking.ts';
@@ -14,8 +17,10 @@ import { pruningContract } from './pruning.ts';
 import { retentionContract } from './retention.ts';
 import { runListsContract } from './run-lists.ts';
 import { savingContract } from './saving.ts';
+import { shreddingContract } from './shredding.ts';
 import { statusesContract } from './statuses.ts';
 import { type OpenStores, storesOn } from './stores.ts';
+import { sweepingContract } from './sweeping.ts';
 import { tenantsContract } from './tenants.ts';
 import { travellingContract } from './travelling.ts';
 import { updatingContract } from './updating.ts';
@@ -32,6 +37,7 @@ const CONTRACTS: readonly ((open: OpenStores) => void)[] = [
   valuesContract,
   chainsContract,
   updatingContract,
+  contentionContract,
   historyContract,
   runListsContract,
   diffingContract,
@@ -40,9 +46,13 @@ const CONTRACTS: readonly ((open: OpenStores) => void)[] = [
   pruningContract,
   deletingContract,
   retentionContract,
+  sweepingContract,
   payloadsContract,
+  collectingContract,
   verifyingContract,
   encryptionContract,
+  shreddingContract,
+  encryptedPayloadsContract,
   migrationsContract,
   tenantsContract,
 ];
@@ -54,7 +64,7 @@ export function checkpointStoreContract(name: string, openStorage: () => Promise
     beforeAll(async () => {
       storage = await openStorage();
     });
-    afterAll(() => storage.records.close());
+    afterAll(() => Promise.all([storage.records.close(), storage.payloads.close()]));
     for (const contract of CONTRACTS) contract(() => storesOn(storage));
   });
 }

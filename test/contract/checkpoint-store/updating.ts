@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { all, type OpenStores } from './stores.ts';
-import { watched } from './watched.ts';
+import type { OpenStores } from './stores.ts';
 
 interface State {
   count: number;
@@ -352,73 +351,6 @@ export function updatingContract(open: OpenStores): void {
         return n + 1;
       });
       expect(seen).toEqual([3]);
-    });
-  });
-
-  describe('many writers at once', () => {
-    test('that update: 50 updates by 10 stores are each counted once', async () => {
-      const { store, run } = open();
-      await store().save({ run, state: { count: 0, by: [] } });
-      const stores = Array.from({ length: 10 }, () => store<{ count: number; by: string[] }>());
-      await Promise.all(
-        Array.from({ length: 50 }, (_, i) =>
-          stores[i % 10]?.update(run, (draft) => {
-            draft.count += 1;
-            draft.by.push(`update ${i}`);
-          }),
-        ),
-      );
-      const loaded = await store<{ count: number; by: string[] }>().load(run);
-      expect(loaded).toMatchObject({ version: 51, state: { count: 50 } });
-      expect(new Set(loaded.state.by).size).toBe(50);
-      const history = await all(store().history(run));
-      expect(history.map(({ version }) => version)).toEqual(Array.from({ length: 51 }, (_, i) => i + 1));
-      expect((await store().verify(run)).ok).toBe(true);
-    });
-
-    test.each([
-      ['a first save', 0, {}],
-      ['a step', 1, {}],
-      ['a change of status', 1, { status: 'SLEEPING' }],
-    ] as const)('that save %s: one of 50 wins, and all others are told by whom', async (_, expectedVersion, fields) => {
-      const { store, run } = open();
-      if (expectedVersion > 0) await store().save({ run, state: 'before' });
-      const outcomes = await Promise.allSettled(
-        Array.from({ length: 50 }, (_, i) =>
-          store({ writer: `writer ${i}` }).save({
-            run,
-            expectedVersion,
-            state: `by ${i}`,
-            step: `step ${i}`,
-            ...fields,
-          }),
-        ),
-      );
-      const [winner, ...others] = outcomes.filter((outcome) => outcome.status === 'fulfilled');
-      expect(others).toEqual([]);
-      const { version, writer, step, hash, state } = winner?.value ?? {};
-      expect(version).toBe(expectedVersion + 1);
-      const losers = outcomes.filter((outcome) => outcome.status === 'rejected');
-      expect(losers).toHaveLength(49);
-      for (const { reason } of losers) {
-        expect(reason).toMatchObject({
-          code: 'STALE_VERSION',
-          expectedVersion,
-          found: { version, writer, step, hash },
-        });
-      }
-      expect(await store().load(run)).toMatchObject({ version, state });
-      expect((await store().verify(run)).ok).toBe(true);
-    });
-
-    test('in one store follow each other without reading between', async () => {
-      const { store, run, storage } = open();
-      const counting = watched(storage);
-      const saver = store<{ count: number }>({}, counting);
-      await saver.save({ run, state: { count: 0 } });
-      counting.calls.length = 0;
-      for (let i = 0; i < 3; i++) await saver.update(run, (draft) => void draft.count++);
-      expect(counting.calls).toEqual(['commit', 'commit', 'commit']);
     });
   });
 }

@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest';
+import { payload } from '../../../lambda/checkpoints/payload.ts';
+import { eventually } from '../eventually.ts';
+import { randomText } from './random-text.ts';
+import { DAY, HOUR, MINUTE, type OpenStores, SECOND } from './stores.ts';
+import { watched } from './watched.ts';
+
+export function sweepingContract(open: OpenStores): void {
+  describe('a sweep', () => {
+    test('removes an expired run with its payloads, and its id a day later', async () => {
+      const { store, run, clock, stored } = open();
+      const saver = store({ retentionSeconds: 60 });
+      await saver.save({ run, state: { page: payload('a page') }, name: 'here' });
+      await saver.save({ run, state: { text: randomText(1, 100_000) } });
+      clock.forward(MINUTE + HOUR - 1);
+      expect(await store().sweep()).toEqual({ expired: 0, freed: 0, failed: [] });
+      clock.forward(1);
+      await eventually(async () => expect(await store().sweep()).toEqual({ expired: 1, freed: 0, failed: [] }));
+      expect(await stored().payloads()).toEqual([]);
+      expect((await stored().records()).every(({ body }) => body === undefined)).toBe(true);
+      await expect(store().load(run)).rejects.toMatchObject({ code: 'RUN_DELETED' });
+      clock.forward(DAY);
+      await eventually(async () => expect(await store().sweep()).toEqual({ expired: 0, freed: 1, failed: [] }));
+      expect(await stored().records()).toEqual([]);
+      expect(await store().find(run)).toBeUndefined();
+    });
+
+    test('leaves a run alone that is in use though a list says that it is due', async () => {
+      const { store, run, clock, stored } = open();
+      const saver = store({ retentionSeconds: 7200 });
+      await saver.save({ run, state: 'begun' });
+      clock.forward(50 * MINUTE);
+      const lastWrite = clock.now;
+      await saver.save({ run, state: 'in use' });
+      await stored().alter('cz', ({ places = {} }) => ({
+        revision: 'behind',
+        places: { ...places, due: { group: places.due?.group ?? '', order: '0'.repeat(15) } },
+      }));
+      clock.forward(2 * HOUR - MINUTE);
+      await eventually(async () => {
+        expect(await store().sweep()).toEqual({ expired: 0, freed: 0, failed: [] });
+        expect((await stored().head()).touchedAt).toBe(lastWrite);
+      });
+      expect(await saver.load(run)).toMatchObject({ version: 2, state: 'in use' });
+      expect(await saver.save({ run, status: 'SUCCEEDED' })).toMatchObject({ version: 3 });
+    });
+
+    test('loses against a writer that is faster', async () => {
+      const { store, run, clock, storage } = open();
+      await store({ retentionSeconds: 60 }).save({ run, state: 'one' });
+      const before = clock.now;
+      clock.forward(2 * HOUR);
+      let written = false;
+      const slow = watched(storage, {
+        async beforeCommit() {
+          if (written) return;
+          written = true;
+          // One that was in time by its own clock, and whose write arrives only now.
+          await store({ clock: () => before + 59 * SECOND }).update(run, () => 'two');
+        },
+      });
+      // By now the retention of that write is over as well.
+      await eventually(async () => expect(await store({}, slow).sweep()).toMatchObject({ expired: 1, failed: [] }));
+      await expect(store().load(run)).rejects.toMatchObject({ code: 'RUN_DELETED' });
+    });
+
+    test('may run twice at the same time: each run is swept once', async () => {
+      const { store, clock, stored } = open();
+      const runs = Array.from({ length: 12 }, (_, i) => `run ${i}`);
+      const saver = store({ retentionSeconds: 60 });
+      await Promise.all(runs.map((run) => saver.save({ run, state: { page: payload(run) } })));
+      const total = async (count: 'expired' | 'freed') => {
+        let sum = 0;
+        await eventually(async () => {
+          const results = await Promise.all([store().sweep(), store().sweep(), store().sweep()]);
+          for (const result of results) {
+            expect(result.failed).toEqual([]);
+            sum += result[count];
+          }
+          expect(sum).toBe(runs.length);
+        });
+      };
+      clock.forward(2 * HOUR);
+      await total('expired');
+      for (const run of runs) expect(await stored(run).payloads()).toEqual([]);
+      clock.forward(DAY);
+      await total('freed');
+      for (const run of runs) expect(await stored(run).records()).toEqual([]);
+    });
+
+    test('touches no other tenant, unless it is told to sweep them all', async () => {
+      const { store, run, clock, storage, tenant, stored } = open();
+      const other = `${tenant} 2`;
+      await store({ retentionSeconds: 60 }).save({ run, state: 1 });
+      await store({ retentionSeconds: 60, tenant: other }).save({ run, state: 1 });
+      clock.forward(2 * HOUR);
+      await eventually(async () => expect(await store().sweep()).toEqual({ expired: 1, freed: 0, failed: [] }));
+      expect(await stored(run, other).head()).not.toHaveProperty('deletedUntil');
+      // Only those of this test, because others share the storage.
+      const partitions = [stored().partition, stored(run, other).partition];
+      const records = {
+        ...storage.records,
+        list: async (...args: Parameters<typeof storage.records.list>) => {
+          const page = await storage.records.list(...args);
+          return { ...page, records: page.records.filter(({ partition }) => partitions.includes(partition)) };
+        },
+      };
+      await eventually(async () => {
+        const result = await store({}, { ...storage, records }).sweep({ everyTenant: true });
+        expect(result).toEqual({ expired: 1, freed: 0, failed: [] });
+      });
+      await expect(store({ tenant: other }).load(run)).rejects.toMatchObject({ code: 'RUN_DELETED' });
+      clock.forward(DAY);
+      await eventually(async () => {
+        const result = await store({}, { ...storage, records }).sweep({ everyTenant: true });
+        expect(result).toEqual({ expired: 0, freed: 2, failed: [] });
+      });
+    });
+
+    test('says which runs it could not sweep, and sweeps the others', async () => {
+      const { store, clock, stored } = open();
+      const saver = store({ retentionSeconds: 60 });
+      for (const run of ['broken', 'fine']) await saver.save({ run, state: 1 });
+      await stored('broken').alter('cz', () => ({ meta: '1{ not JSON' }));
+      clock.forward(2 * HOUR);
+      await eventually(async () => {
+        const result = await store().sweep();
+        expect(result).toMatchObject({ expired: 1, failed: [{ run: 'broken', error: { code: 'DAMAGED' } }] });
+      });
+    });
+
+    test('that died is finished by the next one, an hour later at most', async () => {
+      const { store, run, clock, storage, stored } = open();
+      const saver = store();
+      await saver.save({ run, state: { page: payload('a page') } });
+      await saver.delete(run);
+      clock.forward(DAY);
+      let commits = 0;
+      const dying = watched(storage, {
+        beforeCommit: () => {
+          if (++commits > 1) throw new Error('killed');
+        },
+      });
+      await eventually(async () => {
+        const { failed } = await store({}, dying).sweep();
+        expect(failed).toMatchObject([{ run, error: { message: 'killed' } }]);
+      });
+      await expect(store().save({ run, state: 'new' })).rejects.toMatchObject({ code: 'RUN_DELETED' });
+      clock.forward(HOUR);
+      await eventually(async () => expect(await store().sweep()).toEqual({ expired: 0, freed: 1, failed: [] }));
+      expect(await stored().records()).toEqual([]);
+    });
+  });
+}
