@@ -76,7 +76,7 @@ export async function writeContent(
   if (base) {
     const { chain } = base;
     const patch = diff(base.root, root);
-    const body = patch.length === 0 && model === undefined ? undefined : packed({ p: patch, m: model });
+    const body = patch.length === 0 && model === undefined ? undefined : packed(at, { p: patch, m: model });
     const bytes = body?.length ?? 0;
     const weight = bytes + overhead(at);
     if (!body || !isSnapshotDue(chain, weight)) {
@@ -102,7 +102,7 @@ const sinceSnapshot = ({ segments, recordBytes }: Chain): number =>
   segments.slice(1).reduce((sum, segment) => sum + segment[2], recordBytes);
 
 async function writeSnapshot(at: RunContext, sealing: Sealing, version: number, content: Body): Promise<Written> {
-  const body = packed(content);
+  const body = packed(at, content);
   const chain = { anchor: version, recordBytes: 0, folded: [], patches: [] };
   // Half of what a patch may be: a snapshot in a record would make its step dear among its equals.
   if (body.length <= at.records.inlineBytes / 2) {
@@ -142,13 +142,13 @@ async function fold(
   }
   if (segments.length === 0 || segments.length >= MAX_SEGMENTS) return undefined;
   const ops = joined.flat();
-  segments.push(await storeSegment(at, sealing, packed({ p: ops, m: model })));
+  segments.push(await storeSegment(at, sealing, packed(at, { p: ops, m: model })));
   return { ...chain, anchor: version, recordBytes: 0, segments, folded: [...folded, ops], patches: [] };
 }
 
-function packed(body: Body): Uint8Array {
+function packed(at: RunContext, body: Body): Uint8Array {
   try {
-    return pack(JSON.stringify(body));
+    return pack(JSON.stringify(body), at.records.packsSmall);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
     const why = 'The state is too large to be written as one text (about 500 MB); keep its large parts as payloads.';

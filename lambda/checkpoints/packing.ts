@@ -16,8 +16,9 @@ const DEFLATED = 1;
 const ZSTD_MAGIC = 0x28;
 
 /** UTF-8, compressed where that is smaller. The first byte says how: JSON begins with neither of the two. */
-export function pack(text: string): Uint8Array {
+export function pack(text: string, packsSmall: boolean): Uint8Array {
   const plain = Buffer.from(text);
+  if (plain.length <= SMALL && !packsSmall) return plain;
   const packed =
     plain.length <= SMALL
       ? Buffer.concat([Uint8Array.of(DEFLATED), deflateRawSync(plain, { dictionary: DICTIONARY })])

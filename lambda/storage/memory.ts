@@ -40,6 +40,7 @@ function memoryRecordStore(): RecordStore {
 
   return {
     inlineBytes: INLINE_BYTES,
+    packsSmall: true,
     async read(partition, keys) {
       return [...new Set(keys)].flatMap((key) => find({ partition, key }) ?? []).map(copyOf);
     },

@@ -57,6 +57,8 @@ export interface PageOptions {
 export interface RecordStore {
   /** Above this many bytes of body, a payload is cheaper than a record. */
   readonly inlineBytes: number;
+  /** Whether small bodies are worth packing: where bytes are paid for, not where a disk writes whole pages anyway. */
+  readonly packsSmall: boolean;
   /** Those of the keys, at most 100, that there are, in one request and any order. */
   read(partition: string, keys: readonly string[]): Promise<readonly StoredRecord[]>;
   /** A page of one partition in the order of its keys. A page may be short; only a missing `next` means the end. */

@@ -41,6 +41,7 @@ export function crashingStorage(
   };
   const records: RecordStore = {
     inlineBytes: storage.records.inlineBytes,
+    packsSmall: storage.records.packsSmall,
     read: (...args) => reading(() => storage.records.read(...args)),
     range: (...args) => reading(() => storage.records.range(...args)),
     list: (...args) => reading(() => storage.records.list(...args)),

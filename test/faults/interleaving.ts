@@ -53,6 +53,7 @@ export class Interleaving {
     };
     const records: RecordStore = {
       inlineBytes: storage.records.inlineBytes,
+      packsSmall: storage.records.packsSmall,
       read: (...args) => inTurn(() => storage.records.read(...args)),
       range: (...args) => inTurn(() => storage.records.range(...args)),
       list: (...args) => inTurn(() => storage.records.list(...args)),

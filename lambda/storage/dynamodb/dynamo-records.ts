@@ -35,6 +35,7 @@ export function dynamoRecordStore({ table, client, ...retries }: DynamoRecordSto
 
   return {
     inlineBytes: 8192,
+    packsSmall: true,
 
     read: readWith(call, table, resource),
 

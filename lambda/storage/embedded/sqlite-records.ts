@@ -40,6 +40,7 @@ export function sqliteRecordStore(options: { readonly folder: string; readonly b
 
   return {
     inlineBytes: INLINE_BYTES,
+    packsSmall: false,
     read: (partition, keys) => on((table) => table.read(partition, keys)),
     range: (partition, page = {}) => on((table) => takePage(table.range(partition, page), page.limit)),
     list: (list, group, page = {}) => on((table) => takePage(table.list(list, group, page), page.limit)),

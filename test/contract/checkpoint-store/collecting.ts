@@ -8,10 +8,6 @@ interface State {
   page: Payload;
 }
 
-async function* _pieces(...parts: (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
-  for (const part of parts) yield typeof part === 'string' ? Buffer.from(part) : part;
-}
-
 export function collectingContract(open: OpenStores): void {
   describe('collecting', () => {
     test('takes what nothing points at, once it is a day old, and nothing else', async () => {

@@ -2,23 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { all, type OpenStores } from './stores.ts';
 import { watched } from './watched.ts';
 
-interface State {
-  count: number;
-  items: { id: number; tags?: string[] }[];
-  nested: { deep: { text: string; gone?: boolean } };
-  map: Map<string, { n: number }>;
-  set: Set<string>;
-  copy?: unknown;
-}
-
-const _initial = (): State => ({
-  count: 0,
-  items: [{ id: 3 }, { id: 1, tags: ['a'] }, { id: 2 }],
-  nested: { deep: { text: 'old', gone: true } },
-  map: new Map([['a', { n: 1 }]]),
-  set: new Set(['x']),
-});
-
 export function contentionContract(open: OpenStores): void {
   describe('many writers at once', () => {
     test('that update: 50 updates by 10 stores are each counted once', async () => {

@@ -27,6 +27,7 @@ export function watched(
     calls,
     records: {
       inlineBytes: records.inlineBytes,
+      packsSmall: records.packsSmall,
       read: noted('read', records.read),
       range: noted('range', records.range),
       list: noted('list', records.list),
