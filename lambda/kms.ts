@@ -7,6 +7,12 @@ import { installed } from './storage/installed.ts';
 export interface KmsKeysOptions {
   /** The key that wraps: an id, ARN or alias. Keys that wrapped before stay readable as long as KMS has them. */
   readonly keyId: string;
+  /**
+   * The keys, as ARNs, that may have wrapped a run; a head that names another is refused. Who can write to the table could
+   * otherwise name a key of their own.
+   * @default whichever key the role may use for `kms:Decrypt`
+   */
+  readonly opens?: readonly string[];
   /** @default made when first needed */
   readonly client?: KmsClient;
 }
@@ -17,7 +23,7 @@ type KmsClient = Pick<KMSClient, 'send' | 'config'>;
  * A key ring in AWS KMS. Tenant, run and owner are the encryption context, so that a key policy can let only an owner's
  * role decrypt (`kms:EncryptionContext:owner`).
  */
-export function kmsKeys({ keyId, client }: KmsKeysOptions): KeyRing {
+export function kmsKeys({ keyId, opens, client }: KmsKeysOptions): KeyRing {
   const load = async () => {
     const sdk = await installed('@aws-sdk/client-kms', () => import('@aws-sdk/client-kms'));
     client ??= new sdk.KMSClient({});
@@ -33,6 +39,12 @@ export function kmsKeys({ keyId, client }: KmsKeysOptions): KeyRing {
       return { by: answer.KeyId ?? keyId, wrapped: Buffer.from(answer.CiphertextBlob).toString('base64') };
     },
     async unwrap({ by, wrapped }, context) {
+      if (opens && !opens.includes(by)) {
+        throw new HoldpointError(
+          'KEY_UNAVAILABLE',
+          `Run "${context.run}" names KMS key "${by}", which is not among \`opens\`.`,
+        );
+      }
       const { sdk, call } = await load();
       const input = {
         KeyId: by,

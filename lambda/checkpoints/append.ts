@@ -8,9 +8,8 @@ import { payloadRefs } from './document/payloads.ts';
 import { type CheckpointMeta, NO_META } from './meta.ts';
 import { type Opened, open } from './open.ts';
 import { checkpointRecord, randomId } from './records.ts';
-import { newKey } from './run-key.ts';
 import type { SchemaVersion } from './schema.ts';
-import type { Sealing } from './sealing.ts';
+import { notSealed, runKeys, type Sealing } from './sealing.ts';
 
 /** What the next checkpoint is to be. */
 export interface Change extends CheckpointFields {
@@ -30,7 +29,7 @@ export const baseOf = (opened: Opened): Base => ({ ...opened, content: opened })
 
 /** The place before the first checkpoint of a new run, with a key of its own where the store has keys. */
 export async function beginning(at: RunContext, owner: string | undefined): Promise<Base> {
-  const { sealing, key } = await newKey(at, owner);
+  const { sealing, key } = at.keys ? await (await runKeys()).newKey(at, owner) : { sealing: notSealed, key: undefined };
   const born = randomId();
   return {
     record: { version: 0, hash: born, meta: NO_META },

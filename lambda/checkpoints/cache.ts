@@ -13,7 +13,8 @@ export interface Cache {
   fresh(partition: string, now: number): Opened | undefined;
   keep(partition: string, opened: Opened): void;
   forget(partition: string): void;
-  readonly sealings: Bounded<Sealing>;
+  /** How the bytes of a run are opened, and for which key and owner that was found out. */
+  readonly sealings: Bounded<{ readonly of: string; readonly sealing: Sealing }>;
 }
 
 export function cacheOf(size: number): Cache {

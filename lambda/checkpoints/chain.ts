@@ -1,7 +1,7 @@
 import { HoldpointError, isHoldpointError } from '../core/errors.ts';
 import type { RunContext } from './context.ts';
 import { diff } from './document/diff.ts';
-import type { Doc } from './document/document.ts';
+import { type Doc, isFields, isList } from './document/document.ts';
 import type { Op } from './document/op.ts';
 import { parse } from './document/parse.ts';
 import { apply } from './document/patch.ts';
@@ -178,6 +178,8 @@ export async function readParts(
   const [anchor, ...rest] = records;
   if (!anchor || anchor.meta.anchor !== undefined) throw damaged(`Run "${at.run}"`, 'a checkpoint stands on nothing');
   for (const [index, record] of rest.entries()) {
+    if (record.meta.anchor !== anchor.version)
+      throw damaged(describe(record.stored), 'it does not stand on this anchor');
     if (record.meta.previous !== records[index]?.hash) {
       throw damaged(describe(record.stored), 'it does not follow from the checkpoint before it');
     }
@@ -211,7 +213,7 @@ export async function readContent(
   const segments = anchor.meta.segments ?? [];
   const weightOf = ({ stored }: CheckpointRecord) => (stored.body?.length ?? 0) + overhead(at);
   return {
-    root: fitting(rest.at(-1) ?? anchor, () => apply(snapshot, [...folded, ...patches].flat()) as Root),
+    root: fitting(rest.at(-1) ?? anchor, () => applied(snapshot, [...folded, ...patches].flat())),
     model,
     chain: {
       anchor: anchor.version,
@@ -222,6 +224,13 @@ export async function readContent(
       patches,
     },
   };
+}
+
+/** The root after these operations. */
+export function applied(root: Root, ops: Patch): Root {
+  const after = apply(root, ops);
+  if (isRoot(after)) return after;
+  throw damaged('What its patches make', 'it is no state with results');
 }
 
 /** Runs what reads a document, and names the checkpoint when the document turns out to be damaged. */
@@ -263,11 +272,21 @@ function openBody(sealing: Sealing, record: CheckpointRecord): Body {
 
 function opened(record: CheckpointRecord, bytes: Uint8Array): Body {
   try {
-    return parse(unpack(bytes)) as Body;
+    const body = parse(unpack(bytes));
+    if (isBody(body)) return body;
+    throw new TypeError('It is not the body of a checkpoint.');
   } catch (cause) {
     throw damaged(describe(record.stored), 'what it holds is not packed JSON', cause);
   }
 }
+
+function isBody(doc: Doc): doc is Doc & Body {
+  if (!isFields(doc)) return false;
+  return (doc.s === undefined || isRoot(doc.s)) && (doc.p === undefined || isList(doc.p));
+}
+
+const isRoot = (doc: Doc): doc is Doc & Root =>
+  isFields(doc) && doc.state !== undefined && isFields(doc.results) && Object.values(doc.results).every(isFields);
 
 const aboutRecord = (partition: string, version: number, meta: string): string =>
   `${partition}\ncheckpoint ${version}\n${meta}`;

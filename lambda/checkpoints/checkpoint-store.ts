@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { type ErrorCode, isHoldpointError } from '../core/errors.ts';
 import { escapeId, partitionOf } from '../core/ids.ts';
+import { refused } from '../core/input.ts';
 import type { Storage } from '../storage/ports.ts';
 import { cacheOf } from './cache.ts';
 import type { Checkpoint, CheckpointSummary, RunSummary } from './checkpoint.ts';
@@ -15,7 +16,7 @@ import type { HistoryOptions, RunFilter } from './history.ts';
 import type { KeyRing } from './keys.ts';
 import { type Opened, open, type Which } from './open.ts';
 import type { PruneOptions, PruneResult } from './prune.ts';
-import { checkRetention, type SaveFields, type SaveInput, save } from './save.ts';
+import { checkRetention, isText, type SaveFields, type SaveInput, save } from './save.ts';
 import { ladderOf, type Schema } from './schema.ts';
 import type { ForkOptions } from './travel.ts';
 import type { UpdateFields } from './update.ts';
@@ -94,6 +95,8 @@ export function checkpointStoreOn<State = unknown>(
 ): CheckpointStore<State> {
   const tenant = options.tenant ?? 'default';
   escapeId('tenant', tenant);
+  if (options.writer !== undefined && !isText(options.writer, 256))
+    throw refused('`writer`', 'text of 1 to 256 characters', options.writer);
   const shared = {
     tenant,
     now: options.clock ?? Date.now,

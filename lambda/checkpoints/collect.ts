@@ -42,8 +42,12 @@ export async function collect(context: Context, { everyTenant = false }: EveryTe
       await examine(partition, old);
       old = [];
     }
-    if (payload.writtenAt < before) old.push(payload);
+    // Only what has a name of ours: the bucket may hold something else.
+    if (payload.writtenAt < before && isRandomId(payload.id)) old.push(payload);
   }
   if (old[0]) await examine(old[0].partition, old);
   return result;
 }
+
+/** Whether something looks like a random id of 12 bytes, as payloads are named by. */
+const isRandomId = (id: string): boolean => /^[\w-]{16}$/.test(id);

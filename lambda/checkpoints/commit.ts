@@ -1,4 +1,5 @@
 import { HoldpointError } from '../core/errors.ts';
+import { refused } from '../core/input.ts';
 import { ConditionFailedError, type StoredRecord, type Write } from '../storage/ports.ts';
 import type { RunContext } from './context.ts';
 import { type CheckpointMeta, type HeadMeta, NO_META } from './meta.ts';
@@ -17,7 +18,7 @@ import {
   usedAt,
 } from './records.ts';
 import { runDeleted, runNotFound, runShredded } from './run-errors.ts';
-import { rewrapped } from './run-key.ts';
+import { runKeys } from './sealing.ts';
 import { StaleVersionError } from './stale-version-error.ts';
 
 /** What changes in the head; undefined takes a field away. */
@@ -40,6 +41,7 @@ export function metaAfter(at: RunContext, before: Predecessor['record'], fields:
     throw new HoldpointError('INVALID_INPUT', `A run has at most ${MAX_VERSION} checkpoints.`);
   }
   const time = at.now();
+  if (!Number.isFinite(time)) throw refused('What `clock` gives', 'the time in milliseconds', time);
   // A writer whose clock is behind does not bring the end of the run nearer.
   const used = Math.max(time, usedAt(before.meta));
   const own = {
@@ -77,7 +79,7 @@ export function headMove(
   return async (there = known) => {
     const head = { ...there, ...change, ...moved, touchedAt: Math.max(used, there.touchedAt) };
     if (head.owner === there.owner || !head.key) return head;
-    return { ...head, key: await rewrapped(at, there, head.owner) };
+    return { ...head, key: await (await runKeys()).rewrapped(at, there, head.owner) };
   };
 }
 

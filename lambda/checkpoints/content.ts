@@ -2,7 +2,7 @@ import { HoldpointError } from '../core/errors.ts';
 import { fitting, type Root } from './chain.ts';
 import type { Checkpoint, ModelParameters } from './checkpoint.ts';
 import type { RunContext } from './context.ts';
-import { type Decode, decode, decodeWithin } from './document/decode.ts';
+import { decode } from './document/decode.ts';
 import { adopt, type Doc, plainHeight } from './document/document.ts';
 import { encode } from './document/encode.ts';
 import type { Op } from './document/op.ts';
@@ -112,16 +112,12 @@ export const encodeModel = (at: RunContext, model: ModelParameters | undefined):
 /** The state of a checkpoint as it was saved, whatever its schema. */
 export const savedState = (at: RunContext, opened: Opened): unknown => decoded(at, opened, opened.root.state);
 
-/** What decodes parts of a state: an object that occurs in several places is found wherever it is asked for. */
-export const partsOfState = (at: RunContext, opened: Opened): Decode =>
-  fitting(opened.record, () => decodeWithin(opened.root.state, decoding(at, opened)));
-
 function decoded(at: RunContext, opened: Opened, doc: Doc, mutable = false): unknown {
   return fitting(opened.record, () => decode(doc, { ...decoding(at, opened), mutable }));
 }
 
-/** Payloads are fetched only when they are read. */
-const decoding = (at: RunContext, { sealing }: Opened) => ({
+/** How documents of a checkpoint become live. Payloads are fetched only when they are read. */
+export const decoding = (at: RunContext, { sealing }: Opened) => ({
   types: at.types,
   payload: (ref: PayloadRef) => storedPayload({ store: at.payloads, partition: at.partition, sealing, ref }),
 });

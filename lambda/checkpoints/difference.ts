@@ -1,8 +1,10 @@
-import { partsOfState } from './content.ts';
+import { fitting } from './chain.ts';
+import { decoding } from './content.ts';
 import type { RunContext } from './context.ts';
 import { compare } from './document/compare.ts';
+import { type Decode, decodeWithin } from './document/decode.ts';
 import { render } from './document/render.ts';
-import { open, type Which } from './open.ts';
+import { type Opened, open, type Which } from './open.ts';
 
 /** What changed from one state to another, by path. */
 export interface Difference {
@@ -29,3 +31,7 @@ export async function difference(at: RunContext, before: Which, after: Which): P
     text: render(compared),
   };
 }
+
+/** What decodes parts of a state: an object that occurs in several places is found wherever it is asked for. */
+const partsOfState = (at: RunContext, opened: Opened): Decode =>
+  fitting(opened.record, () => decodeWithin(opened.root.state, decoding(at, opened)));

@@ -38,9 +38,9 @@ export async function shred(at: RunContext): Promise<void> {
     const run = await readNewest(at);
     if (!run) throw runNotFound(at);
     if (run.head.meta.shredded) return;
-    const { wrapped } = keyOf(at, run.head.meta);
+    keyOf(at, run.head.meta);
     await fence(at, { head: run.head, record: run.newest }, { kind: 'shred' }, { key: undefined, shredded: true });
-    at.cache.sealings.delete(wrapped);
+    at.cache.sealings.delete(at.partition);
   });
 }
 

@@ -1,7 +1,7 @@
 import { commit, type HeadChange, headMove, type MetaFields, metaAfter, type Predecessor } from './commit.ts';
 import type { RunContext } from './context.ts';
 import type { CheckpointMeta } from './meta.ts';
-import { checkpointRecord, type HeadRecord, shownAt } from './records.ts';
+import { checkpointRecord, type HeadRecord } from './records.ts';
 import { StaleVersionError } from './stale-version-error.ts';
 
 /** Takes the next version without opening the run: a prune, a shred, a delete. Whoever holds an older version loses. */
@@ -21,3 +21,10 @@ export async function fence(
   if (outcome === 'written before') throw new StaleVersionError(at.run, version, undefined);
   return outcome;
 }
+
+/**
+ * The version whose content is shown: undo, redo and prune change no content of their own, everything else shows
+ * itself.
+ */
+export const shownAt = (version: number, { kind, restored }: CheckpointMeta): number =>
+  restored !== undefined && (kind === 'undo' || kind === 'redo' || kind === 'prune') ? restored : version;

@@ -21,7 +21,8 @@ export interface KeyRing {
 export function localKeys(options: { current: string; keys: Readonly<Record<string, Uint8Array | string>> }): KeyRing {
   const keys = new Map<string, Uint8Array>();
   for (const [name, key] of Object.entries(options.keys)) {
-    const bytes = typeof key === 'string' ? Buffer.from(key, 'base64') : key;
+    // A copy: the caller may clear theirs.
+    const bytes = typeof key === 'string' ? Buffer.from(key, 'base64') : Uint8Array.from(key);
     if (bytes.length !== 32) {
       throw new HoldpointError(
         'INVALID_INPUT',

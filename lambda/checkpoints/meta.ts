@@ -166,16 +166,43 @@ const isStatus = (value: unknown): value is Status => STATUSES.includes(value as
 const have = (value: Fields, type: 'number' | 'string', ...fields: string[]): boolean =>
   fields.every((field) => typeof value[field] === type);
 
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isVersion = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) > 0;
+const isListOf =
+  (is: (item: unknown) => boolean) =>
+  (value: unknown): boolean =>
+    isList(value) && value.every(is);
+const isTexts = isListOf(isText);
+
+/** Whether each of the fields is absent, or what it must be. What a list or an arithmetic stands on has to be it. */
+const may = (
+  value: Fields,
+  checks: readonly (readonly [is: (field: unknown) => boolean, ...fields: string[]])[],
+): boolean =>
+  checks.every(([is, ...fields]) => fields.every((field) => value[field] === undefined || is(value[field])));
+
 const isCheckpoint = (value: unknown): value is CheckpointMeta =>
   isRecord(value) &&
   isStatus(value.status) &&
   have(value, 'number', 'time', 'stepNumber') &&
-  have(value, 'string', 'writeId', 'writer', 'previous');
+  have(value, 'string', 'writeId', 'writer', 'previous') &&
+  may(value, [
+    [isVersion, 'anchor', 'restored', 'top'],
+    [isTexts, 'payloadsAdded', 'payloadsDropped'],
+    [isListOf((segment) => isList(segment) && isText(segment[0]) && isText(segment[1])), 'segments'],
+    [isListOf(isListOf(isVersion)), 'emptiedRanges'],
+  ]);
 
 const isHead = (value: unknown): value is HeadMeta =>
   isRecord(value) &&
   isStatus(value.status) &&
   have(value, 'number', 'createdAt', 'touchedAt', 'version', 'stepNumber') &&
-  have(value, 'string', 'born', 'hash');
+  have(value, 'string', 'born', 'hash') &&
+  may(value, [
+    [isText, 'step', 'agent', 'owner'],
+    [isTexts, 'tags'],
+    [Number.isFinite, 'retentionMs', 'deletedUntil'],
+    [isRecord, 'key', 'parent'],
+  ]);
 
 const isName = (value: unknown): value is NameMeta => isRecord(value) && have(value, 'number', 'version', 'anchor');

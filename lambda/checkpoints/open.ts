@@ -19,9 +19,8 @@ import {
   versionKey,
 } from './records.ts';
 import { checkpointPruned, damaged, runDeleted, runExpired, runNotFound } from './run-errors.ts';
-import { sealingOf } from './run-key.ts';
 import { firstRecords } from './scan.ts';
-import type { Sealing } from './sealing.ts';
+import { notSealed, runKeys, type Sealing } from './sealing.ts';
 
 /** A checkpoint that was opened, with all it takes to write the next one. */
 export interface Opened extends Content {
@@ -48,17 +47,13 @@ export async function open(at: RunContext, which?: Which): Promise<Opened> {
   }
 }
 
-/** Throws what went wrong while a checkpoint was used, or the reason for it: it was pruned or deleted meanwhile. */
-export async function throwReason(at: RunContext, version: number, error: unknown): Promise<never> {
-  if (isHoldpointError(error, 'DAMAGED')) await find(at, version);
-  throw error;
-}
-
-const find = (at: RunContext, which: Which | undefined): Promise<Found> =>
+/** Reads the records of a checkpoint, without what they hold; refuses what is gone. */
+export const find = (at: RunContext, which: Which | undefined): Promise<Found> =>
   which === undefined ? newestRecord(at) : namedRecord(at, which);
 
 async function openFound(at: RunContext, { head, records }: Found): Promise<Opened> {
-  const sealing = await sealingOf(at, head.meta);
+  const { key, shredded } = head.meta;
+  const sealing = at.keys || key || shredded ? await (await runKeys()).sealingOf(at, head.meta) : notSealed;
   const record = records.at(-1) as CheckpointRecord;
   const seen = at.cache.seen(at.partition);
   const known = seen?.record.hash === record.hash && seen.head.meta.born === head.meta.born ? seen : undefined;
@@ -139,7 +134,11 @@ async function namedRecord(at: RunContext, which: Which): Promise<Found> {
   if (range.at(-1)?.key !== versionKey(version)) {
     throw damaged(describe(stored), `checkpoint ${version}, which has the name, is missing`);
   }
-  return { head, records: range.map((record) => refusePruned(at, readCheckpoint(record))) };
+  const records = range.map((record) => refusePruned(at, readCheckpoint(record)));
+  // A name is not authenticated, but what it points at is.
+  if (records.at(-1)?.meta.name !== asked.name)
+    throw damaged(describe(stored), `checkpoint ${version} has another name`);
+  return { head, records };
 }
 
 /** Puts in front of a record what it stands on. */

@@ -12,6 +12,8 @@ const DICTIONARY = Buffer.from(
 
 // For a few kilobytes deflate with a dictionary is smallest and fastest; above, zstd is several times faster.
 const SMALL = 32 * 1024;
+// What a string can hold; more can only be a trap.
+const MOST = 2 ** 29;
 const DEFLATED = 1;
 const ZSTD_MAGIC = 0x28;
 
@@ -28,7 +30,8 @@ export function pack(text: string, packsSmall: boolean): Uint8Array {
 
 /** The reverse of `pack`; throws on bytes that it did not make. */
 export function unpack(bytes: Uint8Array): string {
-  if (bytes[0] === DEFLATED) return inflateRawSync(bytes.subarray(1), { dictionary: DICTIONARY }).toString();
-  if (bytes[0] === ZSTD_MAGIC) return zstdDecompressSync(bytes).toString();
+  const limit = { maxOutputLength: bytes[0] === DEFLATED ? SMALL : MOST };
+  if (bytes[0] === DEFLATED) return inflateRawSync(bytes.subarray(1), { dictionary: DICTIONARY, ...limit }).toString();
+  if (bytes[0] === ZSTD_MAGIC) return zstdDecompressSync(bytes, limit).toString();
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
 }

@@ -103,7 +103,7 @@ class PayloadValue implements Payload {
 
   /** How Node prints it. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
-    return `Payload(${[this.type, this.size === undefined ? 'a stream' : `${this.size} bytes`, this.digest].filter(Boolean).join(', ')})`;
+    return `Payload(${this.type ?? ''} ${this.size ?? 'stream'})`;
   }
 
   pointerIn(at: RunContext, known: ReadonlyMap<string, PayloadRef>): PayloadRef | undefined {
@@ -132,8 +132,8 @@ class PayloadValue implements Payload {
   }
 }
 
-const NOT_YET = 'A payload made of a stream can be read after it was saved; until then the stream is its only copy.';
-const SPENT = 'A payload made of a stream was read once and did not arrive; make it again from a new stream.';
+const NOT_YET = 'A payload made of a stream can be read after it was saved.';
+const SPENT = 'The stream of a payload was read and did not arrive; make the payload anew.';
 
 /**
  * The pointer for a record of this run, if the bytes are known in it: its predecessor points at them, or this save
@@ -174,7 +174,11 @@ async function storeStream(
   let size = 0;
   const measured = (async function* () {
     for await (const piece of content) {
-      const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
+      if (typeof piece !== 'string' && !(piece instanceof Uint8Array)) {
+        throw refused('A piece of the stream of a payload', 'a Uint8Array', piece);
+      }
+      // A copy: who reads files may use one buffer for all pieces.
+      const bytes = Buffer.from(piece);
       hash.update(bytes);
       size += bytes.length;
       yield bytes;
@@ -214,6 +218,7 @@ async function* read({ store, partition, sealing, ref }: Home): AsyncGenerator<U
     hash.update(piece);
     size += piece.length;
     held = piece;
+    if (size > ref.size) break;
   }
   if (size !== ref.size || hash.digest('base64url') !== ref.sha256) {
     throw damaged(

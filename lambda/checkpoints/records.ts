@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { escapeId, idsOf } from '../core/ids.ts';
+import { escapeId, idsOf, unescapeId } from '../core/ids.ts';
 import type { Places, StoredRecord } from '../storage/ports.ts';
 import type { CheckpointSummary } from './checkpoint.ts';
 import {
@@ -31,7 +31,7 @@ export const CHECKPOINTS_AND_HEAD = { from: CHECKPOINTS.from, to: HEAD_KEY };
 export function parseKey(key: string): { readonly version: number } | { readonly name: string } | 'head' | undefined {
   if (key === HEAD_KEY) return 'head';
   if (/^c\d{10}$/.test(key)) return { version: Number(key.slice(1)) };
-  return key.startsWith('n') ? { name: decodeURIComponent(key.slice(1)) } : undefined;
+  return key.startsWith('n') ? { name: unescapeId(key.slice(1)) } : undefined;
 }
 
 /** The version of a checkpoint's key; 0 for any other. */
@@ -86,6 +86,7 @@ export const EMPTIED = '~';
 export function readCheckpoint(stored: StoredRecord): CheckpointRecord {
   const meta = known(stored, readCheckpointMeta(stored.meta));
   const version = versionOf(stored.key);
+  if (meta.anchor !== undefined && meta.anchor >= version) throw damaged(describe(stored), 'it stands on a later one');
   if (!meta.emptied && hashOf(stored.partition, version, stored.meta, stored.body) !== stored.revision) {
     throw damaged(describe(stored), 'its bytes do not have its hash');
   }
@@ -158,13 +159,6 @@ export const nameRecord = (partition: string, name: string, meta: NameMeta): Sto
   revision: randomId(),
   meta: metaText(meta),
 });
-
-/**
- * The version whose content is shown: undo, redo and prune change no content of their own, everything else shows
- * itself.
- */
-export const shownAt = (version: number, { kind, restored }: CheckpointMeta): number =>
-  restored !== undefined && (kind === 'undo' || kind === 'redo' || kind === 'prune') ? restored : version;
 
 export function summaryOf(run: string, { meta, version, hash, stored }: CheckpointRecord): CheckpointSummary {
   const { step, name, schema, restored } = meta;

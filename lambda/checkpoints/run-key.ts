@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { HoldpointError } from '../core/errors.ts';
 import type { RunContext } from './context.ts';
+import { sealedBy } from './encrypting.ts';
 import type { KeyContext, WrappedKey } from './keys.ts';
 import type { HeadMeta } from './meta.ts';
 import { runShredded } from './run-errors.ts';
@@ -8,7 +9,10 @@ import { notSealed, type Sealing } from './sealing.ts';
 
 /** How the bytes of a run are opened; asks the key ring at most once for each run. */
 export async function sealingOf(at: RunContext, head: HeadMeta): Promise<Sealing> {
-  if (head.shredded) throw runShredded(at.run);
+  if (head.shredded) {
+    at.cache.sealings.delete(at.partition);
+    throw runShredded(at.run);
+  }
   if (!head.key) {
     if (!at.keys || at.acceptUnencrypted) return notSealed;
     throw new HoldpointError(
@@ -17,8 +21,9 @@ export async function sealingOf(at: RunContext, head: HeadMeta): Promise<Sealing
       { scope: 'run' },
     );
   }
-  const known = at.cache.sealings.get(head.key.wrapped);
-  return known ?? keep(at, head.key, await dataKey(at, head));
+  const known = at.cache.sealings.get(at.partition);
+  if (known?.of === nameOf(head.key, head.owner)) return known.sealing;
+  return keep(at, head.key, head.owner, await dataKey(at, head));
 }
 
 /** A new data key with its wrapping for the head; no encryption when the store has no keys. */
@@ -29,14 +34,14 @@ export async function newKey(
   if (!at.keys) return { sealing: notSealed, key: undefined };
   const bytes = randomBytes(32);
   const key = await at.keys.wrap(bytes, contextOf(at, owner));
-  return { sealing: await keep(at, key, bytes), key };
+  return { sealing: keep(at, key, owner, bytes), key };
 }
 
 /** The run's key, wrapped by the current key of the ring and for this owner. */
 export async function rewrapped(at: RunContext, head: HeadMeta, owner: string | undefined): Promise<WrappedKey> {
   const bytes = await dataKey(at, head);
   const key = await (at.keys ?? noKeys(at, head)).wrap(bytes, contextOf(at, owner));
-  await keep(at, key, bytes);
+  keep(at, key, owner, bytes);
   return key;
 }
 
@@ -45,13 +50,14 @@ async function dataKey(at: RunContext, head: HeadMeta): Promise<Uint8Array> {
   return at.keys.unwrap(head.key, contextOf(at, head.owner));
 }
 
-// Loaded only by those who encrypt.
-async function keep(at: RunContext, key: WrappedKey, bytes: Uint8Array): Promise<Sealing> {
-  const { sealedBy } = await import('./encrypting.ts');
+function keep(at: RunContext, key: WrappedKey, owner: string | undefined, bytes: Uint8Array): Sealing {
   const sealing = sealedBy(bytes);
-  at.cache.sealings.set(key.wrapped, sealing);
+  at.cache.sealings.set(at.partition, { of: nameOf(key, owner), sealing });
   return sealing;
 }
+
+// A key that was opened for one owner says nothing of another.
+const nameOf = ({ by, wrapped }: WrappedKey, owner: string | undefined): string => JSON.stringify([by, wrapped, owner]);
 
 const contextOf = (at: RunContext, owner: string | undefined): KeyContext => ({
   tenant: at.tenant,

@@ -155,10 +155,13 @@ export function checkFields(input: SaveFields): void {
   }
 }
 
+// More than three thousand years; to keep a run for ever, give none.
+const MAX_RETENTION = 1e11;
+
 /** Refuses what is not a time to keep a run for. */
 export function checkRetention(seconds: number): number {
-  if (typeof seconds === 'number' && seconds > 0 && Number.isFinite(seconds)) return seconds;
-  throw refused('`retentionSeconds`', 'a number of seconds above 0', seconds);
+  if (typeof seconds === 'number' && seconds > 0 && seconds <= MAX_RETENTION) return seconds;
+  throw refused('`retentionSeconds`', `a number of seconds above 0 and at most ${MAX_RETENTION}`, seconds);
 }
 
 // What is readable without opening a checkpoint is written and read with every list, and a record holds 400 KB at most.
@@ -166,6 +169,8 @@ const MOST_READABLE = 16_384;
 const SHORT = `at most ${MOST_READABLE} characters as JSON`;
 const isShort = (value: unknown): boolean => JSON.stringify(value).length <= MOST_READABLE;
 const isString = (value: unknown): value is string => typeof value === 'string';
-const isText = (value: unknown, longest: number): boolean => isString(value) && value !== '' && value.length <= longest;
+/** Whether something is text of at least one character and at most so many. */
+export const isText = (value: unknown, longest: number): boolean =>
+  isString(value) && value !== '' && value.length <= longest;
 const isRecord = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -12,6 +12,10 @@ export interface Sealing {
   openStream(content: AsyncIterable<Uint8Array>, about: string): AsyncIterable<Uint8Array>;
 }
 
+/** What keys are handled by; loaded only by those who encrypt. */
+export const runKeys = () => import('./run-key.ts');
+
+/** Bytes as they are. */
 export const notSealed: Sealing = {
   encrypted: false,
   hash: () => createHash('sha256'),

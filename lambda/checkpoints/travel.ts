@@ -7,9 +7,11 @@ import type { CheckpointKind } from './checkpoint.ts';
 import { checkpointOf, currentState, decodeResults, encodeValues, NO_CONTENT, savedState } from './content.ts';
 import type { RunContext } from './context.ts';
 import { type Edit, edited } from './draft.ts';
-import { type Opened, open, throwReason, type Which } from './open.ts';
-import { randomId, readCheckpoint, shownAt, versionKey } from './records.ts';
+import { shownAt } from './fence.ts';
+import { find, type Opened, open, type Which } from './open.ts';
+import { randomId, readCheckpoint, versionKey } from './records.ts';
 import { retried } from './retry.ts';
+import { damaged } from './run-errors.ts';
 import { checkFields, type SaveFields } from './save.ts';
 
 type Given = Pick<SaveFields, 'status' | 'labels' | 'writeId' | 'agent' | 'owner' | 'tags' | 'retentionSeconds'>;
@@ -137,6 +139,9 @@ async function undoneAfter(at: RunContext, shown: number, top: number | undefine
   for (let change = top; change !== undefined; ) {
     const before = await previousOf(at, change);
     if (before === shown) return change;
+    // Each change is after what it was made on, or the walk would not end.
+    if (before !== undefined && before >= change)
+      throw damaged(`Checkpoint ${change} of run "${at.run}"`, 'it shows a later one');
     change = before;
   }
   return undefined;
@@ -178,4 +183,10 @@ async function restore(
     restored: version,
     top,
   });
+}
+
+/** Throws what went wrong while a checkpoint was used, or the reason for it: it was pruned or deleted meanwhile. */
+async function throwReason(at: RunContext, version: number, error: unknown): Promise<never> {
+  if (isHoldpointError(error, 'DAMAGED')) await find(at, version);
+  throw error;
 }

@@ -1,10 +1,9 @@
 import { isHoldpointError } from '../core/errors.ts';
-import { fitting, type Root, readParts } from './chain.ts';
+import { applied, fitting, readParts } from './chain.ts';
 import type { RunContext } from './context.ts';
-import { apply } from './document/patch.ts';
 import { payloadRefs } from './document/payloads.ts';
 import { payloadsInUse, prunedIn } from './in-use.ts';
-import type { HeadMeta } from './meta.ts';
+import type { HeadMeta, NameMeta } from './meta.ts';
 import { readLiveHead } from './open.ts';
 import { readBytes } from './payload.ts';
 import { type CheckpointRecord, parseKey, readCheckpoint, readName, versionKey } from './records.ts';
@@ -79,7 +78,7 @@ async function examine(at: RunContext): Promise<Verification & { readonly newest
 /** Every record by itself: whole, none missing, each following from the one before it, and names that point at one. */
 async function checkRecords(at: RunContext, head: HeadMeta) {
   const checkpoints: CheckpointRecord[] = [];
-  const named: number[] = [];
+  const named: (NameMeta & { readonly name: string })[] = [];
   const problems: Problem[] = [];
   let before = { version: 0, hash: head.born };
   for await (const stored of recordsOf(at)) {
@@ -88,11 +87,12 @@ async function checkRecords(at: RunContext, head: HeadMeta) {
     const version = 'version' in key ? key.version : head.version;
     try {
       if ('name' in key) {
-        named.push(readName(stored).version);
+        named.push({ name: key.name, ...readName(stored) });
         continue;
       }
-      for (let gap = before.version + 1; gap < version; gap++)
-        problems.push({ version: gap, problem: 'it is missing' });
+      const gap = version - before.version - 1;
+      const more = gap > 1 ? `, and ${gap - 1} behind it` : '';
+      if (gap > 0) problems.push({ version: before.version + 1, problem: `it is missing${more}` });
       const follows = before.version === version - 1 ? before.hash : undefined;
       before = { version, hash: '' };
       const record = readCheckpoint(stored);
@@ -104,9 +104,13 @@ async function checkRecords(at: RunContext, head: HeadMeta) {
       problems.push({ version, problem: messageOf(error) });
     }
   }
-  const whole = new Set(checkpoints.map(({ version }) => version));
-  const astray = named.filter((version) => !whole.has(version));
-  problems.push(...astray.map((version) => ({ version, problem: 'a name points at it, and it is not readable' })));
+  const metas = new Map(checkpoints.map(({ version, meta }) => [version, meta]));
+  for (const { name, version, anchor } of named) {
+    const meta = metas.get(version);
+    if (!meta) problems.push({ version, problem: `the name "${name}" points at it, and it is not readable` });
+    else if (meta.name !== name || (meta.anchor ?? version) !== anchor)
+      problems.push({ version, problem: `the name "${name}" does not point at it rightly` });
+  }
   return { checkpoints, problems, newest: before.version };
 }
 
@@ -160,7 +164,7 @@ async function checkContents(at: RunContext, sealing: Sealing, checkpoints: read
       let root = snapshot;
       for (const [index, record] of chain.entries()) {
         const patch = index === 0 ? folded.flat() : (patches[index - 1] ?? []);
-        root = fitting(record, () => apply(root, patch) as Root);
+        root = fitting(record, () => applied(root, patch));
         // Only where a state points at something new is there something to look for.
         for (const ref of record.meta.payloadsAdded || index === 0 ? payloadRefs(root).values() : []) {
           if (read.has(ref.id) || !inUse.has(ref.id)) continue;

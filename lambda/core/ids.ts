@@ -12,8 +12,17 @@ export const partitionOf = (tenant: string, run: string): string =>
 
 /** The tenant and run that a partition was made of. */
 export function idsOf(partition: string): { readonly tenant: string; readonly run: string } {
-  const [tenant = '', run = ''] = partition.split('/').map(decodeURIComponent);
+  const [tenant = '', run = ''] = partition.split('/').map(unescapeId);
   return { tenant, run };
+}
+
+/** The id that was escaped; what nobody escaped comes back as it is. */
+export function unescapeId(escaped: string): string {
+  try {
+    return decodeURIComponent(escaped);
+  } catch {
+    return escaped;
+  }
 }
 
 /**
@@ -22,7 +31,9 @@ export function idsOf(partition: string): { readonly tenant: string; readonly ru
 export function escapeId(what: string, id: unknown): string {
   if (typeof id !== 'string' || id === '') throw refused(`The ${what} id`, 'text of at least one character', id);
   if (!id.isWellFormed()) throw refused(`The ${what} id`, 'well-formed Unicode, without half of a surrogate pair', id);
-  const escaped = encodeURIComponent(id).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  // Dots alone would be steps in a path.
+  const odd = /^\.+$/.test(id) ? /\./g : /[!'()*]/g;
+  const escaped = encodeURIComponent(id).replace(odd, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
   if (escaped.length > MAX_ID_BYTES) {
     throw refused(
       `The ${what} id`,

@@ -134,7 +134,7 @@ describe('the permissions page', () => {
     await during('verify', () => open().verify('a'));
     await during('prune', () => open().prune('a', { keepLast: 1, keepNamed: false }));
     await during('collect', async () => {
-      await s3Client().send(new PutObjectCommand({ Bucket: bucket, Key: 'default/a/orphan', Body: 'x' }));
+      await s3Client().send(new PutObjectCommand({ Bucket: bucket, Key: 'default/a/abandoned-orphan', Body: 'x' }));
       time.passed = 2 * DAY;
       await store.collect();
       time.passed = 0;

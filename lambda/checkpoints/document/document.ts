@@ -18,6 +18,9 @@ export type TypeCodecs = { readonly [name: string]: TypeCodec };
 /** How deep a value may nest: far above what people build, far below where recursion or `JSON.stringify` overflow. */
 export const MAX_DEPTH = 1000;
 
+/** The longest bigint: parsing one takes time by the square of its length. */
+export const MAX_DIGITS = 100_000;
+
 // What encode accepts must stay readable inside the root document and with its innermost values as `$` nodes.
 const MAX_STORED_DEPTH = MAX_DEPTH + 24;
 

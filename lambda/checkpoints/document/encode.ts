@@ -10,6 +10,7 @@ import {
   isList,
   type List,
   MAX_DEPTH,
+  MAX_DIGITS,
   partOf,
   plainHeight,
   put,
@@ -107,7 +108,11 @@ class Encoder {
   #primitive(value: unknown, base: Doc | undefined): Doc {
     if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
     if (value === undefined) return special(base, 'undefined');
-    if (typeof value === 'bigint') return special(base, ['bigint', String(value)]);
+    if (typeof value === 'bigint') {
+      const digits = String(value);
+      if (digits.length > MAX_DIGITS) this.#refuse(`is a number of more than ${MAX_DIGITS} digits; keep it as text`);
+      return special(base, ['bigint', digits]);
+    }
     if (typeof value !== 'number') return this.#refuse(describeUnsupported(value));
     if (Object.is(value, -0)) return special(base, '-0');
     return Number.isFinite(value) ? value : special(base, String(value));

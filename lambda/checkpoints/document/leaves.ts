@@ -1,5 +1,5 @@
 import { types } from 'node:util';
-import { type Doc, damaged, type List } from './document.ts';
+import { type Doc, damaged, type List, MAX_DIGITS } from './document.ts';
 
 type BytesClass = { prototype: object; new (buffer: ArrayBuffer): object };
 
@@ -46,7 +46,7 @@ export function leafParts(value: object): List | undefined {
 export function leafValue([tag, first, second]: List): unknown {
   try {
     if (tag === 'date') return new Date(first === null ? Number.NaN : number(first));
-    if (tag === 'bigint') return BigInt(string(first));
+    if (tag === 'bigint' && string(first).length <= MAX_DIGITS) return BigInt(string(first));
     if (tag === 'regexp') return new RegExp(string(first), string(second));
     if (tag === 'url') return new URL(string(first));
     if (tag === 'bytes') return bytesValue(string(first), string(second));

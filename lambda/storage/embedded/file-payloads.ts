@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { copyFile, type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { unescapeId } from '../../core/ids.ts';
 import type { PayloadStore } from '../ports.ts';
 import { onFiles, unlessMissing } from './errors.ts';
 import { syncFolder } from './folders.ts';
@@ -49,7 +50,7 @@ export function filePayloadStore(options: { readonly folder: string; readonly cl
     const names = await onDisk(() => partitions.sweep(folder));
     for (const name of names.filter((file) => file.endsWith(SUFFIX))) {
       const found = await onDisk(() => unlessMissing(stat(join(folder, name))));
-      const id = decodeURIComponent(name.slice(0, -SUFFIX.length));
+      const id = unescapeId(name.slice(0, -SUFFIX.length));
       if (found) yield { partition, id, size: found.size, writtenAt: Math.round(found.mtimeMs) };
     }
   }

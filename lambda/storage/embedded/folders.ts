@@ -1,9 +1,9 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
-/** Makes a folder with all above it, durably. */
+/** Makes a folder with all above it, durably and for its owner only. */
 export async function makeFolder(folder: string): Promise<void> {
-  const first = await mkdir(folder, { recursive: true });
+  const first = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
   const shortest = resolve(first).length;
   for (let made = resolve(folder); made.length >= shortest; made = dirname(made)) await syncFolder(dirname(made));

@@ -92,7 +92,7 @@ async function lock(folder: string): Promise<boolean> {
 async function lockGone(folder: string): Promise<void> {
   const path = join(folder, LOCK_FILE);
   for (let found = await unlessMissing(stat(path)); found; found = await unlessMissing(stat(path))) {
-    if (Date.now() - found.mtimeMs > LOCK_MAX_AGE_MS) await rm(path, { force: true });
+    if (Math.abs(Date.now() - found.mtimeMs) > LOCK_MAX_AGE_MS) await rm(path, { force: true });
     else await setTimeout(2);
   }
 }

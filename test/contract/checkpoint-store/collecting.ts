@@ -74,7 +74,7 @@ export function collectingContract(open: OpenStores): void {
       const tenants = [tenant, `${tenant} 2`];
       for (const name of tenants) {
         await store({ tenant: name }).save({ run, state: { page: payload('in use') } });
-        await storage.payloads.put(stored(run, name).partition, 'orphan', Buffer.from('x'));
+        await storage.payloads.put(stored(run, name).partition, 'abandoned-orphan', Buffer.from('x'));
       }
       // Only those of this test, because others share the storage.
       const list = async function* (scope?: string) {
@@ -98,7 +98,7 @@ export function collectingContract(open: OpenStores): void {
     test('keeps to its own tenant', async () => {
       const { store, run, clock, storage, tenant, stored } = open();
       const orphan = `${tenant} 2`;
-      await storage.payloads.put(stored(run, orphan).partition, 'orphan', Buffer.from('x'));
+      await storage.payloads.put(stored(run, orphan).partition, 'abandoned-orphan', Buffer.from('x'));
       clock.forward(2 * DAY);
       expect(await store().collect()).toMatchObject({ payloadsRemoved: 0 });
       expect(await store({ tenant: orphan }).collect()).toMatchObject({ payloadsRemoved: 1 });

@@ -243,7 +243,11 @@ export function fieldsContract(open: OpenStores): void {
       ['tags', [''], /`tags` must be a list of texts/],
       ['tags', [1], /`tags` must be a list of texts/],
       ['tags', ['x'.repeat(257)], /`tags` must be a list of texts/],
-      ['retentionSeconds', 0, /`retentionSeconds` must be a number of seconds above 0; found 0/],
+      [
+        'retentionSeconds',
+        0,
+        /`retentionSeconds` must be a number of seconds above 0 and at most 100000000000; found 0/,
+      ],
       ['retentionSeconds', Number.POSITIVE_INFINITY, /`retentionSeconds` must be/],
       ['retentionSeconds', '60', /`retentionSeconds` must be/],
       ['parent', { run: '', version: 1 }, /parent run id must be/],

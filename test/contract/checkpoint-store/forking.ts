@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Payload, payload } from '../../../lambda/checkpoints/payload.ts';
+import { eventually } from '../eventually.ts';
 import { randomText } from './random-text.ts';
 import { all, DAY, type OpenStores } from './stores.ts';
 import { watched } from './watched.ts';
@@ -214,7 +215,7 @@ export function forkingContract(open: OpenStores): void {
       const { run: id } = await saver.fork(run, { version: 5 });
       await saver.delete(run);
       clock.forward(2 * DAY);
-      await saver.sweep();
+      await eventually(async () => expect(await saver.sweep()).toMatchObject({ freed: 1 }));
       expect(await stored().records()).toEqual([]);
       expect(await stored().payloads()).toEqual([]);
       const loaded = await store<{ texts: string[]; page: Payload }>().load(id);
