@@ -151,7 +151,7 @@ function packed(at: RunContext, body: Body): Uint8Array {
     return pack(JSON.stringify(body), at.records.packsSmall);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
-    const why = 'The state is too large to be written as one text (about 500 MB); keep its large parts as payloads.';
+    const why = 'The state is larger than one text can be (about 500 MB); keep large parts as payloads.';
     throw new HoldpointError('UNSUPPORTED_VALUE', why, { cause });
   }
 }

@@ -162,5 +162,5 @@ async function nameWrite(
 const nameTaken = (at: RunContext, { meta }: CheckpointRecord): HoldpointError =>
   new HoldpointError(
     'NAME_TAKEN',
-    `Another checkpoint of run "${at.run}" is named "${meta.name}". Choose another name, or pass \`moveName: true\`.`,
+    `Another checkpoint of run "${at.run}" is named "${meta.name}". Choose another, or pass \`moveName: true\`.`,
   );

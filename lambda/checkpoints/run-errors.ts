@@ -5,7 +5,7 @@ const ofRun = { scope: 'run' } as const;
 export const runNotFound = ({ run, tenant }: { readonly run: string; readonly tenant: string }): HoldpointError =>
   new HoldpointError(
     'RUN_NOT_FOUND',
-    `There is no run "${run}" of tenant "${tenant}". \`find\` gives undefined instead of this, \`update\` begins one with \`initial\`.`,
+    `There is no run "${run}" of tenant "${tenant}". \`find\` gives undefined instead.`,
   );
 
 export const runDeleted = (run: string, until?: number): HoldpointError =>

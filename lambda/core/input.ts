@@ -3,7 +3,7 @@ import { HoldpointError } from './errors.ts';
 /** The error for an argument: what it must be, what came, and nothing was done. */
 export function refused(argument: string, expected: string, found: unknown): HoldpointError {
   const text = shown(found);
-  const cut = text.length > 80 ? `${text.slice(0, 80)}… (${text.length} characters)` : text;
+  const cut = text.length > 80 ? `${text.slice(0, 80)}…` : text;
   return new HoldpointError('INVALID_INPUT', `${argument} must be ${expected}; found ${cut}.`);
 }
 
@@ -13,6 +13,6 @@ function shown(value: unknown): string {
     return JSON.stringify(value) ?? 'an object';
   } catch {
     // It has a BigInt in it, or itself.
-    return 'an object that JSON cannot show';
+    return 'an object';
   }
 }
