@@ -1,0 +1,301 @@
+import { randomBytes } from 'node:crypto';
+import { statSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdtemp, readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { zstdCompressSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { type CheckpointStoreOptions, checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { localKeys } from '../../lambda/checkpoints/keys.ts';
+import { payload } from '../../lambda/checkpoints/payload.ts';
+import { checkpointStore as embeddedStore } from '../../lambda/embedded.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import { randomText } from '../contract/checkpoint-store/random-text.ts';
+import { rehashed, storedRun } from '../contract/checkpoint-store/stored-run.ts';
+
+const RUN = 'run';
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** A storage that somebody writes to behind our back. */
+function scene() {
+  const clock = { now: 1_800_000_000_000 };
+  const storage = memoryStorage({ clock: () => clock.now });
+  const store = <State>(options: CheckpointStoreOptions = {}) =>
+    checkpointStoreOn<State>(storage, { clock: () => clock.now, ...options });
+  return { clock, storage, store, stored: (run = RUN) => storedRun(storage, 'default', run) };
+}
+
+/** The readable part with something else in it. */
+const forged = (meta: string, change: (parsed: unknown[]) => void): string => {
+  const parsed = JSON.parse(meta.slice(1)) as unknown[];
+  change(parsed);
+  return `1${JSON.stringify(parsed)}`;
+};
+
+describe('a forged name', () => {
+  async function named(options: CheckpointStoreOptions = {}) {
+    const { store, stored } = scene();
+    const saver = store<{ text: string; approved?: boolean }>(options);
+    let held = await saver.save({ run: RUN, state: { text: randomText(1, 1000) } });
+    for (const seed of [2, 3]) {
+      const state = { text: randomText(seed, 1000 * seed) };
+      held = await saver.save({ run: RUN, expectedVersion: held, state });
+    }
+    const state = { ...held.state, approved: true };
+    await saver.save({ run: RUN, expectedVersion: held, state, name: 'approved' });
+    return { store: () => store<{ text: string }>(options), stored };
+  }
+
+  test.each([
+    ['another anchor', '1{"version":4,"anchor":1}'],
+    ['a checkpoint that never had it', '1{"version":1,"anchor":1}'],
+  ])('that names %s is refused, with keys and without, and shows', async (_, meta) => {
+    const keys = localKeys({ current: 'k', keys: { k: randomBytes(32) } });
+    for (const options of [{}, { keys }]) {
+      const { store, stored } = await named(options);
+      expect((await store().load(RUN, { name: 'approved' })).state.text).toHaveLength(3000);
+      await stored().alter('napproved', () => ({ meta }));
+      await expect(store().load(RUN, { name: 'approved' })).rejects.toMatchObject({ code: 'DAMAGED' });
+      expect((await store().verify(RUN)).ok).toBe(false);
+    }
+  });
+});
+
+describe('a forged record', () => {
+  test('does not make redo walk for ever', async () => {
+    const { store, stored } = scene();
+    for (const n of [1, 2, 3]) await store<number>().update(RUN, () => n, { initial: 0 });
+    await store().undo(RUN);
+    await stored().alter(2, (record) => {
+      const meta = forged(record.meta, (parsed) => parsed.push({ k: 'undo', f: 5 }));
+      return rehashed({ ...record, meta });
+    });
+    await expect(store().redo(RUN)).rejects.toMatchObject({ code: 'DAMAGED' });
+  });
+
+  test.each([-1e12, 1.5, 2, 7, '1', {}])('cannot stand on %j', async (anchor) => {
+    const { store } = await standingOn(anchor);
+    await expect(store().load(RUN)).rejects.toMatchObject({ code: 'DAMAGED' });
+    await expect(store().prune(RUN, { keepLast: 1 })).rejects.toMatchObject({ code: 'DAMAGED' });
+  });
+
+  test('is no anchor when it has no snapshot', async () => {
+    const { store } = await standingOn(0);
+    await expect(store().load(RUN)).rejects.toMatchObject({ code: 'DAMAGED' });
+  });
+
+  async function standingOn(anchor: unknown) {
+    const { store, stored } = scene();
+    await store().save({ run: RUN, state: randomText(1, 2000) });
+    await store().update(RUN, (text) => `${text}!`);
+    await stored().alter(2, (record) => {
+      const meta = forged(record.meta, (parsed) => {
+        parsed[5] = anchor;
+      });
+      return rehashed({ ...record, meta });
+    });
+    return { store };
+  }
+
+  test('far behind the others is one problem, not one for each that is missing', async () => {
+    const { store, stored, storage } = scene();
+    await store().save({ run: RUN, state: 1 });
+    const last = { ...(await stored().record(1)), key: 'c9999999999' };
+    await storage.records.commit([{ put: last, when: 'absent' }]);
+    const { problems } = await store().verify(RUN);
+    expect(problems.map(({ version }) => version)).toEqual([2, 9_999_999_999]);
+  });
+
+  test.each(['null', '5', '{"s":null}', '{"s":{"state":1}}', '{"s":{"state":1,"results":{"a":1}}}', '{"p":5}'])(
+    'whose body is %s is damaged, and nothing else',
+    async (body) => {
+      const { store, stored } = scene();
+      await store().save({ run: RUN, state: 1 });
+      await stored().alter(1, (record) => rehashed({ ...record, body: Buffer.from(body) }));
+      await expect(store().load(RUN)).rejects.toMatchObject({ code: 'DAMAGED', scope: 'run' });
+    },
+  );
+
+  test('that unpacks to more than a string can hold is damaged', async () => {
+    const { store, stored } = scene();
+    await store().save({ run: RUN, state: 1 });
+    const bomb = zstdCompressSync(Buffer.alloc(2 ** 29 + 1));
+    await stored().alter(1, (record) => rehashed({ ...record, body: bomb }));
+    await expect(store().load(RUN)).rejects.toMatchObject({ code: 'DAMAGED' });
+  });
+
+  test('with a number of millions of digits is not parsed, and none is saved', async () => {
+    const { store, stored } = scene();
+    await store().save({ run: RUN, state: 1 });
+    const body = Buffer.from(`{"s":{"state":{"$":["bigint","${'9'.repeat(200_000)}"]},"results":{}}}`);
+    await stored().alter(1, (record) => rehashed({ ...record, body }));
+    await expect(store().load(RUN)).rejects.toMatchObject({ code: 'DAMAGED' });
+    const state = { n: 10n ** 100_001n };
+    await expect(store().save({ run: 'other', state })).rejects.toThrow(
+      /state\.n is a number of more than 100000 digits/,
+    );
+  });
+});
+
+describe('what is under a name that nobody escaped', () => {
+  test('stops neither a sweep nor a collection', async () => {
+    const { store, storage, clock } = scene();
+    await store().save({ run: RUN, state: 1, retentionSeconds: 1 });
+    const places = { due: { group: 'due/0', order: '000000000000001' } };
+    await storage.records.commit([
+      { put: { partition: 'evil/%zz', key: 'cz', revision: 'r', meta: '1{}', places }, when: 'absent' },
+    ]);
+    await storage.payloads.put('100%/x', 'abandoned-orphan', Buffer.from('x'));
+    clock.now += 2 * DAY;
+    expect(await store().sweep({ everyTenant: true })).toMatchObject({ expired: 1, failed: [{ run: '%zz' }] });
+    expect(await store().collect({ everyTenant: true })).toMatchObject({ payloadsRemoved: 1, failed: [] });
+  });
+
+  test('and is not of ours is left to whom it belongs', async () => {
+    const { store, storage, clock } = scene();
+    await storage.payloads.put('logs/2024', 'app.log', Buffer.from('x'));
+    clock.now += 2 * DAY;
+    expect(await store().collect({ everyTenant: true })).toMatchObject({ payloadsRemoved: 0 });
+    expect(await storage.payloads.open('logs/2024', 'app.log')).toBeDefined();
+  });
+});
+
+describe('a key', () => {
+  const ring = (options: { allow?: () => boolean } = {}) => {
+    const keys = localKeys({ current: 'k', keys: { k: Buffer.alloc(32, 7) } });
+    const { allow = () => true } = options;
+    return {
+      wrap: keys.wrap,
+      unwrap: async (...args: Parameters<typeof keys.unwrap>) => {
+        if (!allow()) throw new Error('The ring refuses.');
+        return keys.unwrap(...args);
+      },
+    };
+  };
+
+  test('that was opened for one run does not open another', async () => {
+    const { store, storage, stored } = scene();
+    const warm = store({ keys: ring() });
+    await warm.save({ run: RUN, state: 'mine' });
+    await warm.save({ run: 'other', state: 'theirs' });
+    const head = await stored().head();
+    await stored('other').alter('cz', (record) => {
+      const meta = { ...JSON.parse(record.meta.slice(1)), key: head.key };
+      return { meta: `1${JSON.stringify(meta)}`, revision: 'forged' };
+    });
+    expect(await warm.load(RUN)).toMatchObject({ state: 'mine' });
+    for (const opened of [warm, checkpointStoreOn(storage, { keys: ring() })]) {
+      await expect(opened.load('other')).rejects.toMatchObject({ code: 'KEY_UNAVAILABLE' });
+    }
+  });
+
+  test('is forgotten by who shreds, however often it was rotated, and by who sees it shredded', async () => {
+    const { store, stored } = scene();
+    let allowed = true;
+    const [shredder, reader] = [0, 1].map(() => store({ keys: ring({ allow: () => allowed }) }));
+    await shredder?.save({ run: RUN, state: 'secret' });
+    await shredder?.rotateKey(RUN);
+    await reader?.load(RUN);
+    const head = await stored().record('cz');
+    await shredder?.shred(RUN);
+    await expect(reader?.load(RUN)).rejects.toMatchObject({ code: 'RUN_SHREDDED' });
+    allowed = false;
+    await stored().alter('cz', () => ({ meta: head.meta, revision: 'restored' }));
+    for (const store of [shredder, reader]) await expect(store?.load(RUN, 1)).rejects.toThrow('The ring refuses.');
+  });
+
+  test('is kept as it was given, whatever the caller does to it', async () => {
+    const { store } = scene();
+    const key = randomBytes(32);
+    const keys = localKeys({ current: 'k', keys: { k: key } });
+    const same = localKeys({ current: 'k', keys: { k: Buffer.from(key) } });
+    key.fill(0);
+    await store({ keys }).save({ run: RUN, state: 'secret' });
+    expect(await store({ keys: same }).load(RUN)).toMatchObject({ state: 'secret' });
+  });
+});
+
+describe('input that would harm later', () => {
+  test('is refused: a retention beyond all time, a writer that is no text, a clock without a time', async () => {
+    const { store } = scene();
+    const forEver = store().save({ run: RUN, state: 1, retentionSeconds: Number.MAX_VALUE });
+    await expect(forEver).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    expect(() => store({ writer: 5 as unknown as string })).toThrow(/`writer` must be text/);
+    await expect(store({ clock: () => Number.NaN }).save({ run: RUN, state: 1 })).rejects.toThrow(/`clock` gives/);
+    expect(await store().find(RUN)).toBeUndefined();
+  });
+
+  test.each([
+    ['numbers', [5]],
+    ['wider elements', [new Uint16Array(4)]],
+    ['nothing', [null]],
+  ])('is refused: a stream of %s', async (_, pieces) => {
+    const { store } = scene();
+    const stream = (async function* () {
+      yield* pieces as unknown[] as Uint8Array[];
+    })();
+    const save = store().save({ run: RUN, state: payload(stream) });
+    await expect(save).rejects.toThrow(/A piece of the stream of a payload must be a Uint8Array/);
+  });
+
+  test('is read rightly: a stream that uses one buffer for all its pieces, encrypted too', async () => {
+    const { store } = scene();
+    const keys = localKeys({ current: 'k', keys: { k: randomBytes(32) } });
+    const buffer = Buffer.alloc(1000);
+    const stream = (async function* () {
+      for (let n = 0; n < 5; n++) yield buffer.fill(n);
+    })();
+    await store({ keys }).save({ run: RUN, state: { log: payload(stream) } });
+    const { state } = await store<{ log: ReturnType<typeof payload> }>({ keys }).load(RUN);
+    expect(Buffer.from(await state.log.bytes())).toEqual(
+      Buffer.concat([0, 1, 2, 3, 4].map((n) => Buffer.alloc(1000, n))),
+    );
+  });
+
+  test('is not read to its end: a payload that became larger than it was', async () => {
+    const { store, storage, stored } = scene();
+    await store().save({ run: RUN, state: { log: payload('xy') } });
+    const [{ id } = { id: '' }] = await stored().payloads();
+    let read = 0;
+    const endless = async function* () {
+      for (;;) {
+        read++;
+        yield Buffer.alloc(1024);
+      }
+    };
+    const opened = { ...storage.payloads, open: async () => endless() };
+    const { state } = await checkpointStoreOn<{ log: ReturnType<typeof payload> }>({
+      ...storage,
+      payloads: opened,
+    }).load(RUN);
+    expect(id).not.toBe('');
+    await expect(state.log.text()).rejects.toMatchObject({ code: 'DAMAGED' });
+    expect(read).toBeLessThan(3);
+  });
+});
+
+describe('a folder', () => {
+  test('is for its owner alone, whatever the run is called', async () => {
+    const folder = join(await mkdtemp(join(tmpdir(), 'holdpoint-forged-')), 'data');
+    const store = embeddedStore({ folder });
+    for (const run of ['.', '..', '../../x']) await store.save({ run, state: payload(run) });
+    expect(statSync(folder).mode & 0o077).toBe(0);
+    expect((await readdir(folder)).sort()).toEqual(expect.arrayContaining(['payloads', 'records.sqlite']));
+    expect(await readdir(join(folder, 'payloads'))).toHaveLength(3);
+    await store.close();
+  });
+
+  test('does not wait for a lock from the future', async () => {
+    const folder = join(await mkdtemp(join(tmpdir(), 'holdpoint-forged-')), 'data');
+    const store = embeddedStore({ folder });
+    await store.save({ run: RUN, state: payload('one') });
+    const [own = ''] = await readdir(join(folder, 'payloads'));
+    const lock = join(folder, 'payloads', own, 'removing.lock');
+    writeFileSync(lock, '');
+    utimesSync(lock, Date.now() / 1000 + 3600, Date.now() / 1000 + 3600);
+    await store.update(RUN, () => payload('two'));
+    expect(await store.load(RUN)).toMatchObject({ version: 2 });
+    await store.close();
+  });
+});
