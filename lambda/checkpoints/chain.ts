@@ -274,7 +274,7 @@ function opened(record: CheckpointRecord, bytes: Uint8Array): Body {
   try {
     const body = parse(unpack(bytes));
     if (isBody(body)) return body;
-    throw new TypeError('It is not the body of a checkpoint.');
+    throw new TypeError('no body');
   } catch (cause) {
     throw damaged(describe(record.stored), 'what it holds is not packed JSON', cause);
   }

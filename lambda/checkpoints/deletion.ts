@@ -5,7 +5,7 @@ import type { Predecessor } from './commit.ts';
 import type { Context, RunContext } from './context.ts';
 import { deletedRecord, unknownMeta } from './emptied.ts';
 import { fence } from './fence.ts';
-import { type HeadMeta, isUnreadable, readCheckpointMeta } from './meta.ts';
+import { type HeadMeta, isUnreadable, readCheckpointMeta, readHeadMeta } from './meta.ts';
 import {
   CHECKPOINTS,
   DUE_SHARDS,
@@ -30,11 +30,29 @@ const SWEEP_MS = 3_600_000;
 /** Removes a run for good. Its id is refused for a day, so that no late writer can bring it back. */
 export async function deleteRun(at: RunContext): Promise<void> {
   await retried(async () => {
-    const head = await storedHead(at);
+    const head = await headToDelete(at);
     if (!head) throw runNotFound(at);
     const tombstone = head.meta.deletedUntil === undefined ? await entomb(at, head, await newestOf(at, head)) : head;
     await empty(at, tombstone ?? (await storedHead(at)) ?? head);
   });
+}
+
+/** The head, or what is left to say of one that is damaged. */
+async function headToDelete(at: RunContext): Promise<HeadRecord | undefined> {
+  const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
+  const meta = stored && readHeadMeta(stored.meta);
+  if (!stored || !meta || !('wrong' in meta)) return stored && readHead(stored);
+  const now = at.now();
+  const lost = {
+    born: '',
+    createdAt: now,
+    touchedAt: now,
+    version: 0,
+    hash: '',
+    stepNumber: 0,
+    status: 'RUNNING' as const,
+  };
+  return { revision: stored.revision, meta: lost };
 }
 
 async function storedHead(at: RunContext): Promise<HeadRecord | undefined> {

@@ -1,5 +1,6 @@
 import { escapeId, idsOf } from '../core/ids.ts';
 import { refused } from '../core/input.ts';
+import { present } from '../core/present.ts';
 import { STATUSES, type Status } from '../core/status.ts';
 import type { ListName, StoredRecord } from '../storage/ports.ts';
 import type { CheckpointSummary, RunSummary } from './checkpoint.ts';
@@ -154,15 +155,12 @@ function runSummaryOf(partition: string, head: HeadMeta): RunSummary {
   return {
     run: idsOf(partition).run,
     status: head.status,
-    ...(agent !== undefined && { agent }),
-    ...(owner !== undefined && { owner }),
     tags: head.tags ?? [],
-    statusChange: { version, stepNumber, ...(step !== undefined && { step }) },
+    statusChange: { version, stepNumber, ...present({ step }) },
     createdAt: new Date(head.createdAt),
     touchedAt: new Date(head.touchedAt),
-    ...(parent && { parent }),
-    ...(retentionMs !== undefined && { retentionSeconds: retentionMs / 1000 }),
     encrypted: head.key !== undefined || head.shredded === true,
     shredded: head.shredded === true,
+    ...present({ agent, owner, parent, retentionSeconds: retentionMs === undefined ? undefined : retentionMs / 1000 }),
   };
 }

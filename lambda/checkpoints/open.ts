@@ -61,16 +61,26 @@ async function openFound(at: RunContext, { head, records }: Found): Promise<Open
   return { root, model, chain, head, record, sealing, seenAt: at.now() };
 }
 
+type Newest = { readonly head: HeadRecord; readonly newest: CheckpointRecord } | undefined;
+
 /** The head and the newest checkpoint, or undefined when there is no run. Refuses what is deleted or expired. */
-export async function readNewest(at: RunContext): Promise<{ head: HeadRecord; newest: CheckpointRecord } | undefined> {
+export async function readNewest(at: RunContext): Promise<Newest> {
   const [first, second] = await firstRecords(at, { ...CHECKPOINTS_AND_HEAD, newestFirst: true }, 2);
   if (first?.key !== HEAD_KEY) return undefined;
   const head = readHead(first);
   refuseDeleted(at, head.meta);
   if (!second) throw damaged(`Run "${at.run}"`, 'it has a head but no checkpoints');
   const newest = readCheckpoint(second);
+  if (newest.version < head.meta.version) return readAgain(at, head);
   refuseExpired(at, head.meta, usedAt(newest.meta));
   return { head, newest };
+}
+
+/** What a query reads is not of one moment; but what is missing twice, for one head, is lost. */
+async function readAgain(at: RunContext, head: HeadRecord): Promise<Newest> {
+  const [stored] = await at.records.read(at.partition, [versionKey(head.meta.version)]);
+  if (stored) return readNewest(at);
+  throw damaged(`Run "${at.run}"`, `its checkpoint ${head.meta.version} is missing`);
 }
 
 /** The head of a run that can be read; refuses what is deleted or expired. */

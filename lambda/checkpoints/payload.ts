@@ -1,5 +1,6 @@
 import { HoldpointError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
+import { present } from '../core/present.ts';
 import type { PayloadStore } from '../storage/ports.ts';
 import type { RunContext } from './context.ts';
 import type { PayloadRef } from './document/payloads.ts';
@@ -76,8 +77,7 @@ class PayloadValue implements Payload {
 
   constructor(source: Source, { type, digest }: PayloadOptions) {
     this.#source = source;
-    if (type !== undefined) this.type = type;
-    if (digest !== undefined) this.digest = digest;
+    Object.assign(this, present({ type, digest }));
   }
 
   get size(): number | undefined {
@@ -101,11 +101,6 @@ class PayloadValue implements Payload {
     return new TextDecoder().decode(await joined(this.stream()));
   }
 
-  /** How Node prints it. */
-  [Symbol.for('nodejs.util.inspect.custom')](): string {
-    return `Payload(${this.type ?? ''} ${this.size ?? 'stream'})`;
-  }
-
   pointerIn(at: RunContext, known: ReadonlyMap<string, PayloadRef>): PayloadRef | undefined {
     const source = this.#source;
     const home = this.#stored.get(at.partition) ?? (source !== 'spent' && 'home' in source ? source.home : undefined);
@@ -124,7 +119,7 @@ class PayloadValue implements Payload {
           ? (same(source.home.ref.sha256) ?? (await copyOf(at, source.home)))
           : await storeStream(at, sealing, 'stream' in source ? source.stream : read(source.home), same);
     const { type, digest } = this;
-    const ref = { id, sha256, size, ...(type !== undefined && { type }), ...(digest !== undefined && { digest }) };
+    const ref = { id, sha256, size, ...present({ type, digest }) };
     const home = { store: at.payloads, partition: at.partition, sealing, ref };
     if ('stream' in source) this.#source = { home };
     this.#stored.set(at.partition, home);

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { escapeId, idsOf, unescapeId } from '../core/ids.ts';
+import { present } from '../core/present.ts';
 import type { Places, StoredRecord } from '../storage/ports.ts';
 import type { CheckpointSummary } from './checkpoint.ts';
 import {
@@ -169,19 +170,14 @@ export function summaryOf(run: string, { meta, version, hash, stored }: Checkpoi
     version,
     kind: meta.kind,
     status: meta.status,
-    ...(step !== undefined && { step }),
     stepNumber: meta.stepNumber,
-    ...(name !== undefined && { name }),
     labels: meta.labels ?? {},
-    ...(schema !== undefined && { schema }),
-    ...(parent && { parent }),
-    ...(restored !== undefined && { restored }),
     savedAt: new Date(meta.time),
     writer: meta.writer,
     writeId: meta.writeId,
     hash,
-    ...(version > 1 && { previousHash: meta.previous }),
     pruned: meta.emptied !== undefined,
     bytes: stored.meta.length + (stored.body?.length ?? 0) + (segment?.[2] ?? 0),
+    ...present({ step, name, schema, parent, restored, previousHash: version > 1 ? meta.previous : undefined }),
   };
 }

@@ -107,11 +107,8 @@ async function writtenBefore(
     const [next] = await at.records.read(at.partition, [versionKey(expected + 1)]);
     if (next && readCheckpoint(next).meta.writeId === writeId) return open(at, expected + 1);
   }
-  throw new StaleVersionError(
-    at.run,
-    expected,
-    newest.record.version >= expected ? summaryOf(at.run, newest.record) : undefined,
-  );
+  const found = newest.record.version >= expected ? summaryOf(at.run, newest.record) : undefined;
+  throw new StaleVersionError(at.run, expected, found);
 }
 
 /** What of the head a save changes; undefined when it is all as it was. */

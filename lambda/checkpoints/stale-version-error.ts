@@ -20,9 +20,8 @@ export class StaleVersionError extends HoldpointError {
 function explain(run: string, expected: number, found: CheckpointSummary | undefined): string {
   if (!found) return `Run "${run}" has no checkpoint ${expected}, so nothing can follow it. Load it first.`;
   const there = `version ${found.version} (${found.step ? `step "${found.step}", ` : ''}written ${found.savedAt.toISOString()} by ${found.writer})`;
-  if (found.version === expected)
-    return `What was expected is of another run, or of an earlier life of "${run}", which has ${there}. Load it and try again.`;
   if (expected === 0)
     return `Run "${run}" exists already: it has ${there}. Load it, and pass what was loaded as \`expectedVersion\`.`;
-  return `Expected run "${run}" to be at version ${expected}, found ${there}. Load it and try again, or use \`update\`, which does.`;
+  const other = found.version === expected ? ' of another run or another life of it' : '';
+  return `Expected run "${run}" to be at version ${expected}${other}, found ${there}. Load it and try again, or use \`update\`, which does.`;
 }

@@ -138,6 +138,20 @@ describe('a forged record', () => {
   });
 });
 
+describe('a run whose newest checkpoints were taken away', () => {
+  test('is not loaded as if it had been shorter, up to what its head knows', async () => {
+    const { store, stored } = scene();
+    await store<number>().save({ run: RUN, state: 1 });
+    await store<number>().update(RUN, () => 2, { status: 'SUCCEEDED' });
+    await stored().remove(2);
+    for (const use of [() => store().load(RUN), () => store().update(RUN, () => 3)]) {
+      await expect(use()).rejects.toThrow(/its checkpoint 2 is missing/);
+    }
+    expect(await store().load(RUN, 1)).toMatchObject({ state: 1 });
+    await store().delete(RUN);
+  });
+});
+
 describe('what is under a name that nobody escaped', () => {
   test('stops neither a sweep nor a collection', async () => {
     const { store, storage, clock } = scene();

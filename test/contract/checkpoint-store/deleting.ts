@@ -132,6 +132,7 @@ export function deletingContract(open: OpenStores): void {
     test.each<[string, (stores: ReturnType<OpenStores>) => Promise<void>]>([
       ['the newest checkpoint is not readable', ({ stored }) => stored().alter(3, () => ({ meta: 'rubbish' }))],
       ['a checkpoint in the middle is gone', ({ stored }) => stored().remove(2)],
+      ['the head is not readable', ({ stored }) => stored().alter('cz', () => ({ meta: '1{}' }))],
       ['a name is not readable', ({ stored }) => stored().alter('nfirst', () => ({ meta: '1{' }))],
       [
         'a newer Holdpoint wrote the newest checkpoint',
