@@ -28,18 +28,25 @@ function change(before: Doc, after: Doc, path: Key[], ops: Op[]): number {
 }
 
 function changeFields(before: Fields, after: Fields, path: Key[], ops: Op[]): number | undefined {
+  const old = Object.keys(before);
   const keys = Object.keys(after);
-  const gone = Object.keys(before).filter((key) => !Object.hasOwn(after, key));
-  const kept = Object.keys(before).filter((key) => Object.hasOwn(after, key));
-  const added = keys.filter((key) => !Object.hasOwn(before, key));
-  // An operation can only put a new key behind the others, and the order of keys is data.
-  const ordered = kept.concat(added).filter((key) => !isIndex(key));
-  if (keys.filter((key) => !isIndex(key)).some((key, i) => key !== ordered[i])) return undefined;
+  // Nearly always nothing but the end is new.
+  const grown = old.length <= keys.length && old.every((key, i) => key === keys[i]);
+  const kept = grown ? old : old.filter((key) => Object.hasOwn(after, key));
+  const added = grown ? keys.slice(old.length) : keys.filter((key) => !Object.hasOwn(before, key));
+  if (!grown && !isOrder(keys, [...kept, ...added])) return undefined;
   let weight = 0;
-  for (const key of gone) weight += add(ops, [[...path, key]]);
+  if (kept.length < old.length)
+    for (const key of old) if (!Object.hasOwn(after, key)) weight += add(ops, [[...path, key]]);
   for (const key of kept) weight += changeChild(before[key], after[key], key, path, ops);
   for (const key of added) weight += add(ops, [[...path, key], after[key] ?? null]);
   return weight;
+}
+
+// An operation can only put a new key behind the others, and the order of keys is data; but for indices, which order themselves.
+function isOrder(keys: readonly string[], made: readonly string[]): boolean {
+  const ordered = made.filter((key) => !isIndex(key));
+  return keys.filter((key) => !isIndex(key)).every((key, i) => key === ordered[i]);
 }
 
 function changeList(before: List, after: List, path: Key[], ops: Op[]): number {

@@ -141,7 +141,7 @@ class Encoder {
     const isSet = types.isSet(value) && proto === Set.prototype;
     if (!leaf && !isMap && !isSet) return this.#refuse(describeUnsupported(value));
     if (leaf?.[0] !== 'bytes' && this.#keys(value).length > 0)
-      this.#refuse('has properties of its own beside its content; keep them in a plain object next to it');
+      this.#refuse('has properties beside its content; keep them next to it');
     if (leaf) return special(base, leaf);
     const [tag, items] = isMap ? ['map', [...value]] : ['set', [...(value as Set<unknown>)]];
     return special(base, [tag, this.#list(items, partOf(base, tag, 1), depth + 2, isMap ? entryStep : itemStep)]);
@@ -152,7 +152,7 @@ class Encoder {
     const keys = this.#keys(array);
     const last = keys.at(-1);
     if (last !== undefined && !isIndex(last))
-      this.#refuse('is an array with properties beside its elements; keep them in a plain object next to it');
+      this.#refuse('is an array with properties beside its elements; keep them next to it');
     if (array.length - keys.length > MAX_GAPS)
       this.#refuse(`is an array with more than ${MAX_GAPS} gaps; keep a Map by index`);
     // Elements are then read as they are: a getter at an index is too strange to pay a descriptor per element for.

@@ -9,9 +9,9 @@ export function describeUnsupported(value: unknown): string {
   if (types.isPromise(value)) return 'is a promise; await it and keep its result';
   if (types.isBoxedPrimitive(value)) return 'is a boxed primitive; keep the primitive itself';
   if (types.isWeakMap(value) || types.isWeakSet(value) || value instanceof WeakRef)
-    return `is a ${className(value)}, whose content nobody can list; keep a Map, a Set or the object itself`;
+    return `is a ${className(value)}, which cannot be listed; keep a Map or a Set`;
   if (Symbol.asyncIterator in value || (Symbol.iterator in value && 'next' in value))
-    return 'is an iterator or a stream; read it to its end and keep what it gave, or keep a stream of bytes as a payload';
+    return 'is an iterator or a stream; keep what it gives, or make a payload of its bytes';
   const name = className(value);
   if (name === 'Object' || name === '') return 'is an object with a prototype of its own; keep a plain object';
   return `is an instance of ${name}; register the class in \`types\`, or keep a plain object`;

@@ -54,7 +54,7 @@ describe('encode refuses, by path,', () => {
     ['a symbol key', { a: { [Symbol('s')]: 1 } }, 'state.a has the key Symbol(s)'],
     ['an array with a property', { a: Object.assign([1], { extra: 1 }) }, 'state.a is an array with properties'],
     ['a sparse array with a property', Object.assign(new Array(9), { extra: 1 }), 'state is an array with properties'],
-    ['a map with a property', Object.assign(new Map(), { extra: 1 }), 'state has properties of its own'],
+    ['a map with a property', Object.assign(new Map(), { extra: 1 }), 'state has properties beside its content'],
     ['a value in a map', { m: new Map([['k', { f() {} }]]) }, 'state.m.get("k").f is a function'],
     [
       'a key of a map',
