@@ -1,35 +1,16 @@
 import { describe, expect, test, vi } from 'vitest';
-import { type CheckpointStore, checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
-import { localKeys } from '../../lambda/checkpoints/keys.ts';
+import type { CheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { payload } from '../../lambda/checkpoints/payload.ts';
-import { memoryStorage } from '../../lambda/storage/memory.ts';
-import type { Storage } from '../../lambda/storage/ports.ts';
-import { type Clock, clockAt, DAY, HOUR } from './clock.ts';
+import { DAY, HOUR } from './clock.ts';
 import { Crash, crashingStorage } from './crashing-storage.ts';
 import { contentOf, noOrphans, payloadIdsOf, recordsOf, soundRun } from './invariants.ts';
+import { FORK, RUN, type Scene, type State, sceneOf } from './scene.ts';
 import { noise, seedIds } from './seeded.ts';
-import { withInlineBytes } from './storages.ts';
 
 vi.mock('node:crypto', async (original) => ({
   ...(await original<typeof import('node:crypto')>()),
   randomBytes: (await import('./seeded.ts')).seededBytes,
 }));
-
-const RUN = 'run';
-const FORK = 'its-fork';
-const keyBytes = { old: new Uint8Array(32).fill(1), new: new Uint8Array(32).fill(2) };
-
-interface State {
-  readonly log: readonly unknown[];
-  readonly seen?: unknown;
-}
-
-interface Scene {
-  readonly storage: Storage;
-  readonly clock: Clock;
-  /** A process of its own on the storage, or on one in its place. */
-  open(on?: Storage, key?: 'old' | 'new'): CheckpointStore<State>;
-}
 
 /** One operation: what was there before it, how it is done, and what is true once it was done. */
 interface Operation {
@@ -230,21 +211,6 @@ const OPERATIONS: readonly Operation[] = [
   },
 ];
 
-function sceneOf(encrypted: boolean): Scene {
-  const clock = clockAt();
-  const storage = withInlineBytes(memoryStorage({ clock: clock.read }), 700);
-  seedIds(0);
-  return {
-    storage,
-    clock,
-    open: (on = storage, current = 'old') =>
-      checkpointStoreOn<State>(on, {
-        clock: clock.read,
-        ...(encrypted && { keys: localKeys({ current, keys: keyBytes }) }),
-      }),
-  };
-}
-
 /** Runs an operation that dies at a call; false when it was done before it came to that call. */
 async function crash(
   operation: Operation,
@@ -252,6 +218,7 @@ async function crash(
   call: number,
   when: 'before' | 'after',
 ): Promise<boolean> {
+  seedIds(0);
   const scene = sceneOf(encrypted);
   const { storage, clock, open } = scene;
   await operation.prepare(scene);

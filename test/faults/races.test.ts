@@ -27,8 +27,9 @@ import {
   verifying,
   withOrphans,
 } from './races/actors.ts';
+import type { Race } from './races/race.ts';
 import { runRace } from './races/running.ts';
-import { keyBytes, type Race, RUN, sceneOf } from './races/scene.ts';
+import { keyBytes, RUN, sceneOf } from './scene.ts';
 import { noise, seedIds } from './seeded.ts';
 
 vi.mock('node:crypto', async (original) => ({

@@ -55,7 +55,7 @@ export function writeIdsContract(open: OpenStores): void {
       expect(await versionsOf(first, run)).toHaveLength(2);
     });
 
-    test('loses as any other when somebody else has the version', async () => {
+    test('loses like every other when somebody else has the version', async () => {
       const { store, run } = open();
       const first = store();
       await first.save({ run, state: 'one', writeId: 'a' });

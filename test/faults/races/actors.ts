@@ -2,8 +2,9 @@ import { expect } from 'vitest';
 import { payload } from '../../../lambda/checkpoints/payload.ts';
 import type { ErrorCode } from '../../../lambda/core/errors.ts';
 import { HOUR, MINUTE, SECOND } from '../clock.ts';
+import { FORK, RUN, type Scene } from '../scene.ts';
 import { noise } from '../seeded.ts';
-import { type Actor, FORK, RUN, type Scene } from './scene.ts';
+import type { Actor } from './race.ts';
 
 /**
  * Five versions: a snapshot in a segment, a patch, a segment more, payloads that come and go, names; then a snapshot of

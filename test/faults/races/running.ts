@@ -5,9 +5,10 @@ import { partitionOf } from '../../../lambda/core/ids.ts';
 import { DAY } from '../clock.ts';
 import { type Choose, Interleaving } from '../interleaving.ts';
 import { noOrphans, payloadIdsOf, recordsOf, soundRun, TENANT } from '../invariants.ts';
+import { FORK, RUN, type Scene, type State, type Store, sceneOf } from '../scene.ts';
 import { seedIds } from '../seeded.ts';
 import { copyInto } from '../storages.ts';
-import { FORK, type Race, RUN, type Scene, type State, type Store, sceneOf } from './scene.ts';
+import type { Race } from './race.ts';
 
 /** Runs a race in one order, on a copy of what was prepared, and looks at what came of it. */
 export async function runRace(

@@ -1,0 +1,38 @@
+import { type CheckpointStore, checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { localKeys } from '../../lambda/checkpoints/keys.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import type { Storage } from '../../lambda/storage/ports.ts';
+import { type Clock, clockAt } from './clock.ts';
+import { withInlineBytes } from './storages.ts';
+
+export const RUN = 'run';
+export const FORK = 'its-fork';
+export const keyBytes = { old: new Uint8Array(32).fill(1), new: new Uint8Array(32).fill(2) };
+
+export interface State {
+  readonly log: readonly unknown[];
+  readonly seen?: unknown;
+}
+export type Store = CheckpointStore<State>;
+
+export interface Scene {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  /** A process of its own on the storage, or on one in its place. */
+  open(on?: Storage, key?: 'old' | 'new'): Store;
+}
+
+/** An empty storage in memory whose records take little, so that payloads are made soon. */
+export function sceneOf(encrypted: boolean): Scene {
+  const clock = clockAt();
+  const storage = withInlineBytes(memoryStorage({ clock: clock.read }), 700);
+  return {
+    storage,
+    clock,
+    open: (on = storage, current = 'old') =>
+      checkpointStoreOn<State>(on, {
+        clock: clock.read,
+        ...(encrypted && { keys: localKeys({ current, keys: keyBytes }) }),
+      }),
+  };
+}
