@@ -1,7 +1,8 @@
 import { checkTransition } from '../core/status.ts';
+import type { Write } from '../storage/ports.ts';
 import { type Content, type Root, sealBody, writeContent } from './chain.ts';
 import type { CheckpointFields, CheckpointKind } from './checkpoint.ts';
-import { commit, type HeadChange, headMove, metaAfter, type Predecessor } from './commit.ts';
+import { commit, type HeadChanging, headMove, metaAfter, type Predecessor } from './commit.ts';
 import type { RunContext } from './context.ts';
 import type { Doc } from './document/document.ts';
 import { payloadRefs } from './document/payloads.ts';
@@ -19,7 +20,9 @@ export interface Change extends CheckpointFields {
   readonly kind?: CheckpointKind | undefined;
   readonly restored?: number | undefined;
   readonly top?: number | undefined;
-  readonly head?: HeadChange | undefined;
+  readonly head?: HeadChanging | undefined;
+  /** What is written in the same transaction. */
+  readonly beside?: readonly Write[] | undefined;
 }
 
 /** A predecessor whose content is known. */
@@ -39,12 +42,14 @@ export async function beginning(at: RunContext, owner: string | undefined): Prom
   };
 }
 
+const REOPENING: ReadonlySet<CheckpointKind | undefined> = new Set(['rewind', 'undo', 'redo', 'retry']);
+
 /** Writes the checkpoint that follows, or throws StaleVersionError and has changed nothing. */
 export async function append(at: RunContext, base: Base, change: Change): Promise<Opened> {
   const { record: before, content, sealing } = base;
-  const { root, model, head: headChange, moveName: _, ...fields } = change;
+  const { root, model, head: headChange, moveName: _, beside, ...fields } = change;
   const status = change.status ?? before.meta.status;
-  const reopen = change.kind === 'rewind' || change.kind === 'undo' || change.kind === 'redo';
+  const reopen = REOPENING.has(change.kind);
   if (before.version > 0) checkTransition(at.run, before.meta.status, status, { reopen });
   const version = before.version + 1;
   // A chain never crosses a schema version.
@@ -63,7 +68,14 @@ export async function append(at: RunContext, base: Base, change: Change): Promis
       ? undefined
       : { name: change.name, take: change.moveName === true, anchor: written.chain.anchor };
   at.cache.forget(at.partition);
-  const outcome = await commit(at, base, record, headMove(at, base, record, headChange), move);
+  const outcome = await commit(
+    at,
+    base,
+    record,
+    headMove(at, base, record, headChange, change.status !== undefined),
+    move,
+    beside,
+  );
   if (outcome === 'written before') return open(at, version);
   const opened = { root, model, chain: written.chain, head: outcome, record, sealing, seenAt: at.now() };
   at.cache.keep(at.partition, opened);

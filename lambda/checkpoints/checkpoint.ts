@@ -17,7 +17,21 @@ export interface CheckpointId {
 }
 
 /** How a checkpoint came to be: saved by an agent, or made from what was there. */
-export type CheckpointKind = 'save' | 'fork' | 'rewind' | 'undo' | 'redo' | 'prune' | 'shred' | 'delete';
+export type CheckpointKind =
+  | 'save'
+  | 'fork'
+  | 'rewind'
+  | 'undo'
+  | 'redo'
+  | 'prune'
+  | 'shred'
+  | 'delete'
+  /** An invocation took the run. */
+  | 'claim'
+  /** Somebody ended the run from outside. */
+  | 'cancel'
+  /** A run that had failed goes on. */
+  | 'retry';
 
 /** What a checkpoint is called. */
 export interface CheckpointFields {

@@ -22,8 +22,8 @@ export async function collect(context: Context, { everyTenant = false }: EveryTe
   const examine = async (partition: string, old: readonly StoredPayload[]) => {
     const ids = idsOf(partition);
     try {
-      const { checkpoints } = await readAll({ ...context, ...ids, partition });
-      const inUse = payloadsInUse(checkpoints, ({ meta }) => !meta.emptied);
+      const { checkpoints, payloadsBeside } = await readAll({ ...context, ...ids, partition });
+      const inUse = new Set([...payloadsInUse(checkpoints, ({ meta }) => !meta.emptied), ...payloadsBeside]);
       const unused = old.filter(({ id }) => !inUse.has(id));
       await context.payloads.remove(
         partition,

@@ -23,8 +23,11 @@ import { StaleVersionError } from './stale-version-error.ts';
 
 /** What changes in the head; undefined takes a field away. */
 export type HeadChange = Partial<
-  Pick<HeadMeta, 'agent' | 'owner' | 'tags' | 'parent' | 'retentionMs' | 'key' | 'shredded' | 'deletedUntil'>
+  Pick<HeadMeta, 'agent' | 'owner' | 'tags' | 'parent' | 'retentionMs' | 'key' | 'shredded' | 'deletedUntil' | 'work'>
 >;
+
+/** The same, made from the head that is there when the commit is tried; it may throw to refuse. */
+export type HeadChanging = HeadChange | ((there: HeadMeta) => HeadChange);
 
 /** What a checkpoint follows. Before the first one there is version 0, which has no head and no content. */
 export interface Predecessor {
@@ -58,26 +61,34 @@ export function metaAfter(at: RunContext, before: Predecessor['record'], fields:
 /** What the head becomes on top of what is there when the commit is tried; undefined when it can stay as it is. */
 export type HeadMove = ((there: HeadMeta | undefined) => Promise<HeadMeta>) | undefined;
 
-/** The head moves only with the status, with what lists show, and once an hour; not with every step. */
+/**
+ * The head moves only with the status, with what lists show, and once an hour; not with every step. A checkpoint that
+ * does not set the status leaves the head's: an outside event may have changed it since.
+ */
 export function headMove(
   at: RunContext,
   before: Predecessor,
   record: CheckpointRecord,
-  change: HeadChange | undefined,
+  changing: HeadChanging | undefined,
+  setsStatus = false,
 ): HeadMove {
+  const changeOf = typeof changing === 'function' ? changing : () => changing;
   const { meta, version, hash } = record;
   const used = usedAt(meta);
   // A change of status without a step of its own happened in the step before it.
   const step = meta.step ?? before.record.meta.step;
-  const moved = { status: meta.status, version, hash, stepNumber: meta.stepNumber, step };
+  const moved = { version, hash, stepNumber: meta.stepNumber, step };
   if ('begins' in before.head) {
-    const head = { ...before.head.begins, createdAt: used, touchedAt: used, parent: meta.parent, ...change, ...moved };
+    const begun = { ...before.head.begins, createdAt: used, touchedAt: used, parent: meta.parent, ...moved };
+    const head = { ...begun, status: meta.status, ...changeOf({ ...begun, status: meta.status }) };
     return async () => head;
   }
   const known = before.head.meta;
-  if (!change && known.status === meta.status && Math.abs(used - known.touchedAt) < TOUCH_MS) return undefined;
+  if (!changing && (!setsStatus || known.status === meta.status) && Math.abs(used - known.touchedAt) < TOUCH_MS)
+    return undefined;
   return async (there = known) => {
-    const head = { ...there, ...change, ...moved, touchedAt: Math.max(used, there.touchedAt) };
+    const status = setsStatus ? meta.status : there.status;
+    const head = { ...there, ...moved, ...changeOf(there), status, touchedAt: Math.max(used, there.touchedAt) };
     if (head.owner === there.owner || !head.key) return head;
     return { ...head, key: await (await runKeys()).rewrapped(at, there, head.owner) };
   };
@@ -94,8 +105,9 @@ export interface NameMove {
 const TRIES = 10;
 
 /**
- * One conditional write for a checkpoint, in one transaction with the head and a name where those change. Gives the
- * head, or says that an earlier try of this very write had been applied.
+ * One conditional write for a checkpoint, in one transaction with the head, a name, and what is written beside it, where
+ * there is such. Gives the head, or says that an earlier try of this very write had been applied. When only what is
+ * beside was refused, throws ConditionFailedError with the places in `beside`.
  */
 export async function commit(
   at: RunContext,
@@ -103,6 +115,7 @@ export async function commit(
   record: CheckpointRecord,
   moveHead: HeadMove,
   moveName: NameMove | undefined,
+  beside: readonly Write[] = [],
 ): Promise<HeadRecord | 'written before'> {
   let there = 'begins' in before.head ? undefined : before.head;
   for (let attempt = 1; ; attempt++) {
@@ -113,13 +126,22 @@ export async function commit(
       ? writes.push({ put: head.stored, when: there ? { revision: there.revision } : 'absent' }) - 1
       : -1;
     if (name) writes.push(name);
+    const besideAt = writes.push(...beside) - beside.length;
     try {
       await at.records.commit(writes);
       return head ?? (there as HeadRecord);
     } catch (error) {
       if (!(error instanceof ConditionFailedError)) throw error;
       if (error.found.has(0)) return lost(at, record, error.found.get(0), error.found.get(headAt));
-      if (!error.found.has(headAt) && !moveName?.take) throw nameTaken(at, record);
+      if (!error.found.has(headAt)) {
+        const refusedBeside = [...error.found].filter(([place]) => place >= besideAt);
+        if (refusedBeside.length > 0)
+          throw new ConditionFailedError(
+            new Map(refusedBeside.map(([place, found]) => [place - besideAt, found])),
+            error,
+          );
+        if (!moveName?.take) throw nameTaken(at, record);
+      }
       // No checkpoint was written, but the head was renewed, or the name moved: what we change is put on top of that.
       if (error.found.has(headAt)) there = headInstead(at, there, error.found.get(headAt));
       if (attempt >= TRIES) throw new StaleVersionError(at.run, record.version - 1, undefined);

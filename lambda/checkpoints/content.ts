@@ -117,7 +117,7 @@ function decoded(at: RunContext, opened: Opened, doc: Doc, mutable = false): unk
 }
 
 /** How documents of a checkpoint become live. Payloads are fetched only when they are read. */
-export const decoding = (at: RunContext, { sealing }: Opened) => ({
+export const decoding = (at: RunContext, { sealing }: Pick<Opened, 'sealing'>) => ({
   types: at.types,
   payload: (ref: PayloadRef) => storedPayload({ store: at.payloads, partition: at.partition, sealing, ref }),
 });

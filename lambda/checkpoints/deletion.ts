@@ -81,7 +81,7 @@ async function entomb(
   const deletedUntil = Math.max(at.now(), head.meta.touchedAt, usedAt(record.meta)) + TOMBSTONE_MS;
   const bare = {
     ...{ agent: undefined, owner: undefined, tags: undefined, parent: undefined },
-    ...{ key: undefined, retentionMs: undefined },
+    ...{ key: undefined, retentionMs: undefined, work: undefined },
   };
   const silent = { ...record, meta: { ...record.meta, step: undefined, labels: undefined } };
   try {

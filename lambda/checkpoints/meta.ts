@@ -96,6 +96,35 @@ export interface HeadMeta {
   readonly shredded?: true | undefined;
   /** Set on a tombstone: when the id may be freed. */
   readonly deletedUntil?: number | undefined;
+  /** What the runtime knows of the run. */
+  readonly work?: Work | undefined;
+}
+
+/** What the runtime must know of a run without opening it. */
+export interface Work {
+  /** How many outside events there were. */
+  readonly wake: number;
+  /** When somebody must look at the run. */
+  readonly dueAt?: number | undefined;
+  /** Which invocation runs it, and until when nobody else may. */
+  readonly lease?: { readonly by: string; readonly until: number } | undefined;
+  /** Claims since the last progress, and the version of the newest. */
+  readonly claims?: number | undefined;
+  readonly claimed?: number | undefined;
+  /** How often the run was delivered since it became ready. */
+  readonly deliveries?: number | undefined;
+  /** The ids of open approvals. */
+  readonly approvals?: readonly string[] | undefined;
+  /** When the run times out. */
+  readonly deadline?: number | undefined;
+  /** Which idempotency keys the steps of the run have: those of one epoch are equal. */
+  readonly epoch?: number | undefined;
+  /** The parent that waits for the end, in the same tenant. */
+  readonly replyTo?: string | undefined;
+  /** Where ENDING leads. */
+  readonly ending?: 'FAILED' | 'CANCELLED' | undefined;
+  /** Why the run cannot go on with the code that is deployed. */
+  readonly parked?: string | undefined;
 }
 
 /** Which checkpoint a name points at, and the anchor that it takes to load it. */
@@ -108,7 +137,7 @@ export interface NameMeta {
 const FORMAT = '1';
 
 /** The text of a readable part; what is undefined is left out. */
-export const metaText = (meta: HeadMeta | NameMeta): string => FORMAT + JSON.stringify(meta);
+export const metaText = (meta: object): string => FORMAT + JSON.stringify(meta);
 
 /**
  * The text of a checkpoint's readable part: `1[time, number, write id, writer, previous, anchor or 0, step or 0, { the
@@ -139,6 +168,9 @@ export function readCheckpointMeta(text: string): CheckpointMeta | Unreadable {
   const meta = { ...NO_META, ...placed, ...fields };
   return isCheckpoint(meta) ? meta : { wrong: 'fields are missing' };
 }
+
+/** Read a readable part that is an object; what is in it is for the caller to check. */
+export const readPlainMeta = (text: string): Readonly<Record<string, unknown>> | Unreadable => readAs(text, isRecord);
 
 export const isUnreadable = (meta: object): meta is Unreadable => 'wrong' in meta || 'newerFormat' in meta;
 
@@ -193,6 +225,8 @@ const isCheckpoint = (value: unknown): value is CheckpointMeta =>
     [isListOf(isListOf(isVersion)), 'emptiedRanges'],
   ]);
 
+const isWork = (value: unknown): boolean => isRecord(value) && Number.isFinite(value.wake);
+
 const isHead = (value: unknown): value is HeadMeta =>
   isRecord(value) &&
   isStatus(value.status) &&
@@ -203,6 +237,7 @@ const isHead = (value: unknown): value is HeadMeta =>
     [isTexts, 'tags'],
     [Number.isFinite, 'retentionMs', 'deletedUntil'],
     [isRecord, 'key', 'parent'],
+    [isWork, 'work'],
   ]);
 
 const isName = (value: unknown): value is NameMeta => isRecord(value) && have(value, 'number', 'version', 'anchor');

@@ -128,12 +128,17 @@ export const timeOrder = (time: number): string => String(Math.max(0, Math.floor
 /** How many groups the due list has; a run is always in the same one. */
 export const DUE_SHARDS = 8;
 
-const dueGroup = (partition: string): string =>
+export const dueGroup = (partition: string): string =>
   `due/${(createHash('sha256').update(partition).digest()[0] ?? 0) % DUE_SHARDS}`;
 
-/** The moment at which somebody must look at a run: its tombstone may go, or it was not written to for too long. */
-const dueAt = (head: HeadMeta): number | undefined =>
-  head.deletedUntil ?? (head.retentionMs === undefined ? undefined : head.touchedAt + head.retentionMs + TOUCH_MS);
+/**
+ * The moment at which somebody must look at a run: its tombstone may go, its work is due, or it was not written to for
+ * too long.
+ */
+function dueAt({ deletedUntil, work, retentionMs = Infinity, touchedAt }: HeadMeta): number | undefined {
+  const due = deletedUntil ?? Math.min(work?.dueAt ?? Infinity, touchedAt + retentionMs + TOUCH_MS);
+  return due === Infinity ? undefined : due;
+}
 
 /** The group of a list that holds what is of one tenant and one kind. */
 export const groupOf = (tenant: string, kind: string): string => `${escapeId('tenant', tenant)}/${kind}`;

@@ -1,4 +1,5 @@
 import { ConditionFailedError, type StoredRecord, type Write } from '../storage/ports.ts';
+import { payloadsOf } from './beside.ts';
 import type { RunContext } from './context.ts';
 import type { NameMeta } from './meta.ts';
 import { type CheckpointRecord, parseKey, readCheckpoint, readName } from './records.ts';
@@ -10,19 +11,27 @@ export interface NameRecord {
   readonly meta: NameMeta;
 }
 
+/** Everything in the partition of a run but its head. */
+interface WholeRun {
+  readonly checkpoints: readonly CheckpointRecord[];
+  readonly names: readonly NameRecord[];
+  /** The payloads that records beside the checkpoints point at. */
+  readonly payloadsBeside: readonly string[];
+}
+
 /** All checkpoints and names of a run; refuses what is damaged. */
-export async function readAll(
-  at: RunContext,
-): Promise<{ checkpoints: readonly CheckpointRecord[]; names: readonly NameRecord[] }> {
+export async function readAll(at: RunContext): Promise<WholeRun> {
   const checkpoints: CheckpointRecord[] = [];
   const names: NameRecord[] = [];
+  const payloadsBeside: string[] = [];
   for await (const stored of recordsOf(at)) {
     const key = parseKey(stored.key);
+    if (key === undefined) payloadsBeside.push(...payloadsOf(stored));
     if (typeof key !== 'object') continue;
     if ('version' in key) checkpoints.push(readCheckpoint(stored));
     else names.push({ stored, meta: readName(stored) });
   }
-  return { checkpoints, names };
+  return { checkpoints, names, payloadsBeside };
 }
 
 const AT_ONCE = 16;

@@ -79,4 +79,34 @@ export type ErrorCode =
   /** A record is larger than the storage takes. */
   | 'RECORD_TOO_LARGE'
   /** A conditional write met something else than it expected. */
-  | 'CONDITION_FAILED';
+  | 'CONDITION_FAILED'
+  /** The run has ended; nothing more can happen to it. */
+  | 'RUN_ENDED'
+  /** What came does not fit the schema that the agent gives. */
+  | 'SCHEMA_REFUSED'
+  /** No agent of this name is known here. */
+  | 'AGENT_NOT_FOUND'
+  /** The agent is used in a way that it cannot be. */
+  | 'AGENT_MISUSED'
+  /** The code asks for another operation than the one that is recorded in its place. */
+  | 'STEP_MISMATCH'
+  /** A step failed for good. */
+  | 'STEP_FAILED'
+  /** A step that may run only once was begun, and nobody knows how it ended. */
+  | 'OUTCOME_UNKNOWN'
+  /** A run ended without a result. */
+  | 'RUN_FAILED'
+  /** The run was cancelled. */
+  | 'RUN_CANCELLED'
+  /** Something was not there in time. */
+  | 'TIMED_OUT'
+  /** There is no such approval, or the link is not one of ours. */
+  | 'APPROVAL_NOT_FOUND'
+  /** Another answer was given before. */
+  | 'APPROVAL_DECIDED'
+  /** The approval is over: nobody decided in time. */
+  | 'APPROVAL_EXPIRED'
+  /** The approval is no longer needed. */
+  | 'APPROVAL_WITHDRAWN'
+  /** Whoever decides is not asked. */
+  | 'NOT_AN_APPROVER';

@@ -33,6 +33,10 @@ export const STATUSES = Object.keys(TRANSITIONS) as readonly Status[];
 /** Whether nothing more happens to a run in this status. */
 export const hasEnded = (status: Status): boolean => status in ENDED;
 
+/** Whether a run in this status goes on by an outside event only. */
+export const isWaiting = (status: Status): boolean =>
+  status === 'WAITING_FOR_APPROVAL' || status === 'WAITING_FOR_SIGNAL' || status === 'SLEEPING';
+
 /** Refuses a change of status that the table does not allow. */
 export function checkTransition(run: string, from: Status, to: Status, options: { reopen?: boolean } = {}): void {
   if (from === to || TRANSITIONS[from].includes(to) || options.reopen) return;
