@@ -1,5 +1,6 @@
-import type { CheckpointStore, CheckpointStoreOptions } from './checkpoints/checkpoint-store.ts';
+import type { CheckpointStore } from './checkpoints/checkpoint-store.ts';
 import { checkpointStoreOn } from './checkpoints/checkpoint-store.ts';
+import type { CheckpointStoreOptions } from './checkpoints/contexts.ts';
 import { HoldpointError } from './core/errors.ts';
 import { type DynamoRecordStoreOptions, dynamoRecordStore } from './storage/dynamodb/dynamo-records.ts';
 import { installed } from './storage/installed.ts';

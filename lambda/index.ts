@@ -9,10 +9,10 @@ export type {
 } from './checkpoints/checkpoint.ts';
 export {
   type CheckpointStore,
-  type CheckpointStoreOptions,
   checkpointStoreOn,
 } from './checkpoints/checkpoint-store.ts';
 export type { CollectResult } from './checkpoints/collect.ts';
+export type { CheckpointStoreOptions } from './checkpoints/contexts.ts';
 export type { EveryTenant, FailedRun, SweepResult } from './checkpoints/deletion.ts';
 export type { Difference } from './checkpoints/difference.ts';
 export type { TypeCodec, TypeCodecs } from './checkpoints/document/document.ts';

@@ -1,5 +1,6 @@
-import type { CheckpointStore, CheckpointStoreOptions } from './checkpoints/checkpoint-store.ts';
+import type { CheckpointStore } from './checkpoints/checkpoint-store.ts';
 import { checkpointStoreOn } from './checkpoints/checkpoint-store.ts';
+import type { CheckpointStoreOptions } from './checkpoints/contexts.ts';
 import { memoryStorage } from './storage/memory.ts';
 
 export { memoryStorage };

@@ -1,48 +1,20 @@
-import { hostname } from 'node:os';
 import { type ErrorCode, isHoldpointError } from '../core/errors.ts';
-import { escapeId, partitionOf } from '../core/ids.ts';
-import { refused } from '../core/input.ts';
 import type { Storage } from '../storage/ports.ts';
-import { cacheOf } from './cache.ts';
 import type { Checkpoint, CheckpointSummary, RunSummary } from './checkpoint.ts';
 import type { CollectResult } from './collect.ts';
 import { checkpointOf } from './content.ts';
-import type { Context, RunContext } from './context.ts';
+import type { RunContext } from './context.ts';
+import { type CheckpointStoreOptions, contextsOn } from './contexts.ts';
 import type { EveryTenant, SweepResult } from './deletion.ts';
 import type { Difference } from './difference.ts';
-import type { TypeCodecs } from './document/document.ts';
 import type { Edit } from './draft.ts';
 import type { HistoryOptions, RunFilter } from './history.ts';
-import type { KeyRing } from './keys.ts';
 import { type Opened, open, type Which } from './open.ts';
 import type { PruneOptions, PruneResult } from './prune.ts';
-import { checkRetention, isText, type SaveFields, type SaveInput, save } from './save.ts';
-import { ladderOf, type Schema } from './schema.ts';
+import { type SaveFields, type SaveInput, save } from './save.ts';
 import type { ForkOptions } from './travel.ts';
 import type { UpdateFields } from './update.ts';
 import type { Verification } from './verify.ts';
-
-/** How a store reads and writes states, and for whom. */
-export interface CheckpointStoreOptions {
-  /** Whose runs these are; a store cannot name another tenant's. @default "default" */
-  readonly tenant?: string;
-  /** The shape of the state, and migrations from older ones. @default no schema: states come as they were saved */
-  readonly schema?: Schema;
-  /** Codecs for instances of your own classes. @default none: such instances are refused */
-  readonly types?: TypeCodecs;
-  /** Encrypts state, results and payloads under a key per run. @default no encryption */
-  readonly keys?: KeyRing;
-  /** Whether a store with keys also opens runs that were written without. @default false */
-  readonly acceptUnencrypted?: boolean;
-  /** How long a run is kept after its last write. @default for ever */
-  readonly retentionSeconds?: number;
-  /** Who writes, as history shows it. @default the machine and the process */
-  readonly writer?: string;
-  /** The time in milliseconds. @default Date.now */
-  readonly clock?: () => number;
-  /** How many runs stay in memory, so that a step costs one request. @default 32 */
-  readonly runsInMemory?: number;
-}
 
 /** Saves and loads the checkpoints of one tenant's runs. */
 export interface CheckpointStore<State = unknown> {
@@ -93,36 +65,7 @@ export function checkpointStoreOn<State = unknown>(
   storage: Storage | (() => Promise<Storage>),
   options: CheckpointStoreOptions = {},
 ): CheckpointStore<State> {
-  const tenant = options.tenant ?? 'default';
-  escapeId('tenant', tenant);
-  if (options.writer !== undefined && !isText(options.writer, 256))
-    throw refused('`writer`', 'text of 1 to 256 characters', options.writer);
-  const shared = {
-    tenant,
-    now: options.clock ?? Date.now,
-    writer: options.writer ?? `${hostname()}/${process.pid}`,
-    types: options.types ?? {},
-    ladder: options.schema && ladderOf(options.schema),
-    keys: options.keys,
-    acceptUnencrypted: options.acceptUnencrypted ?? false,
-    retentionMs: options.retentionSeconds === undefined ? undefined : checkRetention(options.retentionSeconds) * 1000,
-    cache: cacheOf(options.runsInMemory ?? 32),
-  };
-  let opened: Promise<Storage> | undefined;
-  const context = async (): Promise<Context> => {
-    opened ??= typeof storage === 'function' ? storage() : Promise.resolve(storage);
-    try {
-      return { ...shared, ...(await opened) };
-    } catch (error) {
-      // The next call tries again.
-      opened = undefined;
-      throw error;
-    }
-  };
-  const inRun = async (run: string): Promise<RunContext> => {
-    const partition = partitionOf(tenant, run);
-    return { ...(await context()), run, partition };
-  };
+  const { tenant, context, inRun, close } = contextsOn(storage, options);
   const checkpoint = (at: RunContext, opened: Opened): Checkpoint<State> => checkpointOf<State>(at, opened);
   const load = async (run: string, which?: Which) => {
     const at = await inRun(run);
@@ -202,10 +145,7 @@ export function checkpointStoreOn<State = unknown>(
     async collect(collectOptions = {}) {
       return (await operations()).collect(await context(), collectOptions);
     },
-    async close() {
-      const used = await opened;
-      await Promise.all([used?.records.close(), used?.payloads.close()]);
-    },
+    close,
   };
 }
 

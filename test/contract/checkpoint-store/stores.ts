@@ -1,9 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type CheckpointStore,
-  type CheckpointStoreOptions,
-  checkpointStoreOn,
-} from '../../../lambda/checkpoints/checkpoint-store.ts';
+import { type CheckpointStore, checkpointStoreOn } from '../../../lambda/checkpoints/checkpoint-store.ts';
+import type { CheckpointStoreOptions } from '../../../lambda/checkpoints/contexts.ts';
 import type { Storage } from '../../../lambda/storage/ports.ts';
 import { following } from './following.ts';
 import { type StoredRun, storedRun } from './stored-run.ts';

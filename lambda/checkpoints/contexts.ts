@@ -1,0 +1,83 @@
+import { hostname } from 'node:os';
+import { escapeId, partitionOf } from '../core/ids.ts';
+import { refused } from '../core/input.ts';
+import type { Storage } from '../storage/ports.ts';
+import { cacheOf } from './cache.ts';
+import type { Context, RunContext } from './context.ts';
+import type { TypeCodecs } from './document/document.ts';
+import type { KeyRing } from './keys.ts';
+import { checkRetention, isText } from './save.ts';
+import { ladderOf, type Schema } from './schema.ts';
+
+/** How a store reads and writes states, and for whom. */
+export interface CheckpointStoreOptions {
+  /** Whose runs these are; a store cannot name another tenant's. @default "default" */
+  readonly tenant?: string;
+  /** The shape of the state, and migrations from older ones. @default no schema: states come as they were saved */
+  readonly schema?: Schema;
+  /** Codecs for instances of your own classes. @default none: such instances are refused */
+  readonly types?: TypeCodecs;
+  /** Encrypts state, results and payloads under a key per run. @default no encryption */
+  readonly keys?: KeyRing;
+  /** Whether a store with keys also opens runs that were written without. @default false */
+  readonly acceptUnencrypted?: boolean;
+  /** How long a run is kept after its last write. @default for ever */
+  readonly retentionSeconds?: number;
+  /** Who writes, as history shows it. @default the machine and the process */
+  readonly writer?: string;
+  /** The time in milliseconds. @default Date.now */
+  readonly clock?: () => number;
+  /** How many runs stay in memory, so that a step costs one request. @default 32 */
+  readonly runsInMemory?: number;
+}
+
+/** What stands behind a store: the contexts of its operations. */
+export interface Contexts {
+  readonly tenant: string;
+  context(): Promise<Context>;
+  inRun(run: string): Promise<RunContext>;
+  /** Lets go of the storage, if it was ever opened. */
+  close(): Promise<void>;
+}
+
+/** The contexts of operations on this storage; a function is called when it is first needed. */
+export function contextsOn(storage: Storage | (() => Promise<Storage>), options: CheckpointStoreOptions): Contexts {
+  const tenant = options.tenant ?? 'default';
+  escapeId('tenant', tenant);
+  if (options.writer !== undefined && !isText(options.writer, 256))
+    throw refused('`writer`', 'text of 1 to 256 characters', options.writer);
+  const shared = {
+    tenant,
+    now: options.clock ?? Date.now,
+    writer: options.writer ?? `${hostname()}/${process.pid}`,
+    types: options.types ?? {},
+    ladder: options.schema && ladderOf(options.schema),
+    keys: options.keys,
+    acceptUnencrypted: options.acceptUnencrypted ?? false,
+    retentionMs: options.retentionSeconds === undefined ? undefined : checkRetention(options.retentionSeconds) * 1000,
+    cache: cacheOf(options.runsInMemory ?? 32),
+  };
+  let opened: Promise<Storage> | undefined;
+  const context = async (): Promise<Context> => {
+    opened ??= typeof storage === 'function' ? storage() : Promise.resolve(storage);
+    try {
+      return { ...shared, ...(await opened) };
+    } catch (error) {
+      // The next call tries again.
+      opened = undefined;
+      throw error;
+    }
+  };
+  return {
+    tenant,
+    context,
+    async inRun(run) {
+      const partition = partitionOf(tenant, run);
+      return { ...(await context()), run, partition };
+    },
+    async close() {
+      const used = await opened;
+      await Promise.all([used?.records.close(), used?.payloads.close()]);
+    },
+  };
+}
