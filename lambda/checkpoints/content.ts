@@ -105,6 +105,13 @@ export function decodeResults(at: RunContext, opened: Opened): Results {
   return Object.freeze(Object.fromEntries(entries.map(([key, result]) => [key.replace(/^\$/, ''), result])));
 }
 
+/** One tool result of a checkpoint. */
+export function decodeResult(at: RunContext, opened: Opened, id: string): unknown {
+  const { group, key } = placeOf(id);
+  const doc = resultAt(opened.root.results, group, key);
+  return doc === undefined ? undefined : decoded(at, opened, doc);
+}
+
 /** The document of a model's parameters. */
 export const encodeModel = (at: RunContext, model: ModelParameters | undefined): Doc | undefined =>
   model === undefined ? undefined : encode(model, { root: 'model', types: at.types });

@@ -170,7 +170,8 @@ export async function sweep(context: Context, { everyTenant = false }: EveryTena
   return result;
 }
 
-async function sweepRun(at: RunContext): Promise<'expired' | 'freed' | undefined> {
+/** Looks at one run that is due: removes what expired, and frees the id of what was deleted long enough ago. */
+export async function sweepRun(at: RunContext): Promise<'expired' | 'freed' | undefined> {
   return retried(async () => {
     const head = await storedHead(at);
     if (!head) return undefined;

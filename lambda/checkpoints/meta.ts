@@ -100,6 +100,9 @@ export interface HeadMeta {
   readonly work?: Work | undefined;
 }
 
+/** What of a head says how bytes are sealed. */
+export type Keyed = Pick<HeadMeta, 'key' | 'owner' | 'shredded'>;
+
 /** What the runtime must know of a run without opening it. */
 export interface Work {
   /** How many outside events there were. */
@@ -119,6 +122,8 @@ export interface Work {
   readonly deadline?: number | undefined;
   /** Which idempotency keys the steps of the run have: those of one epoch are equal. */
   readonly epoch?: number | undefined;
+  /** How often the run was rewound or retried. */
+  readonly rewinds?: number | undefined;
   /** The parent that waits for the end, in the same tenant. */
   readonly replyTo?: string | undefined;
   /** Where ENDING leads. */

@@ -20,7 +20,7 @@ import {
 } from './records.ts';
 import { checkpointPruned, damaged, runDeleted, runExpired, runNotFound } from './run-errors.ts';
 import { firstRecords } from './scan.ts';
-import { notSealed, runKeys, type Sealing } from './sealing.ts';
+import { type Sealing, sealingFor } from './sealing.ts';
 
 /** A checkpoint that was opened, with all it takes to write the next one. */
 export interface Opened extends Content {
@@ -52,8 +52,7 @@ export const find = (at: RunContext, which: Which | undefined): Promise<Found> =
   which === undefined ? newestRecord(at) : namedRecord(at, which);
 
 async function openFound(at: RunContext, { head, records }: Found): Promise<Opened> {
-  const { key, shredded } = head.meta;
-  const sealing = at.keys || key || shredded ? await (await runKeys()).sealingOf(at, head.meta) : notSealed;
+  const sealing = await sealingFor(at, head.meta);
   const record = records.at(-1) as CheckpointRecord;
   const seen = at.cache.seen(at.partition);
   const known = seen?.record.hash === record.hash && seen.head.meta.born === head.meta.born ? seen : undefined;

@@ -3,12 +3,12 @@ import { HoldpointError } from '../core/errors.ts';
 import type { RunContext } from './context.ts';
 import { sealedBy } from './encrypting.ts';
 import type { KeyContext, WrappedKey } from './keys.ts';
-import type { HeadMeta } from './meta.ts';
+import type { Keyed } from './meta.ts';
 import { runShredded } from './run-errors.ts';
 import { notSealed, type Sealing } from './sealing.ts';
 
 /** How the bytes of a run are opened; asks the key ring at most once for each run. */
-export async function sealingOf(at: RunContext, head: HeadMeta): Promise<Sealing> {
+export async function sealingOf(at: RunContext, head: Keyed): Promise<Sealing> {
   if (head.shredded) {
     at.cache.sealings.delete(at.partition);
     throw runShredded(at.run);
@@ -38,14 +38,14 @@ export async function newKey(
 }
 
 /** The run's key, wrapped by the current key of the ring and for this owner. */
-export async function rewrapped(at: RunContext, head: HeadMeta, owner: string | undefined): Promise<WrappedKey> {
+export async function rewrapped(at: RunContext, head: Keyed, owner: string | undefined): Promise<WrappedKey> {
   const bytes = await dataKey(at, head);
   const key = await (at.keys ?? noKeys(at, head)).wrap(bytes, contextOf(at, owner));
   keep(at, key, owner, bytes);
   return key;
 }
 
-async function dataKey(at: RunContext, head: HeadMeta): Promise<Uint8Array> {
+async function dataKey(at: RunContext, head: Keyed): Promise<Uint8Array> {
   if (!at.keys || !head.key) return noKeys(at, head);
   return at.keys.unwrap(head.key, contextOf(at, head.owner));
 }
@@ -65,7 +65,7 @@ const contextOf = (at: RunContext, owner: string | undefined): KeyContext => ({
   owner: owner ?? '',
 });
 
-function noKeys(at: RunContext, head: HeadMeta): never {
+function noKeys(at: RunContext, head: Keyed): never {
   const key = head.key ? `under key "${head.key.by}"` : '';
   throw new HoldpointError(
     'KEY_UNAVAILABLE',

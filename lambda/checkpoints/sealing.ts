@@ -1,4 +1,6 @@
 import { createHash, type Hash, type Hmac } from 'node:crypto';
+import type { RunContext } from './context.ts';
+import type { Keyed } from './meta.ts';
 
 /** How the bytes of one run are closed and opened: AES-256-GCM under the run's data key, or not at all. */
 export interface Sealing {
@@ -14,6 +16,11 @@ export interface Sealing {
 
 /** What keys are handled by; loaded only by those who encrypt. */
 export const runKeys = () => import('./run-key.ts');
+
+/** How the bytes of a run are opened, by what its head says. */
+export async function sealingFor(at: RunContext, head: Keyed): Promise<Sealing> {
+  return at.keys || head.key || head.shredded ? (await runKeys()).sealingOf(at, head) : notSealed;
+}
 
 /** Bytes as they are. */
 export const notSealed: Sealing = {

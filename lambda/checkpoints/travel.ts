@@ -8,6 +8,7 @@ import { checkpointOf, currentState, decodeResults, encodeValues, NO_CONTENT, sa
 import type { RunContext } from './context.ts';
 import { type Edit, edited } from './draft.ts';
 import { shownAt } from './fence.ts';
+import type { Work } from './meta.ts';
 import { find, type Opened, open, type Which } from './open.ts';
 import { randomId, readCheckpoint, versionKey } from './records.ts';
 import { retried } from './retry.ts';
@@ -36,8 +37,19 @@ export function forkId(run: string): string {
   return (fits ? run : Array.from(run).slice(0, 20).join('')) + end;
 }
 
+/** What is different in a fork that the runtime goes on with. */
+export interface DurableFork {
+  readonly results: (results: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
+  readonly work: Work;
+}
+
 /** Begins a new run with the content of a checkpoint. It stands alone: its own snapshot, its own copies of payloads. */
-export async function fork<State>(from: RunContext, to: RunContext, options: ForkOptions<State>): Promise<Opened> {
+export async function fork<State>(
+  from: RunContext,
+  to: RunContext,
+  options: ForkOptions<State>,
+  durable?: DurableFork,
+): Promise<Opened> {
   const { version, name, edit, toolResults, status, labels, writeId } = options;
   checkFields({ ...options, name: undefined });
   if (version !== undefined && name !== undefined)
@@ -52,9 +64,11 @@ export async function fork<State>(from: RunContext, to: RunContext, options: For
     tags: options.tags ?? there.tags,
     retentionMs:
       options.retentionSeconds === undefined ? (there.retentionMs ?? to.retentionMs) : options.retentionSeconds * 1000,
+    work: durable?.work,
   };
   const base = await beginning(to, head.owner);
-  const values = { state, toolResults: { ...checkpoint.toolResults, ...toolResults } };
+  const kept = durable ? durable.results(checkpoint.toolResults) : checkpoint.toolResults;
+  const values = { state, toolResults: { ...kept, ...toolResults } };
   const root = await encodeValues(to, base.sealing, NO_CONTENT, values).catch((error) =>
     throwReason(from, source.record.version, error),
   );

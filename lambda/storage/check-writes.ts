@@ -3,17 +3,30 @@ import type { RecordKey, StoredRecord, Write } from './ports.ts';
 
 const MAX_WRITES = 100;
 
+/** A write on a record. */
+export type OwnWrite = Exclude<Write, { readonly foreign: object }>;
+
 /** The key that a write is about. */
-export const keyOf = (write: Write): RecordKey => ('put' in write ? write.put : write.remove);
+export const keyOf = (write: OwnWrite): RecordKey => ('put' in write ? write.put : write.remove);
 
 /** Whether the condition of a write holds for what is there. */
-export const holds = ({ when }: Write, found: StoredRecord | undefined): boolean =>
+export const holds = ({ when }: OwnWrite, found: StoredRecord | undefined): boolean =>
   when === 'absent' ? found === undefined : found?.revision === when.revision;
+
+/** The writes of a commit, where all must be on records. */
+export function ownWrites(writes: readonly Write[]): readonly OwnWrite[] {
+  checkWrites(writes);
+  if (writes.every((write) => !('foreign' in write))) return writes as readonly OwnWrite[];
+  throw new HoldpointError('INVALID_INPUT', 'This storage takes no writes of your own in a commit; DynamoDB does.');
+}
+
+const nameOf = ({ partition, key }: RecordKey): string => `${partition}\0${key}`;
 
 /** Refuses a commit that not every storage could make: more than 100 writes, or two on one key. */
 export function checkWrites(writes: readonly Write[]): void {
   if (writes.length < 2) return;
-  const keys = new Set(writes.map(keyOf).map(({ partition, key }) => `${partition}\0${key}`));
+  const names = writes.map((write, i) => ('foreign' in write ? `${i}` : nameOf(keyOf(write))));
+  const keys = new Set(names);
   if (writes.length <= MAX_WRITES && keys.size === writes.length) return;
   throw new HoldpointError(
     'INVALID_INPUT',

@@ -1,4 +1,4 @@
-import { checkWrites, holds, keyOf } from './check-writes.ts';
+import { holds, keyOf, type OwnWrite, ownWrites } from './check-writes.ts';
 import { type Positioned, positionIn, takePage } from './paging.ts';
 import {
   ConditionFailedError,
@@ -9,7 +9,6 @@ import {
   type RecordStore,
   type Storage,
   type StoredRecord,
-  type Write,
 } from './ports.ts';
 import { SortedMap } from './sorted-map.ts';
 
@@ -25,7 +24,7 @@ function memoryRecordStore(): RecordStore {
   const lists = new Map<string, SortedMap<StoredRecord>>();
   const find = ({ partition, key }: RecordKey) => partitions.get(partition)?.get(key);
 
-  function apply(write: Write): void {
+  function apply(write: OwnWrite): void {
     const { partition, key } = keyOf(write);
     const before = find({ partition, key });
     for (const { list, entry } of before ? entriesOf(before) : []) remove(lists, list, entry);
@@ -50,8 +49,8 @@ function memoryRecordStore(): RecordStore {
     async list(list, group, options = {}) {
       return takePage(walk(lists.get(listId(list, group)), 3, options, shortOf), options.limit);
     },
-    async commit(writes) {
-      checkWrites(writes);
+    async commit(given) {
+      const writes = ownWrites(given);
       const found = new Map<number, StoredRecord | undefined>();
       for (const [i, write] of writes.entries()) {
         const record = find(keyOf(write));

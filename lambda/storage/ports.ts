@@ -31,7 +31,9 @@ export type Condition = 'absent' | { readonly revision: string };
 /** One write of a commit; it holds only when its condition does. */
 export type Write =
   | { readonly put: StoredRecord; readonly when: Condition }
-  | { readonly remove: RecordKey; readonly when: { readonly revision: string } };
+  | { readonly remove: RecordKey; readonly when: { readonly revision: string } }
+  /** A write of the caller's own on what is not ours, in the terms of the storage; where `takesForeign` says so. */
+  | { readonly foreign: object; readonly when: 'foreign' };
 
 /** Some of the records that were asked for. */
 export interface Page {
@@ -59,6 +61,8 @@ export interface RecordStore {
   readonly inlineBytes: number;
   /** Whether small bodies are worth packing: where bytes are paid for, not where a disk writes whole pages anyway. */
   readonly packsSmall: boolean;
+  /** Whether a commit may hold writes of the caller's own. @default false */
+  readonly takesForeign?: boolean;
   /** Those of the keys, at most 100, that there are, in one request and any order. */
   read(partition: string, keys: readonly string[]): Promise<readonly StoredRecord[]>;
   /** A page of one partition in the order of its keys. A page may be short; only a missing `next` means the end. */

@@ -14,7 +14,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { dynamoRecordStore } from '../../lambda/storage/dynamodb/dynamo-records.ts';
-import type { ConditionFailedError, RecordStore, StoredRecord, Write } from '../../lambda/storage/ports.ts';
+import type { Condition, ConditionFailedError, RecordStore, StoredRecord, Write } from '../../lambda/storage/ports.ts';
 import { recordStoreContract } from '../contract/record-store.ts';
 import { dynamoClient, freshTable } from '../engines/engines.ts';
 import { awsError, type Fault, failing, impatient } from './failing-client.ts';
@@ -38,7 +38,7 @@ const record = (partition: string, key: string, revision: string, more: Partial<
   meta: `meta of ${revision}`,
   ...more,
 });
-const put = (stored: StoredRecord, when: Write['when'] = 'absent'): Write => ({ put: stored, when });
+const put = (stored: StoredRecord, when: Condition = 'absent'): Write => ({ put: stored, when });
 
 /** A store on the real engine whose first requests meet the faults. */
 function faulty(...faults: Fault[]) {

@@ -2,6 +2,7 @@ import {
   type CancellationReason,
   DeleteItemCommand,
   PutItemCommand,
+  type TransactWriteItem,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
 import { HoldpointError } from '../../core/errors.ts';
@@ -10,7 +11,7 @@ import { attemptsOf, failure, isTransient, nameOf } from '../aws-facts.ts';
 import { checkWrites } from '../check-writes.ts';
 import { type Condition, ConditionFailedError, type RecordStore, type StoredRecord, type Write } from '../ports.ts';
 import type { DynamoClient } from './dynamo-records.ts';
-import { bytesOf, keyOf, toItem, toRecord } from './items.ts';
+import { bytesOf, type Item, keyOf, toItem, toRecord } from './items.ts';
 
 const ABSENT = 'attribute_not_exists(pk)';
 const UNCHANGED = 'r = :revision';
@@ -33,7 +34,7 @@ export function commitWith(call: AwsCall<DynamoClient>, table: string, resource:
     checkWrites(writes);
     const parts = writes.map((write) => toPart(table, write));
     refuseTooLarge(parts);
-    const actions = [...new Set(parts.map(({ Put }) => (Put ? 'dynamodb:PutItem' : 'dynamodb:DeleteItem')))];
+    const actions = [...new Set(parts.map(({ Delete }) => (Delete ? 'dynamodb:DeleteItem' : 'dynamodb:PutItem')))];
 
     await call({ resource, actions }, async (client, retried) => {
       const [{ Put, Delete } = {}] = parts;
@@ -48,13 +49,12 @@ export function commitWith(call: AwsCall<DynamoClient>, table: string, resource:
   };
 }
 
-type Part = ReturnType<typeof toPart>;
-
-function toPart(TableName: string, write: Write) {
+function toPart(TableName: string, write: Write): TransactWriteItem {
+  if ('foreign' in write) return write.foreign;
   const guard = guardOf(write.when);
   return 'put' in write
-    ? { Put: { TableName, Item: toItem(write.put), ...guard }, Delete: undefined }
-    : { Put: undefined, Delete: { TableName, Key: keyOf(write.remove), ...guard } };
+    ? { Put: { TableName, Item: toItem(write.put), ...guard } }
+    : { Delete: { TableName, Key: keyOf(write.remove), ...guard } };
 }
 
 const guardOf = (when: Condition) => ({
@@ -65,8 +65,8 @@ const guardOf = (when: Condition) => ({
 });
 
 /** https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html */
-function refuseTooLarge(parts: readonly Part[]): void {
-  const bytes = parts.map(({ Put, Delete }) => bytesOf(Put?.Item ?? Delete?.Key ?? {}));
+function refuseTooLarge(parts: readonly TransactWriteItem[]): void {
+  const bytes = parts.map(({ Put, Delete }) => bytesOf((Put?.Item ?? Delete?.Key ?? {}) as Item));
   const largest = Math.max(...bytes);
   const total = bytes.reduce((sum, each) => sum + each, 0);
   const limit =
@@ -85,7 +85,7 @@ function settle(writes: readonly Write[], error: unknown, retried: boolean): voi
   const found = new Map<number, StoredRecord | undefined>();
   const others: Error[] = [];
   for (const [at, { Code = 'None', Message, Item }] of reasons.entries()) {
-    if (Code === 'ConditionalCheckFailed') found.set(at, Item?.pk && toRecord(Item));
+    if (Code === 'ConditionalCheckFailed') found.set(at, Item?.pk && Item.m && toRecord(Item));
     else if (Code !== 'None') others.push(failure(Code, Message, error));
   }
   if (retried && wasApplied(writes, found)) return;

@@ -36,6 +36,7 @@ export function dynamoRecordStore({ table, client, ...retries }: DynamoRecordSto
   return {
     inlineBytes: 8192,
     packsSmall: true,
+    takesForeign: true,
 
     read: readWith(call, table, resource),
 

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { HoldpointError } from '../../core/errors.ts';
-import { checkWrites, holds, keyOf } from '../check-writes.ts';
+import { holds, keyOf, type OwnWrite, ownWrites } from '../check-writes.ts';
 import { type Positioned, positionIn } from '../paging.ts';
 import {
   ConditionFailedError,
@@ -60,7 +60,7 @@ export function recordTable(db: DatabaseSync): RecordTable {
   const find = ({ partition, key }: RecordKey): StoredRecord | undefined => read(partition, [key])[0];
 
   /** Makes one write if its condition holds, in one statement. */
-  function apply(write: Write): boolean {
+  function apply(write: OwnWrite): boolean {
     const { partition, key } = keyOf(write);
     if (write.when === 'absent') {
       if ('remove' in write) return find(write.remove) === undefined;
@@ -72,7 +72,7 @@ export function recordTable(db: DatabaseSync): RecordTable {
   }
 
   /** One statement, which commits by itself. */
-  function commitOne(write: Write): void {
+  function commitOne(write: OwnWrite): void {
     while (!apply(write)) {
       const found = find(keyOf(write));
       // Another process may have changed the record since the statement; then the condition may hold by now.
@@ -80,7 +80,7 @@ export function recordTable(db: DatabaseSync): RecordTable {
     }
   }
 
-  function commitAll(writes: readonly Write[]): void {
+  function commitAll(writes: readonly OwnWrite[]): void {
     const found = new Map<number, StoredRecord | undefined>();
     inTransaction(db, () => {
       for (const [i, write] of writes.entries()) if (!apply(write)) found.set(i, find(keyOf(write)));
@@ -102,8 +102,8 @@ export function recordTable(db: DatabaseSync): RecordTable {
       const order = [`${list}_order`, 'partition', 'key'];
       return select(`${SHORT}, ${list}_order`, options, { where: `${list}_group`, is: group, order });
     },
-    commit(writes) {
-      checkWrites(writes);
+    commit(given) {
+      const writes = ownWrites(given);
       const [first] = writes;
       if (first && writes.length === 1) commitOne(first);
       else if (first) commitAll(writes);

@@ -1,0 +1,120 @@
+import { type Duration, millisecondsOf } from './duration.ts';
+import { escapeId } from './ids.ts';
+import { refused } from './input.ts';
+
+/** What becomes of an approval that nobody decides in time. */
+export type OnTimeout = 'reject' | 'approve' | 'fail' | 'escalate';
+
+/** A question to people: what they are shown, who may answer, and until when. */
+export interface ApprovalRequest {
+  /** What is asked, in 1 to 500 characters. */
+  readonly title: string;
+  /** What they decide on. */
+  readonly show?: unknown;
+  /** Who may answer: `user:ann`, or everybody in `group:finance`. 1 to 40. */
+  readonly approvers: readonly string[];
+  /** How many must approve; one rejection rejects. @default 1 */
+  readonly quorum?: number;
+  /** How long they have. @default for ever */
+  readonly timeout?: Duration;
+  /** How often they are reminded. @default never */
+  readonly remindAfter?: Duration;
+  /** Who is asked too when they do not answer. At most 20. @default nobody */
+  readonly escalateTo?: readonly string[];
+  /** When those are asked. @default after half of the timeout; at its end with `onTimeout: 'escalate'` */
+  readonly escalateAfter?: Duration;
+  /** What it means when nobody decides in time. @default 'reject' */
+  readonly onTimeout?: OnTimeout;
+  /** The facts that the decision rests on, by name. */
+  readonly facts?: Readonly<Record<string, unknown>>;
+  /** Whether an approver may change what is done: yes, or the schema that changes must fit. @default false */
+  readonly editable?: unknown;
+}
+
+/** The terms of a request, checked, with all times in milliseconds. */
+export interface ApprovalTerms {
+  readonly approvers: readonly string[];
+  readonly quorum: number;
+  readonly timeoutMs: number | undefined;
+  readonly remindAfterMs: number | undefined;
+  readonly escalateAfterMs: number | undefined;
+  readonly escalateTo: readonly string[] | undefined;
+  readonly onTimeout: OnTimeout;
+  readonly editable: boolean;
+}
+
+const MAX_TITLE = 500;
+const MAX_APPROVERS = 40;
+const MAX_ESCALATED = 20;
+const MAX_QUORUM = 100;
+
+export const ON_TIMEOUT: readonly OnTimeout[] = ['reject', 'approve', 'fail', 'escalate'];
+
+/** Whether an approver is everybody in a group. */
+export const isGroup = (approver: string): boolean => approver.startsWith('group:');
+
+/** The terms of a request; refuses one that nobody could answer or that contradicts itself. */
+export function checkRequest(request: ApprovalRequest): ApprovalTerms {
+  const { title, facts, onTimeout = 'reject', editable } = Object(request) as Partial<ApprovalRequest>;
+  if (typeof title !== 'string' || title.length < 1 || title.length > MAX_TITLE)
+    throw refused('The `title` of an approval', `text of 1 to ${MAX_TITLE} characters`, title);
+  if (facts !== undefined && (typeof facts !== 'object' || facts === null || Array.isArray(facts)))
+    throw refused('The `facts` of an approval', 'an object of facts by name', facts);
+  if (!ON_TIMEOUT.includes(onTimeout)) throw refused('`onTimeout`', ON_TIMEOUT.join(', '), onTimeout);
+  const approvers = checkPeople('`approvers`', request.approvers, MAX_APPROVERS);
+  const escalateTo =
+    request.escalateTo === undefined ? undefined : checkPeople('`escalateTo`', request.escalateTo, MAX_ESCALATED);
+  return {
+    ...{ approvers, escalateTo, onTimeout, editable: editable !== undefined && editable !== false },
+    quorum: checkQuorum(request.quorum, approvers),
+    ...checkTimes(request, escalateTo, onTimeout),
+  };
+}
+
+function checkPeople(argument: string, people: unknown, most: number): readonly string[] {
+  const expected = `a list of 1 to ${most}, such as ["user:ann", "group:finance"], without duplicates`;
+  if (!Array.isArray(people) || people.length < 1 || people.length > most) throw refused(argument, expected, people);
+  for (const person of people) checkApprover(person);
+  if (new Set(people).size < people.length) throw refused(argument, expected, people);
+  return [...people];
+}
+
+/** Refuses a name that no approver can have. */
+export function checkApprover(name: unknown): string {
+  escapeId('approver', name);
+  if (name === 'group:') throw refused('A group', 'named, such as "group:finance"', name);
+  return name as string;
+}
+
+function checkQuorum(quorum: unknown = 1, approvers: readonly string[]): number {
+  const most = approvers.some(isGroup) ? MAX_QUORUM : approvers.length;
+  if (typeof quorum === 'number' && Number.isInteger(quorum) && quorum >= 1 && quorum <= most) return quorum;
+  throw refused('`quorum`', `a whole number from 1 to ${most}, the most who can answer`, quorum);
+}
+
+function checkTimes(
+  request: ApprovalRequest,
+  escalateTo: readonly string[] | undefined,
+  onTimeout: OnTimeout,
+): Pick<ApprovalTerms, 'timeoutMs' | 'remindAfterMs' | 'escalateAfterMs'> {
+  const timeoutMs = positive('`timeout`', request.timeout);
+  const remindAfterMs = positive('`remindAfter`', request.remindAfter);
+  const given = positive('`escalateAfter`', request.escalateAfter);
+  if (onTimeout === 'escalate' && (!escalateTo || timeoutMs === undefined))
+    throw refused("An approval with `onTimeout: 'escalate'`", 'given `escalateTo` and `timeout`', request);
+  if (given !== undefined && !escalateTo) throw refused('`escalateAfter`', 'given with `escalateTo`', given);
+  if (given !== undefined && timeoutMs !== undefined && given >= timeoutMs)
+    throw refused('`escalateAfter`', 'shorter than `timeout`', request.escalateAfter);
+  const half = timeoutMs === undefined || onTimeout === 'escalate' ? undefined : Math.ceil(timeoutMs / 2);
+  const escalateAfterMs = escalateTo && (given ?? half);
+  if (escalateTo && escalateAfterMs === undefined && onTimeout !== 'escalate')
+    throw refused('`escalateTo`', 'given with `escalateAfter` or `timeout`', escalateTo);
+  return { timeoutMs, remindAfterMs, escalateAfterMs };
+}
+
+function positive(argument: string, duration: Duration | undefined): number | undefined {
+  if (duration === undefined) return undefined;
+  const milliseconds = millisecondsOf(argument, duration);
+  if (milliseconds < 1) throw refused(argument, 'longer than nothing', duration);
+  return milliseconds;
+}

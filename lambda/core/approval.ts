@@ -1,0 +1,251 @@
+import { type ApprovalTerms, isGroup, type OnTimeout } from './approval-request.ts';
+import { HoldpointError } from './errors.ts';
+
+export { type ApprovalRequest, type ApprovalTerms, checkRequest, isGroup } from './approval-request.ts';
+
+/** Where an approval stands; all but PENDING are for ever. */
+export type ApprovalStatus = 'PENDING' | 'APPROVED' | 'REJECTED' | 'EXPIRED' | 'WITHDRAWN';
+
+/** What an approver says. */
+export type Answer = 'approve' | 'reject';
+
+/** What an approval that ended means for its run. */
+export type Outcome = Answer | 'fail';
+
+/** Why people are told of an approval. */
+export type NoticeKind = 'asked' | 'reminder' | 'escalation';
+
+/** What one person answered; a person has one vote, whichever groups they are in. */
+export interface Vote {
+  readonly by: string;
+  /** The group through which they may answer; absent when they are asked by name. */
+  readonly as?: string | undefined;
+  readonly answer: Answer;
+  readonly at: number;
+  /** Comment and edits, closed as the run is. */
+  readonly said?: string | undefined;
+}
+
+/** The readable part of an approval: everything but what was shown. All times are in milliseconds. */
+export interface ApprovalMeta {
+  readonly agent?: string | undefined;
+  readonly name: string;
+  /** 1, 2, …: how often it was asked. */
+  readonly attempt: number;
+  /** The hash of what was shown. */
+  readonly shown: string;
+  readonly approvers: readonly string[];
+  readonly quorum: number;
+  readonly askedAt: number;
+  readonly deadline?: number | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly remindAfterMs?: number | undefined;
+  readonly escalateAfterMs?: number | undefined;
+  readonly escalateTo?: readonly string[] | undefined;
+  readonly onTimeout: OnTimeout;
+  readonly editable: boolean;
+  readonly status: ApprovalStatus;
+  readonly votes: readonly Vote[];
+  readonly endedAt?: number | undefined;
+  readonly outcome?: Outcome | undefined;
+  /** When people were last told. */
+  readonly told?: number | undefined;
+  /** How many reminders were due so far. */
+  readonly reminders?: number | undefined;
+  readonly escalatedAt?: number | undefined;
+  /** What people must still be told, how often that was tried, and when it is tried again. */
+  readonly tell?: NoticeKind | undefined;
+  readonly tellTries?: number | undefined;
+  readonly tellAt?: number | undefined;
+  readonly withdrawnBecause?: string | undefined;
+}
+
+/** A new approval, of which people must be told at once. */
+export function asked(
+  what: Pick<ApprovalMeta, 'agent' | 'name' | 'attempt' | 'shown'>,
+  terms: ApprovalTerms,
+  now: number,
+): ApprovalMeta {
+  const deadline = terms.timeoutMs === undefined ? undefined : now + terms.timeoutMs;
+  return { ...what, ...terms, askedAt: now, deadline, status: 'PENDING', votes: [], tell: 'asked', tellAt: now };
+}
+
+/** How somebody may answer: by name, through one of their groups, or not at all. */
+export function mayDecide(
+  { approvers }: Pick<ApprovalMeta, 'approvers'>,
+  by: string,
+  groups: readonly string[] = [],
+): { readonly as?: string } | undefined {
+  // Nobody is a group: who says so wants to answer for all of it.
+  if (isGroup(by)) return undefined;
+  if (approvers.includes(by)) return {};
+  const as = approvers.find((approver) => isGroup(approver) && groups.includes(approver));
+  return as === undefined ? undefined : { as };
+}
+
+/**
+ * The approval after an answer. An answer that was given before, or that is what came of it, is not counted again; any
+ * other answer after that is refused, and so is one that is late.
+ */
+export function vote(meta: ApprovalMeta, cast: Vote): { readonly meta: ApprovalMeta; readonly counted: boolean } {
+  const { by, answer, at } = cast;
+  const now = asOf(meta, at);
+  if (!mayDecide(now, by, cast.as === undefined ? [] : [cast.as])) throw notAnApprover(now, by);
+  if (now.status === 'EXPIRED') throw approvalExpired(now);
+  if (now.status === 'WITHDRAWN') throw approvalWithdrawn(now);
+  const own = now.votes.find((earlier) => earlier.by === by);
+  if (own ? own.answer === answer : now.outcome === answer) return { meta, counted: false };
+  if (own || now.status !== 'PENDING') throw approvalDecided(now, own);
+  return { meta: counted({ ...now, votes: [...now.votes, cast] }, at), counted: true };
+}
+
+function counted(meta: ApprovalMeta, at: number): ApprovalMeta {
+  const approvals = meta.votes.filter(({ answer }) => answer === 'approve').length;
+  if (approvals < meta.votes.length) return ended(meta, { status: 'REJECTED', outcome: 'reject', endedAt: at });
+  return approvals < meta.quorum ? meta : ended(meta, { status: 'APPROVED', outcome: 'approve', endedAt: at });
+}
+
+const NOTHING_TO_TELL = { tell: undefined, tellTries: undefined, tellAt: undefined };
+
+const ended = (
+  meta: ApprovalMeta,
+  end: Required<Pick<ApprovalMeta, 'status' | 'outcome' | 'endedAt'>>,
+): ApprovalMeta => ({ ...meta, ...NOTHING_TO_TELL, ...end });
+
+/** The approval as time alone made it: escalated or expired, though nobody may have written that yet. */
+export function asOf(meta: ApprovalMeta, now: number): ApprovalMeta {
+  const step = dueStep(meta, now);
+  if (step === 'expire') return expire(meta, now);
+  return step === 'escalate' ? escalate(meta, now) : meta;
+}
+
+/** What is to be done about an approval. */
+export type DueStep = 'expire' | 'escalate' | 'remind' | 'tell';
+
+/** What is due, the most urgent first; at its deadline, to the millisecond, an approval is over. */
+export function dueStep(meta: ApprovalMeta, now: number): DueStep | undefined {
+  return STEPS.find((step) => momentOf(meta, step) <= now);
+}
+
+/** When somebody must look at the approval next; undefined when nobody has to. */
+export function dueAt(meta: ApprovalMeta): number | undefined {
+  const next = Math.min(...STEPS.map((step) => momentOf(meta, step)));
+  return next === Infinity ? undefined : next;
+}
+
+const STEPS = ['expire', 'escalate', 'remind', 'tell'] as const satisfies readonly DueStep[];
+
+function momentOf(meta: ApprovalMeta, step: DueStep): number {
+  if (meta.status !== 'PENDING') return Infinity;
+  const { askedAt, deadline = Infinity, remindAfterMs = Infinity, reminders = 0 } = meta;
+  if (step === 'expire') return staysOpen(meta) ? Infinity : deadline;
+  if (step === 'escalate') return escalationOf(meta);
+  if (step === 'remind') return askedAt + (reminders + 1) * remindAfterMs;
+  return meta.tell === undefined ? Infinity : (meta.tellAt ?? askedAt);
+}
+
+/** Whether the deadline does not end the approval but brings in others. */
+const staysOpen = ({ onTimeout, escalatedAt }: ApprovalMeta): boolean =>
+  onTimeout === 'escalate' && escalatedAt === undefined;
+
+function escalationOf({
+  escalateTo,
+  escalatedAt,
+  escalateAfterMs,
+  askedAt,
+  deadline,
+  onTimeout,
+}: ApprovalMeta): number {
+  if (!escalateTo || escalatedAt !== undefined) return Infinity;
+  if (escalateAfterMs !== undefined) return askedAt + escalateAfterMs;
+  return onTimeout === 'escalate' ? (deadline ?? Infinity) : Infinity;
+}
+
+/** People are to be reminded; reminders that nobody sent in time are one. */
+export function remind(meta: ApprovalMeta, now: number): ApprovalMeta {
+  if (meta.status !== 'PENDING') return meta;
+  const { askedAt, remindAfterMs, reminders = 0, tell } = meta;
+  const due =
+    remindAfterMs === undefined ? meta.reminders : Math.max(reminders, Math.floor((now - askedAt) / remindAfterMs));
+  // Who was not told of the question yet is told of that.
+  return tell === undefined ? { ...meta, reminders: due, tell: 'reminder', tellAt: now } : { ...meta, reminders: due };
+}
+
+/**
+ * Others may answer too, and all are told. Where that happens at the deadline, it moves: from now on they have the whole
+ * time once more.
+ */
+export function escalate(meta: ApprovalMeta, now: number): ApprovalMeta {
+  const { status, approvers, escalateTo, escalatedAt, deadline, timeoutMs } = meta;
+  if (status !== 'PENDING' || !escalateTo || escalatedAt !== undefined) return meta;
+  const moves = staysOpen(meta) && deadline !== undefined && timeoutMs !== undefined && now >= deadline;
+  return {
+    ...meta,
+    approvers: [...new Set([...approvers, ...escalateTo])],
+    escalatedAt: now,
+    deadline: moves ? now + timeoutMs : deadline,
+    ...{ tell: 'escalation', tellTries: undefined, tellAt: now },
+  };
+}
+
+/** Nobody decided in time. */
+export function expire(meta: ApprovalMeta, now: number): ApprovalMeta {
+  if (meta.status !== 'PENDING') return meta;
+  const outcome = meta.onTimeout === 'escalate' ? 'reject' : meta.onTimeout;
+  return ended(meta, { status: 'EXPIRED', outcome, endedAt: Math.min(meta.deadline ?? now, now) });
+}
+
+/** Nobody needs the answer any more; to a run that still waits it means no. */
+export function withdraw(meta: ApprovalMeta, why: string, now: number): ApprovalMeta {
+  if (meta.status !== 'PENDING') return meta;
+  return { ...ended(meta, { status: 'WITHDRAWN', outcome: 'reject', endedAt: now }), withdrawnBecause: why };
+}
+
+const FIRST_PAUSE_MS = 60_000;
+const LONGEST_PAUSE_MS = 3_600_000;
+
+/** Somebody begins to tell people; unless that is known to have worked, it is tried again, a little later each time. */
+export function telling(meta: ApprovalMeta, now: number): ApprovalMeta {
+  const { tellTries = 0 } = meta;
+  return {
+    ...meta,
+    tellTries: tellTries + 1,
+    tellAt: now + Math.min(FIRST_PAUSE_MS * 2 ** tellTries, LONGEST_PAUSE_MS),
+  };
+}
+
+/** People were told this; what they must be told since then stays. */
+export function toldOf(meta: ApprovalMeta, kind: NoticeKind, now: number): ApprovalMeta {
+  return { ...meta, told: now, ...(meta.tell === kind && NOTHING_TO_TELL) };
+}
+
+/** Nobody is there to tell people, so they find the approval in their inbox. */
+export const untold = (meta: ApprovalMeta): ApprovalMeta => ({ ...meta, ...NOTHING_TO_TELL });
+
+const isoOf = (time: number | undefined): string => (time === undefined ? 'before' : new Date(time).toISOString());
+
+export const notAnApprover = ({ name }: ApprovalMeta, by: string): HoldpointError =>
+  new HoldpointError(
+    'NOT_AN_APPROVER',
+    `"${by}" is not asked to decide "${name}", neither by name nor through a group. Ask one of its approvers.`,
+  );
+
+export const approvalExpired = ({ name, deadline }: ApprovalMeta): HoldpointError =>
+  new HoldpointError(
+    'APPROVAL_EXPIRED',
+    `Approval "${name}" could be decided until ${isoOf(deadline)}; the answer came later and does not count.`,
+  );
+
+const approvalWithdrawn = ({ name, endedAt, withdrawnBecause }: ApprovalMeta): HoldpointError =>
+  new HoldpointError(
+    'APPROVAL_WITHDRAWN',
+    `Approval "${name}" was withdrawn ${isoOf(endedAt)}: ${withdrawnBecause?.replace(/\.$/, '')}. No answer is needed any more.`,
+  );
+
+function approvalDecided({ name, votes, endedAt }: ApprovalMeta, own: Vote | undefined): HoldpointError {
+  const { by, answer, at = endedAt } = own ?? votes.at(-1) ?? { by: 'somebody', answer: 'answer' };
+  return new HoldpointError(
+    'APPROVAL_DECIDED',
+    `Approval "${name}": ${by} said ${answer} ${isoOf(at)}, and another answer cannot follow. Nothing was changed.`,
+  );
+}

@@ -1,0 +1,97 @@
+import { besideMeta, closedText, openedText } from '../../checkpoints/beside.ts';
+import { decoding } from '../../checkpoints/content.ts';
+import type { RunContext } from '../../checkpoints/context.ts';
+import { decode } from '../../checkpoints/document/decode.ts';
+import { parse } from '../../checkpoints/document/parse.ts';
+import type { Segment } from '../../checkpoints/meta.ts';
+import { unpack } from '../../checkpoints/packing.ts';
+import { readBytes } from '../../checkpoints/payload.ts';
+import type { Sealing } from '../../checkpoints/sealing.ts';
+import type { Answer } from '../../core/approval.ts';
+import { present } from '../../core/present.ts';
+import type { StoredRecord } from '../../storage/ports.ts';
+import { damagedApproval } from './approval-meta.ts';
+import type { Approval } from './approval-records.ts';
+
+/** What was shown to the approvers. */
+export interface ApprovalContent {
+  readonly title: string;
+  readonly show: unknown;
+  readonly facts: Readonly<Record<string, unknown>> | undefined;
+  readonly changed: { readonly before: unknown; readonly after: unknown } | undefined;
+}
+
+/** The hash of what was shown, in hex: SHA-256 of the stored text, under the run's key where there is one. */
+export const shownHash = (sealing: Sealing, text: string): string => sealing.hash().update(text).digest('hex');
+
+/** The text of what was shown, as it is stored. */
+export async function storedText(at: RunContext, sealing: Sealing, record: StoredRecord): Promise<string> {
+  const [id, sha256, size] = (besideMeta(record).value ?? []) as Partial<Segment>;
+  const bytes =
+    id !== undefined && sha256 !== undefined && size !== undefined
+      ? await readBytes(at, sealing, { id, sha256, size })
+      : record.body && sealing.open(record.body, `${at.partition}\n${record.key}`);
+  if (!bytes) throw damagedApproval(record, 'what was shown is missing');
+  try {
+    return unpack(bytes);
+  } catch (error) {
+    throw damagedApproval(record, 'what was shown cannot be read', error);
+  }
+}
+
+/** What was shown; refuses it when it does not have the hash that was decided on. */
+export async function openApproval(
+  at: RunContext,
+  sealing: Sealing,
+  { meta, stored }: Pick<Approval, 'meta' | 'stored'>,
+): Promise<ApprovalContent> {
+  const text = await storedText(at, sealing, stored);
+  if (shownHash(sealing, text) !== meta.shown) throw damagedApproval(stored, 'what was shown does not have its hash');
+  const { title, show, facts, changed } = decode(parse(text), decoding(at, { sealing })) as ApprovalContent;
+  return { title, show, facts, changed };
+}
+
+/** What one person answered, with what they said. */
+export interface OpenedVote {
+  readonly by: string;
+  readonly as?: string;
+  readonly answer: Answer;
+  readonly at: Date;
+  readonly comment?: string;
+  readonly edits?: unknown;
+}
+
+/** What an approver says beside the answer. */
+export interface Said {
+  readonly comment?: string | undefined;
+  readonly edits?: unknown;
+}
+
+// Bound to the approval and to the person: nothing that one said opens as said by another.
+const aboutVote = (key: string, by: string): string => `said ${key} ${by}`;
+
+/** What somebody says of an approval, closed as the run is. */
+export const closedSaying = (at: RunContext, sealing: Sealing, key: string, by: string, said: Said): string =>
+  closedText(at, sealing, aboutVote(key, by), said);
+
+/** The votes of an approval with their comments and edits. */
+export function votesOf(
+  at: RunContext,
+  sealing: Sealing,
+  { meta, stored }: Pick<Approval, 'meta' | 'stored'>,
+): readonly OpenedVote[] {
+  return meta.votes.map(({ by, as, answer, at: when, said }) => {
+    const { comment, edits } = said === undefined ? {} : opened(at, sealing, stored, by, said);
+    return { by, answer, at: new Date(when), ...present({ as, comment, edits }) };
+  });
+}
+
+function opened(at: RunContext, sealing: Sealing, stored: StoredRecord, by: string, said: string): Said {
+  // Text that is not closed could be anybody's.
+  if (sealing.encrypted && !said.startsWith('~')) throw damagedApproval(stored, `what ${by} said is not encrypted`);
+  try {
+    return Object(openedText(at, sealing, aboutVote(stored.key, by), said));
+  } catch (error) {
+    throw damagedApproval(stored, `what ${by} said cannot be read`, error);
+  }
+}

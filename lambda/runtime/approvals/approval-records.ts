@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import { bareRecord, besideRecord, withMeta } from '../../checkpoints/beside.ts';
+import type { RunContext } from '../../checkpoints/context.ts';
+import { dueGroup, groupOf, timeOrder } from '../../checkpoints/records.ts';
+import type { Sealing } from '../../checkpoints/sealing.ts';
+import { type ApprovalMeta, type ApprovalRequest, asked, checkRequest, dueAt, withdraw } from '../../core/approval.ts';
+import { escapeId, unescapeId } from '../../core/ids.ts';
+import { present } from '../../core/present.ts';
+import type { Places, StoredRecord, Write } from '../../storage/ports.ts';
+import { shownHash, storedText } from './approval-content.ts';
+import { readApprovalMeta } from './approval-meta.ts';
+
+/** An approval as it is stored. */
+export interface Approval {
+  readonly id: string;
+  readonly meta: ApprovalMeta;
+  readonly stored: StoredRecord;
+}
+
+/** Where an approval is kept in the partition of its run. */
+export const approvalKey = (id: string): string => `a${escapeId('approval', id)}`;
+
+// A space is in no escaped id.
+const inboxKey = (id: string, approver: string): string =>
+  `b${escapeId('approval', id)} ${escapeId('approver', approver)}`;
+
+/** The approval that a record is of, or is a place in an inbox for; undefined for any other record. */
+export function approvalIdOf(key: string): string | undefined {
+  return /^[ab]/.test(key) ? unescapeId(key.slice(1).split(' ', 1)[0] ?? '') : undefined;
+}
+
+/** The group of the owner list that is one approver's inbox; no owner has an `@` in theirs. */
+export const inboxGroup = (tenant: string, approver: string): string =>
+  `${groupOf(tenant, '@inbox')}/${escapeId('approver', approver)}`;
+
+function readApproval(stored: StoredRecord): Approval {
+  return { id: approvalIdOf(stored.key) ?? '', meta: readApprovalMeta(stored), stored };
+}
+
+/** Those of the approvals that there are, in the order of the ids. */
+export async function readApprovals(at: RunContext, ids: readonly string[]): Promise<readonly Approval[]> {
+  const keys = [...new Set(ids)].map(approvalKey);
+  const found = new Map<string, StoredRecord>();
+  for (let from = 0; from < keys.length; from += MOST_KEYS) {
+    for (const stored of await at.records.read(at.partition, keys.slice(from, from + MOST_KEYS)))
+      found.set(stored.key, stored);
+  }
+  return keys.flatMap((key) => found.get(key) ?? []).map(readApproval);
+}
+
+const MOST_KEYS = 100;
+
+/** What an approval is about, beside its request. */
+export interface AskedBy {
+  readonly agent?: string | undefined;
+  /** What the code calls it. */
+  readonly name: string;
+  /** 1, 2, …: how often it is asked. */
+  readonly attempt: number;
+  /** What the facts were when it was asked before, and what they are now. */
+  readonly changed?: { readonly before: unknown; readonly after: unknown } | undefined;
+}
+
+/** The writes that ask: the approval with its first place in an inbox, and one record for each further approver. */
+export async function askWrites(
+  at: RunContext,
+  sealing: Sealing,
+  id: string,
+  request: ApprovalRequest,
+  { agent, name, attempt, changed }: AskedBy,
+): Promise<readonly Write[]> {
+  const terms = checkRequest(request);
+  const { title, show, facts } = request;
+  const value = present({ title, show, facts, changed });
+  const kept = await besideRecord(at, sealing, approvalKey(id), {}, value);
+  // Of the very text that was stored, so that it can be proven from the record.
+  const shown = shownHash(sealing, await storedText(at, sealing, kept));
+  const meta = asked({ agent, name, attempt, shown }, terms, at.now());
+  const inboxes = inboxWrites(at, id, undefined, meta);
+  return [{ put: withMeta(kept, meta, placesOf(at, meta)), when: 'absent' }, ...inboxes];
+}
+
+/** The writes that change an approval: it on its revision, first, and what comes into inboxes or leaves them. */
+export const changeWrites = (
+  at: RunContext,
+  { id, meta, stored }: Approval,
+  changed: ApprovalMeta,
+): readonly Write[] => [
+  { put: withMeta(stored, changed, placesOf(at, changed)), when: { revision: stored.revision } },
+  ...inboxWrites(at, id, meta, changed),
+];
+
+/** The writes that withdraw those of the approvals that are open. */
+export const withdrawWrites = (at: RunContext, approvals: readonly Approval[], why: string): readonly Write[] =>
+  approvals
+    .filter(({ meta }) => meta.status === 'PENDING')
+    .flatMap((approval) => changeWrites(at, approval, withdraw(approval.meta, why, at.now())));
+
+/** In whose inboxes an approval is: of all who can still answer. */
+const inboxesOf = ({ status, approvers, votes }: ApprovalMeta): readonly string[] =>
+  status === 'PENDING' ? approvers.filter((approver) => !votes.some(({ by }) => by === approver)) : [];
+
+function placesOf({ tenant, partition }: RunContext, meta: ApprovalMeta): Places {
+  const due = dueAt(meta);
+  const [first] = meta.approvers;
+  return {
+    ...(first !== undefined && inboxesOf(meta).includes(first) && { owner: inboxPlace(tenant, first, meta) }),
+    ...(due !== undefined && { due: { group: dueGroup(partition), order: timeOrder(due) } }),
+  };
+}
+
+const inboxPlace = (tenant: string, approver: string, { askedAt }: ApprovalMeta) => ({
+  group: inboxGroup(tenant, approver),
+  order: timeOrder(askedAt),
+});
+
+/** The first approver's place is that of the approval itself; each other one has a record. */
+function inboxWrites(at: RunContext, id: string, before: ApprovalMeta | undefined, after: ApprovalMeta): Write[] {
+  const [first] = after.approvers;
+  const had = before ? inboxesOf(before) : [];
+  const has = inboxesOf(after);
+  const record = (approver: string) => inboxRecord(at, id, approver, after);
+  const added = has.filter((approver) => approver !== first && !had.includes(approver)).map(record);
+  const gone = had.filter((approver) => approver !== first && !has.includes(approver)).map(record);
+  return [
+    ...added.map((put): Write => ({ put, when: 'absent' })),
+    ...gone.map(({ partition, key, revision }): Write => ({ remove: { partition, key }, when: { revision } })),
+  ];
+}
+
+function inboxRecord(at: RunContext, id: string, approver: string, meta: ApprovalMeta): StoredRecord {
+  const { askedAt, attempt } = meta;
+  const record = bareRecord(
+    at,
+    inboxKey(id, approver),
+    { askedAt, attempt },
+    { owner: inboxPlace(at.tenant, approver, meta) },
+  );
+  // Made of what it says, so that it can be removed without being read.
+  const said = `${record.partition}\n${record.key}\n${record.meta}`;
+  return { ...record, revision: createHash('sha256').update(said).digest('base64url').slice(0, 16) };
+}

@@ -1,0 +1,79 @@
+import type { RunContext } from '../../checkpoints/context.ts';
+import type { HeadMeta } from '../../checkpoints/meta.ts';
+import { readLiveHead } from '../../checkpoints/open.ts';
+import { retried } from '../../checkpoints/retry.ts';
+import { type Sealing, sealingFor } from '../../checkpoints/sealing.ts';
+import type { ApprovalMeta } from '../../core/approval.ts';
+import { type ErrorCode, HoldpointError, isHoldpointError } from '../../core/errors.ts';
+import { ConditionFailedError } from '../../storage/ports.ts';
+import { wakeRun } from '../wake.ts';
+import { type Approval, changeWrites, readApprovals } from './approval-records.ts';
+
+/** An approval of a run that is there. */
+export interface FoundApproval {
+  readonly approval: Approval;
+  readonly head: HeadMeta;
+  /** Asked for only by who opens or closes something: without the key, an approval can still end. */
+  readonly sealing: () => Promise<Sealing>;
+}
+
+/** Finds an approval; refuses one of a run that is gone as if it had never been. */
+export async function findApproval(at: RunContext, id: string): Promise<FoundApproval> {
+  try {
+    const [head, [approval]] = await Promise.all([readLiveHead(at), readApprovals(at, [id])]);
+    if (!approval) throw approvalNotFound(at, id);
+    return { approval, head: head.meta, sealing: () => sealingFor(at, head.meta) };
+  } catch (error) {
+    throw isRunGone(error) ? approvalNotFound(at, id, error) : error;
+  }
+}
+
+/**
+ * Changes an approval, however many change it at the same time: the change is made again on what they left. What ends
+ * it wakes the run in the same transaction. Gives the approval as it then is.
+ */
+export async function changeApproval(
+  at: RunContext,
+  id: string,
+  change: (found: FoundApproval) => ApprovalMeta | Promise<ApprovalMeta>,
+): Promise<FoundApproval> {
+  return retried(async () => {
+    const found = await findApproval(at, id);
+    const meta = await change(found);
+    if (meta === found.approval.meta) return found;
+    await commitChange(at, found.approval, meta);
+    return { ...found, approval: { ...found.approval, meta } };
+  });
+}
+
+async function commitChange(at: RunContext, approval: Approval, meta: ApprovalMeta): Promise<void> {
+  const writes = changeWrites(at, approval, meta);
+  try {
+    if (meta.status === 'PENDING') await at.records.commit(writes);
+    else await wakeRun(at, async ({ meta: head }) => ({ writes, work: { approvals: without(head, approval.id) } }));
+  } catch (error) {
+    if (error instanceof ConditionFailedError) throw changedMeanwhile(approval, error);
+    throw isRunGone(error) ? approvalNotFound(at, approval.id, error) : error;
+  }
+}
+
+function without({ work }: HeadMeta, id: string): readonly string[] | undefined {
+  const rest = work?.approvals?.filter((open) => open !== id) ?? [];
+  return rest.length > 0 ? rest : undefined;
+}
+
+const GONE: readonly ErrorCode[] = ['RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED'];
+
+const isRunGone = (error: unknown): boolean => GONE.some((code) => isHoldpointError(error, code));
+
+const approvalNotFound = ({ run, tenant }: RunContext, id: string, cause?: unknown): HoldpointError =>
+  new HoldpointError(
+    'APPROVAL_NOT_FOUND',
+    `Run "${run}" of tenant "${tenant}" has no approval "${id}", or is gone. The inbox lists those that are open.`,
+    { cause },
+  );
+
+const changedMeanwhile = ({ id }: Approval, cause: unknown): HoldpointError =>
+  new HoldpointError('STALE_VERSION', `Approval "${id}" was changed by somebody else at the same time. Try again.`, {
+    cause,
+  });

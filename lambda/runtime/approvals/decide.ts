@@ -1,0 +1,138 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { RunContext } from '../../checkpoints/context.ts';
+import type { Sealing } from '../../checkpoints/sealing.ts';
+import {
+  type Answer,
+  type ApprovalMeta,
+  approvalExpired,
+  asOf,
+  isGroup,
+  mayDecide,
+  notAnApprover,
+  remind as reminded,
+  vote,
+  withdraw as withdrawn,
+} from '../../core/approval.ts';
+import { checkApprover } from '../../core/approval-request.ts';
+import { refused } from '../../core/input.ts';
+import { present } from '../../core/present.ts';
+import { closedSaying, type Said } from './approval-content.ts';
+import { changeApproval, type FoundApproval } from './change.ts';
+import { type ApprovalView, viewOf } from './view.ts';
+
+/** What an approver answers. */
+export interface AnswerInput extends Said {
+  readonly answer: Answer;
+  /** Why, in at most 10,000 characters. */
+  readonly comment?: string | undefined;
+  /** What is to be done otherwise: JSON of at most 64 KB, where the approval is editable. */
+  readonly edits?: unknown;
+  /** The hash of what the approver saw; an answer to something else is refused. */
+  readonly shown?: string | undefined;
+}
+
+/** An answer, and who gives it; that they are who they say is for the caller to know. */
+export interface DecideInput extends AnswerInput {
+  /** The id of the approval. */
+  readonly approval: string;
+  readonly by: string;
+  /** The groups that they are in, such as `group:finance`. */
+  readonly groups?: readonly string[] | undefined;
+}
+
+/**
+ * Counts an answer, once per person. The one that ends the approval wakes its run in the same transaction. Given again,
+ * it gives what is recorded; another one is refused, and so is one that is late.
+ */
+export async function decide(at: RunContext, input: DecideInput): Promise<ApprovalView> {
+  const { approval, by } = checkInput(input);
+  let late: ApprovalMeta | undefined;
+  const found = await changeApproval(at, approval, async (there) => {
+    const { meta } = there.approval;
+    const now = asOf(meta, at.now());
+    const allowed = mayDecide(now, by, input.groups);
+    if (!allowed) throw notAnApprover(now, by);
+    // Written first: whoever looks next must not find it open.
+    late = meta.status === 'PENDING' && now.status === 'EXPIRED' ? now : undefined;
+    if (late) return late;
+    refuseOther(there, input);
+    const { answer } = input;
+    const said = saidIn(at, await there.sealing(), there.approval.stored.key, input);
+    const { meta: voted } = vote(meta, { by, ...allowed, answer, at: at.now(), ...present({ said }) });
+    if (said !== undefined) refuseTooMuch(voted);
+    return voted;
+  });
+  if (late) throw approvalExpired(late);
+  return viewOf(at, found);
+}
+
+/** Ends an approval that nobody needs any more, and wakes its run; one that has ended stays what it is. */
+export async function withdraw(at: RunContext, id: string, why: string): Promise<ApprovalView> {
+  if (typeof why !== 'string' || why === '' || why.length > MAX_WHY)
+    throw refused('Why an approval is withdrawn', `text of 1 to ${MAX_WHY} characters`, why);
+  const found = await changeApproval(at, id, ({ approval }) => withdrawn(asOf(approval.meta, at.now()), why, at.now()));
+  return viewOf(at, found);
+}
+
+/** Has people told once more, at the next look at what is due. */
+export async function remind(at: RunContext, id: string): Promise<ApprovalView> {
+  const found = await changeApproval(at, id, ({ approval }) => {
+    const now = asOf(approval.meta, at.now());
+    return now.status === 'PENDING' ? { ...reminded(now, at.now()), tellAt: at.now() } : now;
+  });
+  return viewOf(at, found);
+}
+
+const MAX_WHY = 500;
+const MAX_COMMENT = 10_000;
+const MAX_EDITS = 64 * 1024;
+// A record holds 400 KB, and who comes last must still be able to answer.
+const MAX_SAID = 200 * 1024;
+
+function checkInput(input: DecideInput): DecideInput {
+  const { by, groups = [], answer, comment, edits, shown } = Object(input) as Partial<DecideInput>;
+  if (isGroup(checkApprover(by))) throw refused('Who decides', 'a person, not a group', by);
+  if (!Array.isArray(groups) || !groups.every((group) => typeof group === 'string' && isGroup(group)))
+    throw refused('`groups`', 'a list such as ["group:finance"]', groups);
+  if (answer !== 'approve' && answer !== 'reject') throw refused('`answer`', '"approve" or "reject"', answer);
+  if (comment !== undefined && (typeof comment !== 'string' || comment.length > MAX_COMMENT))
+    throw refused('`comment`', `text of at most ${MAX_COMMENT} characters`, comment);
+  if (shown !== undefined && typeof shown !== 'string') throw refused('`shown`', 'the hash that the view gave', shown);
+  if (edits !== undefined) checkEdits(edits);
+  return input;
+}
+
+function checkEdits(edits: unknown): void {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(edits);
+  } catch {
+    // It has a BigInt in it, or itself.
+  }
+  if (text === undefined || Buffer.byteLength(text) > MAX_EDITS || !isDeepStrictEqual(JSON.parse(text), edits))
+    throw refused('`edits`', `JSON of at most ${MAX_EDITS / 1024} KB`, edits);
+}
+
+function refuseOther({ approval: { meta } }: FoundApproval, { shown, edits }: DecideInput): void {
+  if (shown !== undefined && shown !== meta.shown)
+    throw refused('`shown`', `${meta.shown}, the hash of what is asked (look at it again, then decide)`, shown);
+  if (edits !== undefined && !meta.editable)
+    throw refused('`edits`', 'absent: this approval cannot be edited. Reject it, and say why', edits);
+}
+
+function saidIn(
+  at: RunContext,
+  sealing: Sealing,
+  key: string,
+  { by, comment, edits }: DecideInput,
+): string | undefined {
+  const said = present({ comment: comment === '' ? undefined : comment, edits });
+  if (Object.keys(said).length === 0) return undefined;
+  return closedSaying(at, sealing, key, by, said);
+}
+
+function refuseTooMuch({ votes }: ApprovalMeta): void {
+  const bytes = votes.reduce((sum, { said = '' }) => sum + Buffer.byteLength(said), 0);
+  if (bytes > MAX_SAID)
+    throw refused('What all approvers say', `at most ${MAX_SAID / 1024} KB together; say less`, `${bytes} bytes`);
+}

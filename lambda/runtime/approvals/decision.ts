@@ -1,0 +1,34 @@
+import type { RunContext } from '../../checkpoints/context.ts';
+import type { Sealing } from '../../checkpoints/sealing.ts';
+import { present } from '../../core/present.ts';
+import type { Decision } from '../agent-context.ts';
+import { votesOf } from './approval-content.ts';
+import type { Approval } from './approval-records.ts';
+
+/**
+ * What became of an approval, for the agent that asked; undefined while it is open. Only what is written counts: by this
+ * clock its time may be over while by another's somebody still decides.
+ */
+export function decisionOf(at: RunContext, sealing: Sealing, approval: Approval): Recorded | undefined {
+  const { status, outcome, endedAt, attempt, shown } = approval.meta;
+  if (status === 'PENDING') return undefined;
+  const votes = votesOf(at, sealing, approval);
+  const decided = votes.filter(({ answer }) => status !== 'REJECTED' || answer === 'reject');
+  const comments = decided.flatMap(({ comment }) => comment ?? []);
+  return {
+    approved: outcome === 'approve',
+    status,
+    by: decided.map(({ by }) => by),
+    at: new Date(endedAt ?? at.now()),
+    asks: attempt,
+    shown,
+    ...(outcome === 'fail' && { fails: true }),
+    ...present({
+      comment: comments.length > 0 ? comments.join('\n') : undefined,
+      edits: decided.findLast(({ edits }) => edits !== undefined)?.edits,
+    }),
+  };
+}
+
+/** A decision, and whether the request said that the run is to fail with it. */
+export type Recorded = Decision & { readonly fails?: true };

@@ -1,0 +1,65 @@
+import type { RunContext } from '../../checkpoints/context.ts';
+import {
+  type ApprovalMeta,
+  type DueStep,
+  dueStep,
+  escalate,
+  expire,
+  remind,
+  telling,
+  toldOf,
+  untold,
+} from '../../core/approval.ts';
+import { isHoldpointError } from '../../core/errors.ts';
+import { changeApproval, type FoundApproval } from './change.ts';
+import { type LinkOptions, makeNotice, type Teller } from './notice.ts';
+
+export type { Notice, Teller } from './notice.ts';
+
+/** How people are told. */
+export interface Telling extends LinkOptions {
+  readonly tell: Teller;
+}
+
+/**
+ * Does all that is due of one approval, and says what that was. When people could not be told, throws what `tell` threw:
+ * then it is due again later. Of an approval that is gone, nothing is due.
+ */
+export async function approvalDue(
+  at: RunContext,
+  id: string,
+  people: Telling | undefined,
+): Promise<readonly DueStep[]> {
+  const done: DueStep[] = [];
+  try {
+    for (;;) {
+      let step: DueStep | undefined;
+      const found = await changeApproval(at, id, ({ approval: { meta } }) => {
+        step = dueStep(meta, at.now());
+        return step === undefined ? meta : STEPS[step](meta, at.now(), people !== undefined);
+      });
+      if (step === undefined) return done;
+      if (step === 'tell' && people) await tellPeople(at, found, people);
+      done.push(step);
+    }
+  } catch (error) {
+    if (isHoldpointError(error, 'APPROVAL_NOT_FOUND')) return done;
+    throw error;
+  }
+}
+
+/** What each step makes of an approval. To tell is noted before it is done: two who look at once tell only once. */
+const STEPS: Readonly<Record<DueStep, (meta: ApprovalMeta, now: number, canTell: boolean) => ApprovalMeta>> = {
+  expire,
+  escalate,
+  remind,
+  tell: (meta, now, canTell) => (canTell ? telling(meta, now) : untold(meta)),
+};
+
+async function tellPeople(at: RunContext, found: FoundApproval, { tell, ...links }: Telling): Promise<void> {
+  const notice = await makeNotice(at, found, links);
+  await tell(notice);
+  await changeApproval(at, found.approval.id, ({ approval: { meta } }) =>
+    meta.status === 'PENDING' ? toldOf(meta, notice.kind, at.now()) : meta,
+  );
+}

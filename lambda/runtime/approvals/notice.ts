@@ -1,0 +1,98 @@
+import type { RunContext } from '../../checkpoints/context.ts';
+import type { HeadMeta } from '../../checkpoints/meta.ts';
+import { writeEach } from '../../checkpoints/whole-run.ts';
+import type { ApprovalMeta, NoticeKind } from '../../core/approval.ts';
+import { isGroup } from '../../core/approval.ts';
+import { present } from '../../core/present.ts';
+import { openApproval } from './approval-content.ts';
+import type { FoundApproval } from './change.ts';
+import { tokenWrite } from './tokens.ts';
+
+/** What people are told of an approval, and the link of each. */
+export interface Notice {
+  readonly kind: NoticeKind;
+  readonly tenant: string;
+  readonly run: string;
+  readonly agent?: string;
+  /** The id of the approval. */
+  readonly approval: string;
+  readonly name: string;
+  readonly title: string;
+  readonly askedAt: Date;
+  readonly deadline?: Date;
+  readonly approvers: readonly string[];
+  /** For each person who can still answer; whoever has the link decides as them. */
+  readonly links: readonly { readonly person: string; readonly url: string }[];
+}
+
+/** Tells people of an approval; what it throws means that they were not told, and it is asked again later. */
+export type Teller = (notice: Notice) => Promise<void>;
+
+/** How links are made. */
+export interface LinkOptions {
+  /** What links begin with. @default no links are made */
+  readonly url?: string | undefined;
+  /** Who is in a group. @default groups get no links */
+  readonly members?: ((group: string) => Promise<readonly string[]>) | undefined;
+}
+
+/** A notice of what people must be told, with a new link for each of them. */
+export async function makeNotice(at: RunContext, found: FoundApproval, options: LinkOptions): Promise<Notice> {
+  const { approval, head } = found;
+  const { agent, name, askedAt, deadline, approvers, tell = 'asked' } = approval.meta;
+  const { title } = await openApproval(at, await found.sealing(), approval);
+  return {
+    ...{ kind: tell, tenant: at.tenant, run: at.run, approval: approval.id, name, title, approvers },
+    askedAt: new Date(askedAt),
+    links: options.url === undefined ? [] : await linksOf(at, approval.id, approval.meta, head, options.url, options),
+    ...present({ agent, deadline: deadline === undefined ? undefined : new Date(deadline) }),
+  };
+}
+
+async function linksOf(
+  at: RunContext,
+  approval: string,
+  meta: ApprovalMeta,
+  { born }: HeadMeta,
+  url: string,
+  { members }: LinkOptions,
+): Promise<Notice['links']> {
+  const { tenant, run } = at;
+  const expiresAt = linkEnd(meta, at.now());
+  const people = await peopleOf(meta, members);
+  const made = [...people].map(([person, as]) => ({
+    person,
+    ...tokenWrite(at, { tenant, run, approval, person, as, expiresAt }, born),
+  }));
+  await writeEach(
+    at,
+    made.map(({ write }) => write),
+  );
+  const base = /[/=#]$/.test(url) ? url : `${url}/`;
+  return made.map(({ person, token }) => ({ person, url: `${base}${token}` }));
+}
+
+/** Those who have not answered yet, with the group through which they are asked; by name goes first. */
+async function peopleOf(
+  { approvers, votes }: ApprovalMeta,
+  members: LinkOptions['members'],
+): Promise<ReadonlyMap<string, string | undefined>> {
+  const people = new Map<string, string | undefined>();
+  for (const person of approvers) if (!isGroup(person)) people.set(person, undefined);
+  for (const group of members ? approvers.filter(isGroup) : []) {
+    for (const person of (await members?.(group)) ?? []) if (!people.has(person)) people.set(person, group);
+  }
+  for (const { by } of votes) people.delete(by);
+  return people;
+}
+
+const DAY = 24 * 3_600_000;
+// Long enough to see what came of it.
+const AFTER_DEADLINE_MS = 7 * DAY;
+const WITHOUT_DEADLINE_MS = 30 * DAY;
+
+/** When a link ends. It is no deadline: that one the approval keeps itself, and it may still move. */
+const linkEnd = ({ deadline, timeoutMs = 0, onTimeout }: ApprovalMeta, now: number): number =>
+  deadline === undefined
+    ? now + WITHOUT_DEADLINE_MS
+    : deadline + (onTimeout === 'escalate' ? timeoutMs : 0) + AFTER_DEADLINE_MS;

@@ -1,0 +1,149 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { bareRecord, besideMeta } from '../../checkpoints/beside.ts';
+import type { Context, RunContext } from '../../checkpoints/context.ts';
+import { readLiveHead } from '../../checkpoints/open.ts';
+import { dueGroup, timeOrder } from '../../checkpoints/records.ts';
+import { damaged } from '../../checkpoints/run-errors.ts';
+import { type ErrorCode, HoldpointError, isHoldpointError } from '../../core/errors.ts';
+import { partitionOf } from '../../core/ids.ts';
+import { refused } from '../../core/input.ts';
+import { ConditionFailedError, type StoredRecord, type Write } from '../../storage/ports.ts';
+import { type AnswerInput, decide } from './decide.ts';
+import { type ApprovalView, viewApproval } from './view.ts';
+
+/** What a link lets one person do. */
+export interface Link {
+  readonly tenant: string;
+  readonly run: string;
+  readonly approval: string;
+  readonly person: string;
+  /** The group through which they are asked. */
+  readonly as?: string | undefined;
+  readonly expiresAt: number;
+}
+
+/** What is kept of a link; the token itself is not. */
+export interface TokenMeta extends Link {
+  /** Which life of the run it is for. */
+  readonly born: string;
+  readonly madeAt: number;
+}
+
+const TOKEN_BYTES = 32;
+const TOKEN_KEY = 't';
+// No tenant can be called this: `@` is escaped in ids.
+const TOKENS = '@token/';
+
+/** Makes a token that opens one approval for one person; only its hash is stored. */
+export async function makeToken(context: Context, link: Link): Promise<string> {
+  const { token, write } = tokenWrite(context, link, (await readLiveHead(runOf(context, link))).meta.born);
+  await context.records.commit([write]);
+  return token;
+}
+
+/** A new token, and the write that makes it work. */
+export function tokenWrite(
+  { now }: Context,
+  link: Link,
+  born: string,
+): { readonly token: string; readonly write: Write } {
+  const { tenant, run, approval, person, as, expiresAt } = link;
+  if (!Number.isFinite(expiresAt)) throw refused('`expiresAt`', 'a moment in milliseconds', expiresAt);
+  const token = randomBytes(TOKEN_BYTES).toString('base64url');
+  const meta: TokenMeta = { tenant, run, approval, person, as, born, madeAt: now(), expiresAt };
+  const partition = tokenPartition(token);
+  const due = { group: dueGroup(partition), order: timeOrder(expiresAt) };
+  return { token, write: { put: bareRecord({ partition }, TOKEN_KEY, meta, { due }), when: 'absent' } };
+}
+
+/** What a token opens. Whatever is wrong with it, the error is the same: it tells nobody what there is. */
+export async function openToken(context: Context, token: string): Promise<TokenMeta> {
+  const [stored] = await context.records.read(tokenPartition(token), [TOKEN_KEY]);
+  const meta = stored && readToken(stored);
+  if (!meta || context.now() >= meta.expiresAt) throw linkNotFound();
+  const { born } = (await asLink(readLiveHead(runOf(context, meta)))).meta;
+  if (born !== meta.born) throw linkNotFound();
+  return meta;
+}
+
+/** Makes a token open nothing any more; one that does not is no error. */
+export async function revokeToken(context: Context, token: string): Promise<void> {
+  const [stored] = await context.records.read(tokenPartition(token), [TOKEN_KEY]);
+  if (stored) await removed(context, stored);
+}
+
+/** The approval that a token opens, also after it was decided. */
+export async function viewByToken(context: Context, token: string): Promise<ApprovalView> {
+  const meta = await openToken(context, token);
+  return asLink(viewApproval(runOf(context, meta), meta.approval));
+}
+
+/** Decides as the person that the token was made for. */
+export async function decideByToken(context: Context, token: string, answer: AnswerInput): Promise<ApprovalView> {
+  const meta = await openToken(context, token);
+  const { approval, person: by, as } = meta;
+  const given = Object(answer) as AnswerInput;
+  return asLink(decide(runOf(context, meta), { ...given, approval, by, groups: as === undefined ? [] : [as] }));
+}
+
+/** Whether a record is that of a token. */
+export const isToken = ({ partition }: Pick<StoredRecord, 'partition'>): boolean => partition.startsWith(TOKENS);
+
+/** Removes the token of a partition that is due, if it has expired; for the sweeper. */
+export async function tokenDue(context: Context, partition: string): Promise<boolean> {
+  const [stored] = isToken({ partition }) ? await context.records.read(partition, [TOKEN_KEY]) : [];
+  return stored !== undefined && readToken(stored).expiresAt <= context.now() && removed(context, stored);
+}
+
+async function removed(context: Context, { partition, key, revision }: StoredRecord): Promise<boolean> {
+  try {
+    await context.records.commit([{ remove: { partition, key }, when: { revision } }]);
+    return true;
+  } catch (error) {
+    // Somebody else removed it.
+    if (error instanceof ConditionFailedError) return false;
+    throw error;
+  }
+}
+
+// Whatever comes is hashed, so that what is no token takes the same way as one that nobody made.
+const tokenPartition = (token: unknown): string =>
+  `${TOKENS}${createHash('sha256')
+    .update(typeof token === 'string' ? token : '')
+    .digest('base64url')}`;
+
+const runOf = (context: Context, { tenant, run }: Pick<Link, 'tenant' | 'run'>): RunContext => ({
+  ...context,
+  tenant,
+  run,
+  partition: partitionOf(tenant, run),
+});
+
+function readToken(stored: StoredRecord): TokenMeta {
+  const meta = besideMeta(stored) as Partial<TokenMeta>;
+  const { tenant, run, approval, person, as, born, madeAt, expiresAt } = meta;
+  const texts = [tenant, run, approval, person, born, as ?? ''].every((text) => typeof text === 'string');
+  if (!texts || !Number.isFinite(madeAt) || !Number.isFinite(expiresAt))
+    throw damaged('The record of a link', 'fields are missing');
+  return meta as TokenMeta;
+}
+
+const GONE: readonly ErrorCode[] = [
+  'APPROVAL_NOT_FOUND',
+  'RUN_NOT_FOUND',
+  'RUN_DELETED',
+  'RUN_EXPIRED',
+  'RUN_SHREDDED',
+];
+
+/** What is gone, in the words of a link that never was. */
+async function asLink<T>(opening: Promise<T>): Promise<T> {
+  try {
+    return await opening;
+  } catch (error) {
+    throw GONE.some((code) => isHoldpointError(error, code)) ? linkNotFound() : error;
+  }
+}
+
+const linkNotFound = (): HoldpointError =>
+  new HoldpointError('APPROVAL_NOT_FOUND', 'This link opens nothing, or no longer. Ask for a new one.');

@@ -1,0 +1,54 @@
+import type { RunContext } from '../../checkpoints/context.ts';
+import { type ApprovalStatus, asOf, type Outcome } from '../../core/approval.ts';
+import { present } from '../../core/present.ts';
+import { type ApprovalContent, type OpenedVote, openApproval, votesOf } from './approval-content.ts';
+import { type FoundApproval, findApproval } from './change.ts';
+
+/** An approval as people see it. */
+export interface ApprovalView {
+  readonly tenant: string;
+  readonly run: string;
+  readonly id: string;
+  readonly agent?: string;
+  readonly name: string;
+  /** 1, 2, …: how often it was asked. */
+  readonly attempt: number;
+  readonly status: ApprovalStatus;
+  readonly title: string;
+  readonly show: unknown;
+  readonly facts: Readonly<Record<string, unknown>> | undefined;
+  /** Why it is asked again: what the facts were, and what they are. */
+  readonly changed?: NonNullable<ApprovalContent['changed']>;
+  /** The hash of all that is shown; pass it with the decision. */
+  readonly shown: string;
+  readonly approvers: readonly string[];
+  readonly quorum: number;
+  readonly askedAt: Date;
+  readonly deadline?: Date;
+  readonly editable: boolean;
+  readonly votes: readonly OpenedVote[];
+  readonly endedAt?: Date;
+  readonly outcome?: Outcome;
+  readonly withdrawnBecause?: string;
+}
+
+/** An approval as it is now: past its deadline it is EXPIRED, though nobody may have written that yet. */
+export async function viewApproval(at: RunContext, id: string): Promise<ApprovalView> {
+  return viewOf(at, await findApproval(at, id));
+}
+
+/** The same of one that was read. */
+export async function viewOf(at: RunContext, { approval, ...found }: FoundApproval): Promise<ApprovalView> {
+  const sealing = await found.sealing();
+  const meta = asOf(approval.meta, at.now());
+  const { agent, name, attempt, status, shown, approvers, quorum, editable, outcome, withdrawnBecause } = meta;
+  const { title, show, facts, changed } = await openApproval(at, sealing, approval);
+  return {
+    ...{ tenant: at.tenant, run: at.run, id: approval.id, name, attempt, status, title, show, facts, shown },
+    ...{ approvers, quorum, askedAt: new Date(meta.askedAt), editable, votes: votesOf(at, sealing, approval) },
+    ...present({ agent, changed, outcome, withdrawnBecause }),
+    ...present({ deadline: dateOf(meta.deadline), endedAt: dateOf(meta.endedAt) }),
+  };
+}
+
+const dateOf = (time: number | undefined): Date | undefined => (time === undefined ? undefined : new Date(time));

@@ -1,0 +1,142 @@
+import { isDeepStrictEqual } from 'node:util';
+import { checkRequest } from '../core/approval.ts';
+import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import { refused } from '../core/input.ts';
+import type { ApprovalOptions, Decision } from './agent-context.ts';
+import { askWrites } from './approvals/approval-records.ts';
+import type { Recorded } from './approvals/decision.ts';
+import { checkEntry, type Entry, hasSettled } from './entries.ts';
+import type { Scope } from './identity.ts';
+import type { Invocation } from './invocation.ts';
+import { isSchema, validated } from './standard-schema.ts';
+import { leaving, recordedWork } from './step.ts';
+
+/** Why people are asked again. */
+interface Changed {
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** `ctx.approval` */
+export async function approval<Edits>(
+  invocation: Invocation,
+  scope: Scope,
+  name: string,
+  options: ApprovalOptions<Edits>,
+): Promise<Decision<Edits>> {
+  invocation.checkCall('ctx.approval');
+  checkRequest(options);
+  const { maxAsks = 3, recheck } = options;
+  if (!Number.isSafeInteger(maxAsks) || maxAsks < 1) throw refused('`maxAsks`', 'a whole number from 1', maxAsks);
+  if (recheck && !options.facts) throw refused('`recheck`', 'given together with `facts`', 'no facts');
+  const identity = scope.enter(name, options.key);
+  return leaving(identity, async () => {
+    const { id } = identity;
+    let entry = invocation.journal.get(id);
+    if (entry) checkEntry(id, entry, 'approval', undefined);
+    for (;;) {
+      if (entry && hasSettled(entry)) return decided<Edits>(entry);
+      if (scope.closed || !invocation.begins) return invocation.hang();
+      invocation.live = true;
+      if (!entry) entry = await ask(invocation, id, name, options, 1, undefined);
+      else if (entry.decided === undefined) entry = await invocation.wait(id, entry, 'WAITING_FOR_APPROVAL');
+      else entry = await checked(invocation, scope, id, name, options, entry, maxAsks);
+    }
+  });
+}
+
+function decided<Edits>(entry: Entry): Decision<Edits> {
+  if (Object.hasOwn(entry, 'error')) throw entry.error;
+  const { fails, ...decision } = entry.value as Recorded;
+  if (fails)
+    throw new HoldpointError(
+      'APPROVAL_EXPIRED',
+      `Nobody decided approval "${entry.approval}" in time, and it says to fail then.`,
+      { scope: 'run' },
+    );
+  return decision as Decision<Edits>;
+}
+
+/** Asks in the write that suspends the run, or in one of its own when something else is still going on. */
+function ask(
+  invocation: Invocation,
+  id: string,
+  name: string,
+  options: ApprovalOptions<unknown>,
+  count: number,
+  again: { readonly facts: unknown; readonly changed: Changed } | undefined,
+): Promise<Entry> {
+  const { at, agent, work } = invocation;
+  // A run that was rewound asks anew: what was answered then was answered to another history.
+  const approval = id + (work.rewinds ? `~${work.rewinds}` : '') + (count > 1 ? `~${count}` : '');
+  const { recheck, editable, facts, ...request } = options;
+  const shown = {
+    ...request,
+    ...(editable && { editable: true }),
+    ...(facts && { facts: (again?.facts ?? facts) as typeof facts }),
+  };
+  const entry: Entry = {
+    ...{ kind: 'approval', approval, ask: count, order: invocation.nextOrder() },
+    ...(recheck && { facts: again?.facts ?? facts }),
+    ...((recheck || isSchema(editable)) && { rechecks: true }),
+  };
+  return invocation.wait(id, entry, 'WAITING_FOR_APPROVAL', {
+    step: id,
+    entries: [[id, entry]],
+    beside: () =>
+      askWrites(at, invocation.writer.opened.sealing, approval, shown, {
+        ...{ agent: agent.name, name, attempt: count, changed: again?.changed },
+      }),
+    work: (there) => ({ ...there, approvals: [...(there.approvals ?? []), approval] }),
+  });
+}
+
+/** After an approval: whether its edits are valid and the facts still hold. If not, people are asked again. */
+async function checked(
+  invocation: Invocation,
+  scope: Scope,
+  id: string,
+  name: string,
+  options: ApprovalOptions<unknown>,
+  entry: Entry,
+  maxAsks: number,
+): Promise<Entry> {
+  const { ask: count = 1, facts: before, decided: answer } = entry;
+  const decision = answer as Recorded;
+  const finish = async (value: Recorded): Promise<Entry> => {
+    const { decided: _, ...rest } = entry;
+    await invocation.active(() => invocation.record({ entries: [[id, { ...rest, value }]] }));
+    return invocation.journal.get(id) as Entry;
+  };
+  const askAgain = (facts: unknown, changed: Changed): Promise<Entry> =>
+    count >= maxAsks
+      ? finish({
+          ...decision,
+          approved: false,
+          status: 'CHANGED',
+          comment: `Asked ${count} times, and what was approved did not hold.`,
+        })
+      : ask(invocation, id, name, options, count + 1, { facts, changed });
+  if (!decision.approved) return finish(decision);
+  const valid = await validEdits(options, decision);
+  if ('wrong' in valid) return askAgain(before, { before: decision.edits, after: valid.wrong });
+  if (!options.recheck) return finish(valid.decision);
+  const { recheck, same = isDeepStrictEqual } = options;
+  const work = { id: `${id}/recheck~${count}`, kind: 'step' as const, run: recheck, options: {} };
+  const after = await recordedWork(invocation, scope, work);
+  if (same(before as Record<string, unknown>, after)) return finish(valid.decision);
+  return askAgain(after, { before, after });
+}
+
+async function validEdits(
+  { editable }: ApprovalOptions<unknown>,
+  decision: Recorded,
+): Promise<{ readonly decision: Recorded } | { readonly wrong: string }> {
+  if (!isSchema(editable) || decision.edits === undefined) return { decision };
+  try {
+    return { decision: { ...decision, edits: await validated('What was edited', editable, decision.edits) } };
+  } catch (error) {
+    if (!isHoldpointError(error, 'SCHEMA_REFUSED')) throw error;
+    return { wrong: error.message };
+  }
+}

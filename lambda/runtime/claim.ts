@@ -1,0 +1,160 @@
+import { currentState, decodeResults } from '../checkpoints/content.ts';
+import type { RunContext } from '../checkpoints/context.ts';
+import type { HeadMeta, Work } from '../checkpoints/meta.ts';
+import { type Opened, open } from '../checkpoints/open.ts';
+import { HEAD_KEY, headRecord, readHead } from '../checkpoints/records.ts';
+import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import { hasEnded, isWaiting } from '../core/status.ts';
+import type { AgentDefinition } from './agent-definition.ts';
+import { appendEntries } from './append-entries.ts';
+import { adoptEarlySignals } from './early-signals.ts';
+import { endRun } from './end-run.ts';
+import { type Entry, hasSettled } from './entries.ts';
+import { lookAround } from './look.ts';
+import { isPaused } from './pausing.ts';
+import { settle } from './settle.ts';
+
+/** Who wants to run a run, and until when he can. */
+export interface Claimant {
+  /** The id of the invocation: one that is tried again under its id takes its own lease over. */
+  readonly by: string;
+  readonly until: number;
+}
+
+/** A run that is this invocation's. */
+export interface Claimed {
+  readonly opened: Opened;
+  /** The newest event that was looked at. */
+  readonly seenWake: number;
+  readonly until: number;
+}
+
+/** Why a run was not claimed. */
+export type Aside = 'ended' | 'waiting' | 'taken' | 'paused' | 'parked' | 'gone';
+
+// How much longer than the function a lease lasts: clocks differ.
+const GRACE_MS = 2_000;
+
+/**
+ * Takes a run in one transaction: checkpoint n+1 of kind `claim`, and the head with a lease. Whoever ran it before loses
+ * his next write. What its waits are about is settled in the same checkpoint.
+ */
+export async function claim(
+  at: RunContext,
+  agent: AgentDefinition<never, unknown, unknown>,
+  claimant: Claimant,
+): Promise<Claimed | Aside> {
+  try {
+    for (;;) {
+      const opened = await open(at);
+      const { work = { wake: 0 }, status } = opened.head.meta;
+      const aside = reasonToStepAside(opened.head.meta, claimant, at.now());
+      if (aside) return aside;
+      if (await isPaused(at, agent.name)) return 'paused';
+      if (status !== 'ENDING' && (work.deadline ?? Infinity) <= at.now()) {
+        await endRun(at, { ending: 'FAILED', error: timedOut(at.run) });
+        continue;
+      }
+      if (work.claimed === undefined && (await adoptEarlySignals(at)) > 0) continue;
+      const claims = opened.record.version > (work.claimed ?? 0) ? 1 : (work.claims ?? 0) + 1;
+      if (claims > (agent.maxAttempts ?? 5)) {
+        await endRun(at, { ending: 'FAILED', error: exhausted(at.run, claims - 1, opened) });
+        continue;
+      }
+      return await take(at, agent, opened, claimant, claims);
+    }
+  } catch (error) {
+    if (isHoldpointError(error, 'STALE_VERSION')) return 'taken';
+    if (GONE.some((code) => isHoldpointError(error, code))) return 'gone';
+    if (PARKING.some((code) => isHoldpointError(error, code))) return park(at, error as HoldpointError);
+    throw error;
+  }
+}
+
+const GONE = ['RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED'] as const;
+/** What another deployment can make good. */
+const PARKING = ['SCHEMA_TOO_NEW', 'SCHEMA_INVALID', 'MIGRATION_FAILED', 'KEY_UNAVAILABLE', 'FORMAT_TOO_NEW'] as const;
+
+function reasonToStepAside({ status, work }: HeadMeta, { by }: Claimant, now: number): Aside | undefined {
+  if (hasEnded(status)) return 'ended';
+  const isTaken = work?.lease !== undefined && work.lease.until > now && work.lease.by !== by;
+  if (isTaken) return 'taken';
+  return isWaiting(status) && (work?.dueAt ?? Infinity) > now ? 'waiting' : undefined;
+}
+
+async function take(
+  at: RunContext,
+  agent: AgentDefinition<never, unknown, unknown>,
+  opened: Opened,
+  { by, until }: Claimant,
+  claims: number,
+): Promise<Claimed> {
+  const journal = new Map(Object.entries(decodeResults(at, opened) as Record<string, Entry>));
+  const ending = opened.head.meta.status === 'ENDING';
+  const waits = new Map([...journal].filter(([id, entry]) => !ending && !id.startsWith('@') && !hasSettled(entry)));
+  const seen = await lookAround(at, opened.sealing, journal, waits);
+  const { entries, used } = settle(waits, seen.happened);
+  const cursor = seen.cursorAfter(used);
+  const first = agent.state && isBlank(opened) ? await firstState(agent, journal) : undefined;
+  if (!first) currentState(at, opened);
+  const version = opened.record.version + 1;
+  const work = (there: Work): Work => ({
+    ...there,
+    lease: { by, until: until + GRACE_MS },
+    dueAt: Math.min(until + GRACE_MS, there.deadline ?? Infinity),
+    claims,
+    claimed: version,
+    parked: undefined,
+    deliveries: 0,
+  });
+  const claimed = await appendEntries(at, opened, {
+    kind: 'claim',
+    status: ending ? 'ENDING' : 'RUNNING',
+    entries: new Map([...entries, ...(cursor ? [cursor] : [])]),
+    state: first,
+    head: (there) => ({ work: work(there.work ?? { wake: 0 }) }),
+  });
+  return { opened: claimed, seenWake: opened.head.meta.work?.wake ?? 0, until };
+}
+
+/** Whether a run has no state yet: whoever started it did not need to know the agent's code. */
+const isBlank = ({ root, record }: Opened): boolean =>
+  record.meta.schema === undefined && JSON.stringify(root.state) === '{"$":"undefined"}';
+
+async function firstState(
+  agent: AgentDefinition<never, unknown, unknown>,
+  journal: ReadonlyMap<string, Entry>,
+): Promise<{ value: unknown }> {
+  return { value: await agent.state?.initial(journal.get('@input')?.value as never) };
+}
+
+/** Leaves a run for other code, and asks for it again, later each time. */
+async function park(at: RunContext, error: HoldpointError): Promise<Aside> {
+  const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
+  if (!stored) return 'gone';
+  const { meta, revision } = readHead(stored);
+  const deliveries = (meta.work?.deliveries ?? 0) + 1;
+  const dueAt = at.now() + pauseBeforeDelivery(deliveries);
+  const work = { wake: 0, ...meta.work, parked: error.message.slice(0, 500), deliveries, dueAt };
+  await at.records
+    .commit([{ put: headRecord(at.partition, { ...meta, work }).stored, when: { revision } }])
+    .catch((lost) => {
+      // Somebody else has just written: it is looked at again anyway.
+      if (!isHoldpointError(lost, 'CONDITION_FAILED')) throw lost;
+    });
+  return 'parked';
+}
+
+/** How long to wait before a run is delivered once more: one minute at first, an hour at most. */
+export const pauseBeforeDelivery = (deliveries: number): number =>
+  Math.min(3_600_000, 60_000 * 2 ** Math.min(deliveries - 1, 10));
+
+const timedOut = (run: string): HoldpointError =>
+  new HoldpointError('TIMED_OUT', `Run "${run}" took longer than its timeout.`, { scope: 'run' });
+
+const exhausted = (run: string, claims: number, { record }: Opened): HoldpointError =>
+  new HoldpointError(
+    'RUN_FAILED',
+    `Run "${run}" was invoked ${claims} times without getting past checkpoint ${record.version}${record.meta.step ? ` ("${record.meta.step}")` : ''}: it crashes, hangs, or takes longer than its function may. Mend the cause, then \`retry\` it.`,
+    { scope: 'run' },
+  );

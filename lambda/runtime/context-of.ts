@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto';
+import { edited } from '../checkpoints/draft.ts';
+import { payload } from '../checkpoints/payload.ts';
+import { type AgentContext, type BranchOutcome, Done, type TurnContext } from './agent-context.ts';
+import { misused } from './agent-errors.ts';
+import { approval } from './asking.ts';
+import { branches } from './branches.ts';
+import { checkEntry, type Entry, type Kind } from './entries.ts';
+import type { Scope } from './identity.ts';
+import type { Invocation } from './invocation.ts';
+import { leaving, step } from './step.ts';
+import { tool } from './tool.ts';
+import { call, sleep, waitForSignal } from './waits.ts';
+import type { Item } from './writer.ts';
+
+type Context = TurnContext<never>;
+
+/** The state of a turn while it is being worked on; it is saved with the end of the turn. */
+export interface WorkingState {
+  value: unknown;
+}
+
+/** What an agent gets for one scope of an invocation. */
+export function contextOf(invocation: Invocation, scope: Scope, working?: WorkingState): Context {
+  const { at, agent } = invocation;
+  const within = (inner: Scope) => contextOf(invocation, inner, working) as AgentContext<never>;
+  const random = (): Buffer => {
+    const { id, leave } = scope.enterOwn('random');
+    leave();
+    return createHash('sha256')
+      .update(`random ${invocation.idempotencyKey(id)}`)
+      .digest();
+  };
+  const context: Omit<Context, 'state'> = {
+    run: at.run,
+    tenant: at.tenant,
+    agent: agent.name,
+    step: (name, run, options) => step(invocation, scope, name, run, options),
+    tool: (name, args, run, options) => tool(invocation, scope, name, args, run, options),
+    update: (edit) => update(invocation, scope, working, edit as never) as Promise<never>,
+    approval: (name, options) => approval(invocation, scope, name, options),
+    sleep: (name, duration) => sleep(invocation, scope, name, duration),
+    waitForSignal: (name: string, options?: object) =>
+      waitForSignal(invocation, scope, name, options) as Promise<never>,
+    call: (other, input, options) => call(invocation, scope, other, input, options),
+    all: async (name: string, given: object, options?: object) => {
+      const keys = Object.keys(given);
+      const runs = Object.values(given);
+      const wrong = runs.findIndex((run) => typeof run !== 'function');
+      if (wrong >= 0) throw misused(`\`ctx.all\` takes functions of a context; "${keys[wrong]}" is none.`);
+      const outcomes = shown(await branches(invocation, scope, within, name, runs, options), options);
+      return (Array.isArray(given) ? outcomes : Object.fromEntries(keys.map((key, i) => [key, outcomes[i]]))) as never;
+    },
+    map: async (
+      name: string,
+      items: readonly unknown[],
+      run: (ctx: never, item: never, i: number) => unknown,
+      options?: object,
+    ) => {
+      const runs = items.map((item, i) => (ctx: AgentContext<never>) => run(ctx as never, item as never, i));
+      return shown(await branches(invocation, scope, within, name, runs, options), options) as never;
+    },
+    log: (message, fields = {}) => {
+      if (invocation.live) invocation.runtime.log('info', message, { ...fields, run: at.run, agent: agent.name });
+    },
+    payload,
+    now: async () => {
+      const { value } = await small(invocation, scope, 'now', 'now', async () => ({ value: invocation.now }));
+      return new Date(value as number);
+    },
+    random: () => random().readUIntBE(0, 6) / 2 ** 48,
+    uuid: () => uuidOf(random()),
+    checkpoint: async (name) => {
+      await small(invocation, scope, 'checkpoint', 'checkpoint', async () => ({ value: name, item: { name } }));
+    },
+    done: (result) => new Done(result),
+  };
+  return Object.defineProperty(context, 'state', {
+    enumerable: true,
+    get: () => (working ? working.value : invocation.live ? invocation.writer.state : invocation.replayed),
+  }) as Context;
+}
+
+/** With `enough`, how each branch ended; otherwise what each gave. */
+const shown = (outcomes: readonly BranchOutcome<unknown>[], options: { readonly enough?: number } = {}): unknown[] =>
+  outcomes.map((outcome) =>
+    options.enough === undefined ? (outcome.status === 'fulfilled' ? outcome.value : undefined) : outcome,
+  );
+
+/** A value that is recorded when it is first made. */
+async function small(
+  invocation: Invocation,
+  scope: Scope,
+  kind: Kind,
+  name: string,
+  make: () => Promise<{ readonly value: unknown; readonly item?: Item }>,
+): Promise<Entry> {
+  invocation.checkCall(`ctx.${name}`);
+  const identity = scope.enterOwn(name);
+  return leaving(identity, async () => {
+    const { id } = identity;
+    const there = invocation.journal.get(id);
+    if (there) checkEntry(id, there, kind, undefined);
+    if (there) return there;
+    if (scope.closed || !invocation.begins) return invocation.hang();
+    invocation.live = true;
+    const { value, item } = await make();
+    await invocation.active(() => invocation.record({ ...item, entries: [[id, { kind, value }]] }));
+    return invocation.journal.get(id) as Entry;
+  });
+}
+
+/**
+ * `ctx.update`. In a turn it changes the working state. Otherwise it is recorded with the new state; a replay makes the
+ * same edits on the way, so that the agent sees at each point the state of that point.
+ */
+async function update(
+  invocation: Invocation,
+  scope: Scope,
+  working: WorkingState | undefined,
+  edit: (draft: never) => unknown,
+): Promise<unknown> {
+  invocation.checkCall('ctx.update');
+  if (!invocation.agent.state) throw misused('`ctx.update` needs a state: give the agent `state: { initial }`.');
+  const change = (state: unknown) => edited(state, edit as never, undefined);
+  if (working) {
+    working.value = await change(working.value);
+    return working.value;
+  }
+  const identity = scope.enterOwn('update');
+  return leaving(identity, async () => {
+    const { id } = identity;
+    const there = invocation.journal.get(id);
+    if (there) {
+      checkEntry(id, there, 'update', undefined);
+      invocation.replayed = await change(invocation.replayed);
+      return invocation.live ? invocation.writer.state : invocation.replayed;
+    }
+    if (scope.closed || !invocation.begins) return invocation.hang();
+    invocation.live = true;
+    await invocation.active(() =>
+      invocation.record({ entries: [[id, { kind: 'update', value: null }]], edit: change }),
+    );
+    return invocation.writer.state;
+  });
+}
+
+/** A version 8 UUID: https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-8 */
+function uuidOf(bytes: Buffer): string {
+  const hex = bytes.toString('hex');
+  const variant = ((Number.parseInt(hex.charAt(16), 16) & 3) | 8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

@@ -1,0 +1,150 @@
+import type { RunContext } from '../checkpoints/context.ts';
+import { isHoldpointError } from '../core/errors.ts';
+import { Done } from './agent-context.ts';
+import type { AgentDefinition } from './agent-definition.ts';
+import { asError } from './agent-errors.ts';
+import type { Claimed } from './claim.ts';
+import { contextOf } from './context-of.ts';
+import { withdrawalOf } from './end-run.ts';
+import type { Entry } from './entries.ts';
+import { replyWrites } from './events.ts';
+import { Scope } from './identity.ts';
+import { Invocation, type InvocationEnd } from './invocation.ts';
+import type { Runtime } from './runtime.ts';
+import { validated } from './standard-schema.ts';
+import { undoAll } from './undoing.ts';
+import { type Item, Overtaken } from './writer.ts';
+
+type Definition = AgentDefinition<never, unknown, unknown>;
+
+/** How the function of an agent came back. */
+type Returned = { readonly value: unknown } | { readonly error: unknown } | 'overtaken';
+
+/** Runs a claimed run until it ends, waits, yields, or is somebody else's. Never rejects. */
+export async function drive(
+  runtime: Runtime,
+  at: RunContext,
+  agent: Definition,
+  claimed: Claimed,
+): Promise<InvocationEnd> {
+  const invocation = new Invocation(runtime, at, agent, claimed);
+  conclude(invocation).catch((error) => invocation.fail(error));
+  return invocation.ended.promise;
+}
+
+async function conclude(invocation: Invocation): Promise<void> {
+  const returned = await Promise.race([call(invocation), overtaken(invocation)]);
+  invocation.returned = returned !== 'overtaken';
+  // What is still under way was paid for: it is recorded before the end.
+  await invocation.idle();
+  if (invocation.ending || returned === 'overtaken') return undoAll(invocation);
+  if ('error' in returned) return failed(invocation, returned.error);
+  try {
+    await end(invocation, { status: 'SUCCEEDED', entries: [['@result', { kind: 'result', value: returned.value }]] });
+    invocation.finish('SUCCEEDED');
+  } catch (error) {
+    if (error instanceof Overtaken) return undoAll(invocation);
+    return failed(invocation, error);
+  }
+}
+
+/** Resolves when the run is to end in another way than by its agent, and the replay has got as far as it can. */
+async function overtaken(invocation: Invocation): Promise<Returned> {
+  if (!invocation.ending) await invocation.overtaken.promise;
+  await invocation.idle();
+  return 'overtaken';
+}
+
+async function call(invocation: Invocation): Promise<Returned> {
+  const { agent, journal } = invocation;
+  try {
+    const input = journal.get('@input')?.value as never;
+    const value = await (agent.turn ? turns(invocation, input) : whole(invocation, input));
+    return { value: await validated(`The result of agent "${agent.name}"`, agent.result, value) };
+  } catch (error) {
+    return { error };
+  }
+}
+
+async function whole(invocation: Invocation, input: never): Promise<unknown> {
+  const { agent } = invocation;
+  invocation.replayed = invocation.live ? invocation.writer.state : await agent.state?.initial(input);
+  return agent.run?.(contextOf(invocation, new Scope()), input);
+}
+
+/** One turn after the other; each ends in a checkpoint with its state, and forgets what it remembered on the way. */
+async function turns(invocation: Invocation, input: never): Promise<unknown> {
+  const { agent, journal } = invocation;
+  for (;;) {
+    const turn = journal.get(TURN)?.cursor ?? 1;
+    const scope = new Scope(`turn ${turn}/`);
+    const working = { value: invocation.writer.state };
+    const made = await agent.turn?.(contextOf(invocation, scope, working), working.value as never, input);
+    if (!invocation.begins) return invocation.hang();
+    const state = made === undefined || made instanceof Done ? working.value : made;
+    scope.closed = true;
+    const item = endOfTurn(invocation, scope.path, turn, state);
+    if (made instanceof Done) {
+      invocation.lastTurn = item;
+      return made.result;
+    }
+    await invocation.active(() => invocation.record(item));
+  }
+}
+
+const TURN = '@turn';
+
+function endOfTurn({ journal }: Invocation, path: string, turn: number, state: unknown): Item {
+  const own = [...journal].filter(([id]) => id.startsWith(path));
+  // What can be undone outlives its turn.
+  const kept = own.filter(([, entry]) => entry.undo).map(([id, entry]) => [`@kept:${id}`, entry] as const);
+  const next: Entry = { kind: 'cursor', cursor: turn + 1 };
+  return { step: `turn ${turn}`, entries: [[TURN, next], ...kept], forget: own.map(([id]) => id), edit: () => state };
+}
+
+/** Fails the run: what was done is undone first, unless the code itself cannot be trusted with that. */
+async function failed(invocation: Invocation, thrown: unknown): Promise<void> {
+  const error = asError(thrown);
+  const step = invocation.failedAt.get(Object(thrown));
+  const entry: Entry = { kind: 'result', error, ...(step !== undefined && { failedAt: step }) };
+  const isUntrusted = isHoldpointError(error, 'STEP_MISMATCH');
+  const undoes = !isUntrusted && [...invocation.journal.values()].some(({ undo }) => undo);
+  try {
+    if (!undoes) {
+      await end(invocation, { status: 'FAILED', entries: [['@error', entry]] });
+      return invocation.finish('FAILED');
+    }
+    const open = invocation.work.approvals ?? [];
+    await invocation.record({
+      status: 'ENDING',
+      entries: [['@error', entry]],
+      beside: () => withdrawalOf(invocation.at, open, 'The run has failed.'),
+      work: (work) => ({ ...work, ending: 'FAILED', approvals: undefined }),
+    });
+  } catch (lost) {
+    if (lost instanceof Overtaken) return undoAll(invocation);
+    // What was thrown cannot be kept as it is; what it says can.
+    if (!isHoldpointError(lost, 'UNSUPPORTED_VALUE') || thrown === lost) throw lost;
+    const { name, message, stack } = error;
+    return failed(invocation, Object.assign(new Error(message), { name, stack }));
+  }
+  invocation.ending = true;
+  return undoAll(invocation);
+}
+
+/** The last checkpoint of a run: nobody waits in it any more, and its parent is told. */
+export async function end(invocation: Invocation, item: Item): Promise<void> {
+  const { at } = invocation;
+  const open = invocation.work.approvals ?? [];
+  const { lastTurn } = invocation;
+  await invocation.record({
+    ...lastTurn,
+    ...item,
+    entries: [...(lastTurn?.entries ?? []), ...(item.entries ?? [])],
+    beside: async () => [
+      ...(await withdrawalOf(at, open, 'The run has ended.')),
+      ...(await replyWrites(at, invocation.work.replyTo)),
+    ],
+    work: ({ lease: _, dueAt: __, claims: ___, ...work }) => ({ ...work, approvals: undefined, parked: undefined }),
+  });
+}

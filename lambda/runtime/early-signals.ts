@@ -1,0 +1,70 @@
+import { besideMeta, besideRecord, besideValue } from '../checkpoints/beside.ts';
+import type { RunContext } from '../checkpoints/context.ts';
+import type { Keyed } from '../checkpoints/meta.ts';
+import { dueGroup, HEAD_KEY, randomId, timeOrder } from '../checkpoints/records.ts';
+import { firstRecords } from '../checkpoints/scan.ts';
+import { notSealed, runKeys, sealingFor } from '../checkpoints/sealing.ts';
+import { isHoldpointError } from '../core/errors.ts';
+import { escapeId } from '../core/ids.ts';
+import { ConditionFailedError } from '../storage/ports.ts';
+import { addSignal, type Signal } from './events.ts';
+
+/** How long a signal waits for a run that has not been started. */
+const KEPT_MS = 7 * 86_400_000;
+
+const EARLY = { from: 'w', to: 'w~' };
+
+/** Whether a key is of a signal that waits for its run. */
+export const isEarlySignal = (key: string): boolean => key.startsWith('w');
+
+/**
+ * Delivers a signal, or keeps it for a run that has not been started. Says whether it is new. Between looking for the
+ * run and keeping the signal the run may have started and looked for signals: so it looks again.
+ */
+export async function sendSignal(at: RunContext, signal: Signal): Promise<boolean> {
+  try {
+    return await addSignal(at, signal);
+  } catch (error) {
+    if (!isHoldpointError(error, 'RUN_NOT_FOUND')) throw error;
+  }
+  const kept = await keep(at, signal);
+  const [head] = await at.records.read(at.partition, [HEAD_KEY]);
+  if (head) await adoptEarlySignals(at);
+  return kept;
+}
+
+async function keep(at: RunContext, { name, value, id }: Signal): Promise<boolean> {
+  const { sealing, key } = at.keys
+    ? await (await runKeys()).newKey(at, undefined)
+    : { sealing: notSealed, key: undefined };
+  const meta = { signal: name, at: at.now(), id, key };
+  const places = { due: { group: dueGroup(at.partition), order: timeOrder(at.now() + KEPT_MS) } };
+  const put = await besideRecord(at, sealing, `w${escapeId('signal', id ?? randomId())}`, meta, value, places);
+  try {
+    await at.records.commit([{ put, when: 'absent' }]);
+    return true;
+  } catch (error) {
+    if (error instanceof ConditionFailedError) return false;
+    throw error;
+  }
+}
+
+/** Turns signals that came before the run into events, in the order in which they came; each by whoever is first. Says how many. */
+export async function adoptEarlySignals(at: RunContext): Promise<number> {
+  const early = await firstRecords(at, EARLY);
+  const inOrder = early.map((stored) => ({ stored, meta: besideMeta(stored) }));
+  inOrder.sort((a, b) => Number(a.meta.at) - Number(b.meta.at));
+  for (const { stored, meta } of inOrder) {
+    const sealing = await sealingFor(at, { key: meta.key as Keyed['key'] });
+    const value = await besideValue(at, sealing, stored);
+    const id = typeof meta.id === 'string' ? meta.id : undefined;
+    const remove = { remove: stored, when: { revision: stored.revision } };
+    try {
+      await addSignal(at, { name: String(meta.signal), value, id }, [remove]);
+    } catch (error) {
+      // Somebody else has just done it.
+      if (!(error instanceof ConditionFailedError)) throw error;
+    }
+  }
+  return early.length;
+}

@@ -1,0 +1,66 @@
+import type { RunContext } from '../checkpoints/context.ts';
+import type { HeadMeta } from '../checkpoints/meta.ts';
+import { open } from '../checkpoints/open.ts';
+import { retried } from '../checkpoints/retry.ts';
+import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
+import { hasEnded, type Status } from '../core/status.ts';
+import { ConditionFailedError, type Write } from '../storage/ports.ts';
+import { appendEntries, rawEntries } from './append-entries.ts';
+import { readApprovals, withdrawWrites } from './approvals/approval-records.ts';
+import { replyWrites } from './events.ts';
+import { DELIVERY_MS } from './wake.ts';
+
+/** How a run is ended from outside. */
+export interface EndFromOutside {
+  readonly ending: 'FAILED' | 'CANCELLED';
+  readonly error: Error;
+}
+
+/**
+ * Ends a run from outside, in one transaction that takes the next version and withdraws its open approvals. What has
+ * something to undo, or is running just now, becomes ENDING; whoever has it goes on from there. Gives the status.
+ */
+export async function endRun(at: RunContext, { ending, error }: EndFromOutside): Promise<Status> {
+  return retried(async () => {
+    const opened = await open(at);
+    const { status, work } = opened.head.meta;
+    if (hasEnded(status)) return status;
+    const isLive = (work?.lease?.until ?? 0) > at.now();
+    // Who is on the way to the end already stays on it, unless it never gets there.
+    if (status === 'ENDING' && (isLive || ending === 'CANCELLED')) return status;
+    const undoes = status !== 'ENDING' && rawEntries(opened).some(([, entry]) => entry.undo === true);
+    const next = isLive || undoes ? 'ENDING' : ending;
+    const approvals = work?.approvals ?? [];
+    const beside = [
+      ...(await withdrawalOf(at, approvals, `The run is ${ending}.`)),
+      ...(next === 'ENDING' ? [] : await replyWrites(at, work?.replyTo)),
+    ];
+    await appendEntries(at, opened, {
+      kind: 'cancel',
+      status: next,
+      entries: new Map([['@error', { kind: 'result', error }]]),
+      beside,
+      head: (there) => {
+        const before = there.work ?? { wake: 0 };
+        if (String(before.approvals ?? []) !== String(approvals)) throw staleHead(at, there);
+        const ended = { ...before, approvals: undefined, ending, parked: undefined };
+        if (isLive) return { work: ended };
+        const dueAt = next === 'ENDING' ? at.now() + DELIVERY_MS : undefined;
+        return { work: { ...ended, lease: undefined, deliveries: 0, dueAt } };
+      },
+    }).catch((lost) => {
+      // An approval was decided at this moment, or the parent moved: once more, on what is there now.
+      throw lost instanceof ConditionFailedError
+        ? new StaleVersionError(at.run, opened.record.version, undefined)
+        : lost;
+    });
+    return next;
+  });
+}
+
+/** The writes that withdraw those of the approvals that are open. */
+export async function withdrawalOf(at: RunContext, ids: readonly string[], why: string): Promise<readonly Write[]> {
+  return ids.length === 0 ? [] : withdrawWrites(at, await readApprovals(at, ids), why);
+}
+
+const staleHead = (at: RunContext, head: HeadMeta) => new StaleVersionError(at.run, head.version, undefined);

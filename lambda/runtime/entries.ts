@@ -1,0 +1,80 @@
+import { HoldpointError } from '../core/errors.ts';
+
+/** What kinds of operations a journal has. */
+export type Kind =
+  | 'step'
+  | 'tool'
+  | 'update'
+  | 'now'
+  | 'sleep'
+  | 'signal'
+  | 'approval'
+  | 'call'
+  | 'branches'
+  | 'checkpoint'
+  | 'undo'
+  | 'input'
+  | 'result'
+  | 'cache'
+  | 'cursor';
+
+/** What the journal has of one operation: how it ended (`value` or `error`), or what it waits for. */
+export interface Entry {
+  readonly kind: Kind;
+  /** Of the arguments, where there are any. */
+  readonly hash?: string;
+  readonly value?: unknown;
+  readonly error?: unknown;
+  /** The order in which operations began to wait, or ended with something to undo. */
+  readonly order?: number;
+  /** That the step can be undone. */
+  readonly undo?: true;
+  /** A step: how often it failed, when it is tried again; that an attempt began of which nobody knows the end. */
+  readonly failures?: number;
+  readonly retryAt?: number;
+  readonly because?: string;
+  readonly begun?: number;
+  /** A sleep, or the wait for a signal: until when. */
+  readonly until?: number;
+  readonly signal?: string;
+  readonly timedOut?: true;
+  /** An approval: its id, how often it was asked, what was decided when the facts must still be looked at. */
+  readonly approval?: string;
+  readonly ask?: number;
+  readonly facts?: unknown;
+  readonly rechecks?: true;
+  readonly decided?: unknown;
+  /** A child run. */
+  readonly child?: string;
+  /** A call of a tool whose value is kept in the cache under this name. */
+  readonly cached?: string;
+  /** When a cached value was made. */
+  readonly at?: number;
+  /** The error of a run: the operation at which it came up, and what could not be undone. */
+  readonly failedAt?: string;
+  readonly notUndone?: readonly string[];
+  /** The last event that was used, and everything before it; the turn that comes next. */
+  readonly cursor?: number;
+}
+
+/** Whether an operation is over. */
+export const hasSettled = (entry: Entry): boolean =>
+  ['value', 'error', 'cached'].some((field) => Object.hasOwn(entry, field));
+
+/** Refuses an entry of another operation: the code was changed in a way that its journal does not fit. */
+export function checkEntry(id: string, entry: Entry, kind: Kind, hash: string | undefined): void {
+  if (entry.kind !== kind) throw mismatch(id, `is a ${kind} in this code`, `a ${entry.kind} was recorded`);
+  if (entry.hash !== hash)
+    throw mismatch(
+      id,
+      `has arguments with hash ${hash ?? 'none'} in this code`,
+      `${entry.hash ?? 'none'} was recorded`,
+    );
+}
+
+const mismatch = (id: string, expected: string, found: string): HoldpointError =>
+  new HoldpointError(
+    'STEP_MISMATCH',
+    `Operation "${id}" ${expected}, but ${found}: the code changed under a run that was on its way. Nothing was run or undone. Give changed operations new names, or deploy the code that fits; then \`retry\` the run.`,
+    { scope: 'run' },
+  );

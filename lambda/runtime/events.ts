@@ -1,0 +1,89 @@
+import { bareRecord, besideMeta, besideRecord, besideValue } from '../checkpoints/beside.ts';
+import type { RunContext } from '../checkpoints/context.ts';
+import { HEAD_KEY, headRecord, readHead } from '../checkpoints/records.ts';
+import { recordsOf } from '../checkpoints/scan.ts';
+import { type Sealing, sealingFor } from '../checkpoints/sealing.ts';
+import { HoldpointError } from '../core/errors.ts';
+import { escapeId, partitionOf } from '../core/ids.ts';
+import { hasEnded } from '../core/status.ts';
+import { ConditionFailedError, type Write } from '../storage/ports.ts';
+import type { SignalEvent } from './settle.ts';
+import { wakeRun, wokenHead } from './wake.ts';
+
+const eventKey = (number: number): string => `e${String(number).padStart(10, '0')}`;
+const LAST_EVENT = eventKey(9_999_999_999);
+const takenKey = (id: string): string => `i${escapeId('signal', id)}`;
+
+/** A signal to a run. */
+export interface Signal {
+  readonly name: string;
+  readonly value: unknown;
+  /** A second signal with this id is the same one. */
+  readonly id?: string | undefined;
+}
+
+/**
+ * Puts a signal into the order of a run's events and wakes it. Says whether it is new: one with an id that was taken
+ * before changes nothing. `with` is written in the same transaction.
+ */
+export async function addSignal(at: RunContext, signal: Signal, also: readonly Write[] = []): Promise<boolean> {
+  const { name, value, id } = signal;
+  try {
+    await wakeRun(at, async ({ meta }, number) => {
+      if (hasEnded(meta.status) || meta.status === 'ENDING') throw runEnded(at.run, meta.status);
+      const sealing = await sealingFor(at, meta);
+      const put = await besideRecord(at, sealing, eventKey(number), { signal: name, at: at.now(), id }, value);
+      const taken =
+        id === undefined ? [] : [{ put: bareRecord(at, takenKey(id), { number }), when: 'absent' as const }];
+      return { writes: [{ put, when: 'absent' }, ...taken, ...also] };
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof ConditionFailedError && id !== undefined && error.found.has(1)) return false;
+    throw error;
+  }
+}
+
+export const runEnded = (run: string, status: string): HoldpointError =>
+  new HoldpointError(
+    'RUN_ENDED',
+    `Run "${run}" is ${status}; nothing can reach it any more. \`retry\` or \`fork\` it.`,
+  );
+
+/** What came from outside. */
+export interface Events {
+  readonly signals: readonly SignalEvent[];
+  /** Children that ended. */
+  readonly children: readonly string[];
+}
+
+/** The events after a number. */
+export async function readEvents(at: RunContext, sealing: Sealing, after: number): Promise<Events> {
+  const signals: SignalEvent[] = [];
+  const children: string[] = [];
+  for await (const stored of recordsOf(at, { from: eventKey(after + 1), to: LAST_EVENT })) {
+    const meta = besideMeta(stored);
+    if (typeof meta.child === 'string') children.push(meta.child);
+    else {
+      const value = await besideValue(at, sealing, stored);
+      signals.push({ number: Number(stored.key.slice(1)), name: String(meta.signal), value, at: Number(meta.at) });
+    }
+  }
+  return { signals, children };
+}
+
+/** What tells the parent, in the transaction that ends a run, that its child is over. */
+export async function replyWrites(at: RunContext, parent: string | undefined): Promise<readonly Write[]> {
+  if (parent === undefined) return [];
+  const there = { ...at, run: parent, partition: partitionOf(at.tenant, parent) };
+  const [stored] = await at.records.read(there.partition, [HEAD_KEY]);
+  const head = stored && readHead(stored);
+  // Nobody waits any more.
+  if (!head || head.meta.deletedUntil !== undefined || hasEnded(head.meta.status)) return [];
+  const woken = wokenHead(there, head.meta);
+  const event = bareRecord(there, eventKey(woken.work?.wake ?? 0), { child: at.run, at: at.now() });
+  return [
+    { put: headRecord(there.partition, woken).stored, when: { revision: head.revision } },
+    { put: event, when: 'absent' },
+  ];
+}

@@ -1,0 +1,96 @@
+import { append, baseOf } from '../checkpoints/append.ts';
+import { currentState, decodeResults, encodeValues, savedState } from '../checkpoints/content.ts';
+import type { RunContext } from '../checkpoints/context.ts';
+import type { Work } from '../checkpoints/meta.ts';
+import { open, type Which } from '../checkpoints/open.ts';
+import { retried } from '../checkpoints/retry.ts';
+import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
+import { type ForkOptions, fork, forkId } from '../checkpoints/travel.ts';
+import { ConditionFailedError } from '../storage/ports.ts';
+import { withdrawalOf } from './end-run.ts';
+import { type Entry, hasSettled } from './entries.ts';
+import { CURSOR } from './look.ts';
+import { deliver, type Runtime } from './runtime.ts';
+import { DELIVERY_MS } from './wake.ts';
+
+export interface RewindOptions {
+  /**
+   * New idempotency keys for the steps that run again: services then take them for new work. @default false: they
+   * recognise what they did before
+   */
+  readonly newKeys?: boolean;
+}
+
+/**
+ * Lets a run go on from an earlier checkpoint. Whoever runs it loses it, its open approvals are withdrawn, and what it
+ * waited for then it waits for anew.
+ */
+export async function rewindRun(
+  runtime: Runtime,
+  run: string,
+  to: Which,
+  { newKeys = false }: RewindOptions = {},
+): Promise<void> {
+  const at = await runtime.contexts.inRun(run);
+  await retried(async () => {
+    const newest = await open(at);
+    const source = await open(at, to);
+    currentState(at, source);
+    const { work = { wake: 0 }, agent } = newest.head.meta;
+    const approvals = work.approvals ?? [];
+    const root = await encodeValues(at, newest.sealing, newest.root, {
+      state: savedState(at, source),
+      toolResults: settledOnly(decodeResults(at, source) as Entries),
+      forgetToolResults: true,
+    });
+    const { step, stepNumber, schema } = source.record.meta;
+    await append(at, baseOf(newest), {
+      ...{ root, model: source.model, schema, kind: 'rewind', status: 'READY', step, stepNumber },
+      restored: source.record.version,
+      beside: await withdrawalOf(at, approvals, 'The run was rewound.'),
+      head: (there) => {
+        const before = there.work ?? { wake: 0 };
+        if (String(before.approvals ?? []) !== String(approvals))
+          throw new StaleVersionError(run, there.version, undefined);
+        const epoch = (before.epoch ?? 0) + (newKeys ? 1 : 0);
+        return { work: { ...readyAgain(at, before), epoch, rewinds: (before.rewinds ?? 0) + 1 } };
+      },
+    }).catch((error) => {
+      throw error instanceof ConditionFailedError
+        ? new StaleVersionError(run, newest.record.version, undefined)
+        : error;
+    });
+    await deliver(runtime, { tenant: at.tenant, run, agent });
+  });
+}
+
+/** Begins a new run at a checkpoint of another; it goes on by itself, with keys of its own. Gives its id. */
+export async function forkRun(runtime: Runtime, run: string, options: ForkOptions = {}): Promise<string> {
+  const id = options.id ?? forkId(run);
+  const [from, to] = await Promise.all([runtime.contexts.inRun(run), runtime.contexts.inRun(id)]);
+  const prepared = { ...options, status: 'READY' as const };
+  const opened = await fork(from, to, prepared, {
+    results: (results) =>
+      Object.fromEntries(Object.entries(settledOnly(results as Entries)).filter(([key]) => key !== CURSOR)),
+    work: { wake: 0, dueAt: to.now() + DELIVERY_MS },
+  });
+  await deliver(runtime, { tenant: to.tenant, run: id, agent: opened.head.meta.agent });
+  return id;
+}
+
+type Entries = Readonly<Record<string, Entry>>;
+
+// How a run ended, and that it was being undone, is not where it goes on from.
+const ENDS = /^@(result|error|undo:)/;
+
+/** What was over at a checkpoint; what it waited for belongs to that time. */
+const settledOnly = (entries: Entries): Entries =>
+  Object.fromEntries(
+    Object.entries(entries).filter(([id, entry]) => !ENDS.test(id) && (id.startsWith('@') || hasSettled(entry))),
+  );
+
+const readyAgain = (at: RunContext, work: Work): Work => ({
+  ...work,
+  ...{ wake: work.wake + 1, dueAt: at.now() + DELIVERY_MS, deliveries: 0, claims: 0 },
+  ...{ lease: undefined, approvals: undefined, ending: undefined, parked: undefined },
+});

@@ -1,0 +1,346 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createHash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { setImmediate as tick } from 'node:timers/promises';
+import { decodeResult, decodeResults } from '../checkpoints/content.ts';
+import type { RunContext } from '../checkpoints/context.ts';
+import type { Work } from '../checkpoints/meta.ts';
+import type { Status } from '../core/status.ts';
+import type { StepTools } from './agent-context.ts';
+import type { AgentDefinition } from './agent-definition.ts';
+import { misused } from './agent-errors.ts';
+import type { Claimed } from './claim.ts';
+import { type Entry, hasSettled } from './entries.ts';
+import { lookAround } from './look.ts';
+import type { Runtime, StepMoment } from './runtime.ts';
+import { settle } from './settle.ts';
+import { DELIVERY_MS } from './wake.ts';
+import { Fenced, type Item, type Rest, RunWriter } from './writer.ts';
+
+/** How an invocation of an agent ended. */
+export type InvocationEnd =
+  | { readonly end: 'finished'; readonly status: Status }
+  /** The run waits, or goes on in another invocation. */
+  | { readonly end: 'suspended'; readonly status: Status }
+  /** Somebody else has the run. */
+  | { readonly end: 'fenced' }
+  | { readonly end: 'failed'; readonly error: unknown };
+
+/** Something that the run waits for. */
+interface Wait {
+  readonly status: Status;
+  /** When it is over by itself. */
+  readonly dueAt: number | undefined;
+  readonly over: (entry: Entry) => void;
+}
+
+/** Before its deadline an invocation begins nothing new, and shortly before it lets go of what it runs. */
+const YIELD_MS = 5_000;
+const LET_GO_MS = 1_000;
+
+/**
+ * One invocation of an agent for one run: what it does at the moment, what it waits for, and its journal. It lies down
+ * when nothing is left to do but to wait, and yields when the time of the function is nearly over.
+ */
+export class Invocation {
+  readonly runtime: Runtime;
+  readonly at: RunContext;
+  readonly agent: AgentDefinition<never, unknown, unknown>;
+  readonly writer: RunWriter;
+  readonly journal: Map<string, Entry>;
+  readonly ended = Promise.withResolvers<InvocationEnd>();
+  /** Aborts when what runs must be let go. */
+  readonly letGo = new AbortController();
+  /** In which step the code that is running is, if it is in one. */
+  readonly inStep = new AsyncLocalStorage<string>();
+  /** Resolves when the run has to end in another way than by its agent. */
+  readonly overtaken = Promise.withResolvers<void>();
+  /** What takes back the steps of this run, by their identities; and at which of them errors came up. */
+  readonly undos = new Map<string, (result: never, tools: StepTools) => unknown>();
+  readonly failedAt = new WeakMap<object, string>();
+  /** The end of the turn that ended the run, to be written with the end. */
+  lastTurn: Item | undefined;
+  /** The state as of this point of a replay. */
+  replayed: unknown;
+  /** Whether the run is on its way to its end, so that nothing new is begun. */
+  ending: boolean;
+  /** The agent's function has returned, or thrown. */
+  returned = false;
+  /** An operation was reached that is not in the journal: from here on it is no replay. */
+  live = false;
+  readonly #deadline: number;
+  readonly #claimed: number;
+  readonly #waits = new Map<string, Wait>();
+  readonly #timers = new AbortController();
+  #active = 0;
+  #order = 0;
+  #yielding = false;
+  #over = false;
+  #looking: Promise<void> = Promise.resolve();
+  #whenIdle: (() => void) | undefined;
+  #timer: AbortController | undefined;
+
+  constructor(runtime: Runtime, at: RunContext, agent: AgentDefinition<never, unknown, unknown>, claimed: Claimed) {
+    this.runtime = runtime;
+    this.at = at;
+    this.agent = agent;
+    this.journal = new Map(Object.entries(decodeResults(at, claimed.opened) as Record<string, Entry>));
+    this.#order = Math.max(0, ...[...this.journal.values()].map(({ order = 0 }) => order));
+    this.ending = claimed.opened.head.meta.status === 'ENDING';
+    this.#deadline = claimed.until;
+    this.#claimed = claimed.opened.record.version;
+    this.writer = new RunWriter(at, claimed.opened, claimed.seenWake, {
+      rest: () => this.#rest(),
+      woken: () => this.look(),
+      cancelled: () => {
+        this.ending = true;
+        this.#waits.clear();
+        this.overtaken.resolve();
+      },
+      rested: ({ status }) => this.#end({ end: 'suspended', status }),
+      failed: (error) => this.#end(error instanceof Fenced ? { end: 'fenced' } : { end: 'failed', error }),
+    });
+    this.live = ![...this.journal.keys()].some((id) => !id.startsWith('@'));
+    setMaxListeners(0, this.letGo.signal);
+    this.#schedule();
+  }
+
+  get now(): number {
+    return this.runtime.clock.now();
+  }
+
+  get work(): Work {
+    return this.writer.opened.head.meta.work ?? { wake: 0 };
+  }
+
+  /** The place of the next operation that waits or can be undone. */
+  nextOrder(): number {
+    this.#order += 1;
+    return this.#order;
+  }
+
+  /** Whether operations that are not recorded may begin; those that may not are left waiting. */
+  get begins(): boolean {
+    return !this.ending && !this.#yielding && !this.#over;
+  }
+
+  /** How much time is left for what runs in this process. */
+  get remaining(): number {
+    return this.#deadline - YIELD_MS - this.now;
+  }
+
+  /** Refuses a call when the agent has returned, or from inside of a step. */
+  checkCall(what: string): void {
+    const step = this.inStep.getStore();
+    if (step !== undefined)
+      throw misused(
+        `\`${what}\` was called inside of step "${step}"; a step is one piece. Call it after the step, or split the step.`,
+      );
+    if (this.returned) throw misused(`\`${what}\` was called after the agent had returned. Await what you start.`);
+  }
+
+  /** The key by which services recognise a piece of work that they did before. */
+  idempotencyKey(id: string): string {
+    const { born } = this.writer.opened.head.meta;
+    const seed = [this.at.partition, born, this.work.epoch ?? 0, id].join('\n');
+    return createHash('sha256').update(seed).digest('base64url').slice(0, 32);
+  }
+
+  /** Puts entries into the journal and resolves when they are confirmed. */
+  async record(item: Item): Promise<void> {
+    await this.writer.record(item);
+    for (const id of item.forget ?? []) this.journal.delete(id);
+    // What comes out is what a replay would give: the agent never sees anything else.
+    for (const [id] of item.entries ?? []) this.journal.set(id, decodeResult(this.at, this.writer.opened, id) as Entry);
+  }
+
+  /** Runs something that keeps the invocation from lying down. */
+  async active<T>(work: () => Promise<T>): Promise<T> {
+    this.#active += 1;
+    try {
+      return await work();
+    } finally {
+      this.#active -= 1;
+      this.#changed();
+    }
+  }
+
+  /** Waits for an entry to be settled by an event or by time; `announce` is written with the rest. */
+  wait(id: string, entry: Entry, status: Status, announce?: Item): Promise<Entry> {
+    const { promise, resolve, reject } = Promise.withResolvers<Entry>();
+    this.#waits.set(id, { status, dueAt: entry.until ?? entry.retryAt, over: resolve });
+    this.journal.set(id, entry);
+    if (announce)
+      this.writer.record({ ...announce, quiet: true }).catch((error) => {
+        this.#waits.delete(id);
+        this.journal.delete(id);
+        reject(error);
+      });
+    this.#changed();
+    return promise;
+  }
+
+  /** Forgets about a wait that nobody is interested in any more. */
+  stopWaiting(id: string): void {
+    this.#waits.delete(id);
+  }
+
+  get waiting(): readonly string[] {
+    return [...this.#waits.keys()];
+  }
+
+  /** Passes a moment of a step; a test may let the process die here. */
+  async pass(moment: StepMoment, step: string): Promise<void> {
+    if (this.runtime.probe?.(moment, this.at.run, step) !== 'crash') return;
+    this.fail(new Error(`The process died ${moment} step "${step}", as the test wanted.`));
+    await this.hang();
+  }
+
+  /** Left waiting: a promise that never settles, because the rest is not for this invocation. */
+  hang(): Promise<never> {
+    this.#changed();
+    return new Promise(() => {});
+  }
+
+  /** Resolves when nothing is active, written or replayed any more. */
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#whenIdle = resolve;
+      this.#changed();
+    });
+  }
+
+  /** The run has ended, in this status. */
+  finish(status: Status): void {
+    this.#end({ end: 'finished', status });
+  }
+
+  fail(error: unknown): void {
+    this.#end({ end: 'failed', error });
+  }
+
+  /** Looks at the events, without keeping the caller waiting. */
+  lookSoon(): void {
+    this.active(async () => {
+      // What the caller is about to wait for is seen too.
+      await tick();
+      await this.look();
+    }).catch((error) => this.fail(error));
+  }
+
+  /** Looks at the events that came and settles what waits for them; one look after the other. */
+  look(): Promise<void> {
+    this.#looking = this.#looking.then(() => this.#look());
+    return this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    const waits = new Map(this.waiting.map((id) => [id, this.journal.get(id) as Entry]));
+    const seen = await lookAround(this.at, this.writer.opened.sealing, this.journal, waits);
+    this.#settleRetries();
+    const { entries, used } = settle(waits, seen.happened);
+    if (entries.size === 0) return;
+    const over = [...entries.keys()].map((id) => ({ id, wait: this.#waits.get(id) }));
+    for (const { id } of over) this.#waits.delete(id);
+    const cursor = seen.cursorAfter(used);
+    if (cursor) this.journal.set(...cursor);
+    // Not awaited: the writer itself may wait for this.
+    this.active(async () => {
+      await this.record({ entries: [...entries, ...(cursor ? [cursor] : [])] });
+      for (const { id, wait } of over) wait?.over(this.journal.get(id) as Entry);
+    }).catch((error) => this.fail(error));
+  }
+
+  #settleRetries(): void {
+    for (const [id, wait] of this.#waits) {
+      const entry = this.journal.get(id);
+      if (entry?.retryAt === undefined || hasSettled(entry) || entry.retryAt > this.now) continue;
+      this.#waits.delete(id);
+      wait.over(entry);
+    }
+  }
+
+  /** How the run should lie, if nothing is left to do in this process. */
+  #rest(): Rest | undefined {
+    if ((this.#active > 0 && !this.letGo.signal.aborted) || this.#over) return undefined;
+    if (this.#whenIdle) {
+      const resolve = this.#whenIdle;
+      this.#whenIdle = undefined;
+      resolve();
+      return undefined;
+    }
+    if (this.returned && !this.ending) return undefined;
+    if (this.#yielding) {
+      const status = this.ending ? 'ENDING' : 'READY';
+      const { version } = this.writer.opened.record;
+      // An invocation that got nothing done counts as a failed attempt.
+      const attempt = version > this.#claimed ? { claims: 0 } : { claims: this.work.claims, claimed: version + 1 };
+      return { status, work: (work) => ({ ...lying(work), ...attempt, dueAt: this.now + DELIVERY_MS, deliveries: 0 }) };
+    }
+    if (this.#waits.size === 0) return undefined;
+    const waits = [...this.#waits.values()];
+    const dueAt = Math.min(...waits.map((wait) => wait.dueAt ?? Infinity), this.work.deadline ?? Infinity);
+    // It is over already: no reason to lie down.
+    if (dueAt <= this.now) {
+      this.lookSoon();
+      return undefined;
+    }
+    const status = this.ending
+      ? 'ENDING'
+      : (RANK.find((each) => waits.some((wait) => wait.status === each)) ?? 'SLEEPING');
+    return { status, work: (work) => ({ ...lying(work), dueAt: dueAt === Infinity ? undefined : dueAt }) };
+  }
+
+  #changed(): void {
+    if (this.#over) return;
+    this.#wakeInTime();
+    this.writer.kick();
+  }
+
+  /** While something else is active, what is due in this process is looked at in time. */
+  #wakeInTime(): void {
+    this.#timer?.abort();
+    this.#timer = undefined;
+    const dueAt = Math.min(...[...this.#waits.values()].map((wait) => wait.dueAt ?? Infinity));
+    if (dueAt === Infinity || this.#active === 0) return;
+    const timer = new AbortController();
+    this.#timer = timer;
+    this.runtime.clock.sleep(Math.max(0, dueAt - this.now), timer.signal).then(
+      () => this.lookSoon(),
+      () => {},
+    );
+  }
+
+  #schedule(): void {
+    const later = async (time: number, then: () => void) => {
+      try {
+        await this.runtime.clock.sleep(Math.max(0, time - this.now), this.#timers.signal);
+        then();
+        this.#changed();
+      } catch {
+        // The invocation is over.
+      }
+    };
+    void later(this.#deadline - YIELD_MS, () => {
+      this.#yielding = true;
+    });
+    void later(this.#deadline - LET_GO_MS, () => {
+      this.letGo.abort();
+    });
+  }
+
+  #end(end: InvocationEnd): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.writer.stop();
+    this.#timers.abort();
+    this.#timer?.abort();
+    this.ended.resolve(end);
+  }
+}
+
+// What a run is said to wait for when it waits for several things.
+const RANK = ['WAITING_FOR_APPROVAL', 'WAITING_FOR_SIGNAL', 'SLEEPING'] as const satisfies readonly Status[];
+
+/** The work of a run that nobody has. */
+const lying = (work: Work): Work => ({ ...work, lease: undefined, claims: 0, parked: undefined });

@@ -1,0 +1,112 @@
+import { checkpointOf } from '../checkpoints/content.ts';
+import { open, readLiveHead } from '../checkpoints/open.ts';
+import { retried } from '../checkpoints/retry.ts';
+import { type Duration, millisecondsOf } from '../core/duration.ts';
+import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import { refused } from '../core/input.ts';
+import { hasEnded, type Status } from '../core/status.ts';
+import { appendEntries, rawEntries } from './append-entries.ts';
+import { sendSignal } from './early-signals.ts';
+import { endRun } from './end-run.ts';
+import type { Signal } from './events.ts';
+import { resultOf } from './look.ts';
+import { deliver, type Runtime } from './runtime.ts';
+import { DELIVERY_MS } from './wake.ts';
+
+/** Sends a signal to a run; one to a run that has not been started is kept for it. Says whether it is new. */
+export async function signalRun(runtime: Runtime, run: string, signal: Signal): Promise<boolean> {
+  const { name, id } = signal;
+  if (typeof name !== 'string' || name === '' || name.length > 200)
+    throw refused('The name of a signal', 'text of 1 to 200 characters', name);
+  if (id !== undefined && (typeof id !== 'string' || id === '')) throw refused('The id of a signal', 'text', id);
+  const at = await runtime.contexts.inRun(run);
+  const isNew = await sendSignal(at, signal);
+  if (isNew) await deliverIfReady(runtime, run);
+  return isNew;
+}
+
+/** Cancels a run: what runs comes to its end, what waits is woken to undo what it did. */
+export async function cancelRun(runtime: Runtime, run: string, reason = 'No reason was given.'): Promise<Status> {
+  if (typeof reason !== 'string' || reason.length > 2000)
+    throw refused('The reason', 'text of at most 2,000 characters', reason);
+  const at = await runtime.contexts.inRun(run);
+  const error = new HoldpointError('RUN_CANCELLED', `Run "${run}" was cancelled: ${reason}`, { scope: 'run' });
+  const status = await endRun({ ...at, ladder: undefined }, { ending: 'CANCELLED', error });
+  if (status === 'ENDING') await deliverIfReady(runtime, run);
+  return status;
+}
+
+/**
+ * Lets a run that failed go on from where it was: the operation that failed runs again, and so do those that were undone,
+ * then under new idempotency keys.
+ */
+export async function retryRun(runtime: Runtime, run: string): Promise<void> {
+  const at = { ...(await runtime.contexts.inRun(run)), ladder: undefined };
+  await retried(async () => {
+    const opened = await open(at);
+    const { status, work = { wake: 0 }, createdAt } = opened.head.meta;
+    if (status !== 'FAILED')
+      throw new HoldpointError(
+        'TRANSITION_REFUSED',
+        `Only a run that is FAILED can be retried; run "${run}" is ${status}.`,
+        { scope: 'run' },
+      );
+    const entries = rawEntries(opened);
+    const undone = entries.flatMap(([id]) =>
+      id.startsWith('@undo:') ? [id, id.slice(6), `@kept:${id.slice(6)}`] : [],
+    );
+    const failure = entries.find(([id]) => id === '@error')?.[1];
+    const failedAt = typeof failure?.failedAt === 'string' ? [failure.failedAt] : [];
+    const { deadline, ending: _, ...rest } = work;
+    await appendEntries(at, opened, {
+      kind: 'retry',
+      status: 'READY',
+      forget: ['@error', ...failedAt, ...undone],
+      head: (there) => ({
+        work: {
+          ...rest,
+          wake: (there.work?.wake ?? 0) + 1,
+          ...(deadline !== undefined && { deadline: at.now() + (deadline - createdAt) }),
+          ...{ lease: undefined, claims: 0, deliveries: 0, dueAt: at.now() + DELIVERY_MS, parked: undefined },
+          ...{ rewinds: (work.rewinds ?? 0) + 1, epoch: (work.epoch ?? 0) + (undone.length > 0 ? 1 : 0) },
+        },
+      }),
+    });
+  });
+  await deliverIfReady(runtime, run);
+}
+
+/** The result of a run, waited for; throws what the run failed with, and TIMED_OUT when it is not over in time. */
+export async function runResult(runtime: Runtime, run: string, timeout?: Duration): Promise<unknown> {
+  const at = { ...(await runtime.contexts.inRun(run)), ladder: undefined };
+  const until = timeout ? runtime.clock.now() + millisecondsOf('`timeout`', timeout) : Infinity;
+  for (let pause = 50; ; pause = Math.min(2_000, pause * 1.5)) {
+    const { meta } = await readLiveHead(at);
+    if (hasEnded(meta.status)) break;
+    const left = until - runtime.clock.now();
+    if (left <= 0)
+      throw new HoldpointError(
+        'TIMED_OUT',
+        `Run "${run}" is ${meta.status} and did not end in time. It goes on; ask again later.`,
+      );
+    await runtime.clock.sleep(Math.min(pause, left));
+  }
+  const opened = await open(at);
+  const end = resultOf(checkpointOf(at, opened));
+  if (!Object.hasOwn(end, 'error')) return end.value;
+  if (isHoldpointError(end.error, 'RUN_CANCELLED')) throw end.error;
+  const message = end.error instanceof Error ? end.error.message : String(end.error);
+  throw new HoldpointError('RUN_FAILED', `Run "${run}" is ${opened.head.meta.status}: ${message}`, {
+    scope: 'run',
+    cause: end.error,
+  });
+}
+
+/** Brings a run to a process if it is ready for one. */
+export async function deliverIfReady(runtime: Runtime, run: string): Promise<void> {
+  if (!runtime.deliver) return;
+  const at = await runtime.contexts.inRun(run);
+  const { meta } = await readLiveHead(at).catch(() => ({ meta: undefined }));
+  const isReady = meta?.status === 'READY' || (meta?.status === 'ENDING' && !meta.work?.lease);
+  if (meta && isReady) await deliver(runtime, { tenant: at.tenant, run, agent: meta.agent });
+}

@@ -1,0 +1,46 @@
+import { type Duration, millisecondsOf } from '../core/duration.ts';
+import { isHoldpointError } from '../core/errors.ts';
+import { refused } from '../core/input.ts';
+import { FatalError, RetryableError } from './agent-errors.ts';
+
+/** How often and how soon a step that failed is tried again. */
+export interface RetryPolicy {
+  /** How often the step runs at most. @default 3 */
+  readonly attempts?: number;
+  /** The pause after the first failure. @default 1 second */
+  readonly pause?: Duration;
+  /** By how much each pause is longer than the one before. @default 2 */
+  readonly factor?: number;
+  /** The longest pause. @default 5 minutes */
+  readonly longestPause?: Duration;
+}
+
+/** Refuses a policy that is none. */
+export function checkRetry({ attempts = 3, factor = 2, pause, longestPause }: RetryPolicy): void {
+  if (!Number.isSafeInteger(attempts) || attempts < 1)
+    throw refused('`retry.attempts`', 'a whole number from 1', attempts);
+  if (!(factor >= 1 && factor <= 100)) throw refused('`retry.factor`', 'a number from 1 to 100', factor);
+  if (pause) millisecondsOf('`retry.pause`', pause);
+  if (longestPause) millisecondsOf('`retry.longestPause`', longestPause);
+}
+
+/**
+ * How long to wait before the next attempt, or undefined when the failure is final. The pause grows with each failure
+ * and is shortened by chance, so that many runs that failed together do not come back together.
+ */
+export function pauseAfter(error: unknown, failures: number, policy: RetryPolicy, chance: number): number | undefined {
+  const { attempts = 3, factor = 2, pause = { seconds: 1 }, longestPause = { minutes: 5 } } = policy;
+  if (failures >= attempts || error instanceof FatalError || isFinal(error)) return undefined;
+  const asked = error instanceof RetryableError ? error.retryAfterMs : undefined;
+  if (asked !== undefined) return asked;
+  const first = millisecondsOf('`retry.pause`', pause);
+  const longest = millisecondsOf('`retry.longestPause`', longestPause);
+  return Math.round(Math.min(longest, first * factor ** (failures - 1)) * (0.5 + chance / 2));
+}
+
+// Trying again cannot help where the code or its input is wrong.
+const isFinal = (error: unknown): boolean =>
+  isHoldpointError(error, 'INVALID_INPUT') ||
+  isHoldpointError(error, 'UNSUPPORTED_VALUE') ||
+  isHoldpointError(error, 'AGENT_MISUSED') ||
+  isHoldpointError(error, 'SCHEMA_REFUSED');

@@ -1,0 +1,45 @@
+import { besideMeta, besideRecord, besideValue } from '../checkpoints/beside.ts';
+import type { RunContext } from '../checkpoints/context.ts';
+import type { Keyed } from '../checkpoints/meta.ts';
+import { dueGroup, timeOrder } from '../checkpoints/records.ts';
+import { notSealed, runKeys, sealingFor } from '../checkpoints/sealing.ts';
+import { escapeId } from '../core/ids.ts';
+import { ConditionFailedError } from '../storage/ports.ts';
+import type { Entry } from './entries.ts';
+
+// What is shared is removed after this time at the latest.
+const KEPT_MS = 30 * 86_400_000;
+
+/** The cache of a tenant, as if it were a run; `@` is always escaped in an id, so no run is in its place. */
+const cacheOf = (at: RunContext): RunContext => ({
+  ...at,
+  run: '@cache',
+  partition: `${escapeId('tenant', at.tenant)}/@cache`,
+});
+
+/** What another run of the tenant made. */
+export async function readShared(at: RunContext, name: string): Promise<Entry | undefined> {
+  const there = cacheOf(at);
+  const [stored] = await at.records.read(there.partition, [name]);
+  if (!stored) return undefined;
+  const meta = besideMeta(stored);
+  const value = await besideValue(there, await sealingFor(there, { key: meta.key as Keyed['key'] }), stored);
+  return { kind: 'cache', at: Number(meta.at), value };
+}
+
+/** Keeps a value for the other runs of the tenant. */
+export async function keepShared(at: RunContext, name: string, value: unknown, ttlMs = KEPT_MS): Promise<void> {
+  const there = cacheOf(at);
+  const { sealing, key } = at.keys
+    ? await (await runKeys()).newKey(there, undefined)
+    : { sealing: notSealed, key: undefined };
+  const places = { due: { group: dueGroup(there.partition), order: timeOrder(at.now() + Math.min(ttlMs, KEPT_MS)) } };
+  const put = await besideRecord(there, sealing, name, { at: at.now(), key }, value, places);
+  const [before] = await at.records.read(there.partition, [name]);
+  try {
+    await at.records.commit([{ put, when: before ? { revision: before.revision } : 'absent' }]);
+  } catch (error) {
+    // Somebody else kept theirs, which is as good.
+    if (!(error instanceof ConditionFailedError)) throw error;
+  }
+}

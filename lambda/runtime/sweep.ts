@@ -1,0 +1,161 @@
+import type { Context, RunContext } from '../checkpoints/context.ts';
+import { type FailedRun, sweepRun } from '../checkpoints/deletion.ts';
+import type { HeadMeta } from '../checkpoints/meta.ts';
+import { DUE_SHARDS, HEAD_KEY, headRecord, readHead, timeOrder } from '../checkpoints/records.ts';
+import { pages } from '../checkpoints/scan.ts';
+import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import { idsOf } from '../core/ids.ts';
+import { hasEnded, isWaiting } from '../core/status.ts';
+import type { StoredRecord } from '../storage/ports.ts';
+import { approvalIdOf } from './approvals/approval-records.ts';
+import { approvalDue, type Telling } from './approvals/due.ts';
+import { pauseBeforeDelivery } from './claim.ts';
+import { endRun } from './end-run.ts';
+import { isPaused } from './pausing.ts';
+import type { Delivery, Runtime } from './runtime.ts';
+import { DELIVERY_MS, wokenHead } from './wake.ts';
+
+/** What a sweep did. */
+export interface SweepReport {
+  /** Runs that were delivered: nobody had taken them, who had them crashed, or their time had come. */
+  readonly delivered: number;
+  /** Runs whose time was over. */
+  readonly timedOut: number;
+  /** Reminders, escalations and ends of approvals, and people told of them. */
+  readonly approvals: number;
+  /** Runs that were removed, ids that are free again, and other things that were due to go. */
+  readonly expired: number;
+  readonly freed: number;
+  readonly removed: number;
+  /** Deliveries that were tried before; above a handful, look at the agent's function. */
+  readonly redelivered: number;
+  readonly failed: readonly FailedRun[];
+}
+
+/** How a sweep reaches agents and people. */
+export interface Sweeping {
+  readonly runtime: Runtime;
+  /** How people are told; given the agent that asks. @default they are not */
+  readonly telling?: ((agent: string | undefined, at: RunContext) => Telling | undefined) | undefined;
+  /** Also what belongs to other tenants. @default true */
+  readonly everyTenant?: boolean;
+}
+
+type Outcome = Exclude<keyof SweepReport, 'failed'>;
+
+/** Looks at everything that is due, and at nothing else. */
+export async function sweepDue({ runtime, telling, everyTenant = true }: Sweeping): Promise<SweepReport> {
+  const context = await runtime.contexts.context();
+  const report = { delivered: 0, timedOut: 0, approvals: 0, expired: 0, freed: 0, removed: 0, redelivered: 0 };
+  const failed: FailedRun[] = [];
+  const paused = new Map<string, Promise<boolean>>();
+  const isAgentPaused = (at: RunContext, agent: string): Promise<boolean> => {
+    const key = `${at.tenant}\n${agent}`;
+    const known = paused.get(key) ?? isPaused(at, agent);
+    paused.set(key, known);
+    return known;
+  };
+  for (let shard = 0; shard < DUE_SHARDS; shard++) {
+    for await (const record of due(context, shard)) {
+      const ids = idsOf(record.partition);
+      if (!everyTenant && ids.tenant !== context.tenant) continue;
+      const at = { ...context, ...ids, partition: record.partition, ladder: undefined };
+      try {
+        for (const outcome of await lookAt({ at, record, runtime, telling, isAgentPaused })) report[outcome] += 1;
+      } catch (error) {
+        failed.push({ ...ids, error });
+      }
+    }
+  }
+  return { ...report, failed };
+}
+
+const due = (context: Context, shard: number): AsyncGenerator<StoredRecord> => {
+  const range = { to: timeOrder(context.now()), limit: 100 };
+  return pages((from) => context.records.list('due', `due/${shard}`, { ...range, ...from }));
+};
+
+interface Look {
+  readonly at: RunContext;
+  readonly record: StoredRecord;
+  readonly runtime: Runtime;
+  readonly telling: Sweeping['telling'];
+  readonly isAgentPaused: (at: RunContext, agent: string) => Promise<boolean>;
+}
+
+async function lookAt(look: Look): Promise<readonly Outcome[]> {
+  const { at, record, telling } = look;
+  if (record.key === HEAD_KEY) return lookAtRun(look);
+  const approval =
+    record.partition.includes('/@') || record.partition.startsWith('@') ? undefined : approvalIdOf(record.key);
+  if (approval === undefined) return remove(at, record);
+  const agent = approvalAgent(record);
+  const done = await approvalDue(at, approval, telling?.(agent, at));
+  if (done.includes('expire')) await deliverReady(look);
+  return done.map(() => 'approvals' as const);
+}
+
+/** The agent that asked, as the list shows it. */
+function approvalAgent({ meta }: StoredRecord): string | undefined {
+  return /"agent":"((?:[^"\\]|\\.)*)"/.exec(meta)?.[1];
+}
+
+/** A link, a cached value or an early signal whose time is over. */
+async function remove(at: RunContext, record: StoredRecord): Promise<readonly Outcome[]> {
+  const [there] = await at.records.read(record.partition, [record.key]);
+  if (!there || there.revision !== record.revision) return [];
+  await at.records.commit([{ remove: there, when: { revision: there.revision } }]);
+  return ['removed'];
+}
+
+async function lookAtRun(look: Look): Promise<readonly Outcome[]> {
+  const { at } = look;
+  const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
+  if (!stored) return [];
+  const head = readHead(stored).meta;
+  const { work, deletedUntil, status } = head;
+  if (deletedUntil === undefined && work?.dueAt !== undefined && work.dueAt <= at.now() && !hasEnded(status)) {
+    if ((work.deadline ?? Infinity) <= at.now() && status !== 'ENDING') {
+      const error = new HoldpointError('TIMED_OUT', `Run "${at.run}" took longer than its timeout.`, { scope: 'run' });
+      await endRun(at, { ending: 'FAILED', error });
+      await deliverReady(look);
+      return ['timedOut'];
+    }
+    return deliverDue(look, stored, head);
+  }
+  const swept = await sweepRun(at);
+  return swept ? [swept] : [];
+}
+
+/** Marks a run as delivered once more, so that the next look is later, and delivers it. */
+async function deliverDue(
+  { at, runtime, isAgentPaused }: Look,
+  stored: StoredRecord,
+  head: HeadMeta,
+): Promise<readonly Outcome[]> {
+  const { agent = '', work = { wake: 0 } } = head;
+  const rests = agent !== '' && (await isAgentPaused(at, agent));
+  const deliveries = rests ? (work.deliveries ?? 0) : (work.deliveries ?? 0) + 1;
+  const dueAt = at.now() + (rests ? DELIVERY_MS : pauseBeforeDelivery(deliveries));
+  const woken = isWaiting(head.status) ? wokenHead(at, head) : head;
+  const next = { ...woken, work: { ...(woken.work ?? work), deliveries, dueAt } };
+  try {
+    await at.records.commit([{ put: headRecord(at.partition, next).stored, when: { revision: stored.revision } }]);
+  } catch (error) {
+    // Somebody has just done something with it.
+    if (isHoldpointError(error, 'CONDITION_FAILED')) return [];
+    throw error;
+  }
+  if (rests) return [];
+  await runtime.deliver?.(deliveryOf(at, head));
+  return deliveries > 1 ? ['delivered', 'redelivered'] : ['delivered'];
+}
+
+const deliveryOf = ({ tenant, run }: RunContext, { agent }: HeadMeta): Delivery => ({ tenant, run, agent });
+
+/** Delivers a run that has just become ready. Where a stream does that, it does. */
+async function deliverReady({ at, runtime }: Look): Promise<void> {
+  const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
+  const head = stored && readHead(stored).meta;
+  if (head?.status === 'READY' || head?.status === 'ENDING') await runtime.deliver?.(deliveryOf(at, head));
+}

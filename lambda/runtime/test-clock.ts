@@ -1,0 +1,52 @@
+import type { Clock } from './clock.ts';
+
+interface Sleeper {
+  readonly until: number;
+  readonly wake: () => void;
+}
+
+/** Time that stands still until it is moved. */
+export class TestClock implements Clock {
+  #now: number;
+  readonly #sleepers = new Set<Sleeper>();
+
+  constructor(now: number) {
+    this.#now = now;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const sleeper = { until: this.#now + milliseconds, wake: resolve };
+      this.#sleepers.add(sleeper);
+      signal?.addEventListener(
+        'abort',
+        () => {
+          this.#sleepers.delete(sleeper);
+          reject(signal.reason);
+        },
+        { once: true },
+      );
+    });
+  }
+
+  /** When the next sleeper wakes, if somebody sleeps. */
+  get next(): number | undefined {
+    const next = Math.min(...[...this.#sleepers].map(({ until }) => until));
+    return next === Infinity ? undefined : next;
+  }
+
+  /** Moves the time, never back, and wakes who has slept long enough. */
+  moveTo(time: number): void {
+    this.#now = Math.max(this.#now, time);
+    const over = [...this.#sleepers].filter(({ until }) => until <= this.#now).toSorted((a, b) => a.until - b.until);
+    for (const sleeper of over) {
+      this.#sleepers.delete(sleeper);
+      sleeper.wake();
+    }
+  }
+}

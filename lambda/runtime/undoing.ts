@@ -1,0 +1,81 @@
+import { HoldpointError } from '../core/errors.ts';
+import { partitionOf } from '../core/ids.ts';
+import type { StepTools } from './agent-context.ts';
+import { asError } from './agent-errors.ts';
+import { end } from './drive.ts';
+import { endRun } from './end-run.ts';
+import { type Entry, hasSettled } from './entries.ts';
+import { nameIn } from './identity.ts';
+import type { Invocation } from './invocation.ts';
+import { recordedWork } from './step.ts';
+
+/**
+ * Takes back what can be taken back, the last first, each recorded; then the run ends as its head says. A step that
+ * cannot be undone does not keep the others from it.
+ */
+export async function undoAll(invocation: Invocation): Promise<void> {
+  await cancelChildren(invocation);
+  const failures: { readonly step: string; readonly error: Error }[] = [];
+  for (const { id, entry } of toUndo(invocation)) {
+    try {
+      await undo(invocation, id, entry);
+    } catch (thrown) {
+      failures.push({ step: id, error: asError(thrown) });
+    }
+  }
+  const status = invocation.work.ending ?? 'FAILED';
+  const why = invocation.journal.get('@error');
+  const notUndone = failures.map(({ step, error }) => `${step}: ${error.message}`);
+  await end(invocation, {
+    status,
+    entries: [
+      ['@error', { kind: 'result', error: cancelled(invocation), ...why, ...(notUndone.length > 0 && { notUndone }) }],
+    ],
+  });
+  invocation.finish(status);
+}
+
+/** What can be undone, in the reverse of the order in which it was done. */
+function toUndo({ journal }: Invocation): readonly { readonly id: string; readonly entry: Entry }[] {
+  return [...journal]
+    .filter(([, entry]) => entry.undo && Object.hasOwn(entry, 'value'))
+    .map(([id, entry]) => ({ id, entry }))
+    .toSorted((a, b) => (b.entry.order ?? 0) - (a.entry.order ?? 0));
+}
+
+async function undo(invocation: Invocation, kept: string, entry: Entry): Promise<void> {
+  const id = kept.replace(/^@kept:/, '');
+  const run = invocation.undos.get(id) ?? invocation.agent.undo?.[nameIn(id)];
+  if (!run)
+    throw new HoldpointError(
+      'AGENT_MISUSED',
+      `This code has no \`undo\` for step "${id}" any more; it was recorded with one.`,
+      { scope: 'step' },
+    );
+  await recordedWork(invocation, undefined, {
+    id: `@undo:${id}`,
+    kind: 'undo',
+    run: (tools: StepTools) => run(entry.value as never, tools),
+    options: {},
+  });
+}
+
+/** Children that the run still waits for have nobody to work for. */
+async function cancelChildren(invocation: Invocation): Promise<void> {
+  const { at, journal } = invocation;
+  const children = [...journal.values()].flatMap((entry) =>
+    entry.kind === 'call' && !hasSettled(entry) ? (entry.child ?? []) : [],
+  );
+  for (const child of children) {
+    const there = { ...at, run: child, partition: partitionOf(at.tenant, child), ladder: undefined };
+    const error = new HoldpointError('RUN_CANCELLED', `The run "${at.run}" that called it has ended.`, {
+      scope: 'run',
+    });
+    await endRun(there, { ending: 'CANCELLED', error }).catch((lost) =>
+      invocation.runtime.log('warn', 'A child run could not be cancelled.', { run: child, error: String(lost) }),
+    );
+  }
+}
+
+const cancelled = ({ at }: Invocation): HoldpointError =>
+  new HoldpointError('RUN_CANCELLED', `Run "${at.run}" was cancelled.`, { scope: 'run' });

@@ -1,0 +1,134 @@
+import { encode } from '../checkpoints/document/encode.ts';
+import { type Duration, millisecondsOf } from '../core/duration.ts';
+import { HoldpointError } from '../core/errors.ts';
+import type { Status } from '../core/status.ts';
+import type { Callable, CallOptions, SignalOptions } from './agent-context.ts';
+import { canonical } from './canonical.ts';
+import { checkEntry, type Entry, hasSettled, type Kind } from './entries.ts';
+import { hashOf, type Scope } from './identity.ts';
+import type { Invocation } from './invocation.ts';
+import { CURSOR } from './look.ts';
+import { startRun } from './start.ts';
+import { leaving, SHORT_MS } from './step.ts';
+import type { Item } from './writer.ts';
+
+/** A wait under its identity. */
+interface Waiting {
+  readonly id: string;
+  readonly kind: Kind;
+  readonly hash?: string;
+  readonly status: Status;
+  /** The entry of a wait that begins now. */
+  readonly begin: () => Promise<Entry>;
+}
+
+/** The settled entry of a wait: the recorded one, or the one that an event or time will make. */
+async function waited(
+  invocation: Invocation,
+  scope: Scope,
+  { id, kind, hash, status, begin }: Waiting,
+): Promise<Entry> {
+  const there = invocation.journal.get(id);
+  if (there) checkEntry(id, there, kind, hash);
+  if (there && hasSettled(there)) return there;
+  if (scope.closed || !invocation.begins) return invocation.hang();
+  invocation.live = true;
+  if (there) return invocation.wait(id, there, status);
+  const entry = await begin();
+  if (hasSettled(entry)) return entry;
+  const announce: Item = { entries: [[id, entry]] };
+  return invocation.wait(id, entry, status, announce);
+}
+
+/** `ctx.sleep` */
+export async function sleep(invocation: Invocation, scope: Scope, name: string, duration: Duration): Promise<void> {
+  invocation.checkCall('ctx.sleep');
+  const milliseconds = millisecondsOf('The time to sleep', duration);
+  const identity = scope.enter(name);
+  const { id } = identity;
+  await leaving(identity, () =>
+    waited(invocation, scope, {
+      ...{ id, kind: 'sleep', status: 'SLEEPING' },
+      begin: async () => {
+        const entry: Entry = { kind: 'sleep', until: invocation.now + milliseconds, order: invocation.nextOrder() };
+        if (milliseconds > SHORT_MS || milliseconds >= invocation.remaining) return entry;
+        await invocation.active(async () => {
+          await invocation.runtime.clock.sleep(milliseconds);
+          await invocation.record({ entries: [[id, { ...entry, value: undefined }]] });
+        });
+        return invocation.journal.get(id) as Entry;
+      },
+    }),
+  );
+}
+
+/** `ctx.waitForSignal` */
+export async function waitForSignal(
+  invocation: Invocation,
+  scope: Scope,
+  name: string,
+  { timeout }: SignalOptions = {},
+): Promise<unknown> {
+  invocation.checkCall('ctx.waitForSignal');
+  const milliseconds = timeout && millisecondsOf('`timeout`', timeout);
+  const identity = scope.enter(name);
+  const entry = await leaving(identity, () =>
+    waited(invocation, scope, {
+      ...{ id: identity.id, kind: 'signal', status: 'WAITING_FOR_SIGNAL' },
+      begin: async () => {
+        // It may have come before anybody waited for it.
+        const { cursor = 0 } = invocation.journal.get(CURSOR) ?? {};
+        if (invocation.writer.seenWake > cursor) invocation.lookSoon();
+        return {
+          ...{ kind: 'signal', signal: name, order: invocation.nextOrder() },
+          ...(milliseconds !== undefined && { until: invocation.now + milliseconds }),
+        };
+      },
+    }),
+  );
+  return entry.value;
+}
+
+/** `ctx.call` */
+export async function call<Input, Result>(
+  invocation: Invocation,
+  scope: Scope,
+  agent: Callable<Input, Result>,
+  input: Input,
+  options: CallOptions = {},
+): Promise<Result> {
+  invocation.checkCall('ctx.call');
+  const name = typeof agent === 'string' ? agent : agent.name;
+  const identity = scope.enter(name, options.key);
+  const { id } = identity;
+  const { at } = invocation;
+  return leaving(identity, async () => {
+    const given = canonical(encode(input, { root: `input of ${name}`, types: at.types }));
+    const entry = await waited(invocation, scope, {
+      ...{ id, kind: 'call', status: 'WAITING_FOR_SIGNAL', hash: hashOf(`${name}\n${given}`) },
+      begin: async () => {
+        const child = options.id ?? childId(invocation, id);
+        const { version } = invocation.writer.opened.record;
+        const { owner } = invocation.writer.opened.head.meta;
+        const parent = { run: at.run, version };
+        await invocation.active(() =>
+          startRun(invocation.runtime, { agent: name, input, id: child, parent, owner, waits: true }),
+        );
+        invocation.lookSoon();
+        return { kind: 'call', hash: hashOf(`${name}\n${given}`), child, order: invocation.nextOrder() };
+      },
+    });
+    if (!Object.hasOwn(entry, 'error')) return entry.value as Result;
+    throw new HoldpointError('RUN_FAILED', `Run "${entry.child}" of agent "${name}" failed: ${String(entry.error)}`, {
+      scope: 'step',
+      cause: entry.error,
+    });
+  });
+}
+
+/** An id for a child that is the same whenever this place of the run is replayed. */
+function childId({ at, work }: Invocation, id: string): string {
+  const epoch = work.epoch ? `.${work.epoch}` : '';
+  const readable = `${at.run}.${id}${epoch}`;
+  return encodeURIComponent(readable).length <= 200 ? readable : `${at.run.slice(0, 40)}.${hashOf(readable)}`;
+}

@@ -1,0 +1,4 @@
+import { memoryStorage } from '../../../lambda/storage/memory.ts';
+import { approvalsContract } from './contract.ts';
+
+approvalsContract('memory', () => memoryStorage());

@@ -1,0 +1,21 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { Storage } from '../../../lambda/storage/ports.ts';
+import { decidingContract } from './deciding.ts';
+import { keepingContract } from './keeping.ts';
+import { type ApprovalScene, type SceneOptions, sceneOn } from './scene.ts';
+import { tellingContract } from './telling.ts';
+
+export type OpenScene = (options?: SceneOptions) => Promise<ApprovalScene>;
+
+/** What approvals do, on any storage; all tests share one, and each has a tenant of its own there. */
+export function approvalsContract(name: string, openStorage: () => Promise<Storage> | Storage): void {
+  describe(`approvals on ${name}`, () => {
+    let storage: Storage;
+    beforeAll(async () => {
+      storage = await openStorage();
+    });
+    afterAll(() => Promise.all([storage.records.close(), storage.payloads.close()]));
+    for (const contract of [decidingContract, keepingContract, tellingContract])
+      contract((options) => sceneOn(storage, options));
+  });
+}

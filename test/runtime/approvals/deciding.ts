@@ -1,0 +1,243 @@
+import { describe, expect, test } from 'vitest';
+import { checkpointStoreOn } from '../../../lambda/checkpoints/checkpoint-store.ts';
+import { readLiveHead } from '../../../lambda/checkpoints/open.ts';
+import { sealingFor } from '../../../lambda/checkpoints/sealing.ts';
+import { askWrites, readApprovals, withdrawWrites } from '../../../lambda/runtime/approvals/approval-records.ts';
+import { decide, remind, withdraw } from '../../../lambda/runtime/approvals/decide.ts';
+import { viewApproval } from '../../../lambda/runtime/approvals/view.ts';
+import { ConditionFailedError } from '../../../lambda/storage/ports.ts';
+import { errorOf } from '../../contract/checkpoint-store/stores.ts';
+import { HOUR } from '../../faults/clock.ts';
+import { noise } from '../../faults/seeded.ts';
+import type { OpenScene } from './contract.ts';
+
+const ann = { by: 'user:ann', answer: 'approve' } as const;
+const bob = { by: 'user:bob', answer: 'approve' } as const;
+
+export function decidingContract(open: OpenScene): void {
+  describe('deciding', () => {
+    test('wakes the run and takes the approval out of its open ones, in one transaction', async () => {
+      const { ask, at, head } = await open();
+      await ask('a');
+      await ask('b');
+      const before = await head();
+      expect(before).toMatchObject({ status: 'WAITING_FOR_APPROVAL', work: { approvals: ['a', 'b'] } });
+      const view = await decide(at, { approval: 'a', ...ann });
+      expect(view).toMatchObject({ status: 'APPROVED', outcome: 'approve', votes: [{ by: 'user:ann' }] });
+      const after = await head();
+      expect(after).toMatchObject({ status: 'READY', work: { approvals: ['b'], wake: (before.work?.wake ?? 0) + 1 } });
+      await decide(at, { approval: 'b', by: 'user:ann', answer: 'reject' });
+      expect((await head()).work?.approvals).toBeUndefined();
+    });
+
+    test('shows what was asked, with all that was said', async () => {
+      const { ask, at, clock } = await open();
+      const show = { amount: 12n, since: new Date(0), lines: new Map([['a', 1]]) };
+      const facts = { rate: 1.1 };
+      const changed = { before: { rate: 1 }, after: facts };
+      await ask('a', { show, facts, timeout: { hours: 1 }, editable: true }, { agent: 'payer', attempt: 2, changed });
+      clock.now += 5;
+      const { shown } = await viewApproval(at, 'a');
+      const view = await decide(at, { approval: 'a', ...ann, comment: 'fine', edits: { amount: [1, null] }, shown });
+      expect(view).toEqual({
+        ...{ tenant: at.tenant, run: at.run, id: 'a', agent: 'payer', name: 'pay', attempt: 2 },
+        ...{ status: 'APPROVED', outcome: 'approve', title: 'Pay the invoice?', show, facts, changed },
+        ...{ shown: expect.stringMatching(/^[0-9a-f]{64}$/), approvers: ['user:ann'], quorum: 1, editable: true },
+        askedAt: new Date(clock.now - 5),
+        deadline: new Date(clock.now - 5 + HOUR),
+        endedAt: new Date(clock.now),
+        votes: [{ ...ann, at: new Date(clock.now), comment: 'fine', edits: { amount: [1, null] } }],
+      });
+      expect(await viewApproval(at, 'a')).toEqual(view);
+    });
+
+    test('counts both of a quorum who answer at once, and wakes once', async () => {
+      const { ask, context, head, meta } = await open();
+      await ask('a', { approvers: ['user:ann', 'user:bob', 'user:eve'], quorum: 2 });
+      const wake = (await head()).work?.wake ?? 0;
+      await Promise.all([ann, bob].map((vote) => decide(context(), { approval: 'a', ...vote })));
+      expect((await meta('a')).votes.map(({ by }) => by).sort()).toEqual(['user:ann', 'user:bob']);
+      expect(await meta('a')).toMatchObject({ status: 'APPROVED' });
+      expect(await head()).toMatchObject({ status: 'READY', work: { wake: wake + 1 } });
+    });
+
+    test('lets one of two who disagree at once win, and tells the other who did', async () => {
+      const { ask, context, head, meta } = await open();
+      await ask('a', { approvers: ['user:ann', 'user:bob'] });
+      const wake = (await head()).work?.wake ?? 0;
+      const results = await Promise.allSettled([
+        decide(context(), { approval: 'a', ...ann }),
+        decide(context(), { approval: 'a', by: 'user:bob', answer: 'reject' }),
+      ]);
+      const lost = results.filter((result) => result.status === 'rejected');
+      expect(lost).toHaveLength(1);
+      const [vote] = (await meta('a')).votes;
+      expect(lost[0]?.reason).toMatchObject({
+        code: 'APPROVAL_DECIDED',
+        message: expect.stringContaining(`${vote?.by} said ${vote?.answer}`),
+      });
+      expect((await head()).work?.wake).toBe(wake + 1);
+    });
+
+    test('given again is the same decision, and wakes nobody', async () => {
+      const { ask, at, clock, head } = await open();
+      await ask('a', { timeout: { hours: 1 } });
+      const first = await decide(at, { approval: 'a', ...ann, comment: 'one' });
+      const { work } = await head();
+      clock.now += 2 * HOUR;
+      expect(await decide(at, { approval: 'a', ...ann, comment: 'two' })).toEqual(first);
+      expect((await head()).work).toEqual(work);
+      await expect(decide(at, { approval: 'a', by: 'user:ann', answer: 'reject' })).rejects.toMatchObject({
+        code: 'APPROVAL_DECIDED',
+      });
+    });
+
+    test('of a millisecond too late ends the approval as it says, and is refused', async () => {
+      const { ask, at, clock, head, meta } = await open();
+      await ask('a', { timeout: { hours: 1 }, onTimeout: 'approve' });
+      clock.now += HOUR;
+      expect(await viewApproval(at, 'a')).toMatchObject({ status: 'EXPIRED', outcome: 'approve' });
+      expect((await meta('a')).status).toBe('PENDING');
+      for (let time = 0; time < 2; time++)
+        await expect(decide(at, { approval: 'a', ...ann })).rejects.toMatchObject({ code: 'APPROVAL_EXPIRED' });
+      expect(await meta('a')).toMatchObject({ status: 'EXPIRED', outcome: 'approve', votes: [] });
+      expect(await head()).toMatchObject({ status: 'READY', work: { wake: 2 } });
+    });
+
+    test('in the last millisecond counts', async () => {
+      const { ask, at, clock } = await open();
+      await ask('a', { timeout: { hours: 1 } });
+      clock.now += HOUR - 1;
+      expect(await decide(at, { approval: 'a', ...ann })).toMatchObject({ status: 'APPROVED' });
+    });
+
+    test('through a group counts each of its members once', async () => {
+      const { ask, at, meta } = await open();
+      await ask('a', { approvers: ['group:finance', 'group:legal'], quorum: 2 });
+      const groups = ['group:legal', 'group:sales'];
+      await decide(at, { approval: 'a', ...ann, groups });
+      await decide(at, { approval: 'a', ...ann, groups: ['group:finance'] });
+      expect(await meta('a')).toMatchObject({ status: 'PENDING', votes: [{ by: 'user:ann', as: 'group:legal' }] });
+      await decide(at, { approval: 'a', ...bob, groups });
+      expect(await meta('a')).toMatchObject({ status: 'APPROVED' });
+    });
+
+    test('by somebody who is not asked changes nothing', async () => {
+      const { ask, at, records } = await open();
+      await ask('a', { approvers: ['user:ann', 'group:finance'], timeout: { hours: 1 } });
+      const before = await records();
+      const eve = { approval: 'a', answer: 'approve' } as const;
+      for (const who of [{ by: 'user:eve' }, { by: 'user:eve', groups: ['group:sales'] }, { by: 'ann' }])
+        await expect(decide(at, { ...eve, ...who })).rejects.toMatchObject({ code: 'NOT_AN_APPROVER' });
+      for (const who of [{ by: 'group:finance' }, { by: '' }, { by: 'user:eve', groups: ['user:ann'] }])
+        await expect(decide(at, { ...eve, ...who })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+      expect(await records()).toEqual(before);
+    });
+
+    test.each([
+      ['of something else', { shown: 'f'.repeat(64) }, '`shown`'],
+      ['with edits where there are none', { edits: {} }, 'cannot be edited'],
+      ['with a comment that is too long', { comment: 'x'.repeat(10_001) }, '`comment`'],
+      ['with edits that are too large', { edits: 'x'.repeat(64 * 1024) }, '`edits`'],
+      ['with edits that are no JSON', { edits: { at: new Date(0) } }, '`edits`'],
+      ['with edits that JSON has no word for', { edits: [1n] }, '`edits`'],
+    ])('is refused %s', async (_, input, message) => {
+      const { ask, at, records } = await open();
+      await ask('a');
+      const before = await records();
+      await expect(decide(at, { approval: 'a', ...ann, ...input })).rejects.toMatchObject({
+        code: 'INVALID_INPUT',
+        message: expect.stringContaining(message),
+      });
+      expect(await records()).toEqual(before);
+    });
+
+    test('takes what eight people say at length, up to what a record holds, and every bare answer', async () => {
+      const { ask, at, meta } = await open();
+      const people = Array.from({ length: 8 }, (_, index) => `user:${index}`);
+      await ask('a', { approvers: people, quorum: 8, editable: true });
+      const refused: string[] = [];
+      for (const by of people) {
+        const bare = { approval: 'a', by, answer: 'approve' } as const;
+        const error = await decide(at, { ...bare, edits: noise(by, 60_000) }).catch((reason) => reason);
+        if (!(error instanceof Error)) continue;
+        expect(error).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('200 KB') });
+        refused.push(by);
+        await decide(at, bare);
+      }
+      expect(refused).toHaveLength(5);
+      expect(await meta('a')).toMatchObject({ status: 'APPROVED' });
+    });
+
+    test('is not found of a run that is not there, has no such approval, or was deleted', async () => {
+      const { ask, at, storage, clock } = await open();
+      await ask('a');
+      const missing = { code: 'APPROVAL_NOT_FOUND' };
+      await expect(decide(at, { approval: 'b', ...ann })).rejects.toMatchObject(missing);
+      const nowhere = { ...at, run: 'none', partition: `${at.partition}none` };
+      await expect(decide(nowhere, { approval: 'a', ...ann })).rejects.toMatchObject(missing);
+      await checkpointStoreOn(storage, { tenant: at.tenant, clock: clock.read }).delete(at.run);
+      for (const attempt of [decide(at, { approval: 'a', ...ann }), viewApproval(at, 'a'), withdraw(at, 'a', 'x')])
+        await expect(attempt).rejects.toMatchObject(missing);
+    });
+
+    test('of a withdrawn approval is refused, and withdrawing wakes the run once', async () => {
+      const { ask, at, head, inbox } = await open();
+      await ask('a');
+      expect(await withdraw(at, 'a', 'not needed')).toMatchObject({
+        ...{ status: 'WITHDRAWN', outcome: 'reject', withdrawnBecause: 'not needed' },
+      });
+      const { work } = await head();
+      await withdraw(at, 'a', 'again');
+      expect((await head()).work).toEqual(work);
+      expect(await inbox('user:ann')).toEqual([]);
+      await expect(decide(at, { approval: 'a', ...ann })).rejects.toMatchObject({
+        code: 'APPROVAL_WITHDRAWN',
+        message: expect.stringContaining('not needed'),
+      });
+    });
+
+    test('of those whom a cancel withdraws leaves nothing in any inbox', async () => {
+      const { ask, at, storage, inbox, meta } = await open();
+      await ask('a', { approvers: ['user:ann', 'user:bob'] });
+      await ask('b', { approvers: ['user:bob', 'user:eve'] });
+      await ask('c');
+      await decide(at, { approval: 'c', ...ann });
+      const approvals = await readApprovals(at, ['a', 'none', 'b', 'c', 'a']);
+      expect(approvals.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
+      await storage.records.commit(withdrawWrites(at, approvals, 'cancelled'));
+      for (const who of ['user:ann', 'user:bob', 'user:eve']) expect(await inbox(who)).toEqual([]);
+      expect([(await meta('a')).status, (await meta('b')).status, (await meta('c')).status]).toEqual([
+        ...['WITHDRAWN', 'WITHDRAWN', 'APPROVED'],
+      ]);
+    });
+
+    test('of a run that already goes on is kept for it', async () => {
+      const { ask, at, head } = await open({ status: 'RUNNING' });
+      await ask('a');
+      const wake = (await head()).work?.wake ?? 0;
+      await decide(at, { approval: 'a', ...ann });
+      expect(await head()).toMatchObject({ status: 'RUNNING', work: { wake: wake + 1 } });
+    });
+
+    test('never asks twice under one id', async () => {
+      const { ask, at, storage } = await open();
+      await ask('a');
+      const sealing = await sealingFor(at, (await readLiveHead(at)).meta);
+      const again = { title: 'Again?', approvers: ['user:eve'] };
+      const writes = await askWrites(at, sealing, 'a', again, { name: 'pay', attempt: 1 });
+      expect(await errorOf(storage.records.commit(writes))).toBeInstanceOf(ConditionFailedError);
+    });
+
+    test('reminds when an operator says so, at once', async () => {
+      const { ask, at, meta, clock } = await open();
+      await ask('a');
+      clock.now += HOUR;
+      await remind(at, 'a');
+      expect(await meta('a')).toMatchObject({ tellAt: clock.now });
+      await decide(at, { approval: 'a', ...ann });
+      expect(await remind(at, 'a')).toMatchObject({ status: 'APPROVED' });
+      expect((await meta('a')).tell).toBeUndefined();
+    });
+  });
+}

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { decide, withdraw } from '../../../lambda/runtime/approvals/decide.ts';
+import { approvalDue } from '../../../lambda/runtime/approvals/due.ts';
+import { memoryStorage } from '../../../lambda/storage/memory.ts';
+import { HOUR } from '../../faults/clock.ts';
+import { type Fault, failingStorage } from '../../faults/failing-storage.ts';
+import { choices, Interleaving } from '../../faults/interleaving.ts';
+import { sceneOn } from './scene.ts';
+
+const ann = { approval: 'a', by: 'user:ann', answer: 'approve' } as const;
+const bob = { ...ann, by: 'user:bob' } as const;
+
+describe('an approval whose storage fails', () => {
+  test.each<[Fault, number]>([
+    ['answer lost', 1],
+    ['fails', 0],
+  ])('is decided once when its write is tried again after "%s"', async (fault, votes) => {
+    const { ask, at, context, head, meta, storage } = await sceneOn(memoryStorage());
+    await ask('a');
+    const wake = (await head()).work?.wake ?? 0;
+    const failing = context(failingStorage(storage, () => fault, 'STORAGE_UNAVAILABLE'));
+    await expect(decide(failing, ann)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    expect((await meta('a')).votes).toHaveLength(votes);
+    expect(await decide(at, ann)).toMatchObject({ status: 'APPROVED', votes: [{ by: 'user:ann' }] });
+    expect(await head()).toMatchObject({ status: 'READY', work: { wake: wake + 1 } });
+  });
+
+  test('is told of again when nobody knows whether it was', async () => {
+    const { ask, at, context, clock, storage } = await sceneOn(memoryStorage());
+    await ask('a');
+    const told: string[] = [];
+    const tell = async ({ kind }: { kind: string }) => void told.push(kind);
+    const faults: Fault[] = [undefined, 'fails'];
+    const failing = context(failingStorage(storage, () => faults.shift(), 'STORAGE_UNAVAILABLE'));
+    await expect(approvalDue(failing, 'a', { tell })).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    clock.now += HOUR;
+    await approvalDue(at, 'a', { tell });
+    await approvalDue(at, 'a', { tell });
+    expect(told).toEqual(['asked', 'asked']);
+  });
+});
+
+describe('those who change an approval at the same time, in any order', () => {
+  const actors = {
+    'ann approves': (at) => decide(at, ann),
+    'ann approves again': (at) => decide(at, ann),
+    'bob approves': (at) => decide(at, bob),
+    'bob rejects': (at) => decide(at, { ...bob, answer: 'reject' }),
+    'an operator withdraws': (at) => withdraw(at, 'a', 'x'),
+    'the sweeper looks': (at) => approvalDue(at, 'a', { tell: async () => {} }),
+  } as const satisfies Record<string, (at: Parameters<typeof decide>[0]) => Promise<unknown>>;
+  type Name = keyof typeof actors;
+
+  test.each<[readonly Name[], readonly string[]]>([
+    [['ann approves', 'bob approves'], ['APPROVED']],
+    [['ann approves', 'ann approves again', 'bob approves'], ['APPROVED']],
+    [['ann approves', 'bob rejects'], ['REJECTED']],
+    [
+      ['ann approves', 'bob approves', 'an operator withdraws'],
+      ['APPROVED', 'WITHDRAWN'],
+    ],
+    [['ann approves', 'bob approves', 'the sweeper looks'], ['APPROVED']],
+    [
+      ['bob rejects', 'an operator withdraws'],
+      ['REJECTED', 'WITHDRAWN'],
+    ],
+  ])('%j bring it to one end, and wake its run once', async (names, ends) => {
+    for (const choose of choices(60, 7)) {
+      const scene = await sceneOn(memoryStorage());
+      await scene.ask('a', { approvers: ['user:ann', 'user:bob'], quorum: 2 });
+      const wake = (await scene.head()).work?.wake ?? 0;
+      const interleaving = new Interleaving(names.length);
+      const outcomes = await interleaving.run(
+        names.map((name, index) => async () => {
+          await actors[name](scene.context(interleaving.storageFor(index, scene.storage)));
+        }),
+        choose,
+      );
+      const { status, votes } = await scene.meta('a');
+      expect(ends).toContain(status);
+      expect(new Set(votes.map(({ by }) => by)).size).toBe(votes.length);
+      expect(await scene.head()).toMatchObject({ status: 'READY', work: { wake: wake + 1 } });
+      expect((await scene.records()).filter(({ key }) => key.startsWith('b'))).toEqual([]);
+      for (const outcome of outcomes) {
+        if (outcome.status === 'rejected')
+          expect(['APPROVAL_DECIDED', 'APPROVAL_WITHDRAWN']).toContain(outcome.reason.code);
+      }
+    }
+  });
+});

@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { checkpointStoreOn } from '../../../lambda/checkpoints/checkpoint-store.ts';
+import { readLiveHead } from '../../../lambda/checkpoints/open.ts';
+import { payload } from '../../../lambda/checkpoints/payload.ts';
+import { sealingFor } from '../../../lambda/checkpoints/sealing.ts';
+import { openApproval, shownHash, storedText, votesOf } from '../../../lambda/runtime/approvals/approval-content.ts';
+import { approvalKey, inboxGroup, readApprovals } from '../../../lambda/runtime/approvals/approval-records.ts';
+import { decide } from '../../../lambda/runtime/approvals/decide.ts';
+import { inbox } from '../../../lambda/runtime/approvals/inbox.ts';
+import { viewApproval } from '../../../lambda/runtime/approvals/view.ts';
+import { keys } from '../../contract/checkpoint-store/keys.ts';
+import { storedRun } from '../../contract/checkpoint-store/stored-run.ts';
+import { all } from '../../contract/checkpoint-store/stores.ts';
+import { DAY, HOUR } from '../../faults/clock.ts';
+import { noise } from '../../faults/seeded.ts';
+import { withPayloadTimes } from '../../faults/storages.ts';
+import type { OpenScene } from './contract.ts';
+import { sceneOn } from './scene.ts';
+
+const ann = { by: 'user:ann', answer: 'approve' } as const;
+
+export function keepingContract(open: OpenScene): void {
+  describe('an inbox', () => {
+    test('has what each of three approvers can still answer', async () => {
+      const { ask, at, inbox, records, storage } = await open();
+      const approvers = ['user:ann', 'user:bob', 'group:finance'];
+      await ask('a', { approvers, quorum: 2 });
+      for (const who of approvers) expect(await inbox(who)).toEqual(['a']);
+      expect(await inbox('user:eve', ['group:finance'])).toEqual(['a']);
+      await decide(at, { approval: 'a', ...ann });
+      expect(await inbox('user:ann', ['group:finance'])).toEqual([]);
+      expect((await storage.records.list('owner', inboxGroup(at.tenant, 'user:ann'))).records).toEqual([]);
+      expect(await inbox('user:bob', ['group:finance'])).toEqual(['a']);
+      await decide(at, { approval: 'a', by: 'user:bob', answer: 'approve' });
+      for (const who of [...approvers, 'user:eve']) expect(await inbox(who, ['group:finance'])).toEqual([]);
+      expect((await records()).filter(({ key }) => key.startsWith('b'))).toEqual([]);
+    });
+
+    test('lists the oldest first over runs and groups, each once, and no more than asked for', async () => {
+      const scene = await open();
+      const second = await scene.other('run 2');
+      for (const [index, approvers] of [
+        ['group:b'],
+        ['group:a', 'user:ann'],
+        ['user:ann'],
+        ['group:a'],
+        ['user:ann'],
+      ].entries()) {
+        const { ask } = index % 2 === 0 ? scene : second;
+        scene.clock.now += 1;
+        await ask(`${index}`, { approvers });
+      }
+      const groups = ['group:a', 'group:b', 'group:a'];
+      expect(await scene.inbox('user:ann', groups)).toEqual(['0', '1', '2', '3', '4']);
+      const some = await all(inbox(scene.at, 'user:ann', { groups, limit: 2 }));
+      expect(some.map(({ run, id }) => [run, id])).toEqual([
+        ['run 1', '0'],
+        ['run 2', '1'],
+      ]);
+      expect(await scene.inbox('user:bob')).toEqual([]);
+    });
+
+    test('leaves out what is over by time, what was deleted, and what another tenant asks', async () => {
+      const { ask, inbox, clock, other, storage, at } = await open();
+      await ask('a', { timeout: { hours: 1 } });
+      const second = await other('run 2');
+      await second.ask('b');
+      expect(await inbox('user:ann')).toEqual(['a', 'b']);
+      clock.now += HOUR;
+      expect(await inbox('user:ann')).toEqual(['b']);
+      expect(await (await sceneOn(storage, { clock })).inbox('user:ann')).toEqual([]);
+      await checkpointStoreOn(storage, { tenant: at.tenant, clock: clock.read }).delete('run 2');
+      expect(await inbox('user:ann')).toEqual([]);
+    });
+
+    test('skips what an index still has of an approval that ended', async () => {
+      const { ask, at, storage } = await open();
+      await ask('a', { approvers: ['user:ann', 'user:bob'] });
+      const stale = new Map<string, Awaited<ReturnType<typeof storage.records.list>>>();
+      const list: typeof storage.records.list = async (name, group, options) => {
+        const page = stale.get(group) ?? (await storage.records.list(name, group, options));
+        stale.set(group, page);
+        return page;
+      };
+      const behind = { ...at, records: { ...storage.records, list } };
+      expect(await all(inbox(behind, 'user:bob'))).toHaveLength(1);
+      await decide(at, { approval: 'a', ...ann });
+      expect(await all(inbox(behind, 'user:bob'))).toEqual([]);
+    });
+  });
+
+  describe('what is kept of an approval', () => {
+    test('has the hash of the text that is stored, and is refused with another', async () => {
+      const { ask, at } = await open();
+      await ask('a', { show: { amount: 1 } });
+      const sealing = await sealingFor(at, (await readLiveHead(at)).meta);
+      const [approval] = await readApprovals(at, ['a']);
+      if (!approval) throw new Error('It is not there.');
+      const text = await storedText(at, sealing, approval.stored);
+      expect(JSON.parse(text)).toEqual({ title: 'Pay the invoice?', show: { amount: 1 } });
+      expect(shownHash(sealing, text)).toBe(approval.meta.shown);
+      expect(await openApproval(at, sealing, approval)).toMatchObject({ show: { amount: 1 } });
+      const other = { ...approval, meta: { ...approval.meta, shown: 'f'.repeat(64) } };
+      await expect(openApproval(at, sealing, other)).rejects.toMatchObject({ code: 'DAMAGED' });
+    });
+
+    test('of a megabyte is a payload that a collection leaves alone', async () => {
+      const { storage, clock, ...scene } = await open();
+      const timed = withPayloadTimes(storage, clock.read);
+      const { ask, at } = await sceneOn(timed, { tenant: scene.at.tenant, clock, run: 'large' });
+      const show = { text: noise('show', 1 << 20), page: payload('a page') };
+      await ask('a', { show });
+      clock.now += 3 * DAY;
+      await decide(at, { approval: 'a', ...ann, comment: 'read it all' });
+      const store = checkpointStoreOn(timed, { tenant: at.tenant, clock: clock.read });
+      expect(await store.collect()).toMatchObject({ payloadsRemoved: 0, failed: [] });
+      const view = await viewApproval(at, 'a');
+      const shown = view.show as typeof show;
+      expect(shown.text).toBe(show.text);
+      expect(await shown.page.text()).toBe('a page');
+      expect(await storedRun(timed, at.tenant, at.run).payloads()).toHaveLength(2);
+    });
+
+    test('is unreadable without the key: neither question nor comment nor edits', async () => {
+      const { ask, at, records, meta } = await open({ keys });
+      const secret = 'salary of Mallory';
+      await ask('a', { title: secret, show: secret, facts: { secret }, editable: true });
+      await decide(at, { approval: 'a', ...ann, comment: `${secret} is fine`, edits: { secret } });
+      for (const record of await records()) {
+        expect(record.meta).not.toContain('Mallory');
+        expect(Buffer.from(record.body ?? []).toString('latin1')).not.toContain('Mallory');
+      }
+      const view = await viewApproval(at, 'a');
+      expect(view).toMatchObject({ title: secret, votes: [{ comment: `${secret} is fine`, edits: { secret } }] });
+      const stored = JSON.stringify({ title: secret, show: secret, facts: { secret } });
+      const plain = createHash('sha256').update(stored).digest('hex');
+      expect(view.shown).not.toBe(plain);
+      await expect(viewApproval({ ...at, keys: undefined, cache: (await open()).at.cache }, 'a')).rejects.toMatchObject(
+        {
+          code: 'KEY_UNAVAILABLE',
+        },
+      );
+      // What one said cannot be put into the mouth of another.
+      const sealing = await sealingFor(at, (await readLiveHead(at)).meta);
+      const [approval] = await readApprovals(at, ['a']);
+      if (!approval) throw new Error('It is not there.');
+      const moved = { ...(await meta('a')), votes: approval.meta.votes.map((vote) => ({ ...vote, by: 'user:eve' })) };
+      expect(() => votesOf(at, sealing, { ...approval, meta: moved })).toThrow(
+        expect.objectContaining({ code: 'DAMAGED' }),
+      );
+      const unsealed = { ...moved, votes: [{ ...ann, at: 1, said: '{"comment":"mine"}' }] };
+      expect(() => votesOf(at, sealing, { ...approval, meta: unsealed })).toThrow('not encrypted');
+    });
+
+    test('is refused by name when it is damaged', async () => {
+      const { ask, at, storage } = await open();
+      await ask('a');
+      const { alter, record } = storedRun(storage, at.tenant, at.run);
+      const whole = (await record(approvalKey('a'))).meta;
+      for (const [from, to] of [
+        ['"quorum":1', '"quorum":0'],
+        ['"status":"PENDING"', '"status":"APPROVED"'],
+        ['"status":"PENDING"', '"status":"MAYBE"'],
+        ['"votes":[]', '"votes":[{"by":"user:ann"}]'],
+        ['"approvers":["user:ann"]', '"approvers":[]'],
+        ['1{', '{'],
+      ] as const) {
+        expect(whole).toContain(from);
+        await alter(approvalKey('a'), () => ({ meta: whole.replace(from, to) }));
+        await expect(decide(at, { approval: 'a', ...ann })).rejects.toMatchObject({ code: 'DAMAGED' });
+      }
+      await alter(approvalKey('a'), () => ({ meta: whole }));
+      expect(await decide(at, { approval: 'a', ...ann })).toMatchObject({ status: 'APPROVED' });
+    });
+
+    test.each(['../../head', 'a b', 'ä/ö 😀', '%2F', "cz'(*)", '..', 'n\u0000', '<script>'])(
+      'is found under the id %j, whoever is asked',
+      async (id) => {
+        const { ask, at, inbox, meta, head } = await open();
+        const approvers = [`user:${id}`, `group:${id}`, `${id} ${id}`];
+        await ask(id, { approvers, quorum: 2 });
+        await ask(`${id} ${id}`, { approvers: ['user:x', ...approvers] });
+        for (const who of approvers) expect(await inbox(who)).toEqual([id, `${id} ${id}`]);
+        await decide(at, { approval: id, by: `user:${id}`, answer: 'approve' });
+        await decide(at, { approval: id, by: 'user:m', groups: [`group:${id}`], answer: 'approve' });
+        expect(await meta(id)).toMatchObject({ status: 'APPROVED' });
+        for (const who of approvers) expect(await inbox(who)).toEqual([`${id} ${id}`]);
+        expect((await head()).work?.approvals).toEqual([`${id} ${id}`]);
+      },
+    );
+
+    test('takes forty approvers with twenty more', async () => {
+      const { ask, at, records, inbox } = await open();
+      const approvers = Array.from({ length: 40 }, (_, index) => `user:${index}`);
+      const escalateTo = Array.from({ length: 20 }, (_, index) => `group:${index}`);
+      await ask('a', { approvers, escalateTo, timeout: { hours: 1 }, onTimeout: 'escalate' });
+      expect((await records()).filter(({ key }) => key.startsWith('b'))).toHaveLength(39);
+      await decide(at, { approval: 'a', by: 'user:39', answer: 'reject' });
+      expect((await records()).filter(({ key }) => key.startsWith('b'))).toEqual([]);
+      expect(await inbox('user:0')).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { type ApprovalRequest, checkRequest } from '../../../lambda/core/approval.ts';
+
+const people = (count: number) => Array.from({ length: count }, (_, index) => `user:${index}`);
+const check = (request: object) =>
+  checkRequest({ title: 'Pay?', approvers: ['user:ann'], ...request } as ApprovalRequest);
+
+describe('a request for an approval', () => {
+  test('has terms that say nothing was left open', () => {
+    expect(check({})).toEqual({
+      ...{ approvers: ['user:ann'], quorum: 1, onTimeout: 'reject', editable: false },
+      ...{ timeoutMs: undefined, remindAfterMs: undefined, escalateAfterMs: undefined, escalateTo: undefined },
+    });
+    expect(check({ timeout: { minutes: 1 }, escalateTo: ['user:b'], editable: {} })).toMatchObject({
+      ...{ timeoutMs: 60_000, escalateAfterMs: 30_000, editable: true },
+    });
+  });
+
+  test('takes as many people as it says', () => {
+    expect(check({ approvers: people(40), quorum: 40 }).quorum).toBe(40);
+    expect(check({ approvers: ['group:a'], quorum: 5 }).quorum).toBe(5);
+    expect(check({ escalateTo: people(20), escalateAfter: { hours: 1 } }).escalateTo).toHaveLength(20);
+  });
+
+  test('ignores what is for others', () => {
+    expect(() => check({ recheck: () => 1, same: 2, maxAsks: 'x', key: null })).not.toThrow();
+  });
+
+  test.each([
+    ['a title that is missing', { title: undefined }, '`title`'],
+    ['an empty title', { title: '' }, '`title`'],
+    ['a title of 501 characters', { title: 'x'.repeat(501) }, '`title`'],
+    ['no approvers', { approvers: [] }, '`approvers`'],
+    ['approvers that are no list', { approvers: 'user:ann' }, '`approvers`'],
+    ['41 approvers', { approvers: people(41) }, '`approvers`'],
+    ['an approver twice', { approvers: ['user:a', 'user:a'] }, 'without duplicates'],
+    ['an approver without a name', { approvers: [''] }, 'approver id'],
+    ['an approver that is no text', { approvers: [7] }, 'approver id'],
+    ['an approver of more than 256 bytes', { approvers: ['é'.repeat(129)] }, '256 bytes'],
+    ['a group without a name', { approvers: ['group:'] }, 'group'],
+    ['a quorum of none', { quorum: 0 }, '`quorum`'],
+    ['half a quorum', { quorum: 0.5 }, '`quorum`'],
+    ['a quorum that nobody can reach', { quorum: 2 }, '`quorum`'],
+    ['a timeout of nothing', { timeout: { hours: 0 } }, '`timeout`'],
+    ['a timeout that is no duration', { timeout: 60 }, '`timeout`'],
+    ['reminders without a pause', { remindAfter: { milliseconds: 0 } }, '`remindAfter`'],
+    ['21 to escalate to', { escalateTo: people(21), escalateAfter: { hours: 1 } }, '`escalateTo`'],
+    ['an escalation to nobody', { escalateAfter: { hours: 1 } }, '`escalateAfter`'],
+    ['an escalation at no time', { escalateTo: ['user:b'] }, '`escalateTo`'],
+    [
+      'an escalation at the end',
+      { escalateTo: ['user:b'], timeout: { hours: 1 }, escalateAfter: { hours: 1 } },
+      'shorter than `timeout`',
+    ],
+    ['an end that is not known', { onTimeout: 'shrug' }, '`onTimeout`'],
+    ['an end that escalates to nobody', { onTimeout: 'escalate', timeout: { hours: 1 } }, '`escalateTo`'],
+    ['an end that escalates and never comes', { onTimeout: 'escalate', escalateTo: ['user:b'] }, '`timeout`'],
+    ['facts that are a list', { facts: [] }, '`facts`'],
+  ])('is refused with %s', (_, request, message) => {
+    expect(() => check(request)).toThrow(
+      expect.objectContaining({ code: 'INVALID_INPUT', message: expect.stringContaining(message) }),
+    );
+  });
+
+  test('is refused when it is none', () => {
+    expect(() => checkRequest(undefined as unknown as ApprovalRequest)).toThrow(
+      expect.objectContaining({ code: 'INVALID_INPUT' }),
+    );
+  });
+});

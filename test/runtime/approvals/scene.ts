@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import { cacheOf } from '../../../lambda/checkpoints/cache.ts';
+import { checkpointStoreOn } from '../../../lambda/checkpoints/checkpoint-store.ts';
+import type { RunContext } from '../../../lambda/checkpoints/context.ts';
+import type { KeyRing } from '../../../lambda/checkpoints/keys.ts';
+import type { HeadMeta } from '../../../lambda/checkpoints/meta.ts';
+import { readLiveHead } from '../../../lambda/checkpoints/open.ts';
+import { DUE_SHARDS, timeOrder } from '../../../lambda/checkpoints/records.ts';
+import { sealingFor } from '../../../lambda/checkpoints/sealing.ts';
+import type { ApprovalMeta, ApprovalRequest } from '../../../lambda/core/approval.ts';
+import { partitionOf } from '../../../lambda/core/ids.ts';
+import { type AskedBy, askWrites, readApprovals } from '../../../lambda/runtime/approvals/approval-records.ts';
+import { inbox } from '../../../lambda/runtime/approvals/inbox.ts';
+import { wakeRun } from '../../../lambda/runtime/wake.ts';
+import type { Storage, StoredRecord } from '../../../lambda/storage/ports.ts';
+import { all } from '../../contract/checkpoint-store/stores.ts';
+import { type Clock, clockAt } from '../../faults/clock.ts';
+
+/** A run that waits for approvals, and a clock that stands still. */
+export interface ApprovalScene {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly at: RunContext;
+  /** The same run as another process would see it, perhaps through another storage. */
+  context(storage?: Storage): RunContext;
+  /** Another run of the same tenant. */
+  other(run: string): Promise<ApprovalScene>;
+  ask(id: string, request?: Partial<ApprovalRequest>, by?: Partial<AskedBy>): Promise<void>;
+  meta(id: string): Promise<ApprovalMeta>;
+  head(): Promise<HeadMeta>;
+  /** The approvals in somebody's inbox. */
+  inbox(approver: string, groups?: readonly string[]): Promise<readonly string[]>;
+  /** Everything that is stored of the run. */
+  records(): Promise<readonly StoredRecord[]>;
+  /** The keys of the run's records that are due now. */
+  due(): Promise<readonly string[]>;
+}
+
+export interface SceneOptions {
+  readonly tenant?: string;
+  readonly run?: string;
+  readonly clock?: Clock;
+  readonly keys?: KeyRing;
+  readonly status?: 'WAITING_FOR_APPROVAL' | 'RUNNING';
+}
+
+export async function sceneOn(storage: Storage, options: SceneOptions = {}): Promise<ApprovalScene> {
+  const { tenant = `tenant ${randomUUID()}`, run = 'run 1', clock = clockAt(), keys, status } = options;
+  const context = (on = storage): RunContext => ({
+    ...on,
+    ...{ tenant, run, partition: partitionOf(tenant, run), now: clock.read, writer: 'test', types: {} },
+    ...{ ladder: undefined, keys, acceptUnencrypted: false, retentionMs: undefined, cache: cacheOf(32) },
+  });
+  const at = context();
+  const store = checkpointStoreOn(storage, { tenant, clock: clock.read, ...(keys && { keys }) });
+  await store.save({ run, status: 'RUNNING' });
+
+  return {
+    storage,
+    clock,
+    at,
+    context,
+    other: (name) => sceneOn(storage, { ...options, tenant, clock, run: name }),
+    async ask(id, request = {}, by = {}) {
+      const sealing = await sealingFor(at, (await readLiveHead(at)).meta);
+      const asked = { title: 'Pay the invoice?', approvers: ['user:ann'], ...request };
+      const writes = await askWrites(at, sealing, id, asked, { name: 'pay', attempt: 1, ...by });
+      await wakeRun(at, async ({ meta: { work } }) => ({
+        writes,
+        work: { approvals: [...(work?.approvals ?? []), id] },
+      }));
+      for (const next of ['RUNNING', status ?? 'WAITING_FOR_APPROVAL'] as const)
+        await store.save({ run, status: next, expectedVersion: await store.load(run) });
+    },
+    async meta(id) {
+      const [approval] = await readApprovals(at, [id]);
+      if (!approval) throw new Error(`There is no approval ${id}.`);
+      return approval.meta;
+    },
+    head: async () => (await readLiveHead(at)).meta,
+    inbox: async (approver, groups = []) => (await all(inbox(at, approver, { groups }))).map(({ id }) => id),
+    records: async () => (await storage.records.range(at.partition)).records,
+    async due() {
+      const found: StoredRecord[] = [];
+      for (let shard = 0; shard < DUE_SHARDS; shard++)
+        found.push(...(await storage.records.list('due', `due/${shard}`, { to: timeOrder(clock.now) })).records);
+      return found.filter(({ partition }) => partition === at.partition).map(({ key }) => key);
+    },
+  };
+}

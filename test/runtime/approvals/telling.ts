@@ -1,0 +1,303 @@
+import { describe, expect, test } from 'vitest';
+import { checkpointStoreOn } from '../../../lambda/checkpoints/checkpoint-store.ts';
+import { approvalKey } from '../../../lambda/runtime/approvals/approval-records.ts';
+import { decide } from '../../../lambda/runtime/approvals/decide.ts';
+import { approvalDue } from '../../../lambda/runtime/approvals/due.ts';
+import type { Notice } from '../../../lambda/runtime/approvals/notice.ts';
+import {
+  decideByToken,
+  isToken,
+  makeToken,
+  openToken,
+  revokeToken,
+  tokenDue,
+  viewByToken,
+} from '../../../lambda/runtime/approvals/tokens.ts';
+import { keys } from '../../contract/checkpoint-store/keys.ts';
+import { storedRun } from '../../contract/checkpoint-store/stored-run.ts';
+import { errorOf } from '../../contract/checkpoint-store/stores.ts';
+import { DAY, HOUR, MINUTE } from '../../faults/clock.ts';
+import type { OpenScene } from './contract.ts';
+
+const url = 'https://example.com/approve';
+
+/** A teller that remembers what it told. */
+function teller() {
+  const notices: Notice[] = [];
+  const tell = async (notice: Notice) => void notices.push(notice);
+  return { notices, people: { tell, url } };
+}
+
+const tokenIn = (link: string | undefined): string => link?.slice(url.length + 1) ?? '';
+
+export function tellingContract(open: OpenScene): void {
+  describe('what is due of an approval', () => {
+    test('is to tell each person once, with a link that decides as them', async () => {
+      const { ask, at, due, clock, meta } = await open();
+      const { notices, people } = teller();
+      const members = async (group: string) => (group === 'group:finance' ? ['user:bob', 'user:ann'] : []);
+      const approvers = ['user:ann', 'group:finance', 'group:empty'];
+      await ask('a', { approvers, timeout: { hours: 1 }, quorum: 2 }, { agent: 'payer' });
+      expect(await due()).toEqual([approvalKey('a')]);
+      expect(await approvalDue(at, 'a', { ...people, members })).toEqual(['tell']);
+      expect(await approvalDue(at, 'a', { ...people, members })).toEqual([]);
+      expect(await due()).toEqual([]);
+      expect(notices).toEqual([
+        {
+          ...{ kind: 'asked', tenant: at.tenant, run: at.run, agent: 'payer', approval: 'a', name: 'pay', approvers },
+          ...{ title: 'Pay the invoice?', askedAt: new Date(clock.now), deadline: new Date(clock.now + HOUR) },
+          links: [
+            { person: 'user:ann', url: expect.stringMatching(/^https:\/\/example.com\/approve\/[\w-]{43}$/) },
+            { person: 'user:bob', url: expect.any(String) },
+          ],
+        },
+      ]);
+      const [toAnn, toBob] = notices[0]?.links ?? [];
+      await decideByToken(at, tokenIn(toAnn?.url), { answer: 'approve' });
+      await decideByToken(at, tokenIn(toBob?.url), { answer: 'approve', comment: 'ok' });
+      expect((await meta('a')).votes.map(({ by, as }) => [by, as])).toEqual([
+        ['user:ann', undefined],
+        ['user:bob', 'group:finance'],
+      ]);
+      expect(await meta('a')).toMatchObject({ status: 'APPROVED', told: clock.now });
+    });
+
+    test('is to tell again until that works, later each time', async () => {
+      const { ask, at, clock, meta } = await open();
+      await ask('a');
+      const failing = async () => {
+        throw new Error('no mail today');
+      };
+      for (const pause of [1, 2, 4]) {
+        await expect(approvalDue(at, 'a', { tell: failing })).rejects.toThrow('no mail today');
+        expect(await approvalDue(at, 'a', { tell: failing })).toEqual([]);
+        clock.now += pause * MINUTE - 1;
+        expect(await approvalDue(at, 'a', { tell: failing })).toEqual([]);
+        expect((await meta('a')).told).toBeUndefined();
+        clock.now += 1;
+      }
+      const { notices, people } = teller();
+      expect(await approvalDue(at, 'a', people)).toEqual(['tell']);
+      expect(notices).toMatchObject([{ kind: 'asked' }]);
+    });
+
+    test('is told once when two look at the same time', async () => {
+      const { ask, context } = await open();
+      await ask('a');
+      const { notices, people } = teller();
+      await Promise.all([1, 2, 3].map(() => approvalDue(context(), 'a', people)));
+      expect(notices).toHaveLength(1);
+    });
+
+    test('is nothing to tell where nobody can', async () => {
+      const { ask, at, due, inbox, meta } = await open();
+      await ask('a');
+      expect(await approvalDue(at, 'a', undefined)).toEqual(['tell']);
+      expect(await due()).toEqual([]);
+      expect(await inbox('user:ann')).toEqual(['a']);
+      expect((await meta('a')).told).toBeUndefined();
+    });
+
+    test('is not told as done when somebody decided meanwhile', async () => {
+      const { ask, at, meta } = await open();
+      await ask('a');
+      const tell = async () => void (await decide(at, { approval: 'a', by: 'user:ann', answer: 'approve' }));
+      expect(await approvalDue(at, 'a', { tell })).toEqual(['tell']);
+      expect(await meta('a')).toMatchObject({ status: 'APPROVED' });
+      expect((await meta('a')).told).toBeUndefined();
+    });
+
+    test('is a reminder to those who have not answered', async () => {
+      const { ask, at, clock } = await open();
+      const { notices, people } = teller();
+      await ask('a', { approvers: ['user:ann', 'user:bob'], quorum: 2, remindAfter: { hours: 1 } });
+      await approvalDue(at, 'a', people);
+      await decide(at, { approval: 'a', by: 'user:ann', answer: 'approve' });
+      clock.now += HOUR;
+      expect(await approvalDue(at, 'a', people)).toEqual(['remind', 'tell']);
+      clock.now += 5 * HOUR;
+      expect(await approvalDue(at, 'a', people)).toEqual(['remind', 'tell']);
+      expect(notices.map(({ kind, links }) => [kind, links.map(({ person }) => person)])).toEqual([
+        ['asked', ['user:ann', 'user:bob']],
+        ['reminder', ['user:bob']],
+        ['reminder', ['user:bob']],
+      ]);
+    });
+
+    test('is an escalation, which puts the approval into more inboxes', async () => {
+      const { ask, at, clock, inbox, due, head } = await open();
+      const { notices, people } = teller();
+      await ask('a', { timeout: { hours: 1 }, onTimeout: 'escalate', escalateTo: ['user:eve', 'group:board'] });
+      await approvalDue(at, 'a', people);
+      expect(await inbox('user:eve')).toEqual([]);
+      clock.now += HOUR;
+      expect(await due()).toContain(approvalKey('a'));
+      expect(await approvalDue(at, 'a', people)).toEqual(['escalate', 'tell']);
+      for (const who of ['user:ann', 'user:eve', 'group:board']) expect(await inbox(who)).toEqual(['a']);
+      expect(notices[1]).toMatchObject({ kind: 'escalation', deadline: new Date(clock.now + HOUR) });
+      expect((await head()).status).toBe('WAITING_FOR_APPROVAL');
+      clock.now += HOUR;
+      expect(await approvalDue(at, 'a', people)).toEqual(['expire']);
+      expect((await head()).status).toBe('READY');
+      for (const who of ['user:ann', 'user:eve', 'group:board']) expect(await inbox(who)).toEqual([]);
+    });
+
+    test('is the end at the deadline, which wakes the run once, whoever else looks', async () => {
+      const { ask, context, at, clock, head, meta, due } = await open();
+      await ask('a', { timeout: { hours: 1 }, onTimeout: 'fail' });
+      await approvalDue(at, 'a', undefined);
+      const wake = (await head()).work?.wake ?? 0;
+      clock.now += HOUR;
+      const done = await Promise.all([1, 2, 3].map(() => approvalDue(context(), 'a', undefined)));
+      expect(done.flat()).toEqual(['expire']);
+      expect(await meta('a')).toMatchObject({ status: 'EXPIRED', outcome: 'fail' });
+      expect(await head()).toMatchObject({ status: 'READY', work: { wake: wake + 1 } });
+      expect(await due()).toEqual([]);
+    });
+
+    test('ends also where the key is not at hand', async () => {
+      const { ask, context, clock, meta } = await open({ keys });
+      await ask('a', { timeout: { hours: 1 } });
+      clock.now += HOUR;
+      expect(await approvalDue({ ...context(), keys: undefined }, 'a', undefined)).toEqual(['expire']);
+      expect(await meta('a')).toMatchObject({ status: 'EXPIRED' });
+    });
+
+    test('is nothing of an approval that is gone', async () => {
+      const { ask, at, storage, clock } = await open();
+      await ask('a');
+      await checkpointStoreOn(storage, { tenant: at.tenant, clock: clock.read }).delete(at.run);
+      expect(await approvalDue(at, 'a', teller().people)).toEqual([]);
+      expect(await approvalDue(at, 'never', teller().people)).toEqual([]);
+    });
+  });
+
+  describe('a link', () => {
+    const linkTo = async (scene: Awaited<ReturnType<OpenScene>>, person = 'user:ann', hours = 24) => {
+      const { tenant, run } = scene.at;
+      return makeToken(scene.at, { tenant, run, approval: 'a', person, expiresAt: scene.clock.now + hours * HOUR });
+    };
+
+    test('shows and decides from anywhere, and shows what came of it afterwards', async () => {
+      const scene = await open();
+      await scene.ask('a', { approvers: ['user:ann', 'user:bob'] });
+      const [token, again, toBob] = [await linkTo(scene), await linkTo(scene), await linkTo(scene, 'user:bob')];
+      const elsewhere = { ...scene.context(), tenant: 'another' };
+      const { shown } = await viewByToken(elsewhere, token);
+      await decideByToken(elsewhere, token, { answer: 'approve', comment: 'ok', shown });
+      for (const link of [token, again, toBob]) {
+        expect(await viewByToken(elsewhere, link)).toMatchObject({ status: 'APPROVED', votes: [{ comment: 'ok' }] });
+        await expect(decideByToken(elsewhere, link, { answer: 'reject' })).rejects.toMatchObject({
+          code: 'APPROVAL_DECIDED',
+        });
+      }
+      expect(await decideByToken(elsewhere, again, { answer: 'approve' })).toMatchObject({ status: 'APPROVED' });
+    });
+
+    test('decides as nobody else than the person that it was made for', async () => {
+      const scene = await open();
+      await scene.ask('a', { approvers: ['user:ann', 'user:bob'], quorum: 2 });
+      const token = await linkTo(scene);
+      const forged = { answer: 'approve', by: 'user:bob', approval: 'b', groups: ['group:x'] } as const;
+      await decideByToken(scene.at, token, forged);
+      expect((await scene.meta('a')).votes).toMatchObject([{ by: 'user:ann' }]);
+      const toEve = await linkTo(scene, 'user:eve');
+      await expect(decideByToken(scene.at, toEve, { answer: 'approve' })).rejects.toMatchObject({
+        code: 'NOT_AN_APPROVER',
+      });
+    });
+
+    test('that is forged, malformed, revoked, expired or of a deleted run is refused in the same words', async () => {
+      const scene = await open();
+      const second = await scene.other('run 2');
+      await scene.ask('a');
+      await second.ask('a');
+      const [revoked, ofDeleted, expired] = [
+        await linkTo(scene),
+        await linkTo(second),
+        await linkTo(scene, 'user:ann', 1),
+      ];
+      const { tenant, run } = scene.at;
+      const toNothing = await makeToken(scene.at, {
+        ...{ tenant, run, approval: 'none', person: 'user:ann', expiresAt: scene.clock.now + 2 * HOUR },
+      });
+      await revokeToken(scene.at, revoked);
+      await revokeToken(scene.at, revoked);
+      const store = checkpointStoreOn(scene.storage, { tenant, clock: scene.clock.read });
+      await store.delete('run 2');
+      scene.clock.now += HOUR;
+      const wrong = ['', 'x', '../cz', '😀', `${revoked}=`, 'A'.repeat(43), revoked, ofDeleted, expired, toNothing];
+      const strange = [undefined, null, 7, {}, [revoked]] as unknown as string[];
+      const errors = await Promise.all(
+        [...wrong, ...strange].flatMap((token) => [
+          errorOf(viewByToken(scene.at, token)),
+          errorOf(decideByToken(scene.at, token, { answer: 'approve' })),
+        ]),
+      );
+      const texts = new Set(
+        errors.map((error) => JSON.stringify([(error as Error).message, (error as { code?: string }).code])),
+      );
+      expect([...texts]).toHaveLength(1);
+      expect(errors[0]).toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
+      expect((await scene.meta('a')).status).toBe('PENDING');
+    });
+
+    test('of a run that was deleted does not open another one under its id', async () => {
+      const scene = await open();
+      await scene.ask('a');
+      const token = await linkTo(scene, 'user:ann', 24 * 30);
+      const { tenant, run } = scene.at;
+      const store = checkpointStoreOn(scene.storage, { tenant, clock: scene.clock.read });
+      await store.delete(run);
+      scene.clock.now += 2 * DAY;
+      await store.sweep();
+      const next = await scene.other(run);
+      await next.ask('a');
+      await expect(openToken(scene.at, token)).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
+      expect(await openToken(scene.at, await linkTo(next))).toMatchObject({ person: 'user:ann', run });
+    });
+
+    test('is always looked for, and is stored only as a hash', async () => {
+      const scene = await open();
+      await scene.ask('a');
+      const token = await linkTo(scene);
+      const asked: string[] = [];
+      const { records } = scene.storage;
+      const read: typeof records.read = (partition, names) => {
+        asked.push(partition);
+        return records.read(partition, names);
+      };
+      const at = { ...scene.context(), records: { ...records, read } };
+      for (const wrong of ['', 'x', 'A'.repeat(43)]) await errorOf(openToken(at, wrong));
+      expect(asked).toHaveLength(3);
+      await openToken(at, token);
+      const kept = asked[3] ?? '';
+      expect(isToken({ partition: kept })).toBe(true);
+      expect(JSON.stringify((await records.range(kept)).records)).not.toContain(token);
+    });
+
+    test('is removed when it has expired, and not before', async () => {
+      const scene = await open();
+      await scene.ask('a');
+      const partitions: string[] = [];
+      const { records } = scene.storage;
+      const commit: typeof records.commit = async (writes) => {
+        for (const write of writes) if ('put' in write) partitions.push(write.put.partition);
+        await records.commit(writes);
+      };
+      const { tenant, run } = scene.at;
+      const expiresAt = scene.clock.now + HOUR;
+      const link = { tenant, run, approval: 'a', person: 'user:ann', expiresAt };
+      await makeToken({ ...scene.at, records: { ...records, commit } }, link);
+      const [partition = ''] = partitions;
+      const [stored] = await records.read(partition, ['t']);
+      expect(stored?.places?.due?.order).toContain(String(expiresAt));
+      expect(await tokenDue(scene.at, partition)).toBe(false);
+      scene.clock.now += HOUR;
+      expect(await tokenDue(scene.at, partition)).toBe(true);
+      expect(await tokenDue(scene.at, partition)).toBe(false);
+      expect(await tokenDue(scene.at, scene.at.partition)).toBe(false);
+      expect(await storedRun(scene.storage, tenant, run).head()).toMatchObject({ status: 'WAITING_FOR_APPROVAL' });
+    });
+  });
+}
