@@ -28,9 +28,42 @@ export { StaleVersionError } from './checkpoints/stale-version-error.ts';
 export type { ForkOptions } from './checkpoints/travel.ts';
 export type { UpdateFields } from './checkpoints/update.ts';
 export type { Problem, Verification } from './checkpoints/verify.ts';
+export type { Duration } from './core/duration.ts';
 export { type ErrorCode, type ErrorScope, HoldpointError, isHoldpointError } from './core/errors.ts';
 export { STATUSES, type Status, TRANSITIONS } from './core/status.ts';
 export { checkpointStore } from './from-environment.ts';
+export {
+  type Agent,
+  type AgentEvent,
+  type AgentPlace,
+  type AnyAgent,
+  agent,
+  type Invoked,
+  type LambdaContext,
+  type RunHandle,
+  type StartOptions,
+} from './runtime/agent.ts';
+export type {
+  AgentContext,
+  ApprovalOptions,
+  BranchOptions,
+  BranchOutcome,
+  CallOptions,
+  Decision,
+  SignalOptions,
+  StepOptions,
+  StepTools,
+  ToolOptions,
+  TurnContext,
+} from './runtime/agent-context.ts';
+export type { AgentDefinition, RunAgent, TurnAgent } from './runtime/agent-definition.ts';
+export { FatalError, RetryableError } from './runtime/agent-errors.ts';
+export type { Notice } from './runtime/approvals/notice.ts';
+export type { ApprovalView } from './runtime/approvals/view.ts';
+export type { RewindOptions } from './runtime/going-back.ts';
+export type { RetryPolicy } from './runtime/retry-policy.ts';
+export type { StandardSchema } from './runtime/standard-schema.ts';
+export { type Sweeping, type SweepReport, sweepDue } from './runtime/sweep.ts';
 export {
   type Condition,
   ConditionFailedError,

@@ -159,6 +159,8 @@ export function agent<Input, State, Result>(
       );
       if (end.end === 'suspended' && (end.status === 'READY' || end.status === 'ENDING'))
         await deliver(runtime, { tenant: at.tenant, run, agent: name });
+      if (end.end === 'finished' && end.parent !== undefined)
+        await deliverIfReady(runtime, await inRun(end.parent, tenant));
       return end;
     },
     async notify({ run, tenant }, approval) {
@@ -268,7 +270,7 @@ function handleOf<Input, State, Result>(
     async decide(input) {
       const { decide } = await import('./approvals/decide.ts');
       const view = await decide(await inRun(), input);
-      await deliverIfReady(runtime, id);
+      await deliverIfReady(runtime, await inRun());
       return view;
     },
   };

@@ -3,6 +3,7 @@ import type { HeadMeta } from '../checkpoints/meta.ts';
 import { open } from '../checkpoints/open.ts';
 import { retried } from '../checkpoints/retry.ts';
 import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
+import { present } from '../core/present.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import { ConditionFailedError, type Write } from '../storage/ports.ts';
 import { appendEntries, rawEntries } from './append-entries.ts';
@@ -16,18 +17,24 @@ export interface EndFromOutside {
   readonly error: Error;
 }
 
+/** What became of it, and the parent that waited for it. */
+export interface EndedRun {
+  readonly status: Status;
+  readonly parent?: string;
+}
+
 /**
  * Ends a run from outside, in one transaction that takes the next version and withdraws its open approvals. What has
- * something to undo, or is running just now, becomes ENDING; whoever has it goes on from there. Gives the status.
+ * something to undo, or is running just now, becomes ENDING; whoever has it goes on from there.
  */
-export async function endRun(at: RunContext, { ending, error }: EndFromOutside): Promise<Status> {
+export async function endRun(at: RunContext, { ending, error }: EndFromOutside): Promise<EndedRun> {
   return retried(async () => {
     const opened = await open(at);
     const { status, work } = opened.head.meta;
-    if (hasEnded(status)) return status;
+    if (hasEnded(status)) return { status };
     const isLive = (work?.lease?.until ?? 0) > at.now();
     // Who is on the way to the end already stays on it, unless it never gets there.
-    if (status === 'ENDING' && (isLive || ending === 'CANCELLED')) return status;
+    if (status === 'ENDING' && (isLive || ending === 'CANCELLED')) return { status };
     const undoes = status !== 'ENDING' && rawEntries(opened).some(([, entry]) => entry.undo === true);
     const next = isLive || undoes ? 'ENDING' : ending;
     const approvals = work?.approvals ?? [];
@@ -54,7 +61,7 @@ export async function endRun(at: RunContext, { ending, error }: EndFromOutside):
         ? new StaleVersionError(at.run, opened.record.version, undefined)
         : lost;
     });
-    return next;
+    return { status: next, ...(next !== 'ENDING' && present({ parent: work?.replyTo })) };
   });
 }
 

@@ -5,6 +5,7 @@ import { setImmediate as tick } from 'node:timers/promises';
 import { decodeResult, decodeResults } from '../checkpoints/content.ts';
 import type { RunContext } from '../checkpoints/context.ts';
 import type { Work } from '../checkpoints/meta.ts';
+import { present } from '../core/present.ts';
 import type { Status } from '../core/status.ts';
 import type { StepTools } from './agent-context.ts';
 import type { AgentDefinition } from './agent-definition.ts';
@@ -19,7 +20,8 @@ import { Fenced, type Item, type Rest, RunWriter } from './writer.ts';
 
 /** How an invocation of an agent ended. */
 export type InvocationEnd =
-  | { readonly end: 'finished'; readonly status: Status }
+  /** The run is over; `parent` waited for it. */
+  | { readonly end: 'finished'; readonly status: Status; readonly parent?: string }
   /** The run waits, or goes on in another invocation. */
   | { readonly end: 'suspended'; readonly status: Status }
   /** Somebody else has the run. */
@@ -212,7 +214,8 @@ export class Invocation {
 
   /** The run has ended, in this status. */
   finish(status: Status): void {
-    this.#end({ end: 'finished', status });
+    const { replyTo: parent } = this.work;
+    this.#end({ end: 'finished', status, ...present({ parent }) });
   }
 
   fail(error: unknown): void {

@@ -1,4 +1,5 @@
 import { checkpointOf } from '../checkpoints/content.ts';
+import type { RunContext } from '../checkpoints/context.ts';
 import { open, readLiveHead } from '../checkpoints/open.ts';
 import { retried } from '../checkpoints/retry.ts';
 import { type Duration, millisecondsOf } from '../core/duration.ts';
@@ -21,7 +22,7 @@ export async function signalRun(runtime: Runtime, run: string, signal: Signal): 
   if (id !== undefined && (typeof id !== 'string' || id === '')) throw refused('The id of a signal', 'text', id);
   const at = await runtime.contexts.inRun(run);
   const isNew = await sendSignal(at, signal);
-  if (isNew) await deliverIfReady(runtime, run);
+  if (isNew) await deliverIfReady(runtime, at);
   return isNew;
 }
 
@@ -31,8 +32,9 @@ export async function cancelRun(runtime: Runtime, run: string, reason = 'No reas
     throw refused('The reason', 'text of at most 2,000 characters', reason);
   const at = await runtime.contexts.inRun(run);
   const error = new HoldpointError('RUN_CANCELLED', `Run "${run}" was cancelled: ${reason}`, { scope: 'run' });
-  const status = await endRun({ ...at, ladder: undefined }, { ending: 'CANCELLED', error });
-  if (status === 'ENDING') await deliverIfReady(runtime, run);
+  const { status, parent } = await endRun({ ...at, ladder: undefined }, { ending: 'CANCELLED', error });
+  await deliverIfReady(runtime, at);
+  if (parent !== undefined) await deliverIfReady(runtime, await runtime.contexts.inRun(parent));
   return status;
 }
 
@@ -73,7 +75,7 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
       }),
     });
   });
-  await deliverIfReady(runtime, run);
+  await deliverIfReady(runtime, at);
 }
 
 /** The result of a run, waited for; throws what the run failed with, and TIMED_OUT when it is not over in time. */
@@ -103,10 +105,9 @@ export async function runResult(runtime: Runtime, run: string, timeout?: Duratio
 }
 
 /** Brings a run to a process if it is ready for one. */
-export async function deliverIfReady(runtime: Runtime, run: string): Promise<void> {
+export async function deliverIfReady(runtime: Runtime, at: RunContext): Promise<void> {
   if (!runtime.deliver) return;
-  const at = await runtime.contexts.inRun(run);
   const { meta } = await readLiveHead(at).catch(() => ({ meta: undefined }));
   const isReady = meta?.status === 'READY' || (meta?.status === 'ENDING' && !meta.work?.lease);
-  if (meta && isReady) await deliver(runtime, { tenant: at.tenant, run, agent: meta.agent });
+  if (meta && isReady) await deliver(runtime, { tenant: at.tenant, run: at.run, agent: meta.agent });
 }

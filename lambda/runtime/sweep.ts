@@ -4,13 +4,14 @@ import type { HeadMeta } from '../checkpoints/meta.ts';
 import { DUE_SHARDS, HEAD_KEY, headRecord, readHead, timeOrder } from '../checkpoints/records.ts';
 import { pages } from '../checkpoints/scan.ts';
 import { HoldpointError, isHoldpointError } from '../core/errors.ts';
-import { idsOf } from '../core/ids.ts';
+import { idsOf, partitionOf } from '../core/ids.ts';
 import { hasEnded, isWaiting } from '../core/status.ts';
 import type { StoredRecord } from '../storage/ports.ts';
 import { approvalIdOf } from './approvals/approval-records.ts';
 import { approvalDue, type Telling } from './approvals/due.ts';
 import { pauseBeforeDelivery } from './claim.ts';
 import { endRun } from './end-run.ts';
+import { deliverIfReady } from './outside.ts';
 import { isPaused } from './pausing.ts';
 import type { Delivery, Runtime } from './runtime.ts';
 import { DELIVERY_MS, wokenHead } from './wake.ts';
@@ -91,7 +92,7 @@ async function lookAt(look: Look): Promise<readonly Outcome[]> {
   if (approval === undefined) return remove(at, record);
   const agent = approvalAgent(record);
   const done = await approvalDue(at, approval, telling?.(agent, at));
-  if (done.includes('expire')) await deliverReady(look);
+  if (done.includes('expire')) await deliverIfReady(look.runtime, at);
   return done.map(() => 'approvals' as const);
 }
 
@@ -109,7 +110,7 @@ async function remove(at: RunContext, record: StoredRecord): Promise<readonly Ou
 }
 
 async function lookAtRun(look: Look): Promise<readonly Outcome[]> {
-  const { at } = look;
+  const { at, runtime } = look;
   const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
   if (!stored) return [];
   const head = readHead(stored).meta;
@@ -117,8 +118,10 @@ async function lookAtRun(look: Look): Promise<readonly Outcome[]> {
   if (deletedUntil === undefined && work?.dueAt !== undefined && work.dueAt <= at.now() && !hasEnded(status)) {
     if ((work.deadline ?? Infinity) <= at.now() && status !== 'ENDING') {
       const error = new HoldpointError('TIMED_OUT', `Run "${at.run}" took longer than its timeout.`, { scope: 'run' });
-      await endRun(at, { ending: 'FAILED', error });
-      await deliverReady(look);
+      const { parent } = await endRun(at, { ending: 'FAILED', error });
+      await deliverIfReady(runtime, at);
+      if (parent !== undefined)
+        await deliverIfReady(runtime, { ...at, run: parent, partition: partitionOf(at.tenant, parent) });
       return ['timedOut'];
     }
     return deliverDue(look, stored, head);
@@ -152,10 +155,3 @@ async function deliverDue(
 }
 
 const deliveryOf = ({ tenant, run }: RunContext, { agent }: HeadMeta): Delivery => ({ tenant, run, agent });
-
-/** Delivers a run that has just become ready. Where a stream does that, it does. */
-async function deliverReady({ at, runtime }: Look): Promise<void> {
-  const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
-  const head = stored && readHead(stored).meta;
-  if (head?.status === 'READY' || head?.status === 'ENDING') await runtime.deliver?.(deliveryOf(at, head));
-}

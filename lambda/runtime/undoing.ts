@@ -1,12 +1,11 @@
 import { HoldpointError } from '../core/errors.ts';
-import { partitionOf } from '../core/ids.ts';
 import type { StepTools } from './agent-context.ts';
 import { asError } from './agent-errors.ts';
 import { end } from './drive.ts';
-import { endRun } from './end-run.ts';
 import { type Entry, hasSettled } from './entries.ts';
 import { nameIn } from './identity.ts';
 import type { Invocation } from './invocation.ts';
+import { cancelRun } from './outside.ts';
 import { recordedWork } from './step.ts';
 
 /**
@@ -67,11 +66,7 @@ async function cancelChildren(invocation: Invocation): Promise<void> {
     entry.kind === 'call' && !hasSettled(entry) ? (entry.child ?? []) : [],
   );
   for (const child of children) {
-    const there = { ...at, run: child, partition: partitionOf(at.tenant, child), ladder: undefined };
-    const error = new HoldpointError('RUN_CANCELLED', `The run "${at.run}" that called it has ended.`, {
-      scope: 'run',
-    });
-    await endRun(there, { ending: 'CANCELLED', error }).catch((lost) =>
+    await cancelRun(invocation.runtime, child, `The run "${at.run}" that called it has ended.`).catch((lost) =>
       invocation.runtime.log('warn', 'A child run could not be cancelled.', { run: child, error: String(lost) }),
     );
   }
