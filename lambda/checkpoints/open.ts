@@ -1,4 +1,4 @@
-import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import { isHoldpointError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
 import { type Content, readContent } from './chain.ts';
 import type { RunContext } from './context.ts';
@@ -6,14 +6,11 @@ import type { HeadMeta } from './meta.ts';
 import {
   CHECKPOINTS_AND_HEAD,
   type CheckpointRecord,
-  describe,
   HEAD_KEY,
   type HeadRecord,
   MAX_VERSION,
-  nameKey,
   readCheckpoint,
   readHead,
-  readName,
   TOUCH_MS,
   usedAt,
   versionKey,
@@ -48,8 +45,8 @@ export async function open(at: RunContext, which?: Which): Promise<Opened> {
 }
 
 /** Reads the records of a checkpoint, without what they hold; refuses what is gone. */
-export const find = (at: RunContext, which: Which | undefined): Promise<Found> =>
-  which === undefined ? newestRecord(at) : namedRecord(at, which);
+export const find = async (at: RunContext, which: Which | undefined): Promise<Found> =>
+  which === undefined ? newestRecord(at) : (await import('./find-named.ts')).namedRecord(at, which);
 
 async function openFound(at: RunContext, { head, records }: Found): Promise<Opened> {
   const sealing = await sealingFor(at, head.meta);
@@ -102,14 +99,15 @@ function refuseDeleted(at: RunContext, { deletedUntil }: HeadMeta): void {
 }
 
 /** The head may be an hour behind the last write: only in that hour the newest checkpoint has to be asked. */
-async function refuseGone(at: RunContext, head: HeadMeta): Promise<void> {
+export async function refuseGone(at: RunContext, head: HeadMeta): Promise<void> {
   refuseDeleted(at, head);
   if (head.retentionMs === undefined || at.now() < head.touchedAt + head.retentionMs) return;
   refuseExpired(at, head, head.touchedAt + TOUCH_MS);
   await readNewest(at);
 }
 
-interface Found {
+/** A checkpoint that was found, not opened. */
+export interface Found {
   readonly head: HeadRecord;
   /** The record that is asked for, last, and what it stands on where that was read too. */
   readonly records: readonly CheckpointRecord[];
@@ -119,35 +117,6 @@ async function newestRecord(at: RunContext): Promise<Found> {
   const found = await readNewest(at);
   if (!found) throw runNotFound(at);
   return { head: found.head, records: [found.newest] };
-}
-
-async function namedRecord(at: RunContext, which: Which): Promise<Found> {
-  const asked = parseWhich(which);
-  const key = 'version' in asked ? versionKey(asked.version) : nameKey(asked.name);
-  const found = await at.records.read(at.partition, [HEAD_KEY, key]);
-  const storedHead = found.find((record) => record.key === HEAD_KEY);
-  if (!storedHead) throw runNotFound(at);
-  const head = readHead(storedHead);
-  await refuseGone(at, head.meta);
-  const stored = found.find((record) => record.key === key);
-  if (!stored) {
-    const missing = 'version' in asked ? `checkpoint ${asked.version}` : `checkpoint named "${asked.name}"`;
-    throw new HoldpointError(
-      'CHECKPOINT_NOT_FOUND',
-      `Run "${at.run}" has no ${missing}. \`history\` lists those it has.`,
-    );
-  }
-  if ('version' in asked) return { head, records: [refusePruned(at, readCheckpoint(stored))] };
-  const { anchor, version } = readName(stored);
-  const range = await firstRecords(at, { from: versionKey(anchor), to: versionKey(version) });
-  if (range.at(-1)?.key !== versionKey(version)) {
-    throw damaged(describe(stored), `checkpoint ${version}, which has the name, is missing`);
-  }
-  const records = range.map((record) => refusePruned(at, readCheckpoint(record)));
-  // A name is not authenticated, but what it points at is.
-  if (records.at(-1)?.meta.name !== asked.name)
-    throw damaged(describe(stored), `checkpoint ${version} has another name`);
-  return { head, records };
 }
 
 /** Puts in front of a record what it stands on. */
@@ -160,17 +129,9 @@ async function completed(at: RunContext, records: readonly CheckpointRecord[]): 
   return [...before.map((stored) => refusePruned(at, readCheckpoint(stored))), record];
 }
 
-function refusePruned(at: RunContext, record: CheckpointRecord): CheckpointRecord {
+export function refusePruned(at: RunContext, record: CheckpointRecord): CheckpointRecord {
   if (record.meta.emptied) throw checkpointPruned(at.run, record.version);
   return record;
-}
-
-function parseWhich(which: Which): { readonly version: number } | { readonly name: string } {
-  if (typeof which === 'number') return { version: checkVersion(which) };
-  if (typeof which === 'object' && which !== null && 'version' in which !== 'name' in which) {
-    return 'version' in which ? { version: checkVersion(which.version) } : which;
-  }
-  throw refused('Which checkpoint', 'a version, { version } or { name }', which);
 }
 
 /** Refuses what is not a version. */
