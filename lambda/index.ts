@@ -64,6 +64,7 @@ export type { RewindOptions } from './runtime/going-back.ts';
 export type { RetryPolicy } from './runtime/retry-policy.ts';
 export type { StandardSchema } from './runtime/standard-schema.ts';
 export { type Sweeping, type SweepReport, sweepDue } from './runtime/sweep.ts';
+export { runAgents, type Worker, type WorkerOptions } from './runtime/worker.ts';
 export {
   type Condition,
   ConditionFailedError,

@@ -22,6 +22,14 @@ describe('the examples', () => {
     expect(output).toContain('+ flight');
   });
 
+  it('ask a human, and go on in another process', async () => {
+    const output = await run('refunds');
+    expect(output).toContain('run refund-o-17 is WAITING_FOR_APPROVAL: Refund $30 to Ann?');
+    expect(output).toContain('result: {"refunded":true,"paid":30}');
+    expect(output.match(/looks for order/g)).toHaveLength(1);
+    expect(output.match(/pays \$30/g)).toHaveLength(1);
+  });
+
   it('keep a run unreadable without its key, and for good once that is destroyed', async () => {
     const output = await run('encrypted');
     expect(output).toContain('with the key: P-1138, letter of the clinic, one line: The knee is better.');

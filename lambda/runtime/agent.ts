@@ -77,6 +77,8 @@ export interface AnyAgent {
   readonly name: string;
   readonly definition: Pick<AnyDefinition, 'name' | 'members' | 'notify'>;
   readonly runtime: Runtime;
+  /** What links to its approvals begin with. */
+  readonly approvalUrl: string | undefined;
   /** Claims a run and drives it until it ends, waits or yields; what a handler does. */
   invoke(delivery: Pick<Delivery, 'run'> & Partial<Delivery>, claimant: Claimant): Promise<Invoked>;
   /** Tells people of an approval by the agent's own hook. */
@@ -138,6 +140,7 @@ export function agent<Input, State, Result>(
     name,
     definition,
     runtime,
+    approvalUrl: linksOf(known, place).url,
     store: checkpointStoreOn<State>(async () => await contexts.context(), storeOptions(known, place)),
     async start(input, options = {}) {
       const value = await validated(`The input of agent "${name}"`, definition.input, input);

@@ -33,6 +33,8 @@ export async function drive(
 }
 
 async function conclude(invocation: Invocation): Promise<void> {
+  // A turn has nothing to replay: what it did is undone by what the agent names.
+  if (invocation.ending && invocation.agent.turn) return undoAll(invocation);
   const returned = await Promise.race([call(invocation), overtaken(invocation)]);
   invocation.returned = returned !== 'overtaken';
   // What is still under way was paid for: it is recorded before the end.
@@ -80,7 +82,7 @@ async function turns(invocation: Invocation, input: never): Promise<unknown> {
     const scope = new Scope(`turn ${turn}/`);
     const working = { value: invocation.writer.state };
     const made = await agent.turn?.(contextOf(invocation, scope, working), working.value as never, input);
-    if (!invocation.begins) return invocation.hang();
+    if (invocation.ending) return invocation.hang();
     const state = made === undefined || made instanceof Done ? working.value : made;
     scope.closed = true;
     const item = endOfTurn(invocation, scope.path, turn, state);
@@ -89,6 +91,7 @@ async function turns(invocation: Invocation, input: never): Promise<unknown> {
       return made.result;
     }
     await invocation.active(() => invocation.record(item));
+    if (!invocation.begins) return invocation.hang();
   }
 }
 

@@ -51,7 +51,7 @@ export async function endRun(at: RunContext, { ending, error }: EndFromOutside):
         const before = there.work ?? { wake: 0 };
         if (String(before.approvals ?? []) !== String(approvals)) throw staleHead(at, there);
         const ended = { ...before, approvals: undefined, ending, parked: undefined };
-        if (isLive) return { work: ended };
+        if (isLive) return { work: { ...ended, dueAt: before.lease?.until } };
         const dueAt = next === 'ENDING' ? at.now() + DELIVERY_MS : undefined;
         return { work: { ...ended, lease: undefined, deliveries: 0, dueAt } };
       },

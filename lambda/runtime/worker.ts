@@ -1,0 +1,111 @@
+import type { Context } from '../checkpoints/context.ts';
+import { groupOf, readHead } from '../checkpoints/records.ts';
+import { pages } from '../checkpoints/scan.ts';
+import { type Duration, millisecondsOf } from '../core/duration.ts';
+import { idsOf } from '../core/ids.ts';
+import type { AnyAgent } from './agent.ts';
+import type { Telling } from './approvals/due.ts';
+import type { Delivery } from './runtime.ts';
+import { sweepDue } from './sweep.ts';
+
+export interface WorkerOptions {
+  /** How often to look for runs that are ready. @default 250 milliseconds */
+  readonly poll?: Duration;
+  /** How often to look at what is due: timers, reminders, crashed runs. @default 1 second */
+  readonly sweep?: Duration;
+  /** How long an invocation may take before it yields. @default 15 minutes */
+  readonly functionTimeout?: Duration;
+  /** How many runs are driven at the same time. @default 10 */
+  readonly concurrency?: number;
+}
+
+/** Agents that are being run. */
+export interface Worker {
+  /** Begins nothing more, and resolves when what was begun has ended, waits or yields. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Runs agents in this process: for one machine, or a server that is always on. Any number of workers may share a
+ * storage. On Lambda nobody needs it: there the table's stream brings runs to their functions.
+ */
+export function runAgents(agents: readonly AnyAgent[], options: WorkerOptions = {}): Worker {
+  const {
+    poll = { milliseconds: 250 },
+    sweep = { seconds: 1 },
+    functionTimeout = { minutes: 15 },
+    concurrency = 10,
+  } = options;
+  const known = new Map(agents.map((agent) => [agent.name, agent]));
+  const stopping = new AbortController();
+  const under = new Map<string, Promise<void>>();
+  const timeoutMs = millisecondsOf('`functionTimeout`', functionTimeout);
+
+  const [first] = agents;
+  if (!first) return { stop: async () => {} };
+  const { clock, log } = first.runtime;
+
+  async function deliver({ tenant, run, agent = '' }: Delivery): Promise<void> {
+    const id = JSON.stringify([tenant, run]);
+    const of = known.get(agent);
+    if (!of || under.has(id) || under.size >= concurrency || stopping.signal.aborted) return;
+    const claimant = { by: `${process.pid} ${id} ${clock.now()}`, until: clock.now() + timeoutMs };
+    const invoked = of.invoke({ tenant, run }, claimant).then((outcome) => {
+      if (outcome.end === 'failed') throw outcome.error;
+    });
+    const over = invoked.catch((error) =>
+      log('error', 'An invocation failed; it is tried again later.', { run, error: String(error) }),
+    );
+    under.set(id, over.finally(() => under.delete(id)) as Promise<void>);
+  }
+
+  const lookForReady = async (agent: AnyAgent) => {
+    const context = await agent.runtime.contexts.context();
+    for await (const delivery of readyRuns(context)) if (delivery.agent === agent.name) await deliver(delivery);
+  };
+  const lookAtDue = async () => {
+    await sweepDue({
+      runtime: { ...first.runtime, deliver },
+      telling: (name) => tellingOf(known.get(name ?? '')),
+      everyTenant: true,
+    });
+  };
+
+  const repeat = async (every: number, look: () => Promise<unknown>) => {
+    while (!stopping.signal.aborted) {
+      await look().catch((error) => log('error', 'Looking for work failed.', { error: String(error) }));
+      await clock.sleep(every, stopping.signal).catch(() => {});
+    }
+  };
+  const loops = [
+    repeat(millisecondsOf('`poll`', poll), () => Promise.all(agents.map(lookForReady))),
+    repeat(millisecondsOf('`sweep`', sweep), lookAtDue),
+  ];
+  return {
+    async stop() {
+      stopping.abort();
+      await Promise.all([...loops, ...under.values()]);
+    },
+  };
+}
+
+/** The runs of a tenant that somebody should run. */
+async function* readyRuns(context: Context): AsyncGenerator<Delivery> {
+  for (const status of ['READY', 'ENDING']) {
+    const group = groupOf(context.tenant, status);
+    for await (const stored of pages((from) => context.records.list('status', group, { limit: 100, ...from }))) {
+      yield { ...idsOf(stored.partition), agent: readHead(stored).meta.agent };
+    }
+  }
+}
+
+/** How an agent itself tells people. */
+function tellingOf(agent: AnyAgent | undefined): Telling | undefined {
+  const { members, notify } = agent?.definition ?? {};
+  if (!agent || !notify) return undefined;
+  return {
+    url: agent.approvalUrl,
+    members: members && (async (group) => members(group)),
+    tell: async (notice) => void (await notify(notice)),
+  };
+}
