@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { checkpointStore } from '../lambda/embedded.ts';
 import { type Checkpoint, HoldpointError, StaleVersionError } from '../lambda/index.ts';
+import { bookingIn } from './tour/booking.ts';
 import { fitted, heading, say, sayWrapped, styled, table } from './tour/terminal.ts';
 import type { Trip } from './tour/trip.ts';
 
@@ -31,6 +32,7 @@ interface Tour {
 
 const RUN = 'trip';
 const CHEAP = 'trip-cheap';
+const BOOKING = 'booking';
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { folder: { type: 'string' }, help: { type: 'boolean', short: 'h' } } });
@@ -46,6 +48,8 @@ async function main(): Promise<void> {
   await lookBack(tour);
   await fork(tour);
   await check(tour);
+  await ask(tour);
+  farewell(tour);
 }
 
 async function crash(tour: Tour): Promise<void> {
@@ -143,24 +147,47 @@ async function check(tour: Tour): Promise<void> {
   const searches = readFileSync(tour.bill, 'utf8').trimEnd().split('\n').length;
   say(`searches paid: ${styled('green', `${searches}`)}, for 4 processes, one crash and two runs`);
   await store.close();
+}
 
+async function ask(tour: Tour): Promise<void> {
+  heading(7, 'A durable agent asks a human; nothing runs until she answers', 'And what she approved is what is done.');
+  const booking = bookingIn(tour.folder);
+  const setFare = (fare: number) => writeFileSync(join(tour.folder, 'fare.txt'), String(fare));
+  setFare(1200);
+  const run = await booking.start(undefined, { id: BOOKING });
+  for (const fare of [1500, 1500]) {
+    await runProcess('booking', [tour.folder, BOOKING]);
+    const [approval] = await run.approvals();
+    if (!approval) throw new Error('The agent was to ask, and did not.');
+    setFare(fare);
+    await run.decide({ approval: approval.id, by: 'user:ann', answer: 'approve' });
+    say(`${styled('bold', 'ann')}  says yes to: ${approval.title}`);
+  }
+  await runProcess('booking', [tour.folder, BOOKING]);
+  say(`result: ${styled('green', String(await run.result()))}`);
+  await booking.store.close();
+}
+
+function farewell(tour: Tour): void {
   console.log();
   sayWrapped(`The data is in ${tour.folder}. To look at it, save this as look.ts, then: npx node look.ts`);
   say(
     `import { checkpointStore } from './lambda/embedded.ts';`,
     `const store = checkpointStore({ folder: '${tour.folder}' });`,
     `console.log(await store.load('${RUN}', { name: 'before-payment' }));`,
-    `${styled('dim', 'Next:')} npx node examples/remember.ts${styled('dim', ', then README.md and docs/concepts.md')}`,
+    `${styled('dim', 'Next:')} npx node examples/refunds.ts${styled('dim', ', then README.md and docs/durable-runs.md')}`,
   );
 }
 
 const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
 
-/** Runs the agent in a new process until it ends, shows what it tells, and gives the signal that ended it. */
-async function runAgent({ folder, bill }: Tour, run: string, crashAfter?: string): Promise<NodeJS.Signals | null> {
-  const program = fileURLToPath(new URL('./tour/agent.ts', import.meta.url));
-  const args = [program, folder, run, bill, ...(crashAfter ? [crashAfter] : [])];
-  const agent = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+const runAgent = ({ folder, bill }: Tour, run: string, crashAfter?: string): Promise<NodeJS.Signals | null> =>
+  runProcess('agent', [folder, run, bill, ...(crashAfter ? [crashAfter] : [])]);
+
+/** Runs an agent in a new process until it ends, shows what it tells, and gives the signal that ended it. */
+async function runProcess(name: string, args: readonly string[]): Promise<NodeJS.Signals | null> {
+  const program = fileURLToPath(new URL(`./tour/${name}.ts`, import.meta.url));
+  const agent = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(agent, 'close');
   const who = styled('dim', `pid ${agent.pid}  `);
   for await (const line of createInterface({ input: agent.stdout })) say(`${who}${line}`);

@@ -64,17 +64,27 @@ export interface Decision<Edits = unknown> {
   readonly asks: number;
   /** The SHA-256 of what was shown. */
   readonly shown?: string;
+  /** The facts that were decided on: when people were asked again, not those of the first time. */
+  readonly facts?: Facts;
 }
 
+/** What a decision depends on. */
+export type Facts = Readonly<Record<string, unknown>>;
+
 /** A question to people, and what may change under their answer. */
-export interface ApprovalOptions<Edits = unknown> extends ApprovalRequest {
+export interface ApprovalOptions<Edits = unknown> extends Omit<ApprovalRequest, 'title' | 'show' | 'facts'> {
+  /** The question; made anew from the facts when they changed, where it is a function. */
+  readonly title: string | ((facts: Facts) => string);
+  /** What is shown with it. */
+  readonly show?: unknown | ((facts: Facts) => unknown);
+  readonly facts?: Facts;
   readonly key?: string;
   /** What those who decide may change; with a schema, what they change is checked by it. @default false */
   readonly editable?: boolean | StandardSchema<unknown, Edits>;
   /** Looks at the facts again after the approval; when they changed, people are asked again. */
-  readonly recheck?: () => Readonly<Record<string, unknown>> | Promise<Readonly<Record<string, unknown>>>;
+  readonly recheck?: () => Facts | Promise<Facts>;
   /** Whether facts are still the same, for example within a tolerance. @default deeply equal */
-  readonly same?: (asked: Readonly<Record<string, unknown>>, now: Readonly<Record<string, unknown>>) => boolean;
+  readonly same?: (asked: Facts, now: Facts) => boolean;
   /** How often people are asked at most. @default 3 */
   readonly maxAsks?: number;
 }

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { checkRequest } from '../core/approval.ts';
+import { type ApprovalRequest, checkRequest } from '../core/approval.ts';
 import { HoldpointError, isHoldpointError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
-import type { ApprovalOptions, Decision } from './agent-context.ts';
+import type { ApprovalOptions, Decision, Facts } from './agent-context.ts';
 import { askWrites } from './approvals/approval-records.ts';
 import type { Recorded } from './approvals/decision.ts';
 import { checkEntry, type Entry, hasSettled } from './entries.ts';
@@ -25,7 +25,7 @@ export async function approval<Edits>(
   options: ApprovalOptions<Edits>,
 ): Promise<Decision<Edits>> {
   invocation.checkCall('ctx.approval');
-  checkRequest(options);
+  checkRequest(requestOf(options, options.facts));
   const { maxAsks = 3, recheck } = options;
   if (!Number.isSafeInteger(maxAsks) || maxAsks < 1) throw refused('`maxAsks`', 'a whole number from 1', maxAsks);
   if (recheck && !options.facts) throw refused('`recheck`', 'given together with `facts`', 'no facts');
@@ -47,14 +47,27 @@ export async function approval<Edits>(
 
 function decided<Edits>(entry: Entry): Decision<Edits> {
   if (Object.hasOwn(entry, 'error')) throw entry.error;
-  const { fails, ...decision } = entry.value as Recorded;
+  const { fails, ...recorded } = entry.value as Recorded;
   if (fails)
     throw new HoldpointError(
       'APPROVAL_EXPIRED',
       `Nobody decided approval "${entry.approval}" in time, and it says to fail then.`,
       { scope: 'run' },
     );
+  const decision = entry.facts === undefined ? recorded : { ...recorded, facts: entry.facts as Facts };
   return decision as Decision<Edits>;
+}
+
+/** The request as it is stored, on the facts of this time. */
+function requestOf(options: ApprovalOptions<unknown>, facts: Facts | undefined): ApprovalRequest {
+  const { title, show, editable, facts: _, recheck: __, same: ___, maxAsks: ____, key: _____, ...request } = options;
+  return {
+    ...request,
+    title: typeof title === 'function' ? title(facts ?? {}) : title,
+    ...(show !== undefined && { show: typeof show === 'function' ? show(facts ?? {}) : show }),
+    ...(facts && { facts }),
+    ...(editable && { editable: true }),
+  };
 }
 
 /** Asks in the write that suspends the run, or in one of its own when something else is still going on. */
@@ -64,27 +77,23 @@ function ask(
   name: string,
   options: ApprovalOptions<unknown>,
   count: number,
-  again: { readonly facts: unknown; readonly changed: Changed } | undefined,
+  again: { readonly facts: Facts | undefined; readonly changed: Changed } | undefined,
 ): Promise<Entry> {
   const { at, agent, work } = invocation;
   // A run that was rewound asks anew: what was answered then was answered to another history.
-  const approval = id + (work.rewinds ? `~${work.rewinds}` : '') + (count > 1 ? `~${count}` : '');
-  const { recheck, editable, facts, ...request } = options;
-  const shown = {
-    ...request,
-    ...(editable && { editable: true }),
-    ...(facts && { facts: (again?.facts ?? facts) as typeof facts }),
-  };
+  const approval = id + (work.rewinds ? `~r${work.rewinds}` : '') + (count > 1 ? `~${count}` : '');
+  const facts = again?.facts ?? options.facts;
+  const request = requestOf(options, facts);
   const entry: Entry = {
     ...{ kind: 'approval', approval, ask: count, order: invocation.nextOrder() },
-    ...(recheck && { facts: again?.facts ?? facts }),
-    ...((recheck || isSchema(editable)) && { rechecks: true }),
+    ...(facts && { facts }),
+    ...((options.recheck || isSchema(options.editable)) && { rechecks: true }),
   };
   return invocation.wait(id, entry, 'WAITING_FOR_APPROVAL', {
     step: id,
     entries: [[id, entry]],
     beside: () =>
-      askWrites(at, invocation.writer.opened.sealing, approval, shown, {
+      askWrites(at, invocation.writer.opened.sealing, approval, request, {
         ...{ agent: agent.name, name, attempt: count, changed: again?.changed },
       }),
     work: (there) => ({ ...there, approvals: [...(there.approvals ?? []), approval] }),
@@ -101,14 +110,15 @@ async function checked(
   entry: Entry,
   maxAsks: number,
 ): Promise<Entry> {
-  const { ask: count = 1, facts: before, decided: answer } = entry;
+  const { ask: count = 1, decided: answer } = entry;
+  const before = entry.facts as Facts | undefined;
   const decision = answer as Recorded;
   const finish = async (value: Recorded): Promise<Entry> => {
     const { decided: _, ...rest } = entry;
     await invocation.active(() => invocation.record({ entries: [[id, { ...rest, value }]] }));
     return invocation.journal.get(id) as Entry;
   };
-  const askAgain = (facts: unknown, changed: Changed): Promise<Entry> =>
+  const askAgain = (facts: Facts | undefined, changed: Changed): Promise<Entry> =>
     count >= maxAsks
       ? finish({
           ...decision,
@@ -124,7 +134,7 @@ async function checked(
   const { recheck, same = isDeepStrictEqual } = options;
   const work = { id: `${id}/recheck~${count}`, kind: 'step' as const, run: recheck, options: {} };
   const after = await recordedWork(invocation, scope, work);
-  if (same(before as Record<string, unknown>, after)) return finish(valid.decision);
+  if (same(before ?? {}, after)) return finish(valid.decision);
   return askAgain(after, { before, after });
 }
 
