@@ -32,17 +32,7 @@ export type { Duration } from './core/duration.ts';
 export { type ErrorCode, type ErrorScope, HoldpointError, isHoldpointError } from './core/errors.ts';
 export { STATUSES, type Status, TRANSITIONS } from './core/status.ts';
 export { checkpointStore } from './from-environment.ts';
-export {
-  type Agent,
-  type AgentEvent,
-  type AgentPlace,
-  type AnyAgent,
-  agent,
-  type Invoked,
-  type LambdaContext,
-  type RunHandle,
-  type StartOptions,
-} from './runtime/agent.ts';
+export { type Agent, type AnyAgent, agent, type Invoked, type StartOptions } from './runtime/agent.ts';
 export type {
   AgentContext,
   ApprovalOptions,
@@ -58,10 +48,13 @@ export type {
 } from './runtime/agent-context.ts';
 export type { AgentDefinition, RunAgent, TurnAgent } from './runtime/agent-definition.ts';
 export { FatalError, RetryableError } from './runtime/agent-errors.ts';
+export type { AgentPlace } from './runtime/agent-place.ts';
 export type { Notice } from './runtime/approvals/notice.ts';
 export type { ApprovalView } from './runtime/approvals/view.ts';
 export type { RewindOptions } from './runtime/going-back.ts';
+export type { AgentEvent, AgentHandler, LambdaContext } from './runtime/lambda-handler.ts';
 export type { RetryPolicy } from './runtime/retry-policy.ts';
+export type { RunHandle } from './runtime/run-handle.ts';
 export type { StandardSchema } from './runtime/standard-schema.ts';
 export { type Sweeping, type SweepReport, sweepDue } from './runtime/sweep.ts';
 export { runAgents, type Worker, type WorkerOptions } from './runtime/worker.ts';

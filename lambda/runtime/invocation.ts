@@ -60,6 +60,8 @@ export class Invocation {
   /** What takes back the steps of this run, by their identities; and at which of them errors came up. */
   readonly undos = new Map<string, (result: never, tools: StepTools) => unknown>();
   readonly failedAt = new WeakMap<object, string>();
+  /** Places in the cache that were taken in this invocation. */
+  readonly cached = new Set<string>();
   /** The end of the turn that ended the run, to be written with the end. */
   lastTurn: Item | undefined;
   /** The state as of this point of a replay. */

@@ -1,5 +1,6 @@
 import { checkpointOf } from '../checkpoints/content.ts';
 import type { RunContext } from '../checkpoints/context.ts';
+import { runs } from '../checkpoints/history.ts';
 import { open, readLiveHead } from '../checkpoints/open.ts';
 import { retried } from '../checkpoints/retry.ts';
 import { type Duration, millisecondsOf } from '../core/duration.ts';
@@ -76,6 +77,16 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
     });
   });
   await deliverIfReady(runtime, at);
+}
+
+/** Retries all runs of an agent that FAILED since a moment; gives their ids. */
+export async function retryFailed(runtime: Runtime, agent: string, since: Date): Promise<readonly string[]> {
+  const retried: string[] = [];
+  for await (const { run } of runs(await runtime.contexts.context(), { status: 'FAILED', agent, since })) {
+    await retryRun(runtime, run);
+    retried.push(run);
+  }
+  return retried;
 }
 
 /** The result of a run, waited for; throws what the run failed with, and TIMED_OUT when it is not over in time. */

@@ -5,10 +5,12 @@ import { type Duration, millisecondsOf } from '../core/duration.ts';
 import { HoldpointError } from '../core/errors.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import type { Storage } from '../storage/ports.ts';
-import type { Agent, AgentPlace, AnyAgent, Invoked, RunHandle, StartOptions } from './agent.ts';
+import type { Agent, AnyAgent, Invoked, StartOptions } from './agent.ts';
+import type { AgentPlace } from './agent-place.ts';
 import type { AnswerInput } from './approvals/decide.ts';
 import type { Notice } from './approvals/notice.ts';
 import type { ApprovalView } from './approvals/view.ts';
+import type { RunHandle } from './run-handle.ts';
 import type { Delivery, StepMoment } from './runtime.ts';
 import { sweepDue } from './sweep.ts';
 import { TestClock } from './test-clock.ts';
@@ -178,13 +180,12 @@ export function testAgents<Input, State, Result>(
     sweepDue({
       runtime: agent.runtime,
       telling: (name) => {
-        const of = known.get(name ?? '');
+        const telling = known.get(name ?? '')?.telling ?? { url: place.approvalUrl, tell: async () => {} };
         return {
-          url: place.approvalUrl,
-          members: of?.definition.members && (async (group) => of.definition.members?.(group) ?? []),
+          ...telling,
           tell: async (notice) => {
             notices.push(notice);
-            await of?.definition.notify?.(notice);
+            await telling.tell(notice);
           },
         };
       },

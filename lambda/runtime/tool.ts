@@ -62,7 +62,7 @@ async function throughCache<T>(
     return journal.get(there.cached)?.value as T;
   }
   if (there || scope.closed || !invocation.begins) return recordedWork(invocation, scope, work);
-  const newest = newestOf(journal, cache.name);
+  const newest = newestOf(journal, cache.name, cache.ttlMs === undefined ? 1 : Infinity);
   const known = newest && journal.get(newest);
   const isFresh = ({ at: made = 0 }: Entry) => cache.ttlMs === undefined || invocation.now < made + cache.ttlMs;
   if (newest && known && isFresh(known)) {
@@ -72,14 +72,19 @@ async function throughCache<T>(
   }
   if (!cache.shared) {
     const next = `${cache.name}:${Number(newest?.split(':').at(-1) ?? 0) + 1}`;
-    const item = ({ value, ...entry }: Entry): Item => ({
-      entries: [
-        [next, { kind: 'cache', at: invocation.now, value }],
-        [id, { ...entry, ...cachedCall(kind, hash, next) }],
-      ],
-    });
+    const item = ({ value, ...entry }: Entry): Item => {
+      // A call at the same time was faster: each keeps what it got.
+      if (invocation.cached.has(next)) return { entries: [[id, { ...entry, value }]] };
+      invocation.cached.add(next);
+      return {
+        entries: [
+          [next, { kind: 'cache', at: invocation.now, value }],
+          [id, { ...entry, ...cachedCall(kind, hash, next) }],
+        ],
+      };
+    };
     await recordedWork(invocation, scope, { ...work, item });
-    return journal.get(next)?.value as T;
+    return journal.get(journal.get(id)?.cached ?? id)?.value as T;
   }
   const shared = await invocation.active(() => readShared(at, cache.name));
   if (shared && isFresh(shared)) {
@@ -100,9 +105,12 @@ const cachedCall = (kind: Entry['kind'], hash: string | undefined, cached: strin
   cached,
 });
 
-/** The newest value under a name; older ones stay for the calls that used them. */
-function newestOf(journal: ReadonlyMap<string, Entry>, name: string): string | undefined {
+/**
+ * The newest value under a name, of so many; older ones stay for the calls that used them. A call without a time limit
+ * is not recorded and always uses the first, so that a replay finds the same.
+ */
+function newestOf(journal: ReadonlyMap<string, Entry>, name: string, most: number): string | undefined {
   let newest: string | undefined;
-  for (let count = 1; journal.has(`${name}:${count}`); count++) newest = `${name}:${count}`;
+  for (let count = 1; count <= most && journal.has(`${name}:${count}`); count++) newest = `${name}:${count}`;
   return newest;
 }

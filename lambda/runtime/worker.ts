@@ -4,7 +4,6 @@ import { pages } from '../checkpoints/scan.ts';
 import { type Duration, millisecondsOf } from '../core/duration.ts';
 import { idsOf } from '../core/ids.ts';
 import type { AnyAgent } from './agent.ts';
-import type { Telling } from './approvals/due.ts';
 import type { Delivery } from './runtime.ts';
 import { sweepDue } from './sweep.ts';
 
@@ -66,7 +65,7 @@ export function runAgents(agents: readonly AnyAgent[], options: WorkerOptions = 
   const lookAtDue = async () => {
     await sweepDue({
       runtime: { ...first.runtime, deliver },
-      telling: (name) => tellingOf(known.get(name ?? '')),
+      telling: (name) => known.get(name ?? '')?.telling,
       everyTenant: true,
     });
   };
@@ -97,15 +96,4 @@ async function* readyRuns(context: Context): AsyncGenerator<Delivery> {
       yield { ...idsOf(stored.partition), agent: readHead(stored).meta.agent };
     }
   }
-}
-
-/** How an agent itself tells people. */
-function tellingOf(agent: AnyAgent | undefined): Telling | undefined {
-  const { members, notify } = agent?.definition ?? {};
-  if (!agent || !notify) return undefined;
-  return {
-    url: agent.approvalUrl,
-    members: members && (async (group) => members(group)),
-    tell: async (notice) => void (await notify(notice)),
-  };
 }
