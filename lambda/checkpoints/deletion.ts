@@ -1,4 +1,4 @@
-import { isHoldpointError } from '../core/errors.ts';
+import { HoldpointError, isHoldpointError } from '../core/errors.ts';
 import { idsOf } from '../core/ids.ts';
 import { ConditionFailedError, type Write } from '../storage/ports.ts';
 import type { Predecessor } from './commit.ts';
@@ -32,9 +32,21 @@ export async function deleteRun(at: RunContext): Promise<void> {
   await retried(async () => {
     const head = await headToDelete(at);
     if (!head) throw runNotFound(at);
+    refuseRunning(at, head.meta);
     const tombstone = head.meta.deletedUntil === undefined ? await entomb(at, head, await newestOf(at, head)) : head;
     await empty(at, tombstone ?? (await storedHead(at)) ?? head);
   });
+}
+
+/** An agent that has the run would lose paid work. Without a lease nobody can tell whether somebody has it. */
+function refuseRunning(at: RunContext, { work }: HeadMeta): void {
+  const until = work?.lease?.until ?? 0;
+  if (until <= at.now()) return;
+  throw new HoldpointError(
+    'TRANSITION_REFUSED',
+    `Run "${at.run}" is running and may be until ${new Date(until).toISOString()}. Cancel it first.`,
+    { scope: 'run' },
+  );
 }
 
 /** The head, or what is left to say of one that is damaged. */

@@ -97,7 +97,7 @@ async function begin(at: RunContext, input: Input): Promise<Opened> {
 }
 
 /** The checkpoint that an earlier try under this write id made; refuses the save when there is none. */
-async function writtenBefore(
+export async function writtenBefore(
   at: RunContext,
   expected: number,
   writeId: string | undefined,

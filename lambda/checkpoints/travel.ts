@@ -173,6 +173,13 @@ async function restore(
   source: Opened,
   { kind, status, top }: Restoring,
 ): Promise<Opened> {
+  if (newest.head.meta.work) {
+    throw new HoldpointError(
+      'TRANSITION_REFUSED',
+      `Run "${at.run}" is run by an agent, which would not know of it. Use \`rewind\` or \`fork\` of the agent's run.`,
+      { scope: 'run' },
+    );
+  }
   // What this code cannot read is refused now, and not when it is written.
   currentState(at, source);
   // Through live values: payloads that the newest checkpoint no longer points at may be collected, so they are stored

@@ -149,7 +149,7 @@ export class RunWriter {
 
   /** Writes a batch, or puts it back to be written without a rest because an event came. */
   async #write(batch: Queued[], rest: Rest | undefined): Promise<boolean> {
-    for (;;) {
+    for (let tries = 1; ; tries++) {
       const writes = await this.#besides(batch);
       if (!writes) return false;
       try {
@@ -180,6 +180,7 @@ export class RunWriter {
           throw new Fenced('The run is gone.', { cause: error });
         else throw error;
         if (batch.length === 0) return false;
+        if (tries >= TRIES) throw error;
       }
     }
   }
@@ -268,6 +269,9 @@ export class RunWriter {
     }
   }
 }
+
+// How often what is written beside is made anew on what others left there.
+const TRIES = 20;
 
 // What may be appended to a run while it runs, without its lease.
 const HARMLESS: ReadonlySet<CheckpointKind> = new Set(['save', 'prune', 'cancel']);

@@ -1,0 +1,145 @@
+import { decodeResults } from '../checkpoints/content.ts';
+import type { RunContext } from '../checkpoints/context.ts';
+import type { Opened } from '../checkpoints/open.ts';
+import { type ApprovalRequest, checkRequest } from '../core/approval.ts';
+import { type Duration, millisecondsOf } from '../core/duration.ts';
+import { HoldpointError } from '../core/errors.ts';
+import type { Status } from '../core/status.ts';
+import type { Write } from '../storage/ports.ts';
+import { askWrites } from './approvals/approval-records.ts';
+import { type Entry, hasSettled } from './entries.ts';
+import { changeFromOutside, checkIsRunning, givenUp, type OutsideChange, type OutsideSave } from './from-outside.ts';
+import { lookAround } from './look.ts';
+import { settle } from './settle.ts';
+
+/** What a run waits for from now on. */
+interface Wait {
+  readonly id: string;
+  readonly entry: Entry;
+  readonly beside?: readonly Write[];
+}
+
+/** A run that was suspended, or that goes on because what it waits for was there already. */
+export interface Suspended {
+  readonly opened: Opened;
+  /** The wait in the journal, and the approval where it is one. */
+  readonly wait: string;
+  readonly approval?: string | undefined;
+}
+
+/** Saves, asks people and suspends the run until they have decided, in one transaction. */
+export async function askFromOutside(
+  at: RunContext,
+  save: OutsideSave,
+  { name, request }: { readonly name: string; readonly request: ApprovalRequest },
+): Promise<Suspended> {
+  checkRequest(request);
+  return suspend(at, save, 'WAITING_FOR_APPROVAL', async (opened, journal) => {
+    const agent = save.agent ?? opened.head.meta.agent;
+    if (agent === undefined)
+      throw new HoldpointError(
+        'INVALID_INPUT',
+        `Run "${at.run}" has no agent, so nobody could be told to go on with it. Pass \`agent\`.`,
+      );
+    const id = freeId(journal, name);
+    const { rewinds } = opened.head.meta.work ?? {};
+    // A run that was rewound asks anew: what was answered then was answered to another history.
+    const approval = id + (rewinds ? `~${rewinds}` : '');
+    return {
+      id,
+      entry: { kind: 'approval', approval, ask: 1, order: nextOrder(journal) },
+      beside: await askWrites(at, opened.sealing, approval, request, { agent, name, attempt: 1 }),
+    };
+  });
+}
+
+/** Saves, and suspends the run until a signal comes, in one transaction; one that has come is used at once. */
+export async function waitFromOutside(
+  at: RunContext,
+  save: OutsideSave,
+  { name, timeout }: { readonly name: string; readonly timeout?: Duration | undefined },
+): Promise<Suspended> {
+  const until = timeout === undefined ? undefined : at.now() + millisecondsOf('`timeout`', timeout);
+  return suspend(at, save, 'WAITING_FOR_SIGNAL', async (_, journal) => ({
+    id: freeId(journal, name),
+    entry: { kind: 'signal', signal: name, order: nextOrder(journal), ...(until !== undefined && { until }) },
+  }));
+}
+
+async function suspend(
+  at: RunContext,
+  save: OutsideSave,
+  status: Status,
+  begin: (opened: Opened, journal: Journal) => Promise<Wait>,
+): Promise<Suspended> {
+  let wait: Wait | undefined;
+  const opened = await changeFromOutside(at, save, async (before) => {
+    checkIsRunning(at, before);
+    const journal = journalOf(at, before);
+    wait = await begin(before, journal);
+    return suspension(at, before, status, journal, wait);
+  });
+  // A request that had been answered before begins no wait: the newest one is what it began.
+  const [id, entry] = wait ? [wait.id, wait.entry] : newestWait(journalOf(at, opened));
+  return { opened, wait: id, approval: entry?.approval };
+}
+
+async function suspension(
+  at: RunContext,
+  opened: Opened,
+  status: Status,
+  journal: Journal,
+  { id, entry, beside = [] }: Wait,
+): Promise<OutsideChange> {
+  const waits = new Map([...openWaits(journal), [id, entry]]);
+  const seen = await lookAround(at, opened.sealing, journal, waits);
+  const { entries, used } = settle(waits, seen.happened);
+  const cursor = seen.cursorAfter(used);
+  const asked = entry.approval === undefined ? [] : [entry.approval];
+  const isOver = entries.size > 0;
+  return {
+    entries: [[id, entry], ...entries, ...(cursor ? [cursor] : [])],
+    status: isOver ? undefined : status,
+    beside,
+    work: (there) => {
+      const open = [...(there.approvals ?? []), ...asked];
+      const work = { ...there, approvals: open.length > 0 ? open : undefined };
+      return isOver ? work : givenUp(work, dueAt(waits, work.deadline));
+    },
+  };
+}
+
+/** When somebody must look at a run with these waits. */
+const dueAt = (waits: Journal, deadline = Infinity): number =>
+  Math.min(deadline, ...[...waits.values()].map(({ until = Infinity }) => until));
+
+/** What a run waits for that was woken without reason: how it lies down again. */
+export function lyingAgain(journal: Journal): (work: Parameters<typeof givenUp>[0]) => ReturnType<typeof givenUp> {
+  return (work) => givenUp(work, dueAt(openWaits(journal), work.deadline));
+}
+
+/** The journal of a run by identity. */
+export type Journal = ReadonlyMap<string, Entry>;
+
+export const journalOf = (at: RunContext, opened: Opened): Journal =>
+  new Map(Object.entries(decodeResults(at, opened) as Record<string, Entry>));
+
+const WAITS: ReadonlySet<unknown> = new Set(['approval', 'signal', 'sleep', 'call'] satisfies Entry['kind'][]);
+
+/** What a run still waits for. */
+export const openWaits = (journal: Journal): Journal =>
+  new Map([...journal].filter(([id, entry]) => !id.startsWith('@') && WAITS.has(entry?.kind) && !hasSettled(entry)));
+
+/** A name that no operation of the run has: `refund`, `refund#2`. */
+function freeId(journal: Journal, name: string): string {
+  for (let count = 1; ; count++) {
+    const id = count === 1 ? name : `${name}#${count}`;
+    if (!journal.has(id)) return id;
+  }
+}
+
+const nextOrder = (journal: Journal): number =>
+  1 + Math.max(0, ...[...journal.values()].map((entry) => entry?.order ?? 0));
+
+const newestWait = (journal: Journal): readonly [id: string, entry: Entry | undefined] =>
+  [...journal].toSorted(([, a], [, b]) => (b?.order ?? 0) - (a?.order ?? 0))[0] ?? ['', undefined];

@@ -1,0 +1,48 @@
+import type { RunContext } from '../checkpoints/context.ts';
+import type { Opened } from '../checkpoints/open.ts';
+import type { Status } from '../core/status.ts';
+import { withdrawalOf } from './end-run.ts';
+import type { Entry } from './entries.ts';
+import { replyWrites } from './events.ts';
+import { changeFromOutside, checkIsRunning, givenUp, type OutsideSave } from './from-outside.ts';
+import { DELIVERY_MS } from './wake.ts';
+
+/** How an agent that runs elsewhere says that its run ended. */
+export type OutsideEnd =
+  | { readonly status: 'SUCCEEDED'; readonly result: unknown }
+  | { readonly status: 'FAILED'; readonly error: Error };
+
+/**
+ * Ends a run with its last checkpoint: open approvals are withdrawn and the parent is told in the same transaction. One
+ * that was cancelled or timed out meanwhile ends as that, whatever is said.
+ */
+export function finishFromOutside(at: RunContext, save: OutsideSave, end: OutsideEnd): Promise<Opened> {
+  return changeFromOutside(at, save, async (opened) => {
+    const { status, work } = opened.head.meta;
+    const isEnding = status === 'ENDING';
+    if (!isEnding) checkIsRunning(at, opened);
+    return {
+      status: isEnding ? (work?.ending ?? 'FAILED') : end.status,
+      entries: isEnding ? [] : [lastEntry(end)],
+      beside: [
+        ...(await withdrawalOf(at, work?.approvals ?? [], 'The run has ended.')),
+        ...(await replyWrites(at, work?.replyTo)),
+      ],
+      work: (there) => ({ ...givenUp(there, Infinity), approvals: undefined }),
+    };
+  });
+}
+
+const lastEntry = (end: OutsideEnd): readonly [id: string, entry: Entry] =>
+  end.status === 'SUCCEEDED'
+    ? ['@result', { kind: 'result', value: end.result }]
+    : ['@error', { kind: 'result', error: end.error }];
+
+/** Saves, and has the run go on in another invocation. */
+export function yieldFromOutside(at: RunContext, save: OutsideSave): Promise<Opened> {
+  return changeFromOutside(at, save, async (opened) => {
+    checkIsRunning(at, opened);
+    const status: Status = 'READY';
+    return { status, work: (there) => ({ ...givenUp(there, at.now() + DELIVERY_MS), deliveries: 0 }) };
+  });
+}

@@ -1,0 +1,91 @@
+import { append, baseOf } from '../checkpoints/append.ts';
+import { encodeModel, encodeValues, schemaAfter } from '../checkpoints/content.ts';
+import type { RunContext } from '../checkpoints/context.ts';
+import type { HeadMeta, Work } from '../checkpoints/meta.ts';
+import { checkVersion, type Opened, open } from '../checkpoints/open.ts';
+import { checkFields, type SaveFields, writtenBefore } from '../checkpoints/save.ts';
+import { HoldpointError } from '../core/errors.ts';
+import type { Status } from '../core/status.ts';
+import { ConditionFailedError, type Write } from '../storage/ports.ts';
+import type { Entry } from './entries.ts';
+
+/** What an agent that runs elsewhere saves. All that it holds of its run is the version that it goes on from. */
+export interface OutsideSave extends Omit<SaveFields, 'status' | 'parent' | 'owner' | 'tags' | 'retentionSeconds'> {
+  readonly expectedVersion: number;
+  /** The same request again finds what the first one wrote. */
+  readonly writeId: string;
+  readonly state?: unknown;
+}
+
+/** What becomes of the run beside what is saved. */
+export interface OutsideChange {
+  readonly entries?: Iterable<readonly [id: string, entry: Entry]>;
+  readonly status?: Status | undefined;
+  readonly work?: (there: Work) => Work;
+  readonly beside?: readonly Write[];
+}
+
+// The run was woken, or an approval ended, while the change was made.
+class Moved extends Error {}
+
+const TRIES = 20;
+
+/**
+ * Appends a checkpoint that also changes what becomes of the run, in one transaction, on the very version that the caller
+ * holds. `change` is asked again when an outside event came meanwhile.
+ */
+export async function changeFromOutside(
+  at: RunContext,
+  { expectedVersion, state, toolResults, forgetToolResults, model, agent, ...fields }: OutsideSave,
+  change: (opened: Opened) => Promise<OutsideChange>,
+): Promise<Opened> {
+  checkVersion(expectedVersion, '`expectedVersion`');
+  checkFields({ ...fields, toolResults, forgetToolResults, model, agent });
+  for (let tried = 1; ; tried++) {
+    const opened = await open(at);
+    if (opened.record.version !== expectedVersion) return writtenBefore(at, expectedVersion, fields.writeId, opened);
+    const { entries = [], status, work = (there) => there, beside } = await change(opened);
+    const root = await encodeValues(at, opened.sealing, opened.root, {
+      ...(state !== undefined && { state }),
+      toolResults: { ...toolResults, ...Object.fromEntries(entries) },
+      forgetToolResults,
+    });
+    const head = (there: HeadMeta) => {
+      if (isOther(there, opened.head.meta)) throw new Moved();
+      return { work: work(there.work ?? { wake: 0 }), ...(agent !== undefined && { agent }) };
+    };
+    const schema = state === undefined ? opened.record.meta.schema : schemaAfter(at, opened);
+    try {
+      return await append(at, baseOf(opened), {
+        ...fields,
+        ...{ root, schema, status, head, beside, model: encodeModel(at, model) },
+      });
+    } catch (error) {
+      const isPassing = error instanceof Moved || error instanceof ConditionFailedError;
+      if (!isPassing || tried >= TRIES) throw error;
+    }
+  }
+}
+
+const isOther = (there: HeadMeta, seen: HeadMeta): boolean =>
+  there.work?.wake !== seen.work?.wake || String(there.work?.approvals ?? []) !== String(seen.work?.approvals ?? []);
+
+/** Refuses to suspend a run that nobody runs: whoever does it would not be the one to go on. */
+export function checkIsRunning(at: RunContext, { head, record }: Opened): void {
+  const { status } = head.meta;
+  if (status === 'RUNNING' && record.meta.status === 'RUNNING') return;
+  throw new HoldpointError(
+    'TRANSITION_REFUSED',
+    `Run "${at.run}" is ${status}; only one that is RUNNING can be given up. Go on from the event that your function was invoked with.`,
+    { scope: 'run' },
+  );
+}
+
+/** The work of a run that nobody runs any more. */
+export const givenUp = (work: Work, dueAt: number): Work => ({
+  ...work,
+  lease: undefined,
+  claims: 0,
+  parked: undefined,
+  dueAt: dueAt === Infinity ? undefined : dueAt,
+});

@@ -1,0 +1,31 @@
+import type { RunContext } from '../checkpoints/context.ts';
+import type { Work } from '../checkpoints/meta.ts';
+import { readLiveHead } from '../checkpoints/open.ts';
+import { headRecord } from '../checkpoints/records.ts';
+import { isHoldpointError } from '../core/errors.ts';
+import { DELIVERY_MS } from './wake.ts';
+
+/**
+ * Gives a claim back whose function could not be invoked, so that it does not count as an attempt of the run. The lease
+ * stays, ended: it says that the sweeper delivers the run, and not the stream, which would try again at once and for ever.
+ */
+export async function giveBack(at: RunContext, by: string, before: Work | undefined): Promise<void> {
+  const { meta, revision } = await readLiveHead(at);
+  const { work } = meta;
+  if (work?.lease?.by !== by) return;
+  const later = at.now() + DELIVERY_MS;
+  const returned = {
+    ...work,
+    lease: { by, until: at.now() },
+    claims: Math.max(0, (work.claims ?? 1) - 1),
+    deliveries: before?.deliveries ?? 0,
+    dueAt: (before?.dueAt ?? 0) > at.now() ? before?.dueAt : later,
+  };
+  try {
+    const put = headRecord(at.partition, { ...meta, work: returned }).stored;
+    await at.records.commit([{ put, when: { revision } }]);
+  } catch (error) {
+    // Somebody has just done something with it.
+    if (!isHoldpointError(error, 'CONDITION_FAILED')) throw error;
+  }
+}

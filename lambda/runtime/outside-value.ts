@@ -1,0 +1,44 @@
+import type { RunContext } from '../checkpoints/context.ts';
+import { decode } from '../checkpoints/document/decode.ts';
+import type { Doc } from '../checkpoints/document/document.ts';
+import { type PayloadRef, payloadRefs } from '../checkpoints/document/payloads.ts';
+import { open } from '../checkpoints/open.ts';
+import { storedPayload } from '../checkpoints/payload.ts';
+import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+
+/**
+ * The value of a document that somebody outside made: JSON in which `$` nodes stand for what JSON lacks. It can point only
+ * at payloads that its run points at already.
+ */
+export async function outsideValue(at: RunContext, argument: string, doc: unknown): Promise<unknown> {
+  let pointsAtPayloads = false;
+  const value = decoded(argument, doc, at, () => {
+    pointsAtPayloads = true;
+    return null;
+  });
+  if (!pointsAtPayloads) return value;
+  const { root, sealing } = at.cache.fresh(at.partition, at.now()) ?? (await open(at));
+  const known = payloadRefs(root);
+  return decoded(argument, doc, at, ({ id }) => {
+    const ref = known.get(id);
+    if (ref) return storedPayload({ store: at.payloads, partition: at.partition, sealing, ref });
+    throw new HoldpointError(
+      'INVALID_INPUT',
+      `\`${argument}\` points at a payload that run "${at.run}" does not have. Only what was loaded from it can be kept.`,
+    );
+  });
+}
+
+function decoded(argument: string, doc: unknown, { types }: RunContext, payload: (ref: PayloadRef) => unknown) {
+  try {
+    return decode(doc as Doc, { types, payload });
+  } catch (error) {
+    if (!isHoldpointError(error, 'DAMAGED')) throw error;
+    const why = error.message.replace('The stored document is damaged: ', '');
+    throw new HoldpointError(
+      'INVALID_INPUT',
+      `\`${argument}\` is not a document: ${why} An object with the single key "$" stands for what JSON lacks; one of your own with a key "$" is {"$":["object",{…}]}.`,
+      { cause: error },
+    );
+  }
+}
