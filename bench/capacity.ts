@@ -33,6 +33,14 @@ export interface CreateTable {
   }[];
 }
 
+/** The units of one write: of the item itself, and of each index that it is in. */
+export interface Units {
+  readonly units: number;
+  readonly inIndexes: ReadonlyMap<string, number>;
+}
+
+const NO_INDEXES: ReadonlyMap<string, number> = new Map();
+
 const writeUnits = (bytes: number): number => Math.max(1, Math.ceil(bytes / 1024));
 
 /** Read units of so many bytes: one per started 4 KB, half of it when the read may be behind. */
@@ -58,25 +66,25 @@ export function capacityRules() {
       tables.set(input.TableName, { keys, indexes, items: new Map() });
     },
     /** Takes note of a write and returns its units, those of the indexes included. */
-    put(tableName: string, item: WireItem): { units: number; indexUnits: number } {
+    put(tableName: string, item: WireItem): Units {
       const table = tables.get(tableName);
-      if (!table) return { units: writeUnits(itemBytes(item)), indexUnits: 0 };
+      if (!table) return { units: writeUnits(itemBytes(item)), inIndexes: NO_INDEXES };
       const key = JSON.stringify(table.keys.map((name) => item[name]));
       const before = table.items.get(key);
       const after = footprint(table, item);
       table.items.set(key, after);
       return {
         units: writeUnits(Math.max(before?.bytes ?? 0, after.bytes)),
-        indexUnits: indexUnits(table, before, after),
+        inIndexes: indexUnits(table, before, after),
       };
     },
-    remove(tableName: string, key: WireItem): { units: number; indexUnits: number } {
+    remove(tableName: string, key: WireItem): Units {
       const table = tables.get(tableName);
-      if (!table) return { units: 1, indexUnits: 0 };
+      if (!table) return { units: 1, inIndexes: NO_INDEXES };
       const name = JSON.stringify(table.keys.map((each) => key[each]));
       const before = table.items.get(name);
       table.items.delete(name);
-      return { units: writeUnits(before?.bytes ?? 0), indexUnits: indexUnits(table, before, undefined) };
+      return { units: writeUnits(before?.bytes ?? 0), inIndexes: indexUnits(table, before, undefined) };
     },
   };
 }
@@ -92,16 +100,14 @@ function footprint(table: Table, item: WireItem): Footprint {
   return { bytes: itemBytes(item), inIndexes };
 }
 
-function indexUnits(table: Table, before: Footprint | undefined, after: Footprint | undefined): number {
-  let units = 0;
+function indexUnits(table: Table, before: Footprint | undefined, after: Footprint | undefined): Units['inIndexes'] {
+  const units = new Map<string, number>();
   for (const { name } of table.indexes) {
     const old = before?.inIndexes.get(name);
     const now = after?.inIndexes.get(name);
-    if (old && now && old.key === now.key) {
-      if (old.held !== now.held) units += writeUnits(Math.max(old.bytes, now.bytes));
-    } else {
-      units += (old ? writeUnits(old.bytes) : 0) + (now ? writeUnits(now.bytes) : 0);
-    }
+    const isMoved = old?.key !== now?.key;
+    if (isMoved) units.set(name, (old ? writeUnits(old.bytes) : 0) + (now ? writeUnits(now.bytes) : 0));
+    else if (old && now && old.held !== now.held) units.set(name, writeUnits(Math.max(old.bytes, now.bytes)));
   }
   return units;
 }

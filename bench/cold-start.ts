@@ -14,10 +14,17 @@ const BARE = `
   export const handler = async (input) => [
     await client.send(new PutItemCommand(input)), await client.send(new QueryCommand(input)), await client.send(new GetItemCommand(input))];`;
 
-const AGENT = `
+const STORE = `
   import { checkpointStore } from './lambda/dynamodb.ts';
   const store = checkpointStore({ table: 'table', bucket: 'bucket' });
   export const handler = async ({ run, message }) => store.update(run, (draft) => void draft.messages.push(message));`;
+
+const RUNTIME = `
+  import { agent } from './lambda/index.ts';
+  import { dynamoStorage } from './lambda/dynamodb.ts';
+  const trip = agent({ name: 'trip', run: async (ctx) => ctx.step('search', () => 'flights') },
+    { storage: dynamoStorage({ table: 'table', bucket: 'bucket' }) });
+  export const handler = trip.handler();`;
 
 interface Bundle {
   readonly name: string;
@@ -29,34 +36,45 @@ interface Bundle {
   readonly ownStartKb: number;
 }
 
-export interface ColdStart {
-  /** Our own code, minified: what is loaded at the start of a bundle with splitting, and all of it in one file. */
+/** Our own code, minified: what is loaded at the start of a bundle with splitting, and all of it in one file. */
+interface Own {
   readonly ownStartKb: number;
   readonly ownKb: number;
-  /** How much longer the agent's import takes than the bare client's; absent where only sizes were asked for. */
+  /** How much longer the import takes than the bare client's; absent where only sizes were asked for. */
   readonly extraMs?: number;
 }
 
-/** Prints what our code adds to the bundle of an agent, and, with rounds, to its import. */
+/** Of an agent that uses the store, and of one that is an agent of the runtime. */
+export interface ColdStart {
+  readonly store: Own;
+  readonly runtime: Own;
+}
+
+/** Prints what our code adds to the bundle of a function, and, with rounds, to its import. */
 export async function coldStart(rounds: number): Promise<ColdStart> {
   const folder = await mkdtemp(join(tmpdir(), 'holdpoint-bench-'));
   try {
     const bare = await bundle(folder, 'bare DynamoDB client', BARE, false);
-    const agent = await bundle(folder, 'agent with holdpoint/dynamodb, one file', AGENT, false);
+    const store = await bundle(folder, 'store on holdpoint/dynamodb, one file', STORE, false);
+    const runtime = await bundle(folder, 'agent of the runtime, one file', RUNTIME, false);
     const bareSplit = await bundle(folder, 'bare DynamoDB client, with splitting', BARE, true);
-    const agentSplit = await bundle(folder, 'agent, with splitting', AGENT, true);
-    const bundles = [bare, agent, bareSplit, agentSplit];
+    const storeSplit = await bundle(folder, 'store, with splitting', STORE, true);
+    const runtimeSplit = await bundle(folder, 'agent of the runtime, with splitting', RUNTIME, true);
+    const bundles = [bare, store, runtime, bareSplit, storeSplit, runtimeSplit];
     const times = bundles.map((): number[] => []);
     for (let round = 0; round < rounds; round++) {
       for (const [at, { file }] of bundles.entries()) times[at]?.push(importMs(file));
     }
     const medians = times.map(median);
-    // Every second bundle is an agent, right behind the bare client that was made in the same way. Pairs are compared,
-    // because what else the machine does meanwhile slows down both.
-    const more = (at: number) =>
-      at % 2 ? median((times[at] ?? []).map((ms, round) => ms - (times[at - 1]?.[round] ?? Number.NaN))) : undefined;
-    const rows = bundles.map(({ name, kb, startKb, ownKb, ownStartKb }, at) => {
-      const timed = rounds > 0 ? [medians[at], more(at)] : [undefined, undefined];
+    // Each is compared with the bare client that was made in the same way, in pairs, because what else the machine does
+    // meanwhile slows down both.
+    const more = (each: Bundle, than: Bundle) => {
+      const [own = [], theirs = []] = [times[bundles.indexOf(each)], times[bundles.indexOf(than)]];
+      return each === than ? undefined : median(own.map((ms, round) => ms - (theirs[round] ?? Number.NaN)));
+    };
+    const rows = bundles.map((each, at) => {
+      const { name, kb, startKb, ownKb, ownStartKb } = each;
+      const timed = rounds > 0 ? [medians[at], more(each, at < 3 ? bare : bareSplit)] : [undefined, undefined];
       return [name, kb, startKb, ownKb, ownStartKb, ...timed];
     });
     print(
@@ -71,11 +89,15 @@ export async function coldStart(rounds: number): Promise<ColdStart> {
       ),
     );
     if (rounds > 0)
-      print(`  Spread of the import of one file (ms): bare ${spread(times[0])}, agent ${spread(times[1])}.`);
+      print(
+        `  Spread of the import of one file (ms): bare ${spread(times[0])}, store ${spread(times[1])}, agent ${spread(times[2])}.`,
+      );
     // With splitting, as the size: in one file the S3 client is parsed too, used or not.
-    const extraMs = more(3);
-    const { ownStartKb } = agentSplit;
-    return { ownStartKb, ownKb: agent.ownKb, ...(rounds > 0 && extraMs !== undefined && { extraMs }) };
+    const own = (split: Bundle, { ownKb }: Bundle): Own => {
+      const extraMs = more(split, bareSplit);
+      return { ownStartKb: split.ownStartKb, ownKb, ...(rounds > 0 && extraMs !== undefined && { extraMs }) };
+    };
+    return { store: own(storeSplit, store), runtime: own(runtimeSplit, runtime) };
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -5,6 +5,8 @@ export interface Counts {
   /** DynamoDB requests by operation, and S3 requests by method. */
   readonly requests: Readonly<Record<string, number>>;
   readonly s3: Readonly<Record<string, number>>;
+  /** Write units by what was written and where: "head", "head in due". */
+  readonly unitsOf: Readonly<Record<string, number>>;
   /** By the documented rules, indexes included. */
   readonly writeUnits: number;
   readonly readUnits: number;
@@ -20,6 +22,7 @@ export interface Counts {
 export const NO_COUNTS: Counts = {
   requests: {},
   s3: {},
+  unitsOf: {},
   writeUnits: 0,
   readUnits: 0,
   engineWriteUnits: 0,
@@ -36,10 +39,11 @@ export const since = (before: Counts, after: Counts): Counts => combined(after, 
 export const plus = (one: Counts, other: Counts): Counts => combined(one, other, 1);
 
 function combined(one: Counts, other: Counts, sign: 1 | -1): Counts {
-  const sum = (field: Exclude<keyof Counts, 'requests' | 's3'>) => one[field] + sign * other[field];
+  const sum = (field: Exclude<keyof Counts, 'requests' | 's3' | 'unitsOf'>) => one[field] + sign * other[field];
   return {
     requests: kindsOf(one.requests, other.requests, sign),
     s3: kindsOf(one.s3, other.s3, sign),
+    unitsOf: kindsOf(one.unitsOf, other.unitsOf, sign),
     writeUnits: sum('writeUnits'),
     readUnits: sum('readUnits'),
     engineWriteUnits: sum('engineWriteUnits'),

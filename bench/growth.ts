@@ -66,7 +66,7 @@ export async function growth(
     ),
   );
   for (const { system, died } of traces) if (died) print(`  ${system} dies at step ${died.step}: ${died.why}`);
-  printFlatness(work, mine, marks);
+  printFlatness(work.name, 'a step of ours', mine, marks);
   return { work, marks, ours: mine, whole, ...(peer && { peer }), hydrated, rows };
 }
 
@@ -134,10 +134,10 @@ export function windows(traced: Trace, marks: readonly number[]): readonly Windo
   });
 }
 
-function printFlatness(work: Work, traced: Trace, marks: readonly number[]): void {
+export function printFlatness(name: string, what: string, traced: Trace, marks: readonly number[]): void {
   print(
     table(
-      `${work.name}, flatness: what a step of ours costs around step ${marks.map((mark) => mark.toLocaleString('en')).join(', ')} (averages over the steps named).`,
+      `${name}, flatness: what ${what} costs around step ${marks.map((mark) => mark.toLocaleString('en')).join(', ')} (averages over the steps named).`,
       [
         'steps',
         'requests/step',

@@ -3,13 +3,18 @@ import { parseArgs } from 'node:util';
 import { printBudgets } from './budgets.ts';
 import { coldStart } from './cold-start.ts';
 import { cpu } from './cpu.ts';
-import { embedded } from './embedded.ts';
+import { durableSteps } from './durable-steps.ts';
+import { embeddedSize } from './embedded.ts';
 import { type Growth, growth } from './growth.ts';
 import { printHydrate } from './hydrate.ts';
 import { installPeers, NO_PEERS, type Peers } from './peers.ts';
 import { writePlot } from './plot.ts';
 import { runCosts } from './run-costs.ts';
+import { runtimeCosts } from './runtime-costs.ts';
+import { runtimeCpu } from './runtime-cpu.ts';
+import { runtimeSteps } from './runtime-steps.ts';
 import { printStorage } from './storage.ts';
+import { sweepCosts } from './sweep-costs.ts';
 import { print } from './table.ts';
 import { lastStep } from './trace.ts';
 import { startWire, type Wire } from './wire.ts';
@@ -17,10 +22,11 @@ import { CONVERSATION, EDITS, LONG_TURNS } from './works.ts';
 
 const HELP = `npm run bench -- [options]
 
-Measures what the checkpoint store costs: requests, units and bytes on the wire of the engines that the tests use, our own
-CPU, what an agent's start loads, and the embedded store on this disk.
+Measures what the checkpoint store and the durable runtime on it cost: requests, units and bytes on the wire of the engines
+that the tests use (per step, turn, group of parallel steps, approval, signal, child, resume and sweep), our own CPU, what a
+function's start loads, and durable steps per second on this disk, beside AWS's durable execution SDK and LangGraph.js.
 
-  --short        counts only, in less than a minute, without peers; exits with 1 when a count is over its budget
+  --short        counts only, in about a minute, without peers; exits with 1 when a count is over its budget
   --no-peers     everything but the peers, which are otherwise installed into bench/peers when first needed
   --json FILE    also writes the works as rows { work, system, n, requests, writeUnits, readUnits, s3Requests, bytes,
                  cpuMsPerStep, usdPerMillion }, sums over the first n steps
@@ -52,14 +58,15 @@ async function bench(): Promise<boolean> {
     for (const { work, hydrated } of growths) printHydrate(work.name, hydrated);
     printStorage(growths);
     printEngine(growths);
-    const runs = await runCosts(wire, short ? 100 : 200);
-    const bundle = await coldStart(short ? 0 : 21);
-    const measured = {
+    const counts = {
       growths,
-      runs,
-      bundle,
-      ...(!short && { cpu: await cpu(), embedded: await embedded(1_000, peers.sqlite) }),
+      runs: await runCosts(wire, short ? 100 : 200),
+      runtimeSteps: await runtimeSteps(wire, short ? [10, 100, 1_000] : [10, 100, 1_000, 5_000]),
+      runtimeCosts: await runtimeCosts(wire, [10, 100, 1_000]),
     };
+    await sweepCosts(wire, short ? 500 : 10_000);
+    const bundle = await coldStart(short ? 0 : 21);
+    const measured = { ...counts, bundle, ...(!short && (await times(peers))) };
     if (flags.json)
       writeFileSync(
         flags.json,
@@ -75,6 +82,12 @@ async function bench(): Promise<boolean> {
   } finally {
     await wire.stop();
   }
+}
+
+async function times(peers: Peers) {
+  const measured = { cpu: await cpu(), runtimeCpu: await runtimeCpu(), durable: await durableSteps(1_000, peers) };
+  await embeddedSize(peers.sqlite);
+  return measured;
 }
 
 async function shortWorks(wire: Wire): Promise<readonly Growth[]> {

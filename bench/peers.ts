@@ -10,22 +10,24 @@ const FOLDER = fileURLToPath(new URL('./peers', import.meta.url));
 /** Which peers can be run here. */
 export interface Peers {
   readonly dynamodb: boolean;
+  readonly durable: boolean;
   readonly sqlite: boolean;
 }
 
-export const NO_PEERS: Peers = { dynamodb: false, sqlite: false };
+export const NO_PEERS: Peers = { dynamodb: false, durable: false, sqlite: false };
 
 /** Installs the peers where they are not yet, and says so; what cannot be had here is left out. */
 export function installPeers(): Peers {
-  const dynamodb =
-    existsSync(join(FOLDER, 'node_modules/@rwai')) || attempt('npm ci in bench/peers', 'ci', '--ignore-scripts');
-  if (!dynamodb) return NO_PEERS;
+  const isThere = ['@rwai', '@aws/durable-execution-sdk-js-testing'].every((each) =>
+    existsSync(join(FOLDER, 'node_modules', each)),
+  );
+  if (!isThere && !attempt('npm ci in bench/peers', 'ci', '--ignore-scripts')) return NO_PEERS;
   // A native module: it must be built for the very Node that runs it.
   const sqlite =
     sqliteLoads() || (attempt('building better-sqlite3 for this Node', 'rebuild', 'better-sqlite3') && sqliteLoads());
   if (!sqlite)
     print(`better-sqlite3 does not load in Node ${process.version}, so LangGraph's SQLite saver is left out.`);
-  return { dynamodb, sqlite };
+  return { dynamodb: true, durable: true, sqlite };
 }
 
 function attempt(what: string, ...args: readonly string[]): boolean {
@@ -67,11 +69,24 @@ function headers(): { npm_config_nodedir?: string } {
   }
 }
 
-export type SqliteWork = 'steps' | 'steps-full' | 'conversation';
+export type SqliteWork = 'steps' | 'steps-full' | 'function' | 'conversation';
 
-/** Runs LangGraph's SQLite saver in a process of its own; returns the seconds of the work itself. */
-export async function sqlitePeer(folder: string, work: SqliteWork, steps: number): Promise<number> {
-  const program = join(FOLDER, 'sqlite.mjs');
+/** How long a work took by itself, and how long it takes to go on from its end. */
+export interface Times {
+  readonly seconds: number;
+  readonly resumeMs?: number;
+}
+
+/** Runs LangGraph's SQLite saver in a process of its own. */
+export const sqlitePeer = (folder: string, work: SqliteWork, steps: number): Times =>
+  inProcess(join(FOLDER, 'sqlite.mjs'), folder, work, steps);
+
+/** Runs AWS's durable execution SDK in a process of its own; it keeps everything in memory. */
+export const durablePeer = (folder: string, work: 'memory' | 'runner', steps: number): Times =>
+  inProcess(join(FOLDER, 'durable.mjs'), folder, work, steps);
+
+/** Runs a program that prints its times. */
+export function inProcess(program: string, folder: string, work: string, steps: number): Times {
   const args = [program, folder, work, String(steps)];
-  return Number(execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }));
+  return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }));
 }

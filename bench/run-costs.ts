@@ -1,7 +1,6 @@
 import type { SaveFields } from '../lambda/checkpoints/save.ts';
-import { byKind, bytesRead, bytesWritten, type Counts, dollars, dynamoRequests, since } from './counts.ts';
+import { counted, printCosts } from './costs.ts';
 import { dynamoStore, type OpenStore, ours } from './systems.ts';
-import { bytes, type Cell, print, table } from './table.ts';
 import { trace } from './trace.ts';
 import type { Wire } from './wire.ts';
 import { CONVERSATION, RUN, turn } from './works.ts';
@@ -21,15 +20,9 @@ export async function runCosts(wire: Wire, turns: number): Promise<RunCosts> {
   const full = await counted(wire, () =>
     threeSteps(second(), { owner: 'ada', retentionSeconds: 86_400, agent: 'trip', tags: ['vip'] }),
   );
-  print(
-    table(
-      'A 3-step run from start to end: begun, three steps of 1.2 KB, SUCCEEDED (five checkpoints), indexes included.',
-      COLUMNS,
-      [
-        ['plain', ...cells(plain)],
-        ['with owner, agent, tag and retention', ...cells(full)],
-      ],
-    ),
+  printCosts(
+    'A 3-step run from start to end: begun, three steps of 1.2 KB, SUCCEEDED (five checkpoints), indexes included.',
+    { plain, 'with owner, agent, tag and retention': full },
   );
 
   const pruned = await conversation(wire, turns);
@@ -38,45 +31,11 @@ export async function runCosts(wire: Wire, turns: number): Promise<RunCosts> {
   const remove = await counted(wire, () => deleted().delete(RUN));
   const later = deleted({ clock: () => Date.now() + 2 * DAY_MS });
   const sweep = await counted(wire, () => later.sweep());
-  print(
-    table(
-      `What it costs to prune a conversation of ${turns} turns to its newest 50 checkpoints, to delete one, and to sweep what is left of it a day later.`,
-      COLUMNS,
-      [
-        ['prune', ...cells(prune)],
-        ['delete', ...cells(remove)],
-        ['sweep', ...cells(sweep)],
-      ],
-    ),
+  printCosts(
+    `What it costs to prune a conversation of ${turns} turns to its newest 50 checkpoints, to delete one, and to sweep what is left of it a day later.`,
+    { prune, delete: remove, sweep },
   );
   return { plainUnits: plain.writeUnits, fullUnits: full.writeUnits };
-}
-
-const COLUMNS = [
-  'what',
-  'requests',
-  'write units',
-  'read units',
-  'written',
-  'read',
-  '$ per million',
-  'DynamoDB by kind; S3 by kind',
-];
-
-const cells = (counts: Counts): readonly Cell[] => [
-  dynamoRequests(counts),
-  counts.writeUnits,
-  counts.readUnits,
-  bytes(bytesWritten(counts)),
-  bytes(bytesRead(counts)),
-  dollars(counts) * 1e6,
-  `${byKind(counts.requests)}; ${byKind(counts.s3)}`,
-];
-
-async function counted(wire: Wire, work: () => Promise<unknown>): Promise<Counts> {
-  const before = await wire.counts();
-  await work();
-  return since(before, await wire.counts());
 }
 
 async function threeSteps(store: ReturnType<OpenStore>, fields: SaveFields): Promise<void> {

@@ -20,11 +20,16 @@ export interface System {
 /** Opens a store on one table and bucket; each has nothing in memory, as in a new process. */
 export type OpenStore = (options?: CheckpointStoreOptions) => CheckpointStore<Conversation>;
 
+/** A fresh table and bucket, and who writes there. */
+export async function dynamoPlace(wire: Wire) {
+  const [table, bucket] = await Promise.all([wire.freshTable(TABLE), wire.freshBucket()]);
+  return { table, bucket, dynamoDBClient: wire.dynamo, s3Client: wire.s3, writer };
+}
+
 /** Our store on DynamoDB and S3, on a fresh table and bucket. */
 export async function dynamoStore(wire: Wire): Promise<OpenStore> {
-  const [table, bucket] = await Promise.all([wire.freshTable(TABLE), wire.freshBucket()]);
-  const on = { table, bucket, dynamoDBClient: wire.dynamo, s3Client: wire.s3, writer };
-  return (options = {}) => checkpointStore<Conversation>({ ...on, ...options });
+  const place = await dynamoPlace(wire);
+  return (options = {}) => checkpointStore<Conversation>({ ...place, ...options });
 }
 
 /** Each step through `store.update`. */

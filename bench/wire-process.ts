@@ -2,17 +2,19 @@
 // request for its consumed capacity and computes the same by the documented rules.
 import { Agent, createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type CreateTable, capacityRules, readUnits } from './capacity.ts';
+import { type CreateTable, capacityRules, readUnits, type Units } from './capacity.ts';
 import { type Counts, NO_COUNTS } from './counts.ts';
+import { nameOf } from './item-names.ts';
 import { itemBytes, type WireItem } from './item-size.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type Kinds = Record<string, number>;
 
-const counts: Omit<Mutable<Counts>, 'requests' | 's3'> & { requests: Kinds; s3: Kinds } = {
+const counts: Omit<Mutable<Counts>, 'requests' | 's3' | 'unitsOf'> & { requests: Kinds; s3: Kinds; unitsOf: Kinds } = {
   ...NO_COUNTS,
   requests: {},
   s3: {},
+  unitsOf: {},
 };
 const rules = capacityRules();
 
@@ -40,7 +42,7 @@ const dynamo = proxy('dynamodb', (incoming, body) => {
     if (MEASURED.has(operation)) add(counts.requests, operation);
     if (status === 200) countDynamo(operation, input, JSON.parse(answer.toString()) as Record<string, unknown>);
     // A refused condition is paid for like a write of what is there; here at least one unit.
-    else if (MEASURED.has(operation)) counts.writeUnits += 1;
+    else if (MEASURED.has(operation)) spent('refused', 1);
   };
   return { body: Buffer.from(JSON.stringify(input)), settle };
 });
@@ -109,14 +111,24 @@ function countDynamo(operation: string, input: Record<string, unknown>, answer: 
 }
 
 function written({ TableName, Item }: Put, times: number): void {
-  const { units, indexUnits } = rules.put(TableName, Item);
-  counts.writeUnits += units * times + indexUnits;
+  spentOn(Item, rules.put(TableName, Item), times);
   counts.dynamoBytesWritten += itemBytes(Item);
 }
 
 function removed({ TableName, Key }: Delete, times: number): void {
-  const { units, indexUnits } = rules.remove(TableName, Key);
-  counts.writeUnits += units * times + indexUnits;
+  spentOn(Key, rules.remove(TableName, Key), times);
+}
+
+/** In a transaction the item itself is paid for twice, its places in indexes are not. */
+function spentOn(item: WireItem, { units, inIndexes }: Units, times: number): void {
+  const name = nameOf(item);
+  spent(name, units * times);
+  for (const [index, more] of inIndexes) spent(`${name} in ${index}`, more);
+}
+
+function spent(on: string, units: number): void {
+  counts.writeUnits += units;
+  add(counts.unitsOf, on, units);
 }
 
 function read(items: readonly WireItem[], consistent: boolean): void {
@@ -134,8 +146,8 @@ function countEngine(operation: string, consumed: unknown): void {
   else counts.engineWriteUnits += units;
 }
 
-function add(kinds: Kinds, kind: string): void {
-  kinds[kind] = (kinds[kind] ?? 0) + 1;
+function add(kinds: Kinds, kind: string, count = 1): void {
+  kinds[kind] = (kinds[kind] ?? 0) + count;
 }
 
 interface Passing {

@@ -1,42 +1,94 @@
-// LangGraph.js on its SQLite saver: a loop of steps with results of 1 KB, or the conversation. Prints the seconds it took.
+// LangGraph.js on its SQLite saver: a loop or a function of steps with results of 1 KB, or the conversation. Prints the
+// seconds it took, and the milliseconds that a new saver and graph on the same file need to go on from there.
 import { join } from 'node:path';
 import { AIMessage, HumanMessage } from '@langchain/core/messages';
-import { Annotation, END, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
+import { Annotation, END, entrypoint, MessagesAnnotation, START, StateGraph, task } from '@langchain/langgraph';
 import { SqliteSaver } from '@langchain/langgraph-checkpoint-sqlite';
 import { freshText, RUN, turn } from '../works.ts';
 
 const [folder, work, count] = process.argv.slice(2);
 const steps = Number(count);
-const checkpointer = SqliteSaver.fromConnString(join(folder, 'checkpoints.db'));
-if (work === 'steps-full') checkpointer.db.pragma('synchronous = FULL');
 const configurable = { thread_id: RUN };
-const seconds = await (work === 'conversation' ? converse() : loop());
-checkpointer.db.close();
-console.log(seconds);
+const results = Array.from({ length: steps }, (_, at) => freshText(at, 114));
+const begin = { 'steps-full': loop, steps: loop, function: functional, conversation: converse }[work];
 
-async function loop() {
-  const results = Array.from({ length: steps }, (_, at) => freshText(at, 114));
+const seconds = (await opened(({ run }) => timed(run))) / 1000;
+const resumeMs = await opened(({ resume }) => resume && timed(resume));
+console.log(JSON.stringify({ seconds, resumeMs }));
+
+async function opened(use) {
+  const checkpointer = SqliteSaver.fromConnString(join(folder, 'checkpoints.db'));
+  if (work === 'steps-full') checkpointer.db.pragma('synchronous = FULL');
+  try {
+    return await use(begin(checkpointer));
+  } finally {
+    checkpointer.db.close();
+  }
+}
+
+async function timed(run) {
+  const before = performance.now();
+  await run();
+  return performance.now() - before;
+}
+
+function loop(checkpointer) {
   const graph = new StateGraph(Annotation.Root({ done: Annotation(), result: Annotation() }))
     .addNode('work', ({ done }) => ({ done: done + 1, result: results[done] }))
     .addEdge(START, 'work')
     .addConditionalEdges('work', ({ done }) => (done < steps ? 'work' : END))
     .compile({ checkpointer });
-  const before = performance.now();
-  await graph.invoke({ done: 0, result: '' }, { configurable, recursionLimit: steps + 10, durability: 'sync' });
-  return (performance.now() - before) / 1000;
+  const options = { configurable, recursionLimit: steps + 10, durability: 'sync' };
+  return {
+    run: () => graph.invoke({ done: 0, result: '' }, options),
+    // It loads the last state; nothing is replayed.
+    async resume() {
+      const { done } = await graph.invoke(null, options);
+      if (done !== steps) throw new Error(`It is at step ${done}.`);
+    },
+  };
 }
 
-async function converse() {
+/** The functional API, whose tasks are remembered and replayed; it fails behind the last one, so that it can go on. */
+function functional(checkpointer) {
+  let ran = 0;
+  let stops = true;
+  const step = task('work', async (at) => {
+    ran += 1;
+    return results[at];
+  });
+  const flow = entrypoint({ name: 'flow', checkpointer }, async () => {
+    for (let at = 0; at < steps; at++) await step(at);
+    if (stops) throw new Error('stop');
+  });
+  const options = { configurable, recursionLimit: steps + 10, durability: 'sync' };
+  return {
+    run: () => flow.invoke(1, options).catch(ignoreStop),
+    async resume() {
+      stops = false;
+      await flow.invoke(null, options);
+      if (ran > 0) throw new Error(`${ran} tasks ran again.`);
+    },
+  };
+}
+
+function ignoreStop(error) {
+  if (error.message !== 'stop') throw error;
+}
+
+function converse(checkpointer) {
   let reply = '';
   const graph = new StateGraph(MessagesAnnotation)
     .addNode('model', () => ({ messages: [new AIMessage(reply)] }))
     .addEdge(START, 'model')
     .compile({ checkpointer });
   const turns = Array.from({ length: steps }, (_, at) => turn(at + 1));
-  const before = performance.now();
-  for (const [user, assistant] of turns) {
-    reply = assistant.content;
-    await graph.invoke({ messages: [new HumanMessage(user.content)] }, { configurable });
-  }
-  return (performance.now() - before) / 1000;
+  return {
+    async run() {
+      for (const [user, assistant] of turns) {
+        reply = assistant.content;
+        await graph.invoke({ messages: [new HumanMessage(user.content)] }, { configurable });
+      }
+    },
+  };
 }

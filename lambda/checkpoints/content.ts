@@ -65,7 +65,8 @@ function encodeResults(
   let kept = base;
   if (forgetToolResults === true) kept = NO_CONTENT.results;
   else {
-    const there = forgetToolResults.map(placeOf).filter(({ group, key }) => resultAt(base, group, key) !== undefined);
+    const places = [...new Set(forgetToolResults)].map(placeOf);
+    const there = places.filter(({ group, key }) => resultAt(base, group, key) !== undefined);
     for (const { group, key } of there) ops.push([[group, key]]);
     if (ops.length > 0) kept = apply(base, ops.splice(0)) as Root['results'];
   }

@@ -4,9 +4,11 @@ import type { Opened } from '../checkpoints/open.ts';
 import { type ApprovalRequest, checkRequest } from '../core/approval.ts';
 import { type Duration, millisecondsOf } from '../core/duration.ts';
 import { HoldpointError } from '../core/errors.ts';
-import type { Status } from '../core/status.ts';
+import { isWaiting, type Status } from '../core/status.ts';
 import type { Write } from '../storage/ports.ts';
+import { appendEntries } from './append-entries.ts';
 import { askWrites } from './approvals/approval-records.ts';
+import type { Claimed } from './claim.ts';
 import { type Entry, hasSettled } from './entries.ts';
 import { changeFromOutside, checkIsRunning, givenUp, type OutsideChange, type OutsideSave } from './from-outside.ts';
 import { lookAround } from './look.ts';
@@ -27,6 +29,14 @@ export interface Suspended {
   readonly approval?: string | undefined;
 }
 
+// Where waits are in the journal, apart from the results of tools.
+const APPROVAL = 'approval/';
+const SIGNAL = 'signal/';
+
+/** Whether a result of a tool may be kept under this id. */
+export const isToolId = (id: string): boolean =>
+  id !== '' && id.length <= 256 && id.isWellFormed() && ![APPROVAL, SIGNAL, '@'].some((taken) => id.startsWith(taken));
+
 /** Saves, asks people and suspends the run until they have decided, in one transaction. */
 export async function askFromOutside(
   at: RunContext,
@@ -41,10 +51,10 @@ export async function askFromOutside(
         'INVALID_INPUT',
         `Run "${at.run}" has no agent, so nobody could be told to go on with it. Pass \`agent\`.`,
       );
-    const id = freeId(journal, name);
+    const id = freeId(journal, APPROVAL + name);
     const { rewinds } = opened.head.meta.work ?? {};
     // A run that was rewound asks anew: what was answered then was answered to another history.
-    const approval = id + (rewinds ? `~${rewinds}` : '');
+    const approval = id.slice(APPROVAL.length) + (rewinds ? `~${rewinds}` : '');
     return {
       id,
       entry: { kind: 'approval', approval, ask: 1, order: nextOrder(journal) },
@@ -61,7 +71,7 @@ export async function waitFromOutside(
 ): Promise<Suspended> {
   const until = timeout === undefined ? undefined : at.now() + millisecondsOf('`timeout`', timeout);
   return suspend(at, save, 'WAITING_FOR_SIGNAL', async (_, journal) => ({
-    id: freeId(journal, name),
+    id: freeId(journal, SIGNAL + name),
     entry: { kind: 'signal', signal: name, order: nextOrder(journal), ...(until !== undefined && { until }) },
   }));
 }
@@ -113,10 +123,35 @@ async function suspension(
 const dueAt = (waits: Journal, deadline = Infinity): number =>
   Math.min(deadline, ...[...waits.values()].map(({ until = Infinity }) => until));
 
-/** What a run waits for that was woken without reason: how it lies down again. */
-export function lyingAgain(journal: Journal): (work: Parameters<typeof givenUp>[0]) => ReturnType<typeof givenUp> {
-  return (work) => givenUp(work, dueAt(openWaits(journal), work.deadline));
+/**
+ * Lets a claimed run lie down again that was woken by something it does not wait for. Says whether it does: it does not
+ * when there is something to do, or something came meanwhile; then it is to be claimed once more.
+ */
+export async function lieDownAgain(
+  at: RunContext,
+  before: Opened,
+  { opened, seenWake }: Claimed,
+): Promise<'lies' | 'goes on' | 'woken'> {
+  const { status } = before.record.meta;
+  const waits = openWaits(journalOf(at, opened));
+  const isOver = waits.size === 0 || waits.size < openWaits(journalOf(at, before)).size;
+  if (!isWaiting(status) || isOver || before.head.meta.status === 'ENDING') return 'goes on';
+  try {
+    await appendEntries(at, opened, {
+      status,
+      head: ({ work = { wake: 0 } }) => {
+        if (work.wake !== seenWake) throw new Woken();
+        return { work: givenUp(work, dueAt(waits, work.deadline)) };
+      },
+    });
+    return 'lies';
+  } catch (error) {
+    if (error instanceof Woken) return 'woken';
+    throw error;
+  }
 }
+
+class Woken extends Error {}
 
 /** The journal of a run by identity. */
 export type Journal = ReadonlyMap<string, Entry>;

@@ -5,7 +5,7 @@ import { refused } from '../core/input.ts';
 import type { ApprovalOptions, Decision, Facts } from './agent-context.ts';
 import { askWrites } from './approvals/approval-records.ts';
 import type { Recorded } from './approvals/decision.ts';
-import { checkEntry, type Entry, hasSettled } from './entries.ts';
+import { type Entry, hasSettled } from './entries.ts';
 import type { Scope } from './identity.ts';
 import type { Invocation } from './invocation.ts';
 import { isSchema, validated } from './standard-schema.ts';
@@ -33,9 +33,12 @@ export async function approval<Edits>(
   return leaving(identity, async () => {
     const { id } = identity;
     let entry = invocation.journal.get(id);
-    if (entry) checkEntry(id, entry, 'approval', undefined);
+    if (entry) invocation.checkEntry(id, entry, 'approval', undefined);
     for (;;) {
-      if (entry && hasSettled(entry)) return decided<Edits>(entry);
+      if (entry && hasSettled(entry)) {
+        invocation.reached(id);
+        return decided<Edits>(invocation, id, entry);
+      }
       if (scope.closed || !invocation.begins) return invocation.hang();
       invocation.live = true;
       if (!entry) entry = await ask(invocation, id, name, options, 1, undefined);
@@ -45,15 +48,19 @@ export async function approval<Edits>(
   });
 }
 
-function decided<Edits>(entry: Entry): Decision<Edits> {
+function decided<Edits>({ failedAt }: Invocation, id: string, entry: Entry): Decision<Edits> {
   if (Object.hasOwn(entry, 'error')) throw entry.error;
   const { fails, ...recorded } = entry.value as Recorded;
-  if (fails)
-    throw new HoldpointError(
+  if (fails) {
+    const error = new HoldpointError(
       'APPROVAL_EXPIRED',
       `Nobody decided approval "${entry.approval}" in time, and it says to fail then.`,
       { scope: 'run' },
     );
+    // Who retries the run has people asked again.
+    failedAt.set(error, id);
+    throw error;
+  }
   const decision = entry.facts === undefined ? recorded : { ...recorded, facts: entry.facts as Facts };
   return decision as Decision<Edits>;
 }
@@ -132,7 +139,8 @@ async function checked(
   if ('wrong' in valid) return askAgain(before, { before: decision.edits, after: valid.wrong });
   if (!options.recheck) return finish(valid.decision);
   const { recheck, same = isDeepStrictEqual } = options;
-  const work = { id: `${id}/recheck~${count}`, kind: 'step' as const, run: recheck, options: {} };
+  // Each question has a look of its own: one from before a rewind says nothing about now.
+  const work = { id: `${entry.approval}/recheck`, kind: 'step' as const, run: recheck, options: {} };
   const after = await recordedWork(invocation, scope, work);
   if (same(before ?? {}, after)) return finish(valid.decision);
   return askAgain(after, { before, after });

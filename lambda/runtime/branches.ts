@@ -1,13 +1,15 @@
 import { refused } from '../core/input.ts';
 import type { AgentContext, BranchOptions, BranchOutcome } from './agent-context.ts';
-import { readApprovals, withdrawWrites } from './approvals/approval-records.ts';
-import { checkEntry } from './entries.ts';
+import { mismatch } from './entries.ts';
 import { Scope } from './identity.ts';
 import type { Invocation } from './invocation.ts';
 import { leaving } from './step.ts';
+import { leaveWaits } from './waits.ts';
 
 /** Which branches counted, by their places: what is recorded, so that a replay counts the same. */
 interface Counted {
+  /** How many branches there were. */
+  readonly of: number;
   readonly fulfilled: readonly number[];
   readonly rejected: readonly number[];
 }
@@ -36,24 +38,32 @@ export async function branches(
   return leaving(identity, async () => {
     const { id } = identity;
     const entry = invocation.journal.get(id);
-    if (entry) checkEntry(id, entry, 'branches', undefined);
+    if (entry) invocation.checkEntry(id, entry, 'branches', undefined);
     const recorded = entry?.value as Counted | undefined;
-    const scopes = runs.map((_, i) => new Scope(`${id}[${i}]/`));
-    // A branch that did not count then does not begin now.
-    for (const [i, branch] of scopes.entries())
-      branch.closed = scope.closed || (recorded !== undefined && !counts(recorded, i));
+    if (recorded && recorded.of !== runs.length)
+      throw invocation.unfit(mismatch(id, `has ${runs.length} branches in this code`, `${recorded.of} were recorded`));
+    const scopes = runs.map((_, i) => new Scope(`${id}[${i}]/`, scope));
+    // A branch that did not count then begins nothing now.
+    for (const [i, branch] of scopes.entries()) if (recorded && !counts(recorded, i)) branch.close();
     const outcomes = await race(runs, scopes, contextOf, concurrency, enough ?? runs.length, recorded);
     if (!recorded && outcomes.some(({ status }) => status !== 'fulfilled'))
       await record(invocation, id, scopes, outcomes);
     const failed = outcomes.filter((outcome) => outcome.status === 'rejected');
-    if (failed.length > runs.length - (enough ?? runs.length)) throw reasonOf(failed, enough);
+    if (failed.length > runs.length - (enough ?? runs.length)) {
+      const reason = reasonOf(failed, enough);
+      if (reason instanceof Error && !invocation.failedAt.has(reason)) invocation.failedAt.set(reason, id);
+      throw reason;
+    }
     return outcomes;
   });
 }
 
 const counts = ({ fulfilled, rejected }: Counted, i: number): boolean => fulfilled.includes(i) || rejected.includes(i);
 
-/** Runs the branches until enough succeeded or too many failed; a replay waits for just those that counted. */
+/**
+ * Runs the branches until enough succeeded or too many failed. A replay waits for just those that counted; the others go
+ * as far as they are recorded, because what they did to the state and what undoes it is theirs.
+ */
 function race(
   runs: readonly Run[],
   scopes: readonly Scope[],
@@ -80,9 +90,9 @@ function race(
       const run = runs[i];
       const scope = scopes[i];
       if (over || !run || !scope) return;
-      if (recorded && !counts(recorded, i)) return begin();
+      const isCounted = !recorded || counts(recorded, i);
       const settled = (outcome: BranchOutcome<unknown>) => {
-        if (over) return;
+        if (over || !isCounted) return;
         outcomes[i] = outcome;
         has[outcome.status] += 1;
         if (isOver()) finish();
@@ -95,6 +105,7 @@ function race(
           (value) => settled({ status: 'fulfilled', value }),
           (reason: unknown) => settled({ status: 'rejected', reason }),
         );
+      if (!isCounted) begin();
     };
     if (isOver()) finish();
     else for (let i = 0; i < Math.min(concurrency, runs.length); i++) begin();
@@ -109,22 +120,14 @@ async function record(
   outcomes: readonly BranchOutcome<unknown>[],
 ): Promise<void> {
   const placesOf = (status: string) => outcomes.flatMap((outcome, i) => (outcome.status === status ? [i] : []));
-  const value: Counted = { fulfilled: placesOf('fulfilled'), rejected: placesOf('rejected') };
+  const value: Counted = { of: outcomes.length, fulfilled: placesOf('fulfilled'), rejected: placesOf('rejected') };
   const left = placesOf('left').flatMap((i) => scopes[i] ?? []);
-  for (const branch of left) branch.closed = true;
-  const waits = invocation.waiting.filter((wait) => left.some(({ path }) => wait.startsWith(path)));
-  const open = waits.flatMap((wait) => invocation.journal.get(wait)?.approval ?? []);
-  for (const wait of waits) invocation.stopWaiting(wait);
-  await invocation.active(() =>
-    invocation.record({
-      entries: [[id, { kind: 'branches', value }]],
-      ...(open.length > 0 && {
-        beside: async () =>
-          withdrawWrites(invocation.at, await readApprovals(invocation.at, open), 'It is no longer needed.'),
-        work: (work) => ({ ...work, approvals: work.approvals?.filter((approval) => !open.includes(approval)) }),
-      }),
-    }),
+  for (const branch of left) branch.close();
+  const leaves = leaveWaits(
+    invocation,
+    left.map(({ path }) => path),
   );
+  await invocation.active(() => invocation.record({ ...leaves, entries: [[id, { kind: 'branches', value }]] }));
 }
 
 function reasonOf(failed: readonly { readonly reason: unknown }[], enough: number | undefined): unknown {

@@ -24,6 +24,10 @@ export interface Claimant {
 /** A run that is this invocation's. */
 export interface Claimed {
   readonly opened: Opened;
+  /** What the agent did, by identity. */
+  readonly journal: Map<string, Entry>;
+  /** The waits that this claim found over. */
+  readonly settled: ReadonlySet<string>;
   /** The newest event that was looked at. */
   readonly seenWake: number;
   readonly until: number;
@@ -95,6 +99,7 @@ async function take(
   const seen = await lookAround(at, opened.sealing, journal, waits);
   const { entries, used } = settle(waits, seen.happened);
   const cursor = seen.cursorAfter(used);
+  const settled = new Map([...entries, ...(cursor ? [cursor] : [])]);
   const first = agent.state && isBlank(opened) ? await firstState(agent, journal) : undefined;
   if (!first) currentState(at, opened);
   const version = opened.record.version + 1;
@@ -110,11 +115,12 @@ async function take(
   const claimed = await appendEntries(at, opened, {
     kind: 'claim',
     status: ending ? 'ENDING' : 'RUNNING',
-    entries: new Map([...entries, ...(cursor ? [cursor] : [])]),
+    entries: settled,
     state: first,
     head: (there) => ({ work: work(there.work ?? { wake: 0 }) }),
   });
-  return { opened: claimed, seenWake: opened.head.meta.work?.wake ?? 0, until };
+  for (const [id, entry] of settled) journal.set(id, entry);
+  return { opened: claimed, journal, settled: new Set(entries.keys()), seenWake: opened.head.meta.work?.wake ?? 0, until };
 }
 
 /** Whether a run has no state yet: whoever started it did not need to know the agent's code. */

@@ -2,29 +2,29 @@ import { createHash } from 'node:crypto';
 import { edited } from '../checkpoints/draft.ts';
 import { payload } from '../checkpoints/payload.ts';
 import { type AgentContext, type BranchOutcome, Done, type TurnContext } from './agent-context.ts';
-import { misused } from './agent-errors.ts';
+import { asError, misused } from './agent-errors.ts';
 import { approval } from './asking.ts';
 import { branches } from './branches.ts';
-import { checkEntry, type Entry, type Kind } from './entries.ts';
+import type { EditedState } from './edited-state.ts';
+import type { Entry, Kind } from './entries.ts';
 import type { Scope } from './identity.ts';
 import type { Invocation } from './invocation.ts';
-import { leaving, step } from './step.ts';
+import { keep, leaving, step } from './step.ts';
 import { tool } from './tool.ts';
 import { call, sleep, waitForSignal } from './waits.ts';
 import type { Item } from './writer.ts';
 
 type Context = TurnContext<never>;
 
-/** The state of a turn while it is being worked on; it is saved with the end of the turn. */
-export interface WorkingState {
-  value: unknown;
-}
-
-/** What an agent gets for one scope of an invocation. */
-export function contextOf(invocation: Invocation, scope: Scope, working?: WorkingState): Context {
+/**
+ * What an agent gets for one scope of an invocation. `working` is the state of a turn while it is being worked on; it is
+ * saved with the end of the turn.
+ */
+export function contextOf(invocation: Invocation, scope: Scope, working?: EditedState): Context {
   const { at, agent } = invocation;
   const within = (inner: Scope) => contextOf(invocation, inner, working) as AgentContext<never>;
-  const random = (): Buffer => {
+  const random = (what: string): Buffer => {
+    invocation.checkCall(what);
     const { id, leave } = scope.enterOwn('random');
     leave();
     return createHash('sha256')
@@ -68,8 +68,8 @@ export function contextOf(invocation: Invocation, scope: Scope, working?: Workin
       const { value } = await small(invocation, scope, 'now', 'now', async () => ({ value: invocation.now }));
       return new Date(value as number);
     },
-    random: () => random().readUIntBE(0, 6) / 2 ** 48,
-    uuid: () => uuidOf(random()),
+    random: () => random('ctx.random').readUIntBE(0, 6) / 2 ** 48,
+    uuid: () => uuidOf(random('ctx.uuid')),
     checkpoint: async (name) => {
       await small(invocation, scope, 'checkpoint', 'checkpoint', async () => ({ value: name, item: { name } }));
     },
@@ -77,7 +77,7 @@ export function contextOf(invocation: Invocation, scope: Scope, working?: Workin
   };
   return Object.defineProperty(context, 'state', {
     enumerable: true,
-    get: () => (working ? working.value : invocation.live ? invocation.writer.state : invocation.replayed),
+    get: () => (working ? working.value : invocation.live ? invocation.writer.state : invocation.replayed.value),
   }) as Context;
 }
 
@@ -100,7 +100,7 @@ async function small(
   return leaving(identity, async () => {
     const { id } = identity;
     const there = invocation.journal.get(id);
-    if (there) checkEntry(id, there, kind, undefined);
+    if (there) invocation.checkEntry(id, there, kind, undefined);
     if (there) return there;
     if (scope.closed || !invocation.begins) return invocation.hang();
     invocation.live = true;
@@ -117,14 +117,16 @@ async function small(
 async function update(
   invocation: Invocation,
   scope: Scope,
-  working: WorkingState | undefined,
+  working: EditedState | undefined,
   edit: (draft: never) => unknown,
 ): Promise<unknown> {
   invocation.checkCall('ctx.update');
   if (!invocation.agent.state) throw misused('`ctx.update` needs a state: give the agent `state: { initial }`.');
-  const change = (state: unknown) => edited(state, edit as never, undefined);
+  if (typeof edit !== 'function') throw misused(`\`ctx.update\` needs a function; found ${typeof edit}.`);
+  const change = (state: unknown) =>
+    invocation.inStep.run('`ctx.update`', () => edited(state, edit as never, undefined));
   if (working) {
-    working.value = await change(working.value);
+    await working.edit(change);
     return working.value;
   }
   const identity = scope.enterOwn('update');
@@ -132,15 +134,22 @@ async function update(
     const { id } = identity;
     const there = invocation.journal.get(id);
     if (there) {
-      checkEntry(id, there, 'update', undefined);
-      invocation.replayed = await change(invocation.replayed);
-      return invocation.live ? invocation.writer.state : invocation.replayed;
+      invocation.checkEntry(id, there, 'update', undefined);
+      if (Object.hasOwn(there, 'error')) throw there.error;
+      await invocation.replayed.edit(change, there.order);
+      return invocation.live ? invocation.writer.state : invocation.replayed.value;
     }
     if (scope.closed || !invocation.begins) return invocation.hang();
     invocation.live = true;
-    await invocation.active(() =>
-      invocation.record({ entries: [[id, { kind: 'update', value: null }]], edit: change }),
-    );
+    const entry: Entry = { kind: 'update', order: invocation.nextOrder() };
+    await invocation.active(async () => {
+      try {
+        await invocation.record({ entries: [[id, { ...entry, value: null }]], edit: change });
+      } catch (error) {
+        // Also a replay does not make it.
+        throw (await keep(invocation, id, { ...entry, error: asError(error) })).error;
+      }
+    });
     return invocation.writer.state;
   });
 }

@@ -5,6 +5,7 @@ import type { AgentDefinition } from './agent-definition.ts';
 import { asError } from './agent-errors.ts';
 import type { Claimed } from './claim.ts';
 import { contextOf } from './context-of.ts';
+import { EditedState } from './edited-state.ts';
 import { withdrawalOf } from './end-run.ts';
 import type { Entry } from './entries.ts';
 import { replyWrites } from './events.ts';
@@ -13,6 +14,7 @@ import { Invocation, type InvocationEnd } from './invocation.ts';
 import type { Runtime } from './runtime.ts';
 import { validated } from './standard-schema.ts';
 import { undoAll } from './undoing.ts';
+import { leaveWaits } from './waits.ts';
 import { type Item, Overtaken } from './writer.ts';
 
 type Definition = AgentDefinition<never, unknown, unknown>;
@@ -39,6 +41,7 @@ async function conclude(invocation: Invocation): Promise<void> {
   invocation.returned = returned !== 'overtaken';
   // What is still under way was paid for: it is recorded before the end.
   await invocation.idle();
+  if (invocation.misfit && !invocation.ending) return failed(invocation, invocation.misfit);
   if (invocation.ending || returned === 'overtaken') return undoAll(invocation);
   if ('error' in returned) return failed(invocation, returned.error);
   try {
@@ -70,7 +73,7 @@ async function call(invocation: Invocation): Promise<Returned> {
 
 async function whole(invocation: Invocation, input: never): Promise<unknown> {
   const { agent } = invocation;
-  invocation.replayed = invocation.live ? invocation.writer.state : await agent.state?.initial(input);
+  if (!invocation.live) invocation.replayed = new EditedState(await agent.state?.initial(input));
   return agent.run?.(contextOf(invocation, new Scope()), input);
 }
 
@@ -80,11 +83,11 @@ async function turns(invocation: Invocation, input: never): Promise<unknown> {
   for (;;) {
     const turn = journal.get(TURN)?.cursor ?? 1;
     const scope = new Scope(`turn ${turn}/`);
-    const working = { value: invocation.writer.state };
+    const working = new EditedState(invocation.writer.state);
     const made = await agent.turn?.(contextOf(invocation, scope, working), working.value as never, input);
     if (invocation.ending) return invocation.hang();
     const state = made === undefined || made instanceof Done ? working.value : made;
-    scope.closed = true;
+    scope.close();
     const item = endOfTurn(invocation, scope.path, turn, state);
     if (made instanceof Done) {
       invocation.lastTurn = item;
@@ -97,19 +100,22 @@ async function turns(invocation: Invocation, input: never): Promise<unknown> {
 
 const TURN = '@turn';
 
-function endOfTurn({ journal }: Invocation, path: string, turn: number, state: unknown): Item {
-  const own = [...journal].filter(([id]) => id.startsWith(path));
+function endOfTurn(invocation: Invocation, path: string, turn: number, state: unknown): Item {
+  const own = [...invocation.journal].filter(([id]) => id.startsWith(path));
   // What can be undone outlives its turn.
   const kept = own.filter(([, entry]) => entry.undo).map(([id, entry]) => [`@kept:${id}`, entry] as const);
   const next: Entry = { kind: 'cursor', cursor: turn + 1 };
-  return { step: `turn ${turn}`, entries: [[TURN, next], ...kept], forget: own.map(([id]) => id), edit: () => state };
+  return {
+    ...leaveWaits(invocation, [path]),
+    ...{ step: `turn ${turn}`, entries: [[TURN, next], ...kept], forget: own.map(([id]) => id), edit: () => state },
+  };
 }
 
 /** Fails the run: what was done is undone first, unless the code itself cannot be trusted with that. */
 async function failed(invocation: Invocation, thrown: unknown): Promise<void> {
   const error = asError(thrown);
-  const step = invocation.failedAt.get(Object(thrown));
-  const entry: Entry = { kind: 'result', error, ...(step !== undefined && { failedAt: step }) };
+  const failedAt = operationsOf(invocation, thrown);
+  const entry: Entry = { kind: 'result', error, ...(failedAt.length > 0 && { failedAt }) };
   const isUntrusted = isHoldpointError(error, 'STEP_MISMATCH');
   const undoes = !isUntrusted && [...invocation.journal.values()].some(({ undo }) => undo);
   try {
@@ -117,11 +123,10 @@ async function failed(invocation: Invocation, thrown: unknown): Promise<void> {
       await end(invocation, { status: 'FAILED', entries: [['@error', entry]] });
       return invocation.finish('FAILED');
     }
-    const open = invocation.work.approvals ?? [];
     await invocation.record({
       status: 'ENDING',
       entries: [['@error', entry]],
-      beside: () => withdrawalOf(invocation.at, open, 'The run has failed.'),
+      beside: () => withdrawalOf(invocation.at, invocation.work.approvals ?? [], 'The run has failed.'),
       work: (work) => ({ ...work, ending: 'FAILED', approvals: undefined }),
     });
   } catch (lost) {
@@ -135,17 +140,24 @@ async function failed(invocation: Invocation, thrown: unknown): Promise<void> {
   return undoAll(invocation);
 }
 
+/** The operations at which an error came up: itself, what caused it, and what it sums up. */
+function operationsOf(invocation: Invocation, thrown: unknown, seen = new Set<unknown>()): readonly string[] {
+  if (!(thrown instanceof Error) || seen.has(thrown)) return [];
+  seen.add(thrown);
+  const parts = [thrown.cause, ...(thrown instanceof AggregateError ? thrown.errors : [])];
+  const own = invocation.failedAt.get(thrown) ?? [];
+  return [own, parts.flatMap((part) => operationsOf(invocation, part, seen))].flat();
+}
+
 /** The last checkpoint of a run: nobody waits in it any more, and its parent is told. */
 export async function end(invocation: Invocation, item: Item): Promise<void> {
-  const { at } = invocation;
-  const open = invocation.work.approvals ?? [];
-  const { lastTurn } = invocation;
+  const { at, lastTurn } = invocation;
   await invocation.record({
     ...lastTurn,
     ...item,
     entries: [...(lastTurn?.entries ?? []), ...(item.entries ?? [])],
     beside: async () => [
-      ...(await withdrawalOf(at, open, 'The run has ended.')),
+      ...(await withdrawalOf(at, invocation.work.approvals ?? [], 'The run has ended.')),
       ...(await replyWrites(at, invocation.work.replyTo)),
     ],
     work: ({ lease: _, dueAt: __, claims: ___, ...work }) => ({ ...work, approvals: undefined, parked: undefined }),

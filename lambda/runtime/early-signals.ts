@@ -23,7 +23,7 @@ export const isEarlySignal = (key: string): boolean => key.startsWith('w');
  */
 export async function sendSignal(at: RunContext, signal: Signal): Promise<boolean> {
   try {
-    return await addSignal(at, signal);
+    return await addSignal(at, signal, { first: adoptEarlySignals });
   } catch (error) {
     if (!isHoldpointError(error, 'RUN_NOT_FOUND')) throw error;
   }
@@ -33,11 +33,15 @@ export async function sendSignal(at: RunContext, signal: Signal): Promise<boolea
   return kept;
 }
 
+// The order of signals that one process sends in one millisecond.
+let count = 0;
+
 async function keep(at: RunContext, { name, value, id }: Signal): Promise<boolean> {
   const { sealing, key } = at.keys
     ? await (await runKeys()).newKey(at, undefined)
     : { sealing: notSealed, key: undefined };
-  const meta = { signal: name, at: at.now(), id, key };
+  count += 1;
+  const meta = { signal: name, at: at.now(), count, id, key };
   const places = { due: { group: dueGroup(at.partition), order: timeOrder(at.now() + KEPT_MS) } };
   const put = await besideRecord(at, sealing, `w${escapeId('signal', id ?? randomId())}`, meta, value, places);
   try {
@@ -53,14 +57,16 @@ async function keep(at: RunContext, { name, value, id }: Signal): Promise<boolea
 export async function adoptEarlySignals(at: RunContext): Promise<number> {
   const early = await firstRecords(at, EARLY);
   const inOrder = early.map((stored) => ({ stored, meta: besideMeta(stored) }));
-  inOrder.sort((a, b) => Number(a.meta.at) - Number(b.meta.at));
+  inOrder.sort((a, b) => Number(a.meta.at) - Number(b.meta.at) || Number(a.meta.count) - Number(b.meta.count));
   for (const { stored, meta } of inOrder) {
     const sealing = await sealingFor(at, { key: meta.key as Keyed['key'] });
     const value = await besideValue(at, sealing, stored);
     const id = typeof meta.id === 'string' ? meta.id : undefined;
     const remove = { remove: stored, when: { revision: stored.revision } };
     try {
-      await addSignal(at, { name: String(meta.signal), value, id }, [remove]);
+      const isNew = await addSignal(at, { name: String(meta.signal), value, id }, { also: [remove] });
+      // It was sent once more after the run had started, and is an event already.
+      if (!isNew) await at.records.commit([remove]);
     } catch (error) {
       // Somebody else has just done it.
       if (!(error instanceof ConditionFailedError)) throw error;

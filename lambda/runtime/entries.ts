@@ -50,8 +50,8 @@ export interface Entry {
   readonly cached?: string;
   /** When a cached value was made. */
   readonly at?: number;
-  /** The error of a run: the operation at which it came up, and what could not be undone. */
-  readonly failedAt?: string;
+  /** The error of a run: the operations at which it came up, and what could not be undone. */
+  readonly failedAt?: readonly string[];
   readonly notUndone?: readonly string[];
   /** The last event that was used, and everything before it; the turn that comes next. */
   readonly cursor?: number;
@@ -60,6 +60,9 @@ export interface Entry {
 /** Whether an operation is over. */
 export const hasSettled = (entry: Entry): boolean =>
   ['value', 'error', 'cached'].some((field) => Object.hasOwn(entry, field));
+
+/** Whether an identity is of something that the agent did, and not one of the runtime's own. */
+export const isOperation = (id: string): boolean => !id.startsWith('@') || /^@(update|now|checkpoint)(#|$)/.test(id);
 
 /** Refuses an entry of another operation: the code was changed in a way that its journal does not fit. */
 export function checkEntry(id: string, entry: Entry, kind: Kind, hash: string | undefined): void {
@@ -72,7 +75,7 @@ export function checkEntry(id: string, entry: Entry, kind: Kind, hash: string | 
     );
 }
 
-const mismatch = (id: string, expected: string, found: string): HoldpointError =>
+export const mismatch = (id: string, expected: string, found: string): HoldpointError =>
   new HoldpointError(
     'STEP_MISMATCH',
     `Operation "${id}" ${expected}, but ${found}: the code changed under a run that was on its way. Nothing was run or undone. Give changed operations new names, or deploy the code that fits; then \`retry\` the run.`,

@@ -3,6 +3,7 @@ import type { RunContext } from '../checkpoints/context.ts';
 import { HEAD_KEY, headRecord, readHead } from '../checkpoints/records.ts';
 import { recordsOf } from '../checkpoints/scan.ts';
 import { type Sealing, sealingFor } from '../checkpoints/sealing.ts';
+import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
 import { HoldpointError } from '../core/errors.ts';
 import { escapeId, partitionOf } from '../core/ids.ts';
 import { hasEnded } from '../core/status.ts';
@@ -22,15 +23,25 @@ export interface Signal {
   readonly id?: string | undefined;
 }
 
+/** What belongs to a signal. */
+interface Along {
+  /** Written in the same transaction. */
+  readonly also?: readonly Write[];
+  /** What goes before the signals of a run that nobody has claimed yet; says how much that was. */
+  readonly first?: (at: RunContext) => Promise<number>;
+}
+
 /**
  * Puts a signal into the order of a run's events and wakes it. Says whether it is new: one with an id that was taken
- * before changes nothing. `with` is written in the same transaction.
+ * before changes nothing.
  */
-export async function addSignal(at: RunContext, signal: Signal, also: readonly Write[] = []): Promise<boolean> {
+export async function addSignal(at: RunContext, signal: Signal, { also = [], first }: Along = {}): Promise<boolean> {
   const { name, value, id } = signal;
   try {
     await wakeRun(at, async ({ meta }, number) => {
       if (hasEnded(meta.status) || meta.status === 'ENDING') throw runEnded(at.run, meta.status);
+      if (first && meta.work?.claimed === undefined && (await first(at)) > 0)
+        throw new StaleVersionError(at.run, meta.version, undefined);
       const sealing = await sealingFor(at, meta);
       const put = await besideRecord(at, sealing, eventKey(number), { signal: name, at: at.now(), id }, value);
       const taken =

@@ -1,6 +1,5 @@
 import type { RunContext } from '../checkpoints/context.ts';
 import type { Opened } from '../checkpoints/open.ts';
-import type { Status } from '../core/status.ts';
 import { withdrawalOf } from './end-run.ts';
 import type { Entry } from './entries.ts';
 import { replyWrites } from './events.ts';
@@ -38,11 +37,17 @@ const lastEntry = (end: OutsideEnd): readonly [id: string, entry: Entry] =>
     ? ['@result', { kind: 'result', value: end.result }]
     : ['@error', { kind: 'result', error: end.error }];
 
-/** Saves, and has the run go on in another invocation. */
+/** Saves, and has the run go on in another invocation. One that gets nothing done in many of them fails. */
 export function yieldFromOutside(at: RunContext, save: OutsideSave): Promise<Opened> {
-  return changeFromOutside(at, save, async (opened) => {
-    checkIsRunning(at, opened);
-    const status: Status = 'READY';
-    return { status, work: (there) => ({ ...givenUp(there, at.now() + DELIVERY_MS), deliveries: 0 }) };
+  const { state, step, toolResults } = save;
+  return changeFromOutside(at, save, async ({ head, record }) => {
+    checkIsRunning(at, { head, record });
+    const { claimed = 0, claims = 0 } = head.meta.work ?? {};
+    const isProgress = record.version > claimed || [state, step, toolResults].some((saved) => saved !== undefined);
+    const attempt = isProgress ? {} : { claims, claimed: record.version + 1 };
+    return {
+      status: 'READY',
+      work: (there) => ({ ...givenUp(there, at.now() + DELIVERY_MS), deliveries: 0, ...attempt }),
+    };
   });
 }

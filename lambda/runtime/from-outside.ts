@@ -71,7 +71,7 @@ const isOther = (there: HeadMeta, seen: HeadMeta): boolean =>
   there.work?.wake !== seen.work?.wake || String(there.work?.approvals ?? []) !== String(seen.work?.approvals ?? []);
 
 /** Refuses to suspend a run that nobody runs: whoever does it would not be the one to go on. */
-export function checkIsRunning(at: RunContext, { head, record }: Opened): void {
+export function checkIsRunning(at: RunContext, { head, record }: Pick<Opened, 'head' | 'record'>): void {
   const { status } = head.meta;
   if (status === 'RUNNING' && record.meta.status === 'RUNNING') return;
   throw new HoldpointError(

@@ -15,13 +15,23 @@ export interface Identity {
  */
 export class Scope {
   readonly path: string;
-  /** Nobody needs what happens here any more: what is not begun is left. */
-  closed = false;
+  readonly #outer: Scope | undefined;
+  #closed = false;
   readonly #counts = new Map<string, number>();
   readonly #outstanding = new Set<string>();
 
-  constructor(path = '') {
+  constructor(path = '', outer?: Scope) {
     this.path = path;
+    this.#outer = outer;
+  }
+
+  /** Nobody needs what happens here any more, or around it: what is not begun is left. */
+  get closed(): boolean {
+    return this.#closed || (this.#outer?.closed ?? false);
+  }
+
+  close(): void {
+    this.#closed = true;
   }
 
   /** The identity of the next operation of this name: `search`, `search#2`, `search:paris`. */

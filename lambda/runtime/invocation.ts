@@ -2,16 +2,18 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { setImmediate as tick } from 'node:timers/promises';
-import { decodeResult, decodeResults } from '../checkpoints/content.ts';
+import { decodeResult } from '../checkpoints/content.ts';
 import type { RunContext } from '../checkpoints/context.ts';
 import type { Work } from '../checkpoints/meta.ts';
+import type { HoldpointError } from '../core/errors.ts';
 import { present } from '../core/present.ts';
 import type { Status } from '../core/status.ts';
 import type { StepTools } from './agent-context.ts';
 import type { AgentDefinition } from './agent-definition.ts';
 import { misused } from './agent-errors.ts';
 import type { Claimed } from './claim.ts';
-import { type Entry, hasSettled } from './entries.ts';
+import { EditedState } from './edited-state.ts';
+import { checkEntry, type Entry, hasSettled, isOperation, type Kind } from './entries.ts';
 import { lookAround } from './look.ts';
 import type { Runtime, StepMoment } from './runtime.ts';
 import { settle } from './settle.ts';
@@ -53,7 +55,7 @@ export class Invocation {
   readonly ended = Promise.withResolvers<InvocationEnd>();
   /** Aborts when what runs must be let go. */
   readonly letGo = new AbortController();
-  /** In which step the code that is running is, if it is in one. */
+  /** What the code that is running is inside of, if it is one piece: a step, an edit. */
   readonly inStep = new AsyncLocalStorage<string>();
   /** Resolves when the run has to end in another way than by its agent. */
   readonly overtaken = Promise.withResolvers<void>();
@@ -65,15 +67,18 @@ export class Invocation {
   /** The end of the turn that ended the run, to be written with the end. */
   lastTurn: Item | undefined;
   /** The state as of this point of a replay. */
-  replayed: unknown;
+  replayed = new EditedState(undefined);
   /** Whether the run is on its way to its end, so that nothing new is begun. */
   ending: boolean;
+  /** That the code does not fit the journal: the run fails with it, whatever the agent does about it. */
+  misfit: HoldpointError | undefined;
   /** The agent's function has returned, or thrown. */
   returned = false;
   /** An operation was reached that is not in the journal: from here on it is no replay. */
   live = false;
   readonly #deadline: number;
   readonly #claimed: number;
+  readonly #settled: ReadonlySet<string>;
   readonly #waits = new Map<string, Wait>();
   readonly #timers = new AbortController();
   #active = 0;
@@ -81,18 +86,19 @@ export class Invocation {
   #yielding = false;
   #over = false;
   #looking: Promise<void> = Promise.resolve();
-  #whenIdle: (() => void) | undefined;
+  readonly #whenIdle: (() => void)[] = [];
   #timer: AbortController | undefined;
 
   constructor(runtime: Runtime, at: RunContext, agent: AgentDefinition<never, unknown, unknown>, claimed: Claimed) {
     this.runtime = runtime;
     this.at = at;
     this.agent = agent;
-    this.journal = new Map(Object.entries(decodeResults(at, claimed.opened) as Record<string, Entry>));
+    this.journal = claimed.journal;
     this.#order = Math.max(0, ...[...this.journal.values()].map(({ order = 0 }) => order));
     this.ending = claimed.opened.head.meta.status === 'ENDING';
     this.#deadline = claimed.until;
     this.#claimed = claimed.opened.record.version;
+    this.#settled = claimed.settled;
     this.writer = new RunWriter(at, claimed.opened, claimed.seenWake, {
       rest: () => this.#rest(),
       woken: () => this.look(),
@@ -104,7 +110,7 @@ export class Invocation {
       rested: ({ status }) => this.#end({ end: 'suspended', status }),
       failed: (error) => this.#end(error instanceof Fenced ? { end: 'fenced' } : { end: 'failed', error }),
     });
-    this.live = ![...this.journal.keys()].some((id) => !id.startsWith('@'));
+    this.live = ![...this.journal.keys()].some(isOperation);
     setMaxListeners(0, this.letGo.signal);
     this.#schedule();
   }
@@ -125,7 +131,7 @@ export class Invocation {
 
   /** Whether operations that are not recorded may begin; those that may not are left waiting. */
   get begins(): boolean {
-    return !this.ending && !this.#yielding && !this.#over;
+    return !this.ending && !this.misfit && !this.#yielding && !this.#over;
   }
 
   /** How much time is left for what runs in this process. */
@@ -135,12 +141,27 @@ export class Invocation {
 
   /** Refuses a call when the agent has returned, or from inside of a step. */
   checkCall(what: string): void {
-    const step = this.inStep.getStore();
-    if (step !== undefined)
-      throw misused(
-        `\`${what}\` was called inside of step "${step}"; a step is one piece. Call it after the step, or split the step.`,
-      );
+    const piece = this.inStep.getStore();
+    if (piece !== undefined)
+      throw misused(`\`${what}\` was called inside of ${piece}, which is one piece. Call it before or after.`);
     if (this.returned) throw misused(`\`${what}\` was called after the agent had returned. Await what you start.`);
+  }
+
+  /** Refuses an entry of another operation, and with it the code. */
+  checkEntry(id: string, entry: Entry, kind: Kind, hash: string | undefined): void {
+    try {
+      checkEntry(id, entry, kind, hash);
+    } catch (error) {
+      throw this.unfit(error as HoldpointError);
+    }
+  }
+
+  /** Fails the run with what does not fit; gives it back to be thrown. */
+  unfit(error: HoldpointError): HoldpointError {
+    this.misfit ??= error;
+    this.#waits.clear();
+    this.overtaken.resolve();
+    return error;
   }
 
   /** The key by which services recognise a piece of work that they did before. */
@@ -184,6 +205,11 @@ export class Invocation {
     return promise;
   }
 
+  /** A wait that was over was reached; if nobody knew that before, it is no replay from here on. */
+  reached(id: string): void {
+    if (this.#settled.has(id)) this.live = true;
+  }
+
   /** Forgets about a wait that nobody is interested in any more. */
   stopWaiting(id: string): void {
     this.#waits.delete(id);
@@ -209,7 +235,7 @@ export class Invocation {
   /** Resolves when nothing is active, written or replayed any more. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
-      this.#whenIdle = resolve;
+      this.#whenIdle.push(resolve);
       this.#changed();
     });
   }
@@ -268,10 +294,8 @@ export class Invocation {
   /** How the run should lie, if nothing is left to do in this process. */
   #rest(): Rest | undefined {
     if ((this.#active > 0 && !this.letGo.signal.aborted) || this.#over) return undefined;
-    if (this.#whenIdle) {
-      const resolve = this.#whenIdle;
-      this.#whenIdle = undefined;
-      resolve();
+    if (this.#whenIdle.length > 0) {
+      for (const resolve of this.#whenIdle.splice(0)) resolve();
       return undefined;
     }
     if (this.returned && !this.ending) return undefined;
@@ -284,12 +308,13 @@ export class Invocation {
     }
     if (this.#waits.size === 0) return undefined;
     const waits = [...this.#waits.values()];
-    const dueAt = Math.min(...waits.map((wait) => wait.dueAt ?? Infinity), this.work.deadline ?? Infinity);
+    const next = Math.min(...waits.map((wait) => wait.dueAt ?? Infinity));
     // It is over already: no reason to lie down.
-    if (dueAt <= this.now) {
+    if (next <= this.now) {
       this.lookSoon();
       return undefined;
     }
+    const dueAt = Math.min(next, this.work.deadline ?? Infinity);
     const status = this.ending
       ? 'ENDING'
       : (RANK.find((each) => waits.some((wait) => wait.status === each)) ?? 'SLEEPING');

@@ -59,12 +59,12 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
       id.startsWith('@undo:') ? [id, id.slice(6), `@kept:${id.slice(6)}`] : [],
     );
     const failure = entries.find(([id]) => id === '@error')?.[1];
-    const failedAt = typeof failure?.failedAt === 'string' ? [failure.failedAt] : [];
+    const failedAt = (Array.isArray(failure?.failedAt) ? failure.failedAt : []).map(String);
     const { deadline, ending: _, ...rest } = work;
     await appendEntries(at, opened, {
       kind: 'retry',
       status: 'READY',
-      forget: ['@error', ...failedAt, ...undone],
+      forget: ['@error', ...failedAt, ...failedAt.flatMap(branchesAround), ...undone],
       head: (there) => ({
         work: {
           ...rest,
@@ -78,6 +78,10 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
   });
   await deliverIfReady(runtime, at);
 }
+
+/** The branches that an operation is in, whose ends are counted anew. */
+const branchesAround = (id: string): readonly string[] =>
+  [...id.matchAll(/\[\d+\]\//g)].map(({ index }) => id.slice(0, index));
 
 /** Retries all runs of an agent that FAILED since a moment; gives their ids. */
 export async function retryFailed(runtime: Runtime, agent: string, since: Date): Promise<readonly string[]> {

@@ -3,7 +3,7 @@ import { HoldpointError, isHoldpointError } from '../core/errors.ts';
 import type { ConditionFailedError } from '../storage/ports.ts';
 import type { StepOptions, StepTools } from './agent-context.ts';
 import { asError, misused } from './agent-errors.ts';
-import { checkEntry, type Entry, hasSettled, type Kind } from './entries.ts';
+import { type Entry, hasSettled, type Kind } from './entries.ts';
 import { nameIn, type Scope } from './identity.ts';
 import type { Invocation } from './invocation.ts';
 import { checkRetry, pauseAfter } from './retry-policy.ts';
@@ -68,7 +68,7 @@ export function checkOptions(
 export async function recordedWork<T>(invocation: Invocation, scope: Scope | undefined, work: Work<T>): Promise<T> {
   const { id, kind, hash } = work;
   const there = invocation.journal.get(id);
-  if (there) checkEntry(id, there, kind, hash);
+  if (there) invocation.checkEntry(id, there, kind, hash);
   if (there && hasSettled(there)) return ended(invocation, work, there);
   if (kind !== 'undo' && (scope?.closed || !invocation.begins)) return invocation.hang();
   invocation.live = true;
@@ -157,7 +157,7 @@ async function once<T>(invocation: Invocation, { id, run, options }: Work<T>, co
   try {
     return await new Promise<T>((resolve, reject) => {
       over.signal.addEventListener('abort', () => reject(over.signal.reason), { once: true });
-      inStep.run(id, async () => run(tools)).then(resolve, reject);
+      inStep.run(`step "${id}"`, async () => run(tools)).then(resolve, reject);
       if (!options.timeout) return;
       runtime.clock.sleep(millisecondsOf('`timeout`', options.timeout), timer.signal).then(
         () => over.abort(tookTooLong(id)),
@@ -174,7 +174,7 @@ const tookTooLong = (id: string): HoldpointError =>
   new HoldpointError('TIMED_OUT', `Step "${id}" took longer than its timeout.`, { scope: 'step' });
 
 /** Records an entry whose error may hold what cannot be kept. */
-async function keep(invocation: Invocation, id: string, entry: Entry): Promise<Entry> {
+export async function keep(invocation: Invocation, id: string, entry: Entry): Promise<Entry> {
   const over = hasSettled(entry) && { step: id };
   try {
     await invocation.record({ entries: [[id, entry]], ...over });

@@ -3,7 +3,7 @@ import { type Duration, millisecondsOf } from '../core/duration.ts';
 import type { StepTools, ToolOptions } from './agent-context.ts';
 import { misused } from './agent-errors.ts';
 import { canonical } from './canonical.ts';
-import { checkEntry, type Entry } from './entries.ts';
+import type { Entry } from './entries.ts';
 import { hashOf, type Scope } from './identity.ts';
 import type { Invocation } from './invocation.ts';
 import { keepShared, readShared } from './shared-cache.ts';
@@ -58,7 +58,7 @@ async function throughCache<T>(
   const { journal, at } = invocation;
   const there = journal.get(id);
   if (there?.cached !== undefined) {
-    checkEntry(id, there, kind, hash);
+    invocation.checkEntry(id, there, kind, hash);
     return journal.get(there.cached)?.value as T;
   }
   if (there || scope.closed || !invocation.begins) return recordedWork(invocation, scope, work);

@@ -4,7 +4,8 @@ import { HoldpointError } from '../core/errors.ts';
 import type { Status } from '../core/status.ts';
 import type { Callable, CallOptions, SignalOptions } from './agent-context.ts';
 import { canonical } from './canonical.ts';
-import { checkEntry, type Entry, hasSettled, type Kind } from './entries.ts';
+import { withdrawalOf } from './end-run.ts';
+import { type Entry, hasSettled, type Kind } from './entries.ts';
 import { hashOf, type Scope } from './identity.ts';
 import type { Invocation } from './invocation.ts';
 import { CURSOR } from './look.ts';
@@ -29,8 +30,11 @@ async function waited(
   { id, kind, hash, status, begin }: Waiting,
 ): Promise<Entry> {
   const there = invocation.journal.get(id);
-  if (there) checkEntry(id, there, kind, hash);
-  if (there && hasSettled(there)) return there;
+  if (there) invocation.checkEntry(id, there, kind, hash);
+  if (there && hasSettled(there)) {
+    invocation.reached(id);
+    return there;
+  }
   if (scope.closed || !invocation.begins) return invocation.hang();
   invocation.live = true;
   if (there) return invocation.wait(id, there, status);
@@ -38,6 +42,26 @@ async function waited(
   if (hasSettled(entry)) return entry;
   const announce: Item = { entries: [[id, entry]] };
   return invocation.wait(id, entry, status, announce);
+}
+
+/**
+ * What is recorded when nobody needs the waits of some scopes any more: a signal must not go to who does not wait for it,
+ * and nobody is asked for nothing. Children stay known for as long as they may have to be cancelled.
+ */
+export function leaveWaits(invocation: Invocation, paths: readonly string[]): Pick<Item, 'forget' | 'beside' | 'work'> {
+  // Also what a replay has not reached again.
+  const waits = [...invocation.journal].filter(
+    ([id, entry]) => !hasSettled(entry) && paths.some((path) => id.startsWith(path)),
+  );
+  for (const [id] of waits) invocation.stopWaiting(id);
+  const open = waits.flatMap(([, { approval }]) => approval ?? []);
+  return {
+    forget: waits.flatMap(([id, { kind }]) => (kind === 'call' ? [] : id)),
+    ...(open.length > 0 && {
+      beside: () => withdrawalOf(invocation.at, open, 'It is no longer needed.'),
+      work: (work) => ({ ...work, approvals: work.approvals?.filter((approval) => !open.includes(approval)) }),
+    }),
+  };
 }
 
 /** `ctx.sleep` */
@@ -111,10 +135,11 @@ export async function call<Input, Result>(
         const { version } = invocation.writer.opened.record;
         const { owner } = invocation.writer.opened.head.meta;
         const parent = { run: at.run, version };
-        await invocation.active(() =>
+        const { isNew } = await invocation.active(() =>
           startRun(invocation.runtime, { agent: name, input, id: child, parent, owner, waits: true }),
         );
-        invocation.lookSoon();
+        // One that was started before may have ended before.
+        if (!isNew) invocation.lookSoon();
         return { kind: 'call', hash: hashOf(`${name}\n${given}`), child, order: invocation.nextOrder() };
       },
     });

@@ -62,6 +62,16 @@ class Woken extends Error {
   }
 }
 
+/** The edit of an item threw; nothing was written. */
+class EditFailed extends Error {
+  readonly item: Item;
+
+  constructor(item: Item, cause: unknown) {
+    super('An edit failed.', { cause });
+    this.item = item;
+  }
+}
+
 /** What the writer asks those who run the agent. */
 export interface Resting {
   /** How the run should lie, if nothing is left to do in this process. */
@@ -171,7 +181,12 @@ export class RunWriter {
           await this.#catchUp();
           return false;
         }
-        if (error instanceof ConditionFailedError) this.#refuse(batch, writes, error);
+        if (error instanceof EditFailed) {
+          for (const one of batch.filter(({ item }) => item === error.item)) {
+            batch.splice(batch.indexOf(one), 1);
+            one.done.reject(error.cause);
+          }
+        } else if (error instanceof ConditionFailedError) this.#refuse(batch, writes, error);
         else if (isHoldpointError(error, 'UNSUPPORTED_VALUE')) {
           if (batch.length === 1) batch[0]?.done.reject(error);
           else for (const one of batch) await this.#writeAlone(one);
@@ -202,20 +217,27 @@ export class RunWriter {
 
   async #append(items: readonly Item[], beside: readonly Write[], rest: Rest | undefined): Promise<void> {
     const { seenWake } = this;
-    const edits = items.flatMap(({ edit }) => edit ?? []);
+    const edits = items.filter(({ edit }) => edit);
     let { state } = this;
-    for (const edit of edits) state = await edit(state);
+    for (const item of edits) {
+      try {
+        state = await item.edit?.(state);
+      } catch (error) {
+        throw new EditFailed(item, error);
+      }
+    }
     const steps = items.flatMap(({ step }) => step ?? []);
     const status = rest?.status ?? items.find((item) => item.status)?.status;
     const changesWork = items.some(({ work }) => work) || rest;
     const head = (there: HeadMeta) => {
       const before = there.work ?? { wake: 0 };
-      if (rest && before.wake !== seenWake) throw new Woken(before.wake);
+      // The head that this process knows may be older than what it has looked at; then the commit finds the newer one.
+      if (rest && before.wake > seenWake) throw new Woken(before.wake);
       const changed = items.reduce((work, item) => item.work?.(work) ?? work, before);
       return { work: rest ? rest.work(changed) : changed };
     };
     this.opened = await appendEntries(this.#at, this.opened, {
-      entries: new Map(items.flatMap(({ entries = [] }) => entries)),
+      entries: entriesOf(items),
       forget: items.flatMap(({ forget = [] }) => forget),
       ...(edits.length > 0 && { state: { value: state } }),
       ...(steps.length > 0 && { step: titleOf(steps), steps: steps.length }),
@@ -272,6 +294,16 @@ export class RunWriter {
 
 // How often what is written beside is made anew on what others left there.
 const TRIES = 20;
+
+/** What is recorded by all items: one takes out what those before it put in. */
+function entriesOf(items: readonly Item[]): ReadonlyMap<string, Entry> {
+  const all = new Map<string, Entry>();
+  for (const { entries = [], forget = [] } of items) {
+    for (const id of forget) all.delete(id);
+    for (const [id, entry] of entries) all.set(id, entry);
+  }
+  return all;
+}
 
 // What may be appended to a run while it runs, without its lease.
 const HARMLESS: ReadonlySet<CheckpointKind> = new Set(['save', 'prune', 'cancel']);

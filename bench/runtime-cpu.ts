@@ -1,0 +1,116 @@
+import { type AgentContext, agent } from '../lambda/index.ts';
+import { memoryStorage } from '../lambda/storage/memory.ts';
+import { invoke } from './runtime-place.ts';
+import { resultOf } from './runtime-steps.ts';
+import { median, print, table } from './table.ts';
+import { cpuOf } from './trace.ts';
+import { waitingAgent } from './waking-costs.ts';
+import { type Conversation, RUN, turn } from './works.ts';
+
+const ROUNDS = 5;
+const MEASURED = 40;
+// 1.25 KB a turn as JSON.
+const TURNS_100KB = 80;
+
+export interface RuntimeCpu {
+  /** Milliseconds per `ctx.step`, with 100 KB of state, and with 1,000 recorded steps. */
+  readonly step100KB: number;
+  readonly step1000: number;
+}
+
+/** Prepares operation n, so that only what it returns is measured. */
+type Step = (ctx: AgentContext<Conversation>, n: number) => () => Promise<unknown>;
+
+const work: Step = (ctx, n) => {
+  const result = resultOf(n);
+  return () => ctx.step('call tool', () => result);
+};
+const update: Step = (ctx, n) => {
+  const messages = turn(n);
+  return () => ctx.update((draft) => void draft.messages.push(...messages));
+};
+
+/** Prints the runtime's own CPU, per step and per replay, on storage in memory that keeps inline what DynamoDB does. */
+export async function runtimeCpu(): Promise<RuntimeCpu> {
+  const small = await perStep(work, { turns: 0, recorded: 0 });
+  const large = await perStep(work, { turns: TURNS_100KB, recorded: 0 });
+  const updated = await perStep(update, { turns: TURNS_100KB, recorded: 0 });
+  const thousand = await perStep(work, { turns: 0, recorded: 1_000 });
+  const thousands = await perStep(work, { turns: 0, recorded: 5_000 });
+  print(
+    table(
+      `The runtime's own CPU for an operation of 1 KB, storage in memory: ${MEASURED} operations each, medians of ${ROUNDS} rounds.`,
+      ['run', 'operation', 'median ms', 'mean ms', 'largest ms'],
+      [
+        ['new', 'step', ...cells(small)],
+        ['100 KB of state', 'step', ...cells(large)],
+        ['100 KB of state', 'update', ...cells(updated)],
+        ['1,000 recorded steps', 'step', ...cells(thousand)],
+        ['5,000 recorded steps', 'step', ...cells(thousands)],
+      ],
+    ),
+  );
+  const replays = [];
+  for (const steps of [10, 1_000, 5_000]) replays.push([steps, await replay(steps)]);
+  print(
+    table(
+      `The runtime's own CPU for a resume in a new process: claim, hydrate and replay of steps of 1 KB; medians of ${ROUNDS} rounds.`,
+      ['recorded steps', 'ms'],
+      replays,
+    ),
+  );
+  return { step100KB: large.mean, step1000: thousand.mean };
+}
+
+interface PerStep {
+  readonly middle: number;
+  readonly mean: number;
+  readonly most: number;
+}
+
+const cells = ({ middle, mean, most }: PerStep) => [middle, mean, most];
+
+async function perStep(step: Step, { turns, recorded }: { turns: number; recorded: number }): Promise<PerStep> {
+  const messages = Array.from({ length: turns }, (_, at) => turn(at)).flat();
+  const rounds: PerStep[] = [];
+  // The first round warms up and is not counted.
+  for (let round = 0; round <= ROUNDS; round++) {
+    const spent: number[] = [];
+    const measured = agent(
+      {
+        name: 'measured',
+        state: { initial: (): Conversation => ({ messages: [...messages] }) },
+        async run(ctx) {
+          for (let n = 1; n <= recorded; n++) await work(ctx, n)();
+          for (let n = 1; n <= MEASURED; n++) spent.push(await cpuOf(step(ctx, recorded + turns + n)));
+        },
+      },
+      { storage: memoryStorage(), log: () => {} },
+    );
+    await measured.start({}, { id: RUN });
+    await invoke(measured, 'finished');
+    const mean = spent.reduce((a, b) => a + b) / spent.length;
+    if (round > 0) rounds.push({ mean, middle: median(spent), most: Math.max(...spent) });
+  }
+  const of = (field: keyof PerStep) => median(rounds.map((each) => each[field]));
+  return { middle: of('middle'), mean: of('mean'), most: of('most') };
+}
+
+async function replay(steps: number): Promise<number> {
+  const storage = memoryStorage();
+  const open = (resumed?: () => Promise<void>) => waitingAgent(steps, resumed).with({ storage, log: () => {} });
+  const spent: number[] = [];
+  for (let round = 0; round <= ROUNDS; round++) {
+    const run = `${RUN}-${round}`;
+    await open().start({}, { id: run });
+    await invoke(open(), 'suspended', run);
+    await open().run(run).signal('go');
+    const before = process.cpuUsage();
+    const resumed = async () => {
+      const { user, system } = process.cpuUsage(before);
+      if (round > 0) spent.push((user + system) / 1000);
+    };
+    await invoke(open(resumed), 'finished', run);
+  }
+  return median(spent);
+}

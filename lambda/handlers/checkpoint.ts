@@ -1,0 +1,53 @@
+import type { Contexts } from '../checkpoints/contexts.ts';
+import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
+import { isHoldpointError } from '../core/errors.ts';
+import { HTTP_STATUS } from './http-status.ts';
+import { errorFields, type Observing, observingOf } from './observing.ts';
+import { act } from './protocol/actions.ts';
+import { checkRequest } from './protocol/request.ts';
+import { type Links, s3Links } from './s3-links.ts';
+import { contextsFor } from './tenant-contexts.ts';
+import { contextsOf, wired } from './wired.ts';
+
+export interface Checkpointing {
+  readonly contexts: Contexts;
+  /** For what is too large for an invocation. @default there is no way for that */
+  readonly links?: Links | undefined;
+  readonly observing: Observing;
+}
+
+/** What is answered: what was asked for, or why nothing was done. */
+export type CheckpointAnswer = { readonly ok: true } | { readonly ok: false; readonly error: object };
+
+/** The function that agents in any language invoke directly, to save, ask, wait, load and end. */
+export const createCheckpoint =
+  ({ contexts, links, observing }: Checkpointing) =>
+  (event: unknown): Promise<CheckpointAnswer> =>
+    observing.invocation(async () => {
+      try {
+        const request = checkRequest(event);
+        const acting = { contexts: contextsFor(contexts, request.tenant), links, observing };
+        return { ...(await act(acting, request)), ok: true };
+      } catch (error) {
+        const isOurFault = !isHoldpointError(error) || (HTTP_STATUS[error.code] ?? 500) >= 500;
+        observing.count(isOurFault ? 'RequestFailed' : 'RequestRefused');
+        observing.log(isOurFault ? 'error' : 'info', 'A request was not done.', errorFields(error));
+        return { ok: false, error: errorJson(error) };
+      }
+    });
+
+function errorJson(error: unknown): object {
+  if (!isHoldpointError(error))
+    return { code: 'UNEXPECTED', message: 'Something unexpected went wrong. The log of this function says what.' };
+  const found = error instanceof StaleVersionError ? error.found : undefined;
+  const { code, message } = error;
+  return { code, message, ...(found && { found: { version: found.version, status: found.status } }) };
+}
+
+export const handler = wired((environment) =>
+  createCheckpoint({
+    contexts: contextsOf(environment),
+    links: s3Links(environment),
+    observing: observingOf('checkpoint'),
+  }),
+);

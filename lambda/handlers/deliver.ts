@@ -1,0 +1,46 @@
+import type { Contexts } from '../checkpoints/contexts.ts';
+import { HoldpointError } from '../core/errors.ts';
+import type { Delivery } from '../runtime/runtime.ts';
+import type { AgentFunctions } from './agent-functions.ts';
+import { type Agents, ENVIRONMENT } from './environment.ts';
+import { hydrate } from './hydrate.ts';
+import { errorFields, type Observing } from './observing.ts';
+import type { Links } from './s3-links.ts';
+
+/** What it takes to bring runs to the functions of their agents. */
+export interface Delivering {
+  readonly contexts: Contexts;
+  readonly agents: Agents;
+  readonly functions: AgentFunctions;
+  /** For runs that are too large for an event. @default they are refused */
+  readonly links?: Links | undefined;
+  readonly observing: Observing;
+}
+
+/**
+ * Has a run's agent invoked. `by` is the id of this delivery. Throws AGENT_NOT_FOUND when nobody knows the agent, and what
+ * Lambda throws; the run is then left to the sweeper.
+ */
+export async function deliverRun(delivering: Delivering, { tenant, run, agent = '' }: Delivery, by: string) {
+  const { agents, functions, observing } = delivering;
+  const to = agents.get(agent);
+  try {
+    if (!to) throw agentNotFound(agent);
+    if (to.hydrate) await hydrate(delivering, { tenant, run, agent, function: to.function }, by);
+    else await functions.start(to.function, { run, tenant });
+    observing.count('Delivered');
+  } catch (error) {
+    observing.count(to ? 'DeliveryFailed' : 'UnknownAgent');
+    observing.log('error', 'A run could not be delivered; the sweeper will try again.', {
+      ...{ tenant, run, agent, function: to?.function },
+      ...errorFields(error),
+    });
+    throw error;
+  }
+}
+
+const agentNotFound = (agent: string): HoldpointError =>
+  new HoldpointError(
+    'AGENT_NOT_FOUND',
+    `No function of agent "${agent}" is known here. Name it in ${ENVIRONMENT.agents}, and deploy.`,
+  );

@@ -1,0 +1,48 @@
+import { open } from '../checkpoints/open.ts';
+import { lieDownAgain } from '../runtime/ask-from-outside.ts';
+import { type Claimed, claim } from '../runtime/claim.ts';
+import { giveBack } from '../runtime/give-back.ts';
+import type { Delivering } from './deliver.ts';
+import { handedOver } from './protocol/handed-over.ts';
+import { runAt } from './tenant-contexts.ts';
+
+/** A run, and the function that is to run it. */
+interface Hydration {
+  readonly tenant: string;
+  readonly run: string;
+  readonly agent: string;
+  readonly function: string;
+}
+
+// The longest that a Lambda function runs.
+const LEASE_MS = 15 * 60_000;
+
+/**
+ * Claims a run for an agent that cannot do it itself, and invokes its function with all it takes to go on. A claim whose
+ * function could not be invoked is given back.
+ */
+export async function hydrate(
+  { contexts, functions, links }: Delivering,
+  { tenant, run, agent, function: name }: Hydration,
+  by: string,
+): Promise<void> {
+  const at = runAt(await contexts.context(), tenant, run);
+  for (;;) {
+    // Whether the run can be opened at all is for the claim to say.
+    const before = await open(at).catch(() => undefined);
+    const until = at.now() + LEASE_MS;
+    const claimed: Claimed | string = await claim(at, { name: agent, run: () => undefined }, { by, until });
+    if (typeof claimed === 'string') return;
+    const woken = before ? await lieDownAgain(at, before, claimed) : 'goes on';
+    if (woken === 'woken') continue;
+    if (woken === 'lies') return;
+    try {
+      const content = await handedOver(at, claimed.opened, links);
+      await functions.start(name, { version: 1, tenant, run, agent, ...content });
+    } catch (error) {
+      await giveBack(at, by, before?.head.meta.work);
+      throw error;
+    }
+    return;
+  }
+}

@@ -1,0 +1,66 @@
+import type { Contexts } from '../checkpoints/contexts.ts';
+import { hasEnded, type Status } from '../core/status.ts';
+import { readApprovalMeta } from '../runtime/approvals/approval-meta.ts';
+import { approvalIdOf } from '../runtime/approvals/approval-records.ts';
+import { approvalDue } from '../runtime/approvals/due.ts';
+import { lambdaFunctions } from './agent-functions.ts';
+import { announcing } from './announcing.ts';
+import { observingOf } from './observing.ts';
+import { type BatchResponse, type Change, eachChange, headsOf, runOf, type StreamEvent } from './stream-records.ts';
+import { type TellingOptions, tellingOf } from './telling.ts';
+import { runAt } from './tenant-contexts.ts';
+import { contextsOf, wired } from './wired.ts';
+
+export interface Notifying extends TellingOptions {
+  readonly contexts: Contexts;
+}
+
+/** The function on the table's stream that tells people of approvals, and everybody of runs that have ended. */
+export const createNotify =
+  (notifying: Notifying) =>
+  (event: StreamEvent): Promise<BatchResponse> =>
+    notifying.observing.invocation(() =>
+      eachChange(event, notifying.observing, async (change) => {
+        await tellOfApproval(notifying, change);
+        await tellOfEnd(notifying, change);
+      }),
+    );
+
+async function tellOfApproval({ contexts, ...options }: Notifying, { now }: Change): Promise<void> {
+  const ids = runOf(now);
+  const id = now.key.startsWith('a') ? approvalIdOf(now.key) : undefined;
+  if (!ids || id === undefined) return;
+  const { status, agent, tell, tellTries = 0, tellAt = 0 } = readApprovalMeta(now);
+  const at = runAt(await contexts.context(), ids.tenant, ids.run);
+  // Somebody is telling them; unless that works, it is due again later.
+  const isUnderWay = tellTries > 0 && tellAt > at.now();
+  if (status !== 'PENDING' || tell === undefined || isUnderWay) return;
+  await approvalDue(at, id, tellingOf(options, agent));
+}
+
+const ENDS: Readonly<Partial<Record<Status, string>>> = {
+  SUCCEEDED: 'Run Succeeded',
+  FAILED: 'Run Failed',
+  CANCELLED: 'Run Cancelled',
+};
+
+async function tellOfEnd({ announce, observing }: Notifying, change: Change): Promise<void> {
+  const heads = headsOf(change);
+  const ids = runOf(change.now);
+  if (!heads || !ids || !hasEnded(heads.now.status)) return;
+  const { status, agent, version } = heads.now;
+  if (heads.before && hasEnded(heads.before.status)) return;
+  observing.count('RunEnded');
+  await announce?.({ type: ENDS[status] ?? status, detail: { ...ids, agent, status, version } });
+}
+
+export const handler = wired((environment) =>
+  createNotify({
+    contexts: contextsOf(environment),
+    agents: environment.agents,
+    functions: lambdaFunctions(),
+    announce: announcing(environment),
+    approvalUrl: environment.approvalUrl,
+    observing: observingOf('notify'),
+  }),
+);

@@ -1,0 +1,179 @@
+import type { RunContext } from '../../checkpoints/context.ts';
+import type { Contexts } from '../../checkpoints/contexts.ts';
+import { payloadRefs } from '../../checkpoints/document/payloads.ts';
+import { type Opened, open, type Which } from '../../checkpoints/open.ts';
+import { save } from '../../checkpoints/save.ts';
+import type { ApprovalRequest } from '../../core/approval.ts';
+import { type Duration, millisecondsOf } from '../../core/duration.ts';
+import { HoldpointError } from '../../core/errors.ts';
+import { refused } from '../../core/input.ts';
+import { present } from '../../core/present.ts';
+import { askFromOutside, type Suspended, waitFromOutside } from '../../runtime/ask-from-outside.ts';
+import { type Clock, systemClock } from '../../runtime/clock.ts';
+import { finishFromOutside, yieldFromOutside } from '../../runtime/finish-from-outside.ts';
+import type { OutsideSave } from '../../runtime/from-outside.ts';
+import { signalRun } from '../../runtime/outside.ts';
+import { outsideValue } from '../../runtime/outside-value.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
+import { startRun } from '../../runtime/start.ts';
+import type { Observing } from '../observing.ts';
+import { LINK_SECONDS, type Links } from '../s3-links.ts';
+import { handedOver } from './handed-over.ts';
+import type { Action, CheckpointRequest } from './request.ts';
+import { makeUpload, readUpload } from './uploads.ts';
+
+/** What the actions stand on. */
+export interface Acting {
+  /** Those of the tenant that the request names. */
+  readonly contexts: Contexts;
+  readonly links: Links | undefined;
+  readonly observing: Observing;
+  readonly clock?: Clock | undefined;
+}
+
+type Do = (acting: Acting, request: CheckpointRequest, at: RunContext) => Promise<object>;
+
+/** Does what a request asks for; gives what is answered. */
+export async function act(acting: Acting, request: CheckpointRequest): Promise<object> {
+  // A run that is to be started may have no id yet.
+  const at = await acting.contexts.inRun(request.run ?? 'none');
+  return ACTIONS[request.action](acting, request, at);
+}
+
+const ACTIONS: Readonly<Record<Action, Do>> = {
+  async start(acting, { run, fields }, at) {
+    const { agent, input, timeout, owner, tags, retentionSeconds } = fields as Starting;
+    return startRun(runtimeOf(acting), {
+      ...{ agent, owner, tags, retentionSeconds, id: run },
+      input: await outsideValue(at, 'input', input ?? null),
+      timeoutMs: timeout && millisecondsOf('`timeout`', timeout),
+    });
+  },
+
+  async save(_, request, at) {
+    const { status, owner, tags, retentionSeconds } = request.fields as Saving;
+    const saved = await savingOf(at, request);
+    if (status === 'READY') return savedAs(await yieldFromOutside(at, saved));
+    return savedAs(await save(at, { ...saved, ...present({ status, owner, tags, retentionSeconds }) }));
+  },
+
+  async load({ links }, { run, fields }, at) {
+    const { version, name } = fields as { version?: number; name?: string };
+    if (version !== undefined && name !== undefined) throw refused('A request', 'given `version` or `name`', 'both');
+    const which: Which | undefined = name === undefined ? version : { name };
+    return { run, ...(await handedOver(at, await open(at, which), links)) };
+  },
+
+  async requestApproval(_, request, at) {
+    const { name, show, facts, ...terms } = (request.fields as Asking).approval;
+    const asked = {
+      ...terms,
+      ...(show !== undefined && { show: await outsideValue(at, 'approval.show', show) }),
+      ...(facts && { facts: (await outsideValue(at, 'approval.facts', facts)) as typeof facts }),
+    };
+    return suspendedAs(await askFromOutside(at, await savingOf(at, request), { name, request: asked }));
+  },
+
+  async waitForSignal(_, request, at) {
+    const { signal, timeout } = request.fields as { signal: string; timeout?: Duration };
+    return suspendedAs(await waitFromOutside(at, await savingOf(at, request), { name: signal, timeout }));
+  },
+
+  async signal(acting, { run = '', fields }, at) {
+    const { signal: name, value, id } = fields as { signal: string; value?: unknown; id?: string };
+    const isNew = await signalRun(runtimeOf(acting), run, {
+      ...{ name, id },
+      value: await outsideValue(at, 'value', value ?? null),
+    });
+    return { run, isNew };
+  },
+
+  async finish(_, request, at) {
+    const { status, result, error } = request.fields as Finishing;
+    if ((status === 'FAILED') !== (error !== undefined))
+      throw refused('`error`', 'given with the status FAILED, and only then', error === undefined ? 'nothing' : 'one');
+    if (status === 'FAILED' && result !== undefined)
+      throw refused('`result`', 'given with the status SUCCEEDED', 'one');
+    const saved = await savingOf(at, request);
+    const end = error
+      ? { status: 'FAILED' as const, error: errorOf(error) }
+      : { status: 'SUCCEEDED' as const, result: await outsideValue(at, 'result', result ?? null) };
+    return savedAs(await finishFromOutside(at, saved, end));
+  },
+
+  upload: ({ links }, _, at) => makeUpload(at, links),
+
+  async download({ links }, { run, fields }, at) {
+    const { payload, version } = fields as { payload: string; version?: number };
+    const { root, sealing } = await open(at, version);
+    const ref = payloadRefs(root).get(payload);
+    if (!ref) throw refused('`payload`', `the id of one that run "${run}" points at`, payload);
+    if (sealing.encrypted || !links)
+      throw new HoldpointError('INVALID_INPUT', 'What is encrypted, or not in a bucket, cannot be had by a link.');
+    const url = await links.get(at.partition, ref.id);
+    return { url, size: ref.size, sha256: ref.sha256, expiresInSeconds: LINK_SECONDS, ...present({ type: ref.type }) };
+  },
+};
+
+interface Starting {
+  readonly agent: string;
+  readonly input?: unknown;
+  readonly timeout?: Duration;
+  readonly owner?: string;
+  readonly tags?: readonly string[];
+  readonly retentionSeconds?: number;
+}
+
+interface Saving extends Omit<OutsideSave, 'writeId'>, Pick<Starting, 'owner' | 'tags' | 'retentionSeconds'> {
+  readonly stateFrom?: { readonly upload: string };
+  readonly status?: 'RUNNING' | 'READY';
+}
+
+interface Asking {
+  readonly approval: ApprovalRequest & { readonly name: string };
+}
+
+interface Finishing {
+  readonly status: 'SUCCEEDED' | 'FAILED';
+  readonly result?: unknown;
+  readonly error?: { readonly message?: string; readonly name?: string };
+}
+
+/** What a request saves, with live values; results of tools are kept as those of the runtime are. */
+async function savingOf(at: RunContext, { fields, writeId }: CheckpointRequest): Promise<OutsideSave> {
+  const { expectedVersion, step, forgetToolResults, name, moveName, labels, model, agent } = fields as Saving;
+  const { state, stateFrom, toolResults } = fields as Saving;
+  const doc = stateFrom ? await readUpload(at, stateFrom.upload) : state;
+  const results = await Promise.all(
+    Object.entries(toolResults ?? {}).map(async ([id, result]) => {
+      const value = await outsideValue(at, `toolResults[${JSON.stringify(id)}]`, result);
+      return [id, { kind: 'tool', value }] as const;
+    }),
+  );
+  return {
+    ...{ expectedVersion, writeId },
+    ...present({ step, forgetToolResults, name, moveName, labels, model, agent }),
+    ...(toolResults && { toolResults: Object.fromEntries(results) }),
+    ...(doc !== undefined && { state: await outsideValue(at, 'state', doc) }),
+  };
+}
+
+const savedAs = ({ record, head }: Opened): object => ({ version: record.version, status: head.meta.status });
+
+const suspendedAs = ({ opened, approval }: Suspended): object => ({
+  ...savedAs(opened),
+  suspended: opened.record.meta.status !== 'RUNNING',
+  ...present({ approval }),
+});
+
+/** An error of an agent elsewhere; where in this process it was made says nothing. */
+function errorOf({ message = 'No reason was given.', name = 'Error' }: NonNullable<Finishing['error']>): Error {
+  const error = Object.assign(new Error(message), { name });
+  error.stack = `${name}: ${message}`;
+  return error;
+}
+
+const runtimeOf = ({ contexts, observing, clock = systemClock }: Acting): Runtime => ({
+  ...{ contexts, clock, chance: Math.random },
+  log: observing.log,
+});

@@ -1,0 +1,36 @@
+import type { RunContext } from '../../checkpoints/context.ts';
+import { randomId } from '../../checkpoints/records.ts';
+import { HoldpointError } from '../../core/errors.ts';
+import { refused } from '../../core/input.ts';
+import { LINK_SECONDS, type Links } from '../s3-links.ts';
+
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** A link to put a state to that is too large for an invocation; what is not used is collected after a day. */
+export async function makeUpload(at: RunContext, links: Links | undefined): Promise<object> {
+  if (!links || at.keys)
+    throw new HoldpointError(
+      'INVALID_INPUT',
+      links ? 'Runs are encrypted here, and an upload would not be. Save it as `state`.' : 'There are no uploads here.',
+    );
+  const upload = `upload-${randomId()}`;
+  return { upload, url: await links.put(at.partition, upload), expiresInSeconds: LINK_SECONDS };
+}
+
+/** The JSON that was uploaded. */
+export async function readUpload(at: RunContext, upload: string): Promise<unknown> {
+  const content = await at.payloads.open(at.partition, upload);
+  if (!content) throw refused('`stateFrom`', `an upload of run "${at.run}" that has arrived`, upload);
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of content) {
+    bytes += piece.length;
+    if (bytes > MOST_BYTES) throw refused('An upload', `at most ${MOST_BYTES} bytes`, 'more');
+    pieces.push(piece);
+  }
+  try {
+    return JSON.parse(Buffer.concat(pieces).toString());
+  } catch {
+    throw refused('An upload', 'JSON', `${bytes} bytes of something else`);
+  }
+}

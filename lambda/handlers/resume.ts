@@ -1,0 +1,43 @@
+import type { HeadMeta } from '../checkpoints/meta.ts';
+import { isHoldpointError } from '../core/errors.ts';
+import { lambdaFunctions } from './agent-functions.ts';
+import { type Delivering, deliverRun } from './deliver.ts';
+import { observingOf } from './observing.ts';
+import { s3Links } from './s3-links.ts';
+import { type BatchResponse, eachChange, headsOf, runOf, type StreamEvent } from './stream-records.ts';
+import { contextsOf, wired } from './wired.ts';
+
+/** The function on the table's stream that invokes the agent of each run that has become ready. */
+export const createResume =
+  (delivering: Delivering) =>
+  (event: StreamEvent): Promise<BatchResponse> =>
+    delivering.observing.invocation(() =>
+      eachChange(event, delivering.observing, async (change) => {
+        const heads = headsOf(change);
+        const ids = runOf(change.now);
+        if (!heads || !ids || !hasBecomeReady(heads.now, heads.before)) return;
+        try {
+          await deliverRun(delivering, { ...ids, agent: heads.now.agent }, change.id);
+        } catch (error) {
+          // Another try finds the same environment: only the sweeper, after another deployment, finds the function.
+          if (!isHoldpointError(error, 'AGENT_NOT_FOUND')) throw error;
+        }
+      }),
+    );
+
+/** Whether somebody should run it, and nobody has been told. */
+function hasBecomeReady(now: HeadMeta, before: HeadMeta | undefined): boolean {
+  if (now.status === 'READY') return before?.status !== 'READY';
+  const isLeft = ({ status, work }: HeadMeta) => status === 'ENDING' && work?.lease === undefined;
+  return isLeft(now) && !(before && isLeft(before));
+}
+
+export const handler = wired((environment) =>
+  createResume({
+    contexts: contextsOf(environment),
+    agents: environment.agents,
+    functions: lambdaFunctions(),
+    links: s3Links(environment),
+    observing: observingOf('resume'),
+  }),
+);

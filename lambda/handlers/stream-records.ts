@@ -1,0 +1,90 @@
+import type { HeadMeta } from '../checkpoints/meta.ts';
+import { HEAD_KEY, readHead } from '../checkpoints/records.ts';
+import { isHoldpointError } from '../core/errors.ts';
+import { idsOf } from '../core/ids.ts';
+import { type Item, toListed } from '../storage/dynamodb/items.ts';
+import type { StoredRecord } from '../storage/ports.ts';
+import { errorFields, type Observing } from './observing.ts';
+
+/** The event of a table's stream, with new and old images. */
+export interface StreamEvent {
+  readonly Records: readonly StreamRecord[];
+}
+
+export interface StreamRecord {
+  readonly eventID?: string;
+  readonly dynamodb?: {
+    readonly NewImage?: object;
+    readonly OldImage?: object;
+    readonly SequenceNumber?: string;
+  };
+}
+
+/** Which records are to be delivered again. */
+export interface BatchResponse {
+  readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];
+}
+
+/** A record of ours as it is now, and as it was. */
+export interface Change {
+  /** The same whenever the stream delivers this change. */
+  readonly id: string;
+  readonly now: StoredRecord;
+  readonly before: StoredRecord | undefined;
+}
+
+const AT_ONCE = 10;
+
+/**
+ * Handles each change of a batch. One that fails is reported, so that the stream delivers it again; one that cannot be
+ * read never will be, so it is counted and left.
+ * https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
+ */
+export async function eachChange(
+  event: StreamEvent,
+  { log, count }: Observing,
+  handle: (change: Change) => Promise<void>,
+): Promise<BatchResponse> {
+  const records = [...((Object(event).Records ?? []) as Iterable<StreamRecord>)];
+  const failed: string[] = [];
+  const one = async (record: StreamRecord): Promise<void> => {
+    // Without a number the whole batch is delivered again.
+    const { SequenceNumber: number = '' } = Object(Object(record).dynamodb) as NonNullable<StreamRecord['dynamodb']>;
+    try {
+      const change = changeOf(record);
+      if (change) await handle(change);
+    } catch (error) {
+      if (!UNREADABLE.some((code) => isHoldpointError(error, code))) failed.push(number);
+      else count('MalformedRecord');
+      log('error', 'A record of the stream could not be handled.', { number, ...errorFields(error) });
+    }
+  };
+  const rest = records.values();
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (const record of rest) await one(record);
+    }),
+  );
+  return { batchItemFailures: failed.map((itemIdentifier) => ({ itemIdentifier })) };
+}
+
+const UNREADABLE = ['DAMAGED', 'FORMAT_TOO_NEW'] as const;
+
+/** The change that a record is of; undefined for a removal. */
+function changeOf(record: StreamRecord): Change | undefined {
+  const { eventID = '', dynamodb } = Object(record) as StreamRecord;
+  const { NewImage, OldImage } = dynamodb ?? {};
+  if (!NewImage) return undefined;
+  return { id: eventID, now: toListed(NewImage as Item), before: OldImage && toListed(OldImage as Item) };
+}
+
+/** Whose run a record is of; undefined for what belongs to no run. */
+export const runOf = ({ partition }: StoredRecord): { readonly tenant: string; readonly run: string } | undefined =>
+  partition.startsWith('@') || partition.includes('/@') ? undefined : idsOf(partition);
+
+/** The head of a run that lives, as it is now and as it was; undefined when the change is not of one. */
+export function headsOf({ now, before }: Change): { now: HeadMeta; before: HeadMeta | undefined } | undefined {
+  if (now.key !== HEAD_KEY || !runOf(now)) return undefined;
+  const head = readHead(now).meta;
+  return head.deletedUntil === undefined ? { now: head, before: before && readHead(before).meta } : undefined;
+}

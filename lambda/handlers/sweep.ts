@@ -1,0 +1,64 @@
+import { type Clock, systemClock } from '../runtime/clock.ts';
+import { type SweepReport, sweepDue } from '../runtime/sweep.ts';
+import { lambdaFunctions } from './agent-functions.ts';
+import { announcing } from './announcing.ts';
+import { type Delivering, deliverRun } from './deliver.ts';
+import { errorFields, type InvocationContext, observingOf } from './observing.ts';
+import { s3Links } from './s3-links.ts';
+import { type TellingOptions, tellingOf } from './telling.ts';
+import { contextsOf, wired } from './wired.ts';
+
+export interface SweepOptions extends Delivering, TellingOptions {
+  readonly clock?: Clock;
+}
+
+/** What a sweep did, without the errors themselves. */
+export type SweepAnswer = Omit<SweepReport, 'failed'> & { readonly failed: number };
+
+/** The function on a schedule that looks at everything that is due: it delivers, tells, expires and removes. */
+export const createSweep =
+  ({ clock = systemClock, ...options }: SweepOptions) =>
+  (_: unknown, { awsRequestId }: InvocationContext): Promise<SweepAnswer> =>
+    options.observing.invocation(async () => {
+      const { contexts, observing } = options;
+      const { failed, ...counts } = await sweepDue({
+        runtime: {
+          ...{ contexts, clock, chance: Math.random },
+          // What an error says may be about anybody; whoever failed has logged what may be.
+          log: (level, message, { error: _error, ...fields }) => observing.log(level, message, fields),
+          deliver: (delivery) => deliverRun(options, delivery, `sweep ${awsRequestId}`),
+        },
+        telling: (agent) => tellingOf(options, agent),
+      });
+      for (const { tenant, run, error } of failed)
+        observing.log('error', 'A run could not be swept; the next sweep tries again.', {
+          ...{ tenant, run },
+          ...errorFields(error),
+        });
+      const answer = { ...counts, failed: failed.length };
+      for (const [what, value] of Object.entries(answer)) observing.count(METRICS[what as keyof SweepAnswer], value);
+      return answer;
+    });
+
+const METRICS = {
+  delivered: 'SweepDelivered',
+  redelivered: 'SweepRedelivered',
+  timedOut: 'SweepTimedOut',
+  approvals: 'SweepApprovals',
+  expired: 'SweepExpired',
+  freed: 'SweepFreed',
+  removed: 'SweepRemoved',
+  failed: 'SweepFailed',
+} as const satisfies Record<keyof SweepAnswer, string>;
+
+export const handler = wired((environment) =>
+  createSweep({
+    contexts: contextsOf(environment),
+    agents: environment.agents,
+    functions: lambdaFunctions(),
+    links: s3Links(environment),
+    announce: announcing(environment),
+    approvalUrl: environment.approvalUrl,
+    observing: observingOf('sweep'),
+  }),
+);

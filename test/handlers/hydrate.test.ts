@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest';
+import { localKeys } from '../../lambda/checkpoints/keys.ts';
+import { readLiveHead } from '../../lambda/checkpoints/open.ts';
+import { HEAD_KEY } from '../../lambda/checkpoints/records.ts';
+import { type HandlerScene, handlerScene } from './scene.ts';
+
+const request = (scene: HandlerScene, action: string, fields: object) =>
+  scene.checkpoint({ holdpoint: 1, action, tenant: 'acme', run: 'q-1', ...fields });
+
+const started = async (scene: HandlerScene, fields: object = {}) => {
+  expect(await request(scene, 'start', { agent: 'quotes', input: { amount: 12 }, ...fields })).toMatchObject({
+    ok: true,
+  });
+  await scene.flow();
+};
+
+const head = async ({ contexts }: HandlerScene, run = 'acme/q-1') => {
+  const context = await contexts.context();
+  const at = { ...context, tenant: 'acme', run: 'q-1', partition: run };
+  return (await readLiveHead(at)).meta;
+};
+
+// biome-ignore lint/suspicious/noExplicitAny: events of a protocol in JSON
+const last = (scene: HandlerScene): any => scene.sent.invocations.findLast(({ type }) => type === 'Event')?.event;
+
+describe('a function that gets its run claimed and loaded', () => {
+  it('is invoked with the input, the state, the results and the version to go on from', async () => {
+    const scene = await handlerScene();
+    await started(scene);
+    const first = last(scene);
+    expect(first).toMatchObject({
+      ...{ version: 1, tenant: 'acme', run: 'q-1', agent: 'quotes', input: { amount: 12 }, approvals: [], signals: [] },
+      checkpoint: { version: 2, status: 'RUNNING', state: null, toolResults: {} },
+    });
+    const saved = await request(scene, 'save', {
+      ...{ expectedVersion: 2, state: { note: 'hi', at: { $: ['date', 5] } }, step: 'look', status: 'READY' },
+      toolResults: { 'call-1': { found: null }, 'call-2': { kind: 'sleep' } },
+    });
+    expect(saved).toMatchObject({ ok: true, version: 3, status: 'READY' });
+    await scene.flow();
+    expect(last(scene).checkpoint).toMatchObject({
+      ...{ version: 4, stepNumber: 1, state: { note: 'hi', at: { $: ['date', 5] } } },
+      toolResults: { 'call-1': { found: null }, 'call-2': { kind: 'sleep' } },
+    });
+    expect((await head(scene)).work?.lease).toMatchObject({ until: scene.clock.now() + 902_000 });
+  });
+
+  it('is invoked again with what people decided, and with the signals that came', async () => {
+    const scene = await handlerScene();
+    await started(scene);
+    const approval = { name: 'buy', title: 'Buy?', approvers: ['user:ann'], show: { price: 3 }, timeout: { days: 1 } };
+    const asked = await request(scene, 'requestApproval', { expectedVersion: 2, state: { at: 'buy' }, approval });
+    expect(asked).toEqual({ ok: true, version: 3, status: 'WAITING_FOR_APPROVAL', suspended: true, approval: 'buy' });
+    expect((await head(scene)).work).toMatchObject({ approvals: ['buy'] });
+    expect((await head(scene)).work).not.toHaveProperty('lease');
+    await scene.flow();
+    const told = scene.sent.invocations.find(({ type }) => type === 'RequestResponse')?.event as {
+      notify: { links: { person: string; url: string }[] };
+    };
+    const [link] = told.notify.links;
+    expect(link).toMatchObject({
+      person: 'user:ann',
+      url: expect.stringMatching(/^https:\/\/approve\.test\/approvals\//),
+    });
+    const token = link?.url.split('/').at(-1);
+    const answer = await scene.approve({
+      ...{ pathParameters: { token }, requestContext: { http: { method: 'POST' } } },
+      body: '{"answer":"approve","comment":"go"}',
+    });
+    expect(answer.statusCode).toBe(200);
+    await scene.flow();
+    expect(last(scene)).toMatchObject({
+      checkpoint: { version: 4, status: 'RUNNING', state: { at: 'buy' } },
+      approvals: [{ approval: 'buy', approved: true, by: ['user:ann'], comment: 'go' }],
+      waiting: [],
+    });
+    expect(await request(scene, 'waitForSignal', { expectedVersion: 4, signal: 'shipped' })).toMatchObject({
+      ...{ version: 5, status: 'WAITING_FOR_SIGNAL', suspended: true },
+    });
+    await request(scene, 'signal', { signal: 'shipped', value: { code: 7 } });
+    await scene.flow();
+    expect(last(scene).signals).toEqual([{ name: 'shipped', value: { code: 7 } }]);
+    const end = { expectedVersion: last(scene).checkpoint.version, status: 'SUCCEEDED', result: { done: true } };
+    expect(await request(scene, 'finish', end)).toMatchObject({ ok: true, status: 'SUCCEEDED' });
+    await scene.flow();
+    expect(scene.sent.events.map(({ type }) => type)).toEqual(['Approval Requested', 'Run Succeeded']);
+    expect((await head(scene)).work).not.toHaveProperty('dueAt');
+  });
+
+  it('is not invoked for what its run does not wait for, and loses nothing by that', async () => {
+    const scene = await handlerScene();
+    await started(scene);
+    await request(scene, 'waitForSignal', { expectedVersion: 2, signal: 'wanted', state: 1 });
+    await scene.flow();
+    const before = scene.sent.invocations.length;
+    await request(scene, 'signal', { signal: 'other', value: 1 });
+    await scene.flow();
+    expect(scene.sent.invocations).toHaveLength(before);
+    expect((await head(scene)).status).toBe('WAITING_FOR_SIGNAL');
+    await request(scene, 'signal', { signal: 'wanted', value: 2 });
+    await scene.flow();
+    expect(last(scene).signals).toEqual([{ name: 'wanted', value: 2 }]);
+    // The other one is still there for whoever waits for it.
+    const { version } = last(scene).checkpoint;
+    expect(await request(scene, 'waitForSignal', { expectedVersion: version, signal: 'other' })).toMatchObject({
+      ...{ ok: true, status: 'RUNNING', suspended: false },
+    });
+    expect(await request(scene, 'load', {})).toMatchObject({
+      signals: expect.arrayContaining([{ name: 'other', value: 1 }]),
+    });
+  });
+
+  it('is told when a signal did not come in time', async () => {
+    const scene = await handlerScene();
+    await started(scene);
+    await request(scene, 'waitForSignal', { expectedVersion: 2, signal: 'go', timeout: { hours: 1 } });
+    scene.clock.moveTo(scene.clock.now() + 3_600_000);
+    expect(await scene.sweep()).toMatchObject({ delivered: 1, failed: 0 });
+    expect(last(scene).signals).toEqual([{ name: 'go', timedOut: true }]);
+  });
+
+  it('gives its claim back when it cannot be invoked: that burns no attempt, and the sweeper delivers later each time', async () => {
+    const scene = await handlerScene();
+    await request(scene, 'start', { agent: 'quotes', input: null });
+    scene.failing.set('quotes-fn', Object.assign(new Error('gone'), { name: 'ResourceNotFoundException' }));
+    const Records = await scene.nextRecords();
+    for (let tried = 0; tried < 8; tried++) expect((await scene.resume({ Records })).batchItemFailures).toHaveLength(1);
+    // Nothing that this wrote wakes it again: a function that is missing makes no loop.
+    const written = await scene.nextRecords();
+    expect(await scene.resume({ Records: written })).toEqual({ batchItemFailures: [] });
+    const pauses: number[] = [];
+    for (let sweeps = 0; sweeps < 4; sweeps++) {
+      const { work } = await head(scene);
+      pauses.push((work?.dueAt ?? 0) - scene.clock.now());
+      scene.clock.moveTo(work?.dueAt ?? 0);
+      expect(await scene.sweep()).toMatchObject({ failed: 1 });
+    }
+    expect(pauses).toEqual([60_000, 60_000, 120_000, 240_000]);
+    expect((await head(scene)).work?.claims).toBe(0);
+    scene.failing.clear();
+    scene.clock.moveTo((await head(scene)).work?.dueAt ?? 0);
+    expect(await scene.sweep()).toMatchObject({ delivered: 1, failed: 0 });
+    expect(last(scene).checkpoint.status).toBe('RUNNING');
+  });
+
+  it('is invoked again after it crashed, and its late writes lose', async () => {
+    const scene = await handlerScene();
+    await started(scene);
+    scene.clock.moveTo(scene.clock.now() + 903_000);
+    await scene.sweep();
+    expect(last(scene).checkpoint.version).toBe(3);
+    const late = await request(scene, 'save', { expectedVersion: 2, state: 'late' });
+    expect(late).toMatchObject({
+      ok: false,
+      error: { code: 'STALE_VERSION', found: { version: 3, status: 'RUNNING' } },
+    });
+    expect(await request(scene, 'save', { expectedVersion: 3, state: 'new' })).toMatchObject({ ok: true, version: 4 });
+  });
+
+  it('gets a link to what is too large for an event', async () => {
+    const scene = await handlerScene();
+    await started(scene);
+    const state = { text: 'x'.repeat(300_000) };
+    await request(scene, 'save', { expectedVersion: 2, state, status: 'READY' });
+    await scene.flow();
+    expect(scene.logged).toEqual([]);
+    const event = last(scene);
+    expect(Object.keys(event).sort()).toEqual(['agent', 'checkpoint', 'contentUrl', 'run', 'tenant', 'version']);
+    const content = (await (await fetch(event.contentUrl)).json()) as { checkpoint: object; input: object };
+    expect(content).toMatchObject({ checkpoint: { ...event.checkpoint, state }, input: { amount: 12 } });
+    expect(await request(scene, 'load', {})).toMatchObject({ ok: true, contentUrl: expect.any(String) });
+  });
+
+  it('gets what is encrypted in the event, and nothing of it is put beside', async () => {
+    const keys = localKeys({ current: 'k', keys: { k: Buffer.alloc(32, 7) } });
+    const scene = await handlerScene({ keys });
+    await started(scene);
+    const state = { text: 'x'.repeat(300_000) };
+    await request(scene, 'save', { expectedVersion: 2, state, status: 'READY' });
+    await scene.flow();
+    expect(last(scene).checkpoint.state).toEqual(state);
+    expect(await request(scene, 'upload', {})).toMatchObject({ ok: false, error: { code: 'INVALID_INPUT' } });
+  });
+
+  it('of a cancelled run ends it as cancelled, whatever it says', async () => {
+    const scene = await handlerScene();
+    await started(scene);
+    const { cancelRun } = await import('../../lambda/runtime/outside.ts');
+    const { contextsFor } = await import('../../lambda/handlers/tenant-contexts.ts');
+    const contexts = contextsFor(scene.contexts, 'acme');
+    await cancelRun({ contexts, clock: scene.clock, chance: () => 0, log: () => {} }, 'q-1', 'no more');
+    const late = await request(scene, 'finish', { expectedVersion: 2, status: 'SUCCEEDED', result: 1 });
+    expect(late).toMatchObject({
+      ok: false,
+      error: { code: 'STALE_VERSION', found: { version: 3, status: 'ENDING' } },
+    });
+    const ended = await request(scene, 'finish', { expectedVersion: 3, status: 'SUCCEEDED', result: 1 });
+    expect(ended).toMatchObject({ ok: true, status: 'CANCELLED' });
+    const [stored] = await scene.storage.records.read('acme/q-1', [HEAD_KEY]);
+    expect(stored?.places).not.toHaveProperty('due');
+  });
+});

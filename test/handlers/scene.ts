@@ -1,0 +1,183 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { contextsOn } from '../../lambda/checkpoints/contexts.ts';
+import type { KeyRing } from '../../lambda/checkpoints/keys.ts';
+import { lambdaFunctions } from '../../lambda/handlers/agent-functions.ts';
+import { announcing } from '../../lambda/handlers/announcing.ts';
+import { createApprove } from '../../lambda/handlers/approve.ts';
+import { createCheckpoint } from '../../lambda/handlers/checkpoint.ts';
+import type { AgentFunction } from '../../lambda/handlers/environment.ts';
+import { createNotify } from '../../lambda/handlers/notify.ts';
+import type { Metric, Observing } from '../../lambda/handlers/observing.ts';
+import { createResume } from '../../lambda/handlers/resume.ts';
+import { s3Links } from '../../lambda/handlers/s3-links.ts';
+import type { BatchResponse, StreamRecord } from '../../lambda/handlers/stream-records.ts';
+import { createSweep } from '../../lambda/handlers/sweep.ts';
+import { dynamoRecordStore } from '../../lambda/storage/dynamodb/dynamo-records.ts';
+import { s3PayloadStore } from '../../lambda/storage/s3/s3-payloads.ts';
+import { TestClock } from '../../lambda/testing.ts';
+import { dynamoClient, freshBucket, freshTable, s3Client } from '../engines/engines.ts';
+import { streamOf } from './table-stream.ts';
+
+/** A function behind the Lambda of a scene. */
+type Invoked = (event: never) => Promise<unknown>;
+
+/** What went out of the handlers. */
+export interface Sent {
+  readonly invocations: { name: string; type: string; event: Record<string, unknown> }[];
+  readonly events: { bus: string; type: string; detail: Record<string, unknown> }[];
+  readonly messages: { topic: string; subject: string; message: string }[];
+}
+
+export interface SceneOptions {
+  /** @default { refunds: refunds-fn, quotes: quotes-fn with hydrate } */
+  readonly agents?: Readonly<Record<string, AgentFunction>>;
+  readonly keys?: KeyRing;
+  readonly announces?: boolean;
+  /** @default what is logged is kept, and what is counted is counted */
+  readonly observing?: (handler: string) => Observing;
+}
+
+const AGENTS = {
+  refunds: { function: 'refunds-fn', hydrate: false },
+  quotes: { function: 'quotes-fn', hydrate: true },
+};
+
+/** All handlers on the engines, with a Lambda, a bus and a topic that are only seen. */
+export async function handlerScene(options: SceneOptions = {}) {
+  const { agents = AGENTS, keys, announces = true } = options;
+  const counts = new Map<Metric, number>();
+  const logged: string[] = [];
+  const quiet: Observing = {
+    log: (level, message, fields) => void logged.push(JSON.stringify({ level, message, ...fields })),
+    count: (metric, value = 1) => void counts.set(metric, (counts.get(metric) ?? 0) + value),
+    invocation: (run) => run(),
+  };
+  const observingOf = options.observing ?? (() => quiet);
+  const client: DynamoDBClient = dynamoClient();
+  const s3 = s3Client();
+  const { endpoint, region, credentials } = s3.config;
+  const [table, bucket] = await Promise.all([freshTable(client), freshBucket(s3)]);
+  const nextRecords = await streamOf(client, table);
+  const clock = new TestClock(Date.parse('2026-03-01T10:00:00Z'));
+  const storage = { records: dynamoRecordStore({ table, client }), payloads: s3PayloadStore({ bucket, client: s3 }) };
+  const contexts = contextsOn(storage, { clock: () => clock.now(), writer: 'scene', ...(keys && { keys }) });
+  const sent: Sent = { invocations: [], events: [], messages: [] };
+  const behind = new Map<string, Invoked>();
+  const failing = new Map<string, Error>();
+  const queue: (() => Promise<unknown>)[] = [];
+
+  const lambda = {
+    async send({ input }: { input: { FunctionName: string; InvocationType: string; Payload: Uint8Array } }) {
+      const { FunctionName: name, InvocationType: type, Payload } = input;
+      const event = JSON.parse(Buffer.from(Payload).toString());
+      const failure = failing.get(name) ?? failing.get('*');
+      if (failure) throw failure;
+      sent.invocations.push({ name, type, event });
+      const run = async () => behind.get(name)?.(event as never);
+      if (type === 'Event') {
+        queue.push(run);
+        return { StatusCode: 202 };
+      }
+      return run().then(
+        () => ({ StatusCode: 200 }),
+        () => ({ StatusCode: 200, FunctionError: 'Unhandled' }),
+      );
+    },
+  };
+  const bridge = {
+    async send({ input }: { input: { Entries: { EventBusName: string; DetailType: string; Detail: string }[] } }) {
+      if (failing.has('bus')) throw failing.get('bus');
+      for (const { EventBusName, DetailType, Detail } of input.Entries)
+        sent.events.push({ bus: EventBusName, type: DetailType, detail: JSON.parse(Detail) });
+      return { FailedEntryCount: 0 };
+    },
+  };
+  const sns = {
+    async send({ input }: { input: { TopicArn: string; Subject: string; Message: string } }) {
+      if (failing.has('topic')) throw failing.get('topic');
+      sent.messages.push({ topic: input.TopicArn, subject: input.Subject, message: input.Message });
+      return {};
+    },
+  };
+
+  const shared = {
+    contexts,
+    clock,
+    agents: new Map(Object.entries(agents)),
+    functions: lambdaFunctions(lambda as never),
+    links: s3Links({ bucket, config: { ...(endpoint && { endpoint }), region, credentials, forcePathStyle: true } }),
+    approvalUrl: 'https://approve.test/approvals',
+    announce: announces
+      ? announcing({ bus: 'bus', topic: 'topic', events: bridge as never, sns: sns as never })
+      : undefined,
+  };
+  const resume = createResume({ ...shared, observing: observingOf('resume') });
+  const notify = createNotify({ ...shared, observing: observingOf('notify') });
+  const sweep = createSweep({ ...shared, observing: observingOf('sweep') });
+
+  /** Hands what is new in the stream to both functions on it, and runs what they invoked, until nothing happens. */
+  async function flow(): Promise<BatchResponse['batchItemFailures']> {
+    const failed: { readonly itemIdentifier: string }[] = [];
+    for (;;) {
+      const Records = await nextRecords();
+      if (Records.length === 0 && queue.length === 0) return failed;
+      for (const handle of [notify, resume]) failed.push(...(await handle({ Records })).batchItemFailures);
+      for (const run of queue.splice(0)) await run();
+    }
+  }
+
+  return {
+    ...{
+      counts,
+      logged,
+      storage,
+      contexts,
+      clock,
+      table,
+      bucket,
+      sent,
+      behind,
+      failing,
+      queue,
+      shared,
+      nextRecords,
+      flow,
+      resume,
+      notify,
+    },
+    sweep: () => sweep({}, { awsRequestId: 'request-1' }),
+    approve: createApprove({ contexts, observing: observingOf('approve') }),
+    checkpoint: createCheckpoint({ ...shared, observing: observingOf('checkpoint') }) as (
+      event: unknown,
+      // biome-ignore lint/suspicious/noExplicitAny: answers of a protocol in JSON
+    ) => Promise<any>,
+  };
+}
+
+export type HandlerScene = Awaited<ReturnType<typeof handlerScene>>;
+
+/** A request to the webhook as API Gateway passes it on. */
+export function httpEvent(method: string, token: string, body?: string, more: object = {}) {
+  return {
+    version: '2.0',
+    routeKey: `${method} /approvals/{token}`,
+    rawPath: `/approvals/${token}`,
+    rawQueryString: '',
+    headers: { 'content-type': 'application/json', host: 'approve.test' },
+    pathParameters: { token },
+    requestContext: { http: { method, path: `/approvals/${token}`, sourceIp: '203.0.113.7' }, stage: '$default' },
+    ...(body !== undefined && { body }),
+    isBase64Encoded: false,
+    ...more,
+  };
+}
+
+/** The context of a Lambda invocation. */
+export const lambdaContext = (awsRequestId = 'request-1') => ({
+  awsRequestId,
+  getRemainingTimeInMillis: () => 900_000,
+});
+
+/** Only the records of heads, which is what `resume` looks at. */
+export const headsIn = (records: readonly StreamRecord[]): readonly StreamRecord[] =>
+  records.filter(({ dynamodb }) => Object(dynamodb?.NewImage).sk?.S === 'cz');

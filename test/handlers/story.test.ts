@@ -1,0 +1,128 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { observingOf } from '../../lambda/handlers/observing.ts';
+import { agent } from '../../lambda/runtime/agent.ts';
+import type { Notice } from '../../lambda/runtime/approvals/notice.ts';
+import { type HandlerScene, handlerScene, httpEvent, lambdaContext } from './scene.ts';
+
+interface Refund {
+  readonly order: string;
+}
+
+/** An agent whose every word is a secret, behind its function in a scene. */
+function refundsIn(scene: HandlerScene) {
+  const notices: Notice[] = [];
+  const paid: string[] = [];
+  const refunds = agent(
+    {
+      name: 'refunds',
+      state: { initial: (input: Refund) => ({ order: input.order, note: 'SECRET-STATE' }) },
+      notify: (notice) => void notices.push(notice),
+      async run(ctx, input) {
+        const quote = await ctx.step('price', () => ({ amount: 12, of: 'SECRET-RESULT' }));
+        const decision = await ctx.approval('refund', {
+          ...{ title: 'SECRET-TITLE', show: quote, approvers: ['user:ann@SECRET-PERSON'], timeout: { days: 3 } },
+        });
+        if (!decision.approved) return { refunded: false };
+        await ctx.step('pay', () => void paid.push(input.order));
+        return { refunded: true, because: decision.comment };
+      },
+    },
+    {
+      storage: scene.storage,
+      clock: scene.clock,
+      approvalUrl: 'https://approve.test/approvals',
+    },
+  );
+  let requests = 0;
+  const handler = refunds.handler();
+  scene.behind.set('refunds-fn', (event) => handler(event, lambdaContext(`agent-${++requests}`)));
+  return { refunds, notices, paid };
+}
+
+/** Everything that is written to the log of this process from now on. */
+function captured(): () => string {
+  const written: string[] = [];
+  const keep = (chunk: unknown) => {
+    written.push(String(chunk));
+    return true;
+  };
+  vi.spyOn(process.stdout, 'write').mockImplementation(keep);
+  vi.spyOn(process.stderr, 'write').mockImplementation(keep);
+  for (const level of ['log', 'info', 'warn', 'error', 'debug'] as const)
+    vi.spyOn(console, level).mockImplementation((...args) => void keep(JSON.stringify(args)));
+  return () => {
+    vi.restoreAllMocks();
+    return written.join('\n');
+  };
+}
+
+afterEach(() => void vi.restoreAllMocks());
+
+describe('a run on the handlers', () => {
+  it('starts, asks, is decided by a link, and ends, each by one function waking the next', async () => {
+    const scene = await handlerScene({ observing: observingOf });
+    const { refunds, notices, paid } = refundsIn(scene);
+    const written = captured();
+    const run = await refunds.start({ order: 'SECRET-ORDER' }, { id: 'r-1' });
+    expect(await scene.flow()).toEqual([]);
+    expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
+
+    expect(scene.sent.events.map(({ type }) => type)).toEqual(['Approval Requested']);
+    expect(scene.sent.messages.map(({ topic }) => topic)).toEqual(['topic']);
+    expect(notices).toHaveLength(1);
+    const [link] = notices[0]?.links ?? [];
+    const token = link?.url.split('/').at(-1) ?? '';
+    expect(JSON.stringify(scene.sent)).not.toContain(token);
+
+    const shown = await scene.approve(httpEvent('GET', token));
+    expect(JSON.parse(shown.body)).toMatchObject({ title: 'SECRET-TITLE', show: { amount: 12 }, status: 'PENDING' });
+    const body = JSON.stringify({ answer: 'approve', comment: 'SECRET-COMMENT' });
+    expect((await scene.approve(httpEvent('POST', token, body))).statusCode).toBe(200);
+    expect(await scene.flow()).toEqual([]);
+
+    expect(await run.result()).toEqual({ refunded: true, because: 'SECRET-COMMENT' });
+    expect(paid).toEqual(['SECRET-ORDER']);
+    expect(scene.sent.events.at(-1)).toEqual({
+      bus: 'bus',
+      type: 'Run Succeeded',
+      detail: { tenant: 'default', run: 'r-1', agent: 'refunds', status: 'SUCCEEDED', version: expect.any(Number) },
+    });
+    expect(scene.sent.events).toHaveLength(2);
+
+    // Refusals and failures are logged too, and say as little.
+    await scene.approve(httpEvent('POST', token, JSON.stringify({ answer: 'reject', comment: 'SECRET-COMMENT' })));
+    await scene.approve(httpEvent('POST', `${token}x`, '{"answer":"SECRET-COMMENT"}'));
+    await scene.checkpoint({ holdpoint: 1, action: 'save', run: 'r-1', expectedVersion: 1, state: 'SECRET-STATE' });
+    await scene.checkpoint({ holdpoint: 1, action: 'SECRET-STATE', run: 'r-1' });
+    await scene.resume({ Records: [{ dynamodb: { NewImage: { sk: { S: 'SECRET-STATE' } } } }] });
+    await scene.sweep();
+    const log = written();
+    expect(log).toMatch(/"service":"holdpoint-checkpoint"/);
+    expect(log).toMatch(/"_aws":.*"Namespace":"Holdpoint"/);
+    expect(log).not.toContain('SECRET');
+    expect(log).not.toContain(token);
+  });
+
+  it('goes on when every record of the stream comes twice and the batches come in any order', async () => {
+    const scene = await handlerScene();
+    const { refunds, notices, paid } = refundsIn(scene);
+    const run = await refunds.start({ order: 'o-1' }, { id: 'r-1' });
+    const flowing = async () => {
+      for (;;) {
+        const Records = await scene.nextRecords();
+        if (Records.length === 0 && scene.queue.length === 0) return;
+        for (const again of [Records.toReversed(), Records]) {
+          await Promise.all([scene.notify({ Records: again }), scene.resume({ Records: again })]);
+        }
+        await Promise.all(scene.queue.splice(0).map((invoke) => invoke()));
+      }
+    };
+    await flowing();
+    const token = notices[0]?.links[0]?.url.split('/').at(-1) ?? '';
+    expect(notices).toHaveLength(1);
+    await scene.approve(httpEvent('POST', token, '{"answer":"approve"}'));
+    await flowing();
+    expect(await run.result()).toEqual({ refunded: true, because: undefined });
+    expect(paid).toEqual(['o-1']);
+  });
+});

@@ -1,0 +1,600 @@
+import { describe, expect, it } from 'vitest';
+import type { ApprovalOptions } from '../../lambda/runtime/agent-context.ts';
+import { agent } from '../../lambda/runtime/agent.ts';
+import { decideByToken, viewByToken } from '../../lambda/runtime/approvals/tokens.ts';
+import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
+import type { StandardSchema } from '../../lambda/runtime/standard-schema.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import { testAgents } from '../../lambda/testing.ts';
+import { describeEverywhere, gate, headIn, headOf, meddledWith } from './places.ts';
+
+const ANN = { title: 'Pay?', approvers: ['user:ann'] };
+
+/** Asks one question and gives what it gets. */
+const asking = (request: Partial<ApprovalOptions<unknown>> = {}) =>
+  agent({ name: 'asking', run: (ctx) => ctx.approval('pay', { ...ANN, ...request }) });
+
+const inRun = (world: { agent: Parameters<typeof headOf>[0] }, run = 'r') => world.agent.runtime.contexts.inRun(run);
+
+describe('a decision', () => {
+  it('comes to the agent with who said what and when, and the hash of what was shown', async () => {
+    const world = testAgents(asking({ show: { amount: 12 } }));
+    const run = await world.start({}, { id: 'r' });
+    expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
+    const [open] = await run.approvals();
+    expect(open).toMatchObject({ name: 'pay', title: 'Pay?', show: { amount: 12 }, status: 'PENDING', attempt: 1 });
+    await world.skip({ hours: 2 });
+    await run.approve('pay', { comment: 'fine' });
+    const decision = await run.result();
+    expect(decision).toEqual({
+      ...{ approved: true, status: 'APPROVED', by: ['user:ann'], comment: 'fine', asks: 1, shown: open?.shown },
+      at: new Date('2026-01-01T02:00:00Z'),
+    });
+    expect(decision.shown).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it('may be no', async () => {
+    const world = testAgents(asking());
+    const run = await world.start({}, { id: 'r' });
+    await run.reject('pay', { comment: 'too much' });
+    expect(await run.result()).toMatchObject({ approved: false, status: 'REJECTED', comment: 'too much' });
+    expect(await run.approvals()).toEqual([]);
+  });
+
+  it('of two who are needed counts when both say yes at once, and wakes the run once', async () => {
+    const world = testAgents(asking({ approvers: ['user:ann', 'user:bob', 'user:eve'], quorum: 2 }));
+    const run = await world.start({}, { id: 'r' });
+    const yes = (by: string) => world.agent.run('r').decide({ approval: 'pay', by, answer: 'approve', comment: by });
+    await Promise.all([yes('user:ann'), yes('user:bob')]);
+    await world.settle();
+    const { by, comment, status } = await run.result();
+    expect({ by: by.toSorted(), status }).toEqual({ by: ['user:ann', 'user:bob'], status: 'APPROVED' });
+    expect(comment?.split('\n').toSorted()).toEqual(['user:ann', 'user:bob']);
+    expect((await headOf(world.agent, 'r')).work?.wake).toBe(1);
+    expect(world.invocations.map(({ end }) => end)).toEqual(['suspended', 'finished']);
+  });
+
+  it('of one of two does not wake the run', async () => {
+    const world = testAgents(asking({ approvers: ['group:finance'], quorum: 2 }));
+    const run = await world.start({}, { id: 'r' });
+    await run.approve('pay', { by: 'user:ann' });
+    await run.approve('pay', { by: 'user:ann' });
+    expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
+    expect(world.invocations).toHaveLength(1);
+    await run.approve('pay', { by: 'user:bob' });
+    expect(await run.result()).toMatchObject({ by: ['user:ann', 'user:bob'] });
+  });
+
+  it('that is given again is the recorded one, and another one is a conflict', async () => {
+    const world = testAgents(asking());
+    const run = await world.start({}, { id: 'r' });
+    const input = { approval: 'pay', by: 'user:ann' };
+    await run.decide({ ...input, answer: 'approve' });
+    expect(await run.decide({ ...input, answer: 'approve' })).toMatchObject({ status: 'APPROVED' });
+    await expect(run.decide({ ...input, answer: 'reject' })).rejects.toMatchObject({ code: 'APPROVAL_DECIDED' });
+    await expect(run.decide({ ...input, approval: 'other', answer: 'reject' })).rejects.toMatchObject({
+      code: 'APPROVAL_NOT_FOUND',
+    });
+    expect(world.invocations).toHaveLength(2);
+  });
+
+  it('that comes while the run still does something else is found before it suspends', async () => {
+    const { opened, open } = gate();
+    const both = agent({
+      name: 'both',
+      run: (ctx) =>
+        ctx.all('both', {
+          ask: (branch) => branch.approval('pay', ANN),
+          work: (branch) => branch.step('work', () => opened),
+        }),
+    });
+    const storage = meddledWith(memoryStorage(), async (writes, commit) => {
+      await commit();
+      const asks = headIn(writes)?.work?.approvals;
+      if (asks?.length !== 1 || headIn(writes)?.status !== 'RUNNING') return;
+      await world.agent.run('r').decide({ approval: asks[0] ?? '', by: 'user:ann', answer: 'approve' });
+      open();
+    });
+    const world = testAgents(both, { storage });
+    const run = await world.start({}, { id: 'r' });
+    expect((await run.result()).ask).toMatchObject({ approved: true });
+    expect(world.invocations).toHaveLength(1);
+  });
+});
+
+describe('asking', () => {
+  it('is one transaction of checkpoint, head and approval', async () => {
+    const commits: string[][] = [];
+    const storage = meddledWith(memoryStorage(), async (writes, commit) => {
+      commits.push(writes.flatMap((write) => ('put' in write ? write.put.key : [])));
+      await commit();
+    });
+    const world = testAgents(asking(), { storage });
+    await world.start({}, { id: 'r' });
+    const asked = commits.find((keys) => keys.includes('apay'));
+    expect(asked).toEqual(['c0000000003', 'cz', 'apay']);
+  });
+
+  it('two questions at once waits for both answers, in any order', async () => {
+    const pair = agent({
+      name: 'pair',
+      run: async (ctx) => {
+        const both = await Promise.all([
+          ctx.approval('one', ANN),
+          ctx.approval('two', { ...ANN, approvers: ['user:bob'] }),
+        ]);
+        return both.map(({ approved, by }) => [approved, ...by]);
+      },
+    });
+    const world = testAgents(pair);
+    const first = await world.start({}, { id: 'a' });
+    expect((await first.approvals()).map(({ name }) => name)).toEqual(['one', 'two']);
+    await first.approve('two');
+    expect(await first.status()).toBe('WAITING_FOR_APPROVAL');
+    expect((await first.approvals()).map(({ name }) => name)).toEqual(['one']);
+    await first.reject('one');
+    expect(await first.result()).toEqual([
+      [false, 'user:ann'],
+      [true, 'user:bob'],
+    ]);
+    const second = await world.start({}, { id: 'b' });
+    const decide = (approval: string, by: string) => world.agent.run('b').decide({ approval, by, answer: 'approve' });
+    await Promise.all([decide('one', 'user:ann'), decide('two', 'user:bob')]);
+    await world.settle();
+    expect(await second.result()).toEqual([
+      [true, 'user:ann'],
+      [true, 'user:bob'],
+    ]);
+  });
+
+  it('survives processes that die and deliveries that come twice, and asks once', async () => {
+    const paying = agent({
+      name: 'paying',
+      async run(ctx) {
+        await ctx.step('prepare', () => 1);
+        const { approved } = await ctx.approval('pay', ANN);
+        return ctx.step('pay', () => approved);
+      },
+    });
+    const world = testAgents(paying, { deliverTwice: true });
+    for (const step of ['prepare', 'pay']) for (const moment of ['before', 'after', 'recorded']) world.crash({ [moment]: step });
+    const run = await world.start({}, { id: 'r' });
+    await run.approve('pay');
+    expect(await run.result()).toBe(true);
+    expect(world.notices).toHaveLength(1);
+  });
+
+  it('refuses what nobody could answer, and the run fails with that', async () => {
+    const world = testAgents(asking({ approvers: [] }));
+    const run = await world.start({}, { id: 'r' });
+    await expect(run.result()).rejects.toMatchObject({ code: 'RUN_FAILED', cause: { code: 'INVALID_INPUT' } });
+  });
+});
+
+describe('edits', () => {
+  const amount: StandardSchema<unknown, { amount: number }> = {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value) => {
+        const { amount: given } = Object(value) as { amount?: unknown };
+        return typeof given === 'number'
+          ? { value: { amount: Math.round(given) } }
+          : { issues: [{ message: 'must be a number', path: ['amount'] }] };
+      },
+    },
+  };
+
+  it('that fit the schema come to the agent as the schema makes them', async () => {
+    const world = testAgents(asking({ editable: amount }));
+    const run = await world.start({}, { id: 'r' });
+    await run.approve('pay', { edits: { amount: 9.6 } });
+    expect(await run.result()).toMatchObject({ approved: true, edits: { amount: 10 }, asks: 1 });
+  });
+
+  it('that do not fit are asked for again, with what was wrong', async () => {
+    const world = testAgents(asking({ editable: amount }));
+    const run = await world.start({}, { id: 'r' });
+    await run.approve('pay', { edits: { amount: 'ten' } });
+    expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
+    const [again] = await run.approvals();
+    expect(again).toMatchObject({ attempt: 2, changed: { before: { amount: 'ten' } } });
+    expect(again?.changed?.after).toContain('amount: must be a number');
+    await run.approve('pay', { edits: { amount: 7 } });
+    expect(await run.result()).toMatchObject({ approved: true, edits: { amount: 7 }, asks: 2 });
+  });
+
+  it('are refused where the question does not allow them', async () => {
+    const world = testAgents(asking());
+    const run = await world.start({}, { id: 'r' });
+    await expect(run.approve('pay', { edits: { amount: 1 } })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
+  });
+});
+
+describe('when nobody decides in time', () => {
+  const timed = (request: Partial<ApprovalOptions<unknown>>) => asking({ timeout: { days: 3 }, ...request });
+
+  it('that is a no unless the question says otherwise', async () => {
+    const world = testAgents(timed({}));
+    const run = await world.start({}, { id: 'r' });
+    await world.skip({ days: 2, hours: 23, minutes: 59 });
+    expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
+    await world.skip({ minutes: 1 });
+    expect(await run.result()).toMatchObject({ approved: false, status: 'EXPIRED', by: [], asks: 1 });
+  });
+
+  it('it is a yes if the question says so', async () => {
+    const world = testAgents(timed({ onTimeout: 'approve' }));
+    const run = await world.start({}, { id: 'r' });
+    await run.expire('pay');
+    expect(await run.result()).toMatchObject({ approved: true, status: 'EXPIRED', by: [] });
+  });
+
+  it('the run fails if the question says so, and asks anew when it is retried', async () => {
+    const world = testAgents(timed({ onTimeout: 'fail' }));
+    const run = await world.start({}, { id: 'r' });
+    await run.expire('pay');
+    await expect(run.result()).rejects.toMatchObject({ code: 'RUN_FAILED', cause: { code: 'APPROVAL_EXPIRED' } });
+    await run.retry();
+    expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
+    await run.approve('pay');
+    expect(await run.result()).toMatchObject({ approved: true });
+  });
+
+  it('others are asked too if the question says so, with the whole time once more', async () => {
+    const world = testAgents(timed({ onTimeout: 'escalate', escalateTo: ['user:boss'] }));
+    const run = await world.start({}, { id: 'r' });
+    await expect(run.approve('pay', { by: 'user:boss' })).rejects.toMatchObject({ code: 'NOT_AN_APPROVER' });
+    await world.skip({ days: 3 });
+    expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
+    const [open] = await run.approvals();
+    expect(open).toMatchObject({ approvers: ['user:ann', 'user:boss'], deadline: new Date('2026-01-07T00:00:00Z') });
+    expect(world.notices.map(({ kind }) => kind)).toEqual(['asked', 'escalation']);
+    await run.approve('pay', { by: 'user:boss' });
+    expect(await run.result()).toMatchObject({ by: ['user:boss'] });
+    const second = await world.start({}, { id: 's' });
+    await world.skip({ days: 6 });
+    expect(await second.result()).toMatchObject({ approved: false, status: 'EXPIRED' });
+  });
+
+  it('an answer at the deadline is late, though nobody has looked yet', async () => {
+    const world = testAgents(timed({}));
+    const run = await world.start({}, { id: 'r' });
+    const [open] = await run.approvals();
+    world.clock.moveTo((open?.deadline?.getTime() ?? 0) - 1);
+    await world.agent.pause();
+    world.clock.moveTo(open?.deadline?.getTime() ?? 0);
+    const late = world.agent.run('r').decide({ approval: 'pay', by: 'user:ann', answer: 'approve' });
+    await expect(late).rejects.toMatchObject({ code: 'APPROVAL_EXPIRED' });
+    await world.agent.unpause();
+    await world.skip({ minutes: 2 });
+    expect(await run.result()).toMatchObject({ status: 'EXPIRED' });
+  });
+
+  it('people are reminded again and again, and others brought in half way', async () => {
+    const world = testAgents(timed({ remindAfter: { hours: 24 }, escalateTo: ['user:boss'] }));
+    await world.start({}, { id: 'r' });
+    await world.skip({ days: 4 });
+    const told = world.notices.map(({ kind, links }) => [kind, ...links.map(({ person }) => person)]);
+    expect(told).toEqual([
+      ['asked', 'user:ann'],
+      ['reminder', 'user:ann'],
+      ['escalation', 'user:ann', 'user:boss'],
+      ['reminder', 'user:ann', 'user:boss'],
+    ]);
+  });
+});
+
+describe('telling people', () => {
+  it('happens only after the question is stored, and again until it works', async () => {
+    const seen: string[] = [];
+    const told = agent({
+      name: 'told',
+      run: (ctx) => ctx.approval('pay', ANN),
+      async notify({ approval }) {
+        const { status } = await viewApproval(await inRun(world), approval);
+        seen.push(`${status} ${await world.agent.run('r').status()}`);
+        if (seen.length < 4) throw new Error('The mail server is down.');
+      },
+    });
+    const world = testAgents(told);
+    await world.start({}, { id: 'r' });
+    expect(seen).toEqual(['PENDING WAITING_FOR_APPROVAL']);
+    await world.skip({ minutes: 1 });
+    expect(seen).toHaveLength(2);
+    await world.skip({ minutes: 2 });
+    expect(seen).toHaveLength(3);
+    await world.skip({ minutes: 4 });
+    await world.skip({ days: 30 });
+    expect(new Set(seen)).toEqual(new Set(['PENDING WAITING_FOR_APPROVAL']));
+    expect(seen).toHaveLength(4);
+  });
+
+  it('stops when the question is over', async () => {
+    let tries = 0;
+    const told = agent({
+      name: 'told',
+      run: (ctx) => ctx.approval('pay', ANN),
+      notify() {
+        tries += 1;
+        throw new Error('The mail server is down.');
+      },
+    });
+    const world = testAgents(told);
+    const run = await world.start({}, { id: 'r' });
+    await run.approve('pay');
+    await world.skip({ days: 1 });
+    expect(tries).toBe(1);
+  });
+
+  it('gives each person a link of their own, also those of a group, and a decision kills all', async () => {
+    const grouped = agent({
+      name: 'grouped',
+      run: (ctx) => ctx.approval('pay', { ...ANN, approvers: ['user:ann', 'group:finance'] }),
+      members: (group) => (group === 'group:finance' ? ['user:ann', 'user:bob'] : []),
+      notify: () => {},
+    });
+    const world = testAgents(grouped);
+    const run = await world.start({}, { id: 'r' });
+    const links = world.notices[0]?.links ?? [];
+    expect(links.map(({ person }) => person)).toEqual(['user:ann', 'user:bob']);
+    const tokens = links.map(({ url }) => url.replace('https://approvals.test/', ''));
+    expect(new Set(tokens).size).toBe(2);
+    const context = await inRun(world);
+    await decideByToken(context, tokens[1] ?? '', { answer: 'approve', comment: 'by link' });
+    await world.skip({ minutes: 2 });
+    expect(await run.result()).toMatchObject({ approved: true, by: ['user:bob'], comment: 'by link' });
+    expect(await viewByToken(context, tokens[0] ?? '')).toMatchObject({ status: 'APPROVED' });
+    const other = decideByToken(context, tokens[0] ?? '', { answer: 'reject' });
+    await expect(other).rejects.toMatchObject({ code: 'APPROVAL_DECIDED' });
+    await expect(viewByToken(context, 'forged')).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
+  });
+});
+
+describe('facts that are checked again', () => {
+  /** An agent that books at the price that was approved; `prices` are those that it finds, one after the other. */
+  function booking(prices: number[], request: Partial<ApprovalOptions<unknown>> = {}) {
+    const booked: unknown[] = [];
+    const travel = agent({
+      name: 'travel',
+      async run(ctx) {
+        const price = await ctx.step('search', () => prices.shift());
+        const decision = await ctx.approval('book', {
+          title: (facts) => `Book for $${facts.price}?`,
+          approvers: ['user:ann'],
+          facts: { price },
+          recheck: () => ({ price: prices.shift() }),
+          ...request,
+        });
+        if (decision.approved) await ctx.step('book', () => void booked.push(decision.facts?.price));
+        return decision;
+      },
+    });
+    return { travel, booked };
+  }
+
+  it('and are the same let the run go on', async () => {
+    const { travel, booked } = booking([1200, 1200]);
+    const run = await testAgents(travel).start({}, { id: 'r' });
+    await run.approve('book');
+    expect(await run.result()).toMatchObject({ approved: true, asks: 1, facts: { price: 1200 } });
+    expect(booked).toEqual([1200]);
+  });
+
+  it('and have changed are asked about again, with both values shown', async () => {
+    const { travel, booked } = booking([1200, 1500, 1500]);
+    const world = testAgents(travel);
+    const run = await world.start({}, { id: 'r' });
+    const [first] = await run.approvals();
+    await run.approve('book');
+    expect(booked).toEqual([]);
+    const [again] = await run.approvals();
+    expect(again).toMatchObject({
+      ...{ attempt: 2, title: 'Book for $1500?', facts: { price: 1500 } },
+      changed: { before: { price: 1200 }, after: { price: 1500 } },
+    });
+    expect(again?.shown).not.toBe(first?.shown);
+    const stale = run.approve('book', { shown: first?.shown });
+    await expect(stale).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    await run.approve('book');
+    expect(await run.result()).toMatchObject({ approved: true, asks: 2, facts: { price: 1500 } });
+    expect(booked).toEqual([1500]);
+  });
+
+  it('may differ within a tolerance', async () => {
+    const same: ApprovalOptions['same'] = (asked, now) => Number(now.price) <= Number(asked.price) * 1.02;
+    const { travel, booked } = booking([1000, 1019], { same });
+    const run = await testAgents(travel).start({}, { id: 'r' });
+    await run.approve('book');
+    expect(await run.result()).toMatchObject({ approved: true, asks: 1 });
+    expect(booked).toEqual([1000]);
+  });
+
+  it('and never hold still are asked about only so often', async () => {
+    const { travel, booked } = booking([1, 2, 3, 4, 5], { maxAsks: 2 });
+    const run = await testAgents(travel).start({}, { id: 'r' });
+    await run.approve('book');
+    await run.approve('book');
+    expect(await run.result()).toMatchObject({ approved: false, status: 'CHANGED', asks: 2 });
+    expect(booked).toEqual([]);
+  });
+
+  it('are not looked at when the answer is no', async () => {
+    const { travel } = booking([1]);
+    const run = await testAgents(travel).start({}, { id: 'r' });
+    await run.reject('book');
+    expect(await run.result()).toMatchObject({ approved: false, status: 'REJECTED' });
+  });
+
+  it('are looked at once, also when processes die on the way', async () => {
+    const { travel, booked } = booking([1200, 1500, 1500, 7, 7]);
+    const world = testAgents(travel, { deliverTwice: true });
+    for (const step of ['book/recheck', 'book~2/recheck']) world.crash({ recorded: step });
+    const run = await world.start({}, { id: 'r' });
+    await run.approve('book');
+    await run.approve('book');
+    expect(await run.result()).toMatchObject({ approved: true, asks: 2, facts: { price: 1500 } });
+    expect(booked).toEqual([1500]);
+  });
+});
+
+describe('a question that nobody needs any more is withdrawn', () => {
+  const withdrawn = async (world: Parameters<typeof inRun>[0], id: string) => {
+    const { status, withdrawnBecause } = await viewApproval(await inRun(world), id);
+    return { status, withdrawnBecause };
+  };
+
+  it('when its branch is left', async () => {
+    const racing = agent({
+      name: 'racing',
+      async run(ctx) {
+        await ctx.all(
+          'race',
+          [(branch) => branch.approval('pay', ANN), (branch) => branch.waitForSignal('enough')],
+          { enough: 1 },
+        );
+        await ctx.sleep('after', { days: 1 });
+      },
+    });
+    const world = testAgents(racing);
+    const run = await world.start({}, { id: 'r' });
+    await run.signal('enough');
+    expect(await run.status()).toBe('SLEEPING');
+    expect(await withdrawn(world, 'race[0]/pay')).toEqual({
+      ...{ status: 'WITHDRAWN', withdrawnBecause: 'It is no longer needed.' },
+    });
+    expect((await headOf(world.agent, 'r')).work?.approvals ?? []).toEqual([]);
+    await expect(run.decide({ approval: 'race[0]/pay', by: 'user:ann', answer: 'approve' })).rejects.toMatchObject({
+      code: 'APPROVAL_WITHDRAWN',
+    });
+  });
+
+  it('when its branch is left before the replay has come to the question again', async () => {
+    const racing = agent({
+      name: 'racing',
+      async run(ctx) {
+        await ctx.all(
+          'race',
+          [
+            async (branch) => {
+              for (let i = 0; i < 5; i++) await branch.step('prepare', () => i);
+              return branch.approval('pay', ANN);
+            },
+            (branch) => branch.sleep('enough', { hours: 1 }),
+          ],
+          { enough: 1 },
+        );
+        await ctx.sleep('after', { days: 1 });
+      },
+    });
+    const world = testAgents(racing);
+    const run = await world.start({}, { id: 'r' });
+    expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
+    await world.skip({ hours: 1 });
+    expect(await run.status()).toBe('SLEEPING');
+    expect(await withdrawn(world, 'race[0]/pay')).toMatchObject({ status: 'WITHDRAWN' });
+  });
+
+  it('when its turn ends without waiting for it', async () => {
+    const turning = agent({
+      name: 'turning',
+      state: { initial: () => ({ turn: 1 }) },
+      async turn(ctx, state: { turn: number }) {
+        if (state.turn === 1) await Promise.race([ctx.approval('pay', ANN), ctx.sleep('enough', { hours: 1 })]);
+        else await ctx.sleep('after', { days: 1 });
+        return { turn: 2 };
+      },
+    });
+    const world = testAgents(turning);
+    const run = await world.start({}, { id: 'r' });
+    await world.skip({ hours: 1 });
+    expect(await run.status()).toBe('SLEEPING');
+    expect(await run.approvals()).toEqual([]);
+    expect(await withdrawn(world, 'turn 1/pay')).toMatchObject({ status: 'WITHDRAWN' });
+  });
+
+  it('when the agent returns without waiting for it, in the transaction that ends the run', async () => {
+    const hasty = agent({
+      name: 'hasty',
+      run: (ctx) => Promise.race([ctx.approval('pay', ANN), ctx.waitForSignal('enough')]),
+    });
+    let last: readonly string[] = [];
+    const storage = meddledWith(memoryStorage(), async (writes, commit) => {
+      if (headIn(writes)?.status === 'SUCCEEDED')
+        last = writes.flatMap((write) => ('put' in write ? write.put.key : []));
+      await commit();
+    });
+    const world = testAgents(hasty, { storage });
+    const run = await world.start({}, { id: 'r' });
+    await run.signal('enough', 'yes');
+    expect(await run.result()).toBe('yes');
+    expect(last).toContain('apay');
+    expect(await withdrawn(world, 'pay')).toMatchObject({ status: 'WITHDRAWN' });
+    expect(world.notices).toHaveLength(1);
+  });
+
+  it('when the agent asks and returns at once', async () => {
+    const careless = agent({
+      name: 'careless',
+      async run(ctx) {
+        void ctx.approval('pay', ANN);
+        return ctx.step('work', () => 'done');
+      },
+    });
+    const world = testAgents(careless);
+    const run = await world.start({}, { id: 'r' });
+    expect(await run.result()).toBe('done');
+    expect(await withdrawn(world, 'pay')).toMatchObject({ status: 'WITHDRAWN' });
+    const atOnce = testAgents(agent({ name: 'careless', run: (ctx) => void ctx.approval('pay', ANN) }));
+    await atOnce.start({}, { id: 'r' });
+    expect(await withdrawn(atOnce, 'pay')).toMatchObject({ status: 'WITHDRAWN' });
+    expect(atOnce.notices).toEqual([]);
+  });
+
+  it('when the agent throws', async () => {
+    const failing = agent({
+      name: 'failing',
+      run: (ctx) =>
+        Promise.all([
+          ctx.approval('pay', ANN),
+          ctx.waitForSignal('fail').then(() => Promise.reject(new Error('failed'))),
+        ]),
+    });
+    const world = testAgents(failing);
+    const run = await world.start({}, { id: 'r' });
+    await run.signal('fail');
+    expect(await run.status()).toBe('FAILED');
+    expect(await withdrawn(world, 'pay')).toMatchObject({ status: 'WITHDRAWN' });
+  });
+});
+
+describeEverywhere('approvals in runs', (open) => {
+  it('are asked, decided by two at once, checked and asked again', async () => {
+    const prices = [1200, 1500, 1500];
+    const travel = agent({
+      name: 'travel',
+      run: async (ctx) => {
+        const price = await ctx.step('search', () => prices.shift());
+        return ctx.approval('book', {
+          ...{ title: 'Book?', approvers: ['user:ann', 'user:bob'], quorum: 2, timeout: { days: 3 } },
+          facts: { price },
+          recheck: () => ({ price: prices.shift() }),
+        });
+      },
+    });
+    const world = testAgents(travel, { storage: await open(), deliverTwice: true });
+    const run = await world.start({}, { id: 'r' });
+    const decide = (approval: string, by: string) => world.agent.run('r').decide({ approval, by, answer: 'approve' });
+    await Promise.all([decide('book', 'user:ann'), decide('book', 'user:bob')]);
+    await world.settle();
+    const [again] = await run.approvals();
+    expect(again).toMatchObject({ changed: { before: { price: 1200 }, after: { price: 1500 } } });
+    await Promise.all([decide('book~2', 'user:ann'), decide('book~2', 'user:bob')]);
+    await world.settle();
+    expect(await run.result()).toMatchObject({ approved: true, asks: 2, facts: { price: 1500 } });
+    const late = await world.start({}, { id: 'late' });
+    await late.expire('book');
+    expect(await late.result()).toMatchObject({ approved: false, status: 'EXPIRED' });
+  });
+});

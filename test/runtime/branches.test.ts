@@ -1,0 +1,398 @@
+import { setImmediate as tick } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { agent } from '../../lambda/runtime/agent.ts';
+import type { AgentContext, BranchOptions } from '../../lambda/runtime/agent-context.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import { testAgents } from '../../lambda/testing.ts';
+import { randomFrom } from '../faults/seeded.ts';
+
+const branching = <T>(run: (ctx: AgentContext) => Promise<T>) => agent({ name: 'branching', run });
+
+/** Lets other work go first. */
+async function ticks(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await tick();
+}
+
+const ONCE = { retry: { attempts: 1 } };
+
+describe('ctx.all and ctx.map', () => {
+  it('give results in the order of the branches, whichever finishes first', async () => {
+    const run = await testAgents(
+      branching(async (ctx) => ({
+        mapped: await ctx.map('map', [30, 20, 10], (branch, n, i) =>
+          branch.step('work', async () => {
+            await ticks(n);
+            return [n, i];
+          }),
+        ),
+        named: await ctx.all('named', { a: (branch) => branch.step('work', () => 'a'), b: () => 'without a step' }),
+        listed: await ctx.all('listed', [() => 1, (branch) => branch.step('two', () => 2)]),
+        none: await ctx.map('none', [], () => 1),
+        nothing: await ctx.all('nothing', {}),
+      })),
+    ).start({});
+    expect(await run.result()).toEqual({
+      mapped: [
+        [30, 0],
+        [20, 1],
+        [10, 2],
+      ],
+      named: { a: 'a', b: 'without a step' },
+      listed: [1, 2],
+      none: [],
+      nothing: {},
+    });
+  });
+
+  it('keep to their concurrency, and begin in the order of the list', async () => {
+    let under = 0;
+    let most = 0;
+    const began: number[] = [];
+    const random = randomFrom(7);
+    const run = await testAgents(
+      branching((ctx) =>
+        ctx.map(
+          'work',
+          Array.from({ length: 20 }, (_, i) => i),
+          (branch, n) =>
+            branch.step('one', async () => {
+              began.push(n);
+              under += 1;
+              most = Math.max(most, under);
+              await ticks(Math.floor(random() * 10));
+              under -= 1;
+              return n * n;
+            }),
+          { concurrency: 3 },
+        ),
+      ),
+    ).start({});
+    expect(await run.result()).toEqual(Array.from({ length: 20 }, (_, i) => i * i));
+    expect(most).toBe(3);
+    expect(began).toEqual(Array.from({ length: 20 }, (_, i) => i));
+  });
+
+  it('fail with the first failure, and do not begin what is left', async () => {
+    const began: number[] = [];
+    const run = await testAgents(
+      branching(async (ctx) => {
+        const failure = await ctx
+          .map(
+            'work',
+            [0, 1, 2, 3, 4],
+            (branch, n) =>
+              branch.step(
+                'one',
+                () => {
+                  began.push(n);
+                  if (n === 1) throw new RangeError('number 1');
+                },
+                ONCE,
+              ),
+            { concurrency: 1 },
+          )
+          .catch((error: Error) => `${error.name}: ${error.message}`);
+        await ctx.step('later', () => 1);
+        return failure;
+      }),
+    ).start({});
+    expect(await run.result()).toBe('RangeError: number 1');
+    expect(began).toEqual([0, 1]);
+  });
+
+  it('leave what is inside a branch that is left, however deep', async () => {
+    const began: string[] = [];
+    const slow = (name: string) => async () => {
+      began.push(name);
+      await ticks(20);
+    };
+    const run = await testAgents(
+      branching(async (ctx) => {
+        await ctx.all(
+          'race',
+          [
+            (branch) => branch.step('fast', () => ticks(5)),
+            (branch) =>
+              branch.map('inner', ['x'], async (leaf) => {
+                await leaf.step('first', slow('first'));
+                await leaf.step('second', slow('second'));
+              }),
+          ],
+          { enough: 1 },
+        );
+        await ctx.step('later', () => ticks(60));
+      }),
+    ).start({});
+    expect(await run.status()).toBe('SUCCEEDED');
+    expect(began).toEqual(['first']);
+  });
+
+  it.each<[string, BranchOptions & { enough: number }]>([
+    ['concurrency', { concurrency: 0, enough: 1 }],
+    ['concurrency', { concurrency: Number.NaN, enough: 1 }],
+    ['enough', { enough: 3 }],
+    ['enough', { enough: -1 }],
+    ['enough', { enough: 0.5 }],
+  ])('refuse a %s that is none: %o', async (what, options) => {
+    const run = await testAgents(branching((ctx) => ctx.map('work', [1, 2], () => 1, options))).start({});
+    await expect(run.result()).rejects.toThrow(new RegExp(`\`${what}\``));
+  });
+
+  it('refuse what is no function', async () => {
+    const given = { a: () => 1, b: Promise.resolve(2) } as unknown as { a: () => number };
+    const run = await testAgents(branching((ctx) => ctx.all('work', given))).start({});
+    await expect(run.result()).rejects.toThrow(/`ctx\.all` takes functions of a context; "b" is none/);
+  });
+});
+
+describe('enough', () => {
+  it('ends when so many succeeded, and says how each branch ended', async () => {
+    const run = await testAgents(
+      branching((ctx) =>
+        ctx.map(
+          'offers',
+          [40, 1, 80, 20],
+          (branch, n) =>
+            branch.step(
+              'ask',
+              async () => {
+                await ticks(n);
+                if (n === 1) throw new Error('not for sale');
+                return n;
+              },
+              ONCE,
+            ),
+          { enough: 2 },
+        ),
+      ),
+    ).start({});
+    expect(await run.result()).toMatchObject([
+      { status: 'fulfilled', value: 40 },
+      { status: 'rejected', reason: { message: 'not for sale' } },
+      { status: 'left' },
+      { status: 'fulfilled', value: 20 },
+    ]);
+  });
+
+  it('fails with all the reasons when it can no longer be reached', async () => {
+    const run = await testAgents(
+      branching((ctx) =>
+        ctx
+          .map('offers', [1, 2, 3], (_, n) => (n === 2 ? n : Promise.reject(new Error(`no ${n}`))), { enough: 2 })
+          .catch((error: AggregateError) => [error.message, error.errors.map(({ message }) => message)]),
+      ),
+    ).start({});
+    expect(await run.result()).toEqual(['Too many branches failed for 2 to succeed.', ['no 1', 'no 3']]);
+  });
+
+  it('of none runs nothing', async () => {
+    const run = await testAgents(
+      branching((ctx) => ctx.map('offers', [1, 2], () => Promise.reject(new Error('ran')), { enough: 0 })),
+    ).start({});
+    expect(await run.result()).toEqual([{ status: 'left' }, { status: 'left' }]);
+  });
+
+  it('counts the same branches in a replay with other timing', async () => {
+    for (let seed = 1; seed <= 30; seed++) {
+      const random = randomFrom(seed);
+      const seen: unknown[] = [];
+      const world = testAgents(
+        branching(async (ctx) => {
+          const outcomes = await ctx.map(
+            'offers',
+            [0, 1, 2, 3, 4, 5],
+            async (branch, n) => {
+              // Outside of a step, so that each replay has a timing of its own.
+              await ticks(Math.floor(random() * 8));
+              const asked = await branch.step('ask', () => ticks(Math.floor(random() * 8)).then(() => n));
+              await ticks(Math.floor(random() * 8));
+              if (n % 3 === 0) throw new Error(`no ${n}`);
+              return branch.step('take', () => asked * 10);
+            },
+            { enough: 2, concurrency: 4 },
+          );
+          seen.push(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : outcome.status)));
+          await ctx.step('later', () => 1);
+          return 'done';
+        }),
+      );
+      world.crash({ after: 'later', times: 3 });
+      world.crash({ recorded: 'offers[1]/ask' });
+      const run = await world.start({}, { id: 'r' });
+      expect(await run.result(), `seed ${seed}`).toBe('done');
+      expect(seen, `seed ${seed}`).toHaveLength(4);
+      for (const again of seen) expect(again, `seed ${seed}`).toEqual(seen[0]);
+    }
+  });
+
+  it('undoes what a branch did that was left, also in another process', async () => {
+    const undone: string[] = [];
+    const world = testAgents(
+      branching(async (ctx) => {
+        await ctx.all(
+          'offers',
+          [
+            async (branch) => {
+              await branch.step('book', () => 'A', { undo: (result) => void undone.push(result) });
+              await branch.waitForSignal('never');
+            },
+            (branch) => branch.step('book', () => ticks(20).then(() => 'B'), { undo: (r) => void undone.push(r) }),
+          ],
+          { enough: 1 },
+        );
+        await ctx.sleep('long', { days: 1 });
+      }),
+    );
+    const run = await world.start({});
+    expect(await run.status()).toBe('SLEEPING');
+    await run.cancel();
+    expect(await run.status()).toBe('CANCELLED');
+    expect(undone).toEqual(['B', 'A']);
+  });
+});
+
+describe('a run that failed in a branch', () => {
+  it('goes on with a retry: what failed runs again, what was left runs, what succeeded does not', async () => {
+    let broken = true;
+    const calls: string[] = [];
+    const world = testAgents(
+      branching((ctx) =>
+        ctx.map(
+          'trips',
+          ['a', 'b', 'c'],
+          async (branch, trip) => {
+            const inner = await branch.map('legs', [1, 2], (leaf, leg) =>
+              leaf.step(
+                'book',
+                () => {
+                  calls.push(`${trip}${leg}`);
+                  if (broken && trip === 'b' && leg === 2) throw new Error('sold out');
+                  return `${trip}${leg}`;
+                },
+                ONCE,
+              ),
+            );
+            return inner.join();
+          },
+          { concurrency: 1 },
+        ),
+      ),
+    );
+    const run = await world.start({});
+    expect(await run.status()).toBe('FAILED');
+    broken = false;
+    await run.retry();
+    expect(await run.result()).toEqual(['a1,a2', 'b1,b2', 'c1,c2']);
+    expect(calls).toEqual(['a1', 'a2', 'b1', 'b2', 'b2', 'c1', 'c2']);
+  });
+
+  it('goes on with a retry also when the agent wrapped the error, or too many failed', async () => {
+    let broken = true;
+    const calls: string[] = [];
+    const world = testAgents(
+      branching(async (ctx) => {
+        try {
+          return await ctx.map(
+            'offers',
+            ['a', 'b', 'c'],
+            (branch, offer) =>
+              branch.step(
+                'ask',
+                () => {
+                  calls.push(offer);
+                  if (broken && offer !== 'a') throw new Error(`no ${offer}`);
+                  return offer;
+                },
+                ONCE,
+              ),
+            { enough: 2 },
+          );
+        } catch (error) {
+          throw new Error('No offers.', { cause: error });
+        }
+      }),
+    );
+    const run = await world.start({});
+    expect(await run.status()).toBe('FAILED');
+    broken = false;
+    await run.retry();
+    expect(await run.status()).toBe('SUCCEEDED');
+    expect(calls).toEqual(['a', 'b', 'c', 'b', 'c']);
+  });
+});
+
+describe('results that finish together', () => {
+  /** Memory that counts its commits. */
+  function counting() {
+    const { records, payloads } = memoryStorage();
+    const counts = { commits: 0 };
+    const storage = {
+      payloads,
+      records: {
+        ...records,
+        commit: (writes: Parameters<typeof records.commit>[0]) => {
+          counts.commits += 1;
+          return records.commit(writes);
+        },
+      },
+    };
+    return { storage, counts };
+  }
+
+  it('share one write: 1,000 parallel steps are a handful of commits', async () => {
+    const { storage, counts } = counting();
+    const items = Array.from({ length: 1_000 }, (_, i) => i);
+    let calls = 0;
+    const world = testAgents(
+      branching(async (ctx) => {
+        const results = await ctx.map('work', items, (branch, n) =>
+          branch.step('one', () => {
+            calls += 1;
+            return n;
+          }),
+        );
+        await ctx.step('later', () => 1);
+        return results.reduce((sum, n) => sum + n, 0);
+      }),
+      { storage },
+    );
+    const run = await world.start({});
+    expect(await run.result()).toBe(499_500);
+    expect(calls).toBe(1_000);
+    // The start, the claim, the steps together, the last step, the end.
+    expect(counts.commits).toBeLessThanOrEqual(6);
+    const last = (await run.checkpoints()).at(-1);
+    expect(last?.stepNumber).toBe(1_001);
+  });
+
+  it('are each there after a crash of one of them', async () => {
+    let calls = 0;
+    const items = Array.from({ length: 1_000 }, (_, i) => i);
+    const world = testAgents(
+      branching((ctx) =>
+        ctx.map('work', items, (branch, n) =>
+          branch.step('one', () => {
+            calls += 1;
+            return n;
+          }),
+        ),
+      ),
+    );
+    world.crash({ recorded: 'work[500]/one' });
+    const run = await world.start({});
+    expect(await run.result()).toEqual(items);
+    expect(calls).toBe(1_000);
+  });
+
+  it('are as many commits as steps when they come one after the other', async () => {
+    const { storage, counts } = counting();
+    const world = testAgents(
+      branching(async (ctx) => {
+        for (let i = 0; i < 10; i++) await ctx.step('one', () => i);
+      }),
+      { storage },
+    );
+    await world.start({});
+    expect(counts.commits).toBe(13);
+  });
+});

@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, onTestFinished } from 'vitest';
+import type { HeadMeta } from '../../lambda/checkpoints/meta.ts';
+import { readLiveHead } from '../../lambda/checkpoints/open.ts';
+import { HEAD_KEY, readHead } from '../../lambda/checkpoints/records.ts';
+import type { AnyAgent } from '../../lambda/runtime/agent.ts';
+import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import type { Storage, Write } from '../../lambda/storage/ports.ts';
+import { awsStorage } from '../engines/engines.ts';
+
+/** A storage in a folder that is gone after the test. */
+function folderStorage(): Storage {
+  const folder = mkdtempSync(join(tmpdir(), 'holdpoint-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return embeddedStorage({ folder });
+}
+
+/** Describes something that holds wherever runs are kept. */
+export const describeEverywhere = (what: string, tests: (open: () => Promise<Storage>) => void): void =>
+  describe.each([
+    ['in memory', async () => memoryStorage()],
+    ['in a folder', async () => folderStorage()],
+    ['on DynamoDB and S3', awsStorage],
+  ] as const)(`${what}, %s`, (_, open) =>
+    tests(async () => {
+      const storage = await open();
+      onTestFinished(async () => {
+        await storage.records.close();
+        await storage.payloads.close();
+      });
+      return storage;
+    }),
+  );
+
+/** The same storage, where every commit passes by somebody who may do something before it, after it or in its place. */
+export const meddledWith = (
+  storage: Storage,
+  around: (writes: readonly Write[], commit: () => Promise<void>) => Promise<void>,
+): Storage => ({
+  records: { ...storage.records, commit: (writes) => around(writes, () => storage.records.commit(writes)) },
+  payloads: storage.payloads,
+});
+
+/** The same storage, where something happens once, right before the first commit that is of the kind. */
+export function withEventBefore(storage: Storage, is: (writes: readonly Write[]) => boolean): MeddledStorage {
+  const happens: { event: (() => Promise<unknown>) | undefined } = { event: undefined };
+  const around = async (writes: readonly Write[], commit: () => Promise<void>) => {
+    const { event } = happens;
+    if (event && is(writes)) {
+      happens.event = undefined;
+      await event();
+    }
+    await commit();
+  };
+  return Object.assign(meddledWith(storage, around), { happens });
+}
+
+export type MeddledStorage = Storage & { readonly happens: { event: (() => Promise<unknown>) | undefined } };
+
+/** The head that a commit writes, if it writes one. */
+export function headIn(writes: readonly Write[]): HeadMeta | undefined {
+  const put = writes.flatMap((write) => ('put' in write && write.put.key === HEAD_KEY ? write.put : []))[0];
+  return put && readHead(put).meta;
+}
+
+/** The head of a run as it is stored. */
+export const headOf = async (agent: AnyAgent, run: string): Promise<HeadMeta> =>
+  (await readLiveHead(await agent.runtime.contexts.inRun(run))).meta;
+
+/** How often each method of the record store was called. */
+export function counted(storage: Storage): { readonly storage: Storage; readonly calls: Record<string, number> } {
+  const calls: Record<string, number> = { read: 0, range: 0, list: 0, commit: 0 };
+  const count = (method: string) => {
+    calls[method] = (calls[method] ?? 0) + 1;
+  };
+  const { records } = storage;
+  const counting = {
+    ...records,
+    read: (...args: Parameters<typeof records.read>) => (count('read'), records.read(...args)),
+    range: (...args: Parameters<typeof records.range>) => (count('range'), records.range(...args)),
+    list: (...args: Parameters<typeof records.list>) => (count('list'), records.list(...args)),
+    commit: (...args: Parameters<typeof records.commit>) => (count('commit'), records.commit(...args)),
+  };
+  return { storage: { records: counting, payloads: storage.payloads }, calls };
+}
+
+/** A promise, and who keeps it. */
+export const gate = (): { readonly opened: Promise<void>; open(): void } => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
+};

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { randomFrom } from '../../faults/seeded.ts';
+import { Journey } from './journey.ts';
+import { journeysEnd, outcomeOf } from './outcome.ts';
+import { PLACES } from './place.ts';
+import { type Scene, sceneIn } from './scene.ts';
+
+// On the engines, where all costs several times as much, after everything that is stored, and between a payment and
+// its record.
+const MOMENTS = { 'in a folder': /./, 'on DynamoDB and S3': /: (committed|put|after pay)$/ };
+
+describe.each(PLACES)('processes that are killed %s', (where, open) => {
+  const at = MOMENTS[where];
+  let scene: Scene;
+  beforeAll(async () => {
+    scene = await sceneIn(open);
+  });
+  afterAll(() => scene.close());
+
+  test('by nobody do each step once', async () => {
+    const [trip, hotel] = scene.undisturbed;
+    expect(trip).toMatchObject({
+      status: 'SUCCEEDED',
+      result: { approved: true, by: ['user:0', 'user:1'], paid: 'done: pay', pass: 'Gate B7, done: print' },
+    });
+    expect(hotel).toMatchObject({ status: 'FAILED', effects: ['forget', 'guest', 'release', 'reserve'] });
+  });
+
+  test('at any one moment leave a run that comes to the same end', async () => {
+    const { place, crew, moments, undisturbed } = scene;
+    let worker = crew.take();
+    for (const [index, moment] of moments.entries()) {
+      if (!at.test(moment)) continue;
+      const run = `killed at ${index}`;
+      const again = index % 3 === 0 ? 'lambda' : 'sweeper';
+      const dies = (count: number) => count === index + 1;
+      const journey = new Journey(place, crew, worker, { run, dies, deaths: 1, again });
+      await journey.travel();
+      worker = journey.worker;
+      expect(journey.deaths).toEqual([moment]);
+      expect(await journeysEnd(place, run), moment).toEqual(undisturbed);
+    }
+  });
+
+  test.each([1, 2, 3])('again and again leave a run that comes to the same end (seed %i)', async (seed) => {
+    const { place, crew, undisturbed } = scene;
+    const random = randomFrom(seed);
+    let next = 0;
+    // Each gets far enough to record something: one that never does is given up, and rightly.
+    const later = (count: number) => count + 14 + Math.floor(random() * 12);
+    const dies = (count: number) => {
+      if (next === 0) next = later(0);
+      if (count < next) return false;
+      next = later(count);
+      return true;
+    };
+    const run = `killed often ${seed}`;
+    const again = seed % 2 === 0 ? 'lambda' : 'sweeper';
+    const journey = new Journey(place, crew, crew.take(), { run, dies, again });
+    await journey.travel();
+    expect(journey.deaths.length).toBeGreaterThan(4);
+    expect(await journeysEnd(place, run)).toEqual(undisturbed);
+    expect(againAfterRecorded(journey.moments)).toEqual([]);
+  });
+
+  test('in a step that may run only once never run it again, and say so', async () => {
+    const { place, crew } = scene;
+    for (const moment of ['before wire', 'after wire', 'recorded wire']) {
+      const run = `once, ${moment}`;
+      const now = Date.UTC(2030, 0, 1);
+      const command = { agent: 'once', run, now, held: true };
+      const first = crew.take();
+      await first.does({ ...command, held: false, do: 'start', input: null });
+      first.tell({ ...command, do: 'invoke', by: 'a', seconds: 900 });
+      await first.reaches(moment);
+      await crew.kill(first);
+      const second = crew.take();
+      expect(await second.does({ ...command, held: false, do: 'invoke', by: 'a', seconds: 900 })).toMatchObject({
+        value: { end: 'finished' },
+      });
+      const { status, result } = await outcomeOf(place, 'once', run);
+      expect([status, result]).toEqual(['SUCCEEDED', moment === 'recorded wire' ? 'done: wire' : 'OUTCOME_UNKNOWN']);
+      expect(await place.effects(run)).toHaveLength(moment === 'before wire' ? 0 : 1);
+      await crew.kill(second);
+    }
+  });
+});
+
+/** The steps that began again after they had been recorded. */
+function againAfterRecorded(moments: readonly string[]): readonly string[] {
+  const recorded = new Set<string>();
+  return moments.flatMap((moment) => {
+    const [, what, step = ''] = /(before|recorded) (.*)/.exec(moment) ?? [];
+    if (what === 'recorded') recorded.add(step);
+    return what === 'before' && recorded.has(step) ? [step] : [];
+  });
+}

@@ -1,0 +1,69 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inject } from 'vitest';
+import { dynamoStorage } from '../../../lambda/dynamodb.ts';
+import { embeddedStorage } from '../../../lambda/embedded.ts';
+import type { Storage } from '../../../lambda/storage/ports.ts';
+import { dynamoClient, freshBucket, freshTable, s3Client } from '../../engines/engines.ts';
+import { agentsOf, type Code, type Effect, type SomeAgent } from './agents.ts';
+
+/** Where the processes of a test and the test itself find runs and effects. */
+export interface Place {
+  /** The environment in which a child finds them. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly storage: Storage;
+  /** The agents as the test itself sees them, at a time. */
+  agents(now: number, code?: Code): ReadonlyMap<string, SomeAgent>;
+  /** What was done to the world by a run. */
+  effects(run: string): Promise<readonly Effect[]>;
+  close(): Promise<void>;
+}
+
+/** The two kinds of storage that processes can share. */
+export const PLACES = [
+  ['in a folder', inFolder],
+  ['on DynamoDB and S3', onAws],
+] as const;
+
+async function inFolder(): Promise<Place> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdpoint-runs-'));
+  const at = join(folder, 'store');
+  return placeIn(folder, { HOLDPOINT_FOLDER: at }, embeddedStorage({ folder: at }));
+}
+
+async function onAws(): Promise<Place> {
+  const [table, bucket] = await Promise.all([freshTable(), freshBucket()]);
+  const folder = await mkdtemp(join(tmpdir(), 'holdpoint-runs-'));
+  const env = {
+    ...{ HOLDPOINT_TABLE: table, HOLDPOINT_BUCKET: bucket },
+    ...{ DYNAMODB_ENDPOINT: endpointOf('dynamodb'), S3_ENDPOINT: endpointOf('s3') },
+  };
+  return placeIn(folder, env, dynamoStorage({ table, bucket, dynamoDBClient: dynamoClient(), s3Client: s3Client() }));
+}
+
+function endpointOf(name: 'dynamodb' | 's3'): string {
+  const engine = inject(name);
+  if ('missing' in engine) throw new Error(engine.missing);
+  return engine.endpoint;
+}
+
+function placeIn(folder: string, env: Readonly<Record<string, string>>, storage: Storage): Place {
+  const file = join(folder, 'effects.jsonl');
+  return {
+    // Without the cache, half of what a child does is to read its own code.
+    env: { ...env, EFFECTS_FILE: file, NODE_COMPILE_CACHE: join(folder, 'code') },
+    storage,
+    agents: (now, code = 3) =>
+      agentsOf(file, code, { storage, clock: { now: () => now, sleep: () => new Promise(() => {}) }, runsInMemory: 1 }),
+    async effects(run) {
+      const lines = (await readFile(file, 'utf8')).trim().split('\n');
+      return lines.map((line) => JSON.parse(line) as Effect).filter((effect) => effect.run === run);
+    },
+    async close() {
+      await storage.records.close();
+      await storage.payloads.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}

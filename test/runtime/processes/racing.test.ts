@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DAY, MINUTE } from '../../faults/clock.ts';
+import { payloadIdsOf, recordsOf } from '../../faults/invariants.ts';
+import { randomFrom } from '../../faults/seeded.ts';
+import type { Answered, Command, Line } from './commands.ts';
+import { INPUT, Journey } from './journey.ts';
+import { journeysEnd } from './outcome.ts';
+import { PLACES } from './place.ts';
+import { type Scene, sceneIn } from './scene.ts';
+import type { Worker } from './worker.ts';
+
+const SEEDS = { 'in a folder': 10, 'on DynamoDB and S3': 4 };
+// Where a zombie stops; on the engines, before what it does next to the world or to the storage.
+const STOPS = { 'in a folder': /./, 'on DynamoDB and S3': /^invoke: (to commit|before|put)/ };
+
+// Each test begins later than what was before it: the time of a process never goes back.
+let today = Date.UTC(2030, 0, 2);
+
+describe.each(PLACES)('processes at the same time %s', (where, open) => {
+  let scene: Scene;
+  let workers: readonly [Worker, Worker];
+  beforeAll(async () => {
+    scene = await sceneIn(open);
+    workers = [scene.crew.take(), scene.crew.take()];
+  });
+  afterAll(() => scene.close());
+
+  /** Takes a run to its end, whoever had it before. */
+  async function finish(run: string, worker: Worker, now: number): Promise<void> {
+    await new Journey(scene.place, scene.crew, worker, {
+      run,
+      dies: () => false,
+      deaths: 0,
+      again: 'lambda',
+      now,
+    }).travel();
+    expect(await journeysEnd(scene.place, run)).toEqual(scene.undisturbed);
+  }
+
+  const invoking = (run: string, by: string, now: number): Command => ({
+    ...{ do: 'invoke', agent: 'trip', run, by, now, seconds: 60, held: true },
+  });
+
+  test.each([
+    ['one steps aside', 0, ['aside']],
+    ['the older one is fenced, when its lease is over', 2 * MINUTE, ['aside', 'fenced']],
+  ])('do not disturb each other: %s', async (_, apart, others) => {
+    const seen = new Set<string>();
+    for (let seed = 1; seed <= SEEDS[where]; seed++) {
+      today += DAY;
+      const run = `race ${apart} ${seed}`;
+      const [a, b] = workers;
+      await a.does({ do: 'start', agent: 'trip', run, input: INPUT, now: today });
+      const ends = await race(randomFrom(seed), [
+        [a, invoking(run, 'a', today)],
+        [b, invoking(run, 'b', today + apart)],
+      ]);
+      const how = ends.map((end) => ('value' in end ? Object(end.value).end : end.error));
+      // Who suspends it has done all there was to do; the other found it taken or waiting, or lost it.
+      const other = how.find((end) => end !== 'suspended');
+      expect(how.toSorted(), `seed ${seed}`).toEqual([other, 'suspended']);
+      seen.add(String(other));
+      await finish(run, a, today + apart);
+    }
+    expect(seen).toEqual(new Set(others));
+  });
+
+  test('lose what they write when they were stopped and another has taken the run', async () => {
+    const { place, moments } = scene;
+    const first = moments.findIndex((moment) => moment.startsWith('invoke'));
+    const last = moments.findIndex((_, i) => moments[i + 1]?.includes('before reserve')) - 2;
+    const [zombie, other] = workers;
+    const ends: string[] = [];
+    for (let at = first; at < last; at++) {
+      if (!STOPS[where].test(moments[at] ?? '')) continue;
+      today += DAY;
+      const run = `zombie ${at}`;
+      await other.does({ do: 'start', agent: 'trip', run, input: INPUT, now: today });
+      zombie.tell(invoking(run, 'zombie', today));
+      await zombie.heard();
+      for (let passed = first; passed < at; passed++) {
+        zombie.go();
+        await zombie.heard();
+      }
+      zombie.stop();
+      await finish(run, other, today);
+      const before = [await recordsOf(place.storage, run), await payloadIdsOf(place.storage, run)];
+      zombie.continue();
+      const end = await zombie.finishes();
+      ends.push(Object(Object(end).value).end);
+      expect([await recordsOf(place.storage, run), await payloadIdsOf(place.storage, run)], moments[at]).toEqual(
+        before,
+      );
+      expect(await journeysEnd(place, run)).toEqual(scene.undisturbed);
+    }
+    // Before it had claimed the run it steps aside.
+    expect(new Set(ends)).toEqual(new Set(['aside', 'fenced']));
+  });
+});
+
+/** Lets processes go on, one moment of one of them at a time, in the order of a seed. */
+async function race(
+  random: () => number,
+  given: readonly (readonly [Worker, Command])[],
+): Promise<readonly Answered[]> {
+  for (const [worker, command] of given) worker.tell(command);
+  const lines: Line[] = await Promise.all(given.map(([worker]) => worker.heard()));
+  for (;;) {
+    const held = lines.flatMap((line, i) => ('moment' in line ? [i] : []));
+    const next = held[Math.floor(random() * held.length)];
+    const worker = next === undefined ? undefined : given[next]?.[0];
+    if (next === undefined || !worker) return lines as readonly Answered[];
+    worker.go();
+    lines[next] = await worker.heard();
+  }
+}

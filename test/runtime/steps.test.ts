@@ -1,0 +1,278 @@
+import { describe, expect, it } from 'vitest';
+import { agent } from '../../lambda/runtime/agent.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import type { Storage } from '../../lambda/storage/ports.ts';
+import { testAgents } from '../../lambda/testing.ts';
+
+const MOMENTS = ['before', 'after', 'recorded'] as const;
+
+describe('a step', () => {
+  it('gives the same normalised and frozen value at first and after a crash', async () => {
+    const seen: unknown[] = [];
+    const values = agent({
+      name: 'values',
+      async run(ctx) {
+        const value = await ctx.step('make', () => ({
+          at: new Date('2026-03-01T00:00:00Z'),
+          byName: new Map([['a', new Set([1, 2])]]),
+          nothing: undefined,
+          list: [1, undefined, null, -0, Number.NaN, 12n],
+          bytes: new Uint8Array([1, 2, 3]),
+        }));
+        seen.push(value);
+        await ctx.step('later', () => 1);
+        return Object.isFrozen(value) && Object.isFrozen(value.list);
+      },
+    });
+    const world = testAgents(values);
+    world.crash({ after: 'later' });
+    const run = await world.start({});
+    expect(await run.result()).toBe(true);
+    const [first, replayed] = seen;
+    expect(seen).toHaveLength(2);
+    expect(first).toStrictEqual({
+      at: new Date('2026-03-01T00:00:00Z'),
+      byName: new Map([['a', new Set([1, 2])]]),
+      nothing: undefined,
+      list: [1, undefined, null, -0, Number.NaN, 12n],
+      bytes: new Uint8Array([1, 2, 3]),
+    });
+    expect(replayed).toStrictEqual(first);
+    expect(Object.isFrozen(first)).toBe(true);
+    expect(Object.isFrozen(replayed)).toBe(true);
+  });
+
+  it('never gives the agent the object that its function made', async () => {
+    const own = { list: [1] };
+    const aliasing = agent({
+      name: 'aliasing',
+      async run(ctx) {
+        const given = await ctx.step('make', () => own);
+        own.list.push(2);
+        return { same: (given as unknown) === own, list: given.list };
+      },
+    });
+    const run = await testAgents(aliasing).start({});
+    expect(await run.result()).toEqual({ same: false, list: [1] });
+  });
+
+  it('gives undefined when its function returns nothing, and does not run again', async () => {
+    let count = 0;
+    const silent = agent({
+      name: 'silent',
+      async run(ctx) {
+        const value = await ctx.step('nothing', () => {
+          count += 1;
+        });
+        await ctx.step('later', () => 1);
+        return [value];
+      },
+    });
+    const world = testAgents(silent);
+    world.crash({ after: 'later' });
+    expect(await (await world.start({})).result()).toEqual([undefined]);
+    expect(count).toBe(1);
+  });
+
+  it('keeps an error with its name, its own fields and its causes, for the first time and for a replay', async () => {
+    const caught: unknown[] = [];
+    const failing = agent({
+      name: 'failing',
+      async run(ctx) {
+        try {
+          await ctx.step(
+            'fail',
+            () => {
+              const cause = new RangeError('too far', { cause: new Error('the deepest') });
+              throw Object.assign(new TypeError('wrong', { cause }), { status: 418, at: new Date(5) });
+            },
+            { retry: { attempts: 1 } },
+          );
+        } catch (error) {
+          caught.push(error);
+        }
+        return ctx.step('later', () => 'went on');
+      },
+    });
+    const world = testAgents(failing);
+    world.crash({ after: 'later' });
+    expect(await (await world.start({})).result()).toBe('went on');
+    expect(caught).toHaveLength(2);
+    for (const error of caught as (Error & { status: number; at: Date })[]) {
+      expect(error).toBeInstanceOf(TypeError);
+      expect(error).toMatchObject({ name: 'TypeError', message: 'wrong', status: 418, at: new Date(5) });
+      expect(error.cause).toBeInstanceOf(RangeError);
+      expect((error.cause as Error).cause).toMatchObject({ message: 'the deepest' });
+    }
+  });
+
+  it('keeps payloads by reference, readable at first and after a crash', async () => {
+    const texts: string[] = [];
+    const pages = agent({
+      name: 'pages',
+      async run(ctx) {
+        const page = await ctx.step('fetch', () => ctx.payload('the page '.repeat(5_000), { type: 'text/plain' }));
+        texts.push(await page.text());
+        await ctx.step('later', () => 1);
+        return { page };
+      },
+    });
+    const world = testAgents(pages);
+    world.crash({ after: 'later' });
+    const { page } = await (await world.start({})).result();
+    expect(page).toMatchObject({ type: 'text/plain', size: 45_000 });
+    expect(await page.text()).toBe(texts[0]);
+    expect(texts).toEqual(['the page '.repeat(5_000), 'the page '.repeat(5_000)]);
+  });
+
+  it('keeps a result of 5 MB', async () => {
+    const large = agent({
+      name: 'large',
+      async run(ctx) {
+        const { text } = await ctx.step('make', () => ({ text: 'abcde'.repeat(1_048_576) }));
+        await ctx.step('later', () => text.length);
+        return text.length;
+      },
+    });
+    const world = testAgents(large);
+    world.crash({ after: 'later' });
+    expect(await (await world.start({})).result()).toBe(5 * 1_048_576);
+  });
+
+  it('has the same idempotency key for every attempt, another than every other step and run', async () => {
+    const keys: string[] = [];
+    const keyed = agent({
+      name: 'keyed',
+      async run(ctx) {
+        for (const name of ['a', 'b'])
+          await ctx.step(name, ({ idempotencyKey, attempt }) => {
+            keys.push(idempotencyKey);
+            if (attempt < 3) throw new Error('again');
+          });
+      },
+    });
+    const world = testAgents(keyed);
+    world.crash({ after: 'b', times: 1 });
+    await world.start({}, { id: 'one' });
+    await world.start({}, { id: 'two' });
+    expect(keys.slice(0, 3)).toEqual(Array(3).fill(keys[0]));
+    // One attempt more: its failure was not recorded before the crash.
+    expect(keys.slice(3, 7)).toEqual(Array(4).fill(keys[3]));
+    expect(new Set(keys).size).toBe(4);
+  });
+});
+
+describe('a longer agent', () => {
+  const STEPS = ['one', 'two', 'three', 'four', 'five', 'six'];
+
+  function counting() {
+    const calls = new Map<string, number>();
+    const longer = agent({
+      name: 'longer',
+      state: { initial: () => ({ seen: [] as string[] }) },
+      async run(ctx) {
+        let sum = 0;
+        for (const [i, name] of STEPS.entries()) {
+          sum += await ctx.step(name, () => {
+            calls.set(name, (calls.get(name) ?? 0) + 1);
+            return 10 ** i;
+          });
+          await ctx.update((draft) => void draft.seen.push(name));
+        }
+        return { sum, seen: ctx.state.seen };
+      },
+    });
+    return { calls, longer };
+  }
+
+  for (const moment of MOMENTS) {
+    for (const step of STEPS) {
+      it(`comes to the same end when it crashes, ${moment}, at step ${step}`, async () => {
+        const { calls, longer } = counting();
+        const world = testAgents(longer);
+        world.crash({ [moment]: step });
+        const run = await world.start({});
+        expect(await run.result()).toEqual({ sum: 111_111, seen: STEPS });
+        for (const name of STEPS) expect(calls.get(name)).toBe(name === step && moment === 'after' ? 2 : 1);
+      });
+    }
+  }
+
+  it('comes to the same end when it crashes at every step, before and after it and when it is recorded', async () => {
+    const { calls, longer } = counting();
+    const world = testAgents(longer);
+    for (const step of STEPS) for (const moment of MOMENTS) world.crash({ [moment]: step });
+    const run = await world.start({});
+    expect(await run.result()).toEqual({ sum: 111_111, seen: STEPS });
+    for (const name of STEPS) expect(calls.get(name)).toBe(2);
+    const versions = (await run.checkpoints()).map(({ version }) => version);
+    expect(versions).toEqual(versions.map((_, i) => i + 1));
+  });
+
+  it('is invoked twice at once without running a step twice', async () => {
+    const { calls, longer } = counting();
+    const world = testAgents(longer, { deliverTwice: true });
+    const run = await world.start({});
+    expect(await run.result()).toEqual({ sum: 111_111, seen: STEPS });
+    expect([...calls.values()]).toEqual(STEPS.map(() => 1));
+  });
+});
+
+describe('a result', () => {
+  /** Storage whose commits wait at a gate while it is closed. */
+  function gated(): { storage: Storage; close(): void; open(): void; waiting(): number } {
+    const { records, payloads } = memoryStorage();
+    let gate: PromiseWithResolvers<void> | undefined;
+    let waiting = 0;
+    return {
+      storage: {
+        payloads,
+        records: {
+          ...records,
+          async commit(writes) {
+            if (gate) {
+              waiting += 1;
+              await gate.promise;
+              waiting -= 1;
+            }
+            await records.commit(writes);
+          },
+        },
+      },
+      close() {
+        gate = Promise.withResolvers();
+      },
+      open() {
+        gate?.resolve();
+        gate = undefined;
+      },
+      waiting: () => waiting,
+    };
+  }
+
+  it('reaches the agent only after the storage confirmed it', async () => {
+    const gate = gated();
+    const events: string[] = [];
+    const careful = agent({
+      name: 'careful',
+      async run(ctx) {
+        await ctx.step('work', () => {
+          events.push('worked');
+          gate.close();
+        });
+        events.push('known');
+        return 'done';
+      },
+    });
+    const world = testAgents(careful, { storage: gate.storage });
+    const { id } = await world.agent.start({}, { id: 'r' });
+    const invoked = world.agent.invoke({ run: id }, { by: 'me', until: world.clock.now() + 600_000 });
+    await expect.poll(gate.waiting).toBe(1);
+    // Whatever else there is to do has been done by now.
+    for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve));
+    expect(events).toEqual(['worked']);
+    gate.open();
+    expect(await invoked).toEqual({ end: 'finished', status: 'SUCCEEDED' });
+    expect(events).toEqual(['worked', 'known']);
+  });
+});

@@ -1,0 +1,82 @@
+import { applied, readParts } from '../../../lambda/checkpoints/chain.ts';
+import { decodeResults, savedState } from '../../../lambda/checkpoints/content.ts';
+import type { RunContext } from '../../../lambda/checkpoints/context.ts';
+import { contextsOn } from '../../../lambda/checkpoints/contexts.ts';
+import type { HeadMeta } from '../../../lambda/checkpoints/meta.ts';
+import { type Opened, open } from '../../../lambda/checkpoints/open.ts';
+import { CHECKPOINTS, type CheckpointRecord, readCheckpoint } from '../../../lambda/checkpoints/records.ts';
+import { recordsOf } from '../../../lambda/checkpoints/scan.ts';
+import { verify } from '../../../lambda/checkpoints/verify.ts';
+import type { Entry } from '../../../lambda/runtime/entries.ts';
+import type { State } from '../playing.ts';
+import type { Program } from '../program.ts';
+import type { World } from '../world.ts';
+
+/** One checkpoint, as the checks look at it. */
+export interface Version {
+  readonly version: number;
+  readonly kind: string;
+  readonly entries: ReadonlyMap<string, Entry>;
+  /** The number of the commit that wrote it. */
+  readonly commit: number;
+}
+
+/** A run when all is over. */
+export interface EndedRun {
+  readonly run: string;
+  readonly at: RunContext;
+  readonly head: HeadMeta;
+  readonly program: Program;
+  readonly state: State;
+  readonly versions: readonly Version[];
+  readonly last: Version;
+}
+
+/** Reads a whole run; what of it cannot be read, or does not follow from what is before it, is wrong. */
+export async function readRun(world: World, run: string): Promise<EndedRun | undefined> {
+  const at = await contextsOn(world.truth.storage, { clock: () => world.timeline.now }).inRun(run);
+  const { problems } = await verify(at);
+  for (const { version, problem } of problems) world.wrong(`checkpoint ${version} of run ${run}: ${problem}`);
+  if (problems.length > 0) return undefined;
+  const opened = await open(at);
+  const versions: Version[] = [];
+  for (const chain of await chainsIn(at)) versions.push(...(await versionsOf(world, at, opened, chain)));
+  const program = versions[0]?.entries.get('@input')?.value as Program;
+  const state = savedState(at, opened) as State;
+  return { run, at, head: opened.head.meta, program, state, versions, last: versions.at(-1) as Version };
+}
+
+/** The input of a run that was started. */
+export async function programIn({ truth, timeline }: World, run: string): Promise<Program> {
+  const at = await contextsOn(truth.storage, { clock: () => timeline.now }).inRun(run);
+  const { '@input': input } = decodeResults(at, await open(at, 1)) as Readonly<Record<string, Entry>>;
+  return input?.value as Program;
+}
+
+type Chain = readonly [CheckpointRecord, ...CheckpointRecord[]];
+
+/** Each anchor with what stands on it. */
+async function chainsIn(at: RunContext): Promise<readonly Chain[]> {
+  const chains: [CheckpointRecord, ...CheckpointRecord[]][] = [];
+  for await (const stored of recordsOf(at, CHECKPOINTS)) {
+    const record = readCheckpoint(stored);
+    if (record.meta.anchor === undefined) chains.push([record]);
+    else chains.at(-1)?.push(record);
+  }
+  return chains;
+}
+
+async function versionsOf({ truth }: World, at: RunContext, opened: Opened, chain: Chain): Promise<readonly Version[]> {
+  const { snapshot, folded, patches } = await readParts(at, opened.sealing, chain);
+  let root = applied(snapshot, folded.flat());
+  return chain.map((record, i) => {
+    if (i > 0) root = applied(root, patches[i - 1] ?? []);
+    const results = decodeResults(at, { ...opened, root, record }) as Readonly<Record<string, Entry>>;
+    return {
+      version: record.version,
+      kind: record.meta.kind,
+      entries: new Map(Object.entries(results)),
+      commit: truth.writtenBy.get(`${at.partition} ${record.stored.key}`) ?? 0,
+    };
+  });
+}

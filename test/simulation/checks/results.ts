@@ -1,0 +1,68 @@
+import { hasEnded } from '../../../lambda/core/status.ts';
+import { isHoldpointError } from '../../../lambda/core/errors.ts';
+import { hasSettled } from '../../../lambda/runtime/entries.ts';
+import { difference, expectedOf } from '../expected.ts';
+import type { Made } from '../playing.ts';
+import { movesIn } from '../program.ts';
+import type { World } from '../world.ts';
+import type { EndedRun } from './history.ts';
+
+/** A run ended as its program says, unless somebody or its time ended it. */
+export function checkResult(world: World, ended: EndedRun, cancelled: ReadonlySet<string>): void {
+  const { run, head, program, last } = ended;
+  const expected = expectedOf(program, world.ledger.mended.has(run));
+  const wrong = (what: string) => world.wrong(`run ${run} is ${head.status}: ${what}`);
+  if (!hasEnded(head.status)) return wrong('it never ended');
+  if (head.status === 'SUCCEEDED') {
+    const told = world.ledger.cancels.get(run);
+    if (told === 'ENDING' || told === 'CANCELLED') wrong(`somebody was told that it is ${told}`);
+    if (!expected) return wrong('its program throws');
+    const other = difference(expected, last.entries.get('@result')?.value);
+    return other ? wrong(other) : checkState(world, ended);
+  }
+  if (head.status === 'CANCELLED') {
+    const mayBe = cancelled.has(run) || head.parent !== undefined;
+    return mayBe ? undefined : wrong('nobody cancelled it');
+  }
+  const { error } = last.entries.get('@error') ?? {};
+  const timedOut = isHoldpointError(error, 'TIMED_OUT') && head.work?.deadline !== undefined;
+  const exhausted = isHoldpointError(error, 'RUN_FAILED') && world.maxAttempts < 10;
+  if (expected && !timedOut && !exhausted && !childFailed(world, ended)) wrong(`it should have succeeded: ${String(error)}`);
+}
+
+/** Whether a child of the run did not get where it should have, so that neither did the run. */
+const childFailed = ({ maxAttempts }: World, { program }: EndedRun): boolean =>
+  maxAttempts < 10 && [...movesIn(program)].some((move) => move.do === 'call');
+
+/** Every change of the state is in it, once. */
+function checkState(world: World, { run, program, state }: EndedRun): void {
+  const log = [...state.log].toSorted();
+  const moves = [...movesIn(program)];
+  const updates = moves.flatMap((move) => (move.do === 'update' ? [move.at] : [])).toSorted();
+  const certain = moves.every((move) => move.do !== 'all' && move.do !== 'try');
+  if (new Set(log).size < log.length || (certain && String(log) !== String(updates)))
+    world.wrong(`the state of run ${run} has the changes ${log.join(' ')}; made were ${updates.join(' ')}`);
+}
+
+/** What a run did and can be undone was undone when it failed or was cancelled, as recorded; and only then. */
+export function checkUndone(world: World, { run, head, last, versions }: EndedRun): void {
+  const { undone } = world.ledger;
+  const wrong = (what: string) => world.wrong(`run ${run} is ${head.status}: ${what}`);
+  const everEnded = versions.some(({ entries }) => entries.has('@error'));
+  for (const [kept, entry] of last.entries) {
+    if (!entry.undo || !Object.hasOwn(entry, 'value')) continue;
+    const id = kept.replace(/^@kept:/, '');
+    const { execution, stubborn } = entry.value as Made;
+    const undo = last.entries.get(`@undo:${id}`);
+    if (head.status === 'SUCCEEDED') {
+      if (undone.has(execution)) wrong(`"${id}" was undone`);
+      continue;
+    }
+    if (!undo || !hasSettled(undo)) wrong(`"${id}" was not undone`);
+    else if (Object.hasOwn(undo, 'error') && !stubborn) wrong(`"${id}" could not be undone: ${String(undo.error)}`);
+    else if (!undone.has(execution)) wrong(`"${id}" is said to be undone, and nobody did it`);
+  }
+  if (head.status === 'SUCCEEDED' && !everEnded)
+    for (const { run: of, number } of world.ledger.executions)
+      if (of === run && undone.has(number)) wrong(`execution ${number} was undone`);
+}

@@ -1,0 +1,161 @@
+import { type ErrorCode, isHoldpointError } from '../../lambda/core/errors.ts';
+import type { Chance } from './chance.ts';
+import type { Sent } from './ledger.ts';
+import { movesIn, type Program } from './program.ts';
+import type { Task, Tasks } from './tasks.ts';
+import type { World } from './world.ts';
+
+const MINUTE = 60_000;
+
+/** A run that is to be started. */
+export interface Planned {
+  readonly id: string;
+  readonly agent: string;
+  readonly program: Program;
+  readonly timeoutMs: number | undefined;
+}
+
+/** Those who start runs, send signals, decide, cancel, retry and pause; each may crash and come again. */
+export class People {
+  readonly #world: World;
+  readonly #tasks: Tasks;
+  readonly #chance: Chance;
+
+  constructor(world: World, tasks: Tasks) {
+    this.#world = world;
+    this.#tasks = tasks;
+    this.#chance = world.chance;
+  }
+
+  start({ id, agent, program, timeoutMs }: Planned, after: number): void {
+    const timeout = timeoutMs === undefined ? {} : { timeout: { milliseconds: timeoutMs } };
+    this.#tasks.later(after, {
+      name: 'starter',
+      act: async (agents) => {
+        await agents(agent).start(program, { id, ...timeout });
+        this.#world.ledger.started.add(id);
+      },
+    });
+  }
+
+  /** One signal for each that the program waits for; senders send theirs one after the other. */
+  signal(run: string, agent: string, program: Program, after: number): void {
+    const names = [...movesIn(program)].flatMap((move) => (move.do === 'signal' ? [move.name] : []));
+    const senders = this.#chance.between(1, 2);
+    const lists: Sent[][] = Array.from({ length: senders }, () => []);
+    for (const [i, name] of names.entries()) {
+      const sender = `sender ${i % senders} of ${run}`;
+      const sent = { run, name, value: `${name} ${i}`, sender, confirmedAt: undefined, uncertain: false, refused: false };
+      lists[i % senders]?.push(sent);
+      this.#world.ledger.signals.push(sent);
+    }
+    for (const list of lists) this.#send(agent, list, after + this.#chance.between(0, 5_000));
+  }
+
+  #send(agent: string, [sent, ...rest]: readonly Sent[], after: number): void {
+    if (!sent) return;
+    const { run, name, value } = sent;
+    const id = this.#chance.happens(0.8) ? value : undefined;
+    const twice = id !== undefined && this.#chance.happens(0.2);
+    const next = () => this.#send(agent, rest, this.#chance.between(0, this.#chance.happens(0.5) ? 50 : 20 * MINUTE));
+    let patience = 20;
+    const act: Task['act'] = async (agents, _, attempt) => {
+      if (id === undefined && attempt > 1) sent.uncertain = true;
+      try {
+        await agents(agent).run(run).signal(name, value, id === undefined ? {} : { id });
+        const first = sent.confirmedAt === undefined;
+        sent.confirmedAt ??= this.#world.timeline.now;
+        if (first) next();
+      } catch (error) {
+        if (!isHoldpointError(error, 'RUN_ENDED')) throw error;
+        // It may be mended and go on.
+        if (this.#world.ledger.retried.has(run) && patience-- > 0) this.#tasks.later(15 * MINUTE, { name: 'sender', act });
+        else sent.refused = true;
+      }
+    };
+    this.#tasks.later(after, { name: 'sender', act });
+    if (twice) this.#tasks.later(after + this.#chance.between(0, 100), { name: 'sender', act });
+  }
+
+  /** An approval was asked: some answer, at least as many as it takes when it has no end of its own. */
+  decide(run: string, agent: string, approval: string, meta: AskedMeta): void {
+    const { approvers, quorum, deadline } = meta;
+    const chance = this.#chance;
+    const ends = deadline !== undefined;
+    const count = ends ? chance.between(0, approvers.length) : chance.between(quorum, approvers.length);
+    const atOnce = chance.happens(0.5);
+    const first = chance.between(100, 90 * MINUTE);
+    for (const by of chance.shuffled(approvers).slice(0, count)) {
+      const answer = chance.happens(0.8) ? 'approve' : 'reject';
+      const after = atOnce ? first + chance.between(0, 30) : chance.between(100, 120 * MINUTE);
+      for (let clicks = chance.happens(0.15) ? 2 : 1; clicks > 0; clicks--)
+        this.#answer(run, agent, approval, by, answer, after + clicks);
+    }
+  }
+
+  #answer(run: string, agent: string, approval: string, by: string, answer: 'approve' | 'reject', after: number): void {
+    this.#tasks.later(after, {
+      name: by.slice(5),
+      act: async (agents) => {
+        try {
+          const { status } = await agents(agent).run(run).decide({ approval, by, answer });
+          this.#world.ledger.answers.push({ run, approval, by, answer, status });
+        } catch (error) {
+          if (!REFUSALS.some((code) => isHoldpointError(error, code))) throw error;
+        }
+      },
+    });
+  }
+
+  cancel(run: string, agent: string, after: number): void {
+    this.#tasks.later(after, {
+      name: 'canceller',
+      act: async (agents) => {
+        try {
+          this.#world.ledger.cancels.set(run, await agents(agent).run(run).cancel('The simulation wants it.'));
+        } catch (error) {
+          // Not started yet: once more.
+          if (!isHoldpointError(error, 'RUN_NOT_FOUND')) throw error;
+          this.cancel(run, agent, 20_000);
+        }
+      },
+    });
+  }
+
+  /** Mends what is broken, and lets the run go on; once. */
+  retry(run: string, agent: string): void {
+    const { ledger } = this.#world;
+    if (ledger.retried.has(run)) return;
+    ledger.retried.add(run);
+    this.#tasks.later(this.#chance.between(0, 10 * MINUTE), {
+      name: 'mender',
+      act: async (agents) => {
+        ledger.mended.add(run);
+        try {
+          await agents(agent).run(run).retry();
+        } catch (error) {
+          // An earlier try of ours came through.
+          if (!isHoldpointError(error, 'TRANSITION_REFUSED')) throw error;
+        }
+      },
+    });
+  }
+
+  pause(agent: string, after: number): void {
+    const unpause = () =>
+      this.#tasks.later(this.#chance.between(10, 30) * MINUTE, {
+        name: 'pauser',
+        act: (agents) => agents(agent).unpause(),
+      });
+    this.#tasks.later(after, { name: 'pauser', act: (agents) => agents(agent).pause().then(unpause) });
+  }
+}
+
+const REFUSALS: readonly ErrorCode[] = ['APPROVAL_DECIDED', 'APPROVAL_EXPIRED', 'APPROVAL_WITHDRAWN'];
+
+/** What of an approval tells who can answer. */
+export interface AskedMeta {
+  readonly approvers: readonly string[];
+  readonly quorum: number;
+  readonly deadline?: number;
+}

@@ -1,0 +1,139 @@
+import { checkApprovals } from './checks/approvals.ts';
+import { programIn, readRun } from './checks/history.ts';
+import { checkEffects, checkSeen, checkSettled } from './checks/records.ts';
+import { checkResult, checkUndone } from './checks/results.ts';
+import { checkSignals } from './checks/signals.ts';
+import { Deliveries } from './deliveries.ts';
+import { People, type Planned } from './people.ts';
+import { movesIn, programOf } from './program.ts';
+import { Sweeper } from './sweeper.ts';
+import { Tasks } from './tasks.ts';
+import { Watch } from './watch.ts';
+import { World, type WorldOptions } from './world.ts';
+
+/** What came of a seed. */
+export interface Simulated {
+  readonly seed: number;
+  /** What was wrong; nothing when all was well. */
+  readonly findings: readonly string[];
+  readonly trace: readonly string[];
+  /** How many things happened. */
+  readonly happened: number;
+}
+
+const MOST = 40_000;
+const MINUTE = 60_000;
+
+/** Runs one seed to its end and checks what is left. */
+export async function simulate(seed: number, options: WorldOptions = {}): Promise<Simulated> {
+  const world = new World(seed, options);
+  const scene = new Scene(world);
+  await scene.run();
+  const t0 = performance.now();
+  if (world.findings.length === 0) await scene.check();
+  (globalThis as any).checkMs = ((globalThis as any).checkMs ?? 0) + performance.now() - t0;
+  const { findings, trace = [], timeline } = world;
+  return { seed, findings, trace, happened: timeline.happened };
+}
+
+/** The runs of a seed and all who have to do with them. */
+class Scene {
+  readonly #world: World;
+  readonly #tasks: Tasks;
+  readonly #people: People;
+  readonly #sweeper: Sweeper;
+  readonly #watch: Watch;
+  readonly #planned: readonly Planned[];
+  readonly #cancelled = new Set<string>();
+
+  constructor(world: World) {
+    this.#world = world;
+    const { chance } = world;
+    const deliveries = new Deliveries(world);
+    this.#tasks = new Tasks(world, deliveries);
+    this.#people = new People(world, this.#tasks);
+    this.#sweeper = new Sweeper(world, deliveries);
+    this.#planned = Array.from({ length: chance.happens(0.15) ? 2 : 1 }, (_, i) => ({
+      id: `run-${i + 1}`,
+      agent: chance.happens(0.7) ? 'programs' : 'turns',
+      program: programOf(chance),
+      timeoutMs: chance.happens(0.1) ? chance.between(5, 120) * MINUTE : undefined,
+    }));
+    this.#watch = new Watch(world, deliveries, {
+      began: (run, { agent = '', parent }) => {
+        if (parent) this.#signalChild(run, agent);
+      },
+      failed: (run, { agent = '' }) => {
+        const planned = this.#planned.find(({ id }) => id === run);
+        const broken = planned && [...movesIn(planned.program)].some((move) => move.do === 'step' && move.kind === 'broken');
+        if (broken || (planned && chance.happens(0.1))) this.#people.retry(run, agent);
+      },
+      asked: (run, { agent = '' }, approval, meta) => this.#people.decide(run, agent, approval, meta),
+    });
+    world.truth.onCommit = (writes) => this.#watch.see(writes);
+  }
+
+  async run(): Promise<void> {
+    this.#plan();
+    const { timeline, findings } = this.#world;
+    while (findings.length === 0) {
+      if (timeline.happened > MOST) return this.#world.wrong('it goes on and on');
+      const sweepAt = this.#isOver ? undefined : this.#sweeper.next(this.#watch.nextDue);
+      if (sweepAt !== undefined && sweepAt <= (timeline.next ?? Infinity)) this.#sweeper.plan(sweepAt);
+      if (timeline.next === undefined) break;
+      await timeline.step();
+    }
+    if (findings.length === 0 && !this.#isOver) this.#world.wrong(`nothing goes on any more: ${this.#standing()}`);
+  }
+
+  async check(): Promise<void> {
+    const world = this.#world;
+    for (const run of this.#watch.heads.keys()) {
+      const ended = await readRun(world, run);
+      if (!ended) continue;
+      checkSettled(world, ended);
+      checkSeen(world, ended);
+      checkEffects(world, ended);
+      checkResult(world, ended, this.#cancelled);
+      checkUndone(world, ended);
+      await checkApprovals(world, ended);
+      await checkSignals(world, ended);
+    }
+  }
+
+  get #isOver(): boolean {
+    const { started } = this.#world.ledger;
+    return this.#tasks.open === 0 && this.#planned.every(({ id }) => started.has(id)) && this.#watch.allEnded;
+  }
+
+  #plan(): void {
+    const { chance } = this.#world;
+    for (const planned of this.#planned) {
+      const { id, agent, program } = planned;
+      const after = chance.between(0, 10_000);
+      this.#world.note('plan', `${id} of ${agent}: ${JSON.stringify(program)}`);
+      this.#people.start(planned, after);
+      if (chance.happens(0.1)) this.#people.start(planned, after + chance.between(0, 50));
+      this.#people.signal(id, agent, program, chance.happens(0.5) ? 0 : after + chance.between(0, 60 * MINUTE));
+      if (chance.happens(0.25)) {
+        this.#cancelled.add(id);
+        this.#people.cancel(id, agent, after + Math.floor(chance.next() ** 3 * 120 * MINUTE));
+      }
+      if (chance.happens(0.07)) this.#people.pause(agent, chance.between(0, 30 * MINUTE));
+    }
+  }
+
+  /** The program of a child is its parent's business; who sends it signals reads it from what is stored. */
+  #signalChild(run: string, agent: string): void {
+    this.#world.timeline.after(0, async () => {
+      const program = await programIn(this.#world, run);
+      this.#people.signal(run, agent, program, this.#world.chance.between(0, 30 * MINUTE));
+    });
+  }
+
+  #standing(): string {
+    const runs = [...this.#watch.heads].map(([run, { status }]) => `${run} is ${status}`);
+    return `${runs.join(', ') || 'no run'}; ${this.#tasks.open} tasks are open`;
+  }
+}
+
