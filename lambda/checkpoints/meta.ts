@@ -118,8 +118,9 @@ export interface Work {
   readonly deliveries?: number | undefined;
   /** The ids of open approvals. */
   readonly approvals?: readonly string[] | undefined;
-  /** When the run times out. */
+  /** When the run times out, and how long it has each time it is begun anew. */
   readonly deadline?: number | undefined;
+  readonly timeoutMs?: number | undefined;
   /** Which idempotency keys the steps of the run have: those of one epoch are equal. */
   readonly epoch?: number | undefined;
   /** How often the run was rewound or retried. */

@@ -24,6 +24,10 @@ export function isHoldpointError(error: unknown, code?: ErrorCode): error is Hol
   );
 }
 
+/** Whether it was the storage that failed, and not what was asked of it. */
+export const isStorageError = (error: unknown): error is HoldpointError =>
+  isHoldpointError(error) && error.code.startsWith('STORAGE_');
+
 /** What went wrong, for programs. */
 export type ErrorCode =
   /** An argument is not what the call takes. */

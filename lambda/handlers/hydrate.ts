@@ -40,7 +40,8 @@ export async function hydrate(
       const content = await handedOver(at, claimed.opened, links);
       await functions.start(name, { version: 1, tenant, run, agent, ...content });
     } catch (error) {
-      await giveBack(at, by, before?.head.meta.work);
+      // If not even that works, the lease ends by itself.
+      await giveBack(at, by, before?.head.meta.work).catch(() => undefined);
       throw error;
     }
     return;

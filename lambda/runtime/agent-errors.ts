@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { type Duration, millisecondsOf } from '../core/duration.ts';
 import { HoldpointError } from '../core/errors.ts';
 
@@ -29,4 +30,4 @@ export const misused = (message: string): HoldpointError =>
 export const asError = (thrown: unknown): Error =>
   thrown instanceof Error
     ? thrown
-    : new Error(typeof thrown === 'string' ? thrown : `Thrown: ${JSON.stringify(thrown)}`);
+    : new Error(typeof thrown === 'string' ? thrown : `Thrown: ${inspect(thrown).slice(0, 1000)}`);

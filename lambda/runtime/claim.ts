@@ -1,8 +1,11 @@
 import { currentState, decodeResults } from '../checkpoints/content.ts';
 import type { RunContext } from '../checkpoints/context.ts';
+import { specialOf } from '../checkpoints/document/document.ts';
+import { history } from '../checkpoints/history.ts';
 import type { HeadMeta, Work } from '../checkpoints/meta.ts';
 import { type Opened, open } from '../checkpoints/open.ts';
 import { HEAD_KEY, headRecord, readHead } from '../checkpoints/records.ts';
+import { millisecondsOf } from '../core/duration.ts';
 import { HoldpointError, isHoldpointError } from '../core/errors.ts';
 import { hasEnded, isWaiting } from '../core/status.ts';
 import type { AgentDefinition } from './agent-definition.ts';
@@ -62,7 +65,7 @@ export async function claim(
       if (work.claimed === undefined && (await adoptEarlySignals(at)) > 0) continue;
       const claims = opened.record.version > (work.claimed ?? 0) ? 1 : (work.claims ?? 0) + 1;
       if (claims > (agent.maxAttempts ?? 5)) {
-        await endRun(at, { ending: 'FAILED', error: exhausted(at.run, claims - 1, opened) });
+        await endRun(at, { ending: 'FAILED', error: await exhausted(at, claims - 1, opened) });
         continue;
       }
       return await take(at, agent, opened, claimant, claims);
@@ -103,15 +106,12 @@ async function take(
   const first = agent.state && isBlank(opened) ? await firstState(agent, journal) : undefined;
   if (!first) currentState(at, opened);
   const version = opened.record.version + 1;
-  const work = (there: Work): Work => ({
-    ...there,
-    lease: { by, until: until + GRACE_MS },
-    dueAt: Math.min(until + GRACE_MS, there.deadline ?? Infinity),
-    claims,
-    claimed: version,
-    parked: undefined,
-    deliveries: 0,
-  });
+  const lease = { by, until: until + GRACE_MS };
+  const work = (there: Work): Work => {
+    const time = timeOf(agent, there, opened.head.meta.createdAt);
+    const dueAt = Math.min(lease.until, (ending ? undefined : time.deadline) ?? Infinity);
+    return { ...there, ...time, lease, dueAt, claims, claimed: version, parked: undefined, deliveries: 0 };
+  };
   const claimed = await appendEntries(at, opened, {
     kind: 'claim',
     status: ending ? 'ENDING' : 'RUNNING',
@@ -123,9 +123,20 @@ async function take(
   return { opened: claimed, journal, settled: new Set(entries.keys()), seenWake: opened.head.meta.work?.wake ?? 0, until };
 }
 
+/** The time that a run has; one that was not started by its agent, such as a child, learns it when it is first claimed. */
+function timeOf(
+  { timeout }: AgentDefinition<never, unknown, unknown>,
+  { claimed, deadline, timeoutMs }: Work,
+  createdAt: number,
+): Pick<Work, 'deadline' | 'timeoutMs'> {
+  if (claimed !== undefined || timeoutMs !== undefined || !timeout) return { deadline, timeoutMs };
+  const given = millisecondsOf('`timeout`', timeout);
+  return { timeoutMs: given, deadline: createdAt + given };
+}
+
 /** Whether a run has no state yet: whoever started it did not need to know the agent's code. */
 const isBlank = ({ root, record }: Opened): boolean =>
-  record.meta.schema === undefined && JSON.stringify(root.state) === '{"$":"undefined"}';
+  record.meta.schema === undefined && specialOf(root.state) === 'undefined';
 
 async function firstState(
   agent: AgentDefinition<never, unknown, unknown>,
@@ -158,9 +169,16 @@ export const pauseBeforeDelivery = (deliveries: number): number =>
 const timedOut = (run: string): HoldpointError =>
   new HoldpointError('TIMED_OUT', `Run "${run}" took longer than its timeout.`, { scope: 'run' });
 
-const exhausted = (run: string, claims: number, { record }: Opened): HoldpointError =>
-  new HoldpointError(
+async function exhausted(at: RunContext, claims: number, { record }: Opened): Promise<HoldpointError> {
+  let after = '';
+  for await (const { step } of history(at, { newestFirst: true })) {
+    if (step === undefined) continue;
+    after = ` ("${step}")`;
+    break;
+  }
+  return new HoldpointError(
     'RUN_FAILED',
-    `Run "${run}" was invoked ${claims} times without getting past checkpoint ${record.version}${record.meta.step ? ` ("${record.meta.step}")` : ''}: it crashes, hangs, or takes longer than its function may. Mend the cause, then \`retry\` it.`,
+    `Run "${at.run}" was invoked ${claims} times without getting past checkpoint ${record.version}${after}: it crashes, hangs, or takes longer than its function may. Mend the cause, then \`retry\` it.`,
     { scope: 'run' },
   );
+}

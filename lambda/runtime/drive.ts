@@ -7,7 +7,7 @@ import type { Claimed } from './claim.ts';
 import { contextOf } from './context-of.ts';
 import { EditedState } from './edited-state.ts';
 import { withdrawalOf } from './end-run.ts';
-import type { Entry } from './entries.ts';
+import { type Entry, hasToEnd } from './entries.ts';
 import { replyWrites } from './events.ts';
 import { Scope } from './identity.ts';
 import { Invocation, type InvocationEnd } from './invocation.ts';
@@ -49,6 +49,8 @@ async function conclude(invocation: Invocation): Promise<void> {
     invocation.finish('SUCCEEDED');
   } catch (error) {
     if (error instanceof Overtaken) return undoAll(invocation);
+    // It is not over: its result, or its state, cannot be kept.
+    invocation.lastTurn = undefined;
     return failed(invocation, error);
   }
 }
@@ -117,7 +119,7 @@ async function failed(invocation: Invocation, thrown: unknown): Promise<void> {
   const failedAt = operationsOf(invocation, thrown);
   const entry: Entry = { kind: 'result', error, ...(failedAt.length > 0 && { failedAt }) };
   const isUntrusted = isHoldpointError(error, 'STEP_MISMATCH');
-  const undoes = !isUntrusted && [...invocation.journal.values()].some(({ undo }) => undo);
+  const undoes = !isUntrusted && [...invocation.journal.values()].some(hasToEnd);
   try {
     if (!undoes) {
       await end(invocation, { status: 'FAILED', entries: [['@error', entry]] });

@@ -8,6 +8,7 @@ import { hasEnded, type Status } from '../core/status.ts';
 import { ConditionFailedError, type Write } from '../storage/ports.ts';
 import { appendEntries, rawEntries } from './append-entries.ts';
 import { readApprovals, withdrawWrites } from './approvals/approval-records.ts';
+import { hasToEnd } from './entries.ts';
 import { replyWrites } from './events.ts';
 import { DELIVERY_MS } from './wake.ts';
 
@@ -25,7 +26,7 @@ export interface EndedRun {
 
 /**
  * Ends a run from outside, in one transaction that takes the next version and withdraws its open approvals. What has
- * something to undo, or is running just now, becomes ENDING; whoever has it goes on from there.
+ * something to undo or children that work, or is running just now, becomes ENDING; whoever has it goes on from there.
  */
 export async function endRun(at: RunContext, { ending, error }: EndFromOutside): Promise<EndedRun> {
   return retried(async () => {
@@ -35,7 +36,7 @@ export async function endRun(at: RunContext, { ending, error }: EndFromOutside):
     const isLive = (work?.lease?.until ?? 0) > at.now();
     // Who is on the way to the end already stays on it, unless it never gets there.
     if (status === 'ENDING' && (isLive || ending === 'CANCELLED')) return { status };
-    const undoes = status !== 'ENDING' && rawEntries(opened).some(([, entry]) => entry.undo === true);
+    const undoes = status !== 'ENDING' && rawEntries(opened).some(([, entry]) => hasToEnd(entry));
     const next = isLive || undoes ? 'ENDING' : ending;
     const approvals = work?.approvals ?? [];
     const beside = [

@@ -58,11 +58,15 @@ export interface Entry {
 }
 
 /** Whether an operation is over. */
-export const hasSettled = (entry: Entry): boolean =>
+export const hasSettled = (entry: Partial<Entry>): boolean =>
   ['value', 'error', 'cached'].some((field) => Object.hasOwn(entry, field));
 
 /** Whether an identity is of something that the agent did, and not one of the runtime's own. */
 export const isOperation = (id: string): boolean => !id.startsWith('@') || /^@(update|now|checkpoint)(#|$)/.test(id);
+
+/** Whether the end of a run has to do with it: a step that is to be undone, or a child that nobody will wait for. */
+export const hasToEnd = (entry: Partial<Entry>): boolean =>
+  entry.undo === true || (entry.kind === 'call' && !hasSettled(entry));
 
 /** Refuses an entry of another operation: the code was changed in a way that its journal does not fit. */
 export function checkEntry(id: string, entry: Entry, kind: Kind, hash: string | undefined): void {

@@ -93,4 +93,5 @@ const readyAgain = (at: RunContext, work: Work): Work => ({
   ...work,
   ...{ wake: work.wake + 1, dueAt: at.now() + DELIVERY_MS, deliveries: 0, claims: 0 },
   ...{ lease: undefined, approvals: undefined, ending: undefined, parked: undefined },
+  ...(work.timeoutMs !== undefined && { deadline: at.now() + work.timeoutMs }),
 });

@@ -5,7 +5,7 @@ import { setImmediate as tick } from 'node:timers/promises';
 import { decodeResult } from '../checkpoints/content.ts';
 import type { RunContext } from '../checkpoints/context.ts';
 import type { Work } from '../checkpoints/meta.ts';
-import type { HoldpointError } from '../core/errors.ts';
+import { type HoldpointError, isStorageError } from '../core/errors.ts';
 import { present } from '../core/present.ts';
 import type { Status } from '../core/status.ts';
 import type { StepTools } from './agent-context.ts';
@@ -104,6 +104,7 @@ export class Invocation {
       woken: () => this.look(),
       cancelled: () => {
         this.ending = true;
+        this.journal.set('@error', decodeResult(at, this.writer.opened, '@error') as Entry);
         this.#waits.clear();
         this.overtaken.resolve();
       },
@@ -187,6 +188,17 @@ export class Invocation {
     } finally {
       this.#active -= 1;
       this.#changed();
+    }
+  }
+
+  /** The same for what goes to the storage: when that fails it is this invocation that fails; the agent never sees it. */
+  async stored<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.active(work);
+    } catch (error) {
+      if (!isStorageError(error)) throw error;
+      this.fail(error);
+      return this.hang();
     }
   }
 

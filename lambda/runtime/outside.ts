@@ -47,7 +47,7 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
   const at = { ...(await runtime.contexts.inRun(run)), ladder: undefined };
   await retried(async () => {
     const opened = await open(at);
-    const { status, work = { wake: 0 }, createdAt } = opened.head.meta;
+    const { status, work = { wake: 0 } } = opened.head.meta;
     if (status !== 'FAILED')
       throw new HoldpointError(
         'TRANSITION_REFUSED',
@@ -60,7 +60,7 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
     );
     const failure = entries.find(([id]) => id === '@error')?.[1];
     const failedAt = (Array.isArray(failure?.failedAt) ? failure.failedAt : []).map(String);
-    const { deadline, ending: _, ...rest } = work;
+    const { timeoutMs, ending: _, ...rest } = work;
     await appendEntries(at, opened, {
       kind: 'retry',
       status: 'READY',
@@ -69,7 +69,7 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
         work: {
           ...rest,
           wake: (there.work?.wake ?? 0) + 1,
-          ...(deadline !== undefined && { deadline: at.now() + (deadline - createdAt) }),
+          ...(timeoutMs !== undefined && { timeoutMs, deadline: at.now() + timeoutMs }),
           ...{ lease: undefined, claims: 0, deliveries: 0, dueAt: at.now() + DELIVERY_MS, parked: undefined },
           ...{ rewinds: (work.rewinds ?? 0) + 1, epoch: (work.epoch ?? 0) + (undone.length > 0 ? 1 : 0) },
         },

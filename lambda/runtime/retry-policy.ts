@@ -38,8 +38,10 @@ export function pauseAfter(error: unknown, failures: number, policy: RetryPolicy
   return Math.round(Math.min(longest, first * factor ** (failures - 1)) * (0.5 + chance / 2));
 }
 
-// Trying again cannot help where the code or its input is wrong.
+// Trying again cannot help where the code or its input is wrong, and must not where the answer is clear, or nobody knows it.
 const isFinal = (error: unknown): boolean =>
+  isHoldpointError(error, 'CONDITION_FAILED') ||
+  isHoldpointError(error, 'OUTCOME_UNKNOWN') ||
   isHoldpointError(error, 'INVALID_INPUT') ||
   isHoldpointError(error, 'UNSUPPORTED_VALUE') ||
   isHoldpointError(error, 'AGENT_MISUSED') ||

@@ -46,7 +46,7 @@ export async function startRun(runtime: Runtime, start: Start): Promise<Started>
   const work = {
     wake: 0,
     dueAt: now + DELIVERY_MS,
-    ...(timeoutMs !== undefined && { deadline: now + timeoutMs }),
+    ...(timeoutMs !== undefined && { timeoutMs, deadline: now + timeoutMs }),
     ...(waits && parent && { replyTo: parent.run }),
   };
   const retentionMs = retentionSeconds === undefined ? at.retentionMs : retentionSeconds * 1000;

@@ -75,7 +75,7 @@ export async function recordedWork<T>(invocation: Invocation, scope: Scope | und
   const policy = work.options.retry ?? invocation.agent.retry ?? {};
   for (let entry = there ?? { kind, ...(hash !== undefined && { hash }) }; ; ) {
     if ((entry.begun ?? 0) > (entry.failures ?? 0)) {
-      return ended(invocation, work, await keep(invocation, id, { ...entry, error: outcomeUnknown(id) }));
+      return ended(invocation, work, await keep(invocation, id, { ...entry, error: outcomeUnknown(id, DIED) }));
     }
     await pause(invocation, id, entry);
     if (kind !== 'undo' && !invocation.begins) return invocation.hang();
@@ -135,10 +135,13 @@ async function attempt<T>(
     return invocation.journal.get(id) as Entry;
   } catch (thrown) {
     if (invocation.letGo.signal.aborted) return await invocation.hang();
-    const pauseMs = pauseOf(thrown, failures + 1);
+    // What nobody waits for any longer may still take effect.
+    const isUnknown = options.atMostOnce && isHoldpointError(thrown, 'TIMED_OUT');
+    const error = isUnknown ? outcomeUnknown(id, SLOW, thrown) : asError(thrown);
+    const pauseMs = pauseOf(isUnknown ? error : thrown, failures + 1);
     const failed = { ...bare, failures: failures + 1 };
-    if (pauseMs === undefined) return keep(invocation, id, { ...failed, error: asError(thrown) });
-    const because = asError(thrown).message.slice(0, 300);
+    if (pauseMs === undefined) return keep(invocation, id, { ...failed, error });
+    const because = String(error.message).slice(0, 300);
     return keep(invocation, id, { ...failed, retryAt: invocation.now + pauseMs, because });
   }
 }
@@ -205,9 +208,12 @@ function transaction(id: string, items: readonly object[]): Pick<Item, 'beside' 
   };
 }
 
-const outcomeUnknown = (id: string): HoldpointError =>
+const DIED = 'the process ended before its result was recorded';
+const SLOW = 'it took longer than its timeout';
+
+const outcomeUnknown = (id: string, why: string, cause?: unknown): HoldpointError =>
   new HoldpointError(
     'OUTCOME_UNKNOWN',
-    `Step "${id}" may run only once. It was begun, and the process ended before its result was recorded: nobody knows whether it took effect. Find out, then decide.`,
-    { scope: 'step' },
+    `Step "${id}" may run only once. It was begun, and ${why}: nobody knows whether it took effect. Find out, then decide.`,
+    { scope: 'step', cause },
   );

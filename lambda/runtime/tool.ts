@@ -86,7 +86,7 @@ async function throughCache<T>(
     await recordedWork(invocation, scope, { ...work, item });
     return journal.get(journal.get(id)?.cached ?? id)?.value as T;
   }
-  const shared = await invocation.active(() => readShared(at, cache.name));
+  const shared = await invocation.stored(() => readShared(at, cache.name));
   if (shared && isFresh(shared)) {
     invocation.live = true;
     await invocation.active(() =>
@@ -95,7 +95,7 @@ async function throughCache<T>(
     return journal.get(id)?.value as T;
   }
   const value = await recordedWork(invocation, scope, work);
-  await invocation.active(() => keepShared(at, cache.name, value, cache.ttlMs));
+  await invocation.stored(() => keepShared(at, cache.name, value, cache.ttlMs));
   return value;
 }
 

@@ -135,7 +135,7 @@ export async function call<Input, Result>(
         const { version } = invocation.writer.opened.record;
         const { owner } = invocation.writer.opened.head.meta;
         const parent = { run: at.run, version };
-        const { isNew } = await invocation.active(() =>
+        const { isNew } = await invocation.stored(() =>
           startRun(invocation.runtime, { agent: name, input, id: child, parent, owner, waits: true }),
         );
         // One that was started before may have ended before.

@@ -6,7 +6,7 @@ import type { HeadMeta, Work } from '../checkpoints/meta.ts';
 import { type Opened, open } from '../checkpoints/open.ts';
 import { readCheckpoint, versionKey } from '../checkpoints/records.ts';
 import { firstRecords } from '../checkpoints/scan.ts';
-import { isHoldpointError } from '../core/errors.ts';
+import { isHoldpointError, isStorageError } from '../core/errors.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import { ConditionFailedError, type Write } from '../storage/ports.ts';
 import { appendEntries } from './append-entries.ts';
@@ -162,6 +162,12 @@ export class RunWriter {
     for (let tries = 1; ; tries++) {
       const writes = await this.#besides(batch);
       if (!writes) return false;
+      const fit = howManyFit(batch, writes);
+      if (fit < batch.length) {
+        this.#queue.unshift(...batch.splice(fit));
+        if (await this.#write(batch, undefined)) for (const { done } of batch) done.resolve();
+        return false;
+      }
       try {
         await this.#append(
           batch.map(({ item }) => item),
@@ -204,6 +210,7 @@ export class RunWriter {
   async #besides(batch: Queued[]): Promise<readonly (readonly Write[])[] | undefined> {
     const made = await Promise.allSettled(batch.map(async ({ item }) => (await item.beside?.()) ?? []));
     const failed = made.flatMap((each, i) => (each.status === 'rejected' ? [{ one: batch[i], why: each.reason }] : []));
+    for (const { why } of failed) if (isStorageError(why)) throw why;
     if (failed.length === 0) return made.map((each) => (each.status === 'fulfilled' ? each.value : []));
     for (const { one, why } of failed) one?.done.reject(why);
     this.#queue.unshift(...batch.filter((one) => !failed.some((lost) => lost.one === one)));
@@ -290,6 +297,21 @@ export class RunWriter {
       from = to;
     }
   }
+}
+
+// A transaction takes 100 writes; some are of the checkpoint itself.
+const MOST_BESIDE = 95;
+
+/** How many items one transaction takes: writes of an agent's own may meet those of another step, so of one step only. */
+function howManyFit(batch: readonly Queued[], writes: readonly (readonly Write[])[]): number {
+  let beside = 0;
+  let own = 0;
+  const over = batch.findIndex(({ item }, i) => {
+    beside += writes[i]?.length ?? 0;
+    own += item.refusal ? 1 : 0;
+    return i > 0 && (beside > MOST_BESIDE || own > 1);
+  });
+  return over < 0 ? batch.length : over;
 }
 
 // How often what is written beside is made anew on what others left there.

@@ -39,7 +39,7 @@ const blocks = pages.flatMap((page) => codeBlocks(page).map((block) => ({ ...blo
 
 describe('code in Markdown', () => {
   it('says its language', () => {
-    const unknown = blocks.filter(({ language }) => !['ts', 'sh', 'json', 'text', ''].includes(language));
+    const unknown = blocks.filter(({ language }) => !['ts', 'sh', 'json', 'python', 'text', ''].includes(language));
     expect(unknown).toEqual([]);
   });
 

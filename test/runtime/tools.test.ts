@@ -1,5 +1,6 @@
 import { setImmediate as tick } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { HoldpointError } from '../../lambda/core/errors.ts';
 import { agent } from '../../lambda/runtime/agent.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
@@ -290,6 +291,39 @@ describe('a cached tool', () => {
     const world = testAgents(turning);
     for (let turn = 1; turn <= 5; turn++) world.crash({ after: `turn ${turn}/later` });
     expect(await (await world.start({})).result()).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  it('does not show the agent that the storage failed: the invocation fails, and the next one goes on', async () => {
+    const { records, payloads } = memoryStorage();
+    const price = counter();
+    let failures = 2;
+    const storage = {
+      payloads,
+      records: {
+        ...records,
+        async read(...args: Parameters<typeof records.read>) {
+          if (args[0].endsWith('/@cache') && failures-- > 0)
+            throw new HoldpointError('STORAGE_UNAVAILABLE', 'The storage failed on purpose.');
+          return records.read(...args);
+        },
+      },
+    };
+    const caught: string[] = [];
+    const sharing = agent({
+      name: 'sharing',
+      async run(ctx) {
+        try {
+          return await ctx.tool('price', {}, price.call, { cache: { shared: true } });
+        } catch (error) {
+          caught.push(String(error));
+          return 'caught';
+        }
+      },
+    });
+    const world = testAgents(sharing, { storage });
+    expect(await (await world.start({})).result()).toBe(1);
+    expect(caught).toEqual([]);
+    expect(world.invocations.map(({ end }) => end)).toEqual(['failed', 'failed', 'finished']);
   });
 
   it('does not keep a failure', async () => {

@@ -45,6 +45,8 @@ export interface Sent {
 export class Ledger {
   readonly executions: Execution[] = [];
   readonly sightings: Sighting[] = [];
+  /** The execution that each place of a run last saw. */
+  readonly seen = new Map<string, number>();
   readonly undone = new Map<number, number>();
   /** What each place of a run received. */
   readonly received = new Map<string, Map<string, Set<string | undefined>>>();

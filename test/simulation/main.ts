@@ -1,15 +1,60 @@
-import { simulate } from './simulate.ts';
-const first = Number(process.argv[2] ?? 1), count = Number(process.argv[3] ?? 100), broken = process.argv[4];
-process.on('unhandledRejection', (e) => console.log('UNHANDLED', e));
-const t = performance.now();
-let bad = 0, happened = 0;
-const kinds = new Map<string, number[]>();
-for (let seed = first; seed < first + count; seed++) {
-  const r = await simulate(seed, { broken: broken === '-' ? undefined : broken, traces: process.argv[5] === 'trace' });
-  happened += r.happened;
-  if (process.argv[5] === 'trace') console.log(r.trace.join('\n'));
-  if (r.findings.length) { bad++; const k = r.findings[0]!.replace(/\d+/g,'N').slice(0, 150); kinds.set(k, [...(kinds.get(k) ?? []), seed]); if (count < 20) console.log(seed, r.findings); }
+import { parseArgs } from 'node:util';
+import { BREAKS } from './breaks.ts';
+import { progressOf } from './progress.ts';
+import { runSeed } from './run-seed.ts';
+import { runSeeds } from './seeds.ts';
+
+const HELP = `Runs agents in a world in which everything that can go wrong does, and checks what is left.
+
+  npm run simulate -- [--seeds 1000] [--first-seed 1] [--break NAME]
+  npm run simulate -- --trace SEED [--break NAME]
+
+  --seeds COUNT      how many worlds (default 1000)
+  --first-seed SEED  the first of them (default 1)
+  --break NAME       takes out a guard, to see that this is noticed:
+                     ${Object.keys(BREAKS).join(', ')}
+  --trace SEED       runs one world and shows all that happens in it
+
+Ends with 1 when a seed fails, and shows it; the same seed always goes the same way.`;
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '1000' },
+    'first-seed': { type: 'string', default: '1' },
+    break: { type: 'string' },
+    trace: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+/** Runs one seed with all that happens in it, twice: it must go the same way. */
+async function show(seed: number, broken: string | undefined): Promise<void> {
+  const { trace, findings } = await runSeed(seed, { broken, traces: true });
+  const again = await runSeed(seed, { broken, traces: true });
+  console.log(trace.join('\n'));
+  const same = trace.join('\n') === again.trace.join('\n');
+  console.log(`\nSeed ${seed}${broken ? ` without ${broken}` : ''}: ${findings.length === 0 ? 'all is well' : 'FAILED'}.`);
+  for (const finding of findings) console.log(`  ${finding}`);
+  console.log(same ? 'It goes the same way every time.' : 'It went another way the second time: that is wrong by itself.');
+  if (findings.length > 0 || !same) process.exitCode = 1;
 }
-console.log({ bad, ms: (performance.now() - t) / count, happened: happened / count });
-for (const [k, s] of [...kinds].sort((a, b) => b[1].length - a[1].length).slice(0, 25)) console.log(s.length, k, s.slice(0, 4).join(' '));
-console.log('check', (globalThis as any).checkMs / count);
+
+async function main(): Promise<void> {
+  const [first, count] = [Number(values['first-seed']), Number(values.seeds)];
+  const broken = values.break;
+  if (values.help) return console.log(HELP);
+  const known = broken === undefined || Object.hasOwn(BREAKS, broken);
+  if (!known || !Number.isSafeInteger(first) || !(Number.isSafeInteger(count) && count > 0)) {
+    console.error(HELP);
+    process.exitCode = 2;
+    return;
+  }
+  if (values.trace !== undefined) return show(Number(values.trace), broken);
+  const progress = progressOf(count);
+  const failed = await runSeeds({ first, count, broken }, progress.done);
+  progress.end();
+  if (!failed) return console.log(`${count} seeds from ${first} on: all is well.`);
+  await show(failed.seed, broken);
+}
+
+await main();

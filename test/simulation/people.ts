@@ -49,15 +49,17 @@ export class People {
       lists[i % senders]?.push(sent);
       this.#world.ledger.signals.push(sent);
     }
-    for (const list of lists) this.#send(agent, list, after + this.#chance.between(0, 5_000));
+    for (const list of lists)
+      this.#send(agent, list, after + this.#chance.between(0, 5_000), this.#world.faults.skew());
   }
 
-  #send(agent: string, [sent, ...rest]: readonly Sent[], after: number): void {
+  #send(agent: string, [sent, ...rest]: readonly Sent[], after: number, skewMs: number): void {
     if (!sent) return;
     const { run, name, value } = sent;
     const id = this.#chance.happens(0.8) ? value : undefined;
     const twice = id !== undefined && this.#chance.happens(0.2);
-    const next = () => this.#send(agent, rest, this.#chance.between(0, this.#chance.happens(0.5) ? 50 : 20 * MINUTE));
+    const next = () =>
+      this.#send(agent, rest, this.#chance.between(0, this.#chance.happens(0.5) ? 50 : 20 * MINUTE), skewMs);
     let patience = 20;
     const act: Task['act'] = async (agents, _, attempt) => {
       if (id === undefined && attempt > 1) sent.uncertain = true;
@@ -69,12 +71,13 @@ export class People {
       } catch (error) {
         if (!isHoldpointError(error, 'RUN_ENDED')) throw error;
         // It may be mended and go on.
-        if (this.#world.ledger.retried.has(run) && patience-- > 0) this.#tasks.later(15 * MINUTE, { name: 'sender', act });
+        if (this.#world.ledger.retried.has(run) && patience-- > 0) this.#tasks.later(15 * MINUTE, task);
         else sent.refused = true;
       }
     };
-    this.#tasks.later(after, { name: 'sender', act });
-    if (twice) this.#tasks.later(after + this.#chance.between(0, 100), { name: 'sender', act });
+    const task = { name: 'sender', skewMs, act };
+    this.#tasks.later(after, task);
+    if (twice) this.#tasks.later(after + this.#chance.between(0, 100), task);
   }
 
   /** An approval was asked: some answer, at least as many as it takes when it has no end of its own. */

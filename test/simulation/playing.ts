@@ -47,7 +47,8 @@ export class Player {
         const { argument } = move;
         const work = (_: unknown, tools: StepTools) =>
           this.#execute(ctx.run, move.at, tools, { ms: 0, of: `tool ${argument}` });
-        return this.#see(ctx.run, await ctx.tool('price', { argument }, work, { cache: CACHES[move.cache] }), move.cache);
+        const made = await ctx.tool('price', { argument }, work, { cache: CACHES[move.cache] });
+        return this.#see(ctx.run, move.at, made, move.cache === 'shared');
       }
       case 'update':
         await ctx.update((draft) => void draft.log.push(move.at));
@@ -115,7 +116,7 @@ export class Player {
     };
     try {
       const made = await ctx.step(undoable ? 'book' : 'work', work, options);
-      const seen = this.#see(ctx.run, made);
+      const seen = this.#see(ctx.run, at, made);
       return kind === 'once' ? { once: seen } : seen;
     } catch (error) {
       if (kind === 'once' && isHoldpointError(error, 'OUTCOME_UNKNOWN')) return { once: 'unknown' };
@@ -138,10 +139,15 @@ export class Player {
     return { execution: execution.number, of };
   }
 
-  /** What the agent is shown must have been stored by now. */
-  #see(run: string, { execution, of }: Made, cache = 'none'): string {
+  /** What the agent is shown must have been stored by now, and must be what it was shown here before. */
+  #see(run: string, at: string, { execution, of }: Made, shared = false): string {
     const { ledger, truth } = this.#world;
-    if (cache !== 'shared') ledger.sightings.push({ run, execution, commits: truth.log.length });
+    if (!shared) ledger.sightings.push({ run, execution, commits: truth.log.length });
+    const place = `${run} ${at}`;
+    const before = ledger.seen.get(place) ?? execution;
+    ledger.seen.set(place, execution);
+    if (before !== execution && !ledger.retried.has(run))
+      this.#world.wrong(`run ${run} saw execution ${before} at ${at}, and then ${execution}`);
     return of;
   }
 

@@ -29,9 +29,7 @@ export async function simulate(seed: number, options: WorldOptions = {}): Promis
   const world = new World(seed, options);
   const scene = new Scene(world);
   await scene.run();
-  const t0 = performance.now();
   if (world.findings.length === 0) await scene.check();
-  (globalThis as any).checkMs = ((globalThis as any).checkMs ?? 0) + performance.now() - t0;
   const { findings, trace = [], timeline } = world;
   return { seed, findings, trace, happened: timeline.happened };
 }

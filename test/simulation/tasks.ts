@@ -7,6 +7,8 @@ import type { World } from './world.ts';
 /** Something that somebody outside does until he knows that it is done. */
 export interface Task {
   readonly name: string;
+  /** How far his clock is off, whichever process it is read by. @default by chance */
+  readonly skewMs?: number;
   /** May be called again, by another process, when nobody knows whether it was done. */
   act(agents: Agents, process: Process, attempt: number): Promise<void>;
 }
@@ -30,7 +32,7 @@ export class Tasks {
 
   #attempt(task: Task, attempt: number): void {
     const world = this.#world;
-    const process = world.process(task.name);
+    const process = world.process(task.name, task.skewMs);
     const agents = agentsIn(world, process, this.#deliveries);
     const again = () => world.timeline.after(world.chance.between(10, 30_000), () => this.#attempt(task, attempt + 1));
     process.onDeath.add(again);

@@ -49,9 +49,9 @@ export class World {
     this.maxAttempts = this.chance.happens(0.1) ? 3 : 1_000;
   }
 
-  process(name: string): Process {
+  process(name: string, skewMs = this.faults.skew()): Process {
     this.#processes += 1;
-    return new Process(`${name}/${this.#processes}`, this.timeline, this.faults.skew());
+    return new Process(`${name}/${this.#processes}`, this.timeline, skewMs);
   }
 
   /** Something is not as it must be. */

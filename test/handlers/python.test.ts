@@ -1,0 +1,95 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { runResult } from '../../lambda/runtime/outside.ts';
+import { codeBlocks, pages } from '../docs/markdown.ts';
+import { type HandlerScene, handlerScene, httpEvent } from './scene.ts';
+
+const page = pages.find(({ path }) => path === 'docs/other-languages.md');
+const [code] = page ? codeBlocks(page).filter(({ language }) => language === 'python') : [];
+
+const has = (...args: string[]): boolean => {
+  try {
+    execFileSync('python3', args, { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Lambda's own API, as boto3 calls it, in front of the checkpoint handler. */
+async function lambdaEndpoint(scene: HandlerScene): Promise<string> {
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const piece of request) body += piece;
+    const answer = request.url?.startsWith('/2015-03-31/functions/checkpoint-fn/invocations')
+      ? await scene.checkpoint(JSON.parse(body))
+      : undefined;
+    response.writeHead(answer ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  return `http://127.0.0.1:${Object(server.address()).port}`;
+}
+
+describe.runIf(has('--version'))('the agent in Python that the docs show', () => {
+  it('is valid', () => {
+    execFileSync('python3', ['-c', 'import ast, sys; ast.parse(sys.stdin.read())'], {
+      input: code?.code ?? 'not there(',
+    });
+  });
+
+  it.runIf(has('-c', 'import boto3'))('saves, asks, is resumed with the decision, and finishes', async () => {
+    const scene = await handlerScene();
+    const endpoint = await lambdaEndpoint(scene);
+    const folder = mkdtempSync(join(tmpdir(), 'holdpoint-python-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    writeFileSync(join(folder, 'agent.py'), code?.code ?? '');
+    const env = {
+      ...process.env,
+      ...{ AWS_ENDPOINT_URL_LAMBDA: endpoint, AWS_REGION: 'us-east-1', AWS_DEFAULT_REGION: 'us-east-1' },
+      ...{ AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', CHECKPOINT_FUNCTION: 'checkpoint-fn' },
+    };
+    const program = 'import agent, json, sys; agent.handler(json.load(sys.stdin), None)';
+    // Each invocation is a new process, as after days.
+    scene.behind.set(
+      'quotes-fn',
+      (event) =>
+        new Promise((resolve, reject) => {
+          const child = execFile('python3', ['-c', program], { cwd: folder, env }, (error, out) =>
+            error ? reject(error) : resolve(out),
+          );
+          child.stdin?.end(JSON.stringify(event));
+        }),
+    );
+    await scene.checkpoint({ holdpoint: 1, action: 'start', run: 'q', agent: 'quotes', input: { item: 'chair' } });
+    expect(await scene.flow()).toEqual([]);
+    const notice = scene.sent.invocations.find(({ event }) => 'notify' in event)?.event.notify;
+    const { title, links } = notice as { title: string; links: { url: string }[] };
+    expect(title).toBe('Buy for 12?');
+    const token = links[0]?.url.split('/').at(-1) ?? '';
+    expect((await scene.approve(httpEvent('POST', token, '{"answer":"approve"}'))).statusCode).toBe(200);
+    expect(await scene.flow()).toEqual([]);
+    const runtime = { contexts: scene.contexts, clock: scene.clock, chance: () => 0, log: () => {} };
+    expect(await runResult(runtime, 'q')).toEqual({ bought: true, price: 12 });
+    const { checkpoint } = await scene.checkpoint({ holdpoint: 1, action: 'load', run: 'q' });
+    expect(checkpoint.toolResults).toEqual({ buy: { order: 'order of chair' } });
+
+    await scene.checkpoint({
+      holdpoint: 1,
+      action: 'start',
+      run: 'large',
+      agent: 'quotes',
+      input: { item: 'x'.repeat(300_000) },
+    });
+    expect(await scene.flow()).toEqual([]);
+    expect(scene.sent.invocations.at(-1)?.event).toMatchObject({ run: 'large' });
+    expect((await scene.checkpoint({ holdpoint: 1, action: 'load', run: 'large' })).checkpoint.status).toBe(
+      'WAITING_FOR_APPROVAL',
+    );
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { HEAD_KEY } from '../../lambda/checkpoints/records.ts';
+import { type HandlerScene, handlerScene } from './scene.ts';
+
+const start = (scene: HandlerScene, run: string, agent = 'refunds', tenant = 'default') =>
+  scene.checkpoint({ holdpoint: 1, action: 'start', run, agent, tenant, input: null });
+
+describe('sweep', () => {
+  it('delivers what the stream lost, of every tenant, and counts what it did', async () => {
+    const scene = await handlerScene();
+    await start(scene, 'r-1');
+    await start(scene, 'r-2', 'refunds', 'acme');
+    expect(await scene.sweep()).toMatchObject({ delivered: 0, failed: 0 });
+    scene.clock.moveTo(scene.clock.now() + 60_000);
+    expect(await scene.sweep()).toEqual({
+      ...{ delivered: 2, redelivered: 0, timedOut: 0, approvals: 0, expired: 0, freed: 0, removed: 0, failed: 0 },
+    });
+    expect(scene.sent.invocations.map(({ event }) => event.tenant).sort()).toEqual(['acme', 'default']);
+    expect(scene.counts.get('SweepDelivered')).toBe(2);
+    expect(scene.counts.get('SweepFailed')).toBe(0);
+  });
+
+  it('goes on when single runs fail, logs which, and looks at them later each time', async () => {
+    const scene = await handlerScene();
+    await start(scene, 'lost', 'nobody');
+    await start(scene, 'throttled', 'quotes');
+    await start(scene, 'good');
+    scene.failing.set('quotes-fn', Object.assign(new Error('Rate Exceeded.'), { name: 'TooManyRequestsException' }));
+    scene.clock.moveTo(scene.clock.now() + 60_000);
+    expect(await scene.sweep()).toMatchObject({ delivered: 1, failed: 2 });
+    expect(scene.sent.invocations.map(({ event }) => event.run)).toEqual(['good']);
+    const log = scene.logged.join('\n');
+    expect(log).toContain('"run":"lost"');
+    expect(log).toContain('AGENT_NOT_FOUND');
+    expect(log).toContain('TooManyRequestsException');
+    // Not due again at once.
+    expect(await scene.sweep()).toMatchObject({ delivered: 0, failed: 0 });
+    scene.clock.moveTo(scene.clock.now() + 60_000);
+    expect(await scene.sweep()).toMatchObject({ failed: 2 });
+    scene.clock.moveTo(scene.clock.now() + 60_000);
+    expect(await scene.sweep()).toMatchObject({ failed: 0 });
+  });
+
+  it('says of a record that is damaged which run it is of, and sweeps the rest', async () => {
+    const scene = await handlerScene();
+    await start(scene, 'bad');
+    await start(scene, 'good');
+    const [head] = await scene.storage.records.read('default/bad', [HEAD_KEY]);
+    if (!head) throw new Error('There is no head.');
+    const damaged = { ...head, revision: 'x', meta: '1{"nonsense":true}' };
+    await scene.storage.records.commit([{ put: damaged, when: { revision: head.revision } }]);
+    scene.clock.moveTo(scene.clock.now() + 60_000);
+    expect(await scene.sweep()).toMatchObject({ delivered: 1, failed: 1 });
+    expect(scene.logged.join()).toContain('"error":"DAMAGED"');
+  });
+
+  it('ends an approval that nobody decided, and has its run go on', async () => {
+    const scene = await handlerScene();
+    await start(scene, 'q', 'quotes');
+    await scene.resume({ Records: await scene.nextRecords() });
+    await scene.checkpoint({
+      ...{ holdpoint: 1, action: 'requestApproval', run: 'q', expectedVersion: 2 },
+      approval: {
+        name: 'buy',
+        title: 'Buy?',
+        approvers: ['user:ann'],
+        timeout: { hours: 2 },
+        remindAfter: { hours: 1 },
+      },
+    });
+    await scene.notify({ Records: await scene.nextRecords() });
+    scene.clock.moveTo(scene.clock.now() + 3_600_000);
+    await scene.sweep();
+    expect(scene.sent.events.map(({ type }) => type)).toEqual(['Approval Requested', 'Approval Reminder']);
+    scene.clock.moveTo(scene.clock.now() + 3_600_000);
+    expect(await scene.sweep()).toMatchObject({ failed: 0 });
+    expect(scene.sent.invocations.at(-1)).toMatchObject({
+      ...{ type: 'Event', event: { approvals: [{ approval: 'buy', approved: false, status: 'EXPIRED' }] } },
+    });
+  });
+});

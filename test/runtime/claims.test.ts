@@ -1,0 +1,364 @@
+import { describe, expect, it } from 'vitest';
+import { agent } from '../../lambda/runtime/agent.ts';
+import { sweepDue } from '../../lambda/runtime/sweep.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import type { Storage } from '../../lambda/storage/ports.ts';
+import { testAgents } from '../../lambda/testing.ts';
+import { describeEverywhere, gate, headIn, headOf, meddledWith, withEventBefore } from './places.ts';
+
+const MINUTE = 60_000;
+
+/** Does five steps, and writes down each that it does. */
+function working(maxAttempts = 5) {
+  const did: number[] = [];
+  const worker = agent({
+    name: 'worker',
+    maxAttempts,
+    async run(ctx) {
+      for (let i = 1; i <= 5; i++) await ctx.step('work', () => void did.push(i));
+      return did.length;
+    },
+  });
+  return { worker, did };
+}
+
+/** An agent that stays in its first step until the gate is opened. */
+function held() {
+  const [began, finish] = [gate(), gate()];
+  const did: string[] = [];
+  const holder = agent({
+    name: 'holder',
+    async run(ctx) {
+      await ctx.step('first', async () => {
+        did.push('first');
+        began.open();
+        await finish.opened;
+      });
+      return ctx.step('second', () => did.push('second'));
+    },
+  });
+  return { holder, did, began, finish };
+}
+
+describe('a claim', () => {
+  it('takes a version and a lease until the function is over, with some grace', async () => {
+    const { holder, began, finish } = held();
+    const world = testAgents(holder);
+    await world.agent.start({}, { id: 'r' });
+    const until = world.clock.now() + MINUTE;
+    const invoked = world.agent.invoke({ run: 'r' }, { by: 'a', until });
+    await began.opened;
+    const head = await headOf(world.agent, 'r');
+    expect(head).toMatchObject({ status: 'RUNNING', version: 2 });
+    expect(head.work).toMatchObject({ lease: { by: 'a', until: until + 2_000 }, dueAt: until + 2_000, claims: 1, claimed: 2 });
+    finish.open();
+    expect(await invoked).toEqual({ end: 'finished', status: 'SUCCEEDED' });
+    expect((await headOf(world.agent, 'r')).work?.lease).toBeUndefined();
+  });
+
+  it('by a second invocation steps aside while the first one runs', async () => {
+    const { holder, did, began, finish } = held();
+    const world = testAgents(holder);
+    await world.agent.start({}, { id: 'r' });
+    const claimant = { by: 'a', until: world.clock.now() + MINUTE };
+    const invoked = world.agent.invoke({ run: 'r' }, claimant);
+    await began.opened;
+    expect(await world.agent.invoke({ run: 'r' }, { ...claimant, by: 'b' })).toEqual({ end: 'aside', why: 'taken' });
+    finish.open();
+    expect(await invoked).toMatchObject({ status: 'SUCCEEDED' });
+    expect(did).toEqual(['first', 'second']);
+  });
+
+  it('of two that come at once is one', async () => {
+    const { worker, did } = working();
+    const world = testAgents(worker);
+    await world.agent.start({}, { id: 'r' });
+    const until = world.clock.now() + MINUTE;
+    const both = await Promise.all(
+      ['a', 'b', 'c'].map((by) => worker.with(placeOf(world)).invoke({ run: 'r' }, { by, until })),
+    );
+    expect(both.map(({ end }) => end).toSorted()).toEqual(['aside', 'aside', 'finished']);
+    expect(did).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it('by the same invocation, tried again, takes its own lease over at once', async () => {
+    const { worker, did } = working();
+    const world = testAgents(worker);
+    await world.agent.start({}, { id: 'r' });
+    const claimant = { by: 'a', until: world.clock.now() + MINUTE };
+    const dying = worker.with({ ...placeOf(world), probe: (moment, _, step) => (moment === 'recorded' && step === 'work#2' ? 'crash' : undefined) });
+    expect(await dying.invoke({ run: 'r' }, claimant)).toMatchObject({ end: 'failed' });
+    expect(await world.agent.invoke({ run: 'r' }, { ...claimant, by: 'b' })).toEqual({ end: 'aside', why: 'taken' });
+    expect(await world.agent.invoke({ run: 'r' }, claimant)).toMatchObject({ status: 'SUCCEEDED' });
+    expect(did).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it('of a run whose process has died is made by the sweeper when the lease is over, not before', async () => {
+    const { worker } = working();
+    const world = testAgents(worker);
+    await world.agent.start({}, { id: 'r' });
+    const dying = worker.with({ ...placeOf(world), probe: () => 'crash' });
+    await dying.invoke({ run: 'r' }, { by: 'a', until: world.clock.now() + 5 * MINUTE });
+    await world.skip({ minutes: 5 });
+    expect(await world.run('r').status()).toBe('RUNNING');
+    await world.skip({ seconds: 2 });
+    expect(await world.run('r').status()).toBe('SUCCEEDED');
+  });
+
+  it('is refused for a run that waits, has ended, was deleted or never was', async () => {
+    const waiting = agent({ name: 'waiting', run: (ctx) => ctx.waitForSignal('go') });
+    const world = testAgents(waiting);
+    const run = await world.start({}, { id: 'r' });
+    const before = await run.checkpoints();
+    const claimant = { by: 'a', until: world.clock.now() + MINUTE };
+    const invoke = (id: string) => world.agent.invoke({ run: id }, claimant);
+    expect(await invoke('r')).toEqual({ end: 'aside', why: 'waiting' });
+    expect(await run.checkpoints()).toEqual(before);
+    await run.signal('go');
+    expect(await invoke('r')).toEqual({ end: 'aside', why: 'ended' });
+    await world.agent.store.delete('r');
+    expect(await invoke('r')).toEqual({ end: 'aside', why: 'gone' });
+    expect(await invoke('nobody')).toEqual({ end: 'aside', why: 'gone' });
+  });
+
+  it('meets a signal that comes at the same moment, and both hold', async () => {
+    const waiting = agent({ name: 'waiting', run: (ctx) => ctx.waitForSignal('go') });
+    const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'RUNNING');
+    const world = testAgents(waiting, { storage });
+    await world.agent.start({}, { id: 'r' });
+    storage.happens.event = () => world.agent.run('r').signal('go', 1);
+    const outcome = await world.agent.invoke({ run: 'r' }, { by: 'a', until: world.clock.now() + MINUTE });
+    expect(outcome).toEqual({ end: 'finished', status: 'SUCCEEDED' });
+  });
+});
+
+/** Where the agent of a world is, for another process. */
+function placeOf(world: { readonly agent: ReturnType<typeof agent>; readonly clock: object }, storage?: Storage) {
+  const { contexts } = world.agent.runtime;
+  return {
+    storage: storage ?? (async () => (await contexts.context()) as Storage),
+    ...{ clock: world.clock as never, log: () => {}, chance: () => 0.5 },
+  };
+}
+
+describe('a process that comes back after its lease', () => {
+  it('loses its write and stops; what it did is recorded once, by the other', async () => {
+    const did: string[] = [];
+    const worker = agent({
+      name: 'worker',
+      async run(ctx) {
+        const first = await ctx.step('first', ({ idempotencyKey }) => {
+          did.push('first');
+          return idempotencyKey;
+        });
+        await ctx.step('second', () => void did.push('second'));
+        return first;
+      },
+    });
+    const storage = memoryStorage();
+    const world = testAgents(worker, { storage });
+    await world.agent.start({}, { id: 'r' });
+    const [paused, goesOn] = [gate(), gate()];
+    // The commit of the first step is held up until the lease is long over.
+    const frozen = meddledWith(storage, async (writes, commit) => {
+      const isStep = writes.some((write) => 'put' in write && write.put.key === 'c0000000003');
+      if (isStep) {
+        paused.open();
+        await goesOn.opened;
+      }
+      await commit();
+    });
+    const zombie = worker.with(placeOf(world as never, frozen));
+    const invoked = zombie.invoke({ run: 'r' }, { by: 'zombie', until: world.clock.now() + MINUTE });
+    await paused.opened;
+    await world.skip({ minutes: 2 });
+    expect(await world.run('r').status()).toBe('SUCCEEDED');
+    const before = await world.run('r').checkpoints();
+    goesOn.open();
+    expect(await invoked).toEqual({ end: 'fenced' });
+    expect(await world.run('r').checkpoints()).toEqual(before);
+    expect(did).toEqual(['first', 'first', 'second']);
+    expect(before.map(({ step, kind }) => step ?? kind)).toEqual(['save', 'claim', 'claim', 'first', 'second', 'save']);
+  });
+
+  it('loses to a rewind and to a deletion, too', async () => {
+    for (const happening of ['rewind', 'delete'] as const) {
+      const { holder, did, began, finish } = held();
+      const world = testAgents(holder);
+      await world.agent.start({}, { id: 'r' });
+      const invoked = world.agent.invoke({ run: 'r' }, { by: 'a', until: world.clock.now() + MINUTE });
+      await began.opened;
+      if (happening === 'rewind') await world.agent.run('r').rewind(1);
+      else await world.agent.store.delete('r').catch(() => {});
+      finish.open();
+      const outcome = await invoked;
+      if (happening === 'rewind') expect(outcome).toEqual({ end: 'fenced' });
+      await world.settle();
+      if (happening === 'rewind') expect(did).toEqual(['first', 'first', 'second']);
+    }
+  });
+});
+
+describe('deliveries that come twice', () => {
+  it('run every step once', async () => {
+    const { worker, did } = working();
+    const world = testAgents(worker, { deliverTwice: true });
+    const run = await world.start({}, { id: 'r' });
+    expect(await run.result()).toBe(5);
+    expect(did).toEqual([1, 2, 3, 4, 5]);
+    expect(world.invocations.map(({ end }) => end).toSorted()).toEqual(['aside', 'finished']);
+  });
+});
+
+describe('a run whose processes die', () => {
+  it('without getting anywhere fails after as many attempts as the agent says, with the reason', async () => {
+    const { worker, did } = working();
+    const world = testAgents(worker);
+    world.crash({ before: 'work#3', times: 100 });
+    const run = await world.start({}, { id: 'r' });
+    expect(await run.status()).toBe('FAILED');
+    const failure = await run.result().catch((error: Error) => error.message);
+    expect(failure).toContain('was invoked 5 times without getting past checkpoint');
+    expect(failure).toContain('("work#2")');
+    expect(did).toEqual([1, 2]);
+    expect(world.invocations.filter(({ end }) => end === 'failed')).toHaveLength(6);
+    const other = testAgents(working(2).worker);
+    other.crash({ before: 'work', times: 100 });
+    await other.start({}, { id: 'r' });
+    expect(other.invocations.filter(({ end }) => end === 'failed')).toHaveLength(2);
+  });
+
+  it('undoes what it had done when it fails in this way', async () => {
+    const did: string[] = [];
+    const paying = agent({
+      name: 'paying',
+      async run(ctx) {
+        await ctx.step('pay', () => void did.push('paid'), { undo: () => void did.push('unpaid') });
+        await ctx.step('ship', () => void did.push('shipped'));
+      },
+    });
+    const world = testAgents(paying);
+    world.crash({ before: 'ship', times: 100 });
+    const run = await world.start({}, { id: 'r' });
+    expect(await run.status()).toBe('FAILED');
+    expect(did).toEqual(['paid', 'unpaid']);
+  });
+
+  it('goes on for ever as long as it gets somewhere', async () => {
+    const { worker } = working();
+    const world = testAgents(worker);
+    for (let i = 1; i <= 5; i++) {
+      const step = i === 1 ? 'work' : `work#${i}`;
+      for (const moment of ['before', 'after', 'recorded'] as const) world.crash({ [moment]: step });
+    }
+    const run = await world.start({}, { id: 'r' });
+    expect(await run.status()).toBe('SUCCEEDED');
+    expect(world.invocations.filter(({ end }) => end === 'failed')).toHaveLength(15);
+  });
+
+  it('can be retried when the cause is mended, and goes on from where it was', async () => {
+    const { worker, did } = working();
+    const world = testAgents(worker);
+    world.crash({ before: 'work#3', times: 6 });
+    const run = await world.start({}, { id: 'r' });
+    expect(await run.status()).toBe('FAILED');
+    await run.retry();
+    expect(await run.result()).toBe(5);
+    expect(did).toEqual([1, 2, 3, 4, 5]);
+  });
+});
+
+describe('deliveries that fail', () => {
+  it('never count as attempts; they come again, later each time', async () => {
+    const { worker, did } = working();
+    const storage = memoryStorage();
+    const world = testAgents(worker, { storage });
+    const run = await world.agent.start({}, { id: 'r' });
+    const times: number[] = [];
+    const deliver = async () => {
+      times.push(world.clock.now());
+      throw new Error('The function is throttled.');
+    };
+    const broken = worker.with({ ...placeOf(world as never, storage), deliver });
+    for (let minute = 0; minute < 300; minute++) {
+      world.clock.moveTo(world.clock.now() + MINUTE);
+      const { failed } = await sweepDue({ runtime: broken.runtime });
+      expect(failed.every(({ error }) => String(error).includes('throttled'))).toBe(true);
+    }
+    const pauses = times.slice(1).map((time, i) => (time - (times[i] ?? 0)) / MINUTE);
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    expect(await run.status()).toBe('READY');
+    expect((await headOf(world.agent, 'r')).work?.claims).toBeUndefined();
+    await world.skip({ hours: 1 });
+    expect(await run.status()).toBe('SUCCEEDED');
+    expect(did).toEqual([1, 2, 3, 4, 5]);
+  });
+});
+
+describe('a run whose state is newer than the code', () => {
+  const stateful = (version: number) =>
+    agent({
+      name: 'stateful',
+      state: {
+        version,
+        initial: () => ({ v: version }),
+        migrations: Object.fromEntries(
+          Array.from({ length: version - 1 }, (_, i) => [i + 1, (state: unknown) => ({ ...Object(state), v: i + 2 })]),
+        ),
+      },
+      async run(ctx) {
+        await ctx.sleep('night', { hours: 8 });
+        return ctx.state;
+      },
+    });
+
+  it('is parked with the reason in its head, backs off, and goes on with newer code', async () => {
+    const storage = memoryStorage();
+    const newer = testAgents(stateful(2), { storage });
+    await newer.start({}, { id: 'r' });
+    const older = testAgents(stateful(1), { storage, now: new Date('2026-01-01T08:00:00Z') });
+    await older.settle();
+    expect(older.invocations).toEqual([{ end: 'aside', why: 'parked' }]);
+    const parked = await headOf(older.agent, 'r');
+    expect(parked.status).toBe('READY');
+    expect(parked.work?.parked).toContain('schema version 2');
+    expect(parked.work?.claims ?? 0).toBe(0);
+    const first = (parked.work?.dueAt ?? 0) - older.clock.now();
+    expect(first).toBeGreaterThanOrEqual(MINUTE);
+    await older.skip({ hours: 1 });
+    const later = await headOf(older.agent, 'r');
+    expect((later.work?.dueAt ?? 0) - older.clock.now()).toBeGreaterThan(first);
+    expect(older.invocations.length).toBeLessThan(10);
+    const again = testAgents(stateful(3), { storage, now: new Date('2026-01-02T00:00:00Z') });
+    await again.settle();
+    expect(await again.run('r').result()).toEqual({ v: 3 });
+    expect((await headOf(again.agent, 'r')).work?.parked).toBeUndefined();
+  });
+});
+
+describeEverywhere('claims', (open) => {
+  it('fence off a process that comes back after its lease, and count crashes without progress', async () => {
+    const { holder, did, began, finish } = held();
+    const storage = await open();
+    const world = testAgents(holder, { storage });
+    await world.agent.start({}, { id: 'r' });
+    const zombie = holder.with(placeOf(world as never, storage));
+    const invoked = zombie.invoke({ run: 'r' }, { by: 'zombie', until: world.clock.now() + 20 * MINUTE });
+    await began.opened;
+    expect(await world.agent.invoke({ run: 'r' }, { by: 'b', until: world.clock.now() })).toMatchObject({ why: 'taken' });
+    // It does not notice how the time passes.
+    const other = testAgents(holder, { storage, now: new Date(world.clock.now() + 30 * MINUTE) });
+    finish.open();
+    await Promise.all([other.settle(), invoked]);
+    expect(await other.run('r').status()).toBe('SUCCEEDED');
+    expect(did.filter((each) => each === 'second').length).toBeLessThanOrEqual(2);
+    const steps = (await other.run('r').checkpoints()).flatMap(({ step }) => step ?? []);
+    expect(steps).toEqual(['first', 'second']);
+
+    const { worker } = working();
+    const dying = testAgents(worker, { storage });
+    dying.crash({ before: 'work#2', times: 100 });
+    const run = await dying.start({}, { id: 'dying' });
+    await expect(run.result()).rejects.toMatchObject({ code: 'RUN_FAILED' });
+  });
+});

@@ -1,0 +1,263 @@
+import { describe, expect, it } from 'vitest';
+import { agent } from '../../lambda/runtime/agent.ts';
+import type { AgentContext } from '../../lambda/runtime/agent-context.ts';
+import { FatalError, RetryableError } from '../../lambda/runtime/agent-errors.ts';
+import { testAgents } from '../../lambda/testing.ts';
+
+const retrying = <T>(run: (ctx: AgentContext) => Promise<T>) => agent({ name: 'retrying', run });
+
+/** Fails so often, then gives the number of its attempt; remembers when it was called. */
+function failing(times: number, now: () => number, error: () => unknown = () => new Error('not now')) {
+  const at: number[] = [];
+  const work = ({ attempt }: { attempt: number }) => {
+    at.push(now());
+    if (at.length <= times) throw error();
+    return attempt;
+  };
+  return { work, pauses: () => at.slice(1).map((time, i) => time - (at[i] ?? 0)), calls: () => at.length };
+}
+
+describe('a step that fails', () => {
+  it('is tried three times by default, then its last error is what the agent catches', async () => {
+    let count = 0;
+    const run = await testAgents(
+      retrying((ctx) =>
+        ctx
+          .step('work', () => {
+            count += 1;
+            throw new RangeError(`failure ${count}`);
+          })
+          .catch((error: Error) => `${error.name}: ${error.message}`),
+      ),
+    ).start({});
+    expect(await run.result()).toBe('RangeError: failure 3');
+    expect(count).toBe(3);
+  });
+
+  it('is tried as often as the agent says, unless the step says otherwise', async () => {
+    const counts = { agent: 0, own: 0 };
+    const each = agent({
+      name: 'each',
+      retry: { attempts: 2, pause: { milliseconds: 5 } },
+      async run(ctx) {
+        const fail = (name: 'agent' | 'own') => () => {
+          counts[name] += 1;
+          throw new Error('no');
+        };
+        await ctx.step('as the agent', fail('agent')).catch(() => {});
+        await ctx.step('own', fail('own'), { retry: { attempts: 4 } }).catch(() => {});
+      },
+    });
+    await testAgents(each).start({});
+    expect(counts).toEqual({ agent: 2, own: 4 });
+  });
+
+  it('is tried again after pauses that grow up to the longest, shortened by chance by at most a half', async () => {
+    const expected = (share: number) => [1, 2, 4, 8, 9, 9].map((seconds) => Math.round(seconds * 1000 * share));
+    for (const [chance, share] of [
+      [0, 0.5],
+      [0.5, 0.75],
+      [0.999_999, 1],
+    ] as const) {
+      const world = testAgents(
+        retrying((ctx) =>
+          ctx.step('work', work.work, { retry: { attempts: 7, pause: { seconds: 1 }, longestPause: { seconds: 9 } } }),
+        ),
+        { chance: () => chance },
+      );
+      const work = failing(6, () => world.clock.now());
+      expect(await (await world.start({})).result()).toBe(7);
+      expect(work.pauses()).toEqual(expected(share));
+    }
+  });
+
+  it('grows by its own factor', async () => {
+    const world = testAgents(
+      retrying((ctx) =>
+        ctx.step('work', work.work, { retry: { attempts: 4, pause: { milliseconds: 100 }, factor: 3 } }),
+      ),
+      { chance: () => 1 },
+    );
+    const work = failing(3, () => world.clock.now());
+    await world.start({});
+    expect(work.pauses()).toEqual([100, 300, 900]);
+  });
+
+  it('is not tried again after a FatalError, which the agent catches as it was', async () => {
+    const world = testAgents(
+      retrying((ctx) =>
+        ctx.step('work', work.work).catch((error: Error) => ({
+          name: error.name,
+          message: error.message,
+          cause: String(error.cause),
+        })),
+      ),
+    );
+    const work = failing(
+      9,
+      () => world.clock.now(),
+      () => new FatalError('never', { cause: new Error('because') }),
+    );
+    const run = await world.start({});
+    expect(await run.result()).toMatchObject({ name: 'FatalError', message: 'never', cause: 'Error: because' });
+    expect(work.calls()).toBe(1);
+  });
+
+  it('is tried again when a RetryableError says, within its attempts', async () => {
+    const world = testAgents(retrying((ctx) => ctx.step('work', work.work).catch((error: Error) => error.message)));
+    const work = failing(
+      9,
+      () => world.clock.now(),
+      () => new RetryableError('busy', { retryAfter: { seconds: 7 } }),
+    );
+    const run = await world.start({});
+    expect(await run.result()).toBe('busy');
+    expect(work.pauses()).toEqual([7_000, 7_000]);
+  });
+
+  it('suspends the run for a long pause: nothing runs meanwhile', async () => {
+    const world = testAgents(retrying((ctx) => ctx.step('work', work.work)));
+    const work = failing(
+      1,
+      () => world.clock.now(),
+      () => new RetryableError('busy', { retryAfter: { hours: 3 } }),
+    );
+    const run = await world.start({});
+    expect(await run.status()).toBe('SLEEPING');
+    expect(world.invocations).toEqual([{ end: 'suspended', status: 'SLEEPING' }]);
+    expect(world.clock.next).toBeUndefined();
+    await world.skip({ hours: 2, minutes: 59 });
+    expect(work.calls()).toBe(1);
+    await world.skip({ minutes: 2 });
+    expect(await run.result()).toBe(2);
+    expect(work.pauses()).toEqual([3 * 3_600_000]);
+  });
+
+  it('does not hold up the other branches with its long pause', async () => {
+    const world = testAgents(
+      retrying((ctx) =>
+        ctx.all('both', {
+          slow: (branch) => branch.step('work', work.work),
+          fast: async (branch) => {
+            await branch.sleep('a while', { minutes: 10 });
+            return branch.step('work', () => 'fast');
+          },
+        }),
+      ),
+    );
+    const work = failing(
+      1,
+      () => world.clock.now(),
+      () => new RetryableError('busy', { retryAfter: { hours: 1 } }),
+    );
+    const run = await world.start({});
+    await world.skip({ minutes: 30 });
+    const ids = Object.keys((await run.checkpoints()).at(-1)?.toolResults ?? {});
+    expect(ids).toContain('both[1]/work');
+    expect(await run.status()).toBe('SLEEPING');
+    await world.skip({ hours: 1 });
+    expect(await run.result()).toEqual({ slow: 2, fast: 'fast' });
+  });
+
+  it('keeps the count of its attempts over crashes', async () => {
+    const world = testAgents(
+      retrying((ctx) => ctx.step('work', work.work, { retry: { attempts: 4 } }).catch((error: Error) => error.message)),
+    );
+    const work = failing(99, () => world.clock.now());
+    // Before an attempt nothing of it is lost; after it, it was not recorded that it had failed.
+    world.crash({ before: 'work', times: 1 });
+    world.crash({ after: 'work', times: 1 });
+    const run = await world.start({});
+    expect(await run.result()).toBe('not now');
+    expect(work.calls()).toBe(5);
+  });
+
+  it('has an attempt that takes longer than its timeout fail, and tells it to stop', async () => {
+    const signals: AbortSignal[] = [];
+    const world = testAgents(
+      retrying((ctx) =>
+        ctx
+          .step(
+            'work',
+            ({ signal, attempt }) => {
+              signals.push(signal);
+              if (attempt === 2) return 'in time';
+              // The time of the test stands still unless it is moved.
+              queueMicrotask(() => world.clock.moveTo(world.clock.now() + 5_000));
+              return new Promise<string>(() => {});
+            },
+            { timeout: { seconds: 5 } },
+          )
+          .then(async (value) => [value, await ctx.step('other', () => 'next')]),
+      ),
+    );
+    const run = await world.start({});
+    expect(await run.result()).toEqual(['in time', 'next']);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
+    expect(signals[0]?.reason).toMatchObject({ code: 'TIMED_OUT' });
+  });
+
+  it('gives the agent TIMED_OUT when every attempt took too long', async () => {
+    const world = testAgents(
+      retrying((ctx) =>
+        ctx
+          .step(
+            'work',
+            () => {
+              queueMicrotask(() => world.clock.moveTo(world.clock.now() + 5_000));
+              return new Promise<string>(() => {});
+            },
+            { timeout: { seconds: 5 }, retry: { attempts: 2 } },
+          )
+          .catch((error: { code: string; message: string }) => [error.code, error.message]),
+      ),
+    );
+    const run = await world.start({});
+    expect(await run.result()).toEqual(['TIMED_OUT', 'Step "work" took longer than its timeout.']);
+  });
+
+  it.each([
+    ['a function in a field', () => Object.assign(new Error('odd'), { retry: () => 1 }), 'Error: odd'],
+    ['a class of its own with a socket', () => Object.assign(new TypeError('odd'), { socket: new (class S {})() }), 'TypeError: odd'],
+    ['a string', () => 'just text', 'Error: just text'],
+    ['null', () => null, 'Error: Thrown: null'],
+    ['nothing', () => undefined, 'Error: Thrown: undefined'],
+    ['an object with a function', () => ({ code: 7, f: () => 1 }), /^Error: Thrown: \{.*7/],
+    ['a large integer', () => ({ n: 1n }), /^Error: Thrown: \{.*1n/],
+    ['a circle', () => circle(), /^Error: Thrown: /],
+    ['an error whose message is none', () => Object.assign(new Error('x'), { message: 42 }), /^Error: /],
+  ])('whose error cannot be saved as it is, %s, gives the agent what can', async (_, error, says) => {
+    const seen: string[] = [];
+    const world = testAgents(
+      retrying(async (ctx) => {
+        await ctx
+          .step('work', () => Promise.reject(error()), { retry: { attempts: 2 } })
+          .catch((lost: Error) => void seen.push(`${lost.name}: ${lost.message}`));
+        await ctx.step('later', () => 1);
+      }),
+    );
+    world.crash({ after: 'later' });
+    const run = await world.start({});
+    expect(await run.status()).toBe('SUCCEEDED');
+    expect(seen).toEqual([expect.stringMatching(says), expect.stringMatching(says)]);
+    expect(seen[1]).toBe(seen[0]);
+  });
+
+  it.each([
+    [{ attempts: 0 }, /`retry\.attempts`/],
+    [{ attempts: 1.5 }, /`retry\.attempts`/],
+    [{ factor: 0.5 }, /`retry\.factor`/],
+    [{ pause: { seconds: -1 } }, /`retry\.pause`/],
+    [{ longestPause: {} }, /`retry\.longestPause`/],
+  ])('refuses a policy that is none: %o', async (retry, says) => {
+    const run = await testAgents(retrying((ctx) => ctx.step('work', () => 1, { retry }))).start({});
+    await expect(run.result()).rejects.toThrow(says);
+    expect(() => agent({ name: 'wrong', retry, run: async () => {} })).toThrow(says);
+  });
+});
+
+function circle(): object {
+  const there: { self?: object } = {};
+  there.self = there;
+  return there;
+}

@@ -1,0 +1,105 @@
+import type { Page, Storage, StoredRecord } from '../../../lambda/storage/ports.ts';
+
+/** What a storage was asked for, and how many bytes went each way. */
+export interface Counts {
+  reads: number;
+  ranges: number;
+  lists: number;
+  commits: number;
+  /** Records in commits, and those that came back. */
+  recordsWritten: number;
+  recordsRead: number;
+  bytesWritten: number;
+  bytesRead: number;
+  puts: number;
+  opens: number;
+  payloadBytesWritten: number;
+  payloadBytesRead: number;
+}
+
+export const NOTHING: Readonly<Counts> = {
+  ...{ reads: 0, ranges: 0, lists: 0, commits: 0, recordsWritten: 0, recordsRead: 0, bytesWritten: 0, bytesRead: 0 },
+  ...{ puts: 0, opens: 0, payloadBytesWritten: 0, payloadBytesRead: 0 },
+};
+
+export interface Counted extends Storage {
+  readonly counts: Counts;
+  /** What was counted since this was last asked. */
+  since(): Counts;
+}
+
+const bytesOf = ({ partition, key, meta, body }: StoredRecord): number =>
+  partition.length + key.length + meta.length + (body?.length ?? 0);
+
+/** The same storage, counting. */
+export function counted({ records, payloads }: Storage): Counted {
+  const counts: Counts = { ...NOTHING };
+  let last: Counts = { ...NOTHING };
+  const read = (found: readonly StoredRecord[]): void => {
+    counts.recordsRead += found.length;
+    for (const record of found) counts.bytesRead += bytesOf(record);
+  };
+  const paged = (page: Page): Page => {
+    read(page.records);
+    return page;
+  };
+  return {
+    counts,
+    since() {
+      const now = { ...counts };
+      const fields = Object.keys(now) as (keyof Counts)[];
+      const between = Object.fromEntries(fields.map((field) => [field, now[field] - last[field]]));
+      last = now;
+      return between as unknown as Counts;
+    },
+    records: {
+      ...records,
+      async read(partition, keys) {
+        counts.reads += 1;
+        const found = await records.read(partition, keys);
+        read(found);
+        return found;
+      },
+      async range(partition, options) {
+        counts.ranges += 1;
+        return paged(await records.range(partition, options));
+      },
+      async list(list, group, options) {
+        counts.lists += 1;
+        return paged(await records.list(list, group, options));
+      },
+      async commit(writes) {
+        counts.commits += 1;
+        counts.recordsWritten += writes.length;
+        for (const write of writes) if ('put' in write) counts.bytesWritten += bytesOf(write.put);
+        await records.commit(writes);
+      },
+    },
+    payloads: {
+      ...payloads,
+      async put(partition, id, content) {
+        counts.puts += 1;
+        await payloads.put(partition, id, content instanceof Uint8Array ? sized(content) : tapped(content));
+      },
+      async open(partition, id) {
+        counts.opens += 1;
+        const content = await payloads.open(partition, id);
+        return content && tappedRead(content);
+      },
+    },
+  };
+
+  function sized(content: Uint8Array): Uint8Array {
+    counts.payloadBytesWritten += content.length;
+    return content;
+  }
+  async function* tapped(content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    for await (const piece of content) yield sized(piece);
+  }
+  async function* tappedRead(content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    for await (const piece of content) {
+      counts.payloadBytesRead += piece.length;
+      yield piece;
+    }
+  }
+}

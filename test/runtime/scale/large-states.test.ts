@@ -1,0 +1,88 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { dynamoStorage } from '../../../lambda/dynamodb.ts';
+import { embeddedStorage } from '../../../lambda/embedded.ts';
+import { agent } from '../../../lambda/runtime/agent.ts';
+import type { Storage } from '../../../lambda/storage/ports.ts';
+import { dynamoClient, freshBucket, freshTable, s3Client } from '../../engines/engines.ts';
+import { noise } from '../../faults/seeded.ts';
+import { counted } from './counted.ts';
+import { cold, invoke } from './process.ts';
+
+interface Place {
+  /** The storage as one more process opens it. */
+  open(): Storage;
+  close(): Promise<void>;
+}
+
+async function inFolder(): Promise<Place> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdpoint-scale-'));
+  return { open: () => embeddedStorage({ folder }), close: () => rm(folder, { recursive: true }) };
+}
+
+async function onAws(): Promise<Place> {
+  const [table, bucket] = await Promise.all([freshTable(), freshBucket()]);
+  const open = () => dynamoStorage({ table, bucket, dynamoDBClient: dynamoClient(), s3Client: s3Client() });
+  return { open, close: async () => {} };
+}
+
+const MEGABYTE = 1024 * 1024;
+const PAGES = 2_000;
+const PAGE_LENGTH = (20 * MEGABYTE) / PAGES;
+
+const reader = agent({
+  name: 'reader',
+  state: {
+    initial: () => ({
+      pages: Array.from({ length: PAGES }, (_, i) => ({ number: i, read: false, text: noise(i, PAGE_LENGTH) })),
+    }),
+  },
+  async run(ctx) {
+    const first = await ctx.step('look', () => 7);
+    await ctx.waitForSignal('read');
+    await ctx.update((draft) => {
+      const page = draft.pages[first];
+      if (page) page.read = true;
+    });
+    await ctx.step('read', () => 'done');
+    const read = ctx.state.pages.filter((page) => page.read);
+    return { pages: ctx.state.pages.length, read: read.map(({ number, text }) => [number, text]) };
+  },
+});
+
+describe.each([
+  ['in a folder', inFolder],
+  ['on DynamoDB and S3', onAws],
+])('a state of 20 MB %s', (_, open) => {
+  test('is started, suspended, resumed by another process and changed, and only the change is written', async () => {
+    const place = await open();
+    const [one, other] = [counted(place.open()), counted(place.open())];
+    try {
+      await cold(reader, one).start(null, { id: 'run' });
+      expect(await invoke(cold(reader, one), 'run')).toMatchObject({ status: 'WAITING_FOR_SIGNAL' });
+      // It is written once: the step and the wait weigh nothing.
+      const { payloadBytesWritten, bytesWritten, puts } = one.since();
+      console.log(one.counts);
+      expect(puts).toBe(1);
+      expect(payloadBytesWritten).toBeLessThan(20 * MEGABYTE);
+      expect(bytesWritten).toBeLessThan(8 * 1024);
+
+      await cold(reader, other).run('run').signal('read');
+      expect(other.since()).toMatchObject({ opens: 0 });
+      expect(await invoke(cold(reader, other), 'run')).toMatchObject({ status: 'SUCCEEDED' });
+      const resumed = other.since();
+      console.log(resumed);
+      expect([resumed.opens, resumed.puts]).toEqual([1, 0]);
+      expect(resumed.bytesRead + resumed.bytesWritten).toBeLessThan(16 * 1024);
+
+      const there = cold(reader, one);
+      expect(await there.run('run').result()).toEqual({ pages: PAGES, read: [[7, noise(7, PAGE_LENGTH)]] });
+      expect((await there.store.verify('run')).problems).toEqual([]);
+    } finally {
+      await Promise.all([one.records.close(), other.records.close(), one.payloads.close(), other.payloads.close()]);
+      await place.close();
+    }
+  });
+});

@@ -1,0 +1,127 @@
+import { setImmediate as tick } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { agent } from '../../../lambda/runtime/agent.ts';
+import { memoryStorage } from '../../../lambda/storage/memory.ts';
+import { noise, randomFrom } from '../../faults/seeded.ts';
+import { type Counts, counted } from './counted.ts';
+import { cold, invoke } from './process.ts';
+
+const STEPS = 5_000;
+const LENGTH = 1_200;
+const WINDOW = 100;
+const TURNS = 1_000;
+
+describe('a run of 5,000 steps', () => {
+  test('pays for a step late in it what it paid for one early on, and is resumed with a few reads', async () => {
+    const storage = counted(memoryStorage());
+    const windows: Counts[] = [];
+    const scribe = agent({
+      name: 'scribe',
+      async run(ctx) {
+        let length = 0;
+        for (let i = 0; i < STEPS; i++) {
+          const text = await ctx.step('write', () => noise(i, LENGTH));
+          length += text.length;
+          if ((i + 1) % WINDOW === 0) windows.push(storage.since());
+        }
+        await ctx.waitForSignal('end');
+        return length;
+      },
+    });
+    await cold(scribe, storage).start(null, { id: 'run' });
+    await invoke(cold(scribe, storage), 'run');
+    const [, early, ...later] = windows as [Counts, Counts, ...Counts[]];
+    for (const window of later) {
+      expect([window.commits, window.recordsWritten]).toEqual([WINDOW, WINDOW]);
+      expect([window.reads, window.ranges, window.opens]).toEqual([0, 0, 0]);
+      expect(Math.abs(window.bytesWritten / early.bytesWritten - 1)).toBeLessThan(0.1);
+    }
+    // What is written aside, so that nobody has to read it all: seldom, and a few times the content altogether.
+    const content = STEPS * LENGTH * 0.75;
+    expect(storage.counts.puts).toBeLessThan(50);
+    expect(storage.counts.payloadBytesWritten).toBeLessThan(5 * content);
+
+    await cold(scribe, storage).run('run').signal('end');
+    storage.since();
+    windows.length = 0;
+    expect(await invoke(cold(scribe, storage), 'run')).toMatchObject({ end: 'finished', status: 'SUCCEEDED' });
+    // All the steps were replayed from what the claim had read: the head and a page of records, events, early signals.
+    const [resume] = windows as [Counts];
+    expect(resume.reads + resume.ranges).toBeLessThanOrEqual(4);
+    expect(resume.opens).toBeLessThanOrEqual(9);
+    expect(resume.bytesRead).toBeLessThan(256 * 1024);
+    expect(resume.payloadBytesRead).toBeLessThan(2 * content);
+    expect(resume.commits).toBe(1);
+    expect(windows.slice(1).every((window) => window.commits + window.reads + window.ranges === 0)).toBe(true);
+    expect(await cold(scribe, storage).run('run').result()).toBe(STEPS * LENGTH);
+  });
+});
+
+describe('a run of 1,000 parallel steps', () => {
+  test('shares its writes, however its steps end, and gets every result', async () => {
+    const storage = counted(memoryStorage());
+    const random = randomFrom(5);
+    // Some end at once, others in any order later.
+    const delays = Array.from({ length: 1_000 }, () => Math.floor(random() * 20));
+    let done = 0;
+    const crowd = agent({
+      name: 'crowd',
+      async run(ctx) {
+        const results = await ctx.map('ask', delays, (branch, delay, i) =>
+          branch.step('answer', async () => {
+            for (let ticks = 0; ticks < delay; ticks++) await tick();
+            done += 1;
+            return { i, text: noise(i, 100) };
+          }),
+        );
+        await ctx.waitForSignal('end');
+        return results.map(({ i, text }) => (text === noise(i, 100) ? i : -1));
+      },
+    });
+    await cold(crowd, storage).start(null, { id: 'run' });
+    await invoke(cold(crowd, storage), 'run');
+    expect(storage.counts.commits).toBeLessThan(60);
+    await cold(crowd, storage).run('run').signal('end');
+    await invoke(cold(crowd, storage), 'run');
+    expect(await cold(crowd, storage).run('run').result()).toEqual(delays.map((_, i) => i));
+    expect(done).toBe(delays.length);
+    expect((await cold(crowd, storage).store.verify('run')).problems).toEqual([]);
+  });
+});
+
+describe('a run of 1,000 turns', () => {
+  test('is resumed by as much as one of 10 turns', async () => {
+    const storage = counted(memoryStorage());
+    const chat = agent({
+      name: 'chat',
+      state: { initial: () => ({ turn: 0, messages: [] as string[] }) },
+      async turn(ctx, state) {
+        const said = await ctx.waitForSignal<string>('say');
+        const answer = await ctx.step('answer', () => noise(`answer ${said}`, 300));
+        if (state.turn === TURNS - 1) return ctx.done(state.turn + 1);
+        return { turn: state.turn + 1, messages: [...state.messages, said, answer].slice(-20) };
+      },
+    });
+    await cold(chat, storage).start(null, { id: 'run' });
+    await invoke(cold(chat, storage), 'run');
+    const resumes: Counts[] = [];
+    for (let turn = 0; turn < TURNS; turn++) {
+      await cold(chat, storage).run('run').signal('say', noise(turn, 300));
+      storage.since();
+      await invoke(cold(chat, storage), 'run');
+      resumes.push(storage.since());
+    }
+    expect(await cold(chat, storage).run('run').result()).toBe(TURNS);
+    // From the tenth turn on the state is as large as it gets.
+    const most = (counts: readonly Counts[], field: keyof Counts) => Math.max(...counts.map((each) => each[field]));
+    const early = resumes.slice(10, 110);
+    for (const field of ['reads', 'ranges', 'opens', 'commits', 'recordsWritten'] as const) {
+      console.log(field, most(early, field), most(resumes.slice(-100), field));
+      expect(most(resumes.slice(110), field), field).toBeLessThanOrEqual(most(early, field));
+    }
+    for (const field of ['bytesRead', 'payloadBytesRead', 'bytesWritten'] as const) {
+      console.log(field, most(early, field), most(resumes.slice(-100), field));
+      expect(most(resumes.slice(110), field), field).toBeLessThanOrEqual(1.1 * most(early, field));
+    }
+  });
+});

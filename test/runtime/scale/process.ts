@@ -1,0 +1,23 @@
+import type { Agent, Invoked } from '../../../lambda/runtime/agent.ts';
+import type { Storage } from '../../../lambda/storage/ports.ts';
+import { TestClock } from '../../../lambda/testing.ts';
+
+export const START = Date.UTC(2030, 0, 1);
+
+/** The agent in a process that knows nothing yet, at a time that stands still. */
+export function cold<I, S, R>(agent: Agent<I, S, R>, storage: Storage, now = START): Agent<I, S, R> {
+  return agent.with({ storage, clock: new TestClock(now), log: () => {} });
+}
+
+let invocations = 0;
+
+/** Invokes a run as Lambda would; the function has a quarter of an hour. */
+export async function invoke(agent: Pick<Agent, 'invoke' | 'runtime'>, run: string): Promise<Invoked> {
+  invocations += 1;
+  const end = await agent.invoke(
+    { run },
+    { by: `invocation ${invocations}`, until: agent.runtime.clock.now() + 900_000 },
+  );
+  if (end.end === 'failed') throw end.error;
+  return end;
+}

@@ -1,0 +1,339 @@
+import { describe, expect, it } from 'vitest';
+import { agent } from '../../lambda/runtime/agent.ts';
+import { sweepDue } from '../../lambda/runtime/sweep.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import { type TestWorld, testAgents } from '../../lambda/testing.ts';
+import { counted, describeEverywhere, gate, headOf } from './places.ts';
+
+const MINUTE = 60_000;
+const ends = (world: Pick<TestWorld, 'invocations'>) =>
+  world.invocations.map((invoked) => ('status' in invoked ? `${invoked.end} ${invoked.status}` : invoked.end));
+
+/** Lets time pass inside of a step. */
+const pass = (world: Pick<TestWorld, 'clock'>, minutes: number) =>
+  world.clock.moveTo(world.clock.now() + minutes * MINUTE);
+
+describe('when the time of the function runs low', () => {
+  it('a run yields between steps, and goes on in the next invocation; each step runs once', async () => {
+    const did: number[] = [];
+    const long = agent({
+      name: 'long',
+      async run(ctx) {
+        for (let i = 1; i <= 10; i++) {
+          await ctx.step('work', () => {
+            pass(world, 4 + 59 / 60);
+            did.push(i);
+          });
+        }
+        return did.length;
+      },
+    });
+    const world = testAgents(long);
+    const run = await world.start({}, { id: 'r' });
+    expect(await run.result()).toBe(10);
+    expect(did).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(ends(world)).toEqual([...Array(3).fill('suspended READY'), 'finished SUCCEEDED']);
+  });
+
+  it('turns yield too', async () => {
+    const turning = agent({
+      name: 'turning',
+      state: { initial: () => ({ turns: 0 }) },
+      async turn(ctx, state: { turns: number }) {
+        if (state.turns === 8) return ctx.done(state.turns);
+        await ctx.step('work', () => pass(world, 4));
+        return { turns: state.turns + 1 };
+      },
+    });
+    const world = testAgents(turning);
+    expect(await (await world.start({}, { id: 'r' })).result()).toBe(8);
+    expect(ends(world).filter((end) => end === 'suspended READY').length).toBeGreaterThanOrEqual(1);
+    expect(world.invocations.every(({ end }) => end !== 'failed')).toBe(true);
+  });
+
+  it('a step that takes longer than the function is asked to stop, and run again; a run that never gets past it fails', async () => {
+    let begun = 0;
+    let aborted = 0;
+    const stuck = agent({
+      name: 'stuck',
+      async run(ctx) {
+        await ctx.step('quick', () => 1);
+        await ctx.step('slow', ({ signal }) => {
+          begun += 1;
+          signal.addEventListener('abort', () => {
+            aborted += 1;
+          });
+          pass(world, 15);
+          return new Promise(() => {});
+        });
+      },
+    });
+    const world = testAgents(stuck);
+    const run = await world.start({}, { id: 'r' });
+    expect(await run.status()).toBe('FAILED');
+    await expect(run.result()).rejects.toThrow('without getting past checkpoint');
+    expect({ begun, aborted }).toEqual({ begun: 6, aborted: 6 });
+  });
+
+  it('a step that was too slow once is run again, and its late result counts for nothing', async () => {
+    let begun = 0;
+    const late = gate();
+    const slow = agent({
+      name: 'slow',
+      run: (ctx) =>
+        ctx.step('slow', async () => {
+          begun += 1;
+          if (begun > 1) return 'second';
+          pass(world, 15);
+          await late.opened;
+          return 'first';
+        }),
+    });
+    const world = testAgents(slow);
+    const run = await world.start({}, { id: 'r' });
+    late.open();
+    await world.settle();
+    expect(await run.result()).toBe('second');
+    expect(ends(world)).toEqual(['suspended READY', 'finished SUCCEEDED']);
+  });
+
+  it('a step that may run only once is not run again; nobody knows what became of it', async () => {
+    let begun = 0;
+    const once = agent({
+      name: 'once',
+      run: (ctx) =>
+        ctx.step(
+          'slow',
+          () => {
+            begun += 1;
+            pass(world, 15);
+            return new Promise(() => {});
+          },
+          { atMostOnce: true },
+        ),
+    });
+    const world = testAgents(once);
+    const run = await world.start({}, { id: 'r' });
+    await expect(run.result()).rejects.toMatchObject({ cause: { code: 'OUTCOME_UNKNOWN' } });
+    expect(begun).toBe(1);
+  });
+});
+
+describe('a sleep', () => {
+  const sleeper = agent({
+    name: 'sleeper',
+    async run(ctx, input: { milliseconds: number }) {
+      await ctx.sleep('nap', input);
+      return 'awake';
+    },
+  });
+
+  it('of up to ten seconds stays in the process', async () => {
+    const world = testAgents(sleeper);
+    const run = await world.start({ milliseconds: 10_000 }, { id: 'r' });
+    expect(await run.result()).toBe('awake');
+    expect(ends(world)).toEqual(['finished SUCCEEDED']);
+    expect(world.clock.now()).toBe(new Date('2026-01-01T00:00:10Z').getTime());
+    expect((await run.checkpoints()).map(({ status }) => status)).not.toContain('SLEEPING');
+  });
+
+  it('above that suspends the run, and is over to the millisecond when somebody looks', async () => {
+    const world = testAgents(sleeper);
+    const run = await world.start({ milliseconds: 10_001 }, { id: 'r' });
+    expect(await run.status()).toBe('SLEEPING');
+    const due = world.clock.now() + 10_001;
+    expect((await headOf(world.agent, 'r')).work).toMatchObject({ dueAt: due });
+    world.clock.moveTo(due - 1);
+    await world.settle();
+    expect(await run.status()).toBe('SLEEPING');
+    world.clock.moveTo(due);
+    await world.settle();
+    expect(await run.result()).toBe('awake');
+    expect(ends(world)).toEqual(['suspended SLEEPING', 'finished SUCCEEDED']);
+  });
+
+  it('that is short suspends too when the function has not the time for it', async () => {
+    const world = testAgents(sleeper, { functionTimeout: { seconds: 12 } });
+    await world.start({ milliseconds: 8_000 }, { id: 'r' });
+    expect(ends(world)).toContain('suspended SLEEPING');
+    await world.skip({ seconds: 8 });
+    expect(await world.run('r').result()).toBe('awake');
+  });
+
+  it('may be months, and several at once wake one after the other', async () => {
+    const woke: string[] = [];
+    const months = agent({
+      name: 'months',
+      run: (ctx) =>
+        ctx.map('sleeps', [3, 1, 2], async (branch, n) => {
+          await branch.sleep('long', { days: 30 * n });
+          woke.push(await branch.step('note', () => String(n)));
+        }),
+    });
+    const world = testAgents(months);
+    const run = await world.start({}, { id: 'r' });
+    await world.skip({ days: 89 });
+    expect(await run.status()).toBe('SLEEPING');
+    await world.skip({ days: 1 });
+    expect(await run.status()).toBe('SUCCEEDED');
+    expect([...new Set(woke)]).toEqual(['1', '2', '3']);
+  });
+});
+
+describe('a run that takes longer than its timeout', () => {
+  const waits = {
+    sleeps: (ctx: Parameters<typeof run>[0]) => ctx.sleep('long', { days: 9 }),
+    'waits for a signal': (ctx: Parameters<typeof run>[0]) => ctx.waitForSignal('go'),
+    'waits for people': (ctx: Parameters<typeof run>[0]) =>
+      ctx.approval('ask', { title: 'Go?', approvers: ['user:ann'] }),
+  };
+  const run = (_: import('../../lambda/runtime/agent-context.ts').AgentContext) => {};
+
+  it.each(Object.entries(waits))('while it %s is undone and fails with TIMED_OUT', async (_, wait) => {
+    const did: string[] = [];
+    const timed = agent({
+      name: 'timed',
+      timeout: { hours: 1 },
+      async run(ctx) {
+        await ctx.step('pay', () => void did.push('pay'), { undo: () => void did.push('unpay') });
+        await wait(ctx);
+      },
+    });
+    const world = testAgents(timed);
+    const handle = await world.start({}, { id: 'r' });
+    await world.skip({ minutes: 59 });
+    expect(did).toEqual(['pay']);
+    await world.skip({ minutes: 1 });
+    await expect(handle.result()).rejects.toMatchObject({ code: 'RUN_FAILED', cause: { code: 'TIMED_OUT' } });
+    expect(await handle.status()).toBe('FAILED');
+    expect(did).toEqual(['pay', 'unpay']);
+    expect(await handle.approvals()).toEqual([]);
+  });
+
+  it('while a step runs: the step is recorded, then undone', async () => {
+    const [began, finish] = [gate(), gate()];
+    const did: string[] = [];
+    const timed = agent({
+      name: 'timed',
+      timeout: { minutes: 5 },
+      async run(ctx) {
+        await ctx.step(
+          'pay',
+          async () => {
+            began.open();
+            await finish.opened;
+            did.push('pay');
+          },
+          { undo: () => void did.push('unpay') },
+        );
+        await ctx.step('next', () => void did.push('next'));
+      },
+    });
+    const world = testAgents(timed);
+    await world.agent.start({}, { id: 'r' });
+    const settled = world.settle();
+    await began.opened;
+    pass(world, 6);
+    expect(await sweepDue({ runtime: world.agent.runtime })).toMatchObject({ timedOut: 1 });
+    finish.open();
+    await settled;
+    await expect(world.run('r').result()).rejects.toMatchObject({ cause: { code: 'TIMED_OUT' } });
+    expect(did).toEqual(['pay', 'unpay']);
+  });
+
+  it('and then wants to wait lies down and is ended by the sweeper, without spinning', async () => {
+    const timed = agent({
+      name: 'timed',
+      timeout: { minutes: 5 },
+      async run(ctx) {
+        await ctx.step('slow', () => pass(world, 6));
+        await ctx.waitForSignal('go');
+      },
+    });
+    const { storage, calls } = counted(memoryStorage());
+    const world = testAgents(timed, { storage });
+    const handle = await world.start({}, { id: 'r' });
+    await expect(handle.result()).rejects.toMatchObject({ cause: { code: 'TIMED_OUT' } });
+    expect(world.invocations.length).toBeLessThanOrEqual(2);
+    expect(calls.commit).toBeLessThan(10);
+  });
+
+  it('before anybody claimed it fails when it is claimed', async () => {
+    let ran = false;
+    const timed = agent({
+      name: 'timed',
+      run: () => {
+        ran = true;
+      },
+    });
+    const world = testAgents(timed);
+    await world.agent.start({}, { id: 'r', timeout: { minutes: 5 } });
+    pass(world, 6);
+    await world.settle();
+    await expect(world.run('r').result()).rejects.toMatchObject({ cause: { code: 'TIMED_OUT' } });
+    expect(ran).toBe(false);
+  });
+
+  it('which a start may set for itself', async () => {
+    const timed = agent({ name: 'timed', timeout: { hours: 1 }, run: (ctx) => ctx.sleep('long', { hours: 3 }) });
+    const world = testAgents(timed);
+    const handle = await world.start({}, { id: 'r', timeout: { hours: 5 } });
+    await world.skip({ hours: 4 });
+    expect(await handle.status()).toBe('SUCCEEDED');
+    await expect(world.agent.start({}, { timeout: { hours: -1 } })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  });
+
+  it('has the whole time once more when it is retried, rewound or forked, and no more than that', async () => {
+    const timed = agent({ name: 'timed', timeout: { hours: 1 }, run: (ctx) => ctx.waitForSignal('go') });
+    const world = testAgents(timed);
+    const handle = await world.start({}, { id: 'r' });
+    for (const again of ['retry', 'retry', 'rewind'] as const) {
+      await world.skip({ hours: 20 });
+      expect(await handle.status()).toBe('FAILED');
+      await (again === 'retry' ? handle.retry() : handle.rewind(2));
+      await world.skip({ minutes: 59 });
+      expect(await handle.status()).toBe('WAITING_FOR_SIGNAL');
+      await world.skip({ minutes: 1 });
+      expect(await handle.status()).toBe('FAILED');
+    }
+    const { id } = await handle.fork({ version: 2 });
+    expect(await world.run(id).status()).toBe('WAITING_FOR_SIGNAL');
+    await world.skip({ hours: 1 });
+    expect(await world.run(id).status()).toBe('FAILED');
+  });
+
+  it('holds for a child as well', async () => {
+    const child = agent({ name: 'child', timeout: { hours: 1 }, run: (ctx) => ctx.waitForSignal('go') });
+    const parent = agent({
+      name: 'parent',
+      run: (ctx) => ctx.call(child, {}).catch((error: Error) => Object(error.cause).code as string),
+    });
+    const world = testAgents(parent, { agents: [child] });
+    const handle = await world.start({}, { id: 'r' });
+    await world.skip({ hours: 1 });
+    expect(await handle.result()).toBe('TIMED_OUT');
+  });
+});
+
+describeEverywhere('time', (open) => {
+  it('passes for runs that sleep, yield and time out', async () => {
+    const long = agent({
+      name: 'long',
+      timeout: { days: 1 },
+      async run(ctx, input: { hours: number }) {
+        for (let i = 1; i <= 5; i++) await ctx.step('work', () => pass(world, 4));
+        await ctx.sleep('nap', { seconds: 5 });
+        await ctx.sleep('night', input);
+        return 'done';
+      },
+    });
+    const world = testAgents(long, { storage: await open() });
+    const run = await world.start({ hours: 8 }, { id: 'short' });
+    const never = await world.start({ hours: 80 }, { id: 'long' });
+    expect(await run.status()).toBe('SLEEPING');
+    await world.skip({ hours: 8 });
+    expect(await run.result()).toBe('done');
+    await world.skip({ days: 1 });
+    await expect(never.result()).rejects.toMatchObject({ cause: { code: 'TIMED_OUT' } });
+  });
+});

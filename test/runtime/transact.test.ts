@@ -1,0 +1,219 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CreateTableCommand, GetItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { agent } from '../../lambda/runtime/agent.ts';
+import type { AgentContext } from '../../lambda/runtime/agent-context.ts';
+import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import type { Storage } from '../../lambda/storage/ports.ts';
+import { testAgents } from '../../lambda/testing.ts';
+import { awsStorage, dynamoClient } from '../engines/engines.ts';
+
+const client = dynamoClient();
+const seats = `holdpoint-test-seats-${process.pid}`;
+let storage: Storage;
+
+beforeAll(async () => {
+  storage = await awsStorage();
+  await client.send(
+    new CreateTableCommand({
+      TableName: seats,
+      KeySchema: [{ AttributeName: 'seat', KeyType: 'HASH' }],
+      AttributeDefinitions: [{ AttributeName: 'seat', AttributeType: 'S' }],
+      BillingMode: 'PAY_PER_REQUEST',
+    }),
+  );
+});
+
+const book = (seat: string, by: string) => ({
+  Put: {
+    TableName: seats,
+    Item: { seat: { S: seat }, by: { S: by } },
+    ConditionExpression: 'attribute_not_exists(seat)',
+  },
+});
+
+async function whoHas(seat: string): Promise<string | undefined> {
+  const { Item } = await client.send(
+    new GetItemCommand({ TableName: seats, Key: { seat: { S: seat } }, ConsistentRead: true }),
+  );
+  return Item?.by?.S;
+}
+
+const transacting = <T>(run: (ctx: AgentContext, seat: string) => Promise<T>) =>
+  agent({ name: 'transacting', transact: true, run }, { storage });
+
+describe('transact', () => {
+  it('commits the row of the business together with the checkpoint', async () => {
+    let missing = true;
+    const commits: number[] = [];
+    const watched: Storage = {
+      ...storage,
+      records: {
+        ...storage.records,
+        async commit(writes) {
+          if (writes.some((write) => 'foreign' in write)) commits.push(writes.length);
+          await storage.records.commit(writes);
+        },
+      },
+    };
+    const world = testAgents(
+      transacting(async (ctx, seat) => {
+        const booked = await ctx.step(
+          'book',
+          async () => {
+            missing &&= (await whoHas(seat)) === undefined;
+            return { seat };
+          },
+          { transact: (result) => [book(result.seat, ctx.run)] },
+        );
+        return [booked.seat, await whoHas(seat)];
+      }),
+      { storage: watched },
+    );
+    const run = await world.start('1A', { id: 'run-1a' });
+    expect(await run.result()).toEqual(['1A', 'run-1a']);
+    expect(missing).toBe(true);
+    // The checkpoint and the row.
+    expect(commits).toEqual([2]);
+  });
+
+  it.each(['before', 'after', 'recorded'] as const)('books once when the process dies %s the step', async (moment) => {
+    const seat = `crash-${moment}`;
+    const world = testAgents(
+      transacting((ctx) => ctx.step('book', () => seat, { transact: (name) => [book(name, ctx.run)] })),
+      { storage },
+    );
+    world.crash({ [moment]: 'book' });
+    const run = await world.start(seat, { id: `run-${seat}` });
+    expect(await run.result()).toBe(seat);
+    expect(await whoHas(seat)).toBe(`run-${seat}`);
+  });
+
+  it('gives the step the condition that failed as its error, and records no result', async () => {
+    let calls = 0;
+    const seen: string[] = [];
+    const world = testAgents(
+      transacting(async (ctx, seat) => {
+        try {
+          return await ctx.step(
+            'book',
+            () => {
+              calls += 1;
+              return seat;
+            },
+            { transact: (name) => [book(`${name} beside`, ctx.run), book(name, ctx.run)] },
+          );
+        } catch (error) {
+          seen.push((error as { code: string }).code, (error as Error).message);
+          return await ctx.step('other', () => 'took another');
+        }
+      }),
+      { storage },
+    );
+    const first = await world.start('2B', { id: 'run-2b' });
+    expect(await first.result()).toBe('2B');
+    world.crash({ after: 'other' });
+    const second = await world.start('2B', { id: 'run-2b-late' });
+    expect(await second.result()).toBe('took another');
+    expect(await whoHas('2B')).toBe('run-2b');
+    expect(calls).toBe(2);
+    expect(seen[0]).toBe('CONDITION_FAILED');
+    expect(seen[1]).toMatch(/The condition of write .*1 of step "book" did not hold/);
+    expect(seen.slice(2)).toEqual(seen.slice(0, 2));
+    const results = (await second.checkpoints()).at(-1)?.toolResults.book;
+    expect(results).toHaveProperty('error');
+    expect(results).not.toHaveProperty('value');
+  });
+
+  it('refuses only the step whose condition failed among those that finish together', async () => {
+    const world = testAgents(
+      transacting((ctx) =>
+        ctx.map(
+          'seats',
+          ['3A', '3B', '3A', '3C'],
+          (branch, seat, i) =>
+            branch.step('book', () => i, {
+              transact: () => [{ ...book(seat, `branch ${i}`) }],
+            }),
+          { enough: 1 },
+        ),
+      ),
+      { storage },
+    );
+    await (await world.start('', { id: 'taken' })).result();
+    const all = testAgents(
+      transacting((ctx) =>
+        ctx.map('seats', ['3D', '3A', '3E'], (branch, seat) =>
+          branch
+            .step('book', () => seat, { transact: (name) => [book(name, ctx.run)] })
+            .catch((error: { code: string }) => error.code),
+        ),
+      ),
+      { storage },
+    );
+    const run = await all.start('', { id: 'three' });
+    expect(await run.result()).toEqual(['3D', 'CONDITION_FAILED', '3E']);
+    expect([await whoHas('3D'), await whoHas('3E')]).toEqual(['three', 'three']);
+  });
+
+  it('takes 90 items and refuses 91, without writing any', async () => {
+    const world = testAgents(
+      transacting((ctx, count) =>
+        ctx
+          .step('book', () => Number(count), {
+            transact: (n) => Array.from({ length: n }, (_, i) => book(`${n} of ${i}`, ctx.run)),
+          })
+          .catch((error: Error) => error.message),
+      ),
+      { storage },
+    );
+    expect(await (await world.start('90')).result()).toBe(90);
+    expect(await whoHas('90 of 89')).toBeDefined();
+    expect(await (await world.start('91')).result()).toMatch(/must give at most 90 items; found 91/);
+    const { Items } = await client.send(new ScanCommand({ TableName: seats, ConsistentRead: true }));
+    expect(Items?.filter(({ seat }) => seat?.S?.startsWith('91 of'))).toEqual([]);
+  });
+
+  it('takes more than 90 items of steps that finish together', async () => {
+    const world = testAgents(
+      transacting((ctx) =>
+        ctx.map('rows', [0, 1, 2, 3], (branch, row) =>
+          branch.step('book', () => row, {
+            transact: () => Array.from({ length: 60 }, (_, i) => book(`row ${row} seat ${i}`, ctx.run)),
+          }),
+        ),
+      ),
+      { storage },
+    );
+    expect(await (await world.start('', { id: 'rows' })).result()).toEqual([0, 1, 2, 3]);
+    for (const row of [0, 1, 2, 3]) expect(await whoHas(`row ${row} seat 59`)).toBe('rows');
+  });
+
+  it('is refused when the agent is defined on another storage', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'holdpoint-'));
+    const embedded = embeddedStorage({ folder });
+    try {
+      for (const other of [memoryStorage(), embedded])
+        expect(() => agent({ name: 'x', transact: true, run: async () => {} }, { storage: other })).toThrow(
+          /`transact: true`, which only storage on DynamoDB can do/,
+        );
+    } finally {
+      await embedded.records.close();
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('is refused at the call where the agent does not say so', async () => {
+    const silent = agent(
+      { name: 'silent', run: (ctx) => ctx.step('book', () => 1, { transact: () => [book('9Z', 'x')] }) },
+      { storage },
+    );
+    const run = await testAgents(silent, { storage }).start({});
+    expect(await run.status()).toBe('FAILED');
+    await expect(run.result()).rejects.toThrow(/the agent must say `transact: true`/);
+    expect(await whoHas('9Z')).toBeUndefined();
+  });
+});
