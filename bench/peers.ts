@@ -71,9 +71,10 @@ function headers(): { npm_config_nodedir?: string } {
 
 export type SqliteWork = 'steps' | 'steps-full' | 'function' | 'conversation';
 
-/** How long a work took by itself, and how long it takes to go on from its end. */
+/** How long a work took by itself, its CPU included, and how long it takes to go on from its end. */
 export interface Times {
   readonly seconds: number;
+  readonly cpuMs: number;
   readonly resumeMs?: number;
 }
 

@@ -1,5 +1,5 @@
 // Sequential steps with results of 1 KB on this disk, by us and by nothing but the disk, in a process of its own as the peers
-// are. Prints the seconds of the steps, and the milliseconds that it takes to go on when all of them are recorded.
+// are. Prints the time of the steps, and the milliseconds that it takes to go on when all of them are recorded.
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkpointStore, embeddedStorage } from '../lambda/embedded.ts';
@@ -7,58 +7,59 @@ import { agent } from '../lambda/index.ts';
 import type { Times } from './peers.ts';
 import { invoke } from './runtime-place.ts';
 import { resultOf } from './runtime-steps.ts';
+import { stopwatch } from './stopwatch.ts';
 import { RUN } from './works.ts';
 
 const [folder = '', work = '', count] = process.argv.slice(2);
 const steps = Number(count);
 for (let n = 1; n <= steps; n++) resultOf(n);
-const times = await (work === 'bare' ? bareAppend() : work === 'store' ? storeOnDisk() : runtimeOnDisk());
-console.log(JSON.stringify(times));
+const made = await (work === 'bare' ? bareAppend() : work === 'store' ? storeOnDisk() : runtimeOnDisk());
+console.log(JSON.stringify(made));
 
 /** What any log on this disk must do: append and sync. */
 async function bareAppend(): Promise<Times> {
   const file = openSync(join(folder, 'log'), 'a');
-  const before = performance.now();
+  const stop = stopwatch();
   for (let n = 1; n <= steps; n++) {
     writeSync(file, `${resultOf(n)}\n`);
     fdatasyncSync(file);
   }
-  const seconds = (performance.now() - before) / 1000;
+  const times = stop();
   closeSync(file);
-  return { seconds };
+  return times;
 }
 
 /** Our embedded store: one checkpoint with the result of a tool for each step. */
 async function storeOnDisk(): Promise<Times> {
   const store = checkpointStore<{ done: number }>({ folder });
   let last = await store.save({ run: RUN, state: { done: 0 } });
-  const before = performance.now();
+  const stop = stopwatch();
   for (let n = 1; n <= steps; n++) {
     const toolResults = { [`call-${n}`]: resultOf(n) };
     last = await store.save({ run: RUN, expectedVersion: last, step: 'work', toolResults });
   }
-  const seconds = (performance.now() - before) / 1000;
+  const times = stop();
   await store.close();
   const again = performance.now();
   const other = checkpointStore<{ done: number }>({ folder });
   await other.load(RUN);
   const resumeMs = performance.now() - again;
   await other.close();
-  return { seconds, resumeMs };
+  return { ...times, resumeMs };
 }
 
 /** Our runtime on the embedded store: `ctx.step`, then a wait that the resume is behind. */
 async function runtimeOnDisk(): Promise<Times> {
-  let seconds: number | undefined;
+  let times: Times | undefined;
   let again = Number.NaN;
   let resumeMs = Number.NaN;
   const working = agent({
     name: 'working',
     async run(ctx) {
-      const before = performance.now();
+      const stop = stopwatch();
       for (let n = 1; n <= steps; n++) await ctx.step('work', () => resultOf(n));
       // Not in the replay.
-      seconds ??= (performance.now() - before) / 1000;
+      times ??= stop();
       await ctx.waitForSignal('go');
       resumeMs = performance.now() - again;
     },
@@ -75,5 +76,6 @@ async function runtimeOnDisk(): Promise<Times> {
   });
   again = performance.now();
   await onDisk((opened) => invoke(opened, 'finished'));
-  return { seconds: seconds ?? Number.NaN, resumeMs };
+  if (!times) throw new Error('The agent did not run.');
+  return { ...(times as Times), resumeMs };
 }

@@ -1,15 +1,15 @@
 // AWS's durable execution SDK: sequential steps with results of 1 KB, on a client in memory or on its local test runner.
-// Prints the seconds of the steps, and of the resume: of a second invocation that finds all of them recorded.
+// Prints the time of the steps, and of the resume: of a second invocation that finds all of them recorded.
 import { withDurableExecution } from '@aws/durable-execution-sdk-js';
 import { LocalDurableTestRunner } from '@aws/durable-execution-sdk-js-testing';
+import { stopwatch } from '../stopwatch.ts';
 import { freshText } from '../works.ts';
 
 const [, work, count] = process.argv.slice(2);
 const steps = Number(count);
 const results = Array.from({ length: steps }, (_, at) => freshText(at, 114));
-const seconds = (from) => (performance.now() - from) / 1000;
-const [took, resume] = await (work === 'runner' ? onRunner() : inMemory());
-console.log(JSON.stringify({ seconds: took, resumeMs: resume * 1000 }));
+const [times, resumed] = await (work === 'runner' ? onRunner() : inMemory());
+console.log(JSON.stringify({ ...times, resumeMs: resumed.seconds * 1000 }));
 process.exit();
 
 async function allSteps(context) {
@@ -27,12 +27,12 @@ async function inMemory() {
     const { Status } = await handler(event, { awsRequestId: 'bench', getRemainingTimeInMillis: () => 900_000 });
     if (Status !== 'SUCCEEDED' || client.done() !== steps) throw new Error(`${Status}, ${client.done()} steps.`);
   };
-  const before = performance.now();
+  const stop = stopwatch();
   await invoke();
-  const took = seconds(before);
-  const again = performance.now();
+  const times = stop();
+  const stopAgain = stopwatch();
   await invoke();
-  return [took, seconds(again)];
+  return [times, stopAgain()];
 }
 
 /** The runner invokes the function again behind a wait; only there can what it recorded be replayed. */
@@ -40,9 +40,9 @@ async function onRunner() {
   await LocalDurableTestRunner.setupTestEnvironment({ skipTime: false });
   const times = [];
   const handlerFunction = withDurableExecution(async (_, context) => {
-    const before = performance.now();
+    const stop = stopwatch();
     await allSteps(context);
-    times.push(seconds(before));
+    times.push(stop());
     await context.wait('pause', { seconds: 1 });
   });
   const execution = await new LocalDurableTestRunner({ handlerFunction }).run({ payload: {} });

@@ -1,9 +1,10 @@
 // LangGraph.js on its SQLite saver: a loop or a function of steps with results of 1 KB, or the conversation. Prints the
-// seconds it took, and the milliseconds that a new saver and graph on the same file need to go on from there.
+// time it took, and the milliseconds that a new saver and graph on the same file need to go on from there.
 import { join } from 'node:path';
 import { AIMessage, HumanMessage } from '@langchain/core/messages';
 import { Annotation, END, entrypoint, MessagesAnnotation, START, StateGraph, task } from '@langchain/langgraph';
 import { SqliteSaver } from '@langchain/langgraph-checkpoint-sqlite';
+import { stopwatch } from '../stopwatch.ts';
 import { freshText, RUN, turn } from '../works.ts';
 
 const [folder, work, count] = process.argv.slice(2);
@@ -12,9 +13,9 @@ const configurable = { thread_id: RUN };
 const results = Array.from({ length: steps }, (_, at) => freshText(at, 114));
 const begin = { 'steps-full': loop, steps: loop, function: functional, conversation: converse }[work];
 
-const seconds = (await opened(({ run }) => timed(run))) / 1000;
-const resumeMs = await opened(({ resume }) => resume && timed(resume));
-console.log(JSON.stringify({ seconds, resumeMs }));
+const times = await opened(({ run }) => timed(run));
+const resumed = await opened(({ resume }) => resume && timed(resume));
+console.log(JSON.stringify({ ...times, resumeMs: resumed && resumed.seconds * 1000 }));
 
 async function opened(use) {
   const checkpointer = SqliteSaver.fromConnString(join(folder, 'checkpoints.db'));
@@ -27,9 +28,9 @@ async function opened(use) {
 }
 
 async function timed(run) {
-  const before = performance.now();
+  const stop = stopwatch();
   await run();
-  return performance.now() - before;
+  return stop();
 }
 
 function loop(checkpointer) {

@@ -127,8 +127,9 @@ export interface Work {
   readonly rewinds?: number | undefined;
   /** The parent that waits for the end, in the same tenant. */
   readonly replyTo?: string | undefined;
-  /** Where ENDING leads. */
+  /** Where ENDING leads, and that it waits for its due time on the way there. */
   readonly ending?: 'FAILED' | 'CANCELLED' | undefined;
+  readonly rests?: true | undefined;
   /** Why the run cannot go on with the code that is deployed. */
   readonly parked?: string | undefined;
 }

@@ -1,5 +1,6 @@
 import type { HeadMeta } from '../checkpoints/meta.ts';
 import { isHoldpointError } from '../core/errors.ts';
+import { isReady } from '../runtime/wake.ts';
 import { lambdaFunctions } from './agent-functions.ts';
 import { type Delivering, deliverRun } from './deliver.ts';
 import { observingOf } from './observing.ts';
@@ -27,9 +28,7 @@ export const createResume =
 
 /** Whether somebody should run it, and nobody has been told. */
 function hasBecomeReady(now: HeadMeta, before: HeadMeta | undefined): boolean {
-  if (now.status === 'READY') return before?.status !== 'READY';
-  const isLeft = ({ status, work }: HeadMeta) => status === 'ENDING' && work?.lease === undefined;
-  return isLeft(now) && !(before && isLeft(before));
+  return isReady(now) && !(before?.status === now.status && isReady(before));
 }
 
 export const handler = wired((environment) =>

@@ -117,7 +117,10 @@ type Branches<State> = readonly Branch<State, unknown>[] | { readonly [name: str
 /** Another agent, by itself or by name. */
 export type Callable<Input, Result> =
   | string
-  | { readonly name: string; readonly types?: { input: Input; result: Result } };
+  | {
+      readonly name: string;
+      readonly start: (input: Input) => Promise<{ readonly result: () => Promise<Result> }>;
+    };
 
 /** What an agent does durable things with. Every result is recorded before the agent sees it. */
 export interface AgentContext<State = unknown> {

@@ -111,8 +111,7 @@ export function agent<Input, State, Result>(
       if (typeof claimed === 'string') return { end: 'aside', why: claimed };
       const inTenant = { ...runtime, contexts: { ...contexts, inRun: (id: string) => inRun(id, tenant) } };
       const end = await drive(inTenant, at, definition, claimed);
-      if (end.end === 'suspended' && (end.status === 'READY' || end.status === 'ENDING'))
-        await deliver(runtime, { tenant: at.tenant, run, agent: name });
+      if (end.end === 'suspended' && end.goesOn) await deliver(runtime, { tenant: at.tenant, run, agent: name });
       if (end.end === 'finished' && end.parent !== undefined)
         await deliverIfReady(runtime, await inRun(end.parent, tenant));
       return end;

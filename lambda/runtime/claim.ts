@@ -72,6 +72,8 @@ export async function claim(
     }
   } catch (error) {
     if (isHoldpointError(error, 'STALE_VERSION')) return 'taken';
+    // While signals were handed to it.
+    if (isHoldpointError(error, 'RUN_ENDED')) return 'ended';
     if (GONE.some((code) => isHoldpointError(error, code))) return 'gone';
     if (PARKING.some((code) => isHoldpointError(error, code))) return park(at, error as HoldpointError);
     throw error;
@@ -86,7 +88,7 @@ function reasonToStepAside({ status, work }: HeadMeta, { by }: Claimant, now: nu
   if (hasEnded(status)) return 'ended';
   const isTaken = work?.lease !== undefined && work.lease.until > now && work.lease.by !== by;
   if (isTaken) return 'taken';
-  return isWaiting(status) && (work?.dueAt ?? Infinity) > now ? 'waiting' : undefined;
+  return (isWaiting(status) || work?.rests) && (work?.dueAt ?? Infinity) > now ? 'waiting' : undefined;
 }
 
 async function take(
@@ -110,7 +112,8 @@ async function take(
   const work = (there: Work): Work => {
     const time = timeOf(agent, there, opened.head.meta.createdAt);
     const dueAt = Math.min(lease.until, (ending ? undefined : time.deadline) ?? Infinity);
-    return { ...there, ...time, lease, dueAt, claims, claimed: version, parked: undefined, deliveries: 0 };
+    const taken = { parked: undefined, rests: undefined, deliveries: 0 };
+    return { ...there, ...time, ...taken, lease, dueAt, claims, claimed: version };
   };
   const claimed = await appendEntries(at, opened, {
     kind: 'claim',
@@ -120,7 +123,13 @@ async function take(
     head: (there) => ({ work: work(there.work ?? { wake: 0 }) }),
   });
   for (const [id, entry] of settled) journal.set(id, entry);
-  return { opened: claimed, journal, settled: new Set(entries.keys()), seenWake: opened.head.meta.work?.wake ?? 0, until };
+  return {
+    opened: claimed,
+    journal,
+    settled: new Set(entries.keys()),
+    seenWake: opened.head.meta.work?.wake ?? 0,
+    until,
+  };
 }
 
 /** The time that a run has; one that was not started by its agent, such as a child, learns it when it is first claimed. */

@@ -28,7 +28,7 @@ export function contextOf(invocation: Invocation, scope: Scope, working?: Edited
     const { id, leave } = scope.enterOwn('random');
     leave();
     return createHash('sha256')
-      .update(`random ${invocation.idempotencyKey(id)}`)
+      .update(`random ${invocation.seedOf(id)}`)
       .digest();
   };
   const context: Omit<Context, 'state'> = {
@@ -44,6 +44,8 @@ export function contextOf(invocation: Invocation, scope: Scope, working?: Edited
       waitForSignal(invocation, scope, name, options) as Promise<never>,
     call: (other, input, options) => call(invocation, scope, other, input, options),
     all: async (name: string, given: object, options?: object) => {
+      if (typeof given !== 'object' || given === null)
+        throw misused('`ctx.all` takes functions of a context, in a list or by name; found none.');
       const keys = Object.keys(given);
       const runs = Object.values(given);
       const wrong = runs.findIndex((run) => typeof run !== 'function');
@@ -57,6 +59,8 @@ export function contextOf(invocation: Invocation, scope: Scope, working?: Edited
       run: (ctx: never, item: never, i: number) => unknown,
       options?: object,
     ) => {
+      if (!Array.isArray(items) || typeof run !== 'function')
+        throw misused('`ctx.map` takes a list of items, and a function of a context and an item.');
       const runs = items.map((item, i) => (ctx: AgentContext<never>) => run(ctx as never, item as never, i));
       return shown(await branches(invocation, scope, within, name, runs, options), options) as never;
     },

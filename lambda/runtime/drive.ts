@@ -120,6 +120,7 @@ async function failed(invocation: Invocation, thrown: unknown): Promise<void> {
   const entry: Entry = { kind: 'result', error, ...(failedAt.length > 0 && { failedAt }) };
   const isUntrusted = isHoldpointError(error, 'STEP_MISMATCH');
   const undoes = !isUntrusted && [...invocation.journal.values()].some(hasToEnd);
+  invocation.stopAllWaiting();
   try {
     if (!undoes) {
       await end(invocation, { status: 'FAILED', entries: [['@error', entry]] });
@@ -154,6 +155,7 @@ function operationsOf(invocation: Invocation, thrown: unknown, seen = new Set<un
 /** The last checkpoint of a run: nobody waits in it any more, and its parent is told. */
 export async function end(invocation: Invocation, item: Item): Promise<void> {
   const { at, lastTurn } = invocation;
+  invocation.stopAllWaiting();
   await invocation.record({
     ...lastTurn,
     ...item,

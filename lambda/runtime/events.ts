@@ -61,26 +61,27 @@ export const runEnded = (run: string, status: string): HoldpointError =>
     `Run "${run}" is ${status}; nothing can reach it any more. \`retry\` or \`fork\` it.`,
   );
 
-/** What came from outside. */
-export interface Events {
-  readonly signals: readonly SignalEvent[];
-  /** Children that ended. */
-  readonly children: readonly string[];
-}
+/** The events of a run. Each is read once: they never change, and new ones only come behind them. */
+export class EventLog {
+  #signals: readonly SignalEvent[] = [];
+  #last = 0;
 
-/** The events after a number. */
-export async function readEvents(at: RunContext, sealing: Sealing, after: number): Promise<Events> {
-  const signals: SignalEvent[] = [];
-  const children: string[] = [];
-  for await (const stored of recordsOf(at, { from: eventKey(after + 1), to: LAST_EVENT })) {
-    const meta = besideMeta(stored);
-    if (typeof meta.child === 'string') children.push(meta.child);
-    else {
+  /** The signals after a number. */
+  async signalsAfter(at: RunContext, sealing: Sealing, after: number): Promise<readonly SignalEvent[]> {
+    const signals = this.#signals.filter(({ number }) => number > after);
+    let last = Math.max(after, this.#last);
+    for await (const stored of recordsOf(at, { from: eventKey(last + 1), to: LAST_EVENT })) {
+      last = Number(stored.key.slice(1));
+      const meta = besideMeta(stored);
+      // The end of a child is looked for where the child is.
+      if (typeof meta.child === 'string') continue;
       const value = await besideValue(at, sealing, stored);
-      signals.push({ number: Number(stored.key.slice(1)), name: String(meta.signal), value, at: Number(meta.at) });
+      signals.push({ number: last, name: String(meta.signal), value, at: Number(meta.at) });
     }
+    this.#signals = signals;
+    this.#last = last;
+    return signals;
   }
-  return { signals, children };
 }
 
 /** What tells the parent, in the transaction that ends a run, that its child is over. */

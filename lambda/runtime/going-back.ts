@@ -6,7 +6,9 @@ import { open, type Which } from '../checkpoints/open.ts';
 import { retried } from '../checkpoints/retry.ts';
 import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
 import { type ForkOptions, fork, forkId } from '../checkpoints/travel.ts';
+import { refused } from '../core/input.ts';
 import { ConditionFailedError } from '../storage/ports.ts';
+import { rawEntries } from './append-entries.ts';
 import { withdrawalOf } from './end-run.ts';
 import { type Entry, hasSettled } from './entries.ts';
 import { CURSOR } from './look.ts';
@@ -38,9 +40,12 @@ export async function rewindRun(
     currentState(at, source);
     const { work = { wake: 0 }, agent } = newest.head.meta;
     const approvals = work.approvals ?? [];
+    // What was undone since then is to be done again, and services must not take it for what they did before.
+    const undone = new Set(rawEntries(newest).flatMap(([id]) => (id.startsWith(UNDO) ? id.slice(UNDO.length) : [])));
+    const settled = Object.entries(settledOnly(decodeResults(at, source) as Entries));
     const root = await encodeValues(at, newest.sealing, newest.root, {
       state: savedState(at, source),
-      toolResults: settledOnly(decodeResults(at, source) as Entries),
+      toolResults: Object.fromEntries(settled.filter(([id]) => !undone.has(id.replace(/^@kept:/, '')))),
       forgetToolResults: true,
     });
     const { step, stepNumber, schema } = source.record.meta;
@@ -52,7 +57,7 @@ export async function rewindRun(
         const before = there.work ?? { wake: 0 };
         if (String(before.approvals ?? []) !== String(approvals))
           throw new StaleVersionError(run, there.version, undefined);
-        const epoch = (before.epoch ?? 0) + (newKeys ? 1 : 0);
+        const epoch = (before.epoch ?? 0) + (newKeys || undone.size > 0 ? 1 : 0);
         return { work: { ...readyAgain(at, before), epoch, rewinds: (before.rewinds ?? 0) + 1 } };
       },
     }).catch((error) => {
@@ -68,17 +73,38 @@ export async function rewindRun(
 export async function forkRun(runtime: Runtime, run: string, options: ForkOptions = {}): Promise<string> {
   const id = options.id ?? forkId(run);
   const [from, to] = await Promise.all([runtime.contexts.inRun(run), runtime.contexts.inRun(id)]);
-  const prepared = { ...options, status: 'READY' as const };
-  const opened = await fork(from, to, prepared, {
-    results: (results) =>
-      Object.fromEntries(Object.entries(settledOnly(results as Entries)).filter(([key]) => key !== CURSOR)),
-    work: { wake: 0, dueAt: to.now() + DELIVERY_MS },
-  });
+  const { toolResults, ...rest } = options;
+  const opened = await fork(
+    from,
+    to,
+    { ...rest, status: 'READY' },
+    {
+      results: (results) => {
+        const { [CURSOR]: _, ...settled } = settledOnly(results as Entries);
+        return { ...settled, ...replaced(settled, toolResults) };
+      },
+      work: { wake: 0, dueAt: to.now() + DELIVERY_MS },
+    },
+  );
   await deliver(runtime, { tenant: to.tenant, run: id, agent: opened.head.meta.agent });
   return id;
 }
 
+/** The entries of operations that are to have other results. */
+function replaced(entries: Entries, results: ForkOptions['toolResults'] = {}): Entries {
+  const given = Object.entries(results).map(([id, value]) => {
+    const there = entries[id];
+    if (!there || id.startsWith('@'))
+      throw refused('`toolResults`', 'results of operations that are recorded at the checkpoint', id);
+    const { error: _, cached: __, ...entry } = there;
+    return [id, { ...entry, value }];
+  });
+  return Object.fromEntries(given);
+}
+
 type Entries = Readonly<Record<string, Entry>>;
+
+const UNDO = '@undo:';
 
 // How a run ended, and that it was being undone, is not where it goes on from.
 const ENDS = /^@(result|error|undo:)/;

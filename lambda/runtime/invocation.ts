@@ -14,6 +14,7 @@ import { misused } from './agent-errors.ts';
 import type { Claimed } from './claim.ts';
 import { EditedState } from './edited-state.ts';
 import { checkEntry, type Entry, hasSettled, isOperation, type Kind } from './entries.ts';
+import { EventLog } from './events.ts';
 import { lookAround } from './look.ts';
 import type { Runtime, StepMoment } from './runtime.ts';
 import { settle } from './settle.ts';
@@ -24,8 +25,8 @@ import { Fenced, type Item, type Rest, RunWriter } from './writer.ts';
 export type InvocationEnd =
   /** The run is over; `parent` waited for it. */
   | { readonly end: 'finished'; readonly status: Status; readonly parent?: string }
-  /** The run waits, or goes on in another invocation. */
-  | { readonly end: 'suspended'; readonly status: Status }
+  /** The run waits, or goes on in another invocation at once. */
+  | { readonly end: 'suspended'; readonly status: Status; readonly goesOn?: true }
   /** Somebody else has the run. */
   | { readonly end: 'fenced' }
   | { readonly end: 'failed'; readonly error: unknown };
@@ -36,6 +37,8 @@ interface Wait {
   /** When it is over by itself. */
   readonly dueAt: number | undefined;
   readonly over: (entry: Entry) => void;
+  /** What asks for it, where that is written with the wait. */
+  readonly announce?: Item | undefined;
 }
 
 /** Before its deadline an invocation begins nothing new, and shortly before it lets go of what it runs. */
@@ -72,6 +75,8 @@ export class Invocation {
   ending: boolean;
   /** That the code does not fit the journal: the run fails with it, whatever the agent does about it. */
   misfit: HoldpointError | undefined;
+  /** Waits whose end is being recorded. */
+  readonly settling = new Set<string>();
   /** The agent's function has returned, or thrown. */
   returned = false;
   /** An operation was reached that is not in the journal: from here on it is no replay. */
@@ -80,6 +85,7 @@ export class Invocation {
   readonly #claimed: number;
   readonly #settled: ReadonlySet<string>;
   readonly #waits = new Map<string, Wait>();
+  readonly #events = new EventLog();
   readonly #timers = new AbortController();
   #active = 0;
   #order = 0;
@@ -105,10 +111,10 @@ export class Invocation {
       cancelled: () => {
         this.ending = true;
         this.journal.set('@error', decodeResult(at, this.writer.opened, '@error') as Entry);
-        this.#waits.clear();
+        this.stopAllWaiting();
         this.overtaken.resolve();
       },
-      rested: ({ status }) => this.#end({ end: 'suspended', status }),
+      rested: ({ status, goesOn }) => this.#end({ end: 'suspended', status, ...present({ goesOn }) }),
       failed: (error) => this.#end(error instanceof Fenced ? { end: 'fenced' } : { end: 'failed', error }),
     });
     this.live = ![...this.journal.keys()].some(isOperation);
@@ -160,15 +166,20 @@ export class Invocation {
   /** Fails the run with what does not fit; gives it back to be thrown. */
   unfit(error: HoldpointError): HoldpointError {
     this.misfit ??= error;
-    this.#waits.clear();
+    this.stopAllWaiting();
     this.overtaken.resolve();
     return error;
   }
 
   /** The key by which services recognise a piece of work that they did before. */
   idempotencyKey(id: string): string {
+    return this.seedOf(`${this.work.epoch ?? 0}\n${id}`);
+  }
+
+  /** A text that nobody can guess, the same for this place of the run for as long as it lives. */
+  seedOf(place: string): string {
     const { born } = this.writer.opened.head.meta;
-    const seed = [this.at.partition, born, this.work.epoch ?? 0, id].join('\n');
+    const seed = [this.at.partition, born, place].join('\n');
     return createHash('sha256').update(seed).digest('base64url').slice(0, 32);
   }
 
@@ -205,10 +216,11 @@ export class Invocation {
   /** Waits for an entry to be settled by an event or by time; `announce` is written with the rest. */
   wait(id: string, entry: Entry, status: Status, announce?: Item): Promise<Entry> {
     const { promise, resolve, reject } = Promise.withResolvers<Entry>();
-    this.#waits.set(id, { status, dueAt: entry.until ?? entry.retryAt, over: resolve });
+    const announced = announce && { ...announce, quiet: true };
+    this.#waits.set(id, { status, dueAt: entry.until ?? entry.retryAt, over: resolve, announce: announced });
     this.journal.set(id, entry);
-    if (announce)
-      this.writer.record({ ...announce, quiet: true }).catch((error) => {
+    if (announced)
+      this.writer.record(announced).catch((error) => {
         this.#waits.delete(id);
         this.journal.delete(id);
         reject(error);
@@ -222,9 +234,16 @@ export class Invocation {
     if (this.#settled.has(id)) this.live = true;
   }
 
-  /** Forgets about a wait that nobody is interested in any more. */
+  /** Forgets about a wait that nobody is interested in any more; nobody is asked for it who was not asked yet. */
   stopWaiting(id: string): void {
+    const { announce } = this.#waits.get(id) ?? {};
+    if (announce?.beside) this.writer.drop(announce);
     this.#waits.delete(id);
+  }
+
+  /** The run goes to its end: nothing that it waits for counts any more. */
+  stopAllWaiting(): void {
+    for (const id of this.waiting) this.stopWaiting(id);
   }
 
   get waiting(): readonly string[] {
@@ -279,18 +298,24 @@ export class Invocation {
 
   async #look(): Promise<void> {
     const waits = new Map(this.waiting.map((id) => [id, this.journal.get(id) as Entry]));
-    const seen = await lookAround(this.at, this.writer.opened.sealing, this.journal, waits);
+    const seen = await lookAround(this.at, this.writer.opened.sealing, this.journal, waits, this.#events);
     this.#settleRetries();
     const { entries, used } = settle(waits, seen.happened);
     if (entries.size === 0) return;
     const over = [...entries.keys()].map((id) => ({ id, wait: this.#waits.get(id) }));
-    for (const { id } of over) this.#waits.delete(id);
+    for (const { id } of over) {
+      this.#waits.delete(id);
+      this.settling.add(id);
+    }
     const cursor = seen.cursorAfter(used);
     if (cursor) this.journal.set(...cursor);
     // Not awaited: the writer itself may wait for this.
     this.active(async () => {
       await this.record({ entries: [...entries, ...(cursor ? [cursor] : [])] });
-      for (const { id, wait } of over) wait?.over(this.journal.get(id) as Entry);
+      for (const { id, wait } of over) {
+        this.settling.delete(id);
+        wait?.over(this.journal.get(id) as Entry);
+      }
     }).catch((error) => this.fail(error));
   }
 
@@ -316,7 +341,8 @@ export class Invocation {
       const { version } = this.writer.opened.record;
       // An invocation that got nothing done counts as a failed attempt.
       const attempt = version > this.#claimed ? { claims: 0 } : { claims: this.work.claims, claimed: version + 1 };
-      return { status, work: (work) => ({ ...lying(work), ...attempt, dueAt: this.now + DELIVERY_MS, deliveries: 0 }) };
+      const due = { dueAt: this.now + DELIVERY_MS, deliveries: 0 };
+      return { status, goesOn: true, work: (work) => ({ ...lying(work), ...attempt, ...due }) };
     }
     if (this.#waits.size === 0) return undefined;
     const waits = [...this.#waits.values()];
@@ -330,7 +356,8 @@ export class Invocation {
     const status = this.ending
       ? 'ENDING'
       : (RANK.find((each) => waits.some((wait) => wait.status === each)) ?? 'SLEEPING');
-    return { status, work: (work) => ({ ...lying(work), dueAt: dueAt === Infinity ? undefined : dueAt }) };
+    const rests = this.ending || undefined;
+    return { status, work: (work) => ({ ...lying(work), rests, dueAt: dueAt === Infinity ? undefined : dueAt }) };
   }
 
   #changed(): void {
@@ -385,4 +412,4 @@ export class Invocation {
 const RANK = ['WAITING_FOR_APPROVAL', 'WAITING_FOR_SIGNAL', 'SLEEPING'] as const satisfies readonly Status[];
 
 /** The work of a run that nobody has. */
-const lying = (work: Work): Work => ({ ...work, lease: undefined, claims: 0, parked: undefined });
+const lying = (work: Work): Work => ({ ...work, lease: undefined, claims: 0, parked: undefined, rests: undefined });

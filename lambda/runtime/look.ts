@@ -9,7 +9,7 @@ import { hasEnded } from '../core/status.ts';
 import { readApprovals } from './approvals/approval-records.ts';
 import { decisionOf } from './approvals/decision.ts';
 import type { Entry } from './entries.ts';
-import { readEvents } from './events.ts';
+import { EventLog } from './events.ts';
 import type { Happened, SignalEvent } from './settle.ts';
 
 /** The entry that says which signals were used. */
@@ -22,19 +22,23 @@ export interface Seen {
   cursorAfter(used: ReadonlySet<number>): readonly [id: string, entry: Entry] | undefined;
 }
 
-/** Reads what the waits of a run are about, and nothing when they are about nothing outside. */
+/**
+ * Reads what the waits of a run are about, and nothing when they are about nothing outside. Who looks again and again
+ * passes the events that were read.
+ */
 export async function lookAround(
   at: RunContext,
   sealing: Sealing,
   journal: ReadonlyMap<string, Entry>,
   waits: ReadonlyMap<string, Entry>,
+  events = new EventLog(),
 ): Promise<Seen> {
   const entries = [...waits.values()];
   const { cursor = 0, value } = journal.get(CURSOR) ?? { kind: 'cursor' };
   // Signals after the cursor that were used before others which came earlier.
   const usedBefore = new Set((value ?? []) as readonly number[]);
   const signals = entries.some(({ kind }) => kind === 'signal')
-    ? (await readEvents(at, sealing, cursor)).signals.filter(({ number }) => !usedBefore.has(number))
+    ? (await events.signalsAfter(at, sealing, cursor)).filter(({ number }) => !usedBefore.has(number))
     : [];
   const approvals = entries.flatMap(({ kind, approval, decided }) =>
     kind === 'approval' && approval !== undefined && decided === undefined ? [approval] : [],

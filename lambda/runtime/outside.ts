@@ -13,7 +13,7 @@ import { endRun } from './end-run.ts';
 import type { Signal } from './events.ts';
 import { resultOf } from './look.ts';
 import { deliver, type Runtime } from './runtime.ts';
-import { DELIVERY_MS } from './wake.ts';
+import { DELIVERY_MS, isReady } from './wake.ts';
 
 /** Sends a signal to a run; one to a run that has not been started is kept for it. Says whether it is new. */
 export async function signalRun(runtime: Runtime, run: string, signal: Signal): Promise<boolean> {
@@ -123,6 +123,5 @@ export async function runResult(runtime: Runtime, run: string, timeout?: Duratio
 export async function deliverIfReady(runtime: Runtime, at: RunContext): Promise<void> {
   if (!runtime.deliver) return;
   const { meta } = await readLiveHead(at).catch(() => ({ meta: undefined }));
-  const isReady = meta?.status === 'READY' || (meta?.status === 'ENDING' && !meta.work?.lease);
-  if (meta && isReady) await deliver(runtime, { tenant: at.tenant, run: at.run, agent: meta.agent });
+  if (meta && isReady(meta)) await deliver(runtime, { tenant: at.tenant, run: at.run, agent: meta.agent });
 }

@@ -5,7 +5,7 @@ import { readLiveHead } from '../checkpoints/open.ts';
 import { randomId } from '../checkpoints/records.ts';
 import { checkFields } from '../checkpoints/save.ts';
 import { HoldpointError, isHoldpointError } from '../core/errors.ts';
-import type { Status } from '../core/status.ts';
+import { hasEnded, type Status } from '../core/status.ts';
 import { deliver, type Runtime } from './runtime.ts';
 import { DELIVERY_MS } from './wake.ts';
 
@@ -56,6 +56,12 @@ export async function startRun(runtime: Runtime, start: Start): Promise<Started>
   } catch (error) {
     if (!isHoldpointError(error, 'STALE_VERSION')) throw error;
     const { meta } = await readLiveHead(at);
+    if (waits && meta.work?.replyTo !== parent?.run && !hasEnded(meta.status))
+      throw new HoldpointError(
+        'RUN_EXISTS',
+        `Run "${id}" was started by somebody else; run "${parent?.run}" would not be told of its end. Give the child another id.`,
+        { cause: error },
+      );
     if (meta.agent === agent) return { run: id, status: meta.status, isNew: false };
     throw new HoldpointError(
       'RUN_EXISTS',

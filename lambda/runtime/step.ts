@@ -89,14 +89,19 @@ export async function recordedWork<T>(invocation: Invocation, scope: Scope | und
   }
 }
 
-/** The value or the error of an entry; what can be undone is remembered. */
+/** The value or the error of an entry. */
 function ended<T>(invocation: Invocation, { id, options }: Pick<Work<T>, 'id' | 'options'>, entry: Entry): T {
   if (Object.hasOwn(entry, 'error')) {
     invocation.failedAt.set(Object(entry.error), id);
     throw entry.error;
   }
-  if (options.undo) invocation.undos.set(id, options.undo as (result: never, tools: StepTools) => unknown);
+  canUndo(invocation, { id, options });
   return entry.value as T;
+}
+
+/** Remembers what takes a step back. */
+export function canUndo<T>({ undos }: Invocation, { id, options: { undo } }: Pick<Work<T>, 'id' | 'options'>): void {
+  if (undo) undos.set(id, undo as (result: never, tools: StepTools) => unknown);
 }
 
 /** Waits until a failed step may be tried again: in this process when that is soon, suspended when it is not. */

@@ -141,7 +141,7 @@ async function deliverDue(
   const deliveries = rests ? (work.deliveries ?? 0) : (work.deliveries ?? 0) + 1;
   const dueAt = at.now() + (rests ? DELIVERY_MS : pauseBeforeDelivery(deliveries));
   const woken = isWaiting(head.status) ? wokenHead(at, head) : head;
-  const next = { ...woken, work: { ...(woken.work ?? work), deliveries, dueAt } };
+  const next = { ...woken, work: { ...(woken.work ?? work), deliveries, dueAt, rests: undefined } };
   try {
     await at.records.commit([{ put: headRecord(at.partition, next).stored, when: { revision: stored.revision } }]);
   } catch (error) {

@@ -7,7 +7,7 @@ import type { Entry } from './entries.ts';
 import { hashOf, type Scope } from './identity.ts';
 import type { Invocation } from './invocation.ts';
 import { keepShared, readShared } from './shared-cache.ts';
-import { checkOptions, leaving, recordedWork } from './step.ts';
+import { canUndo, checkOptions, leaving, recordedWork } from './step.ts';
 import type { Item } from './writer.ts';
 
 /** `ctx.tool` */
@@ -59,15 +59,17 @@ async function throughCache<T>(
   const there = journal.get(id);
   if (there?.cached !== undefined) {
     invocation.checkEntry(id, there, kind, hash);
+    canUndo(invocation, work);
     return journal.get(there.cached)?.value as T;
   }
-  if (there || scope.closed || !invocation.begins) return recordedWork(invocation, scope, work);
   const newest = newestOf(journal, cache.name, cache.ttlMs === undefined ? 1 : Infinity);
   const known = newest && journal.get(newest);
+  // Also when nothing begins any more: what comes after it may be there to be replayed.
+  if (!there && known && cache.ttlMs === undefined) return known.value as T;
+  if (there || scope.closed || !invocation.begins) return recordedWork(invocation, scope, work);
   const isFresh = ({ at: made = 0 }: Entry) => cache.ttlMs === undefined || invocation.now < made + cache.ttlMs;
   if (newest && known && isFresh(known)) {
-    if (cache.ttlMs !== undefined)
-      await invocation.active(() => invocation.record({ step: id, entries: [[id, cachedCall(kind, hash, newest)]] }));
+    await invocation.active(() => invocation.record({ step: id, entries: [[id, cachedCall(kind, hash, newest)]] }));
     return known.value as T;
   }
   if (!cache.shared) {

@@ -1,3 +1,4 @@
+import { decodeResult } from '../checkpoints/content.ts';
 import { HoldpointError } from '../core/errors.ts';
 import type { StepTools } from './agent-context.ts';
 import { asError } from './agent-errors.ts';
@@ -19,11 +20,12 @@ export async function undoAll(invocation: Invocation): Promise<void> {
     try {
       await undo(invocation, id, entry);
     } catch (thrown) {
-      failures.push({ step: id, error: asError(thrown) });
+      failures.push({ step: stepOf(id), error: asError(thrown) });
     }
   }
   const status = invocation.work.ending ?? 'FAILED';
-  const why = invocation.journal.get('@error');
+  // Whoever ended the run from outside wrote it there.
+  const why = decodeResult(invocation.at, invocation.writer.opened, '@error') as Entry | undefined;
   const notUndone = failures.map(({ step, error }) => `${step}: ${error.message}`);
   await end(invocation, {
     status,
@@ -37,13 +39,16 @@ export async function undoAll(invocation: Invocation): Promise<void> {
 /** What can be undone, in the reverse of the order in which it was done. */
 function toUndo({ journal }: Invocation): readonly { readonly id: string; readonly entry: Entry }[] {
   return [...journal]
-    .filter(([, entry]) => entry.undo && Object.hasOwn(entry, 'value'))
+    .filter(([, entry]) => entry.undo && !Object.hasOwn(entry, 'error'))
     .map(([id, entry]) => ({ id, entry }))
     .toSorted((a, b) => (b.entry.order ?? 0) - (a.entry.order ?? 0));
 }
 
+/** The step of an entry that outlives its turn. */
+const stepOf = (id: string): string => id.replace(/^@kept:/, '');
+
 async function undo(invocation: Invocation, kept: string, entry: Entry): Promise<void> {
-  const id = kept.replace(/^@kept:/, '');
+  const id = stepOf(kept);
   const run = invocation.undos.get(id) ?? invocation.agent.undo?.[nameIn(id)];
   if (!run)
     throw new HoldpointError(
@@ -51,10 +56,11 @@ async function undo(invocation: Invocation, kept: string, entry: Entry): Promise
       `This code has no \`undo\` for step "${id}" any more; it was recorded with one.`,
       { scope: 'step' },
     );
+  const { value } = entry.cached === undefined ? entry : (invocation.journal.get(entry.cached) ?? entry);
   await recordedWork(invocation, undefined, {
     id: `@undo:${id}`,
     kind: 'undo',
-    run: (tools: StepTools) => run(entry.value as never, tools),
+    run: (tools: StepTools) => run(value as never, tools),
     options: {},
   });
 }
@@ -66,9 +72,10 @@ async function cancelChildren(invocation: Invocation): Promise<void> {
     entry.kind === 'call' && !hasSettled(entry) ? (entry.child ?? []) : [],
   );
   for (const child of children) {
-    await cancelRun(invocation.runtime, child, `The run "${at.run}" that called it has ended.`).catch((lost) =>
-      invocation.runtime.log('warn', 'A child run could not be cancelled.', { run: child, error: String(lost) }),
-    );
+    const why = `The run "${at.run}" that called it has ended.`;
+    await invocation.stored(() => cancelRun(invocation.runtime, child, why)).catch((lost) => {
+      invocation.runtime.log('warn', 'A child run could not be cancelled.', { run: child, error: String(lost) });
+    });
   }
 }
 

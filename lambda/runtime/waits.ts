@@ -51,9 +51,13 @@ async function waited(
 export function leaveWaits(invocation: Invocation, paths: readonly string[]): Pick<Item, 'forget' | 'beside' | 'work'> {
   // Also what a replay has not reached again.
   const waits = [...invocation.journal].filter(
-    ([id, entry]) => !hasSettled(entry) && paths.some((path) => id.startsWith(path)),
+    ([id, entry]) =>
+      WAITS.has(entry.kind) &&
+      !hasSettled(entry) &&
+      !invocation.settling.has(id) &&
+      paths.some((path) => id.startsWith(path)),
   );
-  for (const [id] of waits) invocation.stopWaiting(id);
+  for (const id of invocation.waiting) if (paths.some((path) => id.startsWith(path))) invocation.stopWaiting(id);
   const open = waits.flatMap(([, { approval }]) => approval ?? []);
   return {
     forget: waits.flatMap(([id, { kind }]) => (kind === 'call' ? [] : id)),
@@ -63,6 +67,9 @@ export function leaveWaits(invocation: Invocation, paths: readonly string[]): Pi
     }),
   };
 }
+
+// A step that is tried again later is none: its result may be on its way.
+const WAITS: ReadonlySet<Kind> = new Set(['sleep', 'signal', 'approval', 'call']);
 
 /** `ctx.sleep` */
 export async function sleep(invocation: Invocation, scope: Scope, name: string, duration: Duration): Promise<void> {
@@ -144,10 +151,10 @@ export async function call<Input, Result>(
       },
     });
     if (!Object.hasOwn(entry, 'error')) return entry.value as Result;
-    throw new HoldpointError('RUN_FAILED', `Run "${entry.child}" of agent "${name}" failed: ${String(entry.error)}`, {
-      scope: 'step',
-      cause: entry.error,
-    });
+    const message = `Run "${entry.child}" of agent "${name}" failed: ${String(entry.error)}`;
+    const error = new HoldpointError('RUN_FAILED', message, { scope: 'step', cause: entry.error });
+    invocation.failedAt.set(error, id);
+    throw error;
   });
 }
 

@@ -10,6 +10,10 @@ import { ConditionFailedError, type Write } from '../storage/ports.ts';
 /** How long a run that is ready waits for its delivery before the sweeper delivers it. */
 export const DELIVERY_MS = 60_000;
 
+/** Whether somebody should run it now: nobody has it, and it waits for nothing. */
+export const isReady = ({ status, work }: HeadMeta): boolean =>
+  status === 'READY' || (status === 'ENDING' && !work?.lease && !work?.rests);
+
 /** What an outside event brings: its own records, and changes of the head beside those that waking makes. */
 export interface WakeUp {
   readonly writes: readonly Write[];

@@ -6,6 +6,7 @@ import { idsOf } from '../core/ids.ts';
 import type { AnyAgent } from './agent.ts';
 import type { Delivery } from './runtime.ts';
 import { sweepDue } from './sweep.ts';
+import { isReady } from './wake.ts';
 
 export interface WorkerOptions {
   /** How often to look for runs that are ready. @default 250 milliseconds */
@@ -93,7 +94,8 @@ async function* readyRuns(context: Context): AsyncGenerator<Delivery> {
   for (const status of ['READY', 'ENDING']) {
     const group = groupOf(context.tenant, status);
     for await (const stored of pages((from) => context.records.list('status', group, { limit: 100, ...from }))) {
-      yield { ...idsOf(stored.partition), agent: readHead(stored).meta.agent };
+      const { meta } = readHead(stored);
+      if (isReady(meta)) yield { ...idsOf(stored.partition), agent: meta.agent };
     }
   }
 }

@@ -43,6 +43,8 @@ interface Queued {
 /** How a run lies while nothing runs it. */
 export interface Rest {
   readonly status: Status;
+  /** That it is for another invocation at once. */
+  readonly goesOn?: true;
   readonly work: (work: Work) => Work;
 }
 
@@ -97,6 +99,7 @@ export class RunWriter {
   seenWake: number;
   readonly #at: RunContext;
   readonly #resting: Resting;
+  readonly #dropped = new WeakSet<Item>();
   #queue: Queued[] = [];
   #running = false;
   #over = false;
@@ -115,6 +118,11 @@ export class RunWriter {
     this.#queue.push({ item, done });
     this.kick();
     return done.promise;
+  }
+
+  /** Leaves an item unwritten, if it is not on its way; who waits for it waits for ever. */
+  drop(item: Item): void {
+    this.#dropped.add(item);
   }
 
   /** Looks whether there is something to write. */
@@ -137,7 +145,7 @@ export class RunWriter {
       // What happens at the same time comes together here, and the agent goes on as far as it can.
       await tick();
       if (this.#over) return;
-      const batch = this.#queue;
+      const batch = this.#queue.filter(({ item }) => !this.#dropped.has(item));
       this.#queue = [];
       const ends = batch.some(({ item }) => item.status && hasEnded(item.status));
       const rest = batch.every(({ item }) => item.quiet) ? this.#resting.rest() : undefined;

@@ -3,6 +3,8 @@ import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts'
 import { readLiveHead } from '../../lambda/checkpoints/open.ts';
 import { payload } from '../../lambda/checkpoints/payload.ts';
 import { decide } from '../../lambda/runtime/approvals/decide.ts';
+import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
+import { claim } from '../../lambda/runtime/claim.ts';
 import { runResult } from '../../lambda/runtime/outside.ts';
 import { type HandlerScene, handlerScene } from './scene.ts';
 
@@ -163,7 +165,6 @@ describe('the protocol for other languages', () => {
     const at = await scene.contexts.inRun(run);
     await decide(at, { approval: 'buy', by: 'user:ann', answer: 'reject', comment: 'no' });
     // Nobody runs it here: what the claim does for a function is done by hand.
-    const { claim } = await import('../../lambda/runtime/claim.ts');
     await claim(at, { name: 'quotes', run: () => undefined }, { by: 'me', until: scene.clock.now() + 1000 });
     const again = await ask('requestApproval', { run, expectedVersion: 3, approval: APPROVAL });
     expect(again).toMatchObject({ ok: true, approval: 'buy#2', suspended: true });
@@ -172,7 +173,7 @@ describe('the protocol for other languages', () => {
     });
   });
 
-  it('ends a run with its result or its error, withdraws what is open, and lets go of it', async () => {
+  it('ends a run with its result or its error', async () => {
     const run = await running();
     expect(
       await ask('finish', { run, expectedVersion: 1, status: 'SUCCEEDED', result: { sum: 5 }, state: { n: 9 } }),
@@ -188,6 +189,17 @@ describe('the protocol for other languages', () => {
       'TRANSITION_REFUSED',
     );
     expect((await ask('signal', { run: other, signal: 'go' })).error.code).toBe('RUN_ENDED');
+  });
+
+  it('withdraws what is still asked when the run ends', async () => {
+    const run = await running();
+    await ask('requestApproval', { run, expectedVersion: 1, approval: APPROVAL });
+    await ask('signal', { run, signal: 'other' });
+    const at = await scene.contexts.inRun(run);
+    await claim(at, { name: 'quotes', run: () => undefined }, { by: 'me', until: scene.clock.now() + 1000 });
+    expect(await ask('finish', { run, expectedVersion: 3, status: 'SUCCEEDED' })).toMatchObject({ ok: true });
+    expect((await viewApproval(at, 'buy')).status).toBe('WITHDRAWN');
+    expect((await head(run)).work).not.toHaveProperty('approvals');
   });
 
   it('lets only a run that runs be given up', async () => {
@@ -213,7 +225,6 @@ describe('the protocol for other languages', () => {
     const run = freshRun();
     await ask('start', { run, agent: 'quotes' });
     const at = await scene.contexts.inRun(run);
-    const { claim } = await import('../../lambda/runtime/claim.ts');
     for (let tried = 0; tried < 5; tried++) {
       const claimed = await claim(
         at,

@@ -22,7 +22,7 @@ import { streamOf } from './table-stream.ts';
 type Invoked = (event: never) => Promise<unknown>;
 
 /** What went out of the handlers. */
-export interface Sent {
+interface Sent {
   readonly invocations: { name: string; type: string; event: Record<string, unknown> }[];
   readonly events: { bus: string; type: string; detail: Record<string, unknown> }[];
   readonly messages: { topic: string; subject: string; message: string }[];

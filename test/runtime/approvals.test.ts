@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ApprovalOptions } from '../../lambda/runtime/agent-context.ts';
 import { agent } from '../../lambda/runtime/agent.ts';
+import type { ApprovalOptions } from '../../lambda/runtime/agent-context.ts';
 import { decideByToken, viewByToken } from '../../lambda/runtime/approvals/tokens.ts';
 import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
 import type { StandardSchema } from '../../lambda/runtime/standard-schema.ts';
@@ -157,7 +157,8 @@ describe('asking', () => {
       },
     });
     const world = testAgents(paying, { deliverTwice: true });
-    for (const step of ['prepare', 'pay']) for (const moment of ['before', 'after', 'recorded']) world.crash({ [moment]: step });
+    for (const step of ['prepare', 'pay'])
+      for (const moment of ['before', 'after', 'recorded']) world.crash({ [moment]: step });
     const run = await world.start({}, { id: 'r' });
     await run.approve('pay');
     expect(await run.result()).toBe(true);
@@ -449,11 +450,9 @@ describe('a question that nobody needs any more is withdrawn', () => {
     const racing = agent({
       name: 'racing',
       async run(ctx) {
-        await ctx.all(
-          'race',
-          [(branch) => branch.approval('pay', ANN), (branch) => branch.waitForSignal('enough')],
-          { enough: 1 },
-        );
+        await ctx.all('race', [(branch) => branch.approval('pay', ANN), (branch) => branch.waitForSignal('enough')], {
+          enough: 1,
+        });
         await ctx.sleep('after', { days: 1 });
       },
     });

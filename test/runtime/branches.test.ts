@@ -225,6 +225,29 @@ describe('enough', () => {
     }
   });
 
+  it('keeps the winner of a race of waits, however late the run is replayed', async () => {
+    const seen: (string | undefined)[] = [];
+    const world = testAgents(
+      branching(async (ctx) => {
+        const outcomes = await ctx.all(
+          'race',
+          [
+            (branch) => branch.sleep('long', { days: 1 }).then(() => 'time'),
+            (branch) => branch.waitForSignal('go').then(() => 'signal'),
+          ],
+          { enough: 1 },
+        );
+        seen.push(outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : [])).join());
+        await ctx.sleep('more', { days: 3 });
+      }),
+    );
+    const run = await world.start({});
+    await run.signal('go');
+    await world.skip({ days: 5 });
+    expect(await run.status()).toBe('SUCCEEDED');
+    expect(seen).toEqual(['signal', 'signal']);
+  });
+
   it('undoes what a branch did that was left, also in another process', async () => {
     const undone: string[] = [];
     const world = testAgents(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentContext } from '../../lambda/runtime/agent-context.ts';
 import { agent } from '../../lambda/runtime/agent.ts';
+import type { AgentContext } from '../../lambda/runtime/agent-context.ts';
 import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
@@ -22,10 +22,14 @@ function booking(wait: (ctx: AgentContext) => Promise<unknown>) {
     async run(ctx, input: { undoes: boolean }) {
       const undo = input.undoes && { undo: (result: string) => void did.push(`un${result}`) };
       for (const what of ['flight', 'hotel']) {
-        await ctx.step(what, () => {
-          did.push(what);
-          return what;
-        }, undo || {});
+        await ctx.step(
+          what,
+          () => {
+            did.push(what);
+            return what;
+          },
+          undo || {},
+        );
       }
       await wait(ctx);
       did.push('went on');
@@ -117,7 +121,10 @@ describe('cancelling', () => {
     await world.agent.run('r').cancel();
     expect(commits.at(-1)?.toSorted()).toEqual(['aone', 'atwo', `c000000000${version + 1}`, 'cz']);
     const at = await world.agent.runtime.contexts.inRun('r');
-    expect(await viewApproval(at, 'one')).toMatchObject({ status: 'WITHDRAWN', withdrawnBecause: 'The run is CANCELLED.' });
+    expect(await viewApproval(at, 'one')).toMatchObject({
+      status: 'WITHDRAWN',
+      withdrawnBecause: 'The run is CANCELLED.',
+    });
     expect(await run.approvals()).toEqual([]);
     await expect(run.decide({ approval: 'two', by: 'user:ann', answer: 'approve' })).rejects.toMatchObject({
       code: 'APPROVAL_WITHDRAWN',
@@ -190,7 +197,10 @@ describe('cancelling', () => {
     await world.agent.start({ undoes: true }, { id: 'r' });
     const until = world.clock.now() + 60_000;
     // A process that claims the run and is never heard of again.
-    const crashed = travel.with({ ...placeOf(world), probe: (moment) => (moment === 'recorded' ? 'crash' : undefined) });
+    const crashed = travel.with({
+      ...placeOf(world),
+      probe: (moment) => (moment === 'recorded' ? 'crash' : undefined),
+    });
     expect(await crashed.invoke({ run: 'r' }, { by: 'dead', until })).toMatchObject({ end: 'failed' });
     expect(await world.agent.run('r').cancel()).toBe('ENDING');
     expect(did).toEqual(['flight']);
@@ -201,7 +211,10 @@ describe('cancelling', () => {
 });
 
 /** Where the agent of a world is. */
-function placeOf(world: { readonly agent: { readonly runtime: { readonly contexts: { context(): Promise<object> } } }; readonly clock: unknown }) {
+function placeOf(world: {
+  readonly agent: { readonly runtime: { readonly contexts: { context(): Promise<object> } } };
+  readonly clock: unknown;
+}) {
   const { contexts } = world.agent.runtime;
   return {
     storage: async () => (await contexts.context()) as never,

@@ -50,7 +50,12 @@ describe('a claim', () => {
     await began.opened;
     const head = await headOf(world.agent, 'r');
     expect(head).toMatchObject({ status: 'RUNNING', version: 2 });
-    expect(head.work).toMatchObject({ lease: { by: 'a', until: until + 2_000 }, dueAt: until + 2_000, claims: 1, claimed: 2 });
+    expect(head.work).toMatchObject({
+      lease: { by: 'a', until: until + 2_000 },
+      dueAt: until + 2_000,
+      claims: 1,
+      claimed: 2,
+    });
     finish.open();
     expect(await invoked).toEqual({ end: 'finished', status: 'SUCCEEDED' });
     expect((await headOf(world.agent, 'r')).work?.lease).toBeUndefined();
@@ -86,7 +91,10 @@ describe('a claim', () => {
     const world = testAgents(worker);
     await world.agent.start({}, { id: 'r' });
     const claimant = { by: 'a', until: world.clock.now() + MINUTE };
-    const dying = worker.with({ ...placeOf(world), probe: (moment, _, step) => (moment === 'recorded' && step === 'work#2' ? 'crash' : undefined) });
+    const dying = worker.with({
+      ...placeOf(world),
+      probe: (moment, _, step) => (moment === 'recorded' && step === 'work#2' ? 'crash' : undefined),
+    });
     expect(await dying.invoke({ run: 'r' }, claimant)).toMatchObject({ end: 'failed' });
     expect(await world.agent.invoke({ run: 'r' }, { ...claimant, by: 'b' })).toEqual({ end: 'aside', why: 'taken' });
     expect(await world.agent.invoke({ run: 'r' }, claimant)).toMatchObject({ status: 'SUCCEEDED' });
@@ -345,7 +353,9 @@ describeEverywhere('claims', (open) => {
     const zombie = holder.with(placeOf(world as never, storage));
     const invoked = zombie.invoke({ run: 'r' }, { by: 'zombie', until: world.clock.now() + 20 * MINUTE });
     await began.opened;
-    expect(await world.agent.invoke({ run: 'r' }, { by: 'b', until: world.clock.now() })).toMatchObject({ why: 'taken' });
+    expect(await world.agent.invoke({ run: 'r' }, { by: 'b', until: world.clock.now() })).toMatchObject({
+      why: 'taken',
+    });
     // It does not notice how the time passes.
     const other = testAgents(holder, { storage, now: new Date(world.clock.now() + 30 * MINUTE) });
     finish.open();

@@ -45,7 +45,21 @@ describe('names', () => {
   it('of any characters never meet', async () => {
     const names = [
       ...['a', 'a#2', 'a:b', 'a:b#2', 'a[0]/b', 'a[0]', '@a', '@input', '@update', 'a/b', 'a%2Fb', 'a%', '%', '~'],
-      ...['$', '$a', '__proto__', 'constructor', 'toString', ' ', 'ä', 'a\u0308', '名前', '🛫', 'a\nb', 'turn 1/a', '"'],
+      ...[
+        '$',
+        '$a',
+        '__proto__',
+        'constructor',
+        'toString',
+        ' ',
+        'ä',
+        'a\u0308',
+        '名前',
+        '🛫',
+        'a\nb',
+        'turn 1/a',
+        '"',
+      ],
     ];
     const keyed = [
       ['a', 'b'],

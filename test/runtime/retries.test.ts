@@ -218,7 +218,11 @@ describe('a step that fails', () => {
 
   it.each([
     ['a function in a field', () => Object.assign(new Error('odd'), { retry: () => 1 }), 'Error: odd'],
-    ['a class of its own with a socket', () => Object.assign(new TypeError('odd'), { socket: new (class S {})() }), 'TypeError: odd'],
+    [
+      'a class of its own with a socket',
+      () => Object.assign(new TypeError('odd'), { socket: new (class S {})() }),
+      'TypeError: odd',
+    ],
     ['a string', () => 'just text', 'Error: just text'],
     ['null', () => null, 'Error: Thrown: null'],
     ['nothing', () => undefined, 'Error: Thrown: undefined'],

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Payload } from '../../lambda/checkpoints/payload.ts';
 import { agent } from '../../lambda/runtime/agent.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
@@ -274,5 +275,132 @@ describe('a result', () => {
     gate.open();
     expect(await invoked).toEqual({ end: 'finished', status: 'SUCCEEDED' });
     expect(events).toEqual(['worked', 'known']);
+  });
+});
+
+describe('small operations', () => {
+  it('give the same time, numbers and ids at each replay, in branches too, and others in another run', async () => {
+    const seen: unknown[][] = [];
+    const drawing = agent({
+      name: 'drawing',
+      async run(ctx) {
+        const own = [await ctx.now(), ctx.random(), ctx.random(), ctx.uuid()];
+        const branches = await ctx.map('branches', [1, 2], async (branch) => [
+          branch.random(),
+          branch.uuid(),
+          await branch.now(),
+        ]);
+        await ctx.sleep('long', { hours: 1 });
+        own.push(...branches.flat(), ctx.random());
+        seen.push([...own, await ctx.now()]);
+        await ctx.step('later', () => 1);
+      },
+    });
+    const world = testAgents(drawing);
+    world.crash({ after: 'later' });
+    const run = await world.start({});
+    await world.skip({ hours: 1 });
+    expect(await run.status()).toBe('SUCCEEDED');
+    const [first = [], again, ...none] = seen;
+    expect(again).toEqual(first);
+    expect(none).toEqual([]);
+    expect(first[0]).toEqual(new Date('2026-01-01T00:00:00Z'));
+    expect(first.at(-1)).toEqual(new Date('2026-01-01T01:00:00Z'));
+    const numbers = first.filter((value) => typeof value === 'number');
+    expect(numbers).toHaveLength(5);
+    for (const number of numbers) expect(number >= 0 && number < 1).toBe(true);
+    const ids = first.filter((value) => typeof value === 'string');
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(new Set([...numbers, ...ids]).size).toBe(8);
+    await world.start({});
+    await world.skip({ hours: 1 });
+    const other = seen[2] ?? [];
+    expect(other.filter((value) => numbers.includes(value as number) || ids.includes(value as string))).toEqual([]);
+  });
+
+  it('are refused in a step, where a replay would not count them', async () => {
+    for (const what of ['random', 'uuid', 'now'] as const) {
+      const inside = agent({ name: 'inside', run: (ctx) => ctx.step('draw', async () => void (await ctx[what]())) });
+      const run = await testAgents(inside).start({});
+      await expect(run.result()).rejects.toThrow(new RegExp(`\`ctx\\.${what}\` was called inside of step "draw"`));
+    }
+  });
+
+  it('name a checkpoint that can be loaded by its name; the last one has it', async () => {
+    const named = agent({
+      name: 'named',
+      state: { initial: () => ({ n: 0 }) },
+      async run(ctx) {
+        for (const name of ['draft', 'draft', 'final']) {
+          await ctx.update((draft) => {
+            draft.n += 1;
+          });
+          await ctx.checkpoint(name);
+        }
+        await ctx.step('later', () => 1);
+      },
+    });
+    const world = testAgents(named);
+    world.crash({ after: 'later' });
+    const run = await world.start({});
+    expect(await run.status()).toBe('SUCCEEDED');
+    expect((await world.agent.store.load(run.id, { name: 'draft' })).state).toEqual({ n: 2 });
+    expect((await world.agent.store.load(run.id, { name: 'final' })).state).toEqual({ n: 3 });
+    expect((await run.checkpoints()).flatMap(({ name }) => name ?? [])).toEqual(['draft', 'draft', 'final']);
+  });
+
+  it('write to the log once, over crashes and waits', async () => {
+    const lines: string[] = [];
+    const logging = agent({
+      name: 'logging',
+      async run(ctx) {
+        ctx.log('begins');
+        await ctx.now();
+        ctx.log('after the time');
+        await ctx.step('one', () => 1);
+        ctx.log('after one', { n: 1 });
+        await ctx.sleep('long', { hours: 1 });
+        ctx.log('after the wait');
+        await ctx.waitForSignal('go');
+        ctx.log('after the signal');
+        await ctx.step('two', () => 2);
+        ctx.log('after two');
+        await ctx.step('three', () => 3);
+      },
+    });
+    const world = testAgents(logging, {
+      log: (level, message, fields) => void lines.push(`${level} ${message} ${fields.agent} ${fields.n ?? ''}`.trim()),
+    });
+    world.crash({ after: 'three' });
+    const run = await world.start({});
+    await world.skip({ hours: 1 });
+    await run.signal('go');
+    expect(await run.status()).toBe('SUCCEEDED');
+    expect(lines).toEqual([
+      'info begins logging',
+      'info after the time logging',
+      'info after one logging 1',
+      'info after the wait logging',
+      'info after the signal logging',
+      'info after two logging',
+    ]);
+  });
+
+  it('keep a payload in the state, as bytes or as a stream', async () => {
+    const keeping = agent({
+      name: 'keeping',
+      state: { initial: () => ({ pages: [] as Payload[] }) },
+      async run(ctx) {
+        const stream = async function* () {
+          yield new Uint8Array([1, 2]);
+          yield new Uint8Array([3]);
+        };
+        await ctx.update((draft) => void draft.pages.push(ctx.payload('text'), ctx.payload(stream())));
+        await ctx.step('later', () => 1);
+        return Promise.all(ctx.state.pages.map((page) => page.bytes()));
+      },
+    });
+    const run = await testAgents(keeping).start({});
+    expect(await run.result()).toEqual([new Uint8Array(Buffer.from('text')), new Uint8Array([1, 2, 3])]);
   });
 });

@@ -173,15 +173,18 @@ describe('undo', () => {
 
   it('undoes what is cached, and what was called by a tool', async () => {
     const undone: string[] = [];
-    const run = await testAgents(
+    const world = testAgents(
       undoing(async (ctx) => {
         const undo = (result: string) => void undone.push(result);
         await ctx.tool('book', { n: 1 }, () => 'plain', { undo });
         await ctx.tool('book', { n: 2 }, () => 'cached', { undo, cache: true });
         await ctx.tool('book', { n: 2 }, () => 'not called', { undo, cache: true });
+        await ctx.sleep('long', { hours: 1 });
         throw new Error('no');
       }),
-    ).start({});
+    );
+    const run = await world.start({});
+    await world.skip({ hours: 2 });
     expect(await run.status()).toBe('FAILED');
     expect(undone).toEqual(['cached', 'plain']);
   });

@@ -9,7 +9,7 @@ import { type Journal, journalOf, openWaits } from '../../runtime/ask-from-outsi
 import type { Links } from '../s3-links.ts';
 
 /** A checkpoint as agents in other languages get it: documents, not live values. */
-export interface HandedContent {
+interface HandedContent {
   readonly checkpoint: Readonly<Record<string, unknown>>;
   /** What the run was started with. */
   readonly input?: Doc;

@@ -64,7 +64,6 @@ describe.each([
       expect(await invoke(cold(reader, one), 'run')).toMatchObject({ status: 'WAITING_FOR_SIGNAL' });
       // It is written once: the step and the wait weigh nothing.
       const { payloadBytesWritten, bytesWritten, puts } = one.since();
-      console.log(one.counts);
       expect(puts).toBe(1);
       expect(payloadBytesWritten).toBeLessThan(20 * MEGABYTE);
       expect(bytesWritten).toBeLessThan(8 * 1024);
@@ -73,7 +72,6 @@ describe.each([
       expect(other.since()).toMatchObject({ opens: 0 });
       expect(await invoke(cold(reader, other), 'run')).toMatchObject({ status: 'SUCCEEDED' });
       const resumed = other.since();
-      console.log(resumed);
       expect([resumed.opens, resumed.puts]).toEqual([1, 0]);
       expect(resumed.bytesRead + resumed.bytesWritten).toBeLessThan(16 * 1024);
 

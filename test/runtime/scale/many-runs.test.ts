@@ -1,14 +1,16 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { DUE_SHARDS } from '../../../lambda/checkpoints/records.ts';
 import { agent } from '../../../lambda/runtime/agent.ts';
 import type { Delivery } from '../../../lambda/runtime/runtime.ts';
 import { sweepDue } from '../../../lambda/runtime/sweep.ts';
 import { memoryStorage } from '../../../lambda/storage/memory.ts';
 import { HOUR, MINUTE } from '../../faults/clock.ts';
-import { type Counted, counted } from './counted.ts';
+import { type Counted, counted, NOTHING } from './counted.ts';
 import { cold, invoke, START } from './process.ts';
 
 const RUNS = 10_000;
 const DUE = 10;
+const ASKED = RUNS / 4 - 3;
 
 // A few wake within the hour, the others on another day; one in four waits for people, with a deadline.
 const waiter = agent({
@@ -41,28 +43,53 @@ describe('of 10,000 runs that wait at once', () => {
     return { report, delivered: delivered.map(({ run }) => run).sort() };
   }
 
-  test('a sweep before anything is due looks at the lists only', async () => {
-    const tell = await sweepAt(START + MINUTE);
-    console.log(tell, storage.since());
-    const { report } = await sweepAt(START + 2 * MINUTE);
-    console.log(report, storage.since());
+  test('those who are asked are told once, and then a sweep looks at the lists only', async () => {
+    const { report } = await sweepAt(START + MINUTE);
+    expect(report).toMatchObject({ approvals: ASKED, delivered: 0, failed: [] });
+    const telling = storage.since();
+    expect(telling.commits).toBe(ASKED);
+    expect(telling.reads).toBeLessThanOrEqual(4 * ASKED);
+    await sweepAt(START + 2 * MINUTE);
+    expect(storage.since()).toEqual({ ...NOTHING, lists: DUE_SHARDS });
   });
 
   test('a sweep touches those that are due, and they go on', async () => {
     const { report, delivered } = await sweepAt(START + HOUR);
-    const counts = storage.since();
-    console.log(report, counts);
+    expect(report).toMatchObject({ delivered: DUE, approvals: 0, failed: [] });
     expect(delivered).toEqual(Array.from({ length: DUE }, (_, i) => `run ${i}`));
+    // Each is read and marked once; whether the agent is paused is asked once.
+    expect(storage.since()).toMatchObject({ lists: DUE_SHARDS, reads: DUE + 1, ranges: 0, commits: DUE, opens: 0 });
     for (const run of delivered) await invoke(cold(waiter, storage, START + HOUR), run);
+    for (const run of delivered) expect(await cold(waiter, storage).run(run).status()).toBe('SUCCEEDED');
+  });
+
+  test('a list reads the pages that it shows', async () => {
     const { store } = cold(waiter, storage, START + HOUR);
     storage.since();
     const ended: string[] = [];
     for await (const { run } of store.runs({ status: 'SUCCEEDED' })) ended.push(run);
-    expect(ended.sort()).toEqual(delivered);
-    console.log(storage.since());
-    const some: string[] = [];
-    for await (const { run } of store.runs({ status: 'SLEEPING', limit: 20 })) some.push(run);
-    expect(some).toHaveLength(20);
-    console.log(storage.since());
+    expect(ended).toHaveLength(DUE);
+    expect(storage.since()).toMatchObject({ lists: 1, recordsRead: DUE, reads: 0 });
+    const asleep: string[] = [];
+    for await (const { run } of store.runs({ status: 'SLEEPING', limit: 20 })) asleep.push(run);
+    expect(asleep).toHaveLength(20);
+    expect(storage.since()).toMatchObject({ lists: 1, recordsRead: 100, reads: 0 });
   });
+
+  test('one that is decided wakes alone', async () => {
+    const { run } = await nextAsked();
+    const process = cold(waiter, storage, START + HOUR);
+    storage.since();
+    await process.run(run).decide({ approval: 'go on', by: 'user:ann', answer: 'approve' });
+    expect(await invoke(cold(waiter, storage, START + HOUR), run)).toMatchObject({ status: 'SUCCEEDED' });
+    const counts = storage.since();
+    expect([counts.lists, counts.commits]).toEqual([0, 3]);
+    expect(counts.reads + counts.ranges).toBeLessThan(16);
+  });
+
+  async function nextAsked(): Promise<{ readonly run: string }> {
+    const { store } = cold(waiter, storage, START + HOUR);
+    for await (const found of store.runs({ status: 'WAITING_FOR_APPROVAL', limit: 1 })) return found;
+    throw new Error('Nobody is asked.');
+  }
 });

@@ -1,5 +1,5 @@
 import { notSealed } from '../../../lambda/checkpoints/sealing.ts';
-import { readEvents } from '../../../lambda/runtime/events.ts';
+import { EventLog } from '../../../lambda/runtime/events.ts';
 import type { SignalEvent } from '../../../lambda/runtime/settle.ts';
 import type { World } from '../world.ts';
 import type { EndedRun } from './history.ts';
@@ -7,7 +7,7 @@ import type { EndedRun } from './history.ts';
 /** Each signal that was confirmed is an event, once and in the order of its sender; waits got them in their order. */
 export async function checkSignals(world: World, ended: EndedRun): Promise<void> {
   const { run, at } = ended;
-  const { signals } = await readEvents(at, notSealed, 0);
+  const signals = await new EventLog().signalsAfter(at, notSealed, 0);
   const last = new Map<string, number>();
   for (const { run: of, name, value, sender, confirmedAt, uncertain, refused } of world.ledger.signals) {
     if (of !== run || refused || confirmedAt === undefined) continue;
