@@ -3,7 +3,7 @@ import { fitting, type Root } from './chain.ts';
 import type { Checkpoint, ModelParameters } from './checkpoint.ts';
 import type { RunContext } from './context.ts';
 import { decode } from './document/decode.ts';
-import { adopt, type Doc, plainHeight } from './document/document.ts';
+import { adopt, type Doc, plainHeight, specialOf } from './document/document.ts';
 import { encode } from './document/encode.ts';
 import type { Op } from './document/op.ts';
 import { parse } from './document/parse.ts';
@@ -133,11 +133,15 @@ export const decoding = (at: RunContext, { sealing }: Pick<Opened, 'sealing'>) =
 /** The state of a checkpoint in the shape that this code knows, and the schema version that it then has. */
 export function currentState(at: RunContext, opened: Opened): { state: unknown; schema: SchemaVersion | undefined } {
   const { schema } = opened.record.meta;
-  if (!at.ladder || schema === at.ladder.current) return { state: savedState(at, opened), schema };
+  if (!at.ladder || schema === at.ladder.current || isBlank(opened)) return { state: savedState(at, opened), schema };
   at.ladder.check(at.run, schema);
   const copy = decoded(at, opened, opened.root.state, true);
   return { state: at.ladder.migrate(at.run, copy, schema), schema: at.ladder.current };
 }
+
+/** Whether there is no state yet: it has no shape that could be an older one. */
+export const isBlank = ({ root, record }: Opened): boolean =>
+  record.meta.schema === undefined && specialOf(root.state) === 'undefined';
 
 /** Refuses what stays of a checkpoint and this code cannot read: now, and not when it was written again. */
 export function refuseUnreadable(at: RunContext, opened: Opened, { state }: Values): void {

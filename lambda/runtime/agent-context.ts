@@ -119,6 +119,8 @@ export type Callable<Input, Result> =
   | string
   | {
       readonly name: string;
+      /** What the schema of its input makes of a value; refuses one that does not fit. */
+      readonly accept: (input: unknown) => Promise<unknown>;
       readonly start: (input: Input) => Promise<{ readonly result: () => Promise<Result> }>;
     };
 

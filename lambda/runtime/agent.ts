@@ -59,6 +59,8 @@ export interface AnyAgent {
 export interface Agent<Input = unknown, State = unknown, Result = unknown> extends AnyAgent {
   /** The checkpoints of its runs. */
   readonly store: CheckpointStore<State>;
+  /** What the schema of the input makes of a value; refuses one that does not fit. */
+  accept(input: unknown): Promise<unknown>;
   /** Starts a run. It runs wherever the agent's handler is. */
   start(input: Input, options?: StartOptions): Promise<RunHandle<Result>>;
   /** A run by its id, whether there is one or not. */
@@ -87,6 +89,9 @@ export function agent<Input, State, Result>(
   const { contexts } = runtime;
   const telling = tellingOf(definition, place);
 
+  const accept = (input: unknown): Promise<unknown> =>
+    validated(`The input of agent "${name}"`, definition.input, input);
+
   const inRun = async (run: string, tenant = contexts.tenant) => ({
     ...(await contexts.inRun(run)),
     ...{ tenant, partition: partitionOf(tenant, run) },
@@ -97,8 +102,9 @@ export function agent<Input, State, Result>(
     runtime,
     telling,
     store: checkpointStoreOn<State>(() => contexts.context(), storeOptions(definition, place)),
+    accept,
     async start(input, options = {}) {
-      const value = await validated(`The input of agent "${name}"`, definition.input, input);
+      const value = await accept(input);
       const timeout = options.timeout ?? definition.timeout;
       const timeoutMs = timeout && millisecondsOf('`timeout`', timeout);
       const { run } = await startRun(runtime, { ...options, agent: name, input: value, timeoutMs });

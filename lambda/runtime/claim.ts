@@ -1,6 +1,5 @@
-import { currentState, decodeResults } from '../checkpoints/content.ts';
+import { currentState, decodeResults, isBlank } from '../checkpoints/content.ts';
 import type { RunContext } from '../checkpoints/context.ts';
-import { specialOf } from '../checkpoints/document/document.ts';
 import { history } from '../checkpoints/history.ts';
 import type { HeadMeta, Work } from '../checkpoints/meta.ts';
 import { type Opened, open } from '../checkpoints/open.ts';
@@ -9,6 +8,7 @@ import { millisecondsOf } from '../core/duration.ts';
 import { HoldpointError, isHoldpointError } from '../core/errors.ts';
 import { hasEnded, isWaiting } from '../core/status.ts';
 import type { AgentDefinition } from './agent-definition.ts';
+import { asError } from './agent-errors.ts';
 import { appendEntries } from './append-entries.ts';
 import { adoptEarlySignals } from './early-signals.ts';
 import { endRun } from './end-run.ts';
@@ -68,7 +68,12 @@ export async function claim(
         await endRun(at, { ending: 'FAILED', error: await exhausted(at, claims - 1, opened) });
         continue;
       }
-      return await take(at, agent, opened, claimant, claims);
+      try {
+        return await take(at, agent, opened, claimant, claims);
+      } catch (error) {
+        if (!(error instanceof NoFirstState)) throw error;
+        await endRun(at, { ending: 'FAILED', error: asError(error.cause) });
+      }
     }
   } catch (error) {
     if (isHoldpointError(error, 'STALE_VERSION')) return 'taken';
@@ -121,6 +126,8 @@ async function take(
     entries: settled,
     state: first,
     head: (there) => ({ work: work(there.work ?? { wake: 0 }) }),
+  }).catch((error) => {
+    throw first && isHoldpointError(error, 'UNSUPPORTED_VALUE') ? new NoFirstState(error) : error;
   });
   for (const [id, entry] of settled) journal.set(id, entry);
   return {
@@ -143,15 +150,23 @@ function timeOf(
   return { timeoutMs: given, deadline: createdAt + given };
 }
 
-/** Whether a run has no state yet: whoever started it did not need to know the agent's code. */
-const isBlank = ({ root, record }: Opened): boolean =>
-  record.meta.schema === undefined && specialOf(root.state) === 'undefined';
-
+/** The state that a run begins with; whoever started it did not need to know the agent's code. */
 async function firstState(
   agent: AgentDefinition<never, unknown, unknown>,
   journal: ReadonlyMap<string, Entry>,
 ): Promise<{ value: unknown }> {
-  return { value: await agent.state?.initial(journal.get('@input')?.value as never) };
+  try {
+    return { value: await agent.state?.initial(journal.get('@input')?.value as never) };
+  } catch (error) {
+    throw new NoFirstState(error);
+  }
+}
+
+/** The agent cannot make the first state of a run. */
+class NoFirstState extends Error {
+  constructor(cause: unknown) {
+    super('The first state cannot be made.', { cause });
+  }
 }
 
 /** Leaves a run for other code, and asks for it again, later each time. */

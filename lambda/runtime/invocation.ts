@@ -15,7 +15,7 @@ import type { Claimed } from './claim.ts';
 import { EditedState } from './edited-state.ts';
 import { checkEntry, type Entry, hasSettled, isOperation, type Kind } from './entries.ts';
 import { EventLog } from './events.ts';
-import { lookAround } from './look.ts';
+import { CURSOR, lookAround } from './look.ts';
 import type { Runtime, StepMoment } from './runtime.ts';
 import { settle } from './settle.ts';
 import { DELIVERY_MS } from './wake.ts';
@@ -188,7 +188,10 @@ export class Invocation {
     await this.writer.record(item);
     for (const id of item.forget ?? []) this.journal.delete(id);
     // What comes out is what a replay would give: the agent never sees anything else.
-    for (const [id] of item.entries ?? []) this.journal.set(id, decodeResult(this.at, this.writer.opened, id) as Entry);
+    for (const [id] of item.entries ?? []) {
+      // Who looked at the events has set it, and may have set it again since: it must not go back.
+      if (id !== CURSOR) this.journal.set(id, decodeResult(this.at, this.writer.opened, id) as Entry);
+    }
   }
 
   /** Runs something that keeps the invocation from lying down. */

@@ -2,14 +2,17 @@ import { checkpointOf } from '../checkpoints/content.ts';
 import type { RunContext } from '../checkpoints/context.ts';
 import { runs } from '../checkpoints/history.ts';
 import { open, readLiveHead } from '../checkpoints/open.ts';
+import { HEAD_KEY, readHead } from '../checkpoints/records.ts';
 import { retried } from '../checkpoints/retry.ts';
 import { type Duration, millisecondsOf } from '../core/duration.ts';
 import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import { partitionOf } from '../core/ids.ts';
 import { refused } from '../core/input.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import { appendEntries, rawEntries } from './append-entries.ts';
 import { sendSignal } from './early-signals.ts';
 import { endRun } from './end-run.ts';
+import { hasSettled } from './entries.ts';
 import type { Signal } from './events.ts';
 import { resultOf } from './look.ts';
 import { deliver, type Runtime } from './runtime.ts';
@@ -40,8 +43,8 @@ export async function cancelRun(runtime: Runtime, run: string, reason = 'No reas
 }
 
 /**
- * Lets a run that failed go on from where it was: the operation that failed runs again, and so do those that were undone,
- * then under new idempotency keys.
+ * Lets a run that failed go on from where it was: the operation that failed runs again, and so do those that were undone
+ * and the children that were cancelled, then under new idempotency keys.
  */
 export async function retryRun(runtime: Runtime, run: string): Promise<void> {
   const at = { ...(await runtime.contexts.inRun(run)), ladder: undefined };
@@ -58,25 +61,38 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
     const undone = entries.flatMap(([id]) =>
       id.startsWith('@undo:') ? [id, id.slice(6), `@kept:${id.slice(6)}`] : [],
     );
+    const called = await cancelledCalls(at, entries);
     const failure = entries.find(([id]) => id === '@error')?.[1];
     const failedAt = (Array.isArray(failure?.failedAt) ? failure.failedAt : []).map(String);
     const { timeoutMs, ending: _, ...rest } = work;
     await appendEntries(at, opened, {
       kind: 'retry',
       status: 'READY',
-      forget: ['@error', ...failedAt, ...failedAt.flatMap(branchesAround), ...undone],
+      forget: ['@error', ...failedAt, ...failedAt.flatMap(branchesAround), ...undone, ...called],
       head: (there) => ({
         work: {
           ...rest,
           wake: (there.work?.wake ?? 0) + 1,
           ...(timeoutMs !== undefined && { timeoutMs, deadline: at.now() + timeoutMs }),
           ...{ lease: undefined, claims: 0, deliveries: 0, dueAt: at.now() + DELIVERY_MS, parked: undefined },
-          ...{ rewinds: (work.rewinds ?? 0) + 1, epoch: (work.epoch ?? 0) + (undone.length > 0 ? 1 : 0) },
+          ...{ rewinds: (work.rewinds ?? 0) + 1, epoch: (work.epoch ?? 0) + (undone.length + called.length > 0 ? 1 : 0) },
         },
       }),
     });
   });
   await deliverIfReady(runtime, at);
+}
+
+/** The calls that the run waited for when it failed, and whose children were cancelled for that. */
+async function cancelledCalls(at: RunContext, entries: ReturnType<typeof rawEntries>): Promise<readonly string[]> {
+  const calls: string[] = [];
+  for (const [id, { kind, child, ...entry }] of entries) {
+    if (kind !== 'call' || typeof child !== 'string' || hasSettled(entry)) continue;
+    const [stored] = await at.records.read(partitionOf(at.tenant, child), [HEAD_KEY]);
+    const { status, work } = stored ? readHead(stored).meta : {};
+    if (status === 'CANCELLED' || (status === 'ENDING' && work?.ending === 'CANCELLED')) calls.push(id);
+  }
+  return calls;
 }
 
 /** The branches that an operation is in, whose ends are counted anew. */

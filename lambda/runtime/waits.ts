@@ -142,8 +142,9 @@ export async function call<Input, Result>(
         const { version } = invocation.writer.opened.record;
         const { owner } = invocation.writer.opened.head.meta;
         const parent = { run: at.run, version };
+        const accepted = typeof agent === 'string' ? input : await agent.accept(input);
         const { isNew } = await invocation.stored(() =>
-          startRun(invocation.runtime, { agent: name, input, id: child, parent, owner, waits: true }),
+          startRun(invocation.runtime, { agent: name, input: accepted, id: child, parent, owner, waits: true }),
         );
         // One that was started before may have ended before.
         if (!isNew) invocation.lookSoon();

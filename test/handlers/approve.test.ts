@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { localKeys } from '../../lambda/checkpoints/keys.ts';
+import { HoldpointError } from '../../lambda/core/errors.ts';
+import { createApprove } from '../../lambda/handlers/approve.ts';
 import { HTTP_STATUS } from '../../lambda/handlers/http-status.ts';
 import { withdraw } from '../../lambda/runtime/approvals/decide.ts';
 import { makeToken, revokeToken } from '../../lambda/runtime/approvals/tokens.ts';
@@ -144,20 +146,18 @@ describe('a link', () => {
     }
   });
 
-  it('says nothing of what went wrong inside', async () => {
-    const { token } = await asked();
-    const failing = await handlerScene();
-    const contexts = {
-      ...failing.contexts,
-      context: () => Promise.reject(new Error('SECRET table')),
-    };
-    const { createApprove } = await import('../../lambda/handlers/approve.ts');
-    const { observing } = {
-      observing: { log: () => {}, count: () => {}, invocation: <T>(run: () => Promise<T>) => run() },
-    };
-    const answer = await createApprove({ contexts, observing })(httpEvent('GET', token));
-    expect(answer.statusCode).toBe(503);
-    expect(answer.body).not.toContain('SECRET');
+  it.each([
+    [new Error('SECRET'), 503],
+    [new HoldpointError('STORAGE_DENIED', 'Allow dynamodb:Query on the table "SECRET".'), 500],
+    [new HoldpointError('STORAGE_UNAVAILABLE', 'SECRET'), 503],
+  ])('says nothing of what went wrong inside: %s', async (error, status) => {
+    const contexts = { ...scene.contexts, context: () => Promise.reject(error) };
+    const observing = { log: () => {}, count: () => {}, invocation: <T>(run: () => Promise<T>) => run() };
+    for (const method of ['GET', 'POST']) {
+      const answer = await createApprove({ contexts, observing })(httpEvent(method, 'x', '{"answer":"approve"}'));
+      expect(answer.statusCode).toBe(status);
+      expect(answer.body).not.toContain('SECRET');
+    }
   });
 
   it('has an HTTP status for every error', () => {

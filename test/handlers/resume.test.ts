@@ -116,7 +116,13 @@ describe('resume', () => {
     await store.save({ run: 'r-1', status: 'READY', state: 1, agent: 'refunds' });
     await scene.nextRecords();
     await store.delete('r-1');
-    await scene.resume({ Records: await scene.nextRecords() });
+    const Records = await scene.nextRecords();
+    await scene.resume({ Records });
+    // Also when it is all that is seen of the run.
+    const alone = headsIn(Records).map((record) => ({ dynamodb: { NewImage: Object(record.dynamodb?.NewImage) } }));
+    expect(alone.length).toBeGreaterThan(0);
+    await scene.resume({ Records: alone });
     expect(scene.sent.invocations).toEqual([]);
+    expect([...scene.counts]).toEqual([]);
   });
 });

@@ -24,7 +24,7 @@ function effectsIn(file: string) {
 }
 
 /** An agent of the processes, where its types do not matter. */
-export interface SomeAgent extends Omit<Agent<never>, 'definition' | 'with' | 'store'> {
+export interface SomeAgent extends Omit<Agent<never>, 'with' | 'store'> {
   readonly store: Pick<Agent['store'], 'load' | 'verify'>;
 }
 

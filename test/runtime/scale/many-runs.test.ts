@@ -33,7 +33,7 @@ describe('of 10,000 runs that wait at once', () => {
       await process.start(i, { id: `run ${i}` });
       await invoke(process, `run ${i}`);
     }
-  });
+  }, 120_000);
 
   async function sweepAt(now: number): Promise<{ report: object; delivered: readonly string[] }> {
     const delivered: Delivery[] = [];

@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import { localKeys } from '../../lambda/checkpoints/keys.ts';
+import { unpack } from '../../lambda/checkpoints/packing.ts';
+import { agent } from '../../lambda/runtime/agent.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import type { Storage, StoredRecord } from '../../lambda/storage/ports.ts';
+import { testAgents } from '../../lambda/testing.ts';
+import { describeEverywhere, headOf } from './places.ts';
+
+const keys = localKeys({ current: 'k', keys: { k: new Uint8Array(32).fill(7) } });
+const SECRET = 'sesame';
+
+/** The same storage; everything that was ever written to it is kept. */
+function recorded(storage: Storage) {
+  const written: StoredRecord[] = [];
+  const payloads: { readonly id: string; readonly bytes: Uint8Array }[] = [];
+  const watched: Storage = {
+    records: {
+      ...storage.records,
+      commit: async (writes) => {
+        for (const write of writes) if ('put' in write) written.push(write.put);
+        await storage.records.commit(writes);
+      },
+    },
+    payloads: {
+      ...storage.payloads,
+      put: async (partition, id, content) => {
+        const pieces: Uint8Array[] = [];
+        if (content instanceof Uint8Array) pieces.push(content);
+        else for await (const piece of content) pieces.push(Uint8Array.from(piece));
+        const bytes = Buffer.concat(pieces);
+        payloads.push({ id, bytes });
+        await storage.payloads.put(partition, id, bytes);
+      },
+    },
+  };
+  const findings = () => [
+    ...written.filter(({ meta, body = new Uint8Array(), key, partition }) =>
+      [meta, key, partition, ...textsIn(body)].some((text) => text.includes(SECRET)),
+    ),
+    ...payloads.filter(({ bytes }) => textsIn(bytes).some((text) => text.includes(SECRET))),
+  ];
+  return { storage: watched, findings, written, payloads };
+}
+
+/** What can be read in bytes: as they are, and unpacked if they are packed. */
+function textsIn(bytes: Uint8Array): readonly string[] {
+  const plain = Buffer.from(bytes).toString('latin1');
+  try {
+    return [plain, unpack(bytes)];
+  } catch {
+    return [plain];
+  }
+}
+
+const child = agent({ name: 'child', run: async (_, input: { text: string }) => `${input.text} of the child` });
+
+const secretive = agent({
+  name: 'secretive',
+  state: { initial: (input: { text: string }) => ({ seen: [input.text] }) },
+  async run(ctx, input) {
+    const found = await ctx.step('find', () => `${SECRET} found`);
+    await ctx.tool('look', { query: `${SECRET} query` }, () => `${SECRET} result`, {
+      cache: { hours: 1, shared: true },
+    });
+    await ctx.step('fail once', ({ attempt }) => {
+      if (attempt === 1) throw new Error(`${SECRET} error`);
+    });
+    await ctx.update((draft) => void draft.seen.push(found));
+    const big = await ctx.step('big', () => ctx.payload(`${SECRET} `.repeat(40_000)));
+    const decision = await ctx.approval('ask', {
+      ...{ title: `${SECRET} title`, show: { text: `${SECRET} shown`, big }, approvers: ['user:ann'], editable: true },
+      facts: { price: `${SECRET} price` },
+      recheck: () => ({ price: `${SECRET} price` }),
+    });
+    const signal = await ctx.waitForSignal<{ text: string }>('go');
+    const early = await ctx.waitForSignal<string>('early');
+    const called = await ctx.call(child, { text: `${SECRET} for the child` });
+    if (input.text.endsWith('fail')) throw new Error(`${SECRET} failure`);
+    return { found, said: decision.comment, edits: decision.edits, signal, early, called, seen: ctx.state.seen };
+  },
+});
+
+describeEverywhere('a run with keys', (open) => {
+  it('keeps nothing readable of what it works on, and works as any other', async () => {
+    const { storage, findings, written, payloads } = recorded(await open());
+    const world = testAgents(secretive, { agents: [child], storage, keys, deliverTwice: true });
+    world.crash({ recorded: 'find' });
+    await world.run('r').signal('early', `${SECRET} early`);
+    const run = await world.start({ text: `${SECRET} input` }, { id: 'r', owner: 'ann' });
+    expect(await run.approvals()).toMatchObject([{ title: `${SECRET} title`, facts: { price: `${SECRET} price` } }]);
+    await run.approve('ask', { comment: `${SECRET} comment`, edits: { text: `${SECRET} edit` } });
+    await run.signal('go', { text: `${SECRET} signal`, large: `${SECRET} `.repeat(20_000) });
+    expect(await run.result()).toMatchObject({
+      ...{ found: `${SECRET} found`, said: `${SECRET} comment`, edits: { text: `${SECRET} edit` } },
+      ...{ signal: { text: `${SECRET} signal` }, early: `${SECRET} early` },
+      ...{ called: `${SECRET} for the child of the child`, seen: [`${SECRET} input`, `${SECRET} found`] },
+    });
+    const failing = await world.start({ text: `${SECRET} input to fail` }, { id: 'failing' });
+    await failing.approve('ask');
+    await failing.signal('go', {});
+    await failing.signal('early', '');
+    await expect(failing.result()).rejects.toThrow(`${SECRET} failure`);
+    await failing.retry();
+    await run.rewind(3);
+    await run.approve('ask');
+    await run.fork({ version: 3 });
+    await run.cancel();
+    expect(findings()).toEqual([]);
+    expect(written.length).toBeGreaterThan(50);
+    expect(payloads.length).toBeGreaterThan(3);
+  });
+});
+
+describe('a run without keys', () => {
+  it('is found readable by the same search, so that the search means something', async () => {
+    const { storage, findings } = recorded(memoryStorage());
+    const world = testAgents(secretive, { agents: [child], storage });
+    await world.start({ text: `${SECRET} input` }, { id: 'r' });
+    expect(findings().length).toBeGreaterThan(3);
+  });
+});
+
+describe('a run whose key is not at hand', () => {
+  it('is parked, and goes on when it is', async () => {
+    const storage = memoryStorage();
+    const waiting = agent({ name: 'waiting', run: (ctx) => ctx.sleep('night', { hours: 8 }) });
+    await testAgents(waiting, { storage, keys }).start({}, { id: 'r' });
+    const others = localKeys({ current: 'other', keys: { other: new Uint8Array(32).fill(9) } });
+    const now = new Date('2026-01-01T08:00:00Z');
+    const without = testAgents(waiting, { storage, keys: others, now });
+    await without.settle();
+    expect(without.invocations).toEqual([{ end: 'aside', why: 'parked' }]);
+    expect((await headOf(without.agent, 'r')).work?.parked).toContain('wrapped by "k"');
+    const back = testAgents(waiting, { storage, keys, now: new Date('2026-01-02T00:00:00Z') });
+    await back.settle();
+    expect(await back.run('r').status()).toBe('SUCCEEDED');
+  });
+
+  it('can still be told no more: its time runs out without the key', async () => {
+    const storage = memoryStorage();
+    const timed = agent({ name: 'timed', timeout: { hours: 1 }, run: (ctx) => ctx.waitForSignal('go') });
+    await testAgents(timed, { storage, keys }).start({}, { id: 'r' });
+    const others = localKeys({ current: 'other', keys: { other: new Uint8Array(32).fill(9) } });
+    const without = testAgents(timed, { storage, keys: others, now: new Date('2026-01-01T02:00:00Z') });
+    await without.settle();
+    const back = testAgents(timed, { storage, keys, now: new Date('2026-01-02T00:00:00Z') });
+    await back.settle();
+    await expect(back.run('r').result()).rejects.toMatchObject({ cause: { code: 'TIMED_OUT' } });
+  });
+});

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { agent } from '../../lambda/runtime/agent.ts';
+import { sweepDue } from '../../lambda/runtime/sweep.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import { testAgents } from '../../lambda/testing.ts';
+import { counted } from './places.ts';
+
+const RUNS = 2_000;
+const SHARDS = 8;
+
+const waiting = agent({
+  name: 'waiting',
+  async run(ctx, input: { how: number }) {
+    if (input.how === 0) await ctx.waitForSignal('go');
+    else if (input.how === 1) await ctx.sleep('long', { days: 30 });
+    else await ctx.approval('ask', { title: 'Go?', approvers: ['user:ann'], timeout: { days: 30 } });
+  },
+});
+
+describe('a sweep', () => {
+  it('looks only at what is due, however many runs wait', async () => {
+    const { storage, calls } = counted(memoryStorage());
+    const world = testAgents(waiting, { storage });
+    for (let i = 0; i < RUNS; i++) await world.agent.start({ how: i % 3 }, { id: `run ${i}` });
+    await world.settle();
+    const all = async (sweep: () => Promise<unknown>) => {
+      for (const method of Object.keys(calls)) calls[method] = 0;
+      const report = await sweep();
+      return { report, ...calls };
+    };
+    const nothing = await all(() => sweepDue({ runtime: world.agent.runtime }));
+    expect(nothing).toMatchObject({ list: SHARDS, read: 0, range: 0, commit: 0 });
+    expect(nothing.report).toMatchObject({ delivered: 0, approvals: 0, failed: [] });
+
+    const soon = testAgents(agent({ name: 'soon', run: (ctx) => ctx.sleep('short', { hours: 1 }) }), { storage });
+    for (let i = 0; i < 10; i++) await soon.start({}, { id: `soon ${i}` });
+    soon.clock.moveTo(soon.clock.now() + 3_600_000);
+    const ten = await all(() => sweepDue({ runtime: soon.agent.runtime }));
+    expect(ten.report).toMatchObject({ delivered: 10 });
+    expect(ten.list).toBe(SHARDS);
+    // For each: its head is read and written; the agent's pause is looked up once.
+    expect(ten.commit).toBe(10);
+    expect(ten.read).toBeLessThanOrEqual(11);
+    expect(ten.range).toBe(0);
+  });
+
+  it('delivers what nobody took after a minute, and counts what was tried before', async () => {
+    const storage = memoryStorage();
+    const world = testAgents(waiting, { storage });
+    await world.agent.start({ how: 0 }, { id: 'r' });
+    const delivered: string[] = [];
+    const lost = waiting.with({
+      storage,
+      clock: world.clock,
+      log: () => {},
+      deliver: async ({ run }) => void delivered.push(run),
+    });
+    const sweep = () => sweepDue({ runtime: lost.runtime });
+    world.clock.moveTo(world.clock.now() + 59_999);
+    expect(await sweep()).toMatchObject({ delivered: 0 });
+    world.clock.moveTo(world.clock.now() + 1);
+    expect(await sweep()).toMatchObject({ delivered: 1, redelivered: 0 });
+    expect(await sweep()).toMatchObject({ delivered: 0 });
+    world.clock.moveTo(world.clock.now() + 60_000);
+    expect(await sweep()).toMatchObject({ delivered: 1, redelivered: 1 });
+    expect(delivered).toEqual(['r', 'r']);
+  });
+
+  it('by two at once delivers once', async () => {
+    const world = testAgents(agent({ name: 'sleeper', run: (ctx) => ctx.sleep('long', { hours: 1 }) }));
+    await world.start({}, { id: 'r' });
+    world.clock.moveTo(world.clock.now() + 3_600_000);
+    const reports = await Promise.all([1, 2, 3].map(() => sweepDue({ runtime: world.agent.runtime })));
+    expect(reports.reduce((sum, { delivered }) => sum + delivered, 0)).toBe(1);
+  });
+
+  it('goes on with the others when one run cannot be looked after', async () => {
+    const world = testAgents(agent({ name: 'sleeper', run: (ctx) => ctx.sleep('long', { hours: 1 }) }));
+    for (let i = 0; i < 5; i++) await world.start({}, { id: `r${i}` });
+    world.clock.moveTo(world.clock.now() + 3_600_000);
+    const seen: string[] = [];
+    const deliver = async ({ run }: { readonly run: string }) => {
+      seen.push(run);
+      if (run === 'r2') throw new Error('no such function');
+    };
+    const report = await sweepDue({ runtime: { ...world.agent.runtime, deliver } });
+    expect(seen.toSorted()).toEqual(['r0', 'r1', 'r2', 'r3', 'r4']);
+    expect(report).toMatchObject({ delivered: 4, failed: [{ run: 'r2' }] });
+  });
+
+  it('looks only after its own tenant where that is asked', async () => {
+    const storage = memoryStorage();
+    const world = testAgents(waiting, { storage });
+    await waiting.with({ storage, clock: world.clock, tenant: 'other' }).start({ how: 0 }, { id: 'theirs' });
+    await world.agent.start({ how: 0 }, { id: 'ours' });
+    world.clock.moveTo(world.clock.now() + 60_000);
+    const seen: string[] = [];
+    const deliver = async ({ run, tenant }: { readonly run: string; readonly tenant: string }) =>
+      void seen.push(`${tenant}/${run}`);
+    const runtime = { ...world.agent.runtime, deliver };
+    await sweepDue({ runtime, everyTenant: false });
+    expect(seen).toEqual(['default/ours']);
+    await sweepDue({ runtime });
+    expect(seen).toEqual(['default/ours', 'other/theirs']);
+  });
+
+  it('removes links and runs whose time is over', async () => {
+    const storage = memoryStorage();
+    const world = testAgents(waiting, { storage, retentionSeconds: 40 * 86_400 });
+    const run = await world.start({ how: 2 }, { id: 'r' });
+    expect(world.notices[0]?.links).toHaveLength(1);
+    await run.approve('ask');
+    await world.skip({ days: 39 });
+    expect(await run.status()).toBe('SUCCEEDED');
+    await world.skip({ days: 2 });
+    await expect(run.status()).rejects.toMatchObject({ code: 'RUN_DELETED' });
+    await world.skip({ days: 40 });
+    await expect(run.status()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+    for (let shard = 0; shard < SHARDS; shard++)
+      expect((await storage.records.list('due', `due/${shard}`)).records).toEqual([]);
+  });
+});
