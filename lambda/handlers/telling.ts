@@ -62,14 +62,15 @@ const TYPES = {
   escalation: 'Approval Escalated',
 } as const satisfies Record<Notice['kind'], string>;
 
-/** Links are for one person each, so what everybody hears has none. */
-function announcementOf({ links: _, kind, ...detail }: Notice): Announcement {
+/** Links are for one person each, so what everybody hears has none; and of an encrypted run, nothing that is sealed. */
+function announcementOf({ links: _, kind, title, isEncrypted, ...detail }: Notice): Announcement {
   const type = TYPES[kind];
-  const { title, deadline, run, approval } = detail;
+  const { deadline, run, approval, name } = detail;
   const until = deadline ? ` Until ${deadline.toISOString()}.` : '';
+  const question = isEncrypted ? name : title;
   return {
     type,
-    detail,
-    text: { subject: `${type}: ${title}`, message: `${title}\n\nApproval ${approval} of run ${run}.${until}` },
+    detail: isEncrypted ? detail : { ...detail, title },
+    text: { subject: `${type}: ${question}`, message: `${question}\n\nApproval ${approval} of run ${run}.${until}` },
   };
 }

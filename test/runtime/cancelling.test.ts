@@ -4,7 +4,7 @@ import type { AgentContext } from '../../lambda/runtime/agent-context.ts';
 import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere, gate, headIn, headOf, meddledWith, withEventBefore } from './places.ts';
+import { describeEverywhere, elsewhere, gate, headIn, headOf, meddledWith, withEventBefore } from './places.ts';
 
 const ANN = { title: 'Go on?', approvers: ['user:ann'] };
 
@@ -198,7 +198,7 @@ describe('cancelling', () => {
     const until = world.clock.now() + 60_000;
     // A process that claims the run and is never heard of again.
     const crashed = travel.with({
-      ...placeOf(world),
+      ...elsewhere(world),
       probe: (moment) => (moment === 'recorded' ? 'crash' : undefined),
     });
     expect(await crashed.invoke({ run: 'r' }, { by: 'dead', until })).toMatchObject({ end: 'failed' });
@@ -209,19 +209,6 @@ describe('cancelling', () => {
     expect(did).toEqual(['flight', 'unflight']);
   });
 });
-
-/** Where the agent of a world is. */
-function placeOf(world: {
-  readonly agent: { readonly runtime: { readonly contexts: { context(): Promise<object> } } };
-  readonly clock: unknown;
-}) {
-  const { contexts } = world.agent.runtime;
-  return {
-    storage: async () => (await contexts.context()) as never,
-    clock: world.clock as never,
-    log: () => {},
-  };
-}
 
 describe('cancelling at the moment when', () => {
   it('somebody approves: the approval stays approved, and the run is cancelled', async () => {

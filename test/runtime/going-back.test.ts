@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent.ts';
 import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere, gate } from './places.ts';
+import { describeEverywhere, elsewhere, gate } from './places.ts';
 
 const ANN = { title: 'Go?', approvers: ['user:ann'] };
 
@@ -274,7 +274,7 @@ describe('a fork', () => {
     await run.signal('say', 'hello');
     await run.signal('say', 'again');
     const version = versionAfter(await run.checkpoints(), 'turn 1');
-    const handle = await run.fork({ version, edit: (draft) => void ((draft as { model: string }).model = 'large') });
+    const handle = await run.fork({ version, edit: (state) => ({ ...Object(state), model: 'large' }) });
     const fork = world.run(handle.id);
     await fork.signal('say', 'hi');
     await fork.signal('say', 'bye');
@@ -336,11 +336,7 @@ describe('a retry', () => {
     await world.skip({ hours: 2 });
     const since = new Date(world.clock.now());
     for (const id of ['new 1', 'new 2', 'new 3']) await world.start({}, { id });
-    const others = other.with({
-      storage: async () => (await world.agent.runtime.contexts.context()) as never,
-      clock: world.clock,
-      log: () => {},
-    });
+    const others = other.with(elsewhere(world));
     await others.start({}, { id: 'of the other' });
     await others.invoke({ run: 'of the other' }, { by: 'x', until: world.clock.now() + 60_000 });
     fails.at = '';

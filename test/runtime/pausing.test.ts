@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere, gate, headOf } from './places.ts';
+import { describeEverywhere, elsewhere, gate, headOf } from './places.ts';
 
 const waiting = agent({ name: 'waiting', run: (ctx) => ctx.waitForSignal<string>('go') });
 const quick = agent({ name: 'quick', run: () => 'done' });
@@ -29,7 +29,7 @@ describeEverywhere('an agent that is paused', (open) => {
 
 it('an agent that is paused does not keep others from running', async () => {
   const world = testAgents(waiting, { agents: [quick] });
-  const place = { storage: async () => (await world.agent.runtime.contexts.context()) as never, clock: world.clock };
+  const place = elsewhere(world);
   await quick.with(place).pause();
   await world.start({}, { id: 'w' });
   expect(await world.run('w').status()).toBe('WAITING_FOR_SIGNAL');

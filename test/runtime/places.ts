@@ -6,6 +6,8 @@ import type { HeadMeta } from '../../lambda/checkpoints/meta.ts';
 import { readLiveHead } from '../../lambda/checkpoints/open.ts';
 import { HEAD_KEY, readHead } from '../../lambda/checkpoints/records.ts';
 import type { AnyAgent } from '../../lambda/runtime/agent.ts';
+import type { AgentPlace } from '../../lambda/runtime/agent-place.ts';
+import type { Clock } from '../../lambda/runtime/clock.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage, Write } from '../../lambda/storage/ports.ts';
@@ -70,22 +72,36 @@ export function headIn(writes: readonly Write[]): HeadMeta | undefined {
 export const headOf = async (agent: AnyAgent, run: string): Promise<HeadMeta> =>
   (await readLiveHead(await agent.runtime.contexts.inRun(run))).meta;
 
-/** How often each method of the record store was called. */
-export function counted(storage: Storage): { readonly storage: Storage; readonly calls: Record<string, number> } {
-  const calls: Record<string, number> = { read: 0, range: 0, list: 0, commit: 0 };
-  const count = (method: string) => {
-    calls[method] = (calls[method] ?? 0) + 1;
-  };
-  const { records } = storage;
-  const counting = {
-    ...records,
-    read: (...args: Parameters<typeof records.read>) => (count('read'), records.read(...args)),
-    range: (...args: Parameters<typeof records.range>) => (count('range'), records.range(...args)),
-    list: (...args: Parameters<typeof records.list>) => (count('list'), records.list(...args)),
-    commit: (...args: Parameters<typeof records.commit>) => (count('commit'), records.commit(...args)),
-  };
-  return { storage: { records: counting, payloads: storage.payloads }, calls };
+/** How often each method of a record store was called. */
+export interface Calls {
+  read: number;
+  range: number;
+  list: number;
+  commit: number;
 }
+
+/** The same storage, whose calls are counted. */
+export function counted(storage: Storage): { readonly storage: Storage; readonly calls: Calls } {
+  const calls: Calls = { read: 0, range: 0, list: 0, commit: 0 };
+  const { records, payloads } = storage;
+  const counting =
+    <M extends keyof Calls>(method: M) =>
+    (...args: never): never => {
+      calls[method] += 1;
+      return (records[method] as (...given: never) => never)(...args);
+    };
+  const all = { read: counting('read'), range: counting('range'), list: counting('list'), commit: counting('commit') };
+  return { storage: { records: { ...records, ...all }, payloads }, calls };
+}
+
+/** Where the agent of a world is, for another process that delivers nothing. */
+export const elsewhere = ({ agent, clock }: { readonly agent: AnyAgent; readonly clock: Clock }): AgentPlace => ({
+  storage: async () => {
+    const { records, payloads } = await agent.runtime.contexts.context();
+    return { records, payloads };
+  },
+  ...{ clock, log: () => {}, chance: () => 0.5 },
+});
 
 /** A promise, and who keeps it. */
 export const gate = (): { readonly opened: Promise<void>; open(): void } => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere } from './places.ts';
+import { describeEverywhere, elsewhere } from './places.ts';
 
 const waiting = agent({ name: 'waiting', run: (ctx) => ctx.waitForSignal<string>('go') });
 
@@ -98,7 +98,7 @@ describe('starting', () => {
     const other = agent({ name: 'other', run: () => 1 });
     const world = testAgents(waiting, { agents: [other] });
     await world.start({}, { id: 'r' });
-    const place = { storage: async () => (await world.agent.runtime.contexts.context()) as never, log: () => {} };
+    const place = elsewhere(world);
     await expect(other.with(place).start({}, { id: 'r' })).rejects.toMatchObject({ code: 'RUN_EXISTS' });
   });
 
@@ -111,10 +111,7 @@ describe('starting', () => {
 
   it('keeps runs of tenants apart, though they have one id', async () => {
     const world = testAgents(waiting);
-    const place = {
-      storage: async () => (await world.agent.runtime.contexts.context()) as never,
-      ...{ clock: world.clock, log: () => {}, tenant: 'other' },
-    };
+    const place = { ...elsewhere(world), tenant: 'other' };
     await world.start({}, { id: 'r' });
     const theirs = await waiting.with(place).start({}, { id: 'r' });
     await world.run('r').signal('go', 'mine');

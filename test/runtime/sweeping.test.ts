@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent.ts';
+import type { Runtime } from '../../lambda/runtime/runtime.ts';
 import { sweepDue } from '../../lambda/runtime/sweep.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
@@ -23,19 +24,19 @@ describe('a sweep', () => {
     const world = testAgents(waiting, { storage });
     for (let i = 0; i < RUNS; i++) await world.agent.start({ how: i % 3 }, { id: `run ${i}` });
     await world.settle();
-    const all = async (sweep: () => Promise<unknown>) => {
-      for (const method of Object.keys(calls)) calls[method] = 0;
-      const report = await sweep();
+    const sweep = async (runtime: Runtime) => {
+      Object.assign(calls, { read: 0, range: 0, list: 0, commit: 0 });
+      const report = await sweepDue({ runtime });
       return { report, ...calls };
     };
-    const nothing = await all(() => sweepDue({ runtime: world.agent.runtime }));
+    const nothing = await sweep(world.agent.runtime);
     expect(nothing).toMatchObject({ list: SHARDS, read: 0, range: 0, commit: 0 });
     expect(nothing.report).toMatchObject({ delivered: 0, approvals: 0, failed: [] });
 
     const soon = testAgents(agent({ name: 'soon', run: (ctx) => ctx.sleep('short', { hours: 1 }) }), { storage });
     for (let i = 0; i < 10; i++) await soon.start({}, { id: `soon ${i}` });
     soon.clock.moveTo(soon.clock.now() + 3_600_000);
-    const ten = await all(() => sweepDue({ runtime: soon.agent.runtime }));
+    const ten = await sweep(soon.agent.runtime);
     expect(ten.report).toMatchObject({ delivered: 10 });
     expect(ten.list).toBe(SHARDS);
     // For each: its head is read and written; the agent's pause is looked up once.

@@ -18,6 +18,8 @@ export interface Notice {
   readonly approval: string;
   readonly name: string;
   readonly title: string;
+  /** That the title is of an encrypted run: tell it to nobody but those who are asked. */
+  readonly isEncrypted: boolean;
   readonly askedAt: Date;
   readonly deadline?: Date;
   readonly approvers: readonly string[];
@@ -43,6 +45,7 @@ export async function makeNotice(at: RunContext, found: FoundApproval, options: 
   const { title } = await openApproval(at, await found.sealing(), approval);
   return {
     ...{ kind: tell, tenant: at.tenant, run: at.run, approval: approval.id, name, title, approvers },
+    isEncrypted: head.key !== undefined,
     askedAt: new Date(askedAt),
     links: options.url === undefined ? [] : await linksOf(at, approval.id, approval.meta, head, options.url, options),
     ...present({ agent, deadline: deadline === undefined ? undefined : new Date(deadline) }),

@@ -46,6 +46,7 @@ export function tellingContract(open: OpenScene): void {
         {
           ...{ kind: 'asked', tenant: at.tenant, run: at.run, agent: 'payer', approval: 'a', name: 'pay', approvers },
           ...{ title: 'Pay the invoice?', askedAt: new Date(clock.now), deadline: new Date(clock.now + HOUR) },
+          isEncrypted: false,
           links: [
             { person: 'user:ann', url: expect.stringMatching(/^https:\/\/example.com\/approve\/[\w-]{43}$/) },
             { person: 'user:bob', url: expect.any(String) },
