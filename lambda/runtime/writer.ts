@@ -219,7 +219,7 @@ export class RunWriter {
     const made = await Promise.allSettled(batch.map(async ({ item }) => (await item.beside?.()) ?? []));
     const failed = made.flatMap((each, i) => (each.status === 'rejected' ? [{ one: batch[i], why: each.reason }] : []));
     for (const { why } of failed) if (isStorageError(why)) throw why;
-    if (failed.length === 0) return made.map((each) => (each.status === 'fulfilled' ? each.value : []));
+    if (failed.length === 0) return distinct(made.map((each) => (each.status === 'fulfilled' ? each.value : [])));
     for (const { one, why } of failed) one?.done.reject(why);
     this.#queue.unshift(...batch.filter((one) => !failed.some((lost) => lost.one === one)));
     return undefined;
@@ -320,6 +320,18 @@ function howManyFit(batch: readonly Queued[], writes: readonly (readonly Write[]
     return i > 0 && (beside > MOST_BESIDE || own > 1);
   });
   return over < 0 ? batch.length : over;
+}
+
+/** Two items may withdraw the same approval: then one of them does. */
+function distinct(writes: readonly (readonly Write[])[]): readonly (readonly Write[])[] {
+  const keys = new Set<string>();
+  const isFirst = (write: Write): boolean => {
+    if ('foreign' in write) return true;
+    const { partition, key } = 'put' in write ? write.put : write.remove;
+    const name = `${partition}\n${key}`;
+    return !keys.has(name) && keys.add(name) !== undefined;
+  };
+  return writes.map((own) => own.filter(isFirst));
 }
 
 // How often what is written beside is made anew on what others left there.

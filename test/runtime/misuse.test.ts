@@ -231,7 +231,7 @@ describe('the context', () => {
     const world = testAgents(
       odd(async (ctx) => {
         void ctx.step('beside', async () => {
-          await new Promise((resolve) => setImmediate(resolve));
+          for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
           done += 1;
         });
         return 'returned';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent.ts';
+import type { AgentContext } from '../../lambda/runtime/agent-context.ts';
 import { sweepDue } from '../../lambda/runtime/sweep.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { type TestWorld, testAgents } from '../../lambda/testing.ts';
@@ -182,12 +183,10 @@ describe('a sleep', () => {
 
 describe('a run that takes longer than its timeout', () => {
   const waits = {
-    sleeps: (ctx: Parameters<typeof run>[0]) => ctx.sleep('long', { days: 9 }),
-    'waits for a signal': (ctx: Parameters<typeof run>[0]) => ctx.waitForSignal('go'),
-    'waits for people': (ctx: Parameters<typeof run>[0]) =>
-      ctx.approval('ask', { title: 'Go?', approvers: ['user:ann'] }),
+    sleeps: (ctx: AgentContext) => ctx.sleep('long', { days: 9 }),
+    'waits for a signal': (ctx: AgentContext) => ctx.waitForSignal('go'),
+    'waits for people': (ctx: AgentContext) => ctx.approval('ask', { title: 'Go?', approvers: ['user:ann'] }),
   };
-  const run = (_: import('../../lambda/runtime/agent-context.ts').AgentContext) => {};
 
   it.each(Object.entries(waits))('while it %s is undone and fails with TIMED_OUT', async (_, wait) => {
     const did: string[] = [];

@@ -35,7 +35,10 @@ export class Deliveries {
 
   bring(delivery: Delivery): void {
     const { faults, chance, timeline } = this.#world;
-    if (faults.losesDelivery()) return this.#world.note('network', `loses the delivery of ${delivery.run}`);
+    if (faults.losesDelivery()) {
+      this.#world.note('network', `loses the delivery of ${delivery.run}`);
+      return;
+    }
     for (let copies = faults.doublesDelivery() ? 2 : 1; copies > 0; copies--) {
       this.#count += 1;
       const by = `invocation-${this.#count}`;
@@ -79,7 +82,10 @@ export class Deliveries {
     const { process } = container;
     if (process.dead) return;
     const failed = end.end === 'failed';
-    this.#world.note(process, `ends ${delivery.run}: ${'why' in end ? end.why : 'status' in end ? end.status : end.end}`);
+    this.#world.note(
+      process,
+      `ends ${delivery.run}: ${'why' in end ? end.why : 'status' in end ? end.status : end.end}`,
+    );
     if (failed && !isHoldpointError(end.error, 'STORAGE_UNAVAILABLE'))
       this.#world.wrong(`an invocation of ${delivery.run} failed: ${describe(end.error)}`);
     close(failed);

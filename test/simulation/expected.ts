@@ -50,7 +50,9 @@ function expectedMove(move: Move, mended: boolean): unknown {
 export function difference(expected: unknown, found: unknown, path = 'result'): string | undefined {
   if (expected === ANY) return undefined;
   if (typeof expected !== 'object' || expected === null)
-    return Object.is(expected, found) ? undefined : `${path}: ${JSON.stringify(expected)} expected, ${JSON.stringify(found)} found`;
+    return Object.is(expected, found)
+      ? undefined
+      : `${path}: ${JSON.stringify(expected)} expected, ${JSON.stringify(found)} found`;
   const keys = new Set([...Object.keys(expected), ...Object.keys(Object(found))]);
   for (const key of keys) {
     const wrong = difference((expected as Fields)[key], (Object(found) as Fields)[key], `${path}.${key}`);

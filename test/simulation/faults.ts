@@ -40,7 +40,7 @@ export class Faults {
   constructor(chance: Chance) {
     this.#chance = chance;
     const rate = (most: number) => (chance.happens(0.45) ? 0 : most * chance.next() ** 2);
-    this.#rates = new Map(KINDS.map((kind) => [kind, rate(kind === 'stands still' ? 0.02 : 0.06)]));
+    this.#rates = new Map(KINDS.map((kind) => [kind, rate(kind === 'stands still' ? 0.04 : 0.06)]));
     this.#inStep = rate(0.2);
     this.left = chance.happens(0.1) ? 0 : chance.between(1, 25);
     this.lostDeliveries = rate(0.6);

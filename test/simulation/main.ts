@@ -33,9 +33,13 @@ async function show(seed: number, broken: string | undefined): Promise<void> {
   const again = await runSeed(seed, { broken, traces: true });
   console.log(trace.join('\n'));
   const same = trace.join('\n') === again.trace.join('\n');
-  console.log(`\nSeed ${seed}${broken ? ` without ${broken}` : ''}: ${findings.length === 0 ? 'all is well' : 'FAILED'}.`);
+  console.log(
+    `\nSeed ${seed}${broken ? ` without ${broken}` : ''}: ${findings.length === 0 ? 'all is well' : 'FAILED'}.`,
+  );
   for (const finding of findings) console.log(`  ${finding}`);
-  console.log(same ? 'It goes the same way every time.' : 'It went another way the second time: that is wrong by itself.');
+  console.log(
+    same ? 'It goes the same way every time.' : 'It went another way the second time: that is wrong by itself.',
+  );
   if (findings.length > 0 || !same) process.exitCode = 1;
 }
 

@@ -45,7 +45,15 @@ export class People {
     const lists: Sent[][] = Array.from({ length: senders }, () => []);
     for (const [i, name] of names.entries()) {
       const sender = `sender ${i % senders} of ${run}`;
-      const sent = { run, name, value: `${name} ${i}`, sender, confirmedAt: undefined, uncertain: false, refused: false };
+      const sent = {
+        run,
+        name,
+        value: `${name} ${i}`,
+        sender,
+        confirmedAt: undefined,
+        uncertain: false,
+        refused: false,
+      };
       lists[i % senders]?.push(sent);
       this.#world.ledger.signals.push(sent);
     }
@@ -64,7 +72,9 @@ export class People {
     const act: Task['act'] = async (agents, _, attempt) => {
       if (id === undefined && attempt > 1) sent.uncertain = true;
       try {
-        await agents(agent).run(run).signal(name, value, id === undefined ? {} : { id });
+        await agents(agent)
+          .run(run)
+          .signal(name, value, id === undefined ? {} : { id });
         const first = sent.confirmedAt === undefined;
         sent.confirmedAt ??= this.#world.timeline.now;
         if (first) next();

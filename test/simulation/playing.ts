@@ -107,7 +107,13 @@ export class Player {
     };
     const work = async (tools: StepTools): Promise<Made> => {
       const broken = kind === 'broken';
-      const made = await this.#execute(ctx.run, at, tools, { ms, of: `step ${at}`, once: kind === 'once', fails, broken });
+      const made = await this.#execute(ctx.run, at, tools, {
+        ms,
+        of: `step ${at}`,
+        once: kind === 'once',
+        fails,
+        broken,
+      });
       return {
         ...made,
         ...(bytes > 0 && { padding: noise(made.execution, bytes) }),

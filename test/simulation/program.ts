@@ -11,7 +11,12 @@ export type Move = { readonly at: string } & (
   | { readonly do: 'signal'; readonly name: string; readonly timeoutMs?: number }
   | ApprovalMove
   | { readonly do: 'call'; readonly moves: Program }
-  | { readonly do: 'all'; readonly branches: readonly Program[]; readonly enough?: number; readonly concurrency?: number }
+  | {
+      readonly do: 'all';
+      readonly branches: readonly Program[];
+      readonly enough?: number;
+      readonly concurrency?: number;
+    }
   | { readonly do: 'try'; readonly moves: Program }
   | { readonly do: 'throw' }
 );
@@ -60,7 +65,10 @@ function moveOf(chance: Chance, at: string, depth: number): Move {
   const inner = (part: string, count: number) => movesOf(chance, `${at}${part}`, count, depth - 1);
   const kinds: readonly (readonly [number, () => Move])[] = [
     [8, () => ({ at, ...stepOf(chance, depth === DEPTH) })],
-    [3, () => ({ at, do: 'tool', argument: chance.between(1, 2), cache: chance.one(['none', 'run', 'short', 'shared']) })],
+    [
+      3,
+      () => ({ at, do: 'tool', argument: chance.between(1, 2), cache: chance.one(['none', 'run', 'short', 'shared']) }),
+    ],
     [2, () => ({ at, do: 'update' })],
     [1, () => ({ at, do: 'note' })],
     [1, () => ({ at, do: 'payload', bytes: chance.between(1, 3_000) })],
@@ -91,8 +99,19 @@ function stepOf(chance: Chance, mayBreak: boolean): StepMove {
       [3, chance.between(1, 2_000)],
       [1, chance.between(2_000, 12_000)],
     ]),
-    fails: kind === 'once' ? 0 : chance.weighted([[8, 0], [1, 1], [1, 2], [0.3, 9]]),
-    bytes: chance.weighted([[8, 0], [2, 1_500]]),
+    fails:
+      kind === 'once'
+        ? 0
+        : chance.weighted([
+            [8, 0],
+            [1, 1],
+            [1, 2],
+            [0.3, 9],
+          ]),
+    bytes: chance.weighted([
+      [8, 0],
+      [2, 1_500],
+    ]),
   };
 }
 

@@ -13,7 +13,8 @@ export function progressOf(count: number): { done(so: number): void; end(): void
       if (step === shown) return;
       shown = step;
       const full = Math.floor((so * WIDTH) / count);
-      if (stdout.isTTY) stdout.write(`\r[${'█'.repeat(full)}${'·'.repeat(WIDTH - full)}] ${so}/${count} seeds, ${seconds()} `);
+      if (stdout.isTTY)
+        stdout.write(`\r[${'█'.repeat(full)}${'·'.repeat(WIDTH - full)}] ${so}/${count} seeds, ${seconds()} `);
       else console.log(`${so} of ${count} seeds, ${seconds()}`);
     },
     end() {

@@ -15,7 +15,10 @@ export interface Failed {
 }
 
 /** Runs seeds in as many threads as there are processors, up to the first that fails. */
-export async function runSeeds({ first, count, broken }: Seeds, done: (count: number) => void): Promise<Failed | undefined> {
+export async function runSeeds(
+  { first, count, broken }: Seeds,
+  done: (count: number) => void,
+): Promise<Failed | undefined> {
   let next = first;
   let over = 0;
   let failed: Failed | undefined;

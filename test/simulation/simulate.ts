@@ -63,7 +63,8 @@ class Scene {
       },
       failed: (run, { agent = '' }) => {
         const planned = this.#planned.find(({ id }) => id === run);
-        const broken = planned && [...movesIn(planned.program)].some((move) => move.do === 'step' && move.kind === 'broken');
+        const broken =
+          planned && [...movesIn(planned.program)].some((move) => move.do === 'step' && move.kind === 'broken');
         if (broken || (planned && chance.happens(0.1))) this.#people.retry(run, agent);
       },
       asked: (run, { agent = '' }, approval, meta) => this.#people.decide(run, agent, approval, meta),
@@ -115,7 +116,8 @@ class Scene {
       this.#people.signal(id, agent, program, chance.happens(0.5) ? 0 : after + chance.between(0, 60 * MINUTE));
       if (chance.happens(0.25)) {
         this.#cancelled.add(id);
-        this.#people.cancel(id, agent, after + Math.floor(chance.next() ** 3 * 120 * MINUTE));
+        const until = chance.one([500, 20_000, 120 * MINUTE]);
+        this.#people.cancel(id, agent, after + Math.floor(chance.next() * until));
       }
       if (chance.happens(0.07)) this.#people.pause(agent, chance.between(0, 30 * MINUTE));
     }
@@ -134,4 +136,3 @@ class Scene {
     return `${runs.join(', ') || 'no run'}; ${this.#tasks.open} tasks are open`;
   }
 }
-

@@ -1,6 +1,6 @@
-import { approvalKey } from '../../lambda/runtime/approvals/approval-records.ts';
 import { isHoldpointError } from '../../lambda/core/errors.ts';
 import { partitionOf } from '../../lambda/core/ids.ts';
+import { approvalKey } from '../../lambda/runtime/approvals/approval-records.ts';
 import type { Notice } from '../../lambda/runtime/approvals/notice.ts';
 import { sweepDue } from '../../lambda/runtime/sweep.ts';
 import { agentsIn } from './agents.ts';

@@ -132,10 +132,12 @@ function estranged(found: ReadonlyMap<number, StoredRecord | undefined>): Map<nu
   const other = [...found].filter(([, record]) => versionOf(record?.key ?? '') === 0);
   const checkpoints = [...found].filter(([, record]) => versionOf(record?.key ?? '') > 0);
   // What is there instead of a checkpoint is recognised by its write id; without it there is nothing to recognise.
-  return new Map([...other, ...checkpoints.map(([place]) => [place, undefined] as const)].map(([place, record]) => [
-    place,
-    record && { ...record, revision: randomId() },
-  ]));
+  return new Map(
+    [...other, ...checkpoints.map(([place]) => [place, undefined] as const)].map(([place, record]) => [
+      place,
+      record && { ...record, revision: randomId() },
+    ]),
+  );
 }
 
 /** The same writes with conditions that hold. */

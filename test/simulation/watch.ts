@@ -94,6 +94,8 @@ export class Watch {
     if ((hasEnded(head.status) || head.status === 'ENDING') && (open.length > 0 || known.length > 0))
       this.#world.wrong(`run ${run} is ${head.status} and still asks ${open.join(', ') || known.join(', ')}`);
     else if (String(open) !== String(known))
-      this.#world.wrong(`run ${run} asks ${open.join(', ') || 'nothing'}, and its head says ${known.join(', ') || 'nothing'}`);
+      this.#world.wrong(
+        `run ${run} asks ${open.join(', ') || 'nothing'}, and its head says ${known.join(', ') || 'nothing'}`,
+      );
   }
 }

@@ -43,7 +43,7 @@ export class World {
     this.faults = new Faults(this.chance);
     this.truth = new Truth(this.timeline, broken === undefined ? {} : (BREAKS[broken] ?? {}));
     this.trace = traces ? [] : undefined;
-    this.functionMs = this.chance.one([40_000, 60_000, 900_000]);
+    this.functionMs = this.chance.one([25_000, 45_000, 900_000]);
     this.streams = this.chance.happens(0.4);
     this.inlineBytes = this.chance.one([600, 8_192]);
     this.maxAttempts = this.chance.happens(0.1) ? 3 : 1_000;

@@ -40,7 +40,7 @@ describe.each(PLACES)('processes that are killed %s', (where, open) => {
       expect(journey.deaths).toEqual([moment]);
       expect(await journeysEnd(place, run), moment).toEqual(undisturbed);
     }
-  });
+  }, 300_000);
 
   test.each([1, 2, 3])('again and again leave a run that comes to the same end (seed %i)', async (seed) => {
     const { place, crew, undisturbed } = scene;

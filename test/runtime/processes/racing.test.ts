@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DAY, MINUTE } from '../../faults/clock.ts';
 import { payloadIdsOf, recordsOf } from '../../faults/invariants.ts';
 import { randomFrom } from '../../faults/seeded.ts';
-import type { Answered, Command, Line } from './commands.ts';
+import type { Answered, Line } from './commands.ts';
 import { INPUT, Journey } from './journey.ts';
 import { journeysEnd } from './outcome.ts';
 import { PLACES } from './place.ts';
@@ -37,9 +37,8 @@ describe.each(PLACES)('processes at the same time %s', (where, open) => {
     expect(await journeysEnd(scene.place, run)).toEqual(scene.undisturbed);
   }
 
-  const invoking = (run: string, by: string, now: number): Command => ({
-    ...{ do: 'invoke', agent: 'trip', run, by, now, seconds: 60, held: true },
-  });
+  const invoking = (run: string, by: string, now: number) =>
+    ({ do: 'invoke', agent: 'trip', run, by, now, seconds: 60, held: true }) as const;
 
   test.each([
     ['one steps aside', 0, 'aside'],
@@ -103,6 +102,31 @@ describe.each(PLACES)('processes at the same time %s', (where, open) => {
     }
     // Before it had claimed the run it steps aside.
     expect(new Set(ends)).toEqual(new Set(['aside', 'fenced']));
+  });
+
+  test('find what another sends them at any moment, without anybody who looks for it', async () => {
+    const [a, b] = workers;
+    let isOver = false;
+    for (let at = 1; !isOver; at++) {
+      today += DAY;
+      const run = `signal at ${at}`;
+      const invoke = { ...invoking(run, 'a', today), agent: 'chat' };
+      await a.does({ do: 'start', agent: 'chat', run, input: null, now: today });
+      a.tell(invoke);
+      let line = await a.heard();
+      for (let passed = 1; passed < at && 'moment' in line; passed++) {
+        a.go();
+        line = await a.heard();
+      }
+      const sent = await b.does({ do: 'signal', agent: 'chat', run, now: today, name: 'reply', value: 'hi', id: 'x' });
+      expect(sent).toMatchObject({ value: true });
+      // The last time round it had suspended by itself.
+      isOver = !('moment' in line);
+      if (!isOver) await a.finishes();
+      if (sent.delivered.length > 0) await b.does({ ...invoke, by: 'b', held: false });
+      const { state, status } = (await scene.place.agents(today).get('chat')?.store.load(run)) ?? {};
+      expect([status, Object(state).count], `moment ${at}`).toEqual(['WAITING_FOR_SIGNAL', 2]);
+    }
   });
 });
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { recordsOf } from '../../../lambda/checkpoints/scan.ts';
-import { unescapeId } from '../../../lambda/core/ids.ts';
 import type { ApprovalMeta } from '../../../lambda/core/approval.ts';
+import { unescapeId } from '../../../lambda/core/ids.ts';
 import { readApprovalMeta } from '../../../lambda/runtime/approvals/approval-meta.ts';
 import type { Recorded } from '../../../lambda/runtime/approvals/decision.ts';
 import type { Entry } from '../../../lambda/runtime/entries.ts';
@@ -30,10 +30,10 @@ export async function checkApprovals(world: World, ended: EndedRun): Promise<voi
     if (status !== 'PENDING' && status !== meta?.status)
       world.wrong(`approval ${approval} of run ${run}: ${by} was told ${status}, and it is ${meta?.status}`);
   }
-  for (const { entries } of versions) for (const [id, entry] of entries) checkActed(world, run, id, entry, entries, approvals);
+  for (const { entries } of versions)
+    for (const [id, entry] of entries) checkActed(world, run, id, entry, entries, approvals);
 }
 
-/** What was approved is what is done. */
 function checkActed(
   world: World,
   run: string,
@@ -43,16 +43,21 @@ function checkActed(
   approvals: ReadonlyMap<string, ApprovalMeta>,
 ): void {
   if (entry.kind !== 'approval' || !Object.hasOwn(entry, 'value')) return;
+  const { status } = entry.value as Recorded;
   const meta = approvals.get(entry.approval ?? '');
-  const { status, approved, by } = entry.value as Recorded;
-  const wrong = (what: string) => world.wrong(`"${id}" of run ${run} acts on ${status}: ${what}`);
-  if (!meta) return wrong('there is no such approval');
-  if (status === 'CHANGED') return;
-  if (status !== meta.status) return wrong(`the approval is ${meta.status}`);
-  if (approved !== (meta.outcome === 'approve')) wrong(`the outcome is ${meta.outcome}`);
+  const checked = entries.get(`${entry.approval}/recheck`)?.value;
+  const problem = meta ? problemOf(entry, meta, checked) : 'there is no such approval';
+  if (problem) world.wrong(`"${id}" of run ${run} acts on ${status}: ${problem}`);
+}
+
+/** What was approved is what is done. */
+function problemOf({ value, facts, rechecks }: Entry, meta: ApprovalMeta, checked: unknown): string | undefined {
+  const { status, approved, by } = value as Recorded;
+  if (status === 'CHANGED') return undefined;
+  if (status !== meta.status) return `the approval is ${meta.status}`;
+  if (approved !== (meta.outcome === 'approve')) return `the outcome is ${meta.outcome}`;
   const voted = meta.votes.filter(({ answer }) => status !== 'REJECTED' || answer === 'reject').map((vote) => vote.by);
-  if (!isDeepStrictEqual(by, voted)) wrong(`by ${by.join()}, but ${voted.join()} voted`);
-  const checked = entries.get(`${entry.approval}/recheck`);
-  if (approved && entry.rechecks && !isDeepStrictEqual(checked?.value, entry.facts))
-    wrong(`on the facts ${JSON.stringify(entry.facts)}, which are ${JSON.stringify(checked?.value)}`);
+  if (!isDeepStrictEqual(by, voted)) return `by ${by.join()}, but ${voted.join()} voted`;
+  const held = !approved || !rechecks || isDeepStrictEqual(checked, facts);
+  return held ? undefined : `on the facts ${JSON.stringify(facts)}, which are ${JSON.stringify(checked)}`;
 }

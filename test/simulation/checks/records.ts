@@ -13,7 +13,9 @@ export function checkSettled(world: World, { run, versions }: EndedRun): void {
       const after = now.entries.get(id);
       if (!after && (now.kind === 'retry' || id.startsWith('turn '))) continue;
       if (!isDeepStrictEqual(after, entry))
-        world.wrong(`checkpoint ${now.version} of run ${run} changes "${id}", which was over: ${say(entry)} to ${say(after)}`);
+        world.wrong(
+          `checkpoint ${now.version} of run ${run} changes "${id}", which was over: ${say(entry)} to ${say(after)}`,
+        );
     }
     before = now;
   }

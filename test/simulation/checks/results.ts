@@ -1,5 +1,5 @@
-import { hasEnded } from '../../../lambda/core/status.ts';
 import { isHoldpointError } from '../../../lambda/core/errors.ts';
+import { hasEnded, type Status } from '../../../lambda/core/status.ts';
 import { hasSettled } from '../../../lambda/runtime/entries.ts';
 import { difference, expectedOf } from '../expected.ts';
 import type { Made } from '../playing.ts';
@@ -9,26 +9,35 @@ import type { EndedRun } from './history.ts';
 
 /** A run ended as its program says, unless somebody or its time ended it. */
 export function checkResult(world: World, ended: EndedRun, cancelled: ReadonlySet<string>): void {
-  const { run, head, program, last } = ended;
-  const expected = expectedOf(program, world.ledger.mended.has(run));
-  const wrong = (what: string) => world.wrong(`run ${run} is ${head.status}: ${what}`);
-  if (!hasEnded(head.status)) return wrong('it never ended');
-  if (head.status === 'SUCCEEDED') {
-    const told = world.ledger.cancels.get(run);
-    if ((told === 'ENDING' || told === 'CANCELLED') && !givesUp(world)) wrong(`somebody was told that it is ${told}`);
-    if (!expected) return wrong('its program throws');
-    const other = difference(expected, last.entries.get('@result')?.value);
-    return other ? wrong(other) : checkState(world, ended);
-  }
-  if (head.status === 'CANCELLED') {
-    const mayBe = cancelled.has(run) || head.parent !== undefined;
-    return mayBe ? undefined : wrong('nobody cancelled it');
-  }
-  const { error } = last.entries.get('@error') ?? {};
-  const timedOut = isHoldpointError(error, 'TIMED_OUT') && head.work?.deadline !== undefined;
-  const exhausted = isHoldpointError(error, 'RUN_FAILED') && givesUp(world);
-  if (expected && !timedOut && !exhausted && !childFailed(world, ended)) wrong(`it should have succeeded: ${String(error)}`);
+  const { run, head } = ended;
+  const isOver = hasEnded(head.status);
+  const problem = isOver ? PROBLEMS[head.status]?.(world, ended, cancelled) : 'it never ended';
+  if (problem) world.wrong(`run ${run} is ${head.status}: ${problem}`);
 }
+
+type Problem = (world: World, ended: EndedRun, cancelled: ReadonlySet<string>) => string | undefined;
+
+/** What is wrong with a run that ended in this way. */
+const PROBLEMS: { readonly [S in Status]?: Problem } = {
+  SUCCEEDED(world, ended) {
+    const { run, program, last } = ended;
+    const told = world.ledger.cancels.get(run);
+    if ((told === 'ENDING' || told === 'CANCELLED') && !givesUp(world)) return `somebody was told that it is ${told}`;
+    const expected = expectedOf(program, world.ledger.mended.has(run));
+    if (!expected) return 'its program throws';
+    return difference(expected, last.entries.get('@result')?.value) ?? stateProblem(ended);
+  },
+  CANCELLED: (_, { run, head }, cancelled) =>
+    cancelled.has(run) || head.parent !== undefined ? undefined : 'nobody cancelled it',
+  FAILED(world, ended) {
+    const { run, program, head, last } = ended;
+    const { error } = last.entries.get('@error') ?? {};
+    const timedOut = isHoldpointError(error, 'TIMED_OUT') && head.work?.deadline !== undefined;
+    const exhausted = isHoldpointError(error, 'RUN_FAILED') && givesUp(world);
+    if (timedOut || exhausted || childFailed(world, ended)) return undefined;
+    return expectedOf(program, world.ledger.mended.has(run)) && `it should have succeeded: ${String(error)}`;
+  },
+};
 
 /** Whether a run that crashes all the time is given up, whatever it was about to do. */
 const givesUp = ({ maxAttempts }: World): boolean => maxAttempts < 10;
@@ -38,13 +47,13 @@ const childFailed = (world: World, { program }: EndedRun): boolean =>
   givesUp(world) && [...movesIn(program)].some((move) => move.do === 'call');
 
 /** Every change of the state is in it, once. */
-function checkState(world: World, { run, program, state }: EndedRun): void {
+function stateProblem({ program, state }: EndedRun): string | undefined {
   const log = [...state.log].toSorted();
   const moves = [...movesIn(program)];
   const updates = moves.flatMap((move) => (move.do === 'update' ? [move.at] : [])).toSorted();
   const certain = moves.every((move) => move.do !== 'all' && move.do !== 'try');
-  if (new Set(log).size < log.length || (certain && String(log) !== String(updates)))
-    world.wrong(`the state of run ${run} has the changes ${log.join(' ')}; made were ${updates.join(' ')}`);
+  const isWhole = new Set(log).size === log.length && (!certain || String(log) === String(updates));
+  return isWhole ? undefined : `its state has the changes ${log.join(' ')}; made were ${updates.join(' ')}`;
 }
 
 /** What a run did and can be undone was undone when it failed or was cancelled, as recorded; and only then. */
