@@ -103,8 +103,9 @@ async function suspension(
 ): Promise<OutsideChange> {
   const waits = new Map([...openWaits(journal), [id, entry]]);
   const seen = await lookAround(at, opened.sealing, journal, waits);
-  const { entries, used } = settle(waits, seen.happened);
-  const cursor = seen.cursorAfter(used);
+  const settled = settle(waits, seen.happened);
+  const { entries } = settled;
+  const cursor = seen.cursorAfter(settled);
   const asked = entry.approval === undefined ? [] : [entry.approval];
   const isOver = entries.size > 0;
   return {

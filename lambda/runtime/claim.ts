@@ -107,9 +107,9 @@ async function take(
   const ending = opened.head.meta.status === 'ENDING';
   const waits = new Map([...journal].filter(([id, entry]) => !ending && !id.startsWith('@') && !hasSettled(entry)));
   const seen = await lookAround(at, opened.sealing, journal, waits);
-  const { entries, used } = settle(waits, seen.happened);
-  const cursor = seen.cursorAfter(used);
-  const settled = new Map([...entries, ...(cursor ? [cursor] : [])]);
+  const over = settle(waits, seen.happened);
+  const cursor = seen.cursorAfter(over);
+  const settled = new Map([...over.entries, ...(cursor ? [cursor] : [])]);
   const first = agent.state && isBlank(opened) ? await firstState(agent, journal) : undefined;
   if (!first) currentState(at, opened);
   const version = opened.record.version + 1;
@@ -133,7 +133,7 @@ async function take(
   return {
     opened: claimed,
     journal,
-    settled: new Set(entries.keys()),
+    settled: new Set(over.entries.keys()),
     seenWake: opened.head.meta.work?.wake ?? 0,
     until,
   };

@@ -44,8 +44,9 @@ export interface Entry {
   readonly facts?: unknown;
   readonly rechecks?: true;
   readonly decided?: unknown;
-  /** A child run. */
+  /** A child run, and that it was there before the call. */
   readonly child?: string;
+  readonly existed?: true;
   /** A call of a tool whose value is kept in the cache under this name. */
   readonly cached?: string;
   /** When a cached value was made. */

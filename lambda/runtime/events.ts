@@ -61,26 +61,37 @@ export const runEnded = (run: string, status: string): HoldpointError =>
     `Run "${run}" is ${status}; nothing can reach it any more. \`retry\` or \`fork\` it.`,
   );
 
+/** What came from outside, in its order. */
+export interface Events {
+  readonly signals: readonly SignalEvent[];
+  /** Children that ended. */
+  readonly ends: readonly { readonly number: number; readonly child: string }[];
+}
+
+export const NO_EVENTS: Events = { signals: [], ends: [] };
+
 /** The events of a run. Each is read once: they never change, and new ones only come behind them. */
 export class EventLog {
-  #signals: readonly SignalEvent[] = [];
+  #known = NO_EVENTS;
   #last = 0;
 
-  /** The signals after a number. */
-  async signalsAfter(at: RunContext, sealing: Sealing, after: number): Promise<readonly SignalEvent[]> {
-    const signals = this.#signals.filter(({ number }) => number > after);
+  /** The events after a number. */
+  async after(at: RunContext, sealing: Sealing, after: number): Promise<Events> {
+    const signals = this.#known.signals.filter(({ number }) => number > after);
+    const ends = this.#known.ends.filter(({ number }) => number > after);
     let last = Math.max(after, this.#last);
     for await (const stored of recordsOf(at, { from: eventKey(last + 1), to: LAST_EVENT })) {
       last = Number(stored.key.slice(1));
       const meta = besideMeta(stored);
-      // The end of a child is looked for where the child is.
-      if (typeof meta.child === 'string') continue;
-      const value = await besideValue(at, sealing, stored);
-      signals.push({ number: last, name: String(meta.signal), value, at: Number(meta.at) });
+      if (typeof meta.child === 'string') ends.push({ number: last, child: meta.child });
+      else {
+        const value = await besideValue(at, sealing, stored);
+        signals.push({ number: last, name: String(meta.signal), value, at: Number(meta.at) });
+      }
     }
-    this.#signals = signals;
+    this.#known = { signals, ends };
     this.#last = last;
-    return signals;
+    return this.#known;
   }
 }
 

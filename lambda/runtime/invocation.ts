@@ -303,14 +303,15 @@ export class Invocation {
     const waits = new Map(this.waiting.map((id) => [id, this.journal.get(id) as Entry]));
     const seen = await lookAround(this.at, this.writer.opened.sealing, this.journal, waits, this.#events);
     this.#settleRetries();
-    const { entries, used } = settle(waits, seen.happened);
+    const settled = settle(waits, seen.happened);
+    const { entries } = settled;
     if (entries.size === 0) return;
     const over = [...entries.keys()].map((id) => ({ id, wait: this.#waits.get(id) }));
     for (const { id } of over) {
       this.#waits.delete(id);
       this.settling.add(id);
     }
-    const cursor = seen.cursorAfter(used);
+    const cursor = seen.cursorAfter(settled);
     if (cursor) this.journal.set(...cursor);
     // Not awaited: the writer itself may wait for this.
     this.active(async () => {

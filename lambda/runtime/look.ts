@@ -8,18 +8,18 @@ import { partitionOf } from '../core/ids.ts';
 import { hasEnded } from '../core/status.ts';
 import { readApprovals } from './approvals/approval-records.ts';
 import { decisionOf } from './approvals/decision.ts';
-import type { Entry } from './entries.ts';
-import { EventLog } from './events.ts';
-import type { Happened, SignalEvent } from './settle.ts';
+import { type Entry, hasSettled } from './entries.ts';
+import { EventLog, NO_EVENTS } from './events.ts';
+import type { Happened, Settled } from './settle.ts';
 
-/** The entry that says which signals were used. */
+/** The entry that says which events were used. */
 export const CURSOR = '@cursor';
 
-/** What was seen outside of the run, and how to remember which signals were used. */
+/** What was seen outside of the run, and how to remember which events were used. */
 export interface Seen {
   readonly happened: Happened;
-  /** The entry to record with what used these signals; undefined when none was used. */
-  cursorAfter(used: ReadonlySet<number>): readonly [id: string, entry: Entry] | undefined;
+  /** The entry to record with what used events; undefined when none was used. */
+  cursorAfter(settled: Settled): readonly [id: string, entry: Entry] | undefined;
 }
 
 /**
@@ -31,15 +31,15 @@ export async function lookAround(
   sealing: Sealing,
   journal: ReadonlyMap<string, Entry>,
   waits: ReadonlyMap<string, Entry>,
-  events = new EventLog(),
+  log = new EventLog(),
 ): Promise<Seen> {
   const entries = [...waits.values()];
   const { cursor = 0, value } = journal.get(CURSOR) ?? { kind: 'cursor' };
-  // Signals after the cursor that were used before others which came earlier.
+  // Events after the cursor that were used before others which came earlier.
   const usedBefore = new Set((value ?? []) as readonly number[]);
-  const signals = entries.some(({ kind }) => kind === 'signal')
-    ? (await events.signalsAfter(at, sealing, cursor)).filter(({ number }) => !usedBefore.has(number))
-    : [];
+  const isAboutEvents = entries.some(({ kind }) => kind === 'signal' || kind === 'call');
+  const events = isAboutEvents ? await log.after(at, sealing, cursor) : NO_EVENTS;
+  const signals = events.signals.filter(({ number }) => !usedBefore.has(number));
   const approvals = entries.flatMap(({ kind, approval, decided }) =>
     kind === 'approval' && approval !== undefined && decided === undefined ? [approval] : [],
   );
@@ -48,23 +48,39 @@ export async function lookAround(
     const decision = decisionOf(at, sealing, approval);
     if (decision) decisions.set(approval.id, decision);
   }
+  const ended = new Set(events.ends.map(({ child }) => child));
   const children = new Map<string, Pick<Entry, 'value' | 'error'>>();
-  for (const { kind, child } of entries) {
-    const end = kind === 'call' && child !== undefined ? await endOf(at, child) : undefined;
-    if (end && child !== undefined) children.set(child, end);
+  for (const { kind, child, existed } of entries) {
+    // One that was there before the call may have ended without telling us.
+    if (kind !== 'call' || child === undefined || !(existed || ended.has(child))) continue;
+    const end = await endOf(at, child);
+    if (end) children.set(child, end);
   }
   return {
     happened: { now: at.now(), signals, decisions, children },
-    cursorAfter: (used) =>
-      used.size === 0 ? undefined : [CURSOR, cursorEntry(signals, new Set([...usedBefore, ...used]), cursor)],
+    cursorAfter(settled) {
+      const over = childrenIn([...journal.values(), ...settled.entries.values()]);
+      const now = childrenIn([...settled.entries.values()]);
+      const usedNow = [...settled.used, ...events.ends.flatMap(({ number, child }) => (now.has(child) ? number : []))];
+      const unused = [
+        ...signals.filter(({ number }) => !settled.used.has(number)),
+        ...events.ends.filter(({ child }) => !over.has(child)),
+      ];
+      if (usedNow.length === 0) return undefined;
+      const numbers = unused.map(({ number }) => number);
+      return [CURSOR, cursorEntry(numbers, new Set([...usedBefore, ...usedNow]), cursor)];
+    },
   };
 }
 
+/** The children whose ends are known. */
+const childrenIn = (entries: readonly Entry[]): ReadonlySet<string> =>
+  new Set(entries.flatMap((entry) => (entry.child !== undefined && hasSettled(entry) ? entry.child : [])));
+
 /** Everything before the cursor was used; behind it, the numbers of those that were. */
-function cursorEntry(signals: readonly SignalEvent[], used: ReadonlySet<number>, cursor: number): Entry {
-  const unused = signals.filter(({ number }) => !used.has(number)).map(({ number }) => number);
+function cursorEntry(unused: readonly number[], used: ReadonlySet<number>, cursor: number): Entry {
   const last = Math.max(cursor, ...used);
-  const before = unused.length === 0 ? last : Math.min(Math.min(...unused) - 1, last);
+  const before = Math.min(last, ...unused.map((number) => number - 1));
   return { kind: 'cursor', cursor: before, value: [...used].filter((number) => number > before) };
 }
 

@@ -73,9 +73,11 @@ async function cancelChildren(invocation: Invocation): Promise<void> {
   );
   for (const child of children) {
     const why = `The run "${at.run}" that called it has ended.`;
-    await invocation.stored(() => cancelRun(invocation.runtime, child, why)).catch((lost) => {
-      invocation.runtime.log('warn', 'A child run could not be cancelled.', { run: child, error: String(lost) });
-    });
+    await invocation
+      .stored(() => cancelRun(invocation.runtime, child, why))
+      .catch((lost) => {
+        invocation.runtime.log('warn', 'A child run could not be cancelled.', { run: child, error: String(lost) });
+      });
   }
 }
 

@@ -148,7 +148,8 @@ export async function call<Input, Result>(
         );
         // One that was started before may have ended before.
         if (!isNew) invocation.lookSoon();
-        return { kind: 'call', hash: hashOf(`${name}\n${given}`), child, order: invocation.nextOrder() };
+        const existed = !isNew && { existed: true as const };
+        return { kind: 'call', hash: hashOf(`${name}\n${given}`), child, ...existed, order: invocation.nextOrder() };
       },
     });
     if (!Object.hasOwn(entry, 'error')) return entry.value as Result;

@@ -196,6 +196,27 @@ describe('signals', () => {
     expect(await run.result()).toBe('for the second wait');
   });
 
+  it.each([0, 1, 2, 3, 5, 8, 13])(
+    'are not taken by a wait that began in the moment in which its branch was left (%i)',
+    async (moments) => {
+      const racing = agent({
+        name: 'racing',
+        async run(ctx) {
+          const atOnce = async () => {
+            for (let i = 0; i < moments; i++) await null;
+          };
+          await ctx.all('race', [(branch) => branch.waitForSignal('go'), atOnce], { enough: 1 });
+          await ctx.step('after', () => 1);
+          return ctx.waitForSignal('go');
+        },
+      });
+      const world = testAgents(racing);
+      const run = await world.start({}, { id: 'r' });
+      await run.signal('go', 'for the second wait');
+      expect(await run.result()).toBe('for the second wait');
+    },
+  );
+
   it('are not taken by a wait of a turn that is over', async () => {
     const turning = agent({
       name: 'turning',

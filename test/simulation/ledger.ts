@@ -54,6 +54,8 @@ export class Ledger {
   readonly signals: Sent[] = [];
   /** What those who cancelled were told. */
   readonly cancels = new Map<string, string>();
+  /** The links that people were sent, by run, approval and person. */
+  readonly links = new Map<string, string>();
   readonly started = new Set<string>();
   readonly mended = new Set<string>();
   readonly retried = new Set<string>();

@@ -1,4 +1,5 @@
 import { type ErrorCode, isHoldpointError } from '../../lambda/core/errors.ts';
+import { decideByToken } from '../../lambda/runtime/approvals/tokens.ts';
 import type { Chance } from './chance.ts';
 import type { Sent } from './ledger.ts';
 import { movesIn, type Program } from './program.ts';
@@ -109,9 +110,14 @@ export class People {
   #answer(run: string, agent: string, approval: string, by: string, answer: 'approve' | 'reject', after: number): void {
     this.#tasks.later(after, {
       name: by.slice(5),
-      act: async (agents) => {
+      act: async (agents, _, attempt) => {
         try {
-          const { status } = await agents(agent).run(run).decide({ approval, by, answer });
+          const link = this.#world.ledger.links.get(`${run} ${approval} ${by}`);
+          const { runtime, run: runs } = agents(agent);
+          const { status } =
+            link !== undefined && attempt % 2 === 1
+              ? await decideByToken(await runtime.contexts.context(), link, { answer })
+              : await runs(run).decide({ approval, by, answer });
           this.#world.ledger.answers.push({ run, approval, by, answer, status });
         } catch (error) {
           if (!REFUSALS.some((code) => isHoldpointError(error, code))) throw error;

@@ -8,6 +8,7 @@ import { type Deliveries, describe } from './deliveries.ts';
 import type { Process } from './process.ts';
 import type { World } from './world.ts';
 
+const URL_BEGIN = 'https://approvals.test/';
 const PERIOD_MS = 60_000;
 
 /** Looks every minute at what is due. Minutes in which nothing is are left out. */
@@ -38,7 +39,7 @@ export class Sweeper {
     const { timeline } = this.#world;
     this.#free = timeline.now + PERIOD_MS;
     const { runtime } = agentsIn(this.#world, process, this.#deliveries)('programs');
-    const telling = () => ({ url: 'https://approvals.test/', tell: (notice: Notice) => this.#tell(process, notice) });
+    const telling = () => ({ url: URL_BEGIN, tell: (notice: Notice) => this.#tell(process, notice) });
     const deliver = this.#deliveries.from(process);
     sweepDue({ runtime: { ...runtime, deliver }, telling }).then(
       ({ failed }) => {
@@ -58,9 +59,11 @@ export class Sweeper {
   }
 
   /** Nobody is told of what is not stored. */
-  async #tell(process: Process, { tenant, run, approval, kind }: Notice): Promise<void> {
+  async #tell(process: Process, { tenant, run, approval, kind, links }: Notice): Promise<void> {
     this.#world.note(process, `tells people (${kind}) of ${approval} of ${run}`);
     const stored = await this.#world.truth.find(partitionOf(tenant, run), approvalKey(approval));
+    for (const { person, url } of links)
+      this.#world.ledger.links.set(`${run} ${approval} ${person}`, url.slice(URL_BEGIN.length));
     if (!stored) this.#world.wrong(`people were told of ${approval} of run ${run}, which is not stored`);
   }
 }
