@@ -8,7 +8,11 @@ import type { Context, RunContext } from './context.ts';
 import type { HeadMeta } from './meta.ts';
 import { checkVersion, readLiveHead } from './open.ts';
 import {
+  DUE_SHARDS,
   groupOf,
+  HEAD_KEY,
+  isLeased,
+  LEASED_DUE_MS,
   MAX_VERSION,
   readCheckpoint,
   readHead,
@@ -78,14 +82,42 @@ export async function* runs(context: Context, filter: RunFilter): AsyncGenerator
   };
   const source = (list: ListName, kind: string) =>
     pages((from) => context.records.list(list, groupOf(context.tenant, kind), { ...range, ...from }));
-  const sources =
-    owner === undefined ? statuses.map((each) => source('status', each)) : [source('owner', escapeId('owner', owner))];
+  const byStatus = () => [
+    ...statuses.map((each) => source('status', each)),
+    ...(statuses.includes('RUNNING') ? [leasedRuns(context, range)] : []),
+  ];
+  const sources = owner === undefined ? byStatus() : [source('owner', escapeId('owner', owner))];
   const found = async function* () {
     for await (const { partition, head } of merged(sources)) {
       if (matches(head, filter, statuses, context.now())) yield runSummaryOf(partition, head);
     }
   };
   yield* first(limit, found());
+}
+
+/** The runs that agents have just now. They are in no list by status, but due soon: when their lease is over. */
+async function* leasedRuns(
+  { records, tenant, now }: Context,
+  { from, to }: { readonly from: string; readonly to: string },
+): AsyncGenerator<StoredRecord> {
+  const isAsked = (stored: StoredRecord) => {
+    const { meta } = readHead(stored);
+    const order = timeOrder(meta.touchedAt);
+    return isLeased(meta) && order >= from && order <= to;
+  };
+  const shards = Array.from({ length: DUE_SHARDS }, (_, shard) => `due/${shard}`);
+  const found = await Promise.all(
+    shards.map(async (group) => {
+      const leased: StoredRecord[] = [];
+      const soon = { to: timeOrder(now() + LEASED_DUE_MS), limit: PAGE };
+      for await (const stored of pages((cursor) => records.list('due', group, { ...soon, ...cursor }))) {
+        if (stored.key === HEAD_KEY && idsOf(stored.partition).tenant === tenant && isAsked(stored))
+          leased.push(stored);
+      }
+      return leased;
+    }),
+  );
+  yield* found.flat().sort((a, b) => readHead(b).meta.touchedAt - readHead(a).meta.touchedAt);
 }
 
 function matches(head: HeadMeta, filter: RunFilter, statuses: readonly Status[], now: number): boolean {

@@ -123,6 +123,8 @@ export interface Work {
   readonly timeoutMs?: number | undefined;
   /** Which idempotency keys the steps of the run have: those of one epoch are equal. */
   readonly epoch?: number | undefined;
+  /** That its journal was changed from outside, so that its code may go another way than the recorded one. */
+  readonly edited?: true | undefined;
   /** How often the run was rewound or retried. */
   readonly rewinds?: number | undefined;
   /** The parent that waits for the end, in the same tenant. */

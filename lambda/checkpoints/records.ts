@@ -143,6 +143,12 @@ function dueAt({ deletedUntil, work, retentionMs = Infinity, touchedAt }: HeadMe
 /** The group of a list that holds what is of one tenant and one kind. */
 export const groupOf = (tenant: string, kind: string): string => `${escapeId('tenant', tenant)}/${kind}`;
 
+/** How soon a run that an agent has is due at the latest, however long it may have it. */
+export const LEASED_DUE_MS = 3_600_000;
+
+/** Whether an agent has the run. */
+export const isLeased = ({ status, work }: HeadMeta): boolean => status === 'RUNNING' && work?.lease !== undefined;
+
 /** A head with its places: by status and by owner while it lives, and by when it is due. */
 export function headRecord(partition: string, meta: HeadMeta): { readonly stored: StoredRecord } & HeadRecord {
   const { tenant } = idsOf(partition);
@@ -150,7 +156,8 @@ export function headRecord(partition: string, meta: HeadMeta): { readonly stored
   const due = dueAt(meta);
   const living = meta.deletedUntil === undefined;
   const places: Places = {
-    ...(living && { status: { group: groupOf(tenant, meta.status), order } }),
+    // What an agent runs just now is found by its due time; going in and out of a list at each claim would cost.
+    ...(living && !isLeased(meta) && { status: { group: groupOf(tenant, meta.status), order } }),
     ...(living &&
       meta.owner !== undefined && { owner: { group: groupOf(tenant, escapeId('owner', meta.owner)), order } }),
     ...(due !== undefined && { due: { group: dueGroup(partition), order: timeOrder(due) } }),

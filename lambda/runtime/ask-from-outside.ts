@@ -102,7 +102,7 @@ async function suspension(
   { id, entry, beside = [] }: Wait,
 ): Promise<OutsideChange> {
   const waits = new Map([...openWaits(journal), [id, entry]]);
-  const seen = await lookAround(at, opened.sealing, journal, waits);
+  const seen = await lookAround(at, opened.sealing, journal, waits, opened.head.meta.work?.wake ?? 0);
   const settled = settle(waits, seen.happened);
   const { entries } = settled;
   const cursor = seen.cursorAfter(settled);

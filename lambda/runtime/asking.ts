@@ -9,7 +9,7 @@ import { type Entry, hasSettled } from './entries.ts';
 import type { Scope } from './identity.ts';
 import type { Invocation } from './invocation.ts';
 import { isSchema, validated } from './standard-schema.ts';
-import { leaving, recordedWork } from './step.ts';
+import { recordedWork } from './step.ts';
 
 /** Why people are asked again. */
 interface Changed {
@@ -30,7 +30,7 @@ export async function approval<Edits>(
   if (!Number.isSafeInteger(maxAsks) || maxAsks < 1) throw refused('`maxAsks`', 'a whole number from 1', maxAsks);
   if (recheck && !options.facts) throw refused('`recheck`', 'given together with `facts`', 'no facts');
   const identity = scope.enter(name, options.key);
-  return leaving(identity, async () => {
+  return invocation.operation(identity, async () => {
     const { id } = identity;
     let entry = invocation.journal.get(id);
     if (entry) invocation.checkEntry(id, entry, 'approval', undefined);
@@ -39,8 +39,7 @@ export async function approval<Edits>(
         invocation.reached(id);
         return decided<Edits>(invocation, id, entry);
       }
-      if (scope.closed || !invocation.begins) return invocation.hang();
-      invocation.live = true;
+      await invocation.begin(scope, id);
       if (!entry) entry = await ask(invocation, id, name, options, 1, undefined);
       else if (entry.decided === undefined) entry = await invocation.wait(id, entry, 'WAITING_FOR_APPROVAL');
       else entry = await checked(invocation, scope, id, name, options, entry, maxAsks);

@@ -3,7 +3,6 @@ import type { AgentContext, BranchOptions, BranchOutcome } from './agent-context
 import { mismatch } from './entries.ts';
 import { Scope } from './identity.ts';
 import type { Invocation } from './invocation.ts';
-import { leaving } from './step.ts';
 import { leaveWaits } from './waits.ts';
 
 /** Which branches counted, by their places: what is recorded, so that a replay counts the same. */
@@ -35,7 +34,7 @@ export async function branches(
   if (enough !== undefined && !(Number.isSafeInteger(enough) && enough >= 0 && enough <= runs.length))
     throw refused('`enough`', `a whole number from 0 to ${runs.length}, the number of branches`, enough);
   const identity = scope.enter(name, key);
-  return leaving(identity, async () => {
+  return invocation.operation(identity, async () => {
     const { id } = identity;
     const entry = invocation.journal.get(id);
     if (entry) invocation.checkEntry(id, entry, 'branches', undefined);

@@ -3,7 +3,7 @@ import type { RunContext } from '../checkpoints/context.ts';
 import { history } from '../checkpoints/history.ts';
 import type { HeadMeta, Work } from '../checkpoints/meta.ts';
 import { type Opened, open } from '../checkpoints/open.ts';
-import { HEAD_KEY, headRecord, readHead } from '../checkpoints/records.ts';
+import { HEAD_KEY, headRecord, LEASED_DUE_MS, readHead } from '../checkpoints/records.ts';
 import { millisecondsOf } from '../core/duration.ts';
 import { HoldpointError, isHoldpointError } from '../core/errors.ts';
 import { hasEnded, isWaiting } from '../core/status.ts';
@@ -12,7 +12,7 @@ import { asError } from './agent-errors.ts';
 import { appendEntries } from './append-entries.ts';
 import { adoptEarlySignals } from './early-signals.ts';
 import { endRun } from './end-run.ts';
-import { type Entry, hasSettled } from './entries.ts';
+import { type Entry, hasSettled, lastPlace } from './entries.ts';
 import { lookAround } from './look.ts';
 import { isPaused } from './pausing.ts';
 import { settle } from './settle.ts';
@@ -106,17 +106,23 @@ async function take(
   const journal = new Map(Object.entries(decodeResults(at, opened) as Record<string, Entry>));
   const ending = opened.head.meta.status === 'ENDING';
   const waits = new Map([...journal].filter(([id, entry]) => !ending && !id.startsWith('@') && !hasSettled(entry)));
-  const seen = await lookAround(at, opened.sealing, journal, waits);
+  const seen = await lookAround(at, opened.sealing, journal, waits, opened.head.meta.work?.wake ?? 0);
   const over = settle(waits, seen.happened);
   const cursor = seen.cursorAfter(over);
-  const settled = new Map([...over.entries, ...(cursor ? [cursor] : [])]);
+  const last = lastPlace(journal);
+  const ended = [...over.entries].map(
+    ([id, entry], i) => [id, hasSettled(entry) ? { ...entry, place: last + 1 + i } : entry] as const,
+  );
+  const settled = new Map([...ended, ...(cursor ? [cursor] : [])]);
   const first = agent.state && isBlank(opened) ? await firstState(agent, journal) : undefined;
   if (!first) currentState(at, opened);
   const version = opened.record.version + 1;
   const lease = { by, until: until + GRACE_MS };
   const work = (there: Work): Work => {
     const time = timeOf(agent, there, opened.head.meta.createdAt);
-    const dueAt = Math.min(lease.until, (ending ? undefined : time.deadline) ?? Infinity);
+    const end = Math.min(lease.until, at.now() + LEASED_DUE_MS, (ending ? undefined : time.deadline) ?? Infinity);
+    // Most invocations are over before anybody looks: moving the run in the due list now would be paid for nothing.
+    const dueAt = there.dueAt !== undefined && there.dueAt > at.now() ? Math.min(there.dueAt, end) : end;
     const taken = { parked: undefined, rests: undefined, deliveries: 0 };
     return { ...there, ...time, ...taken, lease, dueAt, claims, claimed: version };
   };

@@ -9,7 +9,7 @@ import type { EditedState } from './edited-state.ts';
 import type { Entry, Kind } from './entries.ts';
 import type { Scope } from './identity.ts';
 import type { Invocation } from './invocation.ts';
-import { keep, leaving, step } from './step.ts';
+import { keep, step } from './step.ts';
 import { tool } from './tool.ts';
 import { call, sleep, waitForSignal } from './waits.ts';
 import type { Item } from './writer.ts';
@@ -101,13 +101,12 @@ async function small(
 ): Promise<Entry> {
   invocation.checkCall(`ctx.${name}`);
   const identity = scope.enterOwn(name);
-  return leaving(identity, async () => {
+  return invocation.operation(identity, async () => {
     const { id } = identity;
     const there = invocation.journal.get(id);
     if (there) invocation.checkEntry(id, there, kind, undefined);
     if (there) return there;
-    if (scope.closed || !invocation.begins) return invocation.hang();
-    invocation.live = true;
+    await invocation.begin(scope, id);
     const { value, item } = await make();
     await invocation.active(() => invocation.record({ ...item, entries: [[id, { kind, value }]] }));
     return invocation.journal.get(id) as Entry;
@@ -134,7 +133,7 @@ async function update(
     return working.value;
   }
   const identity = scope.enterOwn('update');
-  return leaving(identity, async () => {
+  return invocation.operation(identity, async () => {
     const { id } = identity;
     const there = invocation.journal.get(id);
     if (there) {
@@ -143,8 +142,7 @@ async function update(
       await invocation.replayed.edit(change, there.order);
       return invocation.live ? invocation.writer.state : invocation.replayed.value;
     }
-    if (scope.closed || !invocation.begins) return invocation.hang();
-    invocation.live = true;
+    await invocation.begin(scope, id);
     const entry: Entry = { kind: 'update', order: invocation.nextOrder() };
     await invocation.active(async () => {
       try {

@@ -36,14 +36,15 @@ export async function sendSignal(at: RunContext, signal: Signal): Promise<boolea
 // The order of signals that one process sends in one millisecond.
 let count = 0;
 
-async function keep(at: RunContext, { name, value, id }: Signal): Promise<boolean> {
+// Each has an id: a write that is sent again after somebody took the signal puts it there a second time.
+async function keep(at: RunContext, { name, value, id = randomId() }: Signal): Promise<boolean> {
   const { sealing, key } = at.keys
     ? await (await runKeys()).newKey(at, undefined)
     : { sealing: notSealed, key: undefined };
   count += 1;
   const meta = { signal: name, at: at.now(), count, id, key };
   const places = { due: { group: dueGroup(at.partition), order: timeOrder(at.now() + KEPT_MS) } };
-  const put = await besideRecord(at, sealing, `w${escapeId('signal', id ?? randomId())}`, meta, value, places);
+  const put = await besideRecord(at, sealing, `w${escapeId('signal', id)}`, meta, value, places);
   try {
     await at.records.commit([{ put, when: 'absent' }]);
     return true;

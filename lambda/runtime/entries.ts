@@ -25,6 +25,8 @@ export interface Entry {
   readonly hash?: string;
   readonly value?: unknown;
   readonly error?: unknown;
+  /** The order in which operations ended. */
+  readonly place?: number;
   /** The order in which operations began to wait, or ended with something to undo. */
   readonly order?: number;
   /** That the step can be undone. */
@@ -69,6 +71,10 @@ export const isOperation = (id: string): boolean => !id.startsWith('@') || /^@(u
 export const hasToEnd = (entry: Partial<Entry>): boolean =>
   entry.undo === true || (entry.kind === 'call' && !hasSettled(entry));
 
+/** The place of the operation that ended last. */
+export const lastPlace = (journal: ReadonlyMap<string, Entry>): number =>
+  [...journal.values()].reduce((last, { place = 0 }) => Math.max(last, place), 0);
+
 /** Refuses an entry of another operation: the code was changed in a way that its journal does not fit. */
 export function checkEntry(id: string, entry: Entry, kind: Kind, hash: string | undefined): void {
   if (entry.kind !== kind) throw mismatch(id, `is a ${kind} in this code`, `a ${entry.kind} was recorded`);
@@ -83,6 +89,6 @@ export function checkEntry(id: string, entry: Entry, kind: Kind, hash: string | 
 export const mismatch = (id: string, expected: string, found: string): HoldpointError =>
   new HoldpointError(
     'STEP_MISMATCH',
-    `Operation "${id}" ${expected}, but ${found}: the code changed under a run that was on its way. Nothing was run or undone. Give changed operations new names, or deploy the code that fits; then \`retry\` the run.`,
+    `Operation "${id}" ${expected}, but ${found}: the code changed under a run that was on its way. Nothing was run or undone. Deploy code that fits and \`retry\` the run, or \`rewind\` it to before.`,
     { scope: 'run' },
   );

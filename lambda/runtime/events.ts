@@ -12,7 +12,6 @@ import type { SignalEvent } from './settle.ts';
 import { wakeRun, wokenHead } from './wake.ts';
 
 const eventKey = (number: number): string => `e${String(number).padStart(10, '0')}`;
-const LAST_EVENT = eventKey(9_999_999_999);
 const takenKey = (id: string): string => `i${escapeId('signal', id)}`;
 
 /** A signal to a run. */
@@ -75,22 +74,26 @@ export class EventLog {
   #known = NO_EVENTS;
   #last = 0;
 
-  /** The events after a number. */
-  async after(at: RunContext, sealing: Sealing, after: number): Promise<Events> {
+  /**
+   * The events after a number, up to one that is known to be there: behind it a query could find one and miss the one
+   * before.
+   */
+  async between(at: RunContext, sealing: Sealing, after: number, upTo: number): Promise<Events> {
     const signals = this.#known.signals.filter(({ number }) => number > after);
     const ends = this.#known.ends.filter(({ number }) => number > after);
-    let last = Math.max(after, this.#last);
-    for await (const stored of recordsOf(at, { from: eventKey(last + 1), to: LAST_EVENT })) {
-      last = Number(stored.key.slice(1));
+    const last = Math.max(after, this.#last);
+    const unread = { from: eventKey(last + 1), to: eventKey(upTo) };
+    for await (const stored of upTo > last ? recordsOf(at, unread) : []) {
+      const number = Number(stored.key.slice(1));
       const meta = besideMeta(stored);
-      if (typeof meta.child === 'string') ends.push({ number: last, child: meta.child });
+      if (typeof meta.child === 'string') ends.push({ number, child: meta.child });
       else {
         const value = await besideValue(at, sealing, stored);
-        signals.push({ number: last, name: String(meta.signal), value, at: Number(meta.at) });
+        signals.push({ number, name: String(meta.signal), value, at: Number(meta.at) });
       }
     }
     this.#known = { signals, ends };
-    this.#last = last;
+    this.#last = Math.max(last, upTo);
     return this.#known;
   }
 }

@@ -58,7 +58,7 @@ export async function rewindRun(
         if (String(before.approvals ?? []) !== String(approvals))
           throw new StaleVersionError(run, there.version, undefined);
         const epoch = (before.epoch ?? 0) + (newKeys || undone.size > 0 ? 1 : 0);
-        return { work: { ...readyAgain(at, before), epoch, rewinds: (before.rewinds ?? 0) + 1 } };
+        return { work: { ...readyAgain(at, before), epoch, edited: true, rewinds: (before.rewinds ?? 0) + 1 } };
       },
     }).catch((error) => {
       throw error instanceof ConditionFailedError
@@ -83,7 +83,7 @@ export async function forkRun(runtime: Runtime, run: string, options: ForkOption
         const { [CURSOR]: _, ...settled } = settledOnly(results as Entries);
         return { ...settled, ...replaced(settled, toolResults) };
       },
-      work: { wake: 0, dueAt: to.now() + DELIVERY_MS },
+      work: { wake: 0, edited: true, dueAt: to.now() + DELIVERY_MS },
     },
   );
   await deliver(runtime, { tenant: to.tenant, run: id, agent: opened.head.meta.agent });

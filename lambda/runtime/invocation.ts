@@ -13,11 +13,14 @@ import type { AgentDefinition } from './agent-definition.ts';
 import { misused } from './agent-errors.ts';
 import type { Claimed } from './claim.ts';
 import { EditedState } from './edited-state.ts';
-import { checkEntry, type Entry, hasSettled, isOperation, type Kind } from './entries.ts';
+import { checkEntry, type Entry, hasSettled, isOperation, type Kind, lastPlace, mismatch } from './entries.ts';
 import { EventLog } from './events.ts';
+import type { Identity, Scope } from './identity.ts';
+import { InTurn } from './in-turn.ts';
 import { CURSOR, lookAround } from './look.ts';
 import type { Runtime, StepMoment } from './runtime.ts';
 import { settle } from './settle.ts';
+import { Unasked } from './unasked.ts';
 import { DELIVERY_MS } from './wake.ts';
 import { Fenced, type Item, type Rest, RunWriter } from './writer.ts';
 
@@ -87,7 +90,10 @@ export class Invocation {
   readonly #waits = new Map<string, Wait>();
   readonly #events = new EventLog();
   readonly #timers = new AbortController();
+  readonly #inTurn = new InTurn();
+  readonly #unasked: Unasked;
   #active = 0;
+  #place: number;
   #order = 0;
   #yielding = false;
   #over = false;
@@ -101,6 +107,8 @@ export class Invocation {
     this.agent = agent;
     this.journal = claimed.journal;
     this.#order = Math.max(0, ...[...this.journal.values()].map(({ order = 0 }) => order));
+    this.#place = lastPlace(this.journal);
+    this.#unasked = new Unasked(this.journal);
     this.ending = claimed.opened.head.meta.status === 'ENDING';
     this.#deadline = claimed.until;
     this.#claimed = claimed.opened.record.version;
@@ -110,7 +118,6 @@ export class Invocation {
       woken: () => this.look(),
       cancelled: () => {
         this.ending = true;
-        this.journal.set('@error', decodeResult(at, this.writer.opened, '@error') as Entry);
         this.stopAllWaiting();
         this.overtaken.resolve();
       },
@@ -183,8 +190,46 @@ export class Invocation {
     return createHash('sha256').update(seed).digest('base64url').slice(0, 32);
   }
 
+  /** An operation of the agent under its identity, from when it is asked for until it is its turn to go on. */
+  async operation<T>({ id, leave }: Identity, work: () => Promise<T>): Promise<T> {
+    this.#unasked.ask(id);
+    try {
+      return await work();
+    } finally {
+      const { place } = this.journal.get(id) ?? {};
+      if (place !== undefined) await this.active(() => this.#inTurn.wait(place));
+      leave();
+    }
+  }
+
+  /** Goes on when an operation that is not recorded may begin; left waiting otherwise. From here on it is no replay. */
+  async begin(scope: Scope | undefined, id: string): Promise<void> {
+    if (scope?.closed || !this.begins) return this.hang();
+    if (scope && !this.journal.has(id)) await this.#checkPlace(scope.path, id);
+    this.live = true;
+  }
+
+  /** Refuses code that begins something new where something else is recorded. */
+  async #checkPlace(path: string, id: string): Promise<void> {
+    if (this.work.edited || this.#unasked.next(path) === undefined) return;
+    // Others that go on side by side may ask for it in a moment.
+    await this.active(async () => {
+      for (let tries = 0; tries < 20 && this.#unasked.next(path) !== undefined; tries++) {
+        for (let ticks = 0; ticks < 10; ticks++) await tick();
+        if (tries > 0 && this.#unasked.next(path) !== undefined) await this.runtime.clock.sleep(50);
+      }
+    });
+    const recorded = this.#unasked.next(path);
+    if (recorded === undefined) return;
+    throw this.unfit(
+      mismatch(id, 'comes next in this code', `"${recorded}" was recorded there, for which it did not ask`),
+    );
+  }
+
   /** Puts entries into the journal and resolves when they are confirmed. */
-  async record(item: Item): Promise<void> {
+  async record(given: Item): Promise<void> {
+    const entries = given.entries?.map(([id, entry]) => [id, this.#placed(id, entry)] as const);
+    const item = { ...given, ...(entries && { entries }) };
     await this.writer.record(item);
     for (const id of item.forget ?? []) this.journal.delete(id);
     // What comes out is what a replay would give: the agent never sees anything else.
@@ -192,6 +237,13 @@ export class Invocation {
       // Who looked at the events has set it, and may have set it again since: it must not go back.
       if (id !== CURSOR) this.journal.set(id, decodeResult(this.at, this.writer.opened, id) as Entry);
     }
+  }
+
+  /** An entry with its place among those that have ended. */
+  #placed(id: string, entry: Entry): Entry {
+    if (!isOperation(id) || !hasSettled(entry) || entry.place !== undefined) return entry;
+    this.#place += 1;
+    return { ...entry, place: this.#place };
   }
 
   /** Runs something that keeps the invocation from lying down. */
@@ -301,7 +353,8 @@ export class Invocation {
 
   async #look(): Promise<void> {
     const waits = new Map(this.waiting.map((id) => [id, this.journal.get(id) as Entry]));
-    const seen = await lookAround(this.at, this.writer.opened.sealing, this.journal, waits, this.#events);
+    const { sealing } = this.writer.opened;
+    const seen = await lookAround(this.at, sealing, this.journal, waits, this.writer.seenWake, this.#events);
     this.#settleRetries();
     const settled = settle(waits, seen.happened);
     const { entries } = settled;

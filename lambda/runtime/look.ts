@@ -23,14 +23,15 @@ export interface Seen {
 }
 
 /**
- * Reads what the waits of a run are about, and nothing when they are about nothing outside. Who looks again and again
- * passes the events that were read.
+ * Reads what the waits of a run are about, up to the event that its head counted, and nothing when they are about nothing
+ * outside. Who looks again and again passes the events that were read.
  */
 export async function lookAround(
   at: RunContext,
   sealing: Sealing,
   journal: ReadonlyMap<string, Entry>,
   waits: ReadonlyMap<string, Entry>,
+  wake: number,
   log = new EventLog(),
 ): Promise<Seen> {
   const entries = [...waits.values()];
@@ -38,7 +39,7 @@ export async function lookAround(
   // Events after the cursor that were used before others which came earlier.
   const usedBefore = new Set((value ?? []) as readonly number[]);
   const isAboutEvents = entries.some(({ kind }) => kind === 'signal' || kind === 'call');
-  const events = isAboutEvents ? await log.after(at, sealing, cursor) : NO_EVENTS;
+  const events = isAboutEvents ? await log.between(at, sealing, cursor, wake) : NO_EVENTS;
   const signals = events.signals.filter(({ number }) => !usedBefore.has(number));
   const approvals = entries.flatMap(({ kind, approval, decided }) =>
     kind === 'approval' && approval !== undefined && decided === undefined ? [approval] : [],

@@ -76,6 +76,7 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
           ...(timeoutMs !== undefined && { timeoutMs, deadline: at.now() + timeoutMs }),
           ...{ lease: undefined, claims: 0, deliveries: 0, dueAt: at.now() + DELIVERY_MS, parked: undefined },
           ...{
+            edited: true,
             rewinds: (work.rewinds ?? 0) + 1,
             epoch: (work.epoch ?? 0) + (undone.length + called.length > 0 ? 1 : 0),
           },

@@ -35,16 +35,9 @@ export async function step<T>(
   if (typeof run !== 'function') throw misused(`\`ctx.step('${name}', …)\` needs a function; found ${typeof run}.`);
   checkOptions(invocation, name, options);
   const identity = scope.enter(name, options.key);
-  return leaving(identity, () => recordedWork(invocation, scope, { id: identity.id, kind: 'step', run, options }));
-}
-
-/** Lets the identity go when the work is over. */
-export async function leaving<T>(identity: { leave(): void }, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } finally {
-    identity.leave();
-  }
+  return invocation.operation(identity, () =>
+    recordedWork(invocation, scope, { id: identity.id, kind: 'step', run, options }),
+  );
 }
 
 export function checkOptions(
@@ -70,8 +63,7 @@ export async function recordedWork<T>(invocation: Invocation, scope: Scope | und
   const there = invocation.journal.get(id);
   if (there) invocation.checkEntry(id, there, kind, hash);
   if (there && hasSettled(there)) return ended(invocation, work, there);
-  if (kind !== 'undo' && (scope?.closed || !invocation.begins)) return invocation.hang();
-  invocation.live = true;
+  if (kind !== 'undo') await invocation.begin(scope, id);
   const policy = work.options.retry ?? invocation.agent.retry ?? {};
   for (let entry = there ?? { kind, ...(hash !== undefined && { hash }) }; ; ) {
     if ((entry.begun ?? 0) > (entry.failures ?? 0)) {
@@ -158,7 +150,7 @@ async function attempt<T>(
 async function once<T>(invocation: Invocation, { id, run, options }: Work<T>, count: number): Promise<T> {
   const { letGo, inStep, runtime } = invocation;
   const over = new AbortController();
-  const timer = new AbortController();
+  const timer = options.timeout && new AbortController();
   const stop = () => over.abort(letGo.signal.reason);
   letGo.signal.addEventListener('abort', stop, { once: true });
   const tools = { idempotencyKey: invocation.idempotencyKey(id), attempt: count, signal: over.signal };
@@ -166,7 +158,7 @@ async function once<T>(invocation: Invocation, { id, run, options }: Work<T>, co
     return await new Promise<T>((resolve, reject) => {
       over.signal.addEventListener('abort', () => reject(over.signal.reason), { once: true });
       inStep.run(`step "${id}"`, async () => run(tools)).then(resolve, reject);
-      if (!options.timeout) return;
+      if (!options.timeout || !timer) return;
       runtime.clock.sleep(millisecondsOf('`timeout`', options.timeout), timer.signal).then(
         () => over.abort(tookTooLong(id)),
         () => {},
@@ -174,7 +166,7 @@ async function once<T>(invocation: Invocation, { id, run, options }: Work<T>, co
     });
   } finally {
     letGo.signal.removeEventListener('abort', stop);
-    timer.abort();
+    timer?.abort();
   }
 }
 

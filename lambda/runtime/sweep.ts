@@ -1,7 +1,7 @@
 import type { Context, RunContext } from '../checkpoints/context.ts';
 import { type FailedRun, sweepRun } from '../checkpoints/deletion.ts';
 import type { HeadMeta } from '../checkpoints/meta.ts';
-import { DUE_SHARDS, HEAD_KEY, headRecord, readHead, timeOrder } from '../checkpoints/records.ts';
+import { DUE_SHARDS, HEAD_KEY, headRecord, LEASED_DUE_MS, readHead, timeOrder } from '../checkpoints/records.ts';
 import { pages } from '../checkpoints/scan.ts';
 import { HoldpointError, isHoldpointError } from '../core/errors.ts';
 import { idsOf, partitionOf } from '../core/ids.ts';
@@ -137,21 +137,35 @@ async function deliverDue(
   head: HeadMeta,
 ): Promise<readonly Outcome[]> {
   const { agent = '', work = { wake: 0 } } = head;
+  const until = work.lease?.until ?? 0;
+  if (until > at.now())
+    return lookLater(at, stored, head, Math.min(until, at.now() + LEASED_DUE_MS, work.deadline ?? Infinity));
   const rests = agent !== '' && (await isAgentPaused(at, agent));
   const deliveries = rests ? (work.deliveries ?? 0) : (work.deliveries ?? 0) + 1;
   const dueAt = at.now() + (rests ? DELIVERY_MS : pauseBeforeDelivery(deliveries));
   const woken = isWaiting(head.status) ? wokenHead(at, head) : head;
   const next = { ...woken, work: { ...(woken.work ?? work), deliveries, dueAt, rests: undefined } };
-  try {
-    await at.records.commit([{ put: headRecord(at.partition, next).stored, when: { revision: stored.revision } }]);
-  } catch (error) {
-    // Somebody has just done something with it.
-    if (isHoldpointError(error, 'CONDITION_FAILED')) return [];
-    throw error;
-  }
-  if (rests) return [];
+  const isOurs = await moved(at, stored, next);
+  if (rests || !isOurs) return [];
   await runtime.deliver?.(deliveryOf(at, head));
   return deliveries > 1 ? ['delivered', 'redelivered'] : ['delivered'];
+}
+
+/** Somebody has the run, and nobody must look before his time is over. */
+async function lookLater(at: RunContext, stored: StoredRecord, head: HeadMeta, dueAt: number): Promise<readonly []> {
+  await moved(at, stored, { ...head, work: { wake: 0, ...head.work, dueAt } });
+  return [];
+}
+
+/** Writes a head, unless somebody has just done something with it. */
+async function moved(at: RunContext, { revision }: StoredRecord, next: HeadMeta): Promise<boolean> {
+  try {
+    await at.records.commit([{ put: headRecord(at.partition, next).stored, when: { revision } }]);
+    return true;
+  } catch (error) {
+    if (isHoldpointError(error, 'CONDITION_FAILED')) return false;
+    throw error;
+  }
 }
 
 const deliveryOf = ({ tenant, run }: RunContext, { agent }: HeadMeta): Delivery => ({ tenant, run, agent });

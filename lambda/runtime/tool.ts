@@ -7,7 +7,7 @@ import type { Entry } from './entries.ts';
 import { hashOf, type Scope } from './identity.ts';
 import type { Invocation } from './invocation.ts';
 import { keepShared, readShared } from './shared-cache.ts';
-import { canUndo, checkOptions, leaving, recordedWork } from './step.ts';
+import { canUndo, checkOptions, recordedWork } from './step.ts';
 import type { Item } from './writer.ts';
 
 /** `ctx.tool` */
@@ -24,7 +24,7 @@ export async function tool<A, T>(
     throw misused(`\`ctx.tool('${name}', args, …)\` needs a function; found ${typeof run}.`);
   checkOptions(invocation, name, options);
   const identity = scope.enter(name, options.callId);
-  return leaving(identity, async () => {
+  return invocation.operation(identity, async () => {
     const hash = hashOf(canonical(encode(args, { root: `arguments of ${name}`, types: invocation.at.types })));
     const work = { id: identity.id, kind: 'tool' as const, hash, run: (tools: StepTools) => run(args, tools), options };
     const cache = cachePolicy(options.cache);

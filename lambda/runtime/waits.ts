@@ -10,7 +10,7 @@ import { hashOf, type Scope } from './identity.ts';
 import type { Invocation } from './invocation.ts';
 import { CURSOR } from './look.ts';
 import { startRun } from './start.ts';
-import { leaving, SHORT_MS } from './step.ts';
+import { SHORT_MS } from './step.ts';
 import type { Item } from './writer.ts';
 
 /** A wait under its identity. */
@@ -35,8 +35,7 @@ async function waited(
     invocation.reached(id);
     return there;
   }
-  if (scope.closed || !invocation.begins) return invocation.hang();
-  invocation.live = true;
+  await invocation.begin(scope, id);
   if (there) return invocation.wait(id, there, status);
   const entry = await begin();
   if (hasSettled(entry)) return entry;
@@ -77,7 +76,7 @@ export async function sleep(invocation: Invocation, scope: Scope, name: string, 
   const milliseconds = millisecondsOf('The time to sleep', duration);
   const identity = scope.enter(name);
   const { id } = identity;
-  await leaving(identity, () =>
+  await invocation.operation(identity, () =>
     waited(invocation, scope, {
       ...{ id, kind: 'sleep', status: 'SLEEPING' },
       begin: async () => {
@@ -103,7 +102,7 @@ export async function waitForSignal(
   invocation.checkCall('ctx.waitForSignal');
   const milliseconds = timeout && millisecondsOf('`timeout`', timeout);
   const identity = scope.enter(name);
-  const entry = await leaving(identity, () =>
+  const entry = await invocation.operation(identity, () =>
     waited(invocation, scope, {
       ...{ id: identity.id, kind: 'signal', status: 'WAITING_FOR_SIGNAL' },
       begin: async () => {
@@ -133,7 +132,7 @@ export async function call<Input, Result>(
   const identity = scope.enter(name, options.key);
   const { id } = identity;
   const { at } = invocation;
-  return leaving(identity, async () => {
+  return invocation.operation(identity, async () => {
     const given = canonical(encode(input, { root: `input of ${name}`, types: at.types }));
     const entry = await waited(invocation, scope, {
       ...{ id, kind: 'call', status: 'WAITING_FOR_SIGNAL', hash: hashOf(`${name}\n${given}`) },

@@ -24,14 +24,15 @@ export interface WakeUp {
  * One outside event in one transaction: its own records, the head's `wake` plus one, and READY if the run was waiting.
  * `event` sees the head and the number of the event; it is asked again when the head moved meanwhile, throws to refuse,
  * and gives undefined when there is nothing to do. A condition of its own writes that fails is thrown as a
- * ConditionFailedError with the places in `writes`.
+ * ConditionFailedError with the places in `writes`. `known` is a head that was read just now.
  */
 export async function wakeRun(
   at: RunContext,
   event: (head: HeadRecord, number: number) => Promise<WakeUp | undefined>,
+  known?: HeadRecord,
 ): Promise<HeadMeta | undefined> {
-  return retried(async () => {
-    const head = await readLiveHead(at);
+  return retried(async (tries) => {
+    const head = known && tries === 1 ? known : await readLiveHead(at);
     const number = (head.meta.work?.wake ?? 0) + 1;
     const made = await event(head, number);
     if (!made) return undefined;

@@ -1,4 +1,4 @@
-import { setImmediate as tick } from 'node:timers/promises';
+import { setTimeout as realTime, setImmediate as tick } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent.ts';
 import type { AgentContext } from '../../lambda/runtime/agent-context.ts';
@@ -13,6 +13,44 @@ const identitiesOf = async (run: { checkpoints(): Promise<readonly { toolResults
     .toSorted();
 
 const running = (run: (ctx: AgentContext) => Promise<unknown>) => agent({ name: 'identified', run });
+
+describe('operations that race each other', () => {
+  it('end in the same order whenever they are replayed', async () => {
+    const world = testAgents(
+      running(async (ctx) => {
+        const first = await Promise.race([
+          ctx.sleep('day', { days: 1 }).then(() => 'time'),
+          ctx.waitForSignal('go').then(() => 'signal'),
+        ]);
+        await ctx.sleep('later', { days: 3 });
+        return first;
+      }),
+    );
+    const run = await world.start({});
+    await run.signal('go');
+    await world.skip({ days: 4 });
+    expect(await run.result()).toBe('signal');
+  });
+
+  it('end in the order of their records, also when their results came together', async () => {
+    const winners: string[] = [];
+    const world = testAgents(
+      running(async (ctx) => {
+        const names = ['a', 'b', 'c', 'd'];
+        const steps = names.map((name, i) => ctx.step(name, () => realTime((4 - i) * 3)).then(() => name));
+        winners.push(await Promise.race(steps));
+        await Promise.all(steps);
+        await ctx.sleep('later', { days: 3 });
+        return winners;
+      }),
+    );
+    const run = await world.start({});
+    await world.skip({ days: 3 });
+    await run.result();
+    expect(winners).toHaveLength(2);
+    expect(new Set(winners).size).toBe(1);
+  });
+});
 
 describe('names', () => {
   it('are counted, and told apart by keys', async () => {
@@ -279,13 +317,26 @@ describe('code that does not fit the journal of a run', () => {
     await expect(failed.result()).rejects.toMatchObject({ cause: { code: 'STEP_MISMATCH' } });
   });
 
-  it('never gives a step of a new name the result of another; it is a new step', async () => {
-    const { failed: changed } = await redeployed(original, async (ctx) => {
+  it('is refused when it has another name in the place of a recorded one; a retry takes it as it is', async () => {
+    const { failed, id } = await redeployed(original, async (ctx) => {
       const found = await ctx.tool('find anew', { city: 'Paris' }, () => 'found anew');
       await ctx.sleep('wait', { hours: 1 });
       return found;
     });
-    expect(await changed.result()).toBe('found anew');
+    expect(await failed.status()).toBe('FAILED');
+    const error = await failed.result().catch((lost: Error) => lost);
+    expect(String(error)).toMatch(/Operation "find anew" comes next in this code, but "find" was recorded there/);
+    expect(failed.id).toBe(id);
+    await failed.retry();
+    expect(await failed.result()).toBe('found anew');
+  });
+
+  it('may leave out what is recorded, if it asks for what comes behind', async () => {
+    const { failed: changed } = await redeployed(original, async (ctx) => {
+      await ctx.sleep('wait', { hours: 1 });
+      return ctx.step('new', () => 'went on');
+    });
+    expect(await changed.result()).toBe('went on');
   });
 
   it('is refused when branches that counted are no longer there', async () => {

@@ -138,10 +138,11 @@ export class Player {
   ): Promise<Made> {
     const execution = this.#world.ledger.begin(run, at, idempotencyKey, this.#process, once);
     this.#world.note(this.#process, `runs ${of} of ${run}, attempt ${attempt}, execution ${execution.number}`);
+    const { deadline } = this.#process;
     if (ms > 0) await this.#process.clock.sleep(ms);
     if (attempt <= fails) throw new Error(`Attempt ${attempt} of ${of} fails.`);
     if (broken && !this.#world.ledger.mended.has(run)) throw new FatalError('This is broken.');
-    execution.finishedInTime = this.#process.clock.now() < this.#process.deadline - LET_GO_MS;
+    execution.finishedInTime = this.#process.clock.now() < deadline - LET_GO_MS;
     return { execution: execution.number, of };
   }
 

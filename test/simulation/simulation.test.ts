@@ -16,7 +16,7 @@ function simulate(...args: readonly string[]): Promise<{ readonly code: number; 
 
 describe('the simulation of durable runs', () => {
   it('finds nothing wrong in any of its worlds', { timeout: 600_000 }, async () => {
-    const { code, said } = await simulate('--seeds', '2000');
+    const { code, said } = await simulate('--seeds', '3000');
     expect(said).toContain('all is well');
     expect(code).toBe(0);
   });

@@ -1,6 +1,7 @@
 import type { RunContext } from '../../checkpoints/context.ts';
 import type { HeadMeta } from '../../checkpoints/meta.ts';
 import { readLiveHead } from '../../checkpoints/open.ts';
+import type { HeadRecord } from '../../checkpoints/records.ts';
 import { retried } from '../../checkpoints/retry.ts';
 import { type Sealing, sealingFor } from '../../checkpoints/sealing.ts';
 import type { ApprovalMeta } from '../../core/approval.ts';
@@ -13,6 +14,7 @@ import { type Approval, changeWrites, readApprovals } from './approval-records.t
 export interface FoundApproval {
   readonly approval: Approval;
   readonly head: HeadMeta;
+  readonly headRecord: HeadRecord;
   /** Asked for only by who opens or closes something: without the key, an approval can still end. */
   readonly sealing: () => Promise<Sealing>;
 }
@@ -22,7 +24,7 @@ export async function findApproval(at: RunContext, id: string): Promise<FoundApp
   try {
     const [head, [approval]] = await Promise.all([readLiveHead(at), readApprovals(at, [id])]);
     if (!approval) throw approvalNotFound(at, id);
-    return { approval, head: head.meta, sealing: () => sealingFor(at, head.meta) };
+    return { approval, head: head.meta, headRecord: head, sealing: () => sealingFor(at, head.meta) };
   } catch (error) {
     throw isRunGone(error) ? approvalNotFound(at, id, error) : error;
   }
@@ -41,16 +43,23 @@ export async function changeApproval(
     const found = await findApproval(at, id);
     const meta = await change(found);
     if (meta === found.approval.meta) return found;
-    await commitChange(at, found.approval, meta);
+    await commitChange(at, found, meta);
     return { ...found, approval: { ...found.approval, meta } };
   });
 }
 
-async function commitChange(at: RunContext, approval: Approval, meta: ApprovalMeta): Promise<void> {
+async function commitChange(
+  at: RunContext,
+  { approval, headRecord }: FoundApproval,
+  meta: ApprovalMeta,
+): Promise<void> {
   const writes = changeWrites(at, approval, meta);
   try {
     if (meta.status === 'PENDING') await at.records.commit(writes);
-    else await wakeRun(at, async ({ meta: head }) => ({ writes, work: { approvals: without(head, approval.id) } }));
+    else {
+      const event = async ({ meta: head }: HeadRecord) => ({ writes, work: { approvals: without(head, approval.id) } });
+      await wakeRun(at, event, headRecord);
+    }
   } catch (error) {
     if (error instanceof ConditionFailedError) throw changedMeanwhile(approval, error);
     throw isRunGone(error) ? approvalNotFound(at, approval.id, error) : error;

@@ -177,8 +177,12 @@ export function decidingContract(open: OpenScene): void {
       const nowhere = { ...at, run: 'none', partition: `${at.partition}none` };
       await expect(decide(nowhere, { approval: 'a', ...ann })).rejects.toMatchObject(missing);
       await checkpointStoreOn(storage, { tenant: at.tenant, clock: clock.read }).delete(at.run);
-      for (const attempt of [decide(at, { approval: 'a', ...ann }), viewApproval(at, 'a'), withdraw(at, 'a', 'x')])
-        await expect(attempt).rejects.toMatchObject(missing);
+      const attempts = [
+        () => decide(at, { approval: 'a', ...ann }),
+        () => viewApproval(at, 'a'),
+        () => withdraw(at, 'a', 'x'),
+      ];
+      for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject(missing);
     });
 
     test('of a withdrawn approval is refused, and withdrawing wakes the run once', async () => {
