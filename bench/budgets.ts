@@ -30,7 +30,7 @@ const LIMITS = {
   ms10MB: 5,
   startKb: 60,
   /** No budget of the design: all of our code in one file, operations and encryption included, is kept from growing. */
-  oneFileKb: 95,
+  oneFileKb: 97.5,
   /**
    * No budget of the design either: what an agent of the runtime had when it was first measured, and 3 %, so that it does
    * not grow unseen.

@@ -8,7 +8,7 @@ import type { Program } from './program.ts';
 import { storageFor } from './storage.ts';
 import type { World } from './world.ts';
 
-export type SimulatedAgent = Agent<Program, State, unknown>;
+type SimulatedAgent = Agent<Program, State, unknown>;
 export type Agents = (name: string) => SimulatedAgent;
 
 /** The agents as one process has them. */

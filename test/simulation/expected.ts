@@ -1,7 +1,7 @@
 import type { Move, Program } from './program.ts';
 
 /** Stands for what depends on time and on people. */
-export const ANY = { any: true } as const;
+const ANY = { any: true } as const;
 
 /** What a program comes to when nothing goes wrong; undefined when it throws. */
 export function expectedOf(program: Program, mended: boolean): readonly unknown[] | undefined {

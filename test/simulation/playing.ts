@@ -228,4 +228,4 @@ const CACHES = {
 const isTurn = (ctx: Context): boolean => ctx.agent === 'turns';
 
 /** The agent of a child. */
-export const childAgent = (at: string): string => (at.length % 2 === 0 ? 'turns' : 'programs');
+const childAgent = (at: string): string => (at.length % 2 === 0 ? 'turns' : 'programs');

@@ -125,7 +125,7 @@ class Scene {
 
   /** The program of a child is its parent's business; who sends it signals reads it from what is stored. */
   #signalChild(run: string, agent: string): void {
-    this.#world.timeline.after(0, async () => {
+    this.#world.timeline.after(500, async () => {
       const program = await programIn(this.#world, run);
       this.#people.signal(run, agent, program, this.#world.chance.between(0, 30 * MINUTE));
     });

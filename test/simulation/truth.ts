@@ -1,4 +1,4 @@
-import { CHECKPOINTS, HEAD_KEY, randomId, versionKey, versionOf } from '../../lambda/checkpoints/records.ts';
+import { CHECKPOINTS, versionKey, versionOf } from '../../lambda/checkpoints/records.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { ConditionFailedError, type Storage, type StoredRecord, type Write } from '../../lambda/storage/ports.ts';
 import type { Break } from './breaks.ts';
@@ -116,10 +116,6 @@ export const keyOf = (write: Write): { readonly partition: string; readonly key:
 
 const partitionOf = (write: Write): string => keyOf(write).partition;
 
-/** The head of a run as it is stored. */
-export const headIn = (truth: Truth, partition: string): Promise<StoredRecord | undefined> =>
-  truth.find(partition, HEAD_KEY);
-
 /** The rule of the DynamoDB adapter: one put of ours that is there stands for the whole commit. */
 function wasApplied(writes: readonly Write[], found: ReadonlyMap<number, StoredRecord | undefined>): boolean {
   if (writes.some((write) => 'put' in write))
@@ -129,15 +125,8 @@ function wasApplied(writes: readonly Write[], found: ReadonlyMap<number, StoredR
 
 /** What was found, as if somebody else had written it. */
 function estranged(found: ReadonlyMap<number, StoredRecord | undefined>): Map<number, StoredRecord | undefined> {
-  const other = [...found].filter(([, record]) => versionOf(record?.key ?? '') === 0);
-  const checkpoints = [...found].filter(([, record]) => versionOf(record?.key ?? '') > 0);
   // What is there instead of a checkpoint is recognised by its write id; without it there is nothing to recognise.
-  return new Map(
-    [...other, ...checkpoints.map(([place]) => [place, undefined] as const)].map(([place, record]) => [
-      place,
-      record && { ...record, revision: randomId() },
-    ]),
-  );
+  return new Map([...found].map(([place, record]) => [place, versionOf(record?.key ?? '') > 0 ? undefined : record]));
 }
 
 /** The same writes with conditions that hold. */

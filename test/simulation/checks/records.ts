@@ -27,7 +27,7 @@ const MOVING = new Set(['@error', '@cursor', '@turn']);
 const say = (entry: Entry | undefined): string => JSON.stringify(entry)?.slice(0, 200) ?? 'nothing';
 
 /** The commit that first recorded each execution of a run, and under which identity. */
-export function recordedIn({ versions }: EndedRun): Map<number, { readonly commit: number; readonly id: string }> {
+function recordedIn({ versions }: EndedRun): Map<number, { readonly commit: number; readonly id: string }> {
   const recorded = new Map<number, { commit: number; id: string }>();
   for (const { entries, commit } of versions) {
     for (const [id, { value }] of entries) {
