@@ -6,7 +6,7 @@ import type { RetryPolicy } from './retry-policy.ts';
 import type { StandardSchema } from './standard-schema.ts';
 
 /** What an agent is, but for what it does. */
-export interface AgentBase<Input, State, Result> {
+interface AgentBase<Input, State, Result> {
   /** What it is known by in runs, deliveries and lists. */
   readonly name: string;
   /** The state that runs carry: its first value, and its shape over time. @default no state */

@@ -14,9 +14,6 @@ const KEPT_MS = 7 * 86_400_000;
 
 const EARLY = { from: 'w', to: 'w~' };
 
-/** Whether a key is of a signal that waits for its run. */
-export const isEarlySignal = (key: string): boolean => key.startsWith('w');
-
 /**
  * Delivers a signal, or keeps it for a run that has not been started. Says whether it is new. Between looking for the
  * run and keeping the signal the run may have started and looked for signals: so it looks again.

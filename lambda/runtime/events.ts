@@ -54,7 +54,7 @@ export async function addSignal(at: RunContext, signal: Signal, { also = [], fir
   }
 }
 
-export const runEnded = (run: string, status: string): HoldpointError =>
+const runEnded = (run: string, status: string): HoldpointError =>
   new HoldpointError(
     'RUN_ENDED',
     `Run "${run}" is ${status}; nothing can reach it any more. \`retry\` or \`fork\` it.`,

@@ -14,8 +14,6 @@ import { isHoldpointError } from '../../core/errors.ts';
 import { changeApproval, type FoundApproval } from './change.ts';
 import { type LinkOptions, makeNotice, type Teller } from './notice.ts';
 
-export type { Notice, Teller } from './notice.ts';
-
 /** How people are told. */
 export interface Telling extends LinkOptions {
   readonly tell: Teller;
