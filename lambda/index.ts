@@ -49,6 +49,9 @@ export type {
 export type { AgentDefinition, RunAgent, TurnAgent } from './runtime/agent-definition.ts';
 export { FatalError, RetryableError } from './runtime/agent-errors.ts';
 export type { AgentPlace } from './runtime/agent-place.ts';
+export { type Approvals, approvals } from './runtime/approvals/approvals.ts';
+export type { AnswerInput, DecideInput } from './runtime/approvals/decide.ts';
+export type { InboxOptions } from './runtime/approvals/inbox.ts';
 export type { Notice } from './runtime/approvals/notice.ts';
 export type { ApprovalView } from './runtime/approvals/view.ts';
 export type { RewindOptions } from './runtime/going-back.ts';

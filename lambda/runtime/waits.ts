@@ -53,6 +53,8 @@ export function leaveWaits(invocation: Invocation, paths: readonly string[]): Pi
     ([id, entry]) =>
       WAITS.has(entry.kind) &&
       !hasSettled(entry) &&
+      // What was decided waits for nothing any more: what came of it may be on its way.
+      entry.decided === undefined &&
       !invocation.settling.has(id) &&
       paths.some((path) => id.startsWith(path)),
   );

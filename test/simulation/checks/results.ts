@@ -25,6 +25,7 @@ const PROBLEMS: { readonly [S in Status]?: Problem } = {
     if ((told === 'ENDING' || told === 'CANCELLED') && !givesUp(world)) return `somebody was told that it is ${told}`;
     const expected = expectedOf(program, world.ledger.mended.has(run));
     if (!expected) return 'its program throws';
+    if (childFailed(world, ended)) return undefined;
     return difference(expected, last.entries.get('@result')?.value) ?? stateProblem(ended);
   },
   CANCELLED: (_, { run, head }, cancelled) =>

@@ -1,0 +1,48 @@
+import { partitionOf } from '../../core/ids.ts';
+import { type AgentPlace, runtimeOf } from '../agent-place.ts';
+import { deliverIfReady } from '../outside.ts';
+import { type AnswerInput, type DecideInput, decide, remind, withdraw } from './decide.ts';
+import { type InboxOptions, inbox } from './inbox.ts';
+import { decideByToken, revokeToken, viewByToken } from './tokens.ts';
+import { type ApprovalView, viewApproval } from './view.ts';
+
+/** The approvals of one tenant, for those who show and answer them: a portal, a chat bot, a mail gateway. */
+export interface Approvals {
+  /** What a person can still answer, by name or through groups, oldest first. */
+  inbox(person: string, options?: InboxOptions): AsyncIterable<ApprovalView>;
+  view(run: string, approval: string): Promise<ApprovalView>;
+  /** Counts an answer; that `by` and `groups` are true is for the caller to know. */
+  decide(run: string, input: DecideInput): Promise<ApprovalView>;
+  withdraw(run: string, approval: string, why: string): Promise<ApprovalView>;
+  /** Has people told once more. */
+  remind(run: string, approval: string): Promise<ApprovalView>;
+  /** What the link of one person asks; `token` is the last part of the link. */
+  viewByToken(token: string): Promise<ApprovalView>;
+  /** Answers as that person. */
+  decideByToken(token: string, answer: AnswerInput): Promise<ApprovalView>;
+  revokeToken(token: string): Promise<void>;
+}
+
+/** The approvals in a place; it takes what `agent` takes. */
+export function approvals(place: AgentPlace = {}): Approvals {
+  const runtime = runtimeOf({ name: 'approvals', run: () => {} }, place);
+  const { contexts } = runtime;
+  /** Brings the run of a decided approval to a process, where somebody does that. */
+  const delivered = async (view: ApprovalView): Promise<ApprovalView> => {
+    const { tenant, run } = view;
+    await deliverIfReady(runtime, { ...(await contexts.context()), tenant, run, partition: partitionOf(tenant, run) });
+    return view;
+  };
+  return {
+    async *inbox(person, options) {
+      yield* inbox(await contexts.context(), person, options);
+    },
+    view: async (run, approval) => viewApproval(await contexts.inRun(run), approval),
+    decide: async (run, input) => delivered(await decide(await contexts.inRun(run), input)),
+    withdraw: async (run, approval, why) => delivered(await withdraw(await contexts.inRun(run), approval, why)),
+    remind: async (run, approval) => remind(await contexts.inRun(run), approval),
+    viewByToken: async (token) => viewByToken(await contexts.context(), token),
+    decideByToken: async (token, answer) => delivered(await decideByToken(await contexts.context(), token, answer)),
+    revokeToken: async (token) => revokeToken(await contexts.context(), token),
+  };
+}
