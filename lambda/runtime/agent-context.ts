@@ -52,7 +52,7 @@ export interface SignalOptions {
 }
 
 /** What people answered. */
-export interface Decision<Edits = unknown> {
+export interface Decision<Edits = unknown, F extends Facts | undefined = Facts | undefined> {
   readonly approved: boolean;
   readonly status: 'APPROVED' | 'REJECTED' | 'EXPIRED' | 'WITHDRAWN' | 'CHANGED';
   /** Who decided. */
@@ -65,26 +65,27 @@ export interface Decision<Edits = unknown> {
   /** The SHA-256 of what was shown. */
   readonly shown?: string;
   /** The facts that were decided on: when people were asked again, not those of the first time. */
-  readonly facts?: Facts;
+  readonly facts: F;
 }
 
 /** What a decision depends on. */
 export type Facts = Readonly<Record<string, unknown>>;
 
 /** A question to people, and what may change under their answer. */
-export interface ApprovalOptions<Edits = unknown> extends Omit<ApprovalRequest, 'title' | 'show' | 'facts'> {
+export interface ApprovalOptions<Edits = unknown, F extends Facts = Facts>
+  extends Omit<ApprovalRequest, 'title' | 'show' | 'facts'> {
   /** The question; made anew from the facts when they changed, where it is a function. */
-  readonly title: string | ((facts: Facts) => string);
+  readonly title: string | ((facts: F) => string);
   /** What is shown with it. */
-  readonly show?: unknown | ((facts: Facts) => unknown);
-  readonly facts?: Facts;
+  readonly show?: unknown | ((facts: F) => unknown);
+  readonly facts?: F;
   readonly key?: string;
   /** What those who decide may change; with a schema, what they change is checked by it. @default false */
   readonly editable?: boolean | StandardSchema<unknown, Edits>;
   /** Looks at the facts again after the approval; when they changed, people are asked again. */
-  readonly recheck?: () => Facts | Promise<Facts>;
+  readonly recheck?: () => F | Promise<F>;
   /** Whether facts are still the same, for example within a tolerance. @default deeply equal */
-  readonly same?: (asked: Facts, now: Facts) => boolean;
+  readonly same?: (asked: F, now: F) => boolean;
   /** How often people are asked at most. @default 3 */
   readonly maxAsks?: number;
 }
@@ -143,6 +144,10 @@ export interface AgentContext<State = unknown> {
   /** Changes the state; gives the new one. */
   update(edit: (draft: Draft<State>) => State | Draft<State> | void): Promise<State>;
   /** Asks people and suspends the run until they decided. */
+  approval<Edits = unknown, F extends Facts = Facts>(
+    name: string,
+    options: ApprovalOptions<Edits, F> & { readonly facts: F },
+  ): Promise<Decision<Edits, F>>;
   approval<Edits = unknown>(name: string, options: ApprovalOptions<Edits>): Promise<Decision<Edits>>;
   /** Waits; above some seconds nothing runs meanwhile. */
   sleep(name: string, duration: Duration): Promise<void>;

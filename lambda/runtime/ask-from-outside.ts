@@ -10,9 +10,10 @@ import { appendEntries } from './append-entries.ts';
 import { askWrites } from './approvals/approval-records.ts';
 import type { Claimed } from './claim.ts';
 import { type Entry, hasSettled } from './entries.ts';
-import { changeFromOutside, checkIsRunning, givenUp, type OutsideChange, type OutsideSave } from './from-outside.ts';
+import { changeFromOutside, checkIsRunning, type OutsideChange, type OutsideSave } from './from-outside.ts';
 import { lookAround } from './look.ts';
 import { settle } from './settle.ts';
+import { NO_WORK, resting } from './work.ts';
 
 /** What a run waits for from now on. */
 interface Wait {
@@ -115,7 +116,7 @@ async function suspension(
     work: (there) => {
       const open = [...(there.approvals ?? []), ...asked];
       const work = { ...there, approvals: open.length > 0 ? open : undefined };
-      return isOver ? work : givenUp(work, dueAt(waits, work.deadline));
+      return isOver ? work : resting(work, dueAt(waits, work.deadline));
     },
   };
 }
@@ -140,9 +141,9 @@ export async function lieDownAgain(
   try {
     await appendEntries(at, opened, {
       status,
-      head: ({ work = { wake: 0 } }) => {
+      head: ({ work = NO_WORK }) => {
         if (work.wake !== seenWake) throw new Woken();
-        return { work: givenUp(work, dueAt(waits, work.deadline)) };
+        return { work: resting(work, dueAt(waits, work.deadline)) };
       },
     });
     return 'lies';

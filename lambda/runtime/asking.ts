@@ -60,8 +60,7 @@ function decided<Edits>({ failedAt }: Invocation, id: string, entry: Entry): Dec
     failedAt.set(error, id);
     throw error;
   }
-  const decision = entry.facts === undefined ? recorded : { ...recorded, facts: entry.facts as Facts };
-  return decision as Decision<Edits>;
+  return { ...recorded, facts: entry.facts } as Decision<Edits>;
 }
 
 /** The request as it is stored, on the facts of this time. */

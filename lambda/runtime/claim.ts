@@ -1,3 +1,4 @@
+import { committed } from '../checkpoints/committed.ts';
 import { currentState, decodeResults, isBlank } from '../checkpoints/content.ts';
 import type { RunContext } from '../checkpoints/context.ts';
 import { history } from '../checkpoints/history.ts';
@@ -16,6 +17,7 @@ import { type Entry, hasSettled, lastPlace } from './entries.ts';
 import { lookAround } from './look.ts';
 import { isPaused } from './pausing.ts';
 import { settle } from './settle.ts';
+import { NO_WORK, pauseBeforeDelivery } from './work.ts';
 
 /** Who wants to run a run, and until when he can. */
 export interface Claimant {
@@ -54,7 +56,7 @@ export async function claim(
   try {
     for (;;) {
       const opened = await open(at);
-      const { work = { wake: 0 }, status } = opened.head.meta;
+      const { work = NO_WORK, status } = opened.head.meta;
       const aside = reasonToStepAside(opened.head.meta, claimant, at.now());
       if (aside) return aside;
       if (await isPaused(at, agent.name)) return 'paused';
@@ -65,14 +67,14 @@ export async function claim(
       if (work.claimed === undefined && (await adoptEarlySignals(at)) > 0) continue;
       const claims = opened.record.version > (work.claimed ?? 0) ? 1 : (work.claims ?? 0) + 1;
       if (claims > (agent.maxAttempts ?? 5)) {
-        await endRun(at, { ending: 'FAILED', error: await exhausted(at, claims - 1, opened) });
+        await endRun(at, { ending: 'FAILED', error: await exhausted(at, claims - 1, opened), givesUp: true });
         continue;
       }
       try {
         return await take(at, agent, opened, claimant, claims);
       } catch (error) {
         if (!(error instanceof NoFirstState)) throw error;
-        await endRun(at, { ending: 'FAILED', error: asError(error.cause) });
+        await endRun(at, { ending: 'FAILED', error: asError(error.cause), givesUp: true });
       }
     }
   } catch (error) {
@@ -131,7 +133,7 @@ async function take(
     status: ending ? 'ENDING' : 'RUNNING',
     entries: settled,
     state: first,
-    head: (there) => ({ work: work(there.work ?? { wake: 0 }) }),
+    head: (there) => ({ work: work(there.work ?? NO_WORK) }),
   }).catch((error) => {
     throw first && isHoldpointError(error, 'UNSUPPORTED_VALUE') ? new NoFirstState(error) : error;
   });
@@ -182,19 +184,11 @@ async function park(at: RunContext, error: HoldpointError): Promise<Aside> {
   const { meta, revision } = readHead(stored);
   const deliveries = (meta.work?.deliveries ?? 0) + 1;
   const dueAt = at.now() + pauseBeforeDelivery(deliveries);
-  const work = { wake: 0, ...meta.work, parked: error.message.slice(0, 500), deliveries, dueAt };
-  await at.records
-    .commit([{ put: headRecord(at.partition, { ...meta, work }).stored, when: { revision } }])
-    .catch((lost) => {
-      // Somebody else has just written: it is looked at again anyway.
-      if (!isHoldpointError(lost, 'CONDITION_FAILED')) throw lost;
-    });
+  const work = { ...NO_WORK, ...meta.work, parked: error.message.slice(0, 500), deliveries, dueAt };
+  // When somebody else has just written, it is looked at again anyway.
+  await committed(at.records, [{ put: headRecord(at.partition, { ...meta, work }).stored, when: { revision } }]);
   return 'parked';
 }
-
-/** How long to wait before a run is delivered once more: one minute at first, an hour at most. */
-export const pauseBeforeDelivery = (deliveries: number): number =>
-  Math.min(3_600_000, 60_000 * 2 ** Math.min(deliveries - 1, 10));
 
 const timedOut = (run: string): HoldpointError =>
   new HoldpointError('TIMED_OUT', `Run "${run}" took longer than its timeout.`, { scope: 'run' });

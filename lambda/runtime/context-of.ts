@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { edited } from '../checkpoints/draft.ts';
 import { payload } from '../checkpoints/payload.ts';
-import { type AgentContext, type BranchOutcome, Done, type TurnContext } from './agent-context.ts';
+import {
+  type AgentContext,
+  type ApprovalOptions,
+  type BranchOutcome,
+  Done,
+  type TurnContext,
+} from './agent-context.ts';
 import { asError, misused } from './agent-errors.ts';
 import { approval } from './asking.ts';
 import { branches } from './branches.ts';
@@ -38,7 +44,7 @@ export function contextOf(invocation: Invocation, scope: Scope, working?: Edited
     step: (name, run, options) => step(invocation, scope, name, run, options),
     tool: (name, args, run, options) => tool(invocation, scope, name, args, run, options),
     update: (edit) => update(invocation, scope, working, edit as never) as Promise<never>,
-    approval: (name, options) => approval(invocation, scope, name, options),
+    approval: (name: string, options: ApprovalOptions) => approval(invocation, scope, name, options) as Promise<never>,
     sleep: (name, duration) => sleep(invocation, scope, name, duration),
     waitForSignal: (name: string, options?: object) =>
       waitForSignal(invocation, scope, name, options) as Promise<never>,

@@ -15,6 +15,7 @@ import type { Runtime } from './runtime.ts';
 import { validated } from './standard-schema.ts';
 import { undoAll } from './undoing.ts';
 import { leaveWaits } from './waits.ts';
+import { ended } from './work.ts';
 import { type Item, Overtaken } from './writer.ts';
 
 type Definition = AgentDefinition<never, unknown, unknown>;
@@ -164,6 +165,6 @@ export async function end(invocation: Invocation, item: Item): Promise<void> {
       ...(await withdrawalOf(at, invocation.work.approvals ?? [], 'The run has ended.')),
       ...(await replyWrites(at, invocation.work.replyTo)),
     ],
-    work: ({ lease: _, dueAt: __, claims: ___, ...work }) => ({ ...work, approvals: undefined, parked: undefined }),
+    work: ended,
   });
 }

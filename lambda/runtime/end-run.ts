@@ -10,12 +10,14 @@ import { appendEntries, rawEntries } from './append-entries.ts';
 import { readApprovals, withdrawWrites } from './approvals/approval-records.ts';
 import { hasToEnd } from './entries.ts';
 import { replyWrites } from './events.ts';
-import { DELIVERY_MS } from './wake.ts';
+import { ended, isHeld, NO_WORK, ready, sameApprovals } from './work.ts';
 
 /** How a run is ended from outside. */
 export interface EndFromOutside {
   readonly ending: 'FAILED' | 'CANCELLED';
   readonly error: Error;
+  /** That it does not get to its end by itself, so that nothing more is undone. */
+  readonly givesUp?: true;
 }
 
 /** What became of it, and the parent that waited for it. */
@@ -28,14 +30,14 @@ export interface EndedRun {
  * Ends a run from outside, in one transaction that takes the next version and withdraws its open approvals. What has
  * something to undo or children that work, or is running just now, becomes ENDING; whoever has it goes on from there.
  */
-export async function endRun(at: RunContext, { ending, error }: EndFromOutside): Promise<EndedRun> {
+export async function endRun(at: RunContext, { ending, error, givesUp }: EndFromOutside): Promise<EndedRun> {
   return retried(async () => {
     const opened = await open(at);
     const { status, work } = opened.head.meta;
     if (hasEnded(status)) return { status };
-    const isLive = (work?.lease?.until ?? 0) > at.now();
+    const isLive = isHeld(work, at.now());
     // Who is on the way to the end already stays on it, unless it never gets there.
-    if (status === 'ENDING' && (isLive || ending === 'CANCELLED')) return { status };
+    if (status === 'ENDING' && (isLive || !givesUp)) return { status };
     const undoes = status !== 'ENDING' && rawEntries(opened).some(([, entry]) => hasToEnd(entry));
     const next = isLive || undoes ? 'ENDING' : ending;
     const approvals = work?.approvals ?? [];
@@ -49,12 +51,10 @@ export async function endRun(at: RunContext, { ending, error }: EndFromOutside):
       entries: new Map([['@error', { kind: 'result', error }]]),
       beside,
       head: (there) => {
-        const before = there.work ?? { wake: 0 };
-        if (String(before.approvals ?? []) !== String(approvals)) throw staleHead(at, there);
-        const ended = { ...before, approvals: undefined, ending, parked: undefined };
-        if (isLive) return { work: { ...ended, dueAt: before.lease?.until } };
-        const dueAt = next === 'ENDING' ? at.now() + DELIVERY_MS : undefined;
-        return { work: { ...ended, lease: undefined, deliveries: 0, dueAt } };
+        if (!sameApprovals(there.work, work)) throw staleHead(at, there);
+        const before = { ...(there.work ?? NO_WORK), approvals: undefined, ending };
+        if (isLive) return { work: { ...before, dueAt: before.lease?.until } };
+        return { work: next === 'ENDING' ? ready(before, at.now()) : ended(before) };
       },
     }).catch((lost) => {
       // An approval was decided at this moment, or the parent moved: once more, on what is there now.

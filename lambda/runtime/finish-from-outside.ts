@@ -3,8 +3,8 @@ import type { Opened } from '../checkpoints/open.ts';
 import { withdrawalOf } from './end-run.ts';
 import type { Entry } from './entries.ts';
 import { replyWrites } from './events.ts';
-import { changeFromOutside, checkIsRunning, givenUp, type OutsideSave } from './from-outside.ts';
-import { DELIVERY_MS } from './wake.ts';
+import { changeFromOutside, checkIsRunning, type OutsideSave } from './from-outside.ts';
+import { ended, ready } from './work.ts';
 
 /** How an agent that runs elsewhere says that its run ended. */
 export type OutsideEnd =
@@ -27,7 +27,7 @@ export function finishFromOutside(at: RunContext, save: OutsideSave, end: Outsid
         ...(await withdrawalOf(at, work?.approvals ?? [], 'The run has ended.')),
         ...(await replyWrites(at, work?.replyTo)),
       ],
-      work: (there) => ({ ...givenUp(there, Infinity), approvals: undefined }),
+      work: ended,
     };
   });
 }
@@ -47,7 +47,7 @@ export function yieldFromOutside(at: RunContext, save: OutsideSave): Promise<Ope
     const attempt = isProgress ? {} : { claims, claimed: record.version + 1 };
     return {
       status: 'READY',
-      work: (there) => ({ ...givenUp(there, at.now() + DELIVERY_MS), deliveries: 0, ...attempt }),
+      work: (there) => ({ ...ready(there, at.now()), ...attempt }),
     };
   });
 }

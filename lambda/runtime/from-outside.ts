@@ -8,6 +8,7 @@ import { HoldpointError } from '../core/errors.ts';
 import type { Status } from '../core/status.ts';
 import { ConditionFailedError, type Write } from '../storage/ports.ts';
 import type { Entry } from './entries.ts';
+import { NO_WORK, sameApprovals } from './work.ts';
 
 /** What an agent that runs elsewhere saves. All that it holds of its run is the version that it goes on from. */
 export interface OutsideSave extends Omit<SaveFields, 'status' | 'parent' | 'owner' | 'tags' | 'retentionSeconds'> {
@@ -52,7 +53,7 @@ export async function changeFromOutside(
     });
     const head = (there: HeadMeta) => {
       if (isOther(there, opened.head.meta)) throw new Moved();
-      return { work: work(there.work ?? { wake: 0 }), ...(agent !== undefined && { agent }) };
+      return { work: work(there.work ?? NO_WORK), ...(agent !== undefined && { agent }) };
     };
     const schema = state === undefined ? opened.record.meta.schema : schemaAfter(at, opened);
     try {
@@ -68,7 +69,7 @@ export async function changeFromOutside(
 }
 
 const isOther = (there: HeadMeta, seen: HeadMeta): boolean =>
-  there.work?.wake !== seen.work?.wake || String(there.work?.approvals ?? []) !== String(seen.work?.approvals ?? []);
+  there.work?.wake !== seen.work?.wake || !sameApprovals(there.work, seen.work);
 
 /** Refuses to suspend a run that nobody runs: whoever does it would not be the one to go on. */
 export function checkIsRunning(at: RunContext, { head, record }: Pick<Opened, 'head' | 'record'>): void {
@@ -80,12 +81,3 @@ export function checkIsRunning(at: RunContext, { head, record }: Pick<Opened, 'h
     { scope: 'run' },
   );
 }
-
-/** The work of a run that nobody runs any more. */
-export const givenUp = (work: Work, dueAt: number): Work => ({
-  ...work,
-  lease: undefined,
-  claims: 0,
-  parked: undefined,
-  dueAt: dueAt === Infinity ? undefined : dueAt,
-});

@@ -1,9 +1,9 @@
+import { committed } from '../checkpoints/committed.ts';
 import type { RunContext } from '../checkpoints/context.ts';
 import type { Work } from '../checkpoints/meta.ts';
 import { readLiveHead } from '../checkpoints/open.ts';
 import { headRecord } from '../checkpoints/records.ts';
-import { isHoldpointError } from '../core/errors.ts';
-import { DELIVERY_MS } from './wake.ts';
+import { pauseBeforeDelivery } from './work.ts';
 
 /**
  * Gives a claim back whose function could not be invoked, so that it does not count as an attempt of the run. The lease
@@ -13,7 +13,7 @@ export async function giveBack(at: RunContext, by: string, before: Work | undefi
   const { meta, revision } = await readLiveHead(at);
   const { work } = meta;
   if (work?.lease?.by !== by) return;
-  const later = at.now() + DELIVERY_MS;
+  const later = at.now() + pauseBeforeDelivery(1);
   const returned = {
     ...work,
     lease: { by, until: at.now() },
@@ -21,11 +21,6 @@ export async function giveBack(at: RunContext, by: string, before: Work | undefi
     deliveries: before?.deliveries ?? 0,
     dueAt: (before?.dueAt ?? 0) > at.now() ? before?.dueAt : later,
   };
-  try {
-    const put = headRecord(at.partition, { ...meta, work: returned }).stored;
-    await at.records.commit([{ put, when: { revision } }]);
-  } catch (error) {
-    // Somebody has just done something with it.
-    if (!isHoldpointError(error, 'CONDITION_FAILED')) throw error;
-  }
+  const put = headRecord(at.partition, { ...meta, work: returned }).stored;
+  await committed(at.records, [{ put, when: { revision } }]);
 }

@@ -1,7 +1,5 @@
 import { append, baseOf } from '../checkpoints/append.ts';
 import { currentState, decodeResults, encodeValues, savedState } from '../checkpoints/content.ts';
-import type { RunContext } from '../checkpoints/context.ts';
-import type { Work } from '../checkpoints/meta.ts';
 import { open, type Which } from '../checkpoints/open.ts';
 import { retried } from '../checkpoints/retry.ts';
 import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
@@ -13,7 +11,7 @@ import { withdrawalOf } from './end-run.ts';
 import { type Entry, hasSettled } from './entries.ts';
 import { CURSOR } from './look.ts';
 import { deliver, type Runtime } from './runtime.ts';
-import { DELIVERY_MS } from './wake.ts';
+import { NO_WORK, ready, readyAnew, sameApprovals } from './work.ts';
 
 export interface RewindOptions {
   /**
@@ -38,8 +36,7 @@ export async function rewindRun(
     const newest = await open(at);
     const source = await open(at, to);
     currentState(at, source);
-    const { work = { wake: 0 }, agent } = newest.head.meta;
-    const approvals = work.approvals ?? [];
+    const { work, agent } = newest.head.meta;
     // What was undone since then is to be done again, and services must not take it for what they did before.
     const undone = new Set(rawEntries(newest).flatMap(([id]) => (id.startsWith(UNDO) ? id.slice(UNDO.length) : [])));
     const settled = Object.entries(settledOnly(decodeResults(at, source) as Entries));
@@ -52,13 +49,12 @@ export async function rewindRun(
     await append(at, baseOf(newest), {
       ...{ root, model: source.model, schema, kind: 'rewind', status: 'READY', step, stepNumber },
       restored: source.record.version,
-      beside: await withdrawalOf(at, approvals, 'The run was rewound.'),
+      beside: await withdrawalOf(at, work?.approvals ?? [], 'The run was rewound.'),
       head: (there) => {
-        const before = there.work ?? { wake: 0 };
-        if (String(before.approvals ?? []) !== String(approvals))
-          throw new StaleVersionError(run, there.version, undefined);
+        if (!sameApprovals(there.work, work)) throw new StaleVersionError(run, there.version, undefined);
+        const before = there.work ?? NO_WORK;
         const epoch = (before.epoch ?? 0) + (newKeys || undone.size > 0 ? 1 : 0);
-        return { work: { ...readyAgain(at, before), epoch, edited: true, rewinds: (before.rewinds ?? 0) + 1 } };
+        return { work: { ...readyAnew(before, at.now()), epoch } };
       },
     }).catch((error) => {
       throw error instanceof ConditionFailedError
@@ -83,7 +79,7 @@ export async function forkRun(runtime: Runtime, run: string, options: ForkOption
         const { [CURSOR]: _, ...settled } = settledOnly(results as Entries);
         return { ...settled, ...replaced(settled, toolResults) };
       },
-      work: { wake: 0, edited: true, dueAt: to.now() + DELIVERY_MS },
+      work: { ...ready(NO_WORK, to.now()), edited: true },
     },
   );
   await deliver(runtime, { tenant: to.tenant, run: id, agent: opened.head.meta.agent });
@@ -114,10 +110,3 @@ const settledOnly = (entries: Entries): Entries =>
   Object.fromEntries(
     Object.entries(entries).filter(([id, entry]) => !ENDS.test(id) && (id.startsWith('@') || hasSettled(entry))),
   );
-
-const readyAgain = (at: RunContext, work: Work): Work => ({
-  ...work,
-  ...{ wake: work.wake + 1, dueAt: at.now() + DELIVERY_MS, deliveries: 0, claims: 0 },
-  ...{ lease: undefined, approvals: undefined, ending: undefined, parked: undefined },
-  ...(work.timeoutMs !== undefined && { deadline: at.now() + work.timeoutMs }),
-});

@@ -21,7 +21,7 @@ import { CURSOR, lookAround } from './look.ts';
 import type { Runtime, StepMoment } from './runtime.ts';
 import { settle } from './settle.ts';
 import { Unasked } from './unasked.ts';
-import { DELIVERY_MS } from './wake.ts';
+import { NO_WORK, ready, resting } from './work.ts';
 import { Fenced, type Item, type Rest, RunWriter } from './writer.ts';
 
 /** How an invocation of an agent ended. */
@@ -134,7 +134,7 @@ export class Invocation {
   }
 
   get work(): Work {
-    return this.writer.opened.head.meta.work ?? { wake: 0 };
+    return this.writer.opened.head.meta.work ?? NO_WORK;
   }
 
   /** The place of the next operation that waits or can be undone. */
@@ -398,8 +398,7 @@ export class Invocation {
       const { version } = this.writer.opened.record;
       // An invocation that got nothing done counts as a failed attempt.
       const attempt = version > this.#claimed ? { claims: 0 } : { claims: this.work.claims, claimed: version + 1 };
-      const due = { dueAt: this.now + DELIVERY_MS, deliveries: 0 };
-      return { status, goesOn: true, work: (work) => ({ ...lying(work), ...attempt, ...due }) };
+      return { status, goesOn: true, work: (work) => ({ ...ready(work, this.now), ...attempt }) };
     }
     if (this.#waits.size === 0) return undefined;
     const waits = [...this.#waits.values()];
@@ -414,7 +413,7 @@ export class Invocation {
       ? 'ENDING'
       : (RANK.find((each) => waits.some((wait) => wait.status === each)) ?? 'SLEEPING');
     const rests = this.ending || undefined;
-    return { status, work: (work) => ({ ...lying(work), rests, dueAt: dueAt === Infinity ? undefined : dueAt }) };
+    return { status, work: (work) => ({ ...resting(work, dueAt), rests }) };
   }
 
   #changed(): void {
@@ -467,6 +466,3 @@ export class Invocation {
 
 // What a run is said to wait for when it waits for several things.
 const RANK = ['WAITING_FOR_APPROVAL', 'WAITING_FOR_SIGNAL', 'SLEEPING'] as const satisfies readonly Status[];
-
-/** The work of a run that nobody has. */
-const lying = (work: Work): Work => ({ ...work, lease: undefined, claims: 0, parked: undefined, rests: undefined });

@@ -16,7 +16,8 @@ import { hasSettled } from './entries.ts';
 import type { Signal } from './events.ts';
 import { resultOf } from './look.ts';
 import { deliver, type Runtime } from './runtime.ts';
-import { DELIVERY_MS, isReady } from './wake.ts';
+import { isReady } from './wake.ts';
+import { NO_WORK, readyAnew } from './work.ts';
 
 /** Sends a signal to a run; one to a run that has not been started is kept for it. Says whether it is new. */
 export async function signalRun(runtime: Runtime, run: string, signal: Signal): Promise<boolean> {
@@ -50,7 +51,7 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
   const at = { ...(await runtime.contexts.inRun(run)), ladder: undefined };
   await retried(async () => {
     const opened = await open(at);
-    const { status, work = { wake: 0 } } = opened.head.meta;
+    const { status, work = NO_WORK } = opened.head.meta;
     if (status !== 'FAILED')
       throw new HoldpointError(
         'TRANSITION_REFUSED',
@@ -64,22 +65,14 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
     const called = await cancelledCalls(at, entries);
     const failure = entries.find(([id]) => id === '@error')?.[1];
     const failedAt = (Array.isArray(failure?.failedAt) ? failure.failedAt : []).map(String);
-    const { timeoutMs, ending: _, ...rest } = work;
     await appendEntries(at, opened, {
       kind: 'retry',
       status: 'READY',
       forget: ['@error', ...failedAt, ...failedAt.flatMap(branchesAround), ...undone, ...called],
       head: (there) => ({
         work: {
-          ...rest,
-          wake: (there.work?.wake ?? 0) + 1,
-          ...(timeoutMs !== undefined && { timeoutMs, deadline: at.now() + timeoutMs }),
-          ...{ lease: undefined, claims: 0, deliveries: 0, dueAt: at.now() + DELIVERY_MS, parked: undefined },
-          ...{
-            edited: true,
-            rewinds: (work.rewinds ?? 0) + 1,
-            epoch: (work.epoch ?? 0) + (undone.length + called.length > 0 ? 1 : 0),
-          },
+          ...readyAnew(there.work ?? NO_WORK, at.now()),
+          epoch: (work.epoch ?? 0) + (undone.length + called.length > 0 ? 1 : 0),
         },
       }),
     });

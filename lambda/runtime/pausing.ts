@@ -1,7 +1,8 @@
 import { bareRecord } from '../checkpoints/beside.ts';
+import { committed } from '../checkpoints/committed.ts';
 import type { Context } from '../checkpoints/context.ts';
 import { escapeId } from '../core/ids.ts';
-import { ConditionFailedError, type StoredRecord } from '../storage/ports.ts';
+import type { StoredRecord } from '../storage/ports.ts';
 
 // `@` is always escaped in an id, so no run has this partition.
 const agentsOf = (tenant: string): string => `${escapeId('tenant', tenant)}/@agents`;
@@ -19,18 +20,12 @@ export const isPaused = async (context: Context, agent: string): Promise<boolean
 /** From here on no run of the agent is claimed; what runs goes on until it ends, yields or waits. */
 export async function pauseAgent(context: Context, agent: string): Promise<void> {
   const put = bareRecord({ partition: agentsOf(context.tenant) }, agentKey(agent), { pausedAt: context.now() });
-  await settled(context.records.commit([{ put, when: 'absent' }]));
+  // Otherwise it is paused already.
+  await committed(context.records, [{ put, when: 'absent' }]);
 }
 
 /** Runs of the agent are claimed again; those that are ready are delivered by the next sweep. */
 export async function unpauseAgent(context: Context, agent: string): Promise<void> {
   const stored = await pauseOf(context, agent);
-  if (stored) await settled(context.records.commit([{ remove: stored, when: { revision: stored.revision } }]));
-}
-
-/** It was as it should be already. */
-async function settled(change: Promise<void>): Promise<void> {
-  await change.catch((error) => {
-    if (!(error instanceof ConditionFailedError)) throw error;
-  });
+  if (stored) await committed(context.records, [{ remove: stored, when: { revision: stored.revision } }]);
 }

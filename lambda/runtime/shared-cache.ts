@@ -1,10 +1,10 @@
 import { besideMeta, besideRecord, besideValue } from '../checkpoints/beside.ts';
+import { committed } from '../checkpoints/committed.ts';
 import type { RunContext } from '../checkpoints/context.ts';
 import type { Keyed } from '../checkpoints/meta.ts';
 import { dueGroup, timeOrder } from '../checkpoints/records.ts';
 import { notSealed, runKeys, sealingFor } from '../checkpoints/sealing.ts';
 import { escapeId } from '../core/ids.ts';
-import { ConditionFailedError } from '../storage/ports.ts';
 import type { Entry } from './entries.ts';
 
 // What is shared is removed after this time at the latest.
@@ -36,10 +36,6 @@ export async function keepShared(at: RunContext, name: string, value: unknown, t
   const places = { due: { group: dueGroup(there.partition), order: timeOrder(at.now() + Math.min(ttlMs, KEPT_MS)) } };
   const put = await besideRecord(there, sealing, name, { at: at.now(), key }, value, places);
   const [before] = await at.records.read(there.partition, [name]);
-  try {
-    await at.records.commit([{ put, when: before ? { revision: before.revision } : 'absent' }]);
-  } catch (error) {
-    // Somebody else kept theirs, which is as good.
-    if (!(error instanceof ConditionFailedError)) throw error;
-  }
+  // When somebody else has just kept theirs, that is as good.
+  await committed(at.records, [{ put, when: before ? { revision: before.revision } : 'absent' }]);
 }

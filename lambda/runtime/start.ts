@@ -7,7 +7,7 @@ import { checkFields } from '../checkpoints/save.ts';
 import { HoldpointError, isHoldpointError } from '../core/errors.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import { deliver, type Runtime } from './runtime.ts';
-import { DELIVERY_MS } from './wake.ts';
+import { NO_WORK, ready } from './work.ts';
 
 /** A run to start. */
 export interface Start {
@@ -44,8 +44,7 @@ export async function startRun(runtime: Runtime, start: Start): Promise<Started>
   });
   const now = at.now();
   const work = {
-    wake: 0,
-    dueAt: now + DELIVERY_MS,
+    ...ready(NO_WORK, now),
     ...(timeoutMs !== undefined && { timeoutMs, deadline: now + timeoutMs }),
     ...(waits && parent && { replyTo: parent.run }),
   };

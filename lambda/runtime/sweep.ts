@@ -1,20 +1,22 @@
+import { committed } from '../checkpoints/committed.ts';
 import type { Context, RunContext } from '../checkpoints/context.ts';
 import { type FailedRun, sweepRun } from '../checkpoints/deletion.ts';
 import type { HeadMeta } from '../checkpoints/meta.ts';
 import { DUE_SHARDS, HEAD_KEY, headRecord, LEASED_DUE_MS, readHead, timeOrder } from '../checkpoints/records.ts';
 import { pages } from '../checkpoints/scan.ts';
-import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import { HoldpointError } from '../core/errors.ts';
 import { idsOf, partitionOf } from '../core/ids.ts';
 import { hasEnded, isWaiting } from '../core/status.ts';
 import type { StoredRecord } from '../storage/ports.ts';
+import { readApprovalMeta } from './approvals/approval-meta.ts';
 import { approvalIdOf } from './approvals/approval-records.ts';
 import { approvalDue, type Telling } from './approvals/due.ts';
-import { pauseBeforeDelivery } from './claim.ts';
 import { endRun } from './end-run.ts';
 import { deliverIfReady } from './outside.ts';
 import { isPaused } from './pausing.ts';
 import type { Delivery, Runtime } from './runtime.ts';
-import { DELIVERY_MS, wokenHead } from './wake.ts';
+import { wokenHead } from './wake.ts';
+import { isHeld, NO_WORK, pauseBeforeDelivery } from './work.ts';
 
 /** What a sweep did. */
 export interface SweepReport {
@@ -37,7 +39,7 @@ export interface SweepReport {
 export interface Sweeping {
   readonly runtime: Runtime;
   /** How people are told; given the agent that asks. @default they are not */
-  readonly telling?: ((agent: string | undefined, at: RunContext) => Telling | undefined) | undefined;
+  readonly telling?: ((agent: string | undefined) => Telling | undefined) | undefined;
   /** Also what belongs to other tenants. @default true */
   readonly everyTenant?: boolean;
 }
@@ -90,15 +92,10 @@ async function lookAt(look: Look): Promise<readonly Outcome[]> {
   const approval =
     record.partition.includes('/@') || record.partition.startsWith('@') ? undefined : approvalIdOf(record.key);
   if (approval === undefined) return remove(at, record);
-  const agent = approvalAgent(record);
-  const done = await approvalDue(at, approval, telling?.(agent, at));
+  const { agent } = readApprovalMeta(record);
+  const done = await approvalDue(at, approval, telling?.(agent));
   if (done.includes('expire')) await deliverIfReady(look.runtime, at);
   return done.map(() => 'approvals' as const);
-}
-
-/** The agent that asked, as the list shows it. */
-function approvalAgent({ meta }: StoredRecord): string | undefined {
-  return /"agent":"((?:[^"\\]|\\.)*)"/.exec(meta)?.[1];
 }
 
 /** A link, a cached value or an early signal whose time is over. */
@@ -136,36 +133,29 @@ async function deliverDue(
   stored: StoredRecord,
   head: HeadMeta,
 ): Promise<readonly Outcome[]> {
-  const { agent = '', work = { wake: 0 } } = head;
-  const until = work.lease?.until ?? 0;
-  if (until > at.now())
-    return lookLater(at, stored, head, Math.min(until, at.now() + LEASED_DUE_MS, work.deadline ?? Infinity));
-  const rests = agent !== '' && (await isAgentPaused(at, agent));
-  const deliveries = rests ? (work.deliveries ?? 0) : (work.deliveries ?? 0) + 1;
-  const dueAt = at.now() + (rests ? DELIVERY_MS : pauseBeforeDelivery(deliveries));
+  const { agent = '', work = NO_WORK } = head;
+  if (isHeld(work, at.now())) return lookLater(at, stored, head);
+  const paused = agent !== '' && (await isAgentPaused(at, agent));
+  const deliveries = (work.deliveries ?? 0) + (paused ? 0 : 1);
+  const dueAt = at.now() + pauseBeforeDelivery(paused ? 1 : deliveries);
   const woken = isWaiting(head.status) ? wokenHead(at, head) : head;
   const next = { ...woken, work: { ...(woken.work ?? work), deliveries, dueAt, rests: undefined } };
   const isOurs = await moved(at, stored, next);
-  if (rests || !isOurs) return [];
+  if (paused || !isOurs) return [];
   await runtime.deliver?.(deliveryOf(at, head));
   return deliveries > 1 ? ['delivered', 'redelivered'] : ['delivered'];
 }
 
-/** Somebody has the run, and nobody must look before his time is over. */
-async function lookLater(at: RunContext, stored: StoredRecord, head: HeadMeta, dueAt: number): Promise<readonly []> {
-  await moved(at, stored, { ...head, work: { wake: 0, ...head.work, dueAt } });
+/** An agent has the run: nobody must look before its time is over. */
+async function lookLater(at: RunContext, stored: StoredRecord, head: HeadMeta): Promise<readonly []> {
+  const { work = NO_WORK } = head;
+  const dueAt = Math.min(work.lease?.until ?? 0, at.now() + LEASED_DUE_MS, work.deadline ?? Infinity);
+  await moved(at, stored, { ...head, work: { ...work, dueAt } });
   return [];
 }
 
 /** Writes a head, unless somebody has just done something with it. */
-async function moved(at: RunContext, { revision }: StoredRecord, next: HeadMeta): Promise<boolean> {
-  try {
-    await at.records.commit([{ put: headRecord(at.partition, next).stored, when: { revision } }]);
-    return true;
-  } catch (error) {
-    if (isHoldpointError(error, 'CONDITION_FAILED')) return false;
-    throw error;
-  }
-}
+const moved = (at: RunContext, { revision }: StoredRecord, next: HeadMeta): Promise<boolean> =>
+  committed(at.records, [{ put: headRecord(at.partition, next).stored, when: { revision } }]);
 
 const deliveryOf = ({ tenant, run }: RunContext, { agent }: HeadMeta): Delivery => ({ tenant, run, agent });

@@ -6,9 +6,7 @@ import { retried } from '../checkpoints/retry.ts';
 import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
 import { isWaiting } from '../core/status.ts';
 import { ConditionFailedError, type Write } from '../storage/ports.ts';
-
-/** How long a run that is ready waits for its delivery before the sweeper delivers it. */
-export const DELIVERY_MS = 60_000;
+import { ready } from './work.ts';
 
 /** Whether somebody should run it now: nobody has it, and it waits for nothing. */
 export const isReady = ({ status, work }: HeadMeta): boolean =>
@@ -56,6 +54,6 @@ export function wokenHead(at: RunContext, head: HeadMeta, change: Partial<Work> 
     ...head,
     status: 'READY',
     touchedAt: Math.max(head.touchedAt, at.now()),
-    work: { ...work, dueAt: at.now() + DELIVERY_MS, deliveries: 0 },
+    work: ready(work, at.now()),
   };
 }

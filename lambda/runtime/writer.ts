@@ -11,6 +11,7 @@ import { hasEnded, type Status } from '../core/status.ts';
 import { ConditionFailedError, type Write } from '../storage/ports.ts';
 import { appendEntries } from './append-entries.ts';
 import type { Entry } from './entries.ts';
+import { NO_WORK } from './work.ts';
 
 /** Something to be recorded with the next checkpoint. */
 export interface Item {
@@ -245,7 +246,7 @@ export class RunWriter {
     const status = rest?.status ?? items.find((item) => item.status)?.status;
     const changesWork = items.some(({ work }) => work) || rest;
     const head = (there: HeadMeta) => {
-      const before = there.work ?? { wake: 0 };
+      const before = there.work ?? NO_WORK;
       // The head that this process knows may be older than what it has looked at; then the commit finds the newer one.
       if (rest && before.wake > seenWake) throw new Woken(before.wake);
       const changed = items.reduce((work, item) => item.work?.(work) ?? work, before);

@@ -31,4 +31,4 @@ export function decisionOf(at: RunContext, sealing: Sealing, approval: Approval)
 }
 
 /** A decision, and whether the request said that the run is to fail with it. */
-export type Recorded = Decision & { readonly fails?: true };
+export type Recorded = Omit<Decision, 'facts'> & { readonly fails?: true };
