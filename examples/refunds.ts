@@ -46,7 +46,7 @@ if (role === 'worker') {
   const worker = () => fork(fileURLToPath(import.meta.url), [folder, 'worker']);
   const run = await refunds.start({ orderId: 'o-17' }, { id: 'refund-o-17' });
   const first = worker();
-  while ((await run.status()) !== 'WAITING_FOR_APPROVAL') await new Promise((resolve) => setTimeout(resolve, 50));
+  await run.until('WAITING_FOR_APPROVAL');
   const [approval] = await run.approvals();
   console.log(`run ${run.id} is ${await run.status()}: ${approval?.title}`);
   first.kill('SIGKILL');

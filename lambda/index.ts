@@ -38,8 +38,10 @@ export type {
   ApprovalOptions,
   BranchOptions,
   BranchOutcome,
+  Callable,
   CallOptions,
   Decision,
+  Facts,
   SignalOptions,
   StepOptions,
   StepTools,
@@ -51,13 +53,18 @@ export { FatalError, RetryableError } from './runtime/agent-errors.ts';
 export type { AgentPlace } from './runtime/agent-place.ts';
 export { type Approvals, approvals } from './runtime/approvals/approvals.ts';
 export type { AnswerInput, DecideInput } from './runtime/approvals/decide.ts';
+export type { Telling } from './runtime/approvals/due.ts';
 export type { InboxOptions } from './runtime/approvals/inbox.ts';
 export type { Notice } from './runtime/approvals/notice.ts';
 export type { ApprovalView } from './runtime/approvals/view.ts';
+export type { Aside, Claimant } from './runtime/claim.ts';
+export type { Clock } from './runtime/clock.ts';
 export type { RewindOptions } from './runtime/going-back.ts';
+export type { InvocationEnd } from './runtime/invocation.ts';
 export type { AgentEvent, AgentHandler, LambdaContext } from './runtime/lambda-handler.ts';
 export type { RetryPolicy } from './runtime/retry-policy.ts';
 export type { RunHandle } from './runtime/run-handle.ts';
+export type { Delivery, Log, Runtime } from './runtime/runtime.ts';
 export type { StandardSchema } from './runtime/standard-schema.ts';
 export { type Sweeping, type SweepReport, sweepDue } from './runtime/sweep.ts';
 export { runAgents, type Worker, type WorkerOptions } from './runtime/worker.ts';

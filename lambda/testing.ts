@@ -1,8 +1,4 @@
-export {
-  type Crash,
-  TestClock,
-  type TestOptions,
-  type TestRun,
-  type TestWorld,
-  testAgents,
-} from './runtime/testing.ts';
+export type { Crash } from './runtime/testing/steps.ts';
+export { type TestOptions, type TestWorld, testAgents } from './runtime/testing/test-agents.ts';
+export { TestClock } from './runtime/testing/test-clock.ts';
+export type { TestRun } from './runtime/testing/test-run.ts';

@@ -73,21 +73,34 @@ export function payloadsOf(record: StoredRecord): readonly string[] {
   return Array.isArray(payloads) ? payloads : [];
 }
 
-/** The value of such a record; deeply frozen. */
-export async function besideValue(at: RunContext, sealing: Sealing, record: StoredRecord): Promise<unknown> {
+/** The text of the value of such a record, as it was stored; undefined when it has none. */
+export async function besideText(at: RunContext, sealing: Sealing, record: StoredRecord): Promise<string | undefined> {
   const { value } = besideMeta(record);
   const [id, sha256, size] = (value ?? []) as Partial<Segment>;
   const bytes =
     id !== undefined && sha256 !== undefined && size !== undefined
       ? await readBytes(at, sealing, { id, sha256, size })
       : record.body && sealing.open(record.body, aboutBeside(at, record.key));
-  if (!bytes) return undefined;
   try {
-    return decode(parse(unpack(bytes)), decoding(at, { sealing }));
+    return bytes && unpack(bytes);
   } catch (error) {
-    throw damaged(`Record ${record.key} of "${at.partition}"`, 'its value cannot be read', error);
+    throw unreadableValue(record, error);
   }
 }
+
+/** The value of such a record; deeply frozen. */
+export async function besideValue(at: RunContext, sealing: Sealing, record: StoredRecord): Promise<unknown> {
+  const text = await besideText(at, sealing, record);
+  if (text === undefined) return undefined;
+  try {
+    return decode(parse(text), decoding(at, { sealing }));
+  } catch (error) {
+    throw unreadableValue(record, error);
+  }
+}
+
+const unreadableValue = ({ partition, key }: StoredRecord, cause: unknown) =>
+  damaged(`Record ${key} of "${partition}"`, 'its value cannot be read', cause);
 
 /** A small value as text that only the run's key opens, for readable parts. */
 export function closedText(at: RunContext, sealing: Sealing, about: string, value: unknown): string {

@@ -31,7 +31,7 @@ export interface ApprovalMeta {
   readonly agent?: string | undefined;
   readonly name: string;
   /** 1, 2, …: how often it was asked. */
-  readonly attempt: number;
+  readonly ask: number;
   /** The hash of what was shown. */
   readonly shown: string;
   readonly approvers: readonly string[];
@@ -62,7 +62,7 @@ export interface ApprovalMeta {
 
 /** A new approval, of which people must be told at once. */
 export function asked(
-  what: Pick<ApprovalMeta, 'agent' | 'name' | 'attempt' | 'shown'>,
+  what: Pick<ApprovalMeta, 'agent' | 'name' | 'ask' | 'shown'>,
   terms: ApprovalTerms,
   now: number,
 ): ApprovalMeta {
@@ -84,19 +84,19 @@ export function mayDecide(
 }
 
 /**
- * The approval after an answer. An answer that was given before, or that is what came of it, is not counted again; any
- * other answer after that is refused, and so is one that is late.
+ * The approval after an answer. One that was given before, or that is what came of it, leaves it as it is; any other
+ * answer after that is refused, and so is one that is late.
  */
-export function vote(meta: ApprovalMeta, cast: Vote): { readonly meta: ApprovalMeta; readonly counted: boolean } {
+export function vote(meta: ApprovalMeta, cast: Vote): ApprovalMeta {
   const { by, answer, at } = cast;
   const now = asOf(meta, at);
   if (!mayDecide(now, by, cast.as === undefined ? [] : [cast.as])) throw notAnApprover(now, by);
   if (now.status === 'EXPIRED') throw approvalExpired(now);
   if (now.status === 'WITHDRAWN') throw approvalWithdrawn(now);
   const own = now.votes.find((earlier) => earlier.by === by);
-  if (own ? own.answer === answer : now.outcome === answer) return { meta, counted: false };
+  if (own ? own.answer === answer : now.outcome === answer) return meta;
   if (own || now.status !== 'PENDING') throw approvalDecided(now, own);
-  return { meta: counted({ ...now, votes: [...now.votes, cast] }, at), counted: true };
+  return counted({ ...now, votes: [...now.votes, cast] }, at);
 }
 
 function counted(meta: ApprovalMeta, at: number): ApprovalMeta {
@@ -114,33 +114,33 @@ const ended = (
 
 /** The approval as time alone made it: escalated or expired, though nobody may have written that yet. */
 export function asOf(meta: ApprovalMeta, now: number): ApprovalMeta {
-  const step = dueStep(meta, now);
-  if (step === 'expire') return expire(meta, now);
-  return step === 'escalate' ? escalate(meta, now) : meta;
+  const action = dueAction(meta, now);
+  if (action === 'expire') return expire(meta, now);
+  return action === 'escalate' ? escalate(meta, now) : meta;
 }
 
 /** What is to be done about an approval. */
-export type DueStep = 'expire' | 'escalate' | 'remind' | 'tell';
+export type DueAction = 'expire' | 'escalate' | 'remind' | 'tell';
 
 /** What is due, the most urgent first; at its deadline, to the millisecond, an approval is over. */
-export function dueStep(meta: ApprovalMeta, now: number): DueStep | undefined {
-  return STEPS.find((step) => momentOf(meta, step) <= now);
+export function dueAction(meta: ApprovalMeta, now: number): DueAction | undefined {
+  return ACTIONS.find((action) => momentOf(meta, action) <= now);
 }
 
 /** When somebody must look at the approval next; undefined when nobody has to. */
 export function dueAt(meta: ApprovalMeta): number | undefined {
-  const next = Math.min(...STEPS.map((step) => momentOf(meta, step)));
+  const next = Math.min(...ACTIONS.map((action) => momentOf(meta, action)));
   return next === Infinity ? undefined : next;
 }
 
-const STEPS = ['expire', 'escalate', 'remind', 'tell'] as const satisfies readonly DueStep[];
+const ACTIONS = ['expire', 'escalate', 'remind', 'tell'] as const satisfies readonly DueAction[];
 
-function momentOf(meta: ApprovalMeta, step: DueStep): number {
+function momentOf(meta: ApprovalMeta, action: DueAction): number {
   if (meta.status !== 'PENDING') return Infinity;
   const { askedAt, deadline = Infinity, remindAfterMs = Infinity, reminders = 0 } = meta;
-  if (step === 'expire') return staysOpen(meta) ? Infinity : deadline;
-  if (step === 'escalate') return escalationOf(meta);
-  if (step === 'remind') return askedAt + (reminders + 1) * remindAfterMs;
+  if (action === 'expire') return staysOpen(meta) ? Infinity : deadline;
+  if (action === 'escalate') return escalationOf(meta);
+  if (action === 'remind') return askedAt + (reminders + 1) * remindAfterMs;
   return meta.tell === undefined ? Infinity : (meta.tellAt ?? askedAt);
 }
 

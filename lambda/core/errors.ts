@@ -14,14 +14,10 @@ export class HoldpointError extends Error {
   }
 }
 
-/** Whether something is an error of Holdpoint with this code, whichever copy of the package threw it. */
-export function isHoldpointError(error: unknown, code?: ErrorCode): error is HoldpointError {
-  return (
-    error instanceof Error &&
-    'code' in error &&
-    'scope' in error &&
-    (code ? error.code === code : typeof error.code === 'string')
-  );
+/** Whether something is an error of Holdpoint, with one of these codes if any are given, whichever copy of the package threw it. */
+export function isHoldpointError(error: unknown, ...codes: readonly ErrorCode[]): error is HoldpointError {
+  if (!(error instanceof Error && 'code' in error && 'scope' in error)) return false;
+  return codes[0] ? codes.includes(error.code as ErrorCode) : typeof error.code === 'string';
 }
 
 /** Whether it was the storage that failed, and not what was asked of it. */

@@ -5,8 +5,8 @@ import type { AnswerInput } from '../runtime/approvals/decide.ts';
 import { decideByToken, viewByToken } from '../runtime/approvals/tokens.ts';
 import { approvalJson } from './approval-json.ts';
 import { answer, asOurs, type HttpAnswer, type HttpEvent, problem, readFields, TooLarge } from './http.ts';
-import { HTTP_STATUS } from './http-status.ts';
-import { errorFields, type Observing, observingOf } from './observing.ts';
+import { notDone } from './not-done.ts';
+import { type Observing, observingOf } from './observing.ts';
 import { contextsOf, wired } from './wired.ts';
 
 export interface Approving {
@@ -35,11 +35,8 @@ export const createApprove =
         return method === 'HEAD' ? { ...shown, body: '' } : shown;
       } catch (error) {
         if (error instanceof TooLarge) return problem(TOO_LARGE, 413);
-        const ours = asOurs(error);
-        const isOurFault = HTTP_STATUS[ours.code] >= 500;
-        observing.count(isOurFault ? 'RequestFailed' : 'RequestRefused');
-        if (isOurFault) observing.log('error', 'A request failed.', { method, ...errorFields(error) });
-        return problem(ours);
+        notDone(observing, error, { method });
+        return problem(asOurs(error));
       }
     });
 

@@ -1,18 +1,18 @@
 import type { Contexts } from '../checkpoints/contexts.ts';
 import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
 import { isHoldpointError } from '../core/errors.ts';
-import { HTTP_STATUS } from './http-status.ts';
-import { errorFields, type Observing, observingOf } from './observing.ts';
+import { notDone } from './not-done.ts';
+import { type Observing, observingOf } from './observing.ts';
 import { act } from './protocol/actions.ts';
 import { checkRequest } from './protocol/request.ts';
-import { type Links, s3Links } from './s3-links.ts';
+import { type SignedUrls, s3SignedUrls } from './signed-urls.ts';
 import { contextsFor } from './tenant-contexts.ts';
 import { contextsOf, wired } from './wired.ts';
 
 export interface Checkpointing {
   readonly contexts: Contexts;
   /** For what is too large for an invocation. @default there is no way for that */
-  readonly links?: Links | undefined;
+  readonly signedUrls?: SignedUrls | undefined;
   readonly observing: Observing;
 }
 
@@ -21,17 +21,15 @@ export type CheckpointAnswer = { readonly ok: true } | { readonly ok: false; rea
 
 /** The function that agents in any language invoke directly, to save, ask, wait, load and end. */
 export const createCheckpoint =
-  ({ contexts, links, observing }: Checkpointing) =>
+  ({ contexts, signedUrls, observing }: Checkpointing) =>
   (event: unknown): Promise<CheckpointAnswer> =>
     observing.invocation(async () => {
       try {
         const request = checkRequest(event);
-        const acting = { contexts: contextsFor(contexts, request.tenant), links, observing };
+        const acting = { contexts: contextsFor(contexts, request.tenant), signedUrls, observing };
         return { ...(await act(acting, request)), ok: true };
       } catch (error) {
-        const isOurFault = !isHoldpointError(error) || (HTTP_STATUS[error.code] ?? 500) >= 500;
-        observing.count(isOurFault ? 'RequestFailed' : 'RequestRefused');
-        observing.log(isOurFault ? 'error' : 'info', 'A request was not done.', errorFields(error));
+        notDone(observing, error);
         return { ok: false, error: errorJson(error) };
       }
     });
@@ -47,7 +45,7 @@ function errorJson(error: unknown): object {
 export const handler = wired((environment) =>
   createCheckpoint({
     contexts: contextsOf(environment),
-    links: s3Links(environment),
+    signedUrls: s3SignedUrls(environment),
     observing: observingOf('checkpoint'),
   }),
 );

@@ -5,7 +5,7 @@ import type { AgentFunctions } from './agent-functions.ts';
 import { type Agents, ENVIRONMENT } from './environment.ts';
 import { hydrate } from './hydrate.ts';
 import { errorFields, type Observing } from './observing.ts';
-import type { Links } from './s3-links.ts';
+import type { SignedUrls } from './signed-urls.ts';
 
 /** What it takes to bring runs to the functions of their agents. */
 export interface Delivering {
@@ -13,7 +13,7 @@ export interface Delivering {
   readonly agents: Agents;
   readonly functions: AgentFunctions;
   /** For runs that are too large for an event. @default they are refused */
-  readonly links?: Links | undefined;
+  readonly signedUrls?: SignedUrls | undefined;
   readonly observing: Observing;
 }
 

@@ -1,7 +1,7 @@
 import { open } from '../checkpoints/open.ts';
-import { lieDownAgain } from '../runtime/ask-from-outside.ts';
 import { type Claimed, claim } from '../runtime/claim.ts';
-import { giveBack } from '../runtime/give-back.ts';
+import { giveBack } from '../runtime/remote/give-back.ts';
+import { lieDownAgain } from '../runtime/remote/wait.ts';
 import type { Delivering } from './deliver.ts';
 import { handedOver } from './protocol/handed-over.ts';
 import { runAt } from './tenant-contexts.ts';
@@ -22,7 +22,7 @@ const LEASE_MS = 15 * 60_000;
  * function could not be invoked is given back.
  */
 export async function hydrate(
-  { contexts, functions, links }: Delivering,
+  { contexts, functions, signedUrls }: Delivering,
   { tenant, run, agent, function: name }: Hydration,
   by: string,
 ): Promise<void> {
@@ -37,8 +37,8 @@ export async function hydrate(
     if (woken === 'woken') continue;
     if (woken === 'lies') return;
     try {
-      const content = await handedOver(at, claimed.opened, links);
-      await functions.start(name, { version: 1, tenant, run, agent, ...content });
+      const content = await handedOver(at, claimed.opened, signedUrls);
+      await functions.start(name, { holdpoint: 1, tenant, run, agent, ...content });
     } catch (error) {
       // If not even that works, the lease ends by itself.
       await giveBack(at, by, before?.head.meta.work).catch(() => undefined);

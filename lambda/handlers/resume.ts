@@ -4,7 +4,7 @@ import { isReady } from '../runtime/wake.ts';
 import { lambdaFunctions } from './agent-functions.ts';
 import { type Delivering, deliverRun } from './deliver.ts';
 import { observingOf } from './observing.ts';
-import { s3Links } from './s3-links.ts';
+import { s3SignedUrls } from './signed-urls.ts';
 import { type BatchResponse, eachChange, headsOf, runOf, type StreamEvent } from './stream-records.ts';
 import { contextsOf, wired } from './wired.ts';
 
@@ -36,7 +36,7 @@ export const handler = wired((environment) =>
     contexts: contextsOf(environment),
     agents: environment.agents,
     functions: lambdaFunctions(),
-    links: s3Links(environment),
+    signedUrls: s3SignedUrls(environment),
     observing: observingOf('resume'),
   }),
 );

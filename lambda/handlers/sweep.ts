@@ -4,7 +4,7 @@ import { lambdaFunctions } from './agent-functions.ts';
 import { announcing } from './announcing.ts';
 import { type Delivering, deliverRun } from './deliver.ts';
 import { errorFields, type InvocationContext, observingOf } from './observing.ts';
-import { s3Links } from './s3-links.ts';
+import { s3SignedUrls } from './signed-urls.ts';
 import { type TellingOptions, tellingOf } from './telling.ts';
 import { contextsOf, wired } from './wired.ts';
 
@@ -56,7 +56,7 @@ export const handler = wired((environment) =>
     contexts: contextsOf(environment),
     agents: environment.agents,
     functions: lambdaFunctions(),
-    links: s3Links(environment),
+    signedUrls: s3SignedUrls(environment),
     announce: announcing(environment),
     approvalUrl: environment.approvalUrl,
     observing: observingOf('sweep'),

@@ -53,7 +53,7 @@ export function tellingOf(
 /** What the function of an agent is told: ours looks the approval up and makes links, others get all of it. */
 const noticeEvent = (notice: Notice, { hydrate }: AgentFunction): object => {
   const { tenant, run, agent, approval } = notice;
-  return hydrate ? { version: 1, tenant, run, agent, notify: notice } : { tenant, run, notify: approval };
+  return hydrate ? { holdpoint: 1, tenant, run, agent, notify: notice } : { tenant, run, notify: approval };
 };
 
 const TYPES = {

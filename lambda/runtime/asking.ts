@@ -3,7 +3,7 @@ import { type ApprovalRequest, checkRequest } from '../core/approval.ts';
 import { HoldpointError, isHoldpointError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
 import type { ApprovalOptions, Decision, Facts } from './agent-context.ts';
-import { askWrites } from './approvals/approval-records.ts';
+import { approvalIdFor, askWrites } from './approvals/approval-records.ts';
 import type { Recorded } from './approvals/decision.ts';
 import { type Entry, hasSettled } from './entries.ts';
 import type { Scope } from './identity.ts';
@@ -41,7 +41,7 @@ export async function approval<Edits>(
       }
       await invocation.begin(scope, id);
       if (!entry) entry = await ask(invocation, id, name, options, 1, undefined);
-      else if (entry.decided === undefined) entry = await invocation.wait(id, entry, 'WAITING_FOR_APPROVAL');
+      else if (entry.decided === undefined) entry = await invocation.waiting.for(id, entry, 'WAITING_FOR_APPROVAL');
       else entry = await checked(invocation, scope, id, name, options, entry, maxAsks);
     }
   });
@@ -85,21 +85,20 @@ function ask(
   again: { readonly facts: Facts | undefined; readonly changed: Changed } | undefined,
 ): Promise<Entry> {
   const { at, agent, work } = invocation;
-  // A run that was rewound asks anew: what was answered then was answered to another history.
-  const approval = id + (work.rewinds ? `~r${work.rewinds}` : '') + (count > 1 ? `~${count}` : '');
+  const approval = approvalIdFor(id, { rewinds: work.rewinds, ask: count });
   const facts = again?.facts ?? options.facts;
   const request = requestOf(options, facts);
   const entry: Entry = {
-    ...{ kind: 'approval', approval, ask: count, order: invocation.nextOrder() },
+    ...{ kind: 'approval', approval, ask: count, order: invocation.journal.nextOrder() },
     ...(facts && { facts }),
     ...((options.recheck || isSchema(options.editable)) && { rechecks: true }),
   };
-  return invocation.wait(id, entry, 'WAITING_FOR_APPROVAL', {
+  return invocation.waiting.for(id, entry, 'WAITING_FOR_APPROVAL', {
     step: id,
     entries: [[id, entry]],
     beside: () =>
       askWrites(at, invocation.writer.opened.sealing, approval, request, {
-        ...{ agent: agent.name, name, attempt: count, changed: again?.changed },
+        ...{ agent: agent.name, name, ask: count, changed: again?.changed },
       }),
     work: (there) => ({ ...there, approvals: [...(there.approvals ?? []), approval] }),
   });
@@ -121,7 +120,7 @@ async function checked(
   const finish = async (value: Recorded): Promise<Entry> => {
     const { decided: _, ...rest } = entry;
     await invocation.active(() => invocation.record({ entries: [[id, { ...rest, value }]] }));
-    return invocation.journal.get(id) as Entry;
+    return invocation.journal.entry(id);
   };
   const askAgain = (facts: Facts | undefined, changed: Changed): Promise<Entry> =>
     count >= maxAsks

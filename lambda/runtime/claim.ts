@@ -81,8 +81,8 @@ export async function claim(
     if (isHoldpointError(error, 'STALE_VERSION')) return 'taken';
     // While signals were handed to it.
     if (isHoldpointError(error, 'RUN_ENDED')) return 'ended';
-    if (GONE.some((code) => isHoldpointError(error, code))) return 'gone';
-    if (PARKING.some((code) => isHoldpointError(error, code))) return park(at, error as HoldpointError);
+    if (isHoldpointError(error, ...GONE)) return 'gone';
+    if (isHoldpointError(error, ...PARKING)) return park(at, error);
     throw error;
   }
 }

@@ -10,6 +10,7 @@ import {
 } from './agent-context.ts';
 import { asError, misused } from './agent-errors.ts';
 import { approval } from './asking.ts';
+import type { Item } from './batch.ts';
 import { branches } from './branches.ts';
 import type { EditedState } from './edited-state.ts';
 import type { Entry, Kind } from './entries.ts';
@@ -18,7 +19,6 @@ import type { Invocation } from './invocation.ts';
 import { keep, step } from './step.ts';
 import { tool } from './tool.ts';
 import { call, sleep, waitForSignal } from './waits.ts';
-import type { Item } from './writer.ts';
 
 type Context = TurnContext<never>;
 
@@ -115,7 +115,7 @@ async function small(
     await invocation.begin(scope, id);
     const { value, item } = await make();
     await invocation.active(() => invocation.record({ ...item, entries: [[id, { kind, value }]] }));
-    return invocation.journal.get(id) as Entry;
+    return invocation.journal.entry(id);
   });
 }
 
@@ -149,7 +149,7 @@ async function update(
       return invocation.live ? invocation.writer.state : invocation.replayed.value;
     }
     await invocation.begin(scope, id);
-    const entry: Entry = { kind: 'update', order: invocation.nextOrder() };
+    const entry: Entry = { kind: 'update', order: invocation.journal.nextOrder() };
     await invocation.active(async () => {
       try {
         await invocation.record({ entries: [[id, { ...entry, value: null }]], edit: change });

@@ -3,6 +3,7 @@ import { isHoldpointError } from '../core/errors.ts';
 import { Done } from './agent-context.ts';
 import type { AgentDefinition } from './agent-definition.ts';
 import { asError } from './agent-errors.ts';
+import type { Item } from './batch.ts';
 import type { Claimed } from './claim.ts';
 import { contextOf } from './context-of.ts';
 import { EditedState } from './edited-state.ts';
@@ -16,7 +17,7 @@ import { validated } from './standard-schema.ts';
 import { undoAll } from './undoing.ts';
 import { leaveWaits } from './waits.ts';
 import { ended } from './work.ts';
-import { type Item, Overtaken } from './writer.ts';
+import { Overtaken } from './writer.ts';
 
 type Definition = AgentDefinition<never, unknown, unknown>;
 
@@ -121,7 +122,7 @@ async function failed(invocation: Invocation, thrown: unknown): Promise<void> {
   const entry: Entry = { kind: 'result', error, ...(failedAt.length > 0 && { failedAt }) };
   const isUntrusted = isHoldpointError(error, 'STEP_MISMATCH');
   const undoes = !isUntrusted && [...invocation.journal.values()].some(hasToEnd);
-  invocation.stopAllWaiting();
+  invocation.waiting.stopAll();
   try {
     if (!undoes) {
       await end(invocation, { status: 'FAILED', entries: [['@error', entry]] });
@@ -156,7 +157,7 @@ function operationsOf(invocation: Invocation, thrown: unknown, seen = new Set<un
 /** The last checkpoint of a run: nobody waits in it any more, and its parent is told. */
 export async function end(invocation: Invocation, item: Item): Promise<void> {
   const { at, lastTurn } = invocation;
-  invocation.stopAllWaiting();
+  invocation.waiting.stopAll();
   await invocation.record({
     ...lastTurn,
     ...item,

@@ -1,4 +1,5 @@
 import { besideMeta, besideRecord, besideValue } from '../checkpoints/beside.ts';
+import { committed } from '../checkpoints/committed.ts';
 import type { RunContext } from '../checkpoints/context.ts';
 import type { Keyed } from '../checkpoints/meta.ts';
 import { dueGroup, HEAD_KEY, randomId, timeOrder } from '../checkpoints/records.ts';
@@ -42,13 +43,7 @@ async function keep(at: RunContext, { name, value, id = randomId() }: Signal): P
   const meta = { signal: name, at: at.now(), count, id, key };
   const places = { due: { group: dueGroup(at.partition), order: timeOrder(at.now() + KEPT_MS) } };
   const put = await besideRecord(at, sealing, `w${escapeId('signal', id)}`, meta, value, places);
-  try {
-    await at.records.commit([{ put, when: 'absent' }]);
-    return true;
-  } catch (error) {
-    if (error instanceof ConditionFailedError) return false;
-    throw error;
-  }
+  return committed(at.records, [{ put, when: 'absent' }]);
 }
 
 /** Turns signals that came before the run into events, in the order in which they came; each by whoever is first. Says how many. */

@@ -1,7 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
-import { setMaxListeners } from 'node:events';
-import { setImmediate as tick } from 'node:timers/promises';
 import { decodeResult } from '../checkpoints/content.ts';
 import type { RunContext } from '../checkpoints/context.ts';
 import type { Work } from '../checkpoints/meta.ts';
@@ -11,18 +9,21 @@ import type { Status } from '../core/status.ts';
 import type { StepTools } from './agent-context.ts';
 import type { AgentDefinition } from './agent-definition.ts';
 import { misused } from './agent-errors.ts';
+import type { Item } from './batch.ts';
+import { Fenced } from './catch-up.ts';
 import type { Claimed } from './claim.ts';
 import { EditedState } from './edited-state.ts';
-import { checkEntry, type Entry, hasSettled, isOperation, type Kind, lastPlace, mismatch } from './entries.ts';
-import { EventLog } from './events.ts';
+import { checkEntry, type Entry, type Kind, mismatch } from './entries.ts';
 import type { Identity, Scope } from './identity.ts';
 import { InTurn } from './in-turn.ts';
-import { CURSOR, lookAround } from './look.ts';
+import { Journal } from './journal.ts';
+import { Lifetime } from './lifetime.ts';
+import { CURSOR } from './look.ts';
+import { handedOn, lyingUntil, type Rest } from './rest.ts';
 import type { Runtime, StepMoment } from './runtime.ts';
-import { settle } from './settle.ts';
-import { Unasked } from './unasked.ts';
-import { NO_WORK, ready, resting } from './work.ts';
-import { Fenced, type Item, type Rest, RunWriter } from './writer.ts';
+import { Waiting } from './waiting.ts';
+import { NO_WORK } from './work.ts';
+import { RunWriter } from './writer.ts';
 
 /** How an invocation of an agent ended. */
 export type InvocationEnd =
@@ -34,20 +35,6 @@ export type InvocationEnd =
   | { readonly end: 'fenced' }
   | { readonly end: 'failed'; readonly error: unknown };
 
-/** Something that the run waits for. */
-interface Wait {
-  readonly status: Status;
-  /** When it is over by itself. */
-  readonly dueAt: number | undefined;
-  readonly over: (entry: Entry) => void;
-  /** What asks for it, where that is written with the wait. */
-  readonly announce?: Item | undefined;
-}
-
-/** Before its deadline an invocation begins nothing new, and shortly before it lets go of what it runs. */
-const YIELD_MS = 5_000;
-const LET_GO_MS = 1_000;
-
 /**
  * One invocation of an agent for one run: what it does at the moment, what it waits for, and its journal. It lies down
  * when nothing is left to do but to wait, and yields when the time of the function is nearly over.
@@ -57,10 +44,10 @@ export class Invocation {
   readonly at: RunContext;
   readonly agent: AgentDefinition<never, unknown, unknown>;
   readonly writer: RunWriter;
-  readonly journal: Map<string, Entry>;
+  readonly journal: Journal;
+  readonly waiting = new Waiting(this);
+  readonly lifetime: Lifetime;
   readonly ended = Promise.withResolvers<InvocationEnd>();
-  /** Aborts when what runs must be let go. */
-  readonly letGo = new AbortController();
   /** What the code that is running is inside of, if it is one piece: a step, an edit. */
   readonly inStep = new AsyncLocalStorage<string>();
   /** Resolves when the run has to end in another way than by its agent. */
@@ -78,55 +65,38 @@ export class Invocation {
   ending: boolean;
   /** That the code does not fit the journal: the run fails with it, whatever the agent does about it. */
   misfit: HoldpointError | undefined;
-  /** Waits whose end is being recorded. */
-  readonly settling = new Set<string>();
   /** The agent's function has returned, or thrown. */
   returned = false;
   /** An operation was reached that is not in the journal: from here on it is no replay. */
   live = false;
-  readonly #deadline: number;
   readonly #claimed: number;
   readonly #settled: ReadonlySet<string>;
-  readonly #waits = new Map<string, Wait>();
-  readonly #events = new EventLog();
-  readonly #timers = new AbortController();
   readonly #inTurn = new InTurn();
-  readonly #unasked: Unasked;
   #active = 0;
-  #place: number;
-  #order = 0;
-  #yielding = false;
   #over = false;
-  #looking: Promise<void> = Promise.resolve();
   readonly #whenIdle: (() => void)[] = [];
-  #timer: AbortController | undefined;
 
   constructor(runtime: Runtime, at: RunContext, agent: AgentDefinition<never, unknown, unknown>, claimed: Claimed) {
     this.runtime = runtime;
     this.at = at;
     this.agent = agent;
-    this.journal = claimed.journal;
-    this.#order = Math.max(0, ...[...this.journal.values()].map(({ order = 0 }) => order));
-    this.#place = lastPlace(this.journal);
-    this.#unasked = new Unasked(this.journal);
+    this.journal = new Journal(claimed.journal);
+    this.live = !this.journal.hasOperations;
     this.ending = claimed.opened.head.meta.status === 'ENDING';
-    this.#deadline = claimed.until;
     this.#claimed = claimed.opened.record.version;
     this.#settled = claimed.settled;
     this.writer = new RunWriter(at, claimed.opened, claimed.seenWake, {
       rest: () => this.#rest(),
-      woken: () => this.look(),
+      woken: () => this.waiting.look(),
       cancelled: () => {
         this.ending = true;
-        this.stopAllWaiting();
+        this.waiting.stopAll();
         this.overtaken.resolve();
       },
       rested: ({ status, goesOn }) => this.#end({ end: 'suspended', status, ...present({ goesOn }) }),
       failed: (error) => this.#end(error instanceof Fenced ? { end: 'fenced' } : { end: 'failed', error }),
     });
-    this.live = ![...this.journal.keys()].some(isOperation);
-    setMaxListeners(0, this.letGo.signal);
-    this.#schedule();
+    this.lifetime = new Lifetime(runtime.clock, claimed.until, () => this.changed());
   }
 
   get now(): number {
@@ -137,20 +107,9 @@ export class Invocation {
     return this.writer.opened.head.meta.work ?? NO_WORK;
   }
 
-  /** The place of the next operation that waits or can be undone. */
-  nextOrder(): number {
-    this.#order += 1;
-    return this.#order;
-  }
-
   /** Whether operations that are not recorded may begin; those that may not are left waiting. */
   get begins(): boolean {
-    return !this.ending && !this.misfit && !this.#yielding && !this.#over;
-  }
-
-  /** How much time is left for what runs in this process. */
-  get remaining(): number {
-    return this.#deadline - YIELD_MS - this.now;
+    return !this.ending && !this.misfit && !this.lifetime.yielding && !this.#over;
   }
 
   /** Refuses a call when the agent has returned, or from inside of a step. */
@@ -173,7 +132,7 @@ export class Invocation {
   /** Fails the run with what does not fit; gives it back to be thrown. */
   unfit(error: HoldpointError): HoldpointError {
     this.misfit ??= error;
-    this.stopAllWaiting();
+    this.waiting.stopAll();
     this.overtaken.resolve();
     return error;
   }
@@ -192,7 +151,7 @@ export class Invocation {
 
   /** An operation of the agent under its identity, from when it is asked for until it is its turn to go on. */
   async operation<T>({ id, leave }: Identity, work: () => Promise<T>): Promise<T> {
-    this.#unasked.ask(id);
+    this.journal.ask(id);
     try {
       return await work();
     } finally {
@@ -211,15 +170,10 @@ export class Invocation {
 
   /** Refuses code that begins something new where something else is recorded. */
   async #checkPlace(path: string, id: string): Promise<void> {
-    if (this.work.edited || this.#unasked.next(path) === undefined) return;
-    // Others that go on side by side may ask for it in a moment.
-    await this.active(async () => {
-      for (let tries = 0; tries < 20 && this.#unasked.next(path) !== undefined; tries++) {
-        for (let ticks = 0; ticks < 10; ticks++) await tick();
-        if (tries > 0 && this.#unasked.next(path) !== undefined) await this.runtime.clock.sleep(50);
-      }
-    });
-    const recorded = this.#unasked.next(path);
+    const { journal } = this;
+    if (this.work.edited || journal.unasked(path) === undefined) return;
+    await this.active(() => journal.letAsk(path, this.runtime.clock));
+    const recorded = journal.unasked(path);
     if (recorded === undefined) return;
     throw this.unfit(
       mismatch(id, 'comes next in this code', `"${recorded}" was recorded there, for which it did not ask`),
@@ -228,7 +182,7 @@ export class Invocation {
 
   /** Puts entries into the journal and resolves when they are confirmed. */
   async record(given: Item): Promise<void> {
-    const entries = given.entries?.map(([id, entry]) => [id, this.#placed(id, entry)] as const);
+    const entries = given.entries?.map(([id, entry]) => [id, this.journal.placed(id, entry)] as const);
     const item = { ...given, ...(entries && { entries }) };
     await this.writer.record(item);
     for (const id of item.forget ?? []) this.journal.delete(id);
@@ -239,13 +193,6 @@ export class Invocation {
     }
   }
 
-  /** An entry with its place among those that have ended. */
-  #placed(id: string, entry: Entry): Entry {
-    if (!isOperation(id) || !hasSettled(entry) || entry.place !== undefined) return entry;
-    this.#place += 1;
-    return { ...entry, place: this.#place };
-  }
-
   /** Runs something that keeps the invocation from lying down. */
   async active<T>(work: () => Promise<T>): Promise<T> {
     this.#active += 1;
@@ -253,7 +200,7 @@ export class Invocation {
       return await work();
     } finally {
       this.#active -= 1;
-      this.#changed();
+      this.changed();
     }
   }
 
@@ -268,41 +215,9 @@ export class Invocation {
     }
   }
 
-  /** Waits for an entry to be settled by an event or by time; `announce` is written with the rest. */
-  wait(id: string, entry: Entry, status: Status, announce?: Item): Promise<Entry> {
-    const { promise, resolve, reject } = Promise.withResolvers<Entry>();
-    const announced = announce && { ...announce, quiet: true };
-    this.#waits.set(id, { status, dueAt: entry.until ?? entry.retryAt, over: resolve, announce: announced });
-    this.journal.set(id, entry);
-    if (announced)
-      this.writer.record(announced).catch((error) => {
-        this.#waits.delete(id);
-        this.journal.delete(id);
-        reject(error);
-      });
-    this.#changed();
-    return promise;
-  }
-
   /** A wait that was over was reached; if nobody knew that before, it is no replay from here on. */
   reached(id: string): void {
     if (this.#settled.has(id)) this.live = true;
-  }
-
-  /** Forgets about a wait that nobody is interested in any more; nobody is asked for it who was not asked yet. */
-  stopWaiting(id: string): void {
-    const { announce } = this.#waits.get(id) ?? {};
-    if (announce?.beside) this.writer.drop(announce);
-    this.#waits.delete(id);
-  }
-
-  /** The run goes to its end: nothing that it waits for counts any more. */
-  stopAllWaiting(): void {
-    for (const id of this.waiting) this.stopWaiting(id);
-  }
-
-  get waiting(): readonly string[] {
-    return [...this.#waits.keys()];
   }
 
   /** Passes a moment of a step; a test may let the process die here. */
@@ -314,7 +229,7 @@ export class Invocation {
 
   /** Left waiting: a promise that never settles, because the rest is not for this invocation. */
   hang(): Promise<never> {
-    this.#changed();
+    this.changed();
     return new Promise(() => {});
   }
 
@@ -322,7 +237,7 @@ export class Invocation {
   idle(): Promise<void> {
     return new Promise((resolve) => {
       this.#whenIdle.push(resolve);
-      this.#changed();
+      this.changed();
     });
   }
 
@@ -336,133 +251,42 @@ export class Invocation {
     this.#end({ end: 'failed', error });
   }
 
-  /** Looks at the events, without keeping the caller waiting. */
-  lookSoon(): void {
-    this.active(async () => {
-      // What the caller is about to wait for is seen too.
-      await tick();
-      await this.look();
-    }).catch((error) => this.fail(error));
-  }
-
-  /** Looks at the events that came and settles what waits for them; one look after the other. */
-  look(): Promise<void> {
-    this.#looking = this.#looking.then(() => this.#look());
-    return this.#looking;
-  }
-
-  async #look(): Promise<void> {
-    const waits = new Map(this.waiting.map((id) => [id, this.journal.get(id) as Entry]));
-    const { sealing } = this.writer.opened;
-    const seen = await lookAround(this.at, sealing, this.journal, waits, this.writer.seenWake, this.#events);
-    this.#settleRetries();
-    const settled = settle(waits, seen.happened);
-    const { entries } = settled;
-    if (entries.size === 0) return;
-    const over = [...entries.keys()].map((id) => ({ id, wait: this.#waits.get(id) }));
-    for (const { id } of over) {
-      this.#waits.delete(id);
-      this.settling.add(id);
-    }
-    const cursor = seen.cursorAfter(settled);
-    if (cursor) this.journal.set(...cursor);
-    // Not awaited: the writer itself may wait for this.
-    this.active(async () => {
-      await this.record({ entries: [...entries, ...(cursor ? [cursor] : [])] });
-      for (const { id, wait } of over) {
-        this.settling.delete(id);
-        wait?.over(this.journal.get(id) as Entry);
-      }
-    }).catch((error) => this.fail(error));
-  }
-
-  #settleRetries(): void {
-    for (const [id, wait] of this.#waits) {
-      const entry = this.journal.get(id);
-      if (entry?.retryAt === undefined || hasSettled(entry) || entry.retryAt > this.now) continue;
-      this.#waits.delete(id);
-      wait.over(entry);
-    }
-  }
-
   /** How the run should lie, if nothing is left to do in this process. */
   #rest(): Rest | undefined {
-    if ((this.#active > 0 && !this.letGo.signal.aborted) || this.#over) return undefined;
+    const { ending, lifetime, waiting, work } = this;
+    if ((this.#active > 0 && !lifetime.letGo.signal.aborted) || this.#over) return undefined;
     if (this.#whenIdle.length > 0) {
       for (const resolve of this.#whenIdle.splice(0)) resolve();
       return undefined;
     }
-    if (this.returned && !this.ending) return undefined;
-    if (this.#yielding) {
-      const status = this.ending ? 'ENDING' : 'READY';
+    if (this.returned && !ending) return undefined;
+    if (lifetime.yielding) {
       const { version } = this.writer.opened.record;
-      // An invocation that got nothing done counts as a failed attempt.
-      const attempt = version > this.#claimed ? { claims: 0 } : { claims: this.work.claims, claimed: version + 1 };
-      return { status, goesOn: true, work: (work) => ({ ...ready(work, this.now), ...attempt }) };
+      return handedOn(ending, () => this.now, { claims: work.claims, claimed: this.#claimed, version });
     }
-    if (this.#waits.size === 0) return undefined;
-    const waits = [...this.#waits.values()];
-    const next = Math.min(...waits.map((wait) => wait.dueAt ?? Infinity));
+    const { statuses, dueAt } = waiting;
+    if (statuses.length === 0) return undefined;
     // It is over already: no reason to lie down.
-    if (next <= this.now) {
-      this.lookSoon();
+    if (dueAt <= this.now) {
+      waiting.lookSoon();
       return undefined;
     }
-    const dueAt = Math.min(next, this.work.deadline ?? Infinity);
-    const status = this.ending
-      ? 'ENDING'
-      : (RANK.find((each) => waits.some((wait) => wait.status === each)) ?? 'SLEEPING');
-    const rests = this.ending || undefined;
-    return { status, work: (work) => ({ ...resting(work, dueAt), rests }) };
+    return lyingUntil(Math.min(dueAt, work.deadline ?? Infinity), statuses, ending);
   }
 
-  #changed(): void {
+  /** Something began or ended: the run may have to lie down. */
+  changed(): void {
     if (this.#over) return;
-    this.#wakeInTime();
+    this.waiting.wakeInTime(this.#active > 0);
     this.writer.kick();
-  }
-
-  /** While something else is active, what is due in this process is looked at in time. */
-  #wakeInTime(): void {
-    this.#timer?.abort();
-    this.#timer = undefined;
-    const dueAt = Math.min(...[...this.#waits.values()].map((wait) => wait.dueAt ?? Infinity));
-    if (dueAt === Infinity || this.#active === 0) return;
-    const timer = new AbortController();
-    this.#timer = timer;
-    this.runtime.clock.sleep(Math.max(0, dueAt - this.now), timer.signal).then(
-      () => this.lookSoon(),
-      () => {},
-    );
-  }
-
-  #schedule(): void {
-    const later = async (time: number, then: () => void) => {
-      try {
-        await this.runtime.clock.sleep(Math.max(0, time - this.now), this.#timers.signal);
-        then();
-        this.#changed();
-      } catch {
-        // The invocation is over.
-      }
-    };
-    void later(this.#deadline - YIELD_MS, () => {
-      this.#yielding = true;
-    });
-    void later(this.#deadline - LET_GO_MS, () => {
-      this.letGo.abort();
-    });
   }
 
   #end(end: InvocationEnd): void {
     if (this.#over) return;
     this.#over = true;
     this.writer.stop();
-    this.#timers.abort();
-    this.#timer?.abort();
+    this.lifetime.end();
+    this.waiting.sleepOn();
     this.ended.resolve(end);
   }
 }
-
-// What a run is said to wait for when it waits for several things.
-const RANK = ['WAITING_FOR_APPROVAL', 'WAITING_FOR_SIGNAL', 'SLEEPING'] as const satisfies readonly Status[];

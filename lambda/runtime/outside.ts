@@ -12,7 +12,7 @@ import { hasEnded, type Status } from '../core/status.ts';
 import { appendEntries, rawEntries } from './append-entries.ts';
 import { sendSignal } from './early-signals.ts';
 import { endRun } from './end-run.ts';
-import { hasSettled } from './entries.ts';
+import { type Entry, hasSettled } from './entries.ts';
 import type { Signal } from './events.ts';
 import { resultOf } from './look.ts';
 import { deliver, type Runtime } from './runtime.ts';
@@ -106,27 +106,38 @@ export async function retryFailed(runtime: Runtime, agent: string, since: Date):
   return retried;
 }
 
-/** The result of a run, waited for; throws what the run failed with, and TIMED_OUT when it is not over in time. */
-export async function runResult(runtime: Runtime, run: string, timeout?: Duration): Promise<unknown> {
-  const at = { ...(await runtime.contexts.inRun(run)), ladder: undefined };
+/** Waits until a run has a status; throws TIMED_OUT when it has none of them in time. */
+export async function untilStatus(
+  runtime: Runtime,
+  run: string,
+  isThere: (status: Status) => boolean,
+  timeout?: Duration,
+): Promise<Status> {
+  const at = await runtime.contexts.inRun(run);
   const until = timeout ? runtime.clock.now() + millisecondsOf('`timeout`', timeout) : Infinity;
   for (let pause = 50; ; pause = Math.min(2_000, pause * 1.5)) {
-    const { meta } = await readLiveHead(at);
-    if (hasEnded(meta.status)) break;
+    const { status } = (await readLiveHead(at)).meta;
+    if (isThere(status)) return status;
     const left = until - runtime.clock.now();
     if (left <= 0)
-      throw new HoldpointError(
-        'TIMED_OUT',
-        `Run "${run}" is ${meta.status} and did not end in time. It goes on; ask again later.`,
-      );
+      throw new HoldpointError('TIMED_OUT', `Run "${run}" is still ${status}. It goes on; ask again later.`);
     await runtime.clock.sleep(Math.min(pause, left));
   }
+}
+
+/** The result of a run, waited for; throws what the run failed with, and TIMED_OUT when it is not over in time. */
+export async function runResult(runtime: Runtime, run: string, timeout?: Duration): Promise<unknown> {
+  await untilStatus(runtime, run, hasEnded, timeout);
+  const at = { ...(await runtime.contexts.inRun(run)), ladder: undefined };
   const opened = await open(at);
-  const end = resultOf(checkpointOf(at, opened));
+  const checkpoint = checkpointOf(at, opened);
+  const end = resultOf(checkpoint);
   if (!Object.hasOwn(end, 'error')) return end.value;
   if (isHoldpointError(end.error, 'RUN_CANCELLED')) throw end.error;
   const message = end.error instanceof Error ? end.error.message : String(end.error);
-  throw new HoldpointError('RUN_FAILED', `Run "${run}" is ${opened.head.meta.status}: ${message}`, {
+  const { failedAt = [] } = checkpoint.toolResults['@error'] as Entry;
+  const where = failedAt.length > 0 ? ` at "${failedAt.join('", "')}"` : '';
+  throw new HoldpointError('RUN_FAILED', `Run "${run}" is ${opened.head.meta.status}${where}: ${message}`, {
     scope: 'run',
     cause: end.error,
   });

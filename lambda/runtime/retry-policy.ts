@@ -1,7 +1,7 @@
 import { type Duration, millisecondsOf } from '../core/duration.ts';
-import { isHoldpointError } from '../core/errors.ts';
+import { type ErrorCode, isHoldpointError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
-import { FatalError, RetryableError } from './agent-errors.ts';
+import type { RetryableError } from './agent-errors.ts';
 
 /** How often and how soon a step that failed is tried again. */
 export interface RetryPolicy {
@@ -30,8 +30,8 @@ export function checkRetry({ attempts = 3, factor = 2, pause, longestPause }: Re
  */
 export function pauseAfter(error: unknown, failures: number, policy: RetryPolicy, chance: number): number | undefined {
   const { attempts = 3, factor = 2, pause = { seconds: 1 }, longestPause = { minutes: 5 } } = policy;
-  if (failures >= attempts || error instanceof FatalError || isFinal(error)) return undefined;
-  const asked = error instanceof RetryableError ? error.retryAfterMs : undefined;
+  if (failures >= attempts || isFatal(error) || isHoldpointError(error, ...FINAL)) return undefined;
+  const asked = isHoldpointError(error, 'STEP_FAILED') ? (error as Partial<RetryableError>).retryAfterMs : undefined;
   if (asked !== undefined) return asked;
   const first = millisecondsOf('`retry.pause`', pause);
   const longest = millisecondsOf('`retry.longestPause`', longestPause);
@@ -39,10 +39,14 @@ export function pauseAfter(error: unknown, failures: number, policy: RetryPolicy
 }
 
 // Trying again cannot help where the code or its input is wrong, and must not where the answer is clear, or nobody knows it.
-const isFinal = (error: unknown): boolean =>
-  isHoldpointError(error, 'CONDITION_FAILED') ||
-  isHoldpointError(error, 'OUTCOME_UNKNOWN') ||
-  isHoldpointError(error, 'INVALID_INPUT') ||
-  isHoldpointError(error, 'UNSUPPORTED_VALUE') ||
-  isHoldpointError(error, 'AGENT_MISUSED') ||
-  isHoldpointError(error, 'SCHEMA_REFUSED');
+const FINAL = [
+  'CONDITION_FAILED',
+  'OUTCOME_UNKNOWN',
+  'INVALID_INPUT',
+  'UNSUPPORTED_VALUE',
+  'AGENT_MISUSED',
+  'SCHEMA_REFUSED',
+] as const satisfies readonly ErrorCode[];
+
+// By its name, which is written out: the agent may have another copy of the package.
+const isFatal = (error: unknown): boolean => isHoldpointError(error, 'STEP_FAILED') && error.name === 'FatalError';

@@ -1,12 +1,13 @@
 import { readLiveHead, type Which } from '../checkpoints/open.ts';
 import type { ForkOptions } from '../checkpoints/travel.ts';
 import type { Duration } from '../core/duration.ts';
-import type { Status } from '../core/status.ts';
+import { HoldpointError } from '../core/errors.ts';
+import { hasEnded, type Status } from '../core/status.ts';
 import type { AgentDefinition } from './agent-definition.ts';
 import type { DecideInput } from './approvals/decide.ts';
 import type { ApprovalView } from './approvals/view.ts';
 import type { RewindOptions } from './going-back.ts';
-import { cancelRun, deliverIfReady, retryRun, runResult, signalRun } from './outside.ts';
+import { cancelRun, deliverIfReady, retryRun, runResult, signalRun, untilStatus } from './outside.ts';
 import type { Runtime } from './runtime.ts';
 import { validated } from './standard-schema.ts';
 
@@ -14,6 +15,8 @@ import { validated } from './standard-schema.ts';
 export interface RunHandle<Result = unknown> {
   readonly id: string;
   status(): Promise<Status>;
+  /** Waits for a status; throws TIMED_OUT when it does not come in time, and RUN_ENDED when it cannot any more. */
+  until(status: Status, options?: { readonly timeout?: Duration }): Promise<void>;
   /** Waits for the end; throws what the run failed with. */
   result(options?: { readonly timeout?: Duration }): Promise<Result>;
   /** Says whether the signal is new: one with an id that was sent before changes nothing. */
@@ -41,6 +44,11 @@ export function runHandle<Result>(
   return {
     id,
     status: async () => (await readLiveHead(await inRun())).meta.status,
+    async until(status, { timeout } = {}) {
+      const found = await untilStatus(runtime, id, (each) => each === status || hasEnded(each), timeout);
+      if (found !== status)
+        throw new HoldpointError('RUN_ENDED', `Run "${id}" is ${found} and does not become ${status}.`);
+    },
     result: async ({ timeout } = {}) => (await runResult(runtime, id, timeout)) as Result,
     async signal(name, value, options = {}) {
       const checked = await validated(`Signal "${name}"`, definition.signals?.[name], value);

@@ -3,11 +3,11 @@ import { HoldpointError, isHoldpointError } from '../core/errors.ts';
 import type { ConditionFailedError } from '../storage/ports.ts';
 import type { StepOptions, StepTools } from './agent-context.ts';
 import { asError, misused } from './agent-errors.ts';
+import type { Item } from './batch.ts';
 import { type Entry, hasSettled, type Kind } from './entries.ts';
 import { nameIn, type Scope } from './identity.ts';
 import type { Invocation } from './invocation.ts';
 import { checkRetry, pauseAfter } from './retry-policy.ts';
-import type { Item } from './writer.ts';
 
 /** What stays in the process instead of suspending the run: a start of a function is slower than that. */
 export const SHORT_MS = 10_000;
@@ -100,9 +100,9 @@ export function canUndo<T>({ undos }: Invocation, { id, options: { undo } }: Pic
 async function pause(invocation: Invocation, id: string, entry: Entry): Promise<void> {
   const wait = (entry.retryAt ?? 0) - invocation.now;
   if (wait <= 0) return;
-  if (wait <= SHORT_MS && wait < invocation.remaining)
+  if (wait <= SHORT_MS && wait < invocation.lifetime.remaining)
     await invocation.active(() => invocation.runtime.clock.sleep(wait));
-  else await invocation.wait(id, entry, 'SLEEPING');
+  else await invocation.waiting.for(id, entry, 'SLEEPING');
 }
 
 /** One attempt, recorded: its value, its failure and when the next attempt is, or its last failure. */
@@ -119,9 +119,9 @@ async function attempt<T>(
     await invocation.pass('before', id);
     const value = await once(invocation, work, failures + 1).finally(() => invocation.pass('after', id));
     // Too late: the run is given to another invocation.
-    if (invocation.letGo.signal.aborted) return await invocation.hang();
+    if (invocation.lifetime.letGo.signal.aborted) return await invocation.hang();
     const undoable = options.undo || invocation.agent.undo?.[nameIn(id)];
-    const undo = undoable && work.kind !== 'undo' ? { undo: true as const, order: invocation.nextOrder() } : {};
+    const undo = undoable && work.kind !== 'undo' ? { undo: true as const, order: invocation.journal.nextOrder() } : {};
     const done: Entry = { ...bare, ...undo, value };
     await invocation.record({
       step: id,
@@ -129,9 +129,9 @@ async function attempt<T>(
       ...(work.item?.(done) ?? { entries: [[id, done]] }),
     });
     await invocation.pass('recorded', id);
-    return invocation.journal.get(id) as Entry;
+    return invocation.journal.entry(id);
   } catch (thrown) {
-    if (invocation.letGo.signal.aborted) return await invocation.hang();
+    if (invocation.lifetime.letGo.signal.aborted) return await invocation.hang();
     // What nobody waits for any longer may still take effect.
     const isUnknown = options.atMostOnce && isHoldpointError(thrown, 'TIMED_OUT');
     const error = isUnknown ? outcomeUnknown(id, SLOW, thrown) : asError(thrown);
@@ -148,7 +148,8 @@ async function attempt<T>(
  * any longer; the work itself can only be asked to stop.
  */
 async function once<T>(invocation: Invocation, { id, run, options }: Work<T>, count: number): Promise<T> {
-  const { letGo, inStep, runtime } = invocation;
+  const { inStep, runtime } = invocation;
+  const { letGo } = invocation.lifetime;
   const over = new AbortController();
   const timer = options.timeout && new AbortController();
   const stop = () => over.abort(letGo.signal.reason);
@@ -184,7 +185,7 @@ export async function keep(invocation: Invocation, id: string, entry: Entry): Pr
     const plain = Object.assign(new Error(message), { name, stack });
     await invocation.record({ entries: [[id, { ...entry, error: plain }]], ...over });
   }
-  return invocation.journal.get(id) as Entry;
+  return invocation.journal.entry(id);
 }
 
 const MOST_WRITES = 90;

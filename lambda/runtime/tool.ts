@@ -2,13 +2,13 @@ import { encode } from '../checkpoints/document/encode.ts';
 import { type Duration, millisecondsOf } from '../core/duration.ts';
 import type { StepTools, ToolOptions } from './agent-context.ts';
 import { misused } from './agent-errors.ts';
+import type { Item } from './batch.ts';
 import { canonical } from './canonical.ts';
 import type { Entry } from './entries.ts';
 import { hashOf, type Scope } from './identity.ts';
 import type { Invocation } from './invocation.ts';
 import { keepShared, readShared } from './shared-cache.ts';
 import { canUndo, checkOptions, recordedWork } from './step.ts';
-import type { Item } from './writer.ts';
 
 /** `ctx.tool` */
 export async function tool<A, T>(

@@ -3,6 +3,7 @@ import { type Duration, millisecondsOf } from '../core/duration.ts';
 import { HoldpointError } from '../core/errors.ts';
 import type { Status } from '../core/status.ts';
 import type { Callable, CallOptions, SignalOptions } from './agent-context.ts';
+import type { Item } from './batch.ts';
 import { canonical } from './canonical.ts';
 import { withdrawalOf } from './end-run.ts';
 import { type Entry, hasSettled, type Kind } from './entries.ts';
@@ -11,7 +12,6 @@ import type { Invocation } from './invocation.ts';
 import { CURSOR } from './look.ts';
 import { startRun } from './start.ts';
 import { SHORT_MS } from './step.ts';
-import type { Item } from './writer.ts';
 
 /** A wait under its identity. */
 interface Waiting {
@@ -36,11 +36,11 @@ async function waited(
     return there;
   }
   await invocation.begin(scope, id);
-  if (there) return invocation.wait(id, there, status);
+  if (there) return invocation.waiting.for(id, there, status);
   const entry = await begin();
   if (hasSettled(entry)) return entry;
   const announce: Item = { entries: [[id, entry]] };
-  return invocation.wait(id, entry, status, announce);
+  return invocation.waiting.for(id, entry, status, announce);
 }
 
 /**
@@ -55,10 +55,10 @@ export function leaveWaits(invocation: Invocation, paths: readonly string[]): Pi
       !hasSettled(entry) &&
       // What was decided waits for nothing any more: what came of it may be on its way.
       entry.decided === undefined &&
-      !invocation.settling.has(id) &&
+      !invocation.waiting.settling.has(id) &&
       paths.some((path) => id.startsWith(path)),
   );
-  for (const id of invocation.waiting) if (paths.some((path) => id.startsWith(path))) invocation.stopWaiting(id);
+  for (const id of invocation.waiting.ids) if (paths.some((path) => id.startsWith(path))) invocation.waiting.stop(id);
   const open = waits.flatMap(([, { approval }]) => approval ?? []);
   return {
     forget: waits.flatMap(([id, { kind }]) => (kind === 'call' ? [] : id)),
@@ -82,13 +82,17 @@ export async function sleep(invocation: Invocation, scope: Scope, name: string, 
     waited(invocation, scope, {
       ...{ id, kind: 'sleep', status: 'SLEEPING' },
       begin: async () => {
-        const entry: Entry = { kind: 'sleep', until: invocation.now + milliseconds, order: invocation.nextOrder() };
-        if (milliseconds > SHORT_MS || milliseconds >= invocation.remaining) return entry;
+        const entry: Entry = {
+          kind: 'sleep',
+          until: invocation.now + milliseconds,
+          order: invocation.journal.nextOrder(),
+        };
+        if (milliseconds > SHORT_MS || milliseconds >= invocation.lifetime.remaining) return entry;
         await invocation.active(async () => {
           await invocation.runtime.clock.sleep(milliseconds);
           await invocation.record({ entries: [[id, { ...entry, value: undefined }]] });
         });
-        return invocation.journal.get(id) as Entry;
+        return invocation.journal.entry(id);
       },
     }),
   );
@@ -110,9 +114,9 @@ export async function waitForSignal(
       begin: async () => {
         // It may have come before anybody waited for it.
         const { cursor = 0 } = invocation.journal.get(CURSOR) ?? {};
-        if (invocation.writer.seenWake > cursor) invocation.lookSoon();
+        if (invocation.writer.seenWake > cursor) invocation.waiting.lookSoon();
         return {
-          ...{ kind: 'signal', signal: name, order: invocation.nextOrder() },
+          ...{ kind: 'signal', signal: name, order: invocation.journal.nextOrder() },
           ...(milliseconds !== undefined && { until: invocation.now + milliseconds }),
         };
       },
@@ -148,9 +152,15 @@ export async function call<Input, Result>(
           startRun(invocation.runtime, { agent: name, input: accepted, id: child, parent, owner, waits: true }),
         );
         // One that was started before may have ended before.
-        if (!isNew) invocation.lookSoon();
+        if (!isNew) invocation.waiting.lookSoon();
         const existed = !isNew && { existed: true as const };
-        return { kind: 'call', hash: hashOf(`${name}\n${given}`), child, ...existed, order: invocation.nextOrder() };
+        return {
+          kind: 'call',
+          hash: hashOf(`${name}\n${given}`),
+          child,
+          ...existed,
+          order: invocation.journal.nextOrder(),
+        };
       },
     });
     if (!Object.hasOwn(entry, 'error')) return entry.value as Result;

@@ -1,56 +1,27 @@
 import { setImmediate as tick } from 'node:timers/promises';
-import type { CheckpointKind } from '../checkpoints/checkpoint.ts';
 import { currentState } from '../checkpoints/content.ts';
 import type { RunContext } from '../checkpoints/context.ts';
-import type { HeadMeta, Work } from '../checkpoints/meta.ts';
-import { type Opened, open } from '../checkpoints/open.ts';
-import { readCheckpoint, versionKey } from '../checkpoints/records.ts';
-import { firstRecords } from '../checkpoints/scan.ts';
+import type { HeadMeta } from '../checkpoints/meta.ts';
+import type { Opened } from '../checkpoints/open.ts';
 import { isHoldpointError, isStorageError } from '../core/errors.ts';
-import { hasEnded, type Status } from '../core/status.ts';
+import { hasEnded } from '../core/status.ts';
 import { ConditionFailedError, type Write } from '../storage/ports.ts';
 import { appendEntries } from './append-entries.ts';
-import type { Entry } from './entries.ts';
+import {
+  type Besides,
+  distinct,
+  EditFailed,
+  editedBy,
+  howManyFit,
+  type Item,
+  joined,
+  type Queued,
+  takeOutEdit,
+  takeOutRefused,
+} from './batch.ts';
+import { catchUp, fencedIfGone } from './catch-up.ts';
+import type { Rest } from './rest.ts';
 import { NO_WORK } from './work.ts';
-
-/** Something to be recorded with the next checkpoint. */
-export interface Item {
-  readonly entries?: readonly (readonly [id: string, entry: Entry])[];
-  readonly forget?: readonly string[];
-  /** What becomes of the state, on top of what is there when it is written. */
-  readonly edit?: (state: unknown) => unknown;
-  /** The operation that it ends, as history shows it. */
-  readonly step?: string;
-  /** A name for the checkpoint. */
-  readonly name?: string;
-  /** What is written in the same transaction; asked for anew at every try. */
-  readonly beside?: () => Promise<readonly Write[]>;
-  /** Makes the error of the item when a condition beside it fails; without it the write is tried again. */
-  readonly refusal?: (error: ConditionFailedError) => Error;
-  /** What changes in the work of the head. */
-  readonly work?: (work: Work) => Work;
-  /** What the run becomes. */
-  readonly status?: Status;
-  /** That nothing of the agent goes on when it is written. */
-  readonly quiet?: boolean;
-}
-
-/** An item, and who waits for it. */
-interface Queued {
-  readonly item: Item;
-  readonly done: PromiseWithResolvers<void>;
-}
-
-/** How a run lies while nothing runs it. */
-export interface Rest {
-  readonly status: Status;
-  /** That it is for another invocation at once. */
-  readonly goesOn?: true;
-  readonly work: (work: Work) => Work;
-}
-
-/** Somebody else has the run now; what this invocation knows is worth nothing any more. */
-export class Fenced extends Error {}
 
 /** The run was cancelled before its end was written. */
 export class Overtaken extends Error {}
@@ -62,16 +33,6 @@ class Woken extends Error {
   constructor(wake: number) {
     super();
     this.wake = wake;
-  }
-}
-
-/** The edit of an item threw; nothing was written. */
-class EditFailed extends Error {
-  readonly item: Item;
-
-  constructor(item: Item, cause: unknown) {
-    super('An edit failed.', { cause });
-    this.item = item;
   }
 }
 
@@ -166,57 +127,64 @@ export class RunWriter {
     }
   }
 
-  /** Writes a batch, or puts it back to be written without a rest because an event came. */
+  /** Writes a batch, or puts back what has to be written in another way. */
   async #write(batch: Queued[], rest: Rest | undefined): Promise<boolean> {
     for (let tries = 1; ; tries++) {
-      const writes = await this.#besides(batch);
-      if (!writes) return false;
-      const fit = howManyFit(batch, writes);
+      const besides = await this.#besides(batch);
+      if (!besides) return false;
+      const fit = howManyFit(batch, besides);
       if (fit < batch.length) {
         this.#queue.unshift(...batch.splice(fit));
-        if (await this.#write(batch, undefined)) for (const { done } of batch) done.resolve();
+        await this.#writeNow(batch);
         return false;
       }
+      const items = batch.map(({ item }) => item);
       try {
-        await this.#append(
-          batch.map(({ item }) => item),
-          writes.flat(),
-          rest,
-        );
+        await this.#append(items, besides.flat(), rest);
         return true;
       } catch (error) {
-        if (error instanceof Woken) {
-          this.#queue.unshift(...batch);
-          this.seenWake = error.wake;
-          await this.#resting.woken();
-          return false;
-        }
-        if (isHoldpointError(error, 'STALE_VERSION')) {
-          this.#queue.unshift(...batch);
-          await this.#catchUp();
-          return false;
-        }
-        if (error instanceof EditFailed) {
-          for (const one of batch.filter(({ item }) => item === error.item)) {
-            batch.splice(batch.indexOf(one), 1);
-            one.done.reject(error.cause);
-          }
-        } else if (error instanceof ConditionFailedError) this.#refuse(batch, writes, error);
-        else if (isHoldpointError(error, 'UNSUPPORTED_VALUE')) {
-          if (batch.length === 1) batch[0]?.done.reject(error);
-          else for (const one of batch) await this.#writeAlone(one);
-          return false;
-        } else if (GONE.some((code) => isHoldpointError(error, code)))
-          throw new Fenced('The run is gone.', { cause: error });
-        else throw error;
-        if (batch.length === 0) return false;
+        if (!(await this.#canTryAgain(batch, besides, error))) return false;
         if (tries >= TRIES) throw error;
       }
     }
   }
 
+  /** Writes a part of a batch, and tells who waits for it. */
+  async #writeNow(part: Queued[]): Promise<void> {
+    if (await this.#write(part, undefined)) for (const { done } of part) done.resolve();
+  }
+
+  /** Does what the failure of a write asks for; says whether what it leaves of the batch is to be tried again. */
+  async #canTryAgain(batch: Queued[], besides: Besides, error: unknown): Promise<boolean> {
+    if (error instanceof Woken || isHoldpointError(error, 'STALE_VERSION')) {
+      this.#queue.unshift(...batch);
+      await (error instanceof Woken ? this.#lookAt(error.wake) : this.#catchUp());
+      return false;
+    }
+    if (isHoldpointError(error, 'UNSUPPORTED_VALUE')) {
+      await this.#findUnsupported(batch, error);
+      return false;
+    }
+    if (error instanceof EditFailed) takeOutEdit(batch, error);
+    else if (error instanceof ConditionFailedError) takeOutRefused(batch, besides, error);
+    else throw fencedIfGone(error);
+    return batch.length > 0;
+  }
+
+  /** An event came: what it is about is looked at before the run lies down. */
+  #lookAt(wake: number): Promise<void> {
+    this.seenWake = wake;
+    return this.#resting.woken();
+  }
+
+  /** Some value of a batch cannot be kept: alone, each item shows whether it is its own. */
+  async #findUnsupported(batch: readonly Queued[], error: unknown): Promise<void> {
+    if (batch.length === 1) batch[0]?.done.reject(error);
+    else for (const one of batch) await this.#writeNow([one]);
+  }
+
   /** What is written beside each item; undefined when some item cannot be written, which then is told. */
-  async #besides(batch: Queued[]): Promise<readonly (readonly Write[])[] | undefined> {
+  async #besides(batch: readonly Queued[]): Promise<Besides | undefined> {
     const made = await Promise.allSettled(batch.map(async ({ item }) => (await item.beside?.()) ?? []));
     const failed = made.flatMap((each, i) => (each.status === 'rejected' ? [{ one: batch[i], why: each.reason }] : []));
     for (const { why } of failed) if (isStorageError(why)) throw why;
@@ -226,24 +194,10 @@ export class RunWriter {
     return undefined;
   }
 
-  /** One item of a batch in which some value cannot be kept. */
-  async #writeAlone(one: Queued): Promise<void> {
-    if (await this.#write([one], undefined)) one.done.resolve();
-  }
-
   async #append(items: readonly Item[], beside: readonly Write[], rest: Rest | undefined): Promise<void> {
     const { seenWake } = this;
-    const edits = items.filter(({ edit }) => edit);
-    let { state } = this;
-    for (const item of edits) {
-      try {
-        state = await item.edit?.(state);
-      } catch (error) {
-        throw new EditFailed(item, error);
-      }
-    }
-    const steps = items.flatMap(({ step }) => step ?? []);
-    const status = rest?.status ?? items.find((item) => item.status)?.status;
+    const edits = items.some(({ edit }) => edit);
+    const state = edits && { state: { value: await editedBy(items, this.state) } };
     const changesWork = items.some(({ work }) => work) || rest;
     const head = (there: HeadMeta) => {
       const before = there.work ?? NO_WORK;
@@ -253,105 +207,28 @@ export class RunWriter {
       return { work: rest ? rest.work(changed) : changed };
     };
     this.opened = await appendEntries(this.#at, this.opened, {
-      entries: entriesOf(items),
-      forget: items.flatMap(({ forget = [] }) => forget),
-      ...(edits.length > 0 && { state: { value: state } }),
-      ...(steps.length > 0 && { step: titleOf(steps), steps: steps.length }),
-      ...(status && { status }),
-      name: items.findLast(({ name }) => name !== undefined)?.name,
+      ...joined(items),
+      ...state,
+      ...(rest && { status: rest.status }),
       ...(changesWork && { head }),
       beside,
     });
-    if (edits.length > 0) this.state = currentState(this.#at, this.opened).state;
+    if (edits) this.state = currentState(this.#at, this.opened).state;
   }
 
-  /** Reads what somebody else appended: an edit or a cancel is what we write on, anything else ends this invocation. */
+  /** Goes on from what somebody else appended. */
   async #catchUp(): Promise<void> {
-    const at = this.#at;
-    const { version } = this.opened.record;
-    let newest: Opened;
-    try {
-      newest = await open(at);
-    } catch (error) {
-      if (GONE.some((code) => isHoldpointError(error, code))) throw new Fenced('The run is gone.', { cause: error });
-      throw error;
-    }
-    const range = { from: versionKey(version + 1), to: versionKey(newest.record.version) };
-    const between = (await firstRecords(at, range)).map((stored) => readCheckpoint(stored).meta);
-    const sameLife = newest.head.meta.born === this.opened.head.meta.born;
-    if (!sameLife || !between.every(({ kind }) => HARMLESS.has(kind)) || hasEnded(newest.head.meta.status))
-      throw new Fenced('Somebody else has the run.');
+    const { newest, isCancelled } = await catchUp(this.#at, this.opened);
     this.opened = newest;
-    this.state = currentState(at, newest).state;
-    if (!between.some(({ kind }) => kind === 'cancel')) return;
+    this.state = currentState(this.#at, newest).state;
+    if (!isCancelled) return;
     this.#resting.cancelled();
     // The run ends in another way now.
     const overtaken = this.#queue.filter(({ item }) => item.status);
     this.#queue = this.#queue.filter(({ item }) => !item.status);
     for (const { done } of overtaken) done.reject(new Overtaken());
   }
-
-  /** Takes items out of the batch whose own writes were refused. */
-  #refuse(batch: Queued[], writes: readonly (readonly Write[])[], error: ConditionFailedError): void {
-    let from = 0;
-    for (const [i, one] of [...batch].entries()) {
-      const to = from + (writes[i]?.length ?? 0);
-      const own = [...error.found].filter(([place]) => place >= from && place < to);
-      if (own.length > 0 && one.item.refusal) {
-        batch.splice(batch.indexOf(one), 1);
-        one.done.reject(
-          one.item.refusal(new ConditionFailedError(new Map(own.map(([at, found]) => [at - from, found])), error)),
-        );
-      }
-      from = to;
-    }
-  }
-}
-
-// A transaction takes 100 writes; some are of the checkpoint itself.
-const MOST_BESIDE = 95;
-
-/** How many items one transaction takes: writes of an agent's own may meet those of another step, so of one step only. */
-function howManyFit(batch: readonly Queued[], writes: readonly (readonly Write[])[]): number {
-  let beside = 0;
-  let own = 0;
-  const over = batch.findIndex(({ item }, i) => {
-    beside += writes[i]?.length ?? 0;
-    own += item.refusal ? 1 : 0;
-    return i > 0 && (beside > MOST_BESIDE || own > 1);
-  });
-  return over < 0 ? batch.length : over;
-}
-
-/** Two items may withdraw the same approval: then one of them does. */
-function distinct(writes: readonly (readonly Write[])[]): readonly (readonly Write[])[] {
-  const keys = new Set<string>();
-  const isFirst = (write: Write): boolean => {
-    if ('foreign' in write) return true;
-    const { partition, key } = 'put' in write ? write.put : write.remove;
-    const name = `${partition}\n${key}`;
-    return !keys.has(name) && keys.add(name) !== undefined;
-  };
-  return writes.map((own) => own.filter(isFirst));
 }
 
 // How often what is written beside is made anew on what others left there.
 const TRIES = 20;
-
-/** What is recorded by all items: one takes out what those before it put in. */
-function entriesOf(items: readonly Item[]): ReadonlyMap<string, Entry> {
-  const all = new Map<string, Entry>();
-  for (const { entries = [], forget = [] } of items) {
-    for (const id of forget) all.delete(id);
-    for (const [id, entry] of entries) all.set(id, entry);
-  }
-  return all;
-}
-
-// What may be appended to a run while it runs, without its lease.
-const HARMLESS: ReadonlySet<CheckpointKind> = new Set(['save', 'prune', 'cancel']);
-
-const GONE = ['RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED'] as const;
-
-const titleOf = (steps: readonly string[]): string =>
-  (steps.length === 1 ? String(steps[0]) : `${steps[0]} and ${steps.length - 1} more`).slice(0, 256);

@@ -4,7 +4,8 @@ import { HoldpointError } from '../../lambda/core/errors.ts';
 import { createApprove } from '../../lambda/handlers/approve.ts';
 import { HTTP_STATUS } from '../../lambda/handlers/http-status.ts';
 import { withdraw } from '../../lambda/runtime/approvals/decide.ts';
-import { makeToken, revokeToken } from '../../lambda/runtime/approvals/tokens.ts';
+import { revokeToken } from '../../lambda/runtime/approvals/tokens.ts';
+import { linkFor } from '../runtime/approvals/scene.ts';
 import { type HandlerScene, handlerScene, httpEvent } from './scene.ts';
 
 let scene: HandlerScene;
@@ -29,7 +30,7 @@ async function asked(approval: object = {}) {
   expect(await scene.checkpoint(given)).toMatchObject({ ok: true });
   const at = await scene.contexts.inRun(run);
   const linkOf = (person: string) =>
-    makeToken(at, { tenant: at.tenant, run, approval: 'buy', person, expiresAt: scene.clock.now() + 7 * 86_400_000 });
+    linkFor(at, { tenant: at.tenant, run, approval: 'buy', person, expiresAt: scene.clock.now() + 7 * 86_400_000 });
   return { at, linkOf, token: await linkOf('user:ann') };
 }
 

@@ -5,6 +5,7 @@ import { payload } from '../../lambda/checkpoints/payload.ts';
 import { decide } from '../../lambda/runtime/approvals/decide.ts';
 import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
 import { claim } from '../../lambda/runtime/claim.ts';
+import { rewindRun } from '../../lambda/runtime/going-back.ts';
 import { runResult } from '../../lambda/runtime/outside.ts';
 import { type HandlerScene, handlerScene } from './scene.ts';
 
@@ -171,6 +172,19 @@ describe('the protocol for other languages', () => {
     expect(await ask('load', { run })).toMatchObject({
       ...{ approvals: [{ approval: 'buy', approved: false, comment: 'no' }], waiting: ['buy#2'] },
     });
+  });
+
+  it('asks under a new id, as agents in this language do, when the run was rewound', async () => {
+    const run = await running();
+    await ask('requestApproval', { run, expectedVersion: 1, approval: APPROVAL });
+    await rewindRun(runtime(), run, 1);
+    const at = await scene.contexts.inRun(run);
+    await claim(at, { name: 'quotes', run: () => undefined }, { by: 'me', until: scene.clock.now() + 1000 });
+    const { version } = await head(run);
+    const again = await ask('requestApproval', { run, expectedVersion: version, approval: APPROVAL });
+    expect(again).toMatchObject({ ok: true, approval: 'buy~r1', suspended: true });
+    expect(await viewApproval(at, 'buy')).toMatchObject({ status: 'WITHDRAWN' });
+    expect(await viewApproval(at, 'buy~r1')).toMatchObject({ status: 'PENDING', ask: 1 });
   });
 
   it('ends a run with its result or its error', async () => {

@@ -29,7 +29,8 @@ describe('a function that gets its run claimed and loaded', () => {
     await started(scene);
     const first = last(scene);
     expect(first).toMatchObject({
-      ...{ version: 1, tenant: 'acme', run: 'q-1', agent: 'quotes', input: { amount: 12 }, approvals: [], signals: [] },
+      ...{ holdpoint: 1, tenant: 'acme', run: 'q-1', agent: 'quotes' },
+      ...{ input: { amount: 12 }, approvals: [], signals: [] },
       checkpoint: { version: 2, status: 'RUNNING', state: null, toolResults: {} },
     });
     const saved = await request(scene, 'save', {
@@ -165,7 +166,7 @@ describe('a function that gets its run claimed and loaded', () => {
     await scene.flow();
     expect(scene.logged).toEqual([]);
     const event = last(scene);
-    expect(Object.keys(event).sort()).toEqual(['agent', 'checkpoint', 'contentUrl', 'run', 'tenant', 'version']);
+    expect(Object.keys(event).sort()).toEqual(['agent', 'checkpoint', 'contentUrl', 'holdpoint', 'run', 'tenant']);
     const content = (await (await fetch(event.contentUrl)).json()) as { checkpoint: object; input: object };
     expect(content).toMatchObject({ checkpoint: { ...event.checkpoint, state }, input: { amount: 12 } });
     expect(await request(scene, 'load', {})).toMatchObject({ ok: true, contentUrl: expect.any(String) });

@@ -38,7 +38,7 @@ describe('notify', () => {
     ]);
     expect(scene.sent.messages[0]).toMatchObject({ topic: 'topic', subject: 'Approval Requested: B cher kaufen?' });
     const call = scene.sent.invocations.at(-1);
-    expect(call).toMatchObject({ name: 'quotes-fn', type: 'RequestResponse', event: { version: 1, run: 'q-1' } });
+    expect(call).toMatchObject({ name: 'quotes-fn', type: 'RequestResponse', event: { holdpoint: 1, run: 'q-1' } });
     const { links } = Object(call?.event.notify) as { links: { person: string; url: string }[] };
     expect(links.map(({ person }) => person)).toEqual(['user:ann']);
     expect(JSON.stringify([scene.sent.events, scene.sent.messages])).not.toContain(links[0]?.url.split('/').at(-1));

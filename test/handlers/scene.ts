@@ -9,7 +9,7 @@ import type { AgentFunction } from '../../lambda/handlers/environment.ts';
 import { createNotify } from '../../lambda/handlers/notify.ts';
 import type { Metric, Observing } from '../../lambda/handlers/observing.ts';
 import { createResume } from '../../lambda/handlers/resume.ts';
-import { s3Links } from '../../lambda/handlers/s3-links.ts';
+import { s3SignedUrls } from '../../lambda/handlers/signed-urls.ts';
 import type { BatchResponse, StreamRecord } from '../../lambda/handlers/stream-records.ts';
 import { createSweep } from '../../lambda/handlers/sweep.ts';
 import { dynamoRecordStore } from '../../lambda/storage/dynamodb/dynamo-records.ts';
@@ -105,7 +105,10 @@ export async function handlerScene(options: SceneOptions = {}) {
     clock,
     agents: new Map(Object.entries(agents)),
     functions: lambdaFunctions(lambda as never),
-    links: s3Links({ bucket, config: { ...(endpoint && { endpoint }), region, credentials, forcePathStyle: true } }),
+    signedUrls: s3SignedUrls({
+      bucket,
+      config: { ...(endpoint && { endpoint }), region, credentials, forcePathStyle: true },
+    }),
     approvalUrl: 'https://approve.test/approvals',
     announce: announces
       ? announcing({ bus: 'bus', topic: 'topic', events: bridge as never, sns: sns as never })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HEAD_KEY } from '../../lambda/checkpoints/records.ts';
+import { linkFor } from '../runtime/approvals/scene.ts';
 import { type HandlerScene, handlerScene } from './scene.ts';
 
 const start = (scene: HandlerScene, run: string, agent = 'refunds', tenant = 'default') =>
@@ -52,6 +53,19 @@ describe('sweep', () => {
     scene.clock.moveTo(scene.clock.now() + 60_000);
     expect(await scene.sweep()).toMatchObject({ delivered: 1, failed: 1 });
     expect(scene.logged.join()).toContain('"error":"DAMAGED"');
+  });
+
+  it('removes a link that has expired, and not before', async () => {
+    const scene = await handlerScene();
+    await scene.checkpoint({ holdpoint: 1, action: 'save', run: 'r', expectedVersion: 0, state: 1 });
+    const at = await scene.contexts.inRun('r');
+    const expiresAt = scene.clock.now() + 60_000;
+    await linkFor(at, { tenant: at.tenant, run: 'r', approval: 'a', person: 'user:ann', expiresAt });
+    scene.clock.moveTo(expiresAt - 1);
+    expect(await scene.sweep()).toMatchObject({ removed: 0, failed: 0 });
+    scene.clock.moveTo(expiresAt);
+    expect(await scene.sweep()).toMatchObject({ removed: 1, failed: 0 });
+    expect(await scene.sweep()).toMatchObject({ removed: 0, failed: 0 });
   });
 
   it('ends an approval that nobody decided, and has its run go on', async () => {

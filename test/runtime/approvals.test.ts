@@ -22,7 +22,7 @@ describe('a decision', () => {
     const run = await world.start({}, { id: 'r' });
     expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
     const [open] = await run.approvals();
-    expect(open).toMatchObject({ name: 'pay', title: 'Pay?', show: { amount: 12 }, status: 'PENDING', attempt: 1 });
+    expect(open).toMatchObject({ name: 'pay', title: 'Pay?', show: { amount: 12 }, status: 'PENDING', ask: 1 });
     await world.skip({ hours: 2 });
     await run.approve('pay', { comment: 'fine' });
     const decision = await run.result();
@@ -199,7 +199,7 @@ describe('edits', () => {
     await run.approve('pay', { edits: { amount: 'ten' } });
     expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
     const [again] = await run.approvals();
-    expect(again).toMatchObject({ attempt: 2, changed: { before: { amount: 'ten' } } });
+    expect(again).toMatchObject({ ask: 2, changed: { before: { amount: 'ten' } } });
     expect(again?.changed?.after).toContain('amount: must be a number');
     await run.approve('pay', { edits: { amount: 7 } });
     expect(await run.result()).toMatchObject({ approved: true, edits: { amount: 7 }, asks: 2 });
@@ -392,7 +392,7 @@ describe('facts that are checked again', () => {
     expect(booked).toEqual([]);
     const [again] = await run.approvals();
     expect(again).toMatchObject({
-      ...{ attempt: 2, title: 'Book for $1500?', facts: { price: 1500 } },
+      ...{ ask: 2, title: 'Book for $1500?', facts: { price: 1500 } },
       changed: { before: { price: 1200 }, after: { price: 1500 } },
     });
     expect(again?.shown).not.toBe(first?.shown);

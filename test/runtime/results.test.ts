@@ -47,7 +47,7 @@ describe('the result of a run', () => {
     const run = await world.start({}, { id: 'r' });
     const failure = await run.result().catch((error: unknown) => error);
     expect(failure).toMatchObject({
-      ...{ code: 'RUN_FAILED', message: 'Run "r" is FAILED: declined' },
+      ...{ code: 'RUN_FAILED', message: 'Run "r" is FAILED at "pay": declined' },
       cause: { message: 'declined', cause: { name: 'RangeError', message: 'limit' } },
     });
     const last = (await run.checkpoints()).at(-1);

@@ -69,7 +69,7 @@ export class People {
     const twice = id !== undefined && this.#chance.happens(0.2);
     const next = () =>
       this.#send(agent, rest, this.#chance.between(0, this.#chance.happens(0.5) ? 50 : 20 * MINUTE), skewMs);
-    let patience = 20;
+    let refusals = 0;
     const act: Task['act'] = async (agents, _, attempt) => {
       if (id === undefined && attempt > 1) sent.uncertain = true;
       try {
@@ -81,8 +81,10 @@ export class People {
         if (first) next();
       } catch (error) {
         if (!isHoldpointError(error, 'RUN_ENDED')) throw error;
-        // It may be mended and go on.
-        if (this.#world.ledger.retried.has(run) && patience-- > 0) this.#tasks.later(15 * MINUTE, task);
+        // It may be on its way to where it is mended, and then go on.
+        refusals += 1;
+        const mayGoOn = refusals < (this.#world.ledger.retried.has(run) ? 20 : 4);
+        if (mayGoOn) this.#tasks.later(20 * MINUTE, task);
         else sent.refused = true;
       }
     };

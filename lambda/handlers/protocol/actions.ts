@@ -8,16 +8,16 @@ import { type Duration, millisecondsOf } from '../../core/duration.ts';
 import { HoldpointError } from '../../core/errors.ts';
 import { refused } from '../../core/input.ts';
 import { present } from '../../core/present.ts';
-import { askFromOutside, type Suspended, waitFromOutside } from '../../runtime/ask-from-outside.ts';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
-import { finishFromOutside, yieldFromOutside } from '../../runtime/finish-from-outside.ts';
-import type { OutsideSave } from '../../runtime/from-outside.ts';
 import { signalRun } from '../../runtime/outside.ts';
-import { outsideValue } from '../../runtime/outside-value.ts';
+import { finishRemotely, yieldRemotely } from '../../runtime/remote/finish.ts';
+import type { RemoteSave } from '../../runtime/remote/save.ts';
+import { remoteValue } from '../../runtime/remote/value.ts';
+import { askRemotely, type Suspended, waitRemotely } from '../../runtime/remote/wait.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { startRun } from '../../runtime/start.ts';
 import type { Observing } from '../observing.ts';
-import { LINK_SECONDS, type Links } from '../s3-links.ts';
+import { type SignedUrls, URL_SECONDS } from '../signed-urls.ts';
 import { handedOver } from './handed-over.ts';
 import type { Action, CheckpointRequest } from './request.ts';
 import { makeUpload, readUpload } from './uploads.ts';
@@ -26,7 +26,7 @@ import { makeUpload, readUpload } from './uploads.ts';
 export interface Acting {
   /** Those of the tenant that the request names. */
   readonly contexts: Contexts;
-  readonly links: Links | undefined;
+  readonly signedUrls: SignedUrls | undefined;
   readonly observing: Observing;
   readonly clock?: Clock | undefined;
 }
@@ -45,7 +45,7 @@ const ACTIONS: Readonly<Record<Action, Do>> = {
     const { agent, input, timeout, owner, tags, retentionSeconds } = fields as Starting;
     return startRun(runtimeOf(acting), {
       ...{ agent, owner, tags, retentionSeconds, id: run },
-      input: await outsideValue(at, 'input', input ?? null),
+      input: await remoteValue(at, 'input', input ?? null),
       timeoutMs: timeout && millisecondsOf('`timeout`', timeout),
     });
   },
@@ -53,37 +53,37 @@ const ACTIONS: Readonly<Record<Action, Do>> = {
   async save(_, request, at) {
     const { status, owner, tags, retentionSeconds } = request.fields as Saving;
     const saved = await savingOf(at, request);
-    if (status === 'READY') return savedAs(await yieldFromOutside(at, saved));
+    if (status === 'READY') return savedAs(await yieldRemotely(at, saved));
     return savedAs(await save(at, { ...saved, ...present({ status, owner, tags, retentionSeconds }) }));
   },
 
-  async load({ links }, { run, fields }, at) {
+  async load({ signedUrls }, { run, fields }, at) {
     const { version, name } = fields as { version?: number; name?: string };
     if (version !== undefined && name !== undefined) throw refused('A request', 'given `version` or `name`', 'both');
     const which: Which | undefined = name === undefined ? version : { name };
-    return { run, ...(await handedOver(at, await open(at, which), links)) };
+    return { run, ...(await handedOver(at, await open(at, which), signedUrls)) };
   },
 
   async requestApproval(_, request, at) {
     const { name, show, facts, ...terms } = (request.fields as Asking).approval;
     const asked = {
       ...terms,
-      ...(show !== undefined && { show: await outsideValue(at, 'approval.show', show) }),
-      ...(facts && { facts: (await outsideValue(at, 'approval.facts', facts)) as typeof facts }),
+      ...(show !== undefined && { show: await remoteValue(at, 'approval.show', show) }),
+      ...(facts && { facts: (await remoteValue(at, 'approval.facts', facts)) as typeof facts }),
     };
-    return suspendedAs(await askFromOutside(at, await savingOf(at, request), { name, request: asked }));
+    return suspendedAs(await askRemotely(at, await savingOf(at, request), { name, request: asked }));
   },
 
   async waitForSignal(_, request, at) {
     const { signal, timeout } = request.fields as { signal: string; timeout?: Duration };
-    return suspendedAs(await waitFromOutside(at, await savingOf(at, request), { name: signal, timeout }));
+    return suspendedAs(await waitRemotely(at, await savingOf(at, request), { name: signal, timeout }));
   },
 
   async signal(acting, { run = '', fields }, at) {
     const { signal: name, value, id } = fields as { signal: string; value?: unknown; id?: string };
     const isNew = await signalRun(runtimeOf(acting), run, {
       ...{ name, id },
-      value: await outsideValue(at, 'value', value ?? null),
+      value: await remoteValue(at, 'value', value ?? null),
     });
     return { run, isNew };
   },
@@ -97,21 +97,21 @@ const ACTIONS: Readonly<Record<Action, Do>> = {
     const saved = await savingOf(at, request);
     const end = error
       ? { status: 'FAILED' as const, error: errorOf(error) }
-      : { status: 'SUCCEEDED' as const, result: await outsideValue(at, 'result', result ?? null) };
-    return savedAs(await finishFromOutside(at, saved, end));
+      : { status: 'SUCCEEDED' as const, result: await remoteValue(at, 'result', result ?? null) };
+    return savedAs(await finishRemotely(at, saved, end));
   },
 
-  upload: ({ links }, _, at) => makeUpload(at, links),
+  upload: ({ signedUrls }, _, at) => makeUpload(at, signedUrls),
 
-  async download({ links }, { run, fields }, at) {
+  async download({ signedUrls }, { run, fields }, at) {
     const { payload, version } = fields as { payload: string; version?: number };
     const { root, sealing } = await open(at, version);
     const ref = payloadRefs(root).get(payload);
     if (!ref) throw refused('`payload`', `the id of one that run "${run}" points at`, payload);
-    if (sealing.encrypted || !links)
+    if (sealing.encrypted || !signedUrls)
       throw new HoldpointError('INVALID_INPUT', 'What is encrypted, or not in a bucket, cannot be had by a link.');
-    const url = await links.get(at.partition, ref.id);
-    return { url, size: ref.size, sha256: ref.sha256, expiresInSeconds: LINK_SECONDS, ...present({ type: ref.type }) };
+    const url = await signedUrls.get(at.partition, ref.id);
+    return { url, size: ref.size, sha256: ref.sha256, expiresInSeconds: URL_SECONDS, ...present({ type: ref.type }) };
   },
 };
 
@@ -124,7 +124,7 @@ interface Starting {
   readonly retentionSeconds?: number;
 }
 
-interface Saving extends Omit<OutsideSave, 'writeId'>, Pick<Starting, 'owner' | 'tags' | 'retentionSeconds'> {
+interface Saving extends Omit<RemoteSave, 'writeId'>, Pick<Starting, 'owner' | 'tags' | 'retentionSeconds'> {
   readonly stateFrom?: { readonly upload: string };
   readonly status?: 'RUNNING' | 'READY';
 }
@@ -140,13 +140,13 @@ interface Finishing {
 }
 
 /** What a request saves, with live values; results of tools are kept as those of the runtime are. */
-async function savingOf(at: RunContext, { fields, writeId }: CheckpointRequest): Promise<OutsideSave> {
+async function savingOf(at: RunContext, { fields, writeId }: CheckpointRequest): Promise<RemoteSave> {
   const { expectedVersion, step, forgetToolResults, name, moveName, labels, model, agent } = fields as Saving;
   const { state, stateFrom, toolResults } = fields as Saving;
   const doc = stateFrom ? await readUpload(at, stateFrom.upload) : state;
   const results = await Promise.all(
     Object.entries(toolResults ?? {}).map(async ([id, result]) => {
-      const value = await outsideValue(at, `toolResults[${JSON.stringify(id)}]`, result);
+      const value = await remoteValue(at, `toolResults[${JSON.stringify(id)}]`, result);
       return [id, { kind: 'tool', value }] as const;
     }),
   );
@@ -154,7 +154,7 @@ async function savingOf(at: RunContext, { fields, writeId }: CheckpointRequest):
     ...{ expectedVersion, writeId },
     ...present({ step, forgetToolResults, name, moveName, labels, model, agent }),
     ...(toolResults && { toolResults: Object.fromEntries(results) }),
-    ...(doc !== undefined && { state: await outsideValue(at, 'state', doc) }),
+    ...(doc !== undefined && { state: await remoteValue(at, 'state', doc) }),
   };
 }
 

@@ -5,8 +5,8 @@ import { randomId, summaryOf } from '../../checkpoints/records.ts';
 import { HoldpointError } from '../../core/errors.ts';
 import { present } from '../../core/present.ts';
 import { rawEntries } from '../../runtime/append-entries.ts';
-import { type Journal, journalOf, openWaits } from '../../runtime/ask-from-outside.ts';
-import type { Links } from '../s3-links.ts';
+import { type Journal, journalOf, openWaits } from '../../runtime/remote/wait.ts';
+import type { SignedUrls } from '../signed-urls.ts';
 
 /** A checkpoint as agents in other languages get it: documents, not live values. */
 interface HandedContent {
@@ -21,22 +21,28 @@ interface HandedContent {
   readonly waiting: readonly string[];
 }
 
-/** The same, or a link to it where it is too large. */
+/** The same, or where to get it when it is too large. */
 export type HandedOver = HandedContent | (Pick<HandedContent, 'checkpoint'> & { readonly contentUrl: string });
 
 // An asynchronous event of Lambda holds 1 MB, and other limits on the way are lower.
 const INLINE_BYTES = 200 * 1024;
 const MOST_BYTES = 900 * 1024;
 
-/** What an agent needs to go on from a checkpoint. What is large is put under the run for a while, and a link is given. */
-export async function handedOver(at: RunContext, opened: Opened, links: Links | undefined): Promise<HandedOver> {
+/** What an agent needs to go on from a checkpoint. What is large is put under the run for a while, and a URL is given. */
+export async function handedOver(
+  at: RunContext,
+  opened: Opened,
+  signedUrls: SignedUrls | undefined,
+): Promise<HandedOver> {
   const content = contentOf(at, opened);
   const text = JSON.stringify(content);
   const bytes = Buffer.byteLength(text);
   if (bytes <= INLINE_BYTES) return content;
-  if (opened.sealing.encrypted || !links) {
+  if (opened.sealing.encrypted || !signedUrls) {
     if (bytes <= MOST_BYTES) return content;
-    const why = links ? 'it is encrypted, and outside of the table it would not be' : 'there is no bucket for more';
+    const why = signedUrls
+      ? 'it is encrypted, and outside of the table it would not be'
+      : 'there is no bucket for more';
     throw new HoldpointError(
       'RECORD_TOO_LARGE',
       `Checkpoint ${opened.record.version} of run "${at.run}" has ${bytes} bytes; at most ${MOST_BYTES} can be handed over, because ${why}. Keep large parts elsewhere.`,
@@ -47,7 +53,7 @@ export async function handedOver(at: RunContext, opened: Opened, links: Links | 
   const id = `handed-${randomId()}`;
   await at.payloads.put(at.partition, id, Buffer.from(text));
   const { version, meta } = opened.record;
-  return { checkpoint: { version, status: meta.status }, contentUrl: await links.get(at.partition, id) };
+  return { checkpoint: { version, status: meta.status }, contentUrl: await signedUrls.get(at.partition, id) };
 }
 
 function contentOf(at: RunContext, opened: Opened): HandedContent {
@@ -73,7 +79,7 @@ function contentOf(at: RunContext, opened: Opened): HandedContent {
 /** A value that is not there is null: other languages have no undefined. */
 const withoutNothing = (doc: Doc): Doc => (JSON.stringify(doc) === '{"$":"undefined"}' ? null : doc);
 
-/** The result of a tool: as it was given, where an agent outside saved it, or as the journal has it. */
+/** The result of a tool: as it was given, where an agent elsewhere saved it, or as the journal has it. */
 function toolResult(id: string, entry: Readonly<Record<string, unknown>>): (readonly [id: string, result: unknown])[] {
   if (id.startsWith('@') || entry.kind === 'approval' || entry.kind === 'signal') return [];
   return [[id, entry.kind === 'tool' && Object.hasOwn(entry, 'value') ? entry.value : entry]];

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { MAX_VERSION } from '../../checkpoints/records.ts';
 import { refused } from '../../core/input.ts';
-import { isToolId } from '../../runtime/ask-from-outside.ts';
+import { isToolId } from '../../runtime/remote/wait.ts';
 
 /** A field of a request: what it must be, and whether it must be there. */
 interface Field {
@@ -126,7 +126,7 @@ export function checkRequest(event: unknown): CheckpointRequest {
   if (!isRecord(event)) throw refused('The request', 'a JSON object', event);
   const { holdpoint, action, tenant = 'default', ...fields } = event;
   if (holdpoint !== 1)
-    throw refused('`holdpoint`', '1, the version of the protocol that this function speaks', holdpoint);
+    throw refused('`holdpoint`', '1, the number of the protocol that this function speaks', holdpoint);
   if (typeof action !== 'string' || !Object.hasOwn(ACTIONS, action))
     throw refused('`action`', `one of ${Object.keys(ACTIONS).join(', ')}`, action);
   if (typeof tenant !== 'string') throw refused('`tenant`', 'text', tenant);

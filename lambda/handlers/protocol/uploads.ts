@@ -2,19 +2,21 @@ import type { RunContext } from '../../checkpoints/context.ts';
 import { randomId } from '../../checkpoints/records.ts';
 import { HoldpointError } from '../../core/errors.ts';
 import { refused } from '../../core/input.ts';
-import { LINK_SECONDS, type Links } from '../s3-links.ts';
+import { type SignedUrls, URL_SECONDS } from '../signed-urls.ts';
 
 const MOST_BYTES = 64 * 1024 * 1024;
 
-/** A link to put a state to that is too large for an invocation; what is not used is collected after a day. */
-export async function makeUpload(at: RunContext, links: Links | undefined): Promise<object> {
-  if (!links || at.keys)
+/** A URL to put a state to that is too large for an invocation; what is not used is collected after a day. */
+export async function makeUpload(at: RunContext, signedUrls: SignedUrls | undefined): Promise<object> {
+  if (!signedUrls || at.keys)
     throw new HoldpointError(
       'INVALID_INPUT',
-      links ? 'Runs are encrypted here, and an upload would not be. Save it as `state`.' : 'There are no uploads here.',
+      signedUrls
+        ? 'Runs are encrypted here, and an upload would not be. Save it as `state`.'
+        : 'There are no uploads here.',
     );
   const upload = `upload-${randomId()}`;
-  return { upload, url: await links.put(at.partition, upload), expiresInSeconds: LINK_SECONDS };
+  return { upload, url: await signedUrls.put(at.partition, upload), expiresInSeconds: URL_SECONDS };
 }
 
 /** The JSON that was uploaded. */

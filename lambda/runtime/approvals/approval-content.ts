@@ -1,11 +1,8 @@
-import { besideMeta, closedText, openedText } from '../../checkpoints/beside.ts';
+import { besideText, closedText, openedText } from '../../checkpoints/beside.ts';
 import { decoding } from '../../checkpoints/content.ts';
 import type { RunContext } from '../../checkpoints/context.ts';
 import { decode } from '../../checkpoints/document/decode.ts';
 import { parse } from '../../checkpoints/document/parse.ts';
-import type { Segment } from '../../checkpoints/meta.ts';
-import { unpack } from '../../checkpoints/packing.ts';
-import { readBytes } from '../../checkpoints/payload.ts';
 import type { Sealing } from '../../checkpoints/sealing.ts';
 import type { Answer } from '../../core/approval.ts';
 import { present } from '../../core/present.ts';
@@ -26,17 +23,9 @@ export const shownHash = (sealing: Sealing, text: string): string => sealing.has
 
 /** The text of what was shown, as it is stored. */
 export async function storedText(at: RunContext, sealing: Sealing, record: StoredRecord): Promise<string> {
-  const [id, sha256, size] = (besideMeta(record).value ?? []) as Partial<Segment>;
-  const bytes =
-    id !== undefined && sha256 !== undefined && size !== undefined
-      ? await readBytes(at, sealing, { id, sha256, size })
-      : record.body && sealing.open(record.body, `${at.partition}\n${record.key}`);
-  if (!bytes) throw damagedApproval(record, 'what was shown is missing');
-  try {
-    return unpack(bytes);
-  } catch (error) {
-    throw damagedApproval(record, 'what was shown cannot be read', error);
-  }
+  const text = await besideText(at, sealing, record);
+  if (text === undefined) throw damagedApproval(record, 'what was shown is missing');
+  return text;
 }
 
 /** What was shown; refuses it when it does not have the hash that was decided on. */

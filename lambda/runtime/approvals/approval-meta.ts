@@ -41,7 +41,7 @@ const VOTE: Readonly<Record<keyof Vote, Check>> = {
 const APPROVAL: Readonly<Record<keyof ApprovalMeta, Check>> = {
   agent: may(isText),
   name: isText,
-  attempt: isCount,
+  ask: isCount,
   shown: isName,
   approvers: (value) => isListOf(isName)(value) && Object(value).length > 0,
   quorum: (value) => isCount(value) && Number(value) > 0,

@@ -17,6 +17,15 @@ export interface Approval {
   readonly stored: StoredRecord;
 }
 
+/**
+ * The id of an approval: that of what asks, how often its run was rewound and how often it asks. A run that was rewound
+ * asks anew: what was answered then was answered to another history.
+ */
+export const approvalIdFor = (
+  id: string,
+  { rewinds = 0, ask }: { readonly rewinds?: number | undefined; readonly ask: number },
+): string => id + (rewinds > 0 ? `~r${rewinds}` : '') + (ask > 1 ? `~${ask}` : '');
+
 /** Where an approval is kept in the partition of its run. */
 export const approvalKey = (id: string): string => `a${escapeId('approval', id)}`;
 
@@ -56,7 +65,7 @@ export interface AskedBy {
   /** What the code calls it. */
   readonly name: string;
   /** 1, 2, …: how often it is asked. */
-  readonly attempt: number;
+  readonly ask: number;
   /** What the facts were when it was asked before, and what they are now. */
   readonly changed?: { readonly before: unknown; readonly after: unknown } | undefined;
 }
@@ -67,7 +76,7 @@ export async function askWrites(
   sealing: Sealing,
   id: string,
   request: ApprovalRequest,
-  { agent, name, attempt, changed }: AskedBy,
+  { agent, name, ask, changed }: AskedBy,
 ): Promise<readonly Write[]> {
   const terms = checkRequest(request);
   const { title, show, facts } = request;
@@ -75,7 +84,7 @@ export async function askWrites(
   const kept = await besideRecord(at, sealing, approvalKey(id), {}, value);
   // Of the very text that was stored, so that it can be proven from the record.
   const shown = shownHash(sealing, await storedText(at, sealing, kept));
-  const meta = asked({ agent, name, attempt, shown }, terms, at.now());
+  const meta = asked({ agent, name, ask, shown }, terms, at.now());
   const inboxes = inboxWrites(at, id, undefined, meta);
   return [{ put: withMeta(kept, meta, placesOf(at, meta)), when: 'absent' }, ...inboxes];
 }
@@ -129,11 +138,11 @@ function inboxWrites(at: RunContext, id: string, before: ApprovalMeta | undefine
 }
 
 function inboxRecord(at: RunContext, id: string, approver: string, meta: ApprovalMeta): StoredRecord {
-  const { askedAt, attempt } = meta;
+  const { askedAt, ask } = meta;
   const record = bareRecord(
     at,
     inboxKey(id, approver),
-    { askedAt, attempt },
+    { askedAt, ask },
     { owner: inboxPlace(at.tenant, approver, meta) },
   );
   // Made of what it says, so that it can be removed without being read.

@@ -58,7 +58,7 @@ export async function decide(at: RunContext, input: DecideInput): Promise<Approv
     refuseOther(there, input);
     const { answer } = input;
     const said = saidIn(at, await there.sealing(), there.approval.stored.key, input);
-    const { meta: voted } = vote(meta, { by, ...allowed, answer, at: at.now(), ...present({ said }) });
+    const voted = vote(meta, { by, ...allowed, answer, at: at.now(), ...present({ said }) });
     if (said !== undefined) refuseTooMuch(voted);
     return voted;
   });

@@ -10,7 +10,7 @@ import type { Approval } from './approval-records.ts';
  * clock its time may be over while by another's somebody still decides.
  */
 export function decisionOf(at: RunContext, sealing: Sealing, approval: Approval): Recorded | undefined {
-  const { status, outcome, endedAt, attempt, shown } = approval.meta;
+  const { status, outcome, endedAt, ask, shown } = approval.meta;
   if (status === 'PENDING') return undefined;
   const votes = votesOf(at, sealing, approval);
   const decided = votes.filter(({ answer }) => status !== 'REJECTED' || answer === 'reject');
@@ -20,7 +20,7 @@ export function decisionOf(at: RunContext, sealing: Sealing, approval: Approval)
     status,
     by: decided.map(({ by }) => by),
     at: new Date(endedAt ?? at.now()),
-    asks: attempt,
+    asks: ask,
     shown,
     ...(outcome === 'fail' && { fails: true }),
     ...present({

@@ -1,8 +1,8 @@
 import type { RunContext } from '../../checkpoints/context.ts';
 import {
   type ApprovalMeta,
-  type DueStep,
-  dueStep,
+  type DueAction,
+  dueAction,
   escalate,
   expire,
   remind,
@@ -27,18 +27,18 @@ export async function approvalDue(
   at: RunContext,
   id: string,
   people: Telling | undefined,
-): Promise<readonly DueStep[]> {
-  const done: DueStep[] = [];
+): Promise<readonly DueAction[]> {
+  const done: DueAction[] = [];
   try {
     for (;;) {
-      let step: DueStep | undefined;
+      let action: DueAction | undefined;
       const found = await changeApproval(at, id, ({ approval: { meta } }) => {
-        step = dueStep(meta, at.now());
-        return step === undefined ? meta : STEPS[step](meta, at.now(), people !== undefined);
+        action = dueAction(meta, at.now());
+        return action === undefined ? meta : ACTIONS[action](meta, at.now(), people !== undefined);
       });
-      if (step === undefined) return done;
-      if (step === 'tell' && people) await tellPeople(at, found, people);
-      done.push(step);
+      if (action === undefined) return done;
+      if (action === 'tell' && people) await tellPeople(at, found, people);
+      done.push(action);
     }
   } catch (error) {
     if (isHoldpointError(error, 'APPROVAL_NOT_FOUND')) return done;
@@ -46,8 +46,8 @@ export async function approvalDue(
   }
 }
 
-/** What each step makes of an approval. To tell is noted before it is done: two who look at once tell only once. */
-const STEPS: Readonly<Record<DueStep, (meta: ApprovalMeta, now: number, canTell: boolean) => ApprovalMeta>> = {
+/** What each action makes of an approval. To tell is noted before it is done: two who look at once tell only once. */
+const ACTIONS: Readonly<Record<DueAction, (meta: ApprovalMeta, now: number, canTell: boolean) => ApprovalMeta>> = {
   expire,
   escalate,
   remind,

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { bareRecord, besideMeta } from '../../checkpoints/beside.ts';
+import { committed } from '../../checkpoints/committed.ts';
 import type { Context, RunContext } from '../../checkpoints/context.ts';
 import { readLiveHead } from '../../checkpoints/open.ts';
 import { dueGroup, timeOrder } from '../../checkpoints/records.ts';
@@ -7,7 +8,7 @@ import { damaged } from '../../checkpoints/run-errors.ts';
 import { type ErrorCode, HoldpointError, isHoldpointError } from '../../core/errors.ts';
 import { partitionOf } from '../../core/ids.ts';
 import { refused } from '../../core/input.ts';
-import { ConditionFailedError, type StoredRecord, type Write } from '../../storage/ports.ts';
+import type { StoredRecord, Write } from '../../storage/ports.ts';
 import { type AnswerInput, decide } from './decide.ts';
 import { type ApprovalView, viewApproval } from './view.ts';
 
@@ -34,14 +35,7 @@ const TOKEN_KEY = 't';
 // No tenant can be called this: `@` is escaped in ids.
 const TOKENS = '@token/';
 
-/** Makes a token that opens one approval for one person; only its hash is stored. */
-export async function makeToken(context: Context, link: Link): Promise<string> {
-  const { token, write } = tokenWrite(context, link, (await readLiveHead(runOf(context, link))).meta.born);
-  await context.records.commit([write]);
-  return token;
-}
-
-/** A new token, and the write that makes it work. */
+/** A new token that opens one approval for one person, and the write that makes it work; only its hash is stored. */
 export function tokenWrite(
   { now }: Context,
   link: Link,
@@ -69,7 +63,7 @@ export async function openToken(context: Context, token: string): Promise<TokenM
 /** Makes a token open nothing any more; one that does not is no error. */
 export async function revokeToken(context: Context, token: string): Promise<void> {
   const [stored] = await context.records.read(tokenPartition(token), [TOKEN_KEY]);
-  if (stored) await removed(context, stored);
+  if (stored) await committed(context.records, [{ remove: stored, when: { revision: stored.revision } }]);
 }
 
 /** The approval that a token opens, also after it was decided. */
@@ -84,26 +78,6 @@ export async function decideByToken(context: Context, token: string, answer: Ans
   const { approval, person: by, as } = meta;
   const given = Object(answer) as AnswerInput;
   return asLink(decide(runOf(context, meta), { ...given, approval, by, groups: as === undefined ? [] : [as] }));
-}
-
-/** Whether a record is that of a token. */
-export const isToken = ({ partition }: Pick<StoredRecord, 'partition'>): boolean => partition.startsWith(TOKENS);
-
-/** Removes the token of a partition that is due, if it has expired; for the sweeper. */
-export async function tokenDue(context: Context, partition: string): Promise<boolean> {
-  const [stored] = isToken({ partition }) ? await context.records.read(partition, [TOKEN_KEY]) : [];
-  return stored !== undefined && readToken(stored).expiresAt <= context.now() && removed(context, stored);
-}
-
-async function removed(context: Context, { partition, key, revision }: StoredRecord): Promise<boolean> {
-  try {
-    await context.records.commit([{ remove: { partition, key }, when: { revision } }]);
-    return true;
-  } catch (error) {
-    // Somebody else removed it.
-    if (error instanceof ConditionFailedError) return false;
-    throw error;
-  }
 }
 
 // Whatever comes is hashed, so that what is no token takes the same way as one that nobody made.

@@ -12,7 +12,7 @@ export interface ApprovalView {
   readonly agent?: string;
   readonly name: string;
   /** 1, 2, …: how often it was asked. */
-  readonly attempt: number;
+  readonly ask: number;
   readonly status: ApprovalStatus;
   readonly title: string;
   readonly show: unknown;
@@ -41,10 +41,10 @@ export async function viewApproval(at: RunContext, id: string): Promise<Approval
 export async function viewOf(at: RunContext, { approval, ...found }: FoundApproval): Promise<ApprovalView> {
   const sealing = await found.sealing();
   const meta = asOf(approval.meta, at.now());
-  const { agent, name, attempt, status, shown, approvers, quorum, editable, outcome, withdrawnBecause } = meta;
+  const { agent, name, ask, status, shown, approvers, quorum, editable, outcome, withdrawnBecause } = meta;
   const { title, show, facts, changed } = await openApproval(at, sealing, approval);
   return {
-    ...{ tenant: at.tenant, run: at.run, id: approval.id, name, attempt, status, title, show, facts, shown },
+    ...{ tenant: at.tenant, run: at.run, id: approval.id, name, ask, status, title, show, facts, shown },
     ...{ approvers, quorum, askedAt: new Date(meta.askedAt), editable, votes: votesOf(at, sealing, approval) },
     ...present({ agent, changed, outcome, withdrawnBecause }),
     ...present({ deadline: dateOf(meta.deadline), endedAt: dateOf(meta.endedAt) }),

@@ -35,12 +35,12 @@ export function decidingContract(open: OpenScene): void {
       const show = { amount: 12n, since: new Date(0), lines: new Map([['a', 1]]) };
       const facts = { rate: 1.1 };
       const changed = { before: { rate: 1 }, after: facts };
-      await ask('a', { show, facts, timeout: { hours: 1 }, editable: true }, { agent: 'payer', attempt: 2, changed });
+      await ask('a', { show, facts, timeout: { hours: 1 }, editable: true }, { agent: 'payer', ask: 2, changed });
       clock.now += 5;
       const { shown } = await viewApproval(at, 'a');
       const view = await decide(at, { approval: 'a', ...ann, comment: 'fine', edits: { amount: [1, null] }, shown });
       expect(view).toEqual({
-        ...{ tenant: at.tenant, run: at.run, id: 'a', agent: 'payer', name: 'pay', attempt: 2 },
+        ...{ tenant: at.tenant, run: at.run, id: 'a', agent: 'payer', name: 'pay', ask: 2 },
         ...{ status: 'APPROVED', outcome: 'approve', title: 'Pay the invoice?', show, facts, changed },
         ...{ shown: expect.stringMatching(/^[0-9a-f]{64}$/), approvers: ['user:ann'], quorum: 1, editable: true },
         askedAt: new Date(clock.now - 5),
@@ -229,7 +229,7 @@ export function decidingContract(open: OpenScene): void {
       await ask('a');
       const sealing = await sealingFor(at, (await readLiveHead(at)).meta);
       const again = { title: 'Again?', approvers: ['user:eve'] };
-      const writes = await askWrites(at, sealing, 'a', again, { name: 'pay', attempt: 1 });
+      const writes = await askWrites(at, sealing, 'a', again, { name: 'pay', ask: 1 });
       expect(await errorOf(storage.records.commit(writes))).toBeInstanceOf(ConditionFailedError);
     });
 

@@ -11,6 +11,7 @@ import type { ApprovalMeta, ApprovalRequest } from '../../../lambda/core/approva
 import { partitionOf } from '../../../lambda/core/ids.ts';
 import { type AskedBy, askWrites, readApprovals } from '../../../lambda/runtime/approvals/approval-records.ts';
 import { inbox } from '../../../lambda/runtime/approvals/inbox.ts';
+import { type Link, tokenWrite } from '../../../lambda/runtime/approvals/tokens.ts';
 import { wakeRun } from '../../../lambda/runtime/wake.ts';
 import type { Storage, StoredRecord } from '../../../lambda/storage/ports.ts';
 import { all } from '../../contract/checkpoint-store/stores.ts';
@@ -34,6 +35,13 @@ export interface ApprovalScene {
   records(): Promise<readonly StoredRecord[]>;
   /** The keys of the run's records that are due now. */
   due(): Promise<readonly string[]>;
+}
+
+/** The token of a new link into a run. */
+export async function linkFor(at: RunContext, link: Link): Promise<string> {
+  const { token, write } = tokenWrite(at, link, (await readLiveHead(at)).meta.born);
+  await at.records.commit([write]);
+  return token;
 }
 
 export interface SceneOptions {
@@ -64,7 +72,7 @@ export async function sceneOn(storage: Storage, options: SceneOptions = {}): Pro
     async ask(id, request = {}, by = {}) {
       const sealing = await sealingFor(at, (await readLiveHead(at)).meta);
       const asked = { title: 'Pay the invoice?', approvers: ['user:ann'], ...request };
-      const writes = await askWrites(at, sealing, id, asked, { name: 'pay', attempt: 1, ...by });
+      const writes = await askWrites(at, sealing, id, asked, { name: 'pay', ask: 1, ...by });
       await wakeRun(at, async ({ meta: { work } }) => ({
         writes,
         work: { approvals: [...(work?.approvals ?? []), id] },

@@ -1,16 +1,16 @@
-import type { RunContext } from '../checkpoints/context.ts';
-import { decode } from '../checkpoints/document/decode.ts';
-import type { Doc } from '../checkpoints/document/document.ts';
-import { type PayloadRef, payloadRefs } from '../checkpoints/document/payloads.ts';
-import { open } from '../checkpoints/open.ts';
-import { storedPayload } from '../checkpoints/payload.ts';
-import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import type { RunContext } from '../../checkpoints/context.ts';
+import { decode } from '../../checkpoints/document/decode.ts';
+import type { Doc } from '../../checkpoints/document/document.ts';
+import { type PayloadRef, payloadRefs } from '../../checkpoints/document/payloads.ts';
+import { open } from '../../checkpoints/open.ts';
+import { storedPayload } from '../../checkpoints/payload.ts';
+import { HoldpointError, isHoldpointError } from '../../core/errors.ts';
 
 /**
- * The value of a document that somebody outside made: JSON in which `$` nodes stand for what JSON lacks. It can point only
+ * The value of a document that an agent elsewhere made: JSON in which `$` nodes stand for what JSON lacks. It can point only
  * at payloads that its run points at already.
  */
-export async function outsideValue(at: RunContext, argument: string, doc: unknown): Promise<unknown> {
+export async function remoteValue(at: RunContext, argument: string, doc: unknown): Promise<unknown> {
   let pointsAtPayloads = false;
   const value = decoded(argument, doc, at, () => {
     pointsAtPayloads = true;

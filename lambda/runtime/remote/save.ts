@@ -1,17 +1,17 @@
-import { append, baseOf } from '../checkpoints/append.ts';
-import { encodeModel, encodeValues, schemaAfter } from '../checkpoints/content.ts';
-import type { RunContext } from '../checkpoints/context.ts';
-import type { HeadMeta, Work } from '../checkpoints/meta.ts';
-import { checkVersion, type Opened, open } from '../checkpoints/open.ts';
-import { checkFields, type SaveFields, writtenBefore } from '../checkpoints/save.ts';
-import { HoldpointError } from '../core/errors.ts';
-import type { Status } from '../core/status.ts';
-import { ConditionFailedError, type Write } from '../storage/ports.ts';
-import type { Entry } from './entries.ts';
-import { NO_WORK, sameApprovals } from './work.ts';
+import { append, baseOf } from '../../checkpoints/append.ts';
+import { encodeModel, encodeValues, schemaAfter } from '../../checkpoints/content.ts';
+import type { RunContext } from '../../checkpoints/context.ts';
+import type { HeadMeta, Work } from '../../checkpoints/meta.ts';
+import { checkVersion, type Opened, open } from '../../checkpoints/open.ts';
+import { checkFields, type SaveFields, writtenBefore } from '../../checkpoints/save.ts';
+import { HoldpointError } from '../../core/errors.ts';
+import type { Status } from '../../core/status.ts';
+import { ConditionFailedError, type Write } from '../../storage/ports.ts';
+import type { Entry } from '../entries.ts';
+import { NO_WORK, sameApprovals } from '../work.ts';
 
 /** What an agent that runs elsewhere saves. All that it holds of its run is the version that it goes on from. */
-export interface OutsideSave extends Omit<SaveFields, 'status' | 'parent' | 'owner' | 'tags' | 'retentionSeconds'> {
+export interface RemoteSave extends Omit<SaveFields, 'status' | 'parent' | 'owner' | 'tags' | 'retentionSeconds'> {
   readonly expectedVersion: number;
   /** The same request again finds what the first one wrote. */
   readonly writeId: string;
@@ -19,7 +19,7 @@ export interface OutsideSave extends Omit<SaveFields, 'status' | 'parent' | 'own
 }
 
 /** What becomes of the run beside what is saved. */
-export interface OutsideChange {
+export interface RemoteChange {
   readonly entries?: Iterable<readonly [id: string, entry: Entry]>;
   readonly status?: Status | undefined;
   readonly work?: (there: Work) => Work;
@@ -35,10 +35,10 @@ const TRIES = 20;
  * Appends a checkpoint that also changes what becomes of the run, in one transaction, on the very version that the caller
  * holds. `change` is asked again when an outside event came meanwhile.
  */
-export async function changeFromOutside(
+export async function saveRemotely(
   at: RunContext,
-  { expectedVersion, state, toolResults, forgetToolResults, model, agent, ...fields }: OutsideSave,
-  change: (opened: Opened) => Promise<OutsideChange>,
+  { expectedVersion, state, toolResults, forgetToolResults, model, agent, ...fields }: RemoteSave,
+  change: (opened: Opened) => Promise<RemoteChange>,
 ): Promise<Opened> {
   checkVersion(expectedVersion, '`expectedVersion`');
   checkFields({ ...fields, toolResults, forgetToolResults, model, agent });

@@ -1,9 +1,9 @@
-import { committed } from '../checkpoints/committed.ts';
-import type { RunContext } from '../checkpoints/context.ts';
-import type { Work } from '../checkpoints/meta.ts';
-import { readLiveHead } from '../checkpoints/open.ts';
-import { headRecord } from '../checkpoints/records.ts';
-import { pauseBeforeDelivery } from './work.ts';
+import { committed } from '../../checkpoints/committed.ts';
+import type { RunContext } from '../../checkpoints/context.ts';
+import type { Work } from '../../checkpoints/meta.ts';
+import { readLiveHead } from '../../checkpoints/open.ts';
+import { headRecord } from '../../checkpoints/records.ts';
+import { pauseBeforeDelivery } from '../work.ts';
 
 /**
  * Gives a claim back whose function could not be invoked, so that it does not count as an attempt of the run. The lease

@@ -1,13 +1,13 @@
-import type { RunContext } from '../checkpoints/context.ts';
-import type { Opened } from '../checkpoints/open.ts';
-import { withdrawalOf } from './end-run.ts';
-import type { Entry } from './entries.ts';
-import { replyWrites } from './events.ts';
-import { changeFromOutside, checkIsRunning, type OutsideSave } from './from-outside.ts';
-import { ended, ready } from './work.ts';
+import type { RunContext } from '../../checkpoints/context.ts';
+import type { Opened } from '../../checkpoints/open.ts';
+import { withdrawalOf } from '../end-run.ts';
+import type { Entry } from '../entries.ts';
+import { replyWrites } from '../events.ts';
+import { ended, ready } from '../work.ts';
+import { checkIsRunning, type RemoteSave, saveRemotely } from './save.ts';
 
 /** How an agent that runs elsewhere says that its run ended. */
-export type OutsideEnd =
+export type RemoteEnd =
   | { readonly status: 'SUCCEEDED'; readonly result: unknown }
   | { readonly status: 'FAILED'; readonly error: Error };
 
@@ -15,8 +15,8 @@ export type OutsideEnd =
  * Ends a run with its last checkpoint: open approvals are withdrawn and the parent is told in the same transaction. One
  * that was cancelled or timed out meanwhile ends as that, whatever is said.
  */
-export function finishFromOutside(at: RunContext, save: OutsideSave, end: OutsideEnd): Promise<Opened> {
-  return changeFromOutside(at, save, async (opened) => {
+export function finishRemotely(at: RunContext, save: RemoteSave, end: RemoteEnd): Promise<Opened> {
+  return saveRemotely(at, save, async (opened) => {
     const { status, work } = opened.head.meta;
     const isEnding = status === 'ENDING';
     if (!isEnding) checkIsRunning(at, opened);
@@ -32,15 +32,15 @@ export function finishFromOutside(at: RunContext, save: OutsideSave, end: Outsid
   });
 }
 
-const lastEntry = (end: OutsideEnd): readonly [id: string, entry: Entry] =>
+const lastEntry = (end: RemoteEnd): readonly [id: string, entry: Entry] =>
   end.status === 'SUCCEEDED'
     ? ['@result', { kind: 'result', value: end.result }]
     : ['@error', { kind: 'result', error: end.error }];
 
 /** Saves, and has the run go on in another invocation. One that gets nothing done in many of them fails. */
-export function yieldFromOutside(at: RunContext, save: OutsideSave): Promise<Opened> {
+export function yieldRemotely(at: RunContext, save: RemoteSave): Promise<Opened> {
   const { state, step, toolResults } = save;
-  return changeFromOutside(at, save, async ({ head, record }) => {
+  return saveRemotely(at, save, async ({ head, record }) => {
     checkIsRunning(at, { head, record });
     const { claimed = 0, claims = 0 } = head.meta.work ?? {};
     const isProgress = record.version > claimed || [state, step, toolResults].some((saved) => saved !== undefined);

@@ -1,19 +1,19 @@
-import { decodeResults } from '../checkpoints/content.ts';
-import type { RunContext } from '../checkpoints/context.ts';
-import type { Opened } from '../checkpoints/open.ts';
-import { type ApprovalRequest, checkRequest } from '../core/approval.ts';
-import { type Duration, millisecondsOf } from '../core/duration.ts';
-import { HoldpointError } from '../core/errors.ts';
-import { isWaiting, type Status } from '../core/status.ts';
-import type { Write } from '../storage/ports.ts';
-import { appendEntries } from './append-entries.ts';
-import { askWrites } from './approvals/approval-records.ts';
-import type { Claimed } from './claim.ts';
-import { type Entry, hasSettled } from './entries.ts';
-import { changeFromOutside, checkIsRunning, type OutsideChange, type OutsideSave } from './from-outside.ts';
-import { lookAround } from './look.ts';
-import { settle } from './settle.ts';
-import { NO_WORK, resting } from './work.ts';
+import { decodeResults } from '../../checkpoints/content.ts';
+import type { RunContext } from '../../checkpoints/context.ts';
+import type { Opened } from '../../checkpoints/open.ts';
+import { type ApprovalRequest, checkRequest } from '../../core/approval.ts';
+import { type Duration, millisecondsOf } from '../../core/duration.ts';
+import { HoldpointError } from '../../core/errors.ts';
+import { isWaiting, type Status } from '../../core/status.ts';
+import type { Write } from '../../storage/ports.ts';
+import { appendEntries } from '../append-entries.ts';
+import { approvalIdFor, askWrites } from '../approvals/approval-records.ts';
+import type { Claimed } from '../claim.ts';
+import { type Entry, hasSettled } from '../entries.ts';
+import { lookAround } from '../look.ts';
+import { settle } from '../settle.ts';
+import { NO_WORK, resting } from '../work.ts';
+import { checkIsRunning, type RemoteChange, type RemoteSave, saveRemotely } from './save.ts';
 
 /** What a run waits for from now on. */
 interface Wait {
@@ -39,9 +39,9 @@ export const isToolId = (id: string): boolean =>
   id !== '' && id.length <= 256 && id.isWellFormed() && ![APPROVAL, SIGNAL, '@'].some((taken) => id.startsWith(taken));
 
 /** Saves, asks people and suspends the run until they have decided, in one transaction. */
-export async function askFromOutside(
+export async function askRemotely(
   at: RunContext,
-  save: OutsideSave,
+  save: RemoteSave,
   { name, request }: { readonly name: string; readonly request: ApprovalRequest },
 ): Promise<Suspended> {
   checkRequest(request);
@@ -53,21 +53,19 @@ export async function askFromOutside(
         `Run "${at.run}" has no agent, so nobody could be told to go on with it. Pass \`agent\`.`,
       );
     const id = freeId(journal, APPROVAL + name);
-    const { rewinds } = opened.head.meta.work ?? {};
-    // A run that was rewound asks anew: what was answered then was answered to another history.
-    const approval = id.slice(APPROVAL.length) + (rewinds ? `~${rewinds}` : '');
+    const approval = approvalIdFor(id.slice(APPROVAL.length), { rewinds: opened.head.meta.work?.rewinds, ask: 1 });
     return {
       id,
       entry: { kind: 'approval', approval, ask: 1, order: nextOrder(journal) },
-      beside: await askWrites(at, opened.sealing, approval, request, { agent, name, attempt: 1 }),
+      beside: await askWrites(at, opened.sealing, approval, request, { agent, name, ask: 1 }),
     };
   });
 }
 
 /** Saves, and suspends the run until a signal comes, in one transaction; one that has come is used at once. */
-export async function waitFromOutside(
+export async function waitRemotely(
   at: RunContext,
-  save: OutsideSave,
+  save: RemoteSave,
   { name, timeout }: { readonly name: string; readonly timeout?: Duration | undefined },
 ): Promise<Suspended> {
   const until = timeout === undefined ? undefined : at.now() + millisecondsOf('`timeout`', timeout);
@@ -79,12 +77,12 @@ export async function waitFromOutside(
 
 async function suspend(
   at: RunContext,
-  save: OutsideSave,
+  save: RemoteSave,
   status: Status,
   begin: (opened: Opened, journal: Journal) => Promise<Wait>,
 ): Promise<Suspended> {
   let wait: Wait | undefined;
-  const opened = await changeFromOutside(at, save, async (before) => {
+  const opened = await saveRemotely(at, save, async (before) => {
     checkIsRunning(at, before);
     const journal = journalOf(at, before);
     wait = await begin(before, journal);
@@ -101,7 +99,7 @@ async function suspension(
   status: Status,
   journal: Journal,
   { id, entry, beside = [] }: Wait,
-): Promise<OutsideChange> {
+): Promise<RemoteChange> {
   const waits = new Map([...openWaits(journal), [id, entry]]);
   const seen = await lookAround(at, opened.sealing, journal, waits, opened.head.meta.work?.wake ?? 0);
   const settled = settle(waits, seen.happened);

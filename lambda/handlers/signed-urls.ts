@@ -2,16 +2,22 @@ import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { installed } from '../storage/installed.ts';
 
 /** Lets somebody without any permission of their own put or get one object of a run, for a few minutes. */
-export interface Links {
+export interface SignedUrls {
   put(partition: string, id: string): Promise<string>;
   get(partition: string, id: string): Promise<string>;
 }
 
-/** How long a link works. */
-export const LINK_SECONDS = 900;
+/** How long such a URL works. */
+export const URL_SECONDS = 900;
 
-/** Presigned links to the payloads of a bucket; nothing is loaded or made before the first one. */
-export function s3Links({ bucket, config }: { readonly bucket: string; readonly config?: S3ClientConfig }): Links {
+/** Presigned URLs of the payloads of a bucket; nothing is loaded or made before the first one. */
+export function s3SignedUrls({
+  bucket,
+  config,
+}: {
+  readonly bucket: string;
+  readonly config?: S3ClientConfig;
+}): SignedUrls {
   let made: S3Client | undefined;
   const sign = async (kind: 'put' | 'get', partition: string, id: string): Promise<string> => {
     const s3 = await installed('@aws-sdk/client-s3', () => import('@aws-sdk/client-s3'));
@@ -19,11 +25,11 @@ export function s3Links({ bucket, config }: { readonly bucket: string; readonly 
       '@aws-sdk/s3-request-presigner',
       () => import('@aws-sdk/s3-request-presigner'),
     );
-    // Otherwise the checksum of an empty body would become part of a link to put, and S3 would refuse any other.
+    // Otherwise the checksum of an empty body would become part of a URL to put, and S3 would refuse any other.
     made ??= new s3.S3Client({ ...config, requestChecksumCalculation: 'WHEN_REQUIRED' });
     const at = { Bucket: bucket, Key: `${partition}/${id}` };
     const command = kind === 'put' ? new s3.PutObjectCommand(at) : new s3.GetObjectCommand(at);
-    return getSignedUrl(made, command, { expiresIn: LINK_SECONDS });
+    return getSignedUrl(made, command, { expiresIn: URL_SECONDS });
   };
   return {
     put: (partition, id) => sign('put', partition, id),

@@ -1,0 +1,51 @@
+import { setMaxListeners } from 'node:events';
+import type { Clock } from './clock.ts';
+
+/** Before its deadline an invocation begins nothing new, and shortly before it lets go of what it runs. */
+const YIELD_MS = 5_000;
+const LET_GO_MS = 1_000;
+
+/** The time that an invocation has, which is a little less than that of its function. */
+export class Lifetime {
+  /** Aborts when what runs must be let go. */
+  readonly letGo = new AbortController();
+  readonly #clock: Clock;
+  readonly #deadline: number;
+  readonly #timers = new AbortController();
+  #yielding = false;
+
+  /** `changed` is called whenever less may be done than before. */
+  constructor(clock: Clock, deadline: number, changed: () => void) {
+    this.#clock = clock;
+    this.#deadline = deadline;
+    setMaxListeners(0, this.letGo.signal);
+    const at = async (time: number, then: () => void) => {
+      try {
+        await clock.sleep(Math.max(0, time - clock.now()), this.#timers.signal);
+        then();
+        changed();
+      } catch {
+        // The invocation is over.
+      }
+    };
+    void at(deadline - YIELD_MS, () => {
+      this.#yielding = true;
+    });
+    void at(deadline - LET_GO_MS, () => this.letGo.abort());
+  }
+
+  /** Whether the run is to go on in another invocation. */
+  get yielding(): boolean {
+    return this.#yielding;
+  }
+
+  /** How much time is left for what runs in this process. */
+  get remaining(): number {
+    return this.#deadline - YIELD_MS - this.#clock.now();
+  }
+
+  /** The invocation is over: nothing has to happen in time any more. */
+  end(): void {
+    this.#timers.abort();
+  }
+}
