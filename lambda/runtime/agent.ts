@@ -10,6 +10,7 @@ import { type Aside, type Claimant, claim } from './claim.ts';
 import { drive } from './drive.ts';
 import type { InvocationEnd } from './invocation.ts';
 import { type AgentHandler, lambdaHandler } from './lambda-handler.ts';
+import { renewLease } from './lease.ts';
 import { deliverIfReady, retryFailed } from './outside.ts';
 import { pauseAgent, unpauseAgent } from './pausing.ts';
 import { checkRetry } from './retry-policy.ts';
@@ -116,7 +117,8 @@ export function agent<Input, State, Result>(
       const claimed = await claim(at, definition, claimant);
       if (typeof claimed === 'string') return { end: 'aside', why: claimed };
       const inTenant = { ...runtime, contexts: { ...contexts, inRun: (id: string) => inRun(id, tenant) } };
-      const end = await drive(inTenant, at, definition, claimed);
+      const release = renewLease(at, runtime.clock, claimant);
+      const end = await drive(inTenant, at, definition, claimed).finally(release);
       if (end.end === 'suspended' && end.goesOn) await deliver(runtime, { tenant: at.tenant, run, agent: name });
       if (end.end === 'finished' && end.parent !== undefined)
         await deliverIfReady(runtime, await inRun(end.parent, tenant));

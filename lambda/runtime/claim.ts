@@ -19,11 +19,13 @@ import { isPaused } from './pausing.ts';
 import { settle } from './settle.ts';
 import { NO_WORK, pauseBeforeDelivery } from './work.ts';
 
-/** Who wants to run a run, and until when he can. */
+/** Who wants to run a run, and until when that is possible. */
 export interface Claimant {
   /** The id of the invocation: one that is tried again under its id takes its own lease over. */
   readonly by: string;
   readonly until: number;
+  /** For a process that can die long before that: how long a lease lasts that it renews. @default until then */
+  readonly leaseMs?: number;
 }
 
 /** A run that is this invocation's. */
@@ -46,7 +48,7 @@ const GRACE_MS = 2_000;
 
 /**
  * Takes a run in one transaction: checkpoint n+1 of kind `claim`, and the head with a lease. Whoever ran it before loses
- * his next write. What its waits are about is settled in the same checkpoint.
+ * its next write. What its waits are about is settled in the same checkpoint.
  */
 export async function claim(
   at: RunContext,
@@ -102,7 +104,7 @@ async function take(
   at: RunContext,
   agent: AgentDefinition<never, unknown, unknown>,
   opened: Opened,
-  { by, until }: Claimant,
+  { by, until, leaseMs }: Claimant,
   claims: number,
 ): Promise<Claimed> {
   const journal = new Map(Object.entries(decodeResults(at, opened) as Record<string, Entry>));
@@ -119,7 +121,7 @@ async function take(
   const first = agent.state && isBlank(opened) ? await firstState(agent, journal) : undefined;
   if (!first) currentState(at, opened);
   const version = opened.record.version + 1;
-  const lease = { by, until: until + GRACE_MS };
+  const lease = { by, until: leaseMs === undefined ? until + GRACE_MS : at.now() + leaseMs };
   const work = (there: Work): Work => {
     const time = timeOf(agent, there, opened.head.meta.createdAt);
     const end = Math.min(lease.until, at.now() + LEASED_DUE_MS, (ending ? undefined : time.deadline) ?? Infinity);

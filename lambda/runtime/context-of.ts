@@ -85,11 +85,25 @@ export function contextOf(invocation: Invocation, scope: Scope, working?: Edited
     },
     done: (result) => new Done(result),
   };
-  return Object.defineProperty(context, 'state', {
+  return Object.defineProperty(withoutLoss(context), 'state', {
     enumerable: true,
     get: () => (working ? working.value : invocation.live ? invocation.writer.state : invocation.replayed.value),
   }) as Context;
 }
+
+/** What nobody awaits must not end the process when it fails: it is recorded, and who awaits it still gets the error. */
+const withoutLoss = <C extends object>(context: C): C =>
+  Object.fromEntries(
+    Object.entries(context).map(([name, value]) => {
+      if (typeof value !== 'function') return [name, value];
+      const call = (...args: readonly unknown[]): unknown => {
+        const made: unknown = value(...args);
+        if (made instanceof Promise) made.catch(() => {});
+        return made;
+      };
+      return [name, call];
+    }),
+  ) as C;
 
 /** With `enough`, how each branch ended; otherwise what each gave. */
 const shown = (outcomes: readonly BranchOutcome<unknown>[], options: { readonly enough?: number } = {}): unknown[] =>

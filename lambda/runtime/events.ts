@@ -57,7 +57,7 @@ export async function addSignal(at: RunContext, signal: Signal, { also = [], fir
 const runEnded = (run: string, status: string): HoldpointError =>
   new HoldpointError(
     'RUN_ENDED',
-    `Run "${run}" is ${status}; nothing can reach it any more. \`retry\` or \`fork\` it.`,
+    `Run "${run}" is ${status}; nothing can reach it any more. Start another one, or \`fork\` it.`,
   );
 
 /** What came from outside, in its order. */

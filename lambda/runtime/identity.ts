@@ -47,7 +47,7 @@ export class Scope {
   #enter(name: string, base: string): Identity {
     if (this.#outstanding.has(base)) {
       throw misused(
-        `Two operations named "${name}" are outstanding at once; which result is whose would depend on timing. Give each a \`key\`, or use \`ctx.map\`.`,
+        `Two operations named "${name}" are outstanding at once; which result is whose would depend on timing. Give each a \`key\` (a tool: its \`callId\`), or use \`ctx.map\` and in it the \`ctx\` of the branch.`,
       );
     }
     const count = (this.#counts.get(base) ?? 0) + 1;

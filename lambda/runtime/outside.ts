@@ -1,4 +1,4 @@
-import { checkpointOf } from '../checkpoints/content.ts';
+import { checkpointOf, decodeResult } from '../checkpoints/content.ts';
 import type { RunContext } from '../checkpoints/context.ts';
 import { runs } from '../checkpoints/history.ts';
 import { open, readLiveHead } from '../checkpoints/open.ts';
@@ -63,8 +63,9 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
       id.startsWith('@undo:') ? [id, id.slice(6), `@kept:${id.slice(6)}`] : [],
     );
     const called = await cancelledCalls(at, entries);
-    const failure = entries.find(([id]) => id === '@error')?.[1];
-    const failedAt = (Array.isArray(failure?.failedAt) ? failure.failedAt : []).map(String);
+    const { failedAt = [], error } = (decodeResult(at, opened, '@error') ?? {}) as Partial<Entry>;
+    // Code that did not fit is looked at again: a new name in an old place would do again what was done.
+    const edited = isHoldpointError(error, 'STEP_MISMATCH') ? work.edited : true;
     await appendEntries(at, opened, {
       kind: 'retry',
       status: 'READY',
@@ -72,6 +73,7 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
       head: (there) => ({
         work: {
           ...readyAnew(there.work ?? NO_WORK, at.now()),
+          edited,
           epoch: (work.epoch ?? 0) + (undone.length + called.length > 0 ? 1 : 0),
         },
       }),
@@ -135,9 +137,10 @@ export async function runResult(runtime: Runtime, run: string, timeout?: Duratio
   if (!Object.hasOwn(end, 'error')) return end.value;
   if (isHoldpointError(end.error, 'RUN_CANCELLED')) throw end.error;
   const message = end.error instanceof Error ? end.error.message : String(end.error);
-  const { failedAt = [] } = checkpoint.toolResults['@error'] as Entry;
+  const { failedAt = [], notUndone = [] } = checkpoint.toolResults['@error'] as Entry;
   const where = failedAt.length > 0 ? ` at "${failedAt.join('", "')}"` : '';
-  throw new HoldpointError('RUN_FAILED', `Run "${run}" is ${opened.head.meta.status}${where}: ${message}`, {
+  const left = notUndone.length > 0 ? ` Not undone: ${notUndone.join('; ')}` : '';
+  throw new HoldpointError('RUN_FAILED', `Run "${run}" is ${opened.head.meta.status}${where}: ${message}${left}`, {
     scope: 'run',
     cause: end.error,
   });

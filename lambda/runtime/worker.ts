@@ -3,8 +3,10 @@ import { groupOf, readHead } from '../checkpoints/records.ts';
 import { pages } from '../checkpoints/scan.ts';
 import { type Duration, millisecondsOf } from '../core/duration.ts';
 import { idsOf } from '../core/ids.ts';
+import { refused } from '../core/input.ts';
+import type { RecordStore } from '../storage/ports.ts';
 import type { AnyAgent } from './agent.ts';
-import type { Delivery } from './runtime.ts';
+import type { Delivery, Runtime } from './runtime.ts';
 import { sweepDue } from './sweep.ts';
 import { isReady } from './wake.ts';
 
@@ -36,7 +38,14 @@ export function runAgents(agents: readonly AnyAgent[], options: WorkerOptions = 
     functionTimeout = { minutes: 15 },
     concurrency = 10,
   } = options;
+  if (!Array.isArray(agents as unknown)) throw refused('`runAgents`', 'given a list of agents', agents);
   const known = new Map(agents.map((agent) => [agent.name, agent]));
+  if (known.size < agents.length)
+    throw refused(
+      'The names of agents',
+      'different',
+      agents.map(({ name }) => name),
+    );
   const stopping = new AbortController();
   const under = new Map<string, Promise<void>>();
   const timeoutMs = millisecondsOf('`functionTimeout`', functionTimeout);
@@ -49,7 +58,8 @@ export function runAgents(agents: readonly AnyAgent[], options: WorkerOptions = 
     const id = JSON.stringify([tenant, run]);
     const of = known.get(agent);
     if (!of || under.has(id) || under.size >= concurrency || stopping.signal.aborted) return;
-    const claimant = { by: `${process.pid} ${id} ${clock.now()}`, until: clock.now() + timeoutMs };
+    const by = `${process.pid} ${id} ${clock.now()}`;
+    const claimant = { by, until: clock.now() + timeoutMs, leaseMs: LEASE_MS };
     const invoked = of.invoke({ tenant, run }, claimant).then((outcome) => {
       if (outcome.end === 'failed') throw outcome.error;
     });
@@ -64,11 +74,8 @@ export function runAgents(agents: readonly AnyAgent[], options: WorkerOptions = 
     for await (const delivery of readyRuns(context)) if (delivery.agent === agent.name) await deliver(delivery);
   };
   const lookAtDue = async () => {
-    await sweepDue({
-      runtime: { ...first.runtime, deliver },
-      telling: (name) => known.get(name ?? '')?.telling,
-      everyTenant: true,
-    });
+    for (const runtime of await storagesOf(agents))
+      await sweepDue({ runtime: { ...runtime, deliver }, telling: (name) => known.get(name ?? '')?.telling });
   };
 
   const repeat = async (every: number, look: () => Promise<unknown>) => {
@@ -87,6 +94,16 @@ export function runAgents(agents: readonly AnyAgent[], options: WorkerOptions = 
       await Promise.all([...loops, ...under.values()]);
     },
   };
+}
+
+// A worker can die at any moment; after this long another one takes over what it ran.
+const LEASE_MS = 15_000;
+
+/** What agents run on, once for each storage. */
+async function storagesOf(agents: readonly AnyAgent[]): Promise<Iterable<Runtime>> {
+  const runtimes = new Map<RecordStore, Runtime>();
+  for (const { runtime } of agents) runtimes.set((await runtime.contexts.context()).records, runtime);
+  return runtimes.values();
 }
 
 /** The runs of a tenant that somebody should run. */

@@ -174,7 +174,7 @@ describe('the protocol for other languages', () => {
     });
   });
 
-  it('asks under a new id, as agents in this language do, when the run was rewound', async () => {
+  it('asks under a new id, as agents in TypeScript do, when the run was rewound', async () => {
     const run = await running();
     await ask('requestApproval', { run, expectedVersion: 1, approval: APPROVAL });
     await rewindRun(runtime(), run, 1);

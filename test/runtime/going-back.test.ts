@@ -128,7 +128,7 @@ describe('a rewind', () => {
     expect(booked).toEqual([1200]);
     await run.rewind(versionAfter(await run.checkpoints(), 'book/recheck'));
     await run.approve('book');
-    expect(await run.approvals()).toMatchObject([{ attempt: 2, changed: { after: { price: 1500 } } }]);
+    expect(await run.approvals()).toMatchObject([{ ask: 2, changed: { after: { price: 1500 } } }]);
     expect(booked).toEqual([1200]);
     await run.approve('book');
     expect(booked).toEqual([1200, 1500]);

@@ -317,7 +317,7 @@ describe('code that does not fit the journal of a run', () => {
     await expect(failed.result()).rejects.toMatchObject({ cause: { code: 'STEP_MISMATCH' } });
   });
 
-  it('is refused when it has another name in the place of a recorded one; a retry takes it as it is', async () => {
+  it('is refused when it has another name in the place of a recorded one, also when it is retried; a rewind takes it', async () => {
     const { failed, id } = await redeployed(original, async (ctx) => {
       const found = await ctx.tool('find anew', { city: 'Paris' }, () => 'found anew');
       await ctx.sleep('wait', { hours: 1 });
@@ -328,7 +328,9 @@ describe('code that does not fit the journal of a run', () => {
     expect(String(error)).toMatch(/Operation "find anew" comes next in this code, but "find" was recorded there/);
     expect(failed.id).toBe(id);
     await failed.retry();
-    expect(await failed.result()).toBe('found anew');
+    expect(await failed.status()).toBe('FAILED');
+    await failed.rewind(1);
+    expect(await failed.status()).toBe('SLEEPING');
   });
 
   it('may leave out what is recorded, if it asks for what comes behind', async () => {

@@ -154,7 +154,7 @@ describe('a sleep', () => {
   });
 
   it('that is short suspends too when the function has not the time for it', async () => {
-    const world = testAgents(sleeper, { functionTimeout: { seconds: 12 } });
+    const world = testAgents(sleeper, { functionTimeout: { seconds: 9 } });
     await world.start({ milliseconds: 8_000 }, { id: 'r' });
     expect(ends(world)).toContain('suspended SLEEPING');
     await world.skip({ seconds: 8 });

@@ -71,7 +71,7 @@ export class People {
       this.#send(agent, rest, this.#chance.between(0, this.#chance.happens(0.5) ? 50 : 20 * MINUTE), skewMs);
     let refusals = 0;
     const act: Task['act'] = async (agents, _, attempt) => {
-      if (id === undefined && attempt > 1) sent.uncertain = true;
+      if (id === undefined && attempt + refusals > 1) sent.uncertain = true;
       try {
         await agents(agent)
           .run(run)

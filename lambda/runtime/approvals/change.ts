@@ -78,7 +78,7 @@ const isRunGone = (error: unknown): boolean => GONE.some((code) => isHoldpointEr
 const approvalNotFound = ({ run, tenant }: RunContext, id: string, cause?: unknown): HoldpointError =>
   new HoldpointError(
     'APPROVAL_NOT_FOUND',
-    `Run "${run}" of tenant "${tenant}" has no approval "${id}", or is gone. The inbox lists those that are open.`,
+    `Run "${run}" of tenant "${tenant}" has no approval "${id}", or is gone. \`approvals\` of the run and the inbox list those that are open.`,
     { cause },
   );
 

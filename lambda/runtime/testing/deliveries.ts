@@ -6,8 +6,7 @@ import type { Delivery } from '../runtime.ts';
 import type { Steps } from './steps.ts';
 import type { TestClock } from './test-clock.ts';
 
-// What sleeps for longer only waits for its function to be over.
-const SHORT_MS = 60_000;
+// How long nothing happens before the time is moved to the end of a function.
 const PATIENCE_MS = 1_000;
 
 /** What deliveries in a test need. */
@@ -95,10 +94,14 @@ export class Deliveries {
       }
       if (performance.now() - began > 30_000) break;
     }
-    if (this.#under === 0 || clock.next === undefined) return;
-    // Nothing but the end of a function is far away: give what is not in a step some real time first.
-    for (let waited = 0; clock.next - clock.now() > SHORT_MS && waited < PATIENCE_MS && this.#under > 0; waited += 5)
+    const isStill = () => this.#under > 0 && steps.running === 0 && clock.next === undefined;
+    // Only the ends of functions are left: give what is not in a step some real time first.
+    for (let waited = 0, passed = steps.passed; isStill() && waited < PATIENCE_MS; waited += 5) {
       await realTime(5);
-    if (this.#under > 0 && steps.running === 0 && clock.next !== undefined) clock.moveTo(clock.next);
+      if (steps.passed !== passed) waited = 0;
+      passed = steps.passed;
+    }
+    const next = clock.next ?? clock.nextDeadline;
+    if (this.#under > 0 && steps.running === 0 && next !== undefined) clock.moveTo(next);
   }
 }

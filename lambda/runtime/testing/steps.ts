@@ -1,3 +1,4 @@
+import { nameIn } from '../identity.ts';
 import type { Probe, StepMoment } from '../runtime.ts';
 
 /** A process that dies: before the function of a step, after it, or when its result is recorded. */
@@ -10,21 +11,30 @@ export type Crash = { readonly [M in StepMoment]?: string } & {
 export class Steps {
   readonly #crashes: { readonly crash: Crash; left: number }[] = [];
   #running = 0;
+  #passed = 0;
 
   /** How many functions of steps run at the moment. */
   get running(): number {
     return this.#running;
   }
 
-  /** Lets the process die when it next gets there. */
+  /** How many moments of steps have passed. */
+  get passed(): number {
+    return this.#passed;
+  }
+
+  /** Lets the process die when it next gets there; a step is known by its name, or by its whole identity. */
   plan(crash: Crash): void {
     this.#crashes.push({ crash, left: crash.times ?? 1 });
   }
 
   readonly probe: Probe = (moment, _run, step) => {
+    this.#passed += 1;
     if (moment === 'before') this.#running += 1;
     if (moment === 'after') this.#running -= 1;
-    const planned = this.#crashes.find(({ crash, left }) => left > 0 && crash[moment] === step);
+    const planned = this.#crashes.find(
+      ({ crash, left }) => left > 0 && [step, nameIn(step)].includes(crash[moment] ?? ''),
+    );
     if (!planned) return undefined;
     planned.left -= 1;
     if (moment === 'before') this.#running -= 1;

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 
 interface Sleeper {
   readonly until: number;
+  readonly isDeadline: boolean;
   readonly wake: () => void;
 }
 
@@ -18,10 +19,10 @@ export class TestClock implements Clock {
     return this.#now;
   }
 
-  sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  sleep(milliseconds: number, signal?: AbortSignal, isDeadline = false): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
-      const sleeper = { until: this.#now + milliseconds, wake: resolve };
+      const sleeper = { until: this.#now + milliseconds, isDeadline, wake: resolve };
       this.#sleepers.add(sleeper);
       signal?.addEventListener(
         'abort',
@@ -36,7 +37,18 @@ export class TestClock implements Clock {
 
   /** When the next sleeper wakes, if somebody sleeps. */
   get next(): number | undefined {
-    const next = Math.min(...[...this.#sleepers].map(({ until }) => until));
+    return this.#next(false);
+  }
+
+  /** When the next deadline is, if something has one. */
+  get nextDeadline(): number | undefined {
+    return this.#next(true);
+  }
+
+  #next(ofDeadlines: boolean): number | undefined {
+    const next = Math.min(
+      ...[...this.#sleepers].map((each) => (each.isDeadline === ofDeadlines ? each.until : Infinity)),
+    );
     return next === Infinity ? undefined : next;
   }
 

@@ -38,7 +38,8 @@ export function testRun<Input, State, Result>(
   return {
     ...run,
     // Time stands still: what is not over now will not be.
-    result: (waiting) => run.result({ timeout: { seconds: 0 }, ...waiting }),
+    result: () => run.result({ timeout: { seconds: 0 } }),
+    until: (status) => run.until(status, { timeout: { seconds: 0 } }),
     signal: settling(run.signal),
     cancel: settling(run.cancel),
     retry: settling(run.retry),
