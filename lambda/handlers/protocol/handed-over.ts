@@ -85,10 +85,12 @@ function toolResult(id: string, entry: Readonly<Record<string, unknown>>): (read
   return [[id, entry.kind === 'tool' && Object.hasOwn(entry, 'value') ? entry.value : entry]];
 }
 
+/** What was decided, the newest of a name last; the name is what the agent asked under, whatever became of the run since. */
 const decisionsIn = (journal: Journal): readonly object[] =>
-  [...journal.values()].flatMap((entry) =>
-    entry?.kind === 'approval' && entry.value !== undefined ? [{ approval: entry.approval, ...entry.value }] : [],
-  );
+  [...journal]
+    .filter(([, { kind, value }]) => kind === 'approval' && value !== undefined)
+    .toSorted(([, a], [, b]) => (a.order ?? 0) - (b.order ?? 0))
+    .map(([id, { approval, value }]) => ({ name: id.replace(/^approval\/|#\d+$/g, ''), approval, ...Object(value) }));
 
 const signalOf = (name: unknown, value: Doc, timedOut: unknown): object =>
   timedOut === true ? { name, timedOut } : { name, value: withoutNothing(value) };
