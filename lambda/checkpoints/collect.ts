@@ -49,5 +49,5 @@ export async function collect(context: Context, { everyTenant = false }: EveryTe
   return result;
 }
 
-/** Whether something looks like a random id of 12 bytes, as payloads are named by. */
-const isRandomId = (id: string): boolean => /^[\w-]{16}$/.test(id);
+/** Whether something is named as payloads are: by a random id of 12 bytes, and before it what was only handed over. */
+const isRandomId = (id: string): boolean => /^((upload|handed)-)?[\w-]{16}$/.test(id);

@@ -23,7 +23,7 @@ export interface TellingOptions {
 export function tellingOf(
   { agents, functions, announce, approvalUrl, observing }: TellingOptions,
   agent: string | undefined,
-): Telling | undefined {
+): Telling | 'unknown' | undefined {
   const to = agents.get(agent ?? '');
   if (!to) {
     observing.count('UnknownAgent');
@@ -31,7 +31,8 @@ export function tellingOf(
       agent,
     });
   }
-  if (!to && !announce) return undefined;
+  // The next deployment may know it.
+  if (!to && !announce) return agent === undefined ? undefined : 'unknown';
   return {
     url: to?.hydrate ? approvalUrl : undefined,
     async tell(notice) {

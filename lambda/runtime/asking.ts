@@ -3,8 +3,10 @@ import { type ApprovalRequest, checkRequest } from '../core/approval.ts';
 import { HoldpointError, isHoldpointError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
 import type { ApprovalOptions, Decision, Facts } from './agent-context.ts';
+import { misused } from './agent-errors.ts';
 import { approvalIdFor, askWrites } from './approvals/approval-records.ts';
 import type { Recorded } from './approvals/decision.ts';
+import { MOST_WITHDRAWALS } from './end-run.ts';
 import { type Entry, hasSettled } from './entries.ts';
 import type { Scope } from './identity.ts';
 import type { Invocation } from './invocation.ts';
@@ -40,6 +42,10 @@ export async function approval<Edits>(
         return decided<Edits>(invocation, id, entry);
       }
       await invocation.begin(scope, id);
+      if (!entry && invocation.waiting.count('WAITING_FOR_APPROVAL') >= MOST_WITHDRAWALS)
+        throw misused(
+          `At most ${MOST_WITHDRAWALS} approvals of a run can be open at once. Ask for several things in one.`,
+        );
       if (!entry) entry = await ask(invocation, id, name, options, 1, undefined);
       else if (entry.decided === undefined) entry = await invocation.waiting.for(id, entry, 'WAITING_FOR_APPROVAL');
       else entry = await checked(invocation, scope, id, name, options, entry, maxAsks);

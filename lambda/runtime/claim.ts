@@ -1,5 +1,5 @@
 import { committed } from '../checkpoints/committed.ts';
-import { currentState, decodeResults, isBlank } from '../checkpoints/content.ts';
+import { currentState, decodeResults, encodeValues, isBlank, NO_CONTENT } from '../checkpoints/content.ts';
 import type { RunContext } from '../checkpoints/context.ts';
 import { history } from '../checkpoints/history.ts';
 import type { HeadMeta, Work } from '../checkpoints/meta.ts';
@@ -41,7 +41,7 @@ export interface Claimed {
 }
 
 /** Why a run was not claimed. */
-export type Aside = 'ended' | 'waiting' | 'taken' | 'paused' | 'parked' | 'gone';
+export type Aside = 'ended' | 'waiting' | 'taken' | 'paused' | 'parked' | 'gone' | 'not its own';
 
 // How much longer than the function a lease lasts: clocks differ.
 const GRACE_MS = 2_000;
@@ -59,7 +59,8 @@ export async function claim(
     for (;;) {
       const opened = await open(at);
       const { work = NO_WORK, status } = opened.head.meta;
-      const aside = reasonToStepAside(opened.head.meta, claimant, at.now());
+      const { agent: of = agent.name } = opened.head.meta;
+      const aside = of === agent.name ? reasonToStepAside(opened.head.meta, claimant, at.now()) : 'not its own';
       if (aside) return aside;
       if (await isPaused(at, agent.name)) return 'paused';
       if (status !== 'ENDING' && (work.deadline ?? Infinity) <= at.now()) {
@@ -130,6 +131,7 @@ async function take(
     const taken = { parked: undefined, rests: undefined, deliveries: 0 };
     return { ...there, ...time, ...taken, lease, dueAt, claims, claimed: version };
   };
+  await replaceUnsupported(at, opened, settled);
   const claimed = await appendEntries(at, opened, {
     kind: 'claim',
     status: ending ? 'ENDING' : 'RUNNING',
@@ -147,6 +149,18 @@ async function take(
     seenWake: opened.head.meta.work?.wake ?? 0,
     until,
   };
+}
+
+/** What came from outside and cannot be kept is the error of who waited for it, and not of every claim for ever. */
+async function replaceUnsupported(at: RunContext, { sealing }: Opened, entries: Map<string, Entry>): Promise<void> {
+  for (const [id, { value: _, decided: __, ...entry }] of [...entries]) {
+    try {
+      await encodeValues(at, sealing, NO_CONTENT, { toolResults: { [id]: entries.get(id) } });
+    } catch (error) {
+      if (!isHoldpointError(error, 'UNSUPPORTED_VALUE')) throw error;
+      entries.set(id, { ...entry, error });
+    }
+  }
 }
 
 /** The time that a run has; one that was not started by its agent, such as a child, learns it when it is first claimed. */

@@ -36,10 +36,12 @@ export async function endRun(at: RunContext, { ending, error, givesUp }: EndFrom
     const { status, work } = opened.head.meta;
     if (hasEnded(status)) return { status };
     const isLive = isHeld(work, at.now());
-    // Who is on the way to the end already stays on it, unless it never gets there.
-    if (status === 'ENDING' && (isLive || !givesUp)) return { status };
-    const undoes = status !== 'ENDING' && rawEntries(opened).some(([, entry]) => hasToEnd(entry));
-    const next = isLive || undoes ? 'ENDING' : ending;
+    const isEnding = status === 'ENDING';
+    // Who is on the way to the end stays on it, unless it never gets there; but a failure can still be cancelled.
+    const isCancelled = ending === 'CANCELLED' && work?.ending !== 'CANCELLED';
+    if (isEnding && (givesUp ? isLive : !isCancelled)) return { status };
+    const undoes = !isEnding && rawEntries(opened).some(([, entry]) => hasToEnd(entry));
+    const next = isLive || undoes || (isEnding && !givesUp) ? 'ENDING' : ending;
     const approvals = work?.approvals ?? [];
     const beside = [
       ...(await withdrawalOf(at, approvals, `The run is ${ending}.`)),
@@ -68,7 +70,13 @@ export async function endRun(at: RunContext, { ending, error, givesUp }: EndFrom
 
 /** The writes that withdraw those of the approvals that are open. */
 export async function withdrawalOf(at: RunContext, ids: readonly string[], why: string): Promise<readonly Write[]> {
-  return ids.length === 0 ? [] : withdrawWrites(at, await readApprovals(at, ids), why);
+  if (ids.length === 0) return [];
+  const writes = withdrawWrites(at, await readApprovals(at, ids), why);
+  // A commit holds 100 writes. Places in inboxes that then stay are of approvals that are over, and not shown.
+  return writes.length <= MOST_WITHDRAWALS ? writes : writes.filter((write) => 'put' in write);
 }
+
+/** How many approvals a run may have open, so that it can always be ended. */
+export const MOST_WITHDRAWALS = 80;
 
 const staleHead = (at: RunContext, head: HeadMeta) => new StaleVersionError(at.run, head.version, undefined);

@@ -49,6 +49,8 @@ export interface Entry {
   /** A child run, and that it was there before the call. */
   readonly child?: string;
   readonly existed?: true;
+  /** When to look after it, though it has not told its end. */
+  readonly checkAt?: number;
   /** A call of a tool whose value is kept in the cache under this name. */
   readonly cached?: string;
   /** When a cached value was made. */

@@ -10,6 +10,7 @@ import { rawEntries } from './append-entries.ts';
 import { withdrawalOf } from './end-run.ts';
 import { type Entry, hasSettled } from './entries.ts';
 import { CURSOR } from './look.ts';
+import { cancelledCalls } from './outside.ts';
 import { deliver, type Runtime } from './runtime.ts';
 import { NO_WORK, ready, readyAnew, sameApprovals } from './work.ts';
 
@@ -39,6 +40,8 @@ export async function rewindRun(
     const { work, agent } = newest.head.meta;
     // What was undone since then is to be done again, and services must not take it for what they did before.
     const undone = new Set(rawEntries(newest).flatMap(([id]) => (id.startsWith(UNDO) ? id.slice(UNDO.length) : [])));
+    // Children that were cancelled with the run are called anew.
+    const called = await cancelledCalls(at, rawEntries(newest));
     const settled = Object.entries(settledOnly(decodeResults(at, source) as Entries));
     const root = await encodeValues(at, newest.sealing, newest.root, {
       state: savedState(at, source),
@@ -53,7 +56,7 @@ export async function rewindRun(
       head: (there) => {
         if (!sameApprovals(there.work, work)) throw new StaleVersionError(run, there.version, undefined);
         const before = there.work ?? NO_WORK;
-        const epoch = (before.epoch ?? 0) + (newKeys || undone.size > 0 ? 1 : 0);
+        const epoch = (before.epoch ?? 0) + (newKeys || undone.size + called.length > 0 ? 1 : 0);
         return { work: { ...readyAnew(before, at.now()), epoch } };
       },
     }).catch((error) => {

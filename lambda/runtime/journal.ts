@@ -51,7 +51,7 @@ export class Journal extends Map<string, Entry> {
 
   /** Gives others that go on side by side a moment to ask for what is recorded. */
   async letAsk(path: string, clock: Clock): Promise<void> {
-    for (let tries = 0; tries < 20 && this.unasked(path) !== undefined; tries++) {
+    for (let tries = 0; tries < 200 && this.unasked(path) !== undefined; tries++) {
       for (let ticks = 0; ticks < 10; ticks++) await tick();
       if (tries > 0 && this.unasked(path) !== undefined) await clock.sleep(50);
     }

@@ -51,9 +51,10 @@ export async function lookAround(
   }
   const ended = new Set(events.ends.map(({ child }) => child));
   const children = new Map<string, Pick<Entry, 'value' | 'error'>>();
-  for (const { kind, child, existed } of entries) {
-    // One that was there before the call may have ended without telling us.
-    if (kind !== 'call' || child === undefined || !(existed || ended.has(child))) continue;
+  for (const { kind, child, existed, checkAt } of entries) {
+    // One that was there before the call may have ended without telling us, and one that was deleted tells nobody.
+    const isToBeSeen = existed || ended.has(child ?? '') || (checkAt ?? Infinity) <= at.now();
+    if (kind !== 'call' || child === undefined || !isToBeSeen) continue;
     const end = await endOf(at, child);
     if (end) children.set(child, end);
   }
@@ -80,10 +81,13 @@ const childrenIn = (entries: readonly Entry[]): ReadonlySet<string> =>
 
 /** Everything before the cursor was used; behind it, the numbers of those that were. */
 function cursorEntry(unused: readonly number[], used: ReadonlySet<number>, cursor: number): Entry {
-  const last = Math.max(cursor, ...used);
-  const before = Math.min(last, ...unused.map((number) => number - 1));
+  const last = [...used].reduce((a, b) => Math.max(a, b), cursor);
+  const before = unused.reduce((least, number) => Math.min(least, number - 1), last);
   return { kind: 'cursor', cursor: before, value: [...used].filter((number) => number > before) };
 }
+
+// Nobody will ever know how it ended: it was deleted, or what it gave cannot be read here.
+const LOST = ['RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED', 'INVALID_INPUT', 'DAMAGED'] as const;
 
 /** How a child ended, if it did. */
 async function endOf(at: RunContext, child: string): Promise<Pick<Entry, 'value' | 'error'> | undefined> {
@@ -93,8 +97,7 @@ async function endOf(at: RunContext, child: string): Promise<Pick<Entry, 'value'
     if (!hasEnded(opened.head.meta.status)) return undefined;
     return resultOf(checkpointOf(there, opened));
   } catch (error) {
-    if (isHoldpointError(error, 'RUN_NOT_FOUND')) return undefined;
-    if (isHoldpointError(error, 'RUN_DELETED') || isHoldpointError(error, 'RUN_EXPIRED')) return { error };
+    if (isHoldpointError(error, ...LOST)) return { error };
     throw error;
   }
 }

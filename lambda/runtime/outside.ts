@@ -83,7 +83,10 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
 }
 
 /** The calls that the run waited for when it failed, and whose children were cancelled for that. */
-async function cancelledCalls(at: RunContext, entries: ReturnType<typeof rawEntries>): Promise<readonly string[]> {
+export async function cancelledCalls(
+  at: RunContext,
+  entries: ReturnType<typeof rawEntries>,
+): Promise<readonly string[]> {
   const calls: string[] = [];
   for (const [id, { kind, child, ...entry }] of entries) {
     if (kind !== 'call' || typeof child !== 'string' || hasSettled(entry)) continue;

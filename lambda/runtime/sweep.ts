@@ -38,8 +38,10 @@ export interface SweepReport {
 /** How a sweep reaches agents and people. */
 export interface Sweeping {
   readonly runtime: Runtime;
-  /** How people are told; given the agent that asks. @default they are not */
-  readonly telling?: ((agent: string | undefined) => Telling | undefined) | undefined;
+  /** How people are told, given the agent that asks; `unknown` leaves it to others. @default they are not */
+  readonly telling?: ((agent: string | undefined) => Telling | 'unknown' | undefined) | undefined;
+  /** Whether a run can be delivered from here; what cannot is left to other sweepers. @default all can */
+  readonly takes?: (delivery: Delivery) => boolean;
   /** Also what belongs to other tenants. @default true */
   readonly everyTenant?: boolean;
 }
@@ -47,7 +49,12 @@ export interface Sweeping {
 type Outcome = Exclude<keyof SweepReport, 'failed'>;
 
 /** Looks at everything that is due, and at nothing else. */
-export async function sweepDue({ runtime, telling, everyTenant = true }: Sweeping): Promise<SweepReport> {
+export async function sweepDue({
+  runtime,
+  telling,
+  takes = () => true,
+  everyTenant = true,
+}: Sweeping): Promise<SweepReport> {
   const context = await runtime.contexts.context();
   const report = { delivered: 0, timedOut: 0, approvals: 0, expired: 0, freed: 0, removed: 0, redelivered: 0 };
   const failed: FailedRun[] = [];
@@ -64,7 +71,8 @@ export async function sweepDue({ runtime, telling, everyTenant = true }: Sweepin
       if (!everyTenant && ids.tenant !== context.tenant) continue;
       const at = { ...context, ...ids, partition: record.partition, ladder: undefined };
       try {
-        for (const outcome of await lookAt({ at, record, runtime, telling, isAgentPaused })) report[outcome] += 1;
+        for (const outcome of await lookAt({ at, record, runtime, telling, takes, isAgentPaused }))
+          report[outcome] += 1;
       } catch (error) {
         failed.push({ ...ids, error });
       }
@@ -83,6 +91,7 @@ interface Look {
   readonly record: StoredRecord;
   readonly runtime: Runtime;
   readonly telling: Sweeping['telling'];
+  readonly takes: NonNullable<Sweeping['takes']>;
   readonly isAgentPaused: (at: RunContext, agent: string) => Promise<boolean>;
 }
 
@@ -102,8 +111,7 @@ async function lookAt(look: Look): Promise<readonly Outcome[]> {
 async function remove(at: RunContext, record: StoredRecord): Promise<readonly Outcome[]> {
   const [there] = await at.records.read(record.partition, [record.key]);
   if (!there || there.revision !== record.revision) return [];
-  await at.records.commit([{ remove: there, when: { revision: there.revision } }]);
-  return ['removed'];
+  return (await committed(at.records, [{ remove: there, when: { revision: there.revision } }])) ? ['removed'] : [];
 }
 
 async function lookAtRun(look: Look): Promise<readonly Outcome[]> {
@@ -129,12 +137,13 @@ async function lookAtRun(look: Look): Promise<readonly Outcome[]> {
 
 /** Marks a run as delivered once more, so that the next look is later, and delivers it. */
 async function deliverDue(
-  { at, runtime, isAgentPaused }: Look,
+  { at, runtime, takes, isAgentPaused }: Look,
   stored: StoredRecord,
   head: HeadMeta,
 ): Promise<readonly Outcome[]> {
   const { agent = '', work = NO_WORK } = head;
   if (isHeld(work, at.now())) return lookLater(at, stored, head);
+  if (!takes(deliveryOf(at, head))) return [];
   const paused = agent !== '' && (await isAgentPaused(at, agent));
   const deliveries = (work.deliveries ?? 0) + (paused ? 0 : 1);
   const dueAt = at.now() + pauseBeforeDelivery(paused ? 1 : deliveries);

@@ -35,6 +35,11 @@ export class Waiting {
     return [...this.#waits.keys()];
   }
 
+  /** How many waits of a kind there are. */
+  count(status: Status): number {
+    return this.statuses.filter((each) => each === status).length;
+  }
+
   /** What kinds of waits there are. */
   get statuses(): readonly Status[] {
     return [...this.#waits.values()].map(({ status }) => status);
@@ -50,7 +55,12 @@ export class Waiting {
     const { journal, writer } = this.#invocation;
     const { promise, resolve, reject } = Promise.withResolvers<Entry>();
     const announced = announce && { ...announce, quiet: true };
-    this.#waits.set(id, { status, dueAt: entry.until ?? entry.retryAt, over: resolve, announce: announced });
+    this.#waits.set(id, {
+      status,
+      dueAt: entry.until ?? entry.retryAt ?? later(entry.checkAt, this.#invocation.now),
+      over: resolve,
+      announce: announced,
+    });
     journal.set(id, entry);
     if (announced)
       writer.record(announced).catch((error) => {
@@ -150,3 +160,9 @@ export class Waiting {
     this.#timer = undefined;
   }
 }
+
+/** The next time to look after something that lasts longer than expected. */
+const later = (time: number | undefined, now: number): number | undefined =>
+  time !== undefined && time <= now ? now + DAY_MS : time;
+
+const DAY_MS = 86_400_000;

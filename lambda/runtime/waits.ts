@@ -1,6 +1,7 @@
 import { encode } from '../checkpoints/document/encode.ts';
 import { type Duration, millisecondsOf } from '../core/duration.ts';
 import { HoldpointError } from '../core/errors.ts';
+import { MAX_ID_BYTES } from '../core/ids.ts';
 import type { Status } from '../core/status.ts';
 import type { Callable, CallOptions, SignalOptions } from './agent-context.ts';
 import type { Item } from './batch.ts';
@@ -122,8 +123,12 @@ export async function waitForSignal(
       },
     }),
   );
+  if (Object.hasOwn(entry, 'error')) throw entry.error;
   return entry.value;
 }
+
+// How long a parent relies on being told of the end of its child.
+const CHECK_MS = 86_400_000;
 
 /** `ctx.call` */
 export async function call<Input, Result>(
@@ -159,6 +164,7 @@ export async function call<Input, Result>(
           hash: hashOf(`${name}\n${given}`),
           child,
           ...existed,
+          checkAt: invocation.now + CHECK_MS,
           order: invocation.journal.nextOrder(),
         };
       },
@@ -175,5 +181,5 @@ export async function call<Input, Result>(
 function childId({ at, work }: Invocation, id: string): string {
   const epoch = work.epoch ? `.${work.epoch}` : '';
   const readable = `${at.run}.${id}${epoch}`;
-  return encodeURIComponent(readable).length <= 200 ? readable : `${at.run.slice(0, 40)}.${hashOf(readable)}`;
+  return encodeURIComponent(readable).length <= MAX_ID_BYTES ? readable : `child.${hashOf(readable)}`;
 }

@@ -73,9 +73,13 @@ export function runAgents(agents: readonly AnyAgent[], options: WorkerOptions = 
     const context = await agent.runtime.contexts.context();
     for await (const delivery of readyRuns(context)) if (delivery.agent === agent.name) await deliver(delivery);
   };
+  const sweeping = {
+    takes: ({ agent = '' }: Delivery) => known.has(agent) && under.size < concurrency,
+    // Another worker may know the agent.
+    telling: (name = '') => (known.has(name) ? known.get(name)?.telling : ('unknown' as const)),
+  };
   const lookAtDue = async () => {
-    for (const runtime of await storagesOf(agents))
-      await sweepDue({ runtime: { ...runtime, deliver }, telling: (name) => known.get(name ?? '')?.telling });
+    for (const runtime of await storagesOf(agents)) await sweepDue({ runtime: { ...runtime, deliver }, ...sweeping });
   };
 
   const repeat = async (every: number, look: () => Promise<unknown>) => {

@@ -1,19 +1,20 @@
 import type { RunContext } from '../../checkpoints/context.ts';
 import type { Contexts } from '../../checkpoints/contexts.ts';
 import { payloadRefs } from '../../checkpoints/document/payloads.ts';
-import { type Opened, open, type Which } from '../../checkpoints/open.ts';
+import { type Opened, open, readNewest, type Which } from '../../checkpoints/open.ts';
 import { save } from '../../checkpoints/save.ts';
 import type { ApprovalRequest } from '../../core/approval.ts';
 import { type Duration, millisecondsOf } from '../../core/duration.ts';
 import { HoldpointError } from '../../core/errors.ts';
 import { refused } from '../../core/input.ts';
 import { present } from '../../core/present.ts';
+import { rawEntries } from '../../runtime/append-entries.ts';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { signalRun } from '../../runtime/outside.ts';
 import { finishRemotely, yieldRemotely } from '../../runtime/remote/finish.ts';
-import type { RemoteSave } from '../../runtime/remote/save.ts';
+import { checkIsRunning, type RemoteSave } from '../../runtime/remote/save.ts';
 import { remoteValue } from '../../runtime/remote/value.ts';
-import { askRemotely, type Suspended, waitRemotely } from '../../runtime/remote/wait.ts';
+import { askRemotely, isToolId, type Suspended, waitRemotely } from '../../runtime/remote/wait.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { startRun } from '../../runtime/start.ts';
 import type { Observing } from '../observing.ts';
@@ -54,6 +55,8 @@ const ACTIONS: Readonly<Record<Action, Do>> = {
     const { status, owner, tags, retentionSeconds } = request.fields as Saving;
     const saved = await savingOf(at, request);
     if (status === 'READY') return savedAs(await yieldRemotely(at, saved));
+    const there = status === undefined ? undefined : await readNewest(at);
+    if (there?.head.meta.work) checkIsRunning(at, { head: there.head, record: there.newest });
     return savedAs(await save(at, { ...saved, ...present({ status, owner, tags, retentionSeconds }) }));
   },
 
@@ -152,10 +155,28 @@ async function savingOf(at: RunContext, { fields, writeId }: CheckpointRequest):
   );
   return {
     ...{ expectedVersion, writeId },
-    ...present({ step, forgetToolResults, name, moveName, labels, model, agent }),
+    ...present({
+      step,
+      forgetToolResults: await forgotten(at, forgetToolResults),
+      name,
+      moveName,
+      labels,
+      model,
+      agent,
+    }),
     ...(toolResults && { toolResults: Object.fromEntries(results) }),
     ...(doc !== undefined && { state: await remoteValue(at, 'state', doc) }),
   };
+}
+
+/** Which results are to be forgotten: never what the runtime itself keeps among them. */
+async function forgotten(
+  at: RunContext,
+  ids: true | readonly string[] | undefined,
+): Promise<readonly string[] | undefined> {
+  if (ids !== true) return ids;
+  const entries = rawEntries(await open(at));
+  return entries.flatMap(([id, { kind }]) => (kind === 'tool' && isToolId(id) ? id : []));
 }
 
 const savedAs = ({ record, head }: Opened): object => ({ version: record.version, status: head.meta.status });

@@ -86,6 +86,7 @@ export async function remind(at: RunContext, id: string): Promise<ApprovalView> 
 const MAX_WHY = 500;
 const MAX_COMMENT = 10_000;
 const MAX_EDITS = 64 * 1024;
+const MAX_LEVELS = 100;
 // A record holds 400 KB, and who comes last must still be able to answer.
 const MAX_SAID = 200 * 1024;
 
@@ -103,6 +104,7 @@ function checkInput(input: DecideInput): DecideInput {
 }
 
 function checkEdits(edits: unknown): void {
+  if (!isShallow(edits, MAX_LEVELS)) throw refused('`edits`', `JSON of at most ${MAX_LEVELS} levels`, 'more');
   let text: string | undefined;
   try {
     text = JSON.stringify(edits);
@@ -112,6 +114,12 @@ function checkEdits(edits: unknown): void {
   if (text === undefined || Buffer.byteLength(text) > MAX_EDITS || !isDeepStrictEqual(JSON.parse(text), edits))
     throw refused('`edits`', `JSON of at most ${MAX_EDITS / 1024} KB`, edits);
 }
+
+/** Whether a value has at most so many levels; one that holds itself has more. */
+const isShallow = (value: unknown, levels: number): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  (levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1)));
 
 function refuseOther({ approval: { meta } }: FoundApproval, { shown, edits }: DecideInput): void {
   if (shown !== undefined && shown !== meta.shown)

@@ -26,7 +26,7 @@ export interface Telling extends LinkOptions {
 export async function approvalDue(
   at: RunContext,
   id: string,
-  people: Telling | undefined,
+  people: Telling | 'unknown' | undefined,
 ): Promise<readonly DueAction[]> {
   const done: DueAction[] = [];
   try {
@@ -34,11 +34,13 @@ export async function approvalDue(
       let action: DueAction | undefined;
       const found = await changeApproval(at, id, ({ approval: { meta } }) => {
         action = dueAction(meta, at.now());
-        return action === undefined ? meta : ACTIONS[action](meta, at.now(), people !== undefined);
+        return action === undefined ? meta : ACTIONS[action](meta, at.now(), people);
       });
       if (action === undefined) return done;
-      if (action === 'tell' && people) await tellPeople(at, found, people);
-      done.push(action);
+      const isTold = action === 'tell' && people !== undefined;
+      if (isTold && people !== 'unknown') await tellPeople(at, found, people);
+      // Who is left to others is put off, and that is all.
+      if (!isTold || people !== 'unknown') done.push(action);
     }
   } catch (error) {
     if (isHoldpointError(error, 'APPROVAL_NOT_FOUND')) return done;
@@ -47,11 +49,11 @@ export async function approvalDue(
 }
 
 /** What each action makes of an approval. To tell is noted before it is done: two who look at once tell only once. */
-const ACTIONS: Readonly<Record<DueAction, (meta: ApprovalMeta, now: number, canTell: boolean) => ApprovalMeta>> = {
+const ACTIONS: Readonly<Record<DueAction, (meta: ApprovalMeta, now: number, people: unknown) => ApprovalMeta>> = {
   expire,
   escalate,
   remind,
-  tell: (meta, now, canTell) => (canTell ? telling(meta, now) : untold(meta)),
+  tell: (meta, now, people) => (people === undefined ? untold(meta) : telling(meta, now)),
 };
 
 async function tellPeople(at: RunContext, found: FoundApproval, { tell, ...links }: Telling): Promise<void> {

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { agent } from '../../lambda/runtime/agent.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import { testAgents } from '../../lambda/testing.ts';
+
+const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
+
+describe('what comes from outside', () => {
+  it('and cannot be kept is the error of who waited for it, and does not hold up the run', async () => {
+    const listening = agent({
+      name: 'listening',
+      run: async (ctx) => ctx.waitForSignal('go').catch((error: Error) => `refused: ${error.message.slice(0, 20)}`),
+    });
+    const world = testAgents(listening);
+    const run = await world.start({});
+    await run.signal('go', nested(1000));
+    await world.skip({ hours: 1 });
+    expect(await run.result()).toMatch(/^refused: /);
+  });
+
+  it('is refused as edits when it is nested too deep, and the approval stays open', async () => {
+    const asking = agent({
+      name: 'asking',
+      run: async (ctx) => ctx.approval('go', { title: 'Go?', approvers: ['user:ann'], editable: true }),
+    });
+    const run = await testAgents(asking).start({});
+    for (const levels of [101, 1_100, 5_000])
+      await expect(run.approve('go', { edits: nested(levels) })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    await run.approve('go', { edits: nested(90) });
+    expect(await run.result()).toMatchObject({ approved: true });
+  });
+});
+
+describe('a run', () => {
+  it('with more open approvals than a commit holds writes can still be cancelled, and is in no inbox then', async () => {
+    const approvers = Array.from({ length: 30 }, (_, i) => `user:${i}`);
+    const many = agent({
+      name: 'many',
+      run: (ctx) => ctx.map('ask', [1, 2, 3, 4, 5], (branch) => branch.approval('go', { title: 'Go?', approvers })),
+    });
+    const world = testAgents(many);
+    const run = await world.start({});
+    const open = await run.approvals();
+    expect(open).toHaveLength(5);
+    expect(await run.cancel()).toBe('CANCELLED');
+    await expect(run.decide({ approval: open[4]?.id ?? '', by: 'user:3', answer: 'approve' })).rejects.toMatchObject({
+      code: 'APPROVAL_WITHDRAWN',
+    });
+  });
+
+  it('of one agent is not for another', async () => {
+    const storage = memoryStorage();
+    const payments = agent({ name: 'payments', run: async () => 'paid' }, { storage });
+    const mailer = agent({ name: 'mailer', run: async () => 'mailed' }, { storage });
+    const run = await payments.start({}, { id: 'r' });
+    const claimant = { by: 'x', until: Date.now() + 60_000 };
+    expect(await mailer.invoke({ run: 'r' }, claimant)).toEqual({ end: 'aside', why: 'not its own' });
+    expect(await payments.invoke({ run: 'r' }, claimant)).toMatchObject({ end: 'finished' });
+    expect(await run.result()).toBe('paid');
+  });
+
+  it('whose child is deleted hears of it within a day', async () => {
+    const child = agent({ name: 'child', run: (ctx) => ctx.waitForSignal('never') });
+    const parent = agent({
+      name: 'parent',
+      run: async (ctx) => ctx.call(child, {}, { id: 'c' }).catch((error: Error) => error.message),
+    });
+    const world = testAgents(parent, { agents: [child] });
+    const run = await world.start({});
+    await world.agent.store.delete('c');
+    await world.skip({ days: 1 });
+    await world.skip({ minutes: 2 });
+    expect(await run.result()).toMatch(/^Run "c" of agent "child" failed: .*(no run|deleted)/);
+  });
+
+  it('that undoes its own failure can still be cancelled', async () => {
+    let fails = 3;
+    const undoing = agent({
+      name: 'undoing',
+      async run(ctx) {
+        await ctx.step('book', () => 1, {
+          undo: () => {
+            fails -= 1;
+            if (fails > 0) throw new Error('later');
+          },
+        });
+        throw new Error('broken');
+      },
+      retry: { attempts: 5, pause: { hours: 1 } },
+    });
+    const world = testAgents(undoing);
+    const run = await world.start({});
+    expect(await run.status()).toBe('ENDING');
+    expect(await run.cancel('enough')).toBe('ENDING');
+    await world.skip({ days: 2 });
+    expect(await run.status()).toBe('CANCELLED');
+    await expect(run.result()).rejects.toMatchObject({ code: 'RUN_CANCELLED' });
+  });
+});
