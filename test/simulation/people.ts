@@ -40,7 +40,7 @@ export class People {
   }
 
   /** One signal for each that the program waits for; senders send theirs one after the other. */
-  signal(run: string, agent: string, program: Program, after: number): void {
+  signal(run: string, agent: string, program: Program, after: number, apartMs = 5_000): void {
     const names = [...movesIn(program)].flatMap((move) => (move.do === 'signal' ? [move.name] : []));
     const senders = this.#chance.between(1, 2);
     const lists: Sent[][] = Array.from({ length: senders }, () => []);
@@ -59,7 +59,7 @@ export class People {
       this.#world.ledger.signals.push(sent);
     }
     for (const list of lists)
-      this.#send(agent, list, after + this.#chance.between(0, 5_000), this.#world.faults.skew());
+      this.#send(agent, list, after + this.#chance.between(0, apartMs), this.#world.faults.skew());
   }
 
   #send(agent: string, [sent, ...rest]: readonly Sent[], after: number, skewMs: number): void {

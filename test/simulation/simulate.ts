@@ -113,7 +113,8 @@ class Scene {
       this.#world.note('plan', `${id} of ${agent}: ${JSON.stringify(program)}`);
       this.#people.start(planned, after);
       if (chance.happens(0.1)) this.#people.start(planned, after + chance.between(0, 50));
-      this.#people.signal(id, agent, program, chance.happens(0.5) ? 0 : after + chance.between(0, 60 * MINUTE));
+      const sent = chance.one([0, after - chance.between(-50, 50), after + chance.between(0, 60 * MINUTE)]);
+      this.#people.signal(id, agent, program, sent, chance.one([0, 5_000]));
       if (chance.happens(0.25)) {
         this.#cancelled.add(id);
         const until = chance.one([500, 20_000, 120 * MINUTE]);

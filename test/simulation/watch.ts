@@ -1,7 +1,7 @@
 import { besideMeta } from '../../lambda/checkpoints/beside.ts';
 import type { HeadMeta } from '../../lambda/checkpoints/meta.ts';
 import { HEAD_KEY, readHead } from '../../lambda/checkpoints/records.ts';
-import { idsOf } from '../../lambda/core/ids.ts';
+import { idsOf, partitionOf } from '../../lambda/core/ids.ts';
 import { hasEnded } from '../../lambda/core/status.ts';
 import type { Write } from '../../lambda/storage/ports.ts';
 import type { Deliveries } from './deliveries.ts';
@@ -44,6 +44,7 @@ export class Watch {
 
   async see(writes: readonly Write[]): Promise<void> {
     const touched = new Set<string>();
+    for (const write of writes) this.#checkTold(write, writes);
     for (const write of writes) {
       const { partition, key } = keyOf(write);
       const place = `${partition} ${key}`;
@@ -56,6 +57,21 @@ export class Watch {
       if (key === HEAD_KEY || key.startsWith('a')) touched.add(partition);
     }
     for (const partition of touched) this.#checkOpen(partition);
+  }
+
+  /** The end of a child and the waking of its parent are one commit. */
+  #checkTold(write: Write, writes: readonly Write[]): void {
+    const { partition, key } = keyOf(write);
+    if (key !== HEAD_KEY || !('put' in write) || partition.includes('@')) return;
+    const { status, work } = readHead(write.put).meta;
+    const { run, tenant } = idsOf(partition);
+    const parent = work?.replyTo;
+    const waiting = this.heads.get(parent ?? '');
+    const ends = hasEnded(status) && !hasEnded(this.heads.get(run)?.status ?? 'READY');
+    if (!ends || parent === undefined || !waiting || hasEnded(waiting.status)) return;
+    const home = partitionOf(tenant, parent);
+    if (!writes.some((other) => keyOf(other).key === HEAD_KEY && keyOf(other).partition === home))
+      this.#world.wrong(`run ${run} is ${status}, and its parent is not told`);
   }
 
   #head(partition: string, head: HeadMeta): void {
