@@ -156,7 +156,7 @@ describe('the protocol for other languages', () => {
       await handler({ holdpoint: 1, action: 'waitForSignal', run, expectedVersion: 2, signal: 'go', state: 'x' }),
     ).toMatchObject({ ok: true, version: 3, suspended: false });
     const loaded = await ask('load', { run });
-    expect(loaded.signals.map(({ value }: { value: string }) => value).sort()).toEqual(['early', 'late']);
+    expect(loaded.signals.map(({ value }) => value).sort()).toEqual(['early', 'late']);
     expect(loaded.checkpoint.state).toBe('x');
   });
 

@@ -20,8 +20,15 @@ const head = async ({ contexts }: HandlerScene, run = 'acme/q-1') => {
   return (await readLiveHead(at)).meta;
 };
 
-// biome-ignore lint/suspicious/noExplicitAny: events of a protocol in JSON
-const last = (scene: HandlerScene): any => scene.sent.invocations.findLast(({ type }) => type === 'Event')?.event;
+/** What of an event these tests look at. */
+interface Handed {
+  readonly checkpoint: Readonly<Record<string, unknown>> & { readonly version: number };
+  readonly contentUrl: string;
+  readonly [field: string]: unknown;
+}
+
+const last = (scene: HandlerScene): Handed =>
+  scene.sent.invocations.findLast(({ type }) => type === 'Event')?.event as unknown as Handed;
 
 describe('a function that gets its run claimed and loaded', () => {
   it('is invoked with the input, the state, the results and the version to go on from', async () => {

@@ -152,9 +152,25 @@ export async function handlerScene(options: SceneOptions = {}) {
     approve: createApprove({ contexts, observing: observingOf('approve') }),
     checkpoint: createCheckpoint({ ...shared, observing: observingOf('checkpoint') }) as (
       event: unknown,
-      // biome-ignore lint/suspicious/noExplicitAny: answers of a protocol in JSON
-    ) => Promise<any>,
+    ) => Promise<Answer>,
   };
+}
+
+/** What of an answer of the protocol tests look at. */
+interface Answer {
+  readonly ok: boolean;
+  readonly version: number;
+  readonly error: { readonly code: string; readonly message: string };
+  readonly checkpoint: {
+    readonly version: number;
+    readonly status: string;
+    readonly state: { readonly shot: { readonly $: readonly string[] } };
+    readonly toolResults: Readonly<Record<string, unknown>>;
+  };
+  readonly signals: readonly { readonly value: string }[];
+  readonly url: string;
+  readonly contentUrl: string;
+  readonly [field: string]: unknown;
 }
 
 export type HandlerScene = Awaited<ReturnType<typeof handlerScene>>;
