@@ -1,6 +1,14 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
+  // As users write it, and as examples do.
+  resolve: {
+    alias: [
+      { find: /^holdpoint$/, replacement: fileURLToPath(new URL('lambda/index.ts', import.meta.url)) },
+      { find: /^holdpoint\/(.+)$/, replacement: fileURLToPath(new URL('lambda/$1.ts', import.meta.url)) },
+    ],
+  },
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/engines/start.ts'],
