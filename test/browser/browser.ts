@@ -66,8 +66,11 @@ async function unpacked(): Promise<string> {
     ['--input-type=module', '-e', `import chromium from '@sparticuz/chromium'; await chromium.executablePath()`],
     { cwd: import.meta.dirname, env: { ...process.env, TMPDIR: staging, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' } },
   );
-  // Where another was faster, theirs is the same.
-  await rename(staging, folder).catch(() => rm(staging, { recursive: true, force: true }));
+  await rename(staging, folder).catch(async (error) => {
+    await rm(staging, { recursive: true, force: true });
+    // Where another was faster, theirs is the same.
+    if (!existsSync(folder)) throw error;
+  });
   return folder;
 }
 

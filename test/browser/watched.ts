@@ -1,0 +1,49 @@
+import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core';
+
+/** A context whose pages are watched: whatever ought not to happen on any page is in `wrongs`. */
+export interface Watched {
+  readonly context: BrowserContext;
+  /** What went wrong so far, in words. */
+  readonly wrongs: string[];
+}
+
+export interface WatchOptions extends BrowserContextOptions {
+  /** Statuses of answers that a test asks for, such as 409: the browser complains of them in its console. */
+  readonly refusals?: readonly number[];
+}
+
+/** The global function that hostile texts call; a page that runs it took a text for a script. */
+export const HOOK = '__xss';
+
+/**
+ * A context that sees errors and warnings in the console, uncaught errors, what the Content-Security-Policy had to stop,
+ * dialogs, calls of the hook, and requests that leave this machine.
+ */
+export async function watch(browser: Browser, { refusals = [], ...options }: WatchOptions = {}): Promise<Watched> {
+  const wrongs: string[] = [];
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  context.setDefaultTimeout(60_000);
+  const told = refusals.map((status) => `the server responded with a status of ${status}`);
+  context.on('console', (message) => {
+    const text = message.text();
+    if (!['error', 'warning'].includes(message.type()) || told.some((part) => text.includes(part))) return;
+    wrongs.push(`The console says: ${text}`);
+  });
+  context.on('weberror', (event) => void wrongs.push(`A script threw: ${event.error().message}`));
+  context.on('dialog', (dialog) => {
+    wrongs.push(`A dialog opened: ${dialog.message()}`);
+    dialog.dismiss().catch(() => undefined);
+  });
+  context.on('request', (request) => {
+    if (!staysHere(new URL(request.url()))) wrongs.push(`A request left this machine: ${request.url()}`);
+  });
+  await context.exposeFunction(HOOK, (from: unknown) => void wrongs.push(`A stored text ran as a script: ${from}`));
+  await context.exposeFunction('__stopped', (what: unknown) => void wrongs.push(`The policy stopped ${what}`));
+  await context.addInitScript(`addEventListener('securitypolicyviolation', (event) => {
+    __stopped(event.violatedDirective + ' of ' + (event.blockedURI || event.sourceFile) + ' ' + event.sample);
+  }, true)`);
+  return { context, wrongs };
+}
+
+const staysHere = ({ protocol, hostname }: URL): boolean =>
+  ['data:', 'blob:', 'about:'].includes(protocol) || hostname === '127.0.0.1';
