@@ -1,0 +1,18 @@
+// A loop over a state of messages, for the tests in a browser: each turn answers, and the last one asks before it ends.
+import { agent } from 'holdpoint';
+
+interface Message {
+  readonly role: string;
+  readonly content: string;
+}
+
+export const chat = agent({
+  name: 'chat',
+  state: { initial: (ask: string): { messages: Message[] } => ({ messages: [{ role: 'user', content: ask }] }) },
+  async turn(ctx, { messages }) {
+    const said = messages.filter(({ role }) => role === 'assistant');
+    if (said.length === 2) return ctx.done(messages.map(({ content }) => content).join(' / '));
+    const content = await ctx.step('answer', () => `You said: ${messages.at(-1)?.content}`);
+    return { messages: [...messages, { role: 'assistant', content }] };
+  },
+});

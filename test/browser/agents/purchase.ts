@@ -1,0 +1,39 @@
+// An agent that asks, for the tests in a browser: its input says whom, how and until when.
+import { readFileSync } from 'node:fs';
+import { agent } from 'holdpoint';
+
+export interface Purchase {
+  readonly item: string;
+  readonly price: number;
+  readonly approvers?: readonly string[];
+  readonly quorum?: number;
+  readonly timeoutSeconds?: number;
+  readonly editable?: boolean;
+  readonly show?: unknown;
+  /** A file with what it costs by the time that somebody approved. */
+  readonly priceFile?: string;
+}
+
+export const purchase = agent({
+  name: 'purchase',
+  state: { initial: ({ item, price }: Purchase) => ({ item, price, paid: 0 }) },
+  async run(ctx, input: Purchase) {
+    const { priceFile, approvers = ['user:ann'], quorum = 1, editable = false, timeoutSeconds = 3600 } = input;
+    await ctx.step('find a seller', () => ({ seller: 'Tools & Sons', item: input.item }));
+    const decision = await ctx.approval<{ price: number }, { price: number }>('buy', {
+      title: ({ price }) => `Buy ${input.item} for $${price}?`,
+      show: input.show ?? { item: input.item, seller: 'Tools & Sons' },
+      facts: { price: input.price },
+      ...(priceFile && { recheck: () => ({ price: Number(readFileSync(priceFile, 'utf8')) }) }),
+      timeout: { seconds: timeoutSeconds },
+      ...{ approvers, quorum, editable },
+    });
+    if (!decision.approved) return { bought: false, because: decision.comment ?? decision.status };
+    const price = decision.edits?.price ?? decision.facts.price;
+    await ctx.step('pay', () => ({ paid: price }));
+    await ctx.update((draft) => {
+      draft.paid = price;
+    });
+    return { bought: true, price, by: decision.by };
+  },
+});
