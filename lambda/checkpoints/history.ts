@@ -69,8 +69,25 @@ const END_OF_TIME = 999_999_999_999_999;
 
 /** The runs of the tenant, last touched first. The list may be a moment behind. */
 export async function* runs(context: Context, filter: RunFilter): AsyncGenerator<RunSummary> {
-  const { status, owner, since, until, limit } = filter;
-  checkLimit(limit);
+  checkLimit(filter.limit);
+  const fitting = async function* () {
+    for await (const { partition, head, fits } of lookThroughRuns(context, filter))
+      if (fits) yield runSummaryOf(partition, head);
+  };
+  yield* first(filter.limit, fitting());
+}
+
+/** A run as a list holds it. */
+export interface ListedRun {
+  readonly partition: string;
+  readonly head: HeadMeta;
+  /** Whether all conditions hold; some of them lists cannot look up. */
+  readonly fits: boolean;
+}
+
+/** Every run that has to be read to find those that fit: for those who must stop reading at some point. */
+export async function* lookThroughRuns(context: Context, filter: RunFilter): AsyncGenerator<ListedRun> {
+  const { status, owner, since, until } = filter;
   const statuses = status === undefined ? STATUSES : [...new Set([status].flat())];
   for (const each of statuses) {
     if (!STATUSES.includes(each)) throw refused('`status`', `one of ${STATUSES.join(', ')}`, each);
@@ -88,12 +105,8 @@ export async function* runs(context: Context, filter: RunFilter): AsyncGenerator
     ...(statuses.includes('RUNNING') ? [leasedRuns(context, range)] : []),
   ];
   const sources = owner === undefined ? byStatus() : [source('owner', escapeId('owner', owner))];
-  const found = async function* () {
-    for await (const { partition, head } of merged(sources)) {
-      if (matches(head, filter, statuses, context.now())) yield runSummaryOf(partition, head);
-    }
-  };
-  yield* first(limit, found());
+  for await (const listed of merged(sources))
+    yield { ...listed, fits: matches(listed.head, filter, statuses, context.now()) };
 }
 
 /** The runs that agents have just now. They are in no list by status, but due soon: when their lease is over. */
@@ -184,7 +197,8 @@ export async function runSummary(at: RunContext): Promise<RunSummary> {
   return runSummaryOf(at.partition, (await readLiveHead(at)).meta);
 }
 
-function runSummaryOf(partition: string, head: HeadMeta): RunSummary {
+/** What is known of a run whose head was read. */
+export function runSummaryOf(partition: string, head: HeadMeta): RunSummary {
   const { agent, owner, parent, retentionMs, step, version, stepNumber } = head;
   return {
     run: idsOf(partition).run,

@@ -1,8 +1,10 @@
 import { HoldpointError, isHoldpointError } from '../core/errors.ts';
-import { escapeId, MAX_ID_BYTES } from '../core/ids.ts';
+import { escapeId, MAX_ID_BYTES, unescapeId } from '../core/ids.ts';
 import { refused } from '../core/input.ts';
 import { hasEnded, type Status } from '../core/status.ts';
+import type { StoredRecord } from '../storage/ports.ts';
 import { append, baseOf, beginning } from './append.ts';
+import { bareRecord, besideMeta } from './beside.ts';
 import type { CheckpointKind } from './checkpoint.ts';
 import { checkpointOf, currentState, decodeResults, encodeValues, NO_CONTENT, savedState } from './content.ts';
 import type { RunContext } from './context.ts';
@@ -35,6 +37,22 @@ export function forkId(run: string): string {
   const end = `-fork-${randomId().slice(0, 8)}`;
   const fits = escapeId('run', run).length + end.length <= MAX_ID_BYTES;
   return (fits ? run : Array.from(run).slice(0, 20).join('')) + end;
+}
+
+// A space is in no escaped id.
+const forkKey = (run: string, born: string): string => `f${escapeId('run', run)} ${born}`;
+
+/** The keys of the records that name the forks of a run. */
+export const FORKS = { from: 'f', to: 'g' };
+
+/** A fork, as a record of the run that it is of names it. */
+export function forkOf(stored: StoredRecord): {
+  readonly run: string;
+  readonly born: string;
+  readonly version: number;
+} {
+  const [run = '', born = ''] = stored.key.slice(1).split(' ');
+  return { run: unescapeId(run), born, version: Number(besideMeta(stored).version) };
 }
 
 /** What is different in a fork that the runtime goes on with. */
@@ -75,6 +93,8 @@ export async function fork<State>(
   const { step, stepNumber } = source.record.meta;
   const parent = { run: from.run, version: source.record.version };
   const { schema } = currentState(from, source);
+  // So that the forks of a run are found from it; another life of the same id has another record.
+  const forked = bareRecord(from, forkKey(to.run, base.record.hash), { version: parent.version, at: to.now() });
   const first = {
     root,
     model: source.model,
@@ -87,6 +107,7 @@ export async function fork<State>(
     writeId,
     parent,
     head,
+    beside: [{ put: forked, when: 'absent' as const }],
   };
   try {
     return await append(to, base, first);

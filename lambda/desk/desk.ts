@@ -19,7 +19,7 @@ import type { Lineage } from './lineage.ts';
 export interface Desk {
   readonly tenant: string;
 
-  /** The runs that fit, last touched first. The list may be a moment behind. */
+  /** The runs that fit, last touched first, at most 100. A page may be short, and the list a moment behind. */
   runs(query?: RunsQuery): Promise<RunsPage>;
   /** How many runs have each status; counting stops at a thousand. */
   counts(): Promise<Counts>;
@@ -29,7 +29,11 @@ export interface Desk {
   checkpoint(run: string, which?: Which): Promise<CheckpointView>;
   diff(run: string, before: Which, after: Which): Promise<DifferenceView>;
   /** A payload that a checkpoint, or an approval of the run, points at. */
-  payload(run: string, from: { readonly version: number } | { readonly approval: string }, id: string): Promise<Payload>;
+  payload(
+    run: string,
+    from: { readonly version: number } | { readonly approval: string },
+    id: string,
+  ): Promise<Payload>;
   /** Where a run comes from and what was forked from it. */
   lineage(run: string): Promise<Lineage>;
 
@@ -45,7 +49,10 @@ export interface Desk {
   fork(run: string, input?: ForkInput): Promise<string>;
 
   /** What a person can still answer, oldest first. */
-  inbox(person: string, options?: { readonly groups?: readonly string[]; readonly limit?: number }): Promise<readonly ApprovalDocument[]>;
+  inbox(
+    person: string,
+    options?: { readonly groups?: readonly string[]; readonly limit?: number },
+  ): Promise<readonly ApprovalDocument[]>;
   /** All approvals that are open, of the runs that wait for one, for those who look after them. */
   openApprovals(options?: { readonly limit?: number }): Promise<readonly ApprovalDocument[]>;
   /** All approvals of a run, open and ended, oldest first. */
@@ -61,6 +68,8 @@ export interface Desk {
 }
 
 export interface RunsQuery extends RunFilter {
+  /** Only runs whose id has this in it. */
+  readonly id?: string;
   /** That of an earlier page. */
   readonly cursor?: string;
 }
@@ -104,7 +113,12 @@ export interface RunView extends RunSummary {
   readonly waits: readonly Wait[];
   readonly input?: Doc;
   readonly result?: Doc;
-  readonly error?: { readonly name: string; readonly message: string; readonly failedAt: readonly string[]; readonly notUndone: readonly string[] };
+  readonly error?: {
+    readonly name: string;
+    readonly message: string;
+    readonly failedAt: readonly string[];
+    readonly notUndone: readonly string[];
+  };
 }
 
 /** What a run waits for. */

@@ -1,4 +1,5 @@
 import type { Contexts } from '../checkpoints/contexts.ts';
+import { contextsFor } from '../checkpoints/contexts.ts';
 import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
 import { isHoldpointError } from '../core/errors.ts';
 import { notDone } from './not-done.ts';
@@ -6,7 +7,6 @@ import { type Observing, observingOf } from './observing.ts';
 import { act } from './protocol/actions.ts';
 import { checkRequest } from './protocol/request.ts';
 import { type SignedUrls, s3SignedUrls } from './signed-urls.ts';
-import { contextsFor } from './tenant-contexts.ts';
 import { contextsOf, wired } from './wired.ts';
 
 export interface Checkpointing {

@@ -1,4 +1,5 @@
 import type { Contexts } from '../checkpoints/contexts.ts';
+import { runAt } from '../checkpoints/contexts.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import { readApprovalMeta } from '../runtime/approvals/approval-meta.ts';
 import { approvalIdOf } from '../runtime/approvals/approval-records.ts';
@@ -8,7 +9,6 @@ import { announcing } from './announcing.ts';
 import { observingOf } from './observing.ts';
 import { type BatchResponse, type Change, eachChange, headsOf, runOf, type StreamEvent } from './stream-records.ts';
 import { type TellingOptions, tellingOf } from './telling.ts';
-import { runAt } from './tenant-contexts.ts';
 import { contextsOf, wired } from './wired.ts';
 
 export interface Notifying extends TellingOptions {

@@ -7,11 +7,13 @@ import {
   isContainer,
   isFields,
   isList,
+  keepsUnknown,
   type List,
   plainHeight,
   put,
   specialOf,
   type TypeCodecs,
+  UnknownInstance,
 } from './document.ts';
 import { createError, putErrorField } from './error-values.ts';
 import { leafValue } from './leaves.ts';
@@ -124,6 +126,7 @@ class Decoder {
     const codecs = this.#options.types ?? {};
     const codec = Object.hasOwn(codecs, name) ? codecs[name] : undefined;
     if (codec) return codec.decode(data);
+    if (keepsUnknown(codecs)) return new UnknownInstance(name, data);
     throw new HoldpointError(
       'INVALID_INPUT',
       `The document has an instance of ${name}, which is not among \`types\`; register the class under this name.`,

@@ -2,6 +2,7 @@ import { besideText, closedText, openedText } from '../../checkpoints/beside.ts'
 import { decoding } from '../../checkpoints/content.ts';
 import type { RunContext } from '../../checkpoints/context.ts';
 import { decode } from '../../checkpoints/document/decode.ts';
+import type { Doc } from '../../checkpoints/document/document.ts';
 import { parse } from '../../checkpoints/document/parse.ts';
 import type { Sealing } from '../../checkpoints/sealing.ts';
 import type { Answer } from '../../core/approval.ts';
@@ -32,12 +33,22 @@ export async function storedText(at: RunContext, sealing: Sealing, record: Store
 export async function openApproval(
   at: RunContext,
   sealing: Sealing,
-  { meta, stored }: Pick<Approval, 'meta' | 'stored'>,
+  approval: Pick<Approval, 'meta' | 'stored'>,
 ): Promise<ApprovalContent> {
+  const doc = await approvalDoc(at, sealing, approval);
+  const { title, show, facts, changed } = decode(doc, decoding(at, { sealing })) as ApprovalContent;
+  return { title, show, facts, changed };
+}
+
+/** The document of what was shown, likewise. */
+export async function approvalDoc(
+  at: RunContext,
+  sealing: Sealing,
+  { meta, stored }: Pick<Approval, 'meta' | 'stored'>,
+): Promise<Doc> {
   const text = await storedText(at, sealing, stored);
   if (shownHash(sealing, text) !== meta.shown) throw damagedApproval(stored, 'what was shown does not have its hash');
-  const { title, show, facts, changed } = decode(parse(text), decoding(at, { sealing })) as ApprovalContent;
-  return { title, show, facts, changed };
+  return parse(text);
 }
 
 /** What one person answered, with what they said. */

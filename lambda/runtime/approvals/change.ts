@@ -43,23 +43,25 @@ export async function changeApproval(
     const found = await findApproval(at, id);
     const meta = await change(found);
     if (meta === found.approval.meta) return found;
-    await commitChange(at, found, meta);
-    return { ...found, approval: { ...found.approval, meta } };
+    const head = await commitChange(at, found, meta);
+    return { ...found, head, approval: { ...found.approval, meta } };
   });
 }
 
+/** Writes a change; gives the head as it then is. */
 async function commitChange(
   at: RunContext,
-  { approval, headRecord }: FoundApproval,
+  { approval, head, headRecord }: FoundApproval,
   meta: ApprovalMeta,
-): Promise<void> {
+): Promise<HeadMeta> {
   const writes = changeWrites(at, approval, meta);
   try {
-    if (meta.status === 'PENDING') await at.records.commit(writes);
-    else {
-      const event = async ({ meta: head }: HeadRecord) => ({ writes, work: { approvals: without(head, approval.id) } });
-      await wakeRun(at, event, headRecord);
+    if (meta.status !== 'PENDING') {
+      const event = async (there: HeadRecord) => ({ writes, work: { approvals: without(there.meta, approval.id) } });
+      return (await wakeRun(at, event, headRecord)) ?? head;
     }
+    await at.records.commit(writes);
+    return head;
   } catch (error) {
     if (error instanceof ConditionFailedError) throw changedMeanwhile(approval, error);
     throw isRunGone(error) ? approvalNotFound(at, approval.id, error) : error;

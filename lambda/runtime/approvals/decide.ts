@@ -18,7 +18,7 @@ import { refused } from '../../core/input.ts';
 import { present } from '../../core/present.ts';
 import { closedSaying, type Said } from './approval-content.ts';
 import { changeApproval, type FoundApproval } from './change.ts';
-import { type ApprovalView, viewOf } from './view.ts';
+import { type ApprovalView, type Show, viewOf } from './view.ts';
 
 /** What an approver answers. */
 export interface AnswerInput extends Said {
@@ -44,7 +44,10 @@ export interface DecideInput extends AnswerInput {
  * Counts an answer, once per person. The one that ends the approval wakes its run in the same transaction. Given again,
  * it gives what is recorded; another one is refused, and so is one that is late.
  */
-export async function decide(at: RunContext, input: DecideInput): Promise<ApprovalView> {
+export const decide = (at: RunContext, input: DecideInput): Promise<ApprovalView> => decideAs(at, input, viewOf);
+
+/** The same, shown in another way. */
+export async function decideAs<View>(at: RunContext, input: DecideInput, show: Show<View>): Promise<View> {
   const { approval, by } = checkInput(input);
   let late: ApprovalMeta | undefined;
   const found = await changeApproval(at, approval, async (there) => {
@@ -63,24 +66,31 @@ export async function decide(at: RunContext, input: DecideInput): Promise<Approv
     return voted;
   });
   if (late) throw approvalExpired(late);
-  return viewOf(at, found);
+  return show(at, found);
 }
 
 /** Ends an approval that nobody needs any more, and wakes its run; one that has ended stays what it is. */
-export async function withdraw(at: RunContext, id: string, why: string): Promise<ApprovalView> {
+export const withdraw = (at: RunContext, id: string, why: string): Promise<ApprovalView> =>
+  withdrawAs(at, id, why, viewOf);
+
+/** The same, shown in another way. */
+export async function withdrawAs<View>(at: RunContext, id: string, why: string, show: Show<View>): Promise<View> {
   if (typeof why !== 'string' || why === '' || why.length > MAX_WHY)
     throw refused('Why an approval is withdrawn', `text of 1 to ${MAX_WHY} characters`, why);
   const found = await changeApproval(at, id, ({ approval }) => withdrawn(asOf(approval.meta, at.now()), why, at.now()));
-  return viewOf(at, found);
+  return show(at, found);
 }
 
 /** Has people told once more, at the next look at what is due. */
-export async function remind(at: RunContext, id: string): Promise<ApprovalView> {
+export const remind = (at: RunContext, id: string): Promise<ApprovalView> => remindAs(at, id, viewOf);
+
+/** The same, shown in another way. */
+export async function remindAs<View>(at: RunContext, id: string, show: Show<View>): Promise<View> {
   const found = await changeApproval(at, id, ({ approval }) => {
     const now = asOf(approval.meta, at.now());
     return now.status === 'PENDING' ? { ...reminded(now, at.now()), tellAt: at.now() } : now;
   });
-  return viewOf(at, found);
+  return show(at, found);
 }
 
 const MAX_WHY = 500;

@@ -8,7 +8,7 @@ import { refused } from '../../core/input.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 import { approvalIdOf, inboxGroup } from './approval-records.ts';
 import { type FoundApproval, findApproval } from './change.ts';
-import { type ApprovalView, viewOf } from './view.ts';
+import { type ApprovalView, type Show, viewOf } from './view.ts';
 
 /** How much of an inbox. */
 export interface InboxOptions {
@@ -22,11 +22,16 @@ export interface InboxOptions {
  * The open approvals that a person can still answer, by name or through a group, oldest first and each once. Each is
  * read anew: a list may be behind.
  */
-export async function* inbox(
+export const inbox = (context: Context, approver: string, options?: InboxOptions): AsyncGenerator<ApprovalView> =>
+  inboxAs(context, approver, viewOf, options);
+
+/** The same, shown in another way. */
+export async function* inboxAs<View>(
   context: Context,
   approver: string,
+  show: Show<View>,
   { limit = Infinity, groups = [] }: InboxOptions = {},
-): AsyncGenerator<ApprovalView> {
+): AsyncGenerator<View> {
   if (!(limit > 0)) throw refused('`limit`', 'a number above 0', limit);
   const seen = new Set<string>();
   const entries = [...new Set([approver, ...groups])].map((name) => entriesOf(context, name));
@@ -39,7 +44,7 @@ export async function* inbox(
     const at = { ...context, ...idsOf(partition), partition };
     const found = await findOpen(at, id, approver);
     if (!found) continue;
-    yield await viewOf(at, found);
+    yield await show(at, found);
     if (++given >= limit) return;
   }
 }

@@ -9,8 +9,9 @@ import { type ErrorCode, HoldpointError, isHoldpointError } from '../../core/err
 import { partitionOf } from '../../core/ids.ts';
 import { refused } from '../../core/input.ts';
 import type { StoredRecord, Write } from '../../storage/ports.ts';
-import { type AnswerInput, decide } from './decide.ts';
-import { type ApprovalView, viewApproval } from './view.ts';
+import { type FoundApproval, findApproval } from './change.ts';
+import { type AnswerInput, decideAs } from './decide.ts';
+import { type ApprovalView, viewOf } from './view.ts';
 
 /** What a link lets one person do. */
 export interface Link {
@@ -67,18 +68,35 @@ export async function revokeToken(context: Context, token: string): Promise<void
 }
 
 /** The approval that a token opens, also after it was decided. */
-export async function viewByToken(context: Context, token: string): Promise<ApprovalView> {
+export const viewByToken = (context: Context, token: string): Promise<ApprovalView> =>
+  showByToken(context, token, viewOf);
+
+/** The same, shown in another way to the person that the token was made for. */
+export async function showByToken<View>(context: Context, token: string, show: ShowTo<View>): Promise<View> {
   const meta = await openToken(context, token);
-  return asLink(viewApproval(runOf(context, meta), meta.approval));
+  const at = runOf(context, meta);
+  return asLink(findApproval(at, meta.approval).then((found) => show(at, found, meta.person)));
 }
 
 /** Decides as the person that the token was made for. */
-export async function decideByToken(context: Context, token: string, answer: AnswerInput): Promise<ApprovalView> {
+export const decideByToken = (context: Context, token: string, answer: AnswerInput): Promise<ApprovalView> =>
+  decideByTokenAs(context, token, answer, viewOf);
+
+/** The same, shown in another way. */
+export async function decideByTokenAs<View>(
+  context: Context,
+  token: string,
+  answer: AnswerInput,
+  show: ShowTo<View>,
+): Promise<View> {
   const meta = await openToken(context, token);
   const { approval, person: by, as } = meta;
   const given = Object(answer) as AnswerInput;
-  return asLink(decide(runOf(context, meta), { ...given, approval, by, groups: as === undefined ? [] : [as] }));
+  const input = { ...given, approval, by, groups: as === undefined ? [] : [as] };
+  return asLink(decideAs(runOf(context, meta), input, (at, found) => show(at, found, by)));
 }
+
+type ShowTo<View> = (at: RunContext, found: FoundApproval, person: string) => Promise<View>;
 
 // Whatever comes is hashed, so that what is no token takes the same way as one that nobody made.
 const tokenPartition = (token: unknown): string =>

@@ -1,4 +1,5 @@
 import type { RunContext } from '../../checkpoints/context.ts';
+import type { Sealing } from '../../checkpoints/sealing.ts';
 import { type ApprovalStatus, asOf, type Outcome } from '../../core/approval.ts';
 import { present } from '../../core/present.ts';
 import { type ApprovalContent, type OpenedVote, openApproval, votesOf } from './approval-content.ts';
@@ -32,21 +33,33 @@ export interface ApprovalView {
   readonly withdrawnBecause?: string;
 }
 
+/** What becomes of an approval that was found, for those who asked for it. */
+export type Show<View> = (at: RunContext, found: FoundApproval) => Promise<View>;
+
 /** An approval as it is now: past its deadline it is EXPIRED, though nobody may have written that yet. */
 export async function viewApproval(at: RunContext, id: string): Promise<ApprovalView> {
   return viewOf(at, await findApproval(at, id));
 }
 
 /** The same of one that was read. */
-export async function viewOf(at: RunContext, { approval, ...found }: FoundApproval): Promise<ApprovalView> {
+export const viewOf: Show<ApprovalView> = async (at, found) => {
   const sealing = await found.sealing();
+  const { title, show, facts, changed } = await openApproval(at, sealing, found.approval);
+  return { ...termsOf(at, sealing, found), title, show, facts, ...present({ changed }) };
+};
+
+/** All of an approval but what is shown. */
+export function termsOf(
+  at: RunContext,
+  sealing: Sealing,
+  { approval }: FoundApproval,
+): Omit<ApprovalView, keyof ApprovalContent> {
   const meta = asOf(approval.meta, at.now());
   const { agent, name, ask, status, shown, approvers, quorum, editable, outcome, withdrawnBecause } = meta;
-  const { title, show, facts, changed } = await openApproval(at, sealing, approval);
   return {
-    ...{ tenant: at.tenant, run: at.run, id: approval.id, name, ask, status, title, show, facts, shown },
+    ...{ tenant: at.tenant, run: at.run, id: approval.id, name, ask, status, shown },
     ...{ approvers, quorum, askedAt: new Date(meta.askedAt), editable, votes: votesOf(at, sealing, approval) },
-    ...present({ agent, changed, outcome, withdrawnBecause }),
+    ...present({ agent, outcome, withdrawnBecause }),
     ...present({ deadline: dateOf(meta.deadline), endedAt: dateOf(meta.endedAt) }),
   };
 }

@@ -2,7 +2,7 @@ import type { RunContext } from '../../checkpoints/context.ts';
 import { decode } from '../../checkpoints/document/decode.ts';
 import type { Doc } from '../../checkpoints/document/document.ts';
 import { type PayloadRef, payloadRefs } from '../../checkpoints/document/payloads.ts';
-import { open } from '../../checkpoints/open.ts';
+import { type Opened, open } from '../../checkpoints/open.ts';
 import { storedPayload } from '../../checkpoints/payload.ts';
 import { HoldpointError, isHoldpointError } from '../../core/errors.ts';
 
@@ -10,14 +10,23 @@ import { HoldpointError, isHoldpointError } from '../../core/errors.ts';
  * The value of a document that an agent elsewhere made: JSON in which `$` nodes stand for what JSON lacks. It can point only
  * at payloads that its run points at already.
  */
-export async function remoteValue(at: RunContext, argument: string, doc: unknown): Promise<unknown> {
+export const remoteValue = (at: RunContext, argument: string, doc: unknown): Promise<unknown> =>
+  valueWithin(at, argument, doc, async () => at.cache.fresh(at.partition, at.now()) ?? (await open(at)));
+
+/** The same with the payloads of one checkpoint, which is opened only if the document has any. */
+export async function valueWithin(
+  at: RunContext,
+  argument: string,
+  doc: unknown,
+  opening: () => Promise<Pick<Opened, 'root' | 'sealing'>>,
+): Promise<unknown> {
   let pointsAtPayloads = false;
   const value = decoded(argument, doc, at, () => {
     pointsAtPayloads = true;
     return null;
   });
   if (!pointsAtPayloads) return value;
-  const { root, sealing } = at.cache.fresh(at.partition, at.now()) ?? (await open(at));
+  const { root, sealing } = await opening();
   const known = payloadRefs(root);
   return decoded(argument, doc, at, ({ id }) => {
     const ref = known.get(id);

@@ -1,0 +1,85 @@
+import { decoding } from '../checkpoints/content.ts';
+import type { RunContext } from '../checkpoints/context.ts';
+import { compare } from '../checkpoints/document/compare.ts';
+import type { Doc } from '../checkpoints/document/document.ts';
+import { payloadRefs } from '../checkpoints/document/payloads.ts';
+import { render } from '../checkpoints/document/render.ts';
+import { history } from '../checkpoints/history.ts';
+import { type Opened, open, type Which } from '../checkpoints/open.ts';
+import { isPayload, type Payload } from '../checkpoints/payload.ts';
+import { summaryOf } from '../checkpoints/records.ts';
+import { HoldpointError } from '../core/errors.ts';
+import { refused } from '../core/input.ts';
+import { present } from '../core/present.ts';
+import { approvalDoc } from '../runtime/approvals/approval-content.ts';
+import { findApproval } from '../runtime/approvals/change.ts';
+import type { CheckpointView, DifferenceView, HistoryPage, HistoryQuery } from './desk.ts';
+
+/** A checkpoint with its content as documents. */
+export async function checkpointView(at: RunContext, which: Which | undefined): Promise<CheckpointView> {
+  const opened = await open(at, which);
+  const { root, record, model, head } = opened;
+  return {
+    ...summaryOf(at.run, record),
+    state: root.state,
+    toolResults: resultsOf(opened),
+    payloads: [...payloadRefs(root).values()],
+    isDurable: head.meta.work !== undefined,
+    ...present({ model }),
+  };
+}
+
+/** The results of a checkpoint by id, as documents. */
+function resultsOf({ root }: Opened): Readonly<Record<string, Doc>> {
+  const results = Object.values(root.results).flatMap((group) => Object.entries(group));
+  return Object.fromEntries(results.map(([id, doc]) => [id.replace(/^\$/, ''), doc]));
+}
+
+const MOST_CHECKPOINTS = 1000;
+
+/** A page of a run's checkpoints without their content. */
+export async function historyPage(at: RunContext, query: HistoryQuery): Promise<HistoryPage> {
+  const { limit = 100, ...options } = query;
+  if (!(Number.isSafeInteger(limit) && limit >= 1 && limit <= MOST_CHECKPOINTS))
+    throw refused('`limit`', `a whole number from 1 to ${MOST_CHECKPOINTS}`, limit);
+  const checkpoints = await Array.fromAsync(history(at, { ...options, limit: limit + 1 }));
+  const next = checkpoints.length > limit ? checkpoints.pop()?.version : undefined;
+  return { checkpoints, ...present({ next }) };
+}
+
+/** What changed in the state from one checkpoint to another. */
+export async function differenceView(at: RunContext, before: Which, after: Which): Promise<DifferenceView> {
+  const [from, to] = [await open(at, before), await open(at, after)];
+  const compared = compare(from.root.state, to.root.state);
+  return {
+    added: compared.added.map(({ path, value }) => ({ path, value })),
+    removed: compared.removed.map(({ path, value }) => ({ path, value })),
+    changed: compared.changed.map((change) => ({ path: change.path, before: change.before, after: change.after })),
+    text: render(compared),
+  };
+}
+
+/** A payload that a checkpoint or an approval points at; refuses any other. */
+export async function payloadIn(
+  at: RunContext,
+  from: { readonly version: number } | { readonly approval: string },
+  id: string,
+): Promise<Payload> {
+  const { doc, sealing } = 'version' in from ? await contentOf(at, from.version) : await shownIn(at, from.approval);
+  const ref = payloadRefs(doc).get(id);
+  const payload = ref && decoding(at, { sealing }).payload(ref);
+  if (isPayload(payload)) return payload;
+  const where = 'version' in from ? `Checkpoint ${from.version}` : `Approval "${from.approval}"`;
+  throw new HoldpointError('CHECKPOINT_NOT_FOUND', `${where} of run "${at.run}" points at no payload "${id}".`);
+}
+
+async function contentOf(at: RunContext, version: number) {
+  const { root, sealing } = await open(at, version);
+  return { doc: root as Doc, sealing };
+}
+
+async function shownIn(at: RunContext, approval: string) {
+  const found = await findApproval(at, approval);
+  const sealing = await found.sealing();
+  return { doc: await approvalDoc(at, sealing, found.approval), sealing };
+}

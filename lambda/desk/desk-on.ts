@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import type { Context, RunContext } from '../checkpoints/context.ts';
+import type { Contexts } from '../checkpoints/contexts.ts';
+import { ANY_TYPE } from '../checkpoints/document/document.ts';
+import { open, readLiveHead } from '../checkpoints/open.ts';
+import { fork, forkId, rewind } from '../checkpoints/travel.ts';
+import { millisecondsOf } from '../core/duration.ts';
+import { present } from '../core/present.ts';
+import { forkRun, rewindRun } from '../runtime/going-back.ts';
+import { cancelRun, retryRun, signalRun } from '../runtime/outside.ts';
+import { remoteValue, valueWithin } from '../runtime/remote/value.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { startRun } from '../runtime/start.ts';
+import { approvalDesk } from './approval-desk.ts';
+import { checkpointView, differenceView, historyPage, payloadIn } from './checkpoint-view.ts';
+import type { Desk, ForkInput, StartInput } from './desk.ts';
+import { lineageOf } from './lineage.ts';
+import { runView } from './run-view.ts';
+import { countRuns, runsPage } from './runs-page.ts';
+
+/** The desk of the runs that a runtime has, in its tenant. */
+export function deskOn(given: Runtime): Desk {
+  const runtime = { ...given, contexts: withoutCode(given.contexts) };
+  const { tenant, context, inRun } = runtime.contexts;
+  return {
+    tenant,
+    runs: async (query = {}) => runsPage(await context(), query),
+    counts: async () => countRuns(await context()),
+    run: async (run) => runView(await inRun(run)),
+    history: async (run, query = {}) => historyPage(await inRun(run), query),
+    checkpoint: async (run, which) => checkpointView(await inRun(run), which),
+    diff: async (run, before, after) => differenceView(await inRun(run), before, after),
+    payload: async (run, from, id) => payloadIn(await inRun(run), from, id),
+    async lineage(run) {
+      const at = await inRun(run);
+      await readLiveHead(at);
+      return lineageOf(at);
+    },
+
+    async start(input) {
+      const { agent, owner, tags, retentionSeconds, timeout } = input;
+      const id = input.id ?? (input.key === undefined ? undefined : idOfKey(input.agent, input.key));
+      return startRun(runtime, {
+        ...{ agent, id, owner, tags, retentionSeconds },
+        // Of no run yet, so it can point at no payload.
+        input: await remoteValue(await inRun(id ?? 'none'), 'input', input.input ?? null),
+        timeoutMs: timeout && millisecondsOf('`timeout`', timeout),
+      });
+    },
+    async signal(run, { name, value = null, id }) {
+      return signalRun(runtime, run, { name, id, value: await remoteValue(await inRun(run), 'value', value) });
+    },
+    cancel: (run, reason) => cancelRun(runtime, run, reason),
+    retry: (run) => retryRun(runtime, run),
+    async rewind(run, to, options) {
+      const at = await inRun(run);
+      if (await isDurable(at)) await rewindRun(runtime, run, to, options);
+      else await rewind(at, to, {});
+    },
+    async fork(run, input = {}) {
+      const from = await inRun(run);
+      const options = await forkOptions(from, input);
+      if (await isDurable(from)) return forkRun(runtime, run, options);
+      const to = await inRun(input.id ?? forkId(run));
+      await fork(from, to, options);
+      return to.run;
+    },
+
+    ...approvalDesk(runtime),
+  };
+}
+
+/** Contexts for those who have no code of agents: no migrations, and any class is kept as it is. */
+function withoutCode(contexts: Contexts): Contexts {
+  const bare = <C extends Context>(context: C): C => ({
+    ...context,
+    ladder: undefined,
+    types: { ...context.types, ...ANY_TYPE },
+  });
+  return {
+    ...contexts,
+    context: async () => bare(await contexts.context()),
+    inRun: async (run) => bare(await contexts.inRun(run)),
+  };
+}
+
+/** The id of the run that a key starts; the same key of another agent starts another. */
+function idOfKey(agent: StartInput['agent'], key: string): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([agent, key]))
+    .digest('base64url');
+  return `key-${digest.slice(0, 24)}`;
+}
+
+const isDurable = async (at: RunContext): Promise<boolean> => (await readLiveHead(at)).meta.work !== undefined;
+
+/** What is different in a fork, as values; documents may point at payloads of the checkpoint that it begins with. */
+async function forkOptions(at: RunContext, input: ForkInput) {
+  const { version, name, id, state, toolResults, owner, tags } = input;
+  const opening = () => open(at, version ?? (name === undefined ? undefined : { name }));
+  const value = (argument: string, doc: unknown) => valueWithin(at, argument, doc, opening);
+  const edited = state === undefined ? undefined : { value: await value('state', state) };
+  const results = Object.entries(toolResults ?? {}).map(
+    async ([result, doc]) => [result, await value(`toolResults[${JSON.stringify(result)}]`, doc)] as const,
+  );
+  return {
+    ...present({ version, name, id, owner, tags }),
+    ...(edited && { edit: () => edited.value }),
+    ...(toolResults && { toolResults: Object.fromEntries(await Promise.all(results)) }),
+  };
+}
