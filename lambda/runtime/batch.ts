@@ -12,6 +12,8 @@ export interface Item {
   readonly edit?: (state: unknown) => unknown;
   /** The operation that it ends, as history shows it. */
   readonly step?: string;
+  /** The operation of which an attempt failed, as history shows it. */
+  readonly failed?: string;
   /** A name for the checkpoint. */
   readonly name?: string;
   /** What is written in the same transaction; asked for anew at every try. */
@@ -62,11 +64,13 @@ export async function editedBy(items: readonly Item[], before: unknown): Promise
 /** What one checkpoint changes that records all items. */
 export function joined(items: readonly Item[]): EntriesChange {
   const steps = items.flatMap(({ step }) => step ?? []);
+  const failed = items.flatMap((item) => item.failed ?? []);
   const status = items.find((item) => item.status)?.status;
   return {
     entries: entriesOf(items),
     forget: items.flatMap(({ forget = [] }) => forget),
     ...(steps.length > 0 && { step: titleOf(steps), steps: steps.length }),
+    ...(failed.length > 0 && { labels: { [FAILED]: titleOf(failed) } }),
     ...(status && { status }),
     name: items.findLast(({ name }) => name !== undefined)?.name,
   };
@@ -81,6 +85,9 @@ function entriesOf(items: readonly Item[]): ReadonlyMap<string, Entry> {
   }
   return all;
 }
+
+/** The label of a checkpoint that records failed attempts: of which operations. */
+export const FAILED = 'failed';
 
 const titleOf = (steps: readonly string[]): string =>
   (steps.length === 1 ? String(steps[0]) : `${steps[0]} and ${steps.length - 1} more`).slice(0, 256);

@@ -176,7 +176,8 @@ const tookTooLong = (id: string): HoldpointError =>
 
 /** Records an entry whose error may hold what cannot be kept. */
 export async function keep(invocation: Invocation, id: string, entry: Entry): Promise<Entry> {
-  const over = hasSettled(entry) && { step: id };
+  const failed = entry.retryAt !== undefined || Object.hasOwn(entry, 'error');
+  const over = { ...(hasSettled(entry) && { step: id }), ...(failed && { failed: id }) };
   try {
     await invocation.record({ entries: [[id, entry]], ...over });
   } catch (error) {
