@@ -1,3 +1,4 @@
+import type { ModelParameters } from '../checkpoints/checkpoint.ts';
 import type { Draft } from '../checkpoints/draft.ts';
 import type { Payload, PayloadContent, PayloadOptions } from '../checkpoints/payload.ts';
 import type { ApprovalRequest } from '../core/approval.ts';
@@ -29,6 +30,8 @@ export interface StepOptions<T = unknown> {
   readonly timeout?: Duration;
   /** Takes the step back when the run fails or is cancelled later; itself a step. */
   readonly undo?: (result: T, tools: StepTools) => unknown;
+  /** The model that the step asks, and its parameters: kept with the checkpoint of its answer. */
+  readonly model?: ModelParameters;
   /**
    * Writes of your own in the transaction that records the step, on DynamoDB: items of TransactWriteItems, at most 90.
    * The agent must say `transact: true`. When a condition of theirs fails, that is the error of the step.
@@ -77,7 +80,7 @@ export interface ApprovalOptions<Edits = unknown, F extends Facts = Facts>
   /** The question; made anew from the facts when they changed, where it is a function. */
   readonly title: string | ((facts: F) => string);
   /** What is shown with it. */
-  readonly show?: unknown | ((facts: F) => unknown);
+  readonly show?: object | string | number | bigint | boolean | null | ((facts: F) => unknown);
   readonly facts?: F;
   readonly key?: string;
   /** What those who decide may change; with a schema, what they change is checked by it. @default false */

@@ -1,7 +1,7 @@
 import { append, baseOf } from '../checkpoints/append.ts';
-import type { CheckpointKind } from '../checkpoints/checkpoint.ts';
+import type { CheckpointKind, ModelParameters } from '../checkpoints/checkpoint.ts';
 import type { HeadChanging } from '../checkpoints/commit.ts';
-import { encodeValues } from '../checkpoints/content.ts';
+import { encodeModel, encodeValues } from '../checkpoints/content.ts';
 import type { RunContext } from '../checkpoints/context.ts';
 import type { Opened } from '../checkpoints/open.ts';
 import type { Status } from '../core/status.ts';
@@ -19,6 +19,7 @@ export interface EntriesChange {
   readonly step?: string | undefined;
   /** How many steps it ends. @default one when it has a step */
   readonly steps?: number;
+  readonly model?: ModelParameters | undefined;
   readonly name?: string | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly head?: HeadChanging;
@@ -37,7 +38,7 @@ export async function appendEntries(at: RunContext, opened: Opened, change: Entr
   return append(at, baseOf(opened), {
     ...rest,
     root,
-    model: undefined,
+    model: encodeModel(at, change.model),
     schema: state ? at.ladder?.current : meta.schema,
     ...(steps !== undefined && { stepNumber: meta.stepNumber + steps }),
     ...(change.name !== undefined && { moveName: true }),

@@ -1,3 +1,4 @@
+import type { ModelParameters } from '../checkpoints/checkpoint.ts';
 import type { Work } from '../checkpoints/meta.ts';
 import type { Status } from '../core/status.ts';
 import { ConditionFailedError, type Write } from '../storage/ports.ts';
@@ -14,6 +15,8 @@ export interface Item {
   readonly step?: string;
   /** The operation of which an attempt failed, as history shows it. */
   readonly failed?: string;
+  /** The model that was asked. */
+  readonly model?: ModelParameters;
   /** A name for the checkpoint. */
   readonly name?: string;
   /** What is written in the same transaction; asked for anew at every try. */
@@ -73,6 +76,7 @@ export function joined(items: readonly Item[]): EntriesChange {
     ...(failed.length > 0 && { labels: { [FAILED]: titleOf(failed) } }),
     ...(status && { status }),
     name: items.findLast(({ name }) => name !== undefined)?.name,
+    model: items.findLast(({ model }) => model !== undefined)?.model,
   };
 }
 
@@ -95,14 +99,19 @@ const titleOf = (steps: readonly string[]): string =>
 // A transaction takes 100 writes; some are of the checkpoint itself.
 const MOST_BESIDE = 95;
 
-/** How many items one transaction takes: writes of an agent's own may meet those of another step, so of one step only. */
+/**
+ * How many items one transaction takes: writes of an agent's own may meet those of another step, so of one step only; and
+ * a checkpoint has one model.
+ */
 export function howManyFit(batch: readonly Queued[], besides: Besides): number {
   let beside = 0;
   let own = 0;
+  const models = new Set<ModelParameters>();
   const over = batch.findIndex(({ item }, i) => {
     beside += besides[i]?.length ?? 0;
     own += item.refusal ? 1 : 0;
-    return i > 0 && (beside > MOST_BESIDE || own > 1);
+    if (item.model) models.add(item.model);
+    return i > 0 && (beside > MOST_BESIDE || own > 1 || models.size > 1);
   });
   return over < 0 ? batch.length : over;
 }

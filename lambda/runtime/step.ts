@@ -125,6 +125,7 @@ async function attempt<T>(
     const done: Entry = { ...bare, ...undo, value };
     await invocation.record({
       step: id,
+      ...(options.model && { model: options.model }),
       ...(options.transact && transaction(id, options.transact(value))),
       ...(work.item?.(done) ?? { entries: [[id, done]] }),
     });
