@@ -1,4 +1,13 @@
-import { type Doc, type Fields, isContainer, isFields, isList, put, specialOf, verbatimPart } from '../checkpoints/document/document.ts';
+import {
+  type Doc,
+  type Fields,
+  isContainer,
+  isFields,
+  isList,
+  put,
+  specialOf,
+  verbatimPart,
+} from '../checkpoints/document/document.ts';
 import { refused } from '../core/input.ts';
 
 /** What was shortened: a list or an object has some of its parts, a text some of its characters. */
@@ -55,7 +64,8 @@ export function cutOf(doc: Doc | undefined): Cut | undefined {
 
 /** The part that a JSON pointer names. https://www.rfc-editor.org/rfc/rfc6901 */
 export function partAt(doc: Doc, pointer: string): Doc | undefined {
-  if (pointer !== '' && !pointer.startsWith('/')) throw refused('A path', 'empty or a JSON pointer such as /state/list/0', pointer);
+  if (pointer !== '' && !pointer.startsWith('/'))
+    throw refused('A path', 'empty or a JSON pointer such as /state/list/0', pointer);
   let part: Doc | undefined = doc;
   for (const token of pointer.split('/').slice(1)) {
     const key: string = token.replaceAll('~1', '/').replaceAll('~0', '~');
@@ -88,34 +98,42 @@ class Cutter {
   }
 
   #text(text: string, budget: number, from: number): Doc {
-    const room = Math.max(0, budget - CUT_BYTES - 2);
-    const rest = text.slice(from, from + room + 1);
-    let end = Math.min(rest.length, room);
-    for (let bytes = bytesOfText(rest.slice(0, end)); end > 0 && bytes > room + 2; bytes = bytesOfText(rest.slice(0, end)))
-      end = Math.floor((end * (room + 2)) / bytes) - 1;
+    // A cut would be longer.
+    if (from === 0 && bytesOfText(text) <= 2 * CUT_BYTES) return text;
+    const room = Math.max(0, budget - CUT_BYTES);
+    let shown = text.slice(from, from + room);
+    for (let bytes = bytesOfText(shown); shown !== '' && bytes > room; bytes = bytesOfText(shown))
+      shown = shown.slice(0, Math.min(shown.length - 1, Math.floor((shown.length * room) / bytes)));
     // Half of a surrogate pair is no character.
-    if (end > 0 && /[\ud800-\udbff]/.test(rest.charAt(end - 1))) end -= 1;
-    return this.#mark('text', text.length, from === 0 && end >= text.length ? undefined : rest.slice(0, Math.max(0, end)), text);
+    if (!shown.isWellFormed() && /[\ud800-\udbff]$/.test(shown)) shown = shown.slice(0, -1);
+    return this.#mark('text', text.length, shown);
   }
 
   #list(list: readonly Doc[], budget: number, from: number): Doc {
     const rest = list.slice(from);
-    const rooms = roomsFor(rest.map((item) => this.#bytes(item) + 1), budget - CUT_BYTES);
+    const rooms = roomsFor(
+      rest.map((item) => this.#bytes(item) + 1),
+      budget - CUT_BYTES,
+    );
     const shown = rooms.map((room, i) => this.fitted(rest[i] ?? null, room - 1));
-    return shown.length === list.length ? shown : this.#mark('list', list.length, shown, list);
+    return shown.length === list.length ? shown : this.#mark('list', list.length, shown);
   }
 
   #fields(fields: Fields, budget: number, from: number, around: (shown: Doc) => Doc): Doc {
     const rest = Object.entries(fields).slice(from);
     const keys = rest.map(([key]) => bytesOfText(key) + 2);
-    const rooms = roomsFor(rest.map(([, value], i) => this.#bytes(value) + (keys[i] ?? 0)), budget - CUT_BYTES, keys);
+    const rooms = roomsFor(
+      rest.map(([, value], i) => this.#bytes(value) + (keys[i] ?? 0)),
+      budget - CUT_BYTES,
+      keys,
+    );
     const shown = {};
     for (const [i, room] of rooms.entries()) {
       const [key, value] = rest[i] ?? ['', null];
       put(shown, key, this.fitted(value, room - (keys[i] ?? 0)));
     }
     const size = Object.keys(fields).length;
-    return rooms.length === size ? around(shown) : this.#mark('object', size, around(shown), fields);
+    return rooms.length === size ? around(shown) : this.#mark('object', size, around(shown));
   }
 
   /** A `$` node keeps its parts: only what they hold is shortened. */
@@ -126,10 +144,20 @@ class Cutter {
     // In it a key `$` is data, so the cut stands around the node.
     if (isFields(held)) {
       const others = parts.map((part, i) => (i === 0 || i === verbatim ? part : this.fitted(part, LEAST_BYTES)));
-      const room = budget - parts.reduce((sum: number, part, i) => sum + (i === verbatim ? 0 : Math.min(this.#bytes(part), LEAST_BYTES)), 16);
+      const room =
+        budget -
+        parts.reduce(
+          (sum: number, part, i) => sum + (i === verbatim ? 0 : Math.min(this.#bytes(part), LEAST_BYTES)),
+          16,
+        );
       return this.#fields(held, room, from, (shown) => ({ $: others.with(verbatim, shown) }));
     }
-    const rooms = roomsFor(parts.map((part) => this.#bytes(part) + 1), budget - 8, undefined, 0);
+    const rooms = roomsFor(
+      parts.map((part) => this.#bytes(part) + 1),
+      budget - 8,
+      undefined,
+      0,
+    );
     return {
       $: parts.map((part, i) => {
         const room = (rooms[i] ?? 0) - 1;
@@ -139,8 +167,7 @@ class Cutter {
     };
   }
 
-  #mark(kind: CutKind, size: number, shown: Doc | undefined, whole: Doc): Doc {
-    if (shown === undefined) return whole;
+  #mark(kind: CutKind, size: number, shown: Doc): Doc {
     this.hasCut = true;
     return { $: ['cut', kind, size, shown] };
   }
@@ -150,9 +177,11 @@ class Cutter {
     if (!isContainer(doc)) return String(doc).length;
     const known = this.#sizes.get(doc);
     if (known !== undefined) return known;
-    let bytes = 2;
-    if (isList(doc)) for (const item of doc) bytes += this.#bytes(item) + 1;
-    else for (const [key, value] of Object.entries(doc)) bytes += bytesOfText(key) + this.#bytes(value) + 2;
+    const children = isList(doc) ? doc.length : Object.keys(doc).length;
+    // Brackets, and a comma between each two.
+    let bytes = Math.max(2, children + 1);
+    if (isList(doc)) for (const item of doc) bytes += this.#bytes(item);
+    else for (const [key, value] of Object.entries(doc)) bytes += bytesOfText(key) + 1 + this.#bytes(value);
     this.#sizes.set(doc, bytes);
     return bytes;
   }
@@ -164,7 +193,12 @@ const bytesOfText = (text: string): number => Buffer.byteLength(JSON.stringify(t
  * How much of the budget each of the first parts gets: what is small gets all it needs, the rest is shared alike. Of parts
  * that would get too little there are fewer. `least` is what each costs before it says anything.
  */
-function roomsFor(sizes: readonly number[], budget: number, least: readonly number[] = [], enough = LEAST_BYTES): readonly number[] {
+function roomsFor(
+  sizes: readonly number[],
+  budget: number,
+  least: readonly number[] = [],
+  enough = LEAST_BYTES,
+): readonly number[] {
   let [count, sum] = [0, 0];
   while (count < sizes.length) {
     sum += Math.min(sizes[count] ?? 0, enough + (least[count] ?? 0));

@@ -1,0 +1,63 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { idInPath, pathId } from '../../lambda/api/path-id.ts';
+
+const ODD = [
+  'a/b',
+  '.',
+  '..',
+  '...',
+  '%2F',
+  '%',
+  '%zz',
+  'ü',
+  '😀',
+  'a b',
+  '~',
+  '~YQ',
+  'a?b#c',
+  '\\',
+  '"',
+  ' ',
+  '\u0000',
+  '__proto__',
+  'a+b',
+  'x'.repeat(200),
+];
+
+/** As API Gateway does it: decoded once, and encoded anew by the function behind. */
+const throughGateway = (part: string): string => encodeURIComponent(decodeURIComponent(part));
+
+describe('an id in a path', () => {
+  it('comes back, through a URL and through a gateway that decodes', () => {
+    for (const id of ODD) {
+      const { pathname } = new URL(`http://x.test/runs/${pathId(id)}/end`);
+      const [, , part = ''] = pathname.split('/');
+      expect([idInPath(part), idInPath(throughGateway(part))]).toEqual([id, id]);
+    }
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), (id) => {
+        fc.pre(id.isWellFormed());
+        expect(pathId(id)).toMatch(/^~?[\w.~-]+$/);
+        expect(idInPath(throughGateway(pathId(id)))).toBe(id);
+      }),
+    );
+  });
+
+  it('is itself where nothing in it is special', () => {
+    for (const id of ['trip-42', 'key-AbC_9.x', '7', 'refund~2', 'refund~22']) expect(pathId(id)).toBe(id);
+  });
+
+  it('may be percent-encoded, as URLs are', () => {
+    for (const id of ['a/b', 'ü', '%2F', 'a b', '100%']) expect(idInPath(encodeURIComponent(id))).toBe(id);
+  });
+
+  it('can be read where it is escaped', () => {
+    expect(pathId('trips[0]/refund')).toBe('~trips~5B0~5D~2Frefund');
+    expect(idInPath('~a~2fb')).toBe('a/b');
+  });
+
+  it.each(['', '~', '%', '%zz', '%ff', '~%', '~~', '~~2', '~~FF', '~a~2', '%7E'])('is refused as %s', (part) => {
+    expect(() => idInPath(part)).toThrow(/An id in a path must be/);
+  });
+});
