@@ -1,14 +1,11 @@
-import type { Context } from '../checkpoints/context.ts';
-import { groupOf, readHead } from '../checkpoints/records.ts';
-import { pages } from '../checkpoints/scan.ts';
 import { type Duration, millisecondsOf } from '../core/duration.ts';
-import { idsOf } from '../core/ids.ts';
 import { refused } from '../core/input.ts';
 import type { RecordStore } from '../storage/ports.ts';
 import type { AnyAgent } from './agent.ts';
+import { readyRuns } from './ready-runs.ts';
+import { repeatedly } from './repeatedly.ts';
 import type { Delivery, Runtime } from './runtime.ts';
 import { sweepDue } from './sweep.ts';
-import { isReady } from './wake.ts';
 
 export interface WorkerOptions {
   /** How often to look for runs that are ready. @default 250 milliseconds */
@@ -82,41 +79,24 @@ export function runAgents(agents: readonly AnyAgent[], options: WorkerOptions = 
     for (const runtime of await storagesOf(agents)) await sweepDue({ runtime: { ...runtime, deliver }, ...sweeping });
   };
 
-  const repeat = async (every: number, look: () => Promise<unknown>) => {
-    while (!stopping.signal.aborted) {
-      await look().catch((error) => log('error', 'Looking for work failed.', { error: String(error) }));
-      await clock.sleep(every, stopping.signal).catch(() => {});
-    }
-  };
   const loops = [
-    repeat(millisecondsOf('`poll`', poll), () => Promise.all(agents.map(lookForReady))),
-    repeat(millisecondsOf('`sweep`', sweep), lookAtDue),
+    repeatedly(first.runtime, millisecondsOf('`poll`', poll), () => Promise.all(agents.map(lookForReady))),
+    repeatedly(first.runtime, millisecondsOf('`sweep`', sweep), lookAtDue),
   ];
   return {
     async stop() {
       stopping.abort();
-      await Promise.all([...loops, ...under.values()]);
+      await Promise.all([...loops.map((loop) => loop.stop()), ...under.values()]);
     },
   };
 }
 
-// A worker can die at any moment; after this long another one takes over what it ran.
-const LEASE_MS = 15_000;
+/** A worker can die at any moment; after this long another one takes over what it ran. */
+export const LEASE_MS = 15_000;
 
 /** What agents run on, once for each storage. */
 async function storagesOf(agents: readonly AnyAgent[]): Promise<Iterable<Runtime>> {
   const runtimes = new Map<RecordStore, Runtime>();
   for (const { runtime } of agents) runtimes.set((await runtime.contexts.context()).records, runtime);
   return runtimes.values();
-}
-
-/** The runs of a tenant that somebody should run. */
-async function* readyRuns(context: Context): AsyncGenerator<Delivery> {
-  for (const status of ['READY', 'ENDING']) {
-    const group = groupOf(context.tenant, status);
-    for await (const stored of pages((from) => context.records.list('status', group, { limit: 100, ...from }))) {
-      const { meta } = readHead(stored);
-      if (isReady(meta)) yield { ...idsOf(stored.partition), agent: meta.agent };
-    }
-  }
 }
