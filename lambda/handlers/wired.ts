@@ -1,4 +1,5 @@
 import { type Contexts, contextsOn } from '../checkpoints/contexts.ts';
+import { ANY_TYPE } from '../checkpoints/document/document.ts';
 import { dynamoStorage } from '../dynamodb.ts';
 import { kmsKeys } from '../kms.ts';
 import { type Environment, readEnvironment } from './environment.ts';
@@ -17,6 +18,8 @@ export function wired<Event, Context, Answer>(
 /** The contexts of what handlers do, on the storage that the environment names. */
 export const contextsOf = ({ table, bucket, key }: Environment): Contexts =>
   contextsOn(dynamoStorage({ table, bucket }), {
+    // What agents keep of their own classes passes through as it is.
+    types: ANY_TYPE,
     writer: process.env.AWS_LAMBDA_FUNCTION_NAME ?? 'holdpoint',
     ...(key !== undefined && { keys: kmsKeys({ keyId: key }) }),
   });

@@ -88,7 +88,8 @@ describeEverywhere('the desk', (open) => {
       status: 'PENDING',
       editable: true,
     });
-    const { price, seat } = approval?.show as { price: Doc; seat: { $: [string, string] } };
+    const { show } = await desk.approval(run, 'book');
+    const { price, seat } = show as unknown as { price: Doc; seat: { $: [string, string] } };
     expect(price).toEqual({ $: ['class', 'money', { cents: 64_000 }] });
     const picture = await desk.payload(run, { approval: 'book' }, seat.$[1]);
     expect([picture.type, await picture.bytes()]).toEqual(['image/png', PICTURE]);

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { decode } from '../../../lambda/checkpoints/document/decode.ts';
+import { ANY_TYPE, type Doc, UnknownInstance } from '../../../lambda/checkpoints/document/document.ts';
+import { encode } from '../../../lambda/checkpoints/document/encode.ts';
+
+describe('an instance of a class that this code does not know', () => {
+  const doc: Doc = { spent: { $: ['class', 'money', { cents: 5, at: { $: ['date', 0] } }] } };
+
+  it('is refused where nobody asked for it', () => {
+    expect(() => decode(doc)).toThrow('an instance of money, which is not among `types`');
+    expect(() => decode(doc, { types: {} })).toThrow('register the class under this name');
+  });
+
+  it('is kept where anything is, and written again as it was', () => {
+    const value = decode(doc, { types: ANY_TYPE }) as { spent: UnknownInstance };
+    expect(value.spent).toBeInstanceOf(UnknownInstance);
+    expect(value.spent).toMatchObject({ type: 'money', data: { cents: 5, at: new Date(0) } });
+    expect(encode(value, { root: 'state' })).toEqual(doc);
+    expect(encode(value, { root: 'state', base: doc })).toBe(doc);
+  });
+
+  it('is an instance of its class where that is known too', () => {
+    const money = {
+      is: (value: unknown): value is Date => value instanceof Date,
+      encode: (value: Date) => ({ cents: value.getTime() }),
+      decode: ({ cents }: { cents: number }) => new Date(cents),
+    };
+    expect(decode(doc, { types: { ...ANY_TYPE, money } })).toEqual({ spent: new Date(5) });
+  });
+});
