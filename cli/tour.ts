@@ -175,7 +175,7 @@ function farewell(tour: Tour): void {
     `import { checkpointStore } from './lambda/embedded.ts';`,
     `const store = checkpointStore({ folder: '${tour.folder}' });`,
     `console.log(await store.load('${RUN}', { name: 'before-payment' }));`,
-    `${styled('dim', 'Next:')} npx node examples/refunds.ts${styled('dim', ', then README.md and docs/durable-runs.md')}`,
+    `${styled('dim', 'Next:')} npx node examples/programs/worker.ts${styled('dim', ', then README.md and docs/durable-runs.md')}`,
   );
 }
 

@@ -4,18 +4,18 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
 const run = async (name: string): Promise<string> => {
-  const program = fileURLToPath(new URL(`../examples/${name}.ts`, import.meta.url));
+  const program = fileURLToPath(new URL(`../examples/programs/${name}.ts`, import.meta.url));
   // Rejects when the exit code is not 0.
   return (await promisify(execFile)(process.execPath, [program])).stdout;
 };
 
-describe('the examples', () => {
+describe('the example programs', () => {
   it('remember a conversation across processes', async () => {
     expect(await run('remember')).toContain('version 2  What did I say?  →  You first said: "I take the train."');
   });
 
   it('pay for a search once, though a fork goes another way', async () => {
-    const output = await run('travel-agent');
+    const output = await run('what-if');
     expect(output).toContain('trip: direct for $640');
     expect(output).toContain('what if the budget were $300? two stops for $270');
     expect(output).toContain('searches paid: 1');
@@ -23,7 +23,7 @@ describe('the examples', () => {
   });
 
   it('ask a human, and go on in another process', async () => {
-    const output = await run('refunds');
+    const output = await run('worker');
     expect(output).toContain('run refund-o-17 is WAITING_FOR_APPROVAL: Refund $30 to Ann?');
     expect(output).toContain('result: {"refunded":true,"paid":30}');
     expect(output.match(/looks for order/g)).toHaveLength(1);

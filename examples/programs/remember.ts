@@ -1,6 +1,6 @@
 // A conversation that goes on across processes. Give it a folder and say something, as often as you like:
-//   node examples/remember.ts --folder /tmp/chat "My name is Kim."
-//   node examples/remember.ts --folder /tmp/chat "What did I say first?"
+//   node examples/programs/remember.ts --folder /tmp/chat "My name is Kim."
+//   node examples/programs/remember.ts --folder /tmp/chat "What did I say first?"
 // Without arguments it starts two processes, one after the other, on a temporary folder.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { checkpointStore } from '../lambda/embedded.ts'; // users write: 'holdpoint/embedded'
+import { checkpointStore } from '../../lambda/embedded.ts'; // users write: 'holdpoint/embedded'
 
 interface Conversation {
   messages: { role: 'user' | 'assistant'; text: string }[];

@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkpointStore } from '../lambda/embedded.ts'; // users write: 'holdpoint/embedded'
-import type { Checkpoint } from '../lambda/index.ts'; // users write: 'holdpoint'
+import { checkpointStore } from '../../lambda/embedded.ts'; // users write: 'holdpoint/embedded'
+import type { Checkpoint } from '../../lambda/index.ts'; // users write: 'holdpoint'
 
 interface Trip {
   budget: number;

@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkpointStore } from '../lambda/embedded.ts'; // users write: 'holdpoint/embedded'
-import { isHoldpointError, localKeys, type Payload, payload } from '../lambda/index.ts'; // users write: 'holdpoint'
+import { checkpointStore } from '../../lambda/embedded.ts'; // users write: 'holdpoint/embedded'
+import { isHoldpointError, localKeys, type Payload, payload } from '../../lambda/index.ts'; // users write: 'holdpoint'
 
 interface Claim {
   readonly patient: string;

@@ -1,0 +1,84 @@
+// https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
+import type * as Bedrock from '@aws-sdk/client-bedrock-runtime';
+import { FatalError } from 'holdpoint';
+import { z } from 'zod';
+import type { Conversation, Message } from './message.ts';
+import type { Model } from './model.ts';
+import { TOOLS } from './tools.ts';
+
+const INFERENCE = { temperature: 0.2, maxTokens: 1000 };
+
+/** A model on Amazon Bedrock, by the Converse API. */
+export const converseModel = (id: string, region: string): Model => ({
+  name: `${id} on Amazon Bedrock`,
+  parameters: { id, region, ...INFERENCE },
+  async reply(conversation) {
+    // Loaded when it is first needed: without a model nobody pays for its start.
+    const { BedrockRuntimeClient, ConverseCommand } = await import('@aws-sdk/client-bedrock-runtime');
+    const client = new BedrockRuntimeClient({ region });
+    try {
+      return messageOf(await client.send(new ConverseCommand(requestOf(id, conversation))));
+    } catch (error) {
+      // What is refused now is refused in a second, too.
+      if (error instanceof Error && REFUSALS.has(error.name))
+        throw new FatalError(`${error.name}: ${error.message}`, { cause: error });
+      throw error;
+    } finally {
+      client.destroy();
+    }
+  },
+});
+
+const REFUSALS = new Set(['AccessDeniedException', 'ResourceNotFoundException', 'ValidationException']);
+
+function requestOf(modelId: string, { system, messages }: Conversation): Bedrock.ConverseCommandInput {
+  return {
+    modelId,
+    system: [{ text: system }],
+    messages: blocksOf(messages),
+    inferenceConfig: INFERENCE,
+    toolConfig: {
+      tools: [...TOOLS].map(([name, { description, input }]) => ({
+        toolSpec: { name, description, inputSchema: { json: z.toJSONSchema(input) as Document } },
+      })),
+    },
+  };
+}
+
+type Document = NonNullable<Bedrock.ToolUseBlock['input']>;
+
+/** Results of tools are the user's to the API, and all that answer one message are in one. */
+function blocksOf(messages: readonly Message[]): Bedrock.Message[] {
+  const blocks: { role: Bedrock.ConversationRole; content: Bedrock.ContentBlock[] }[] = [];
+  for (const message of messages) {
+    const role = message.role === 'assistant' ? 'assistant' : 'user';
+    const last = blocks.at(-1);
+    if (last?.role === role) last.content.push(...contentOf(message));
+    else blocks.push({ role, content: contentOf(message) });
+  }
+  return blocks;
+}
+
+function contentOf({ role, text, calls = [], answers, isError }: Message): Bedrock.ContentBlock[] {
+  if (role === 'tool')
+    return [{ toolResult: { toolUseId: answers, content: [{ text }], status: isError ? 'error' : 'success' } }];
+  return [
+    // The API refuses empty texts.
+    ...(text === '' ? [] : [{ text }]),
+    ...calls.map(({ id, name, input }) => ({ toolUse: { toolUseId: id, name, input: input as Document } })),
+  ];
+}
+
+function messageOf({ output, stopReason }: Bedrock.ConverseCommandOutput): Message {
+  if (stopReason !== 'end_turn' && stopReason !== 'tool_use' && stopReason !== 'stop_sequence')
+    throw new FatalError(`The model did not finish its answer: ${stopReason}.`);
+  const content = output?.message?.content ?? [];
+  const calls = content.flatMap(({ toolUse }) =>
+    toolUse ? { id: String(toolUse.toolUseId), name: String(toolUse.name), input: toolUse.input ?? {} } : [],
+  );
+  return {
+    role: 'assistant',
+    text: content.flatMap(({ text }) => text ?? []).join('\n'),
+    ...(calls.length > 0 && { calls }),
+  };
+}

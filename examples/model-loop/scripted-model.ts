@@ -1,0 +1,31 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { latency } from '../simulated/books.ts';
+import type { Message } from './message.ts';
+import type { Model } from './model.ts';
+import { CITIES } from './tools.ts';
+
+/** Stands in for a model where none is set up: it follows a script. */
+export const scriptedModel: Model = {
+  name: 'a script. No model is called; set AWS_REGION and HOLDPOINT_MODEL to use one on Amazon Bedrock',
+  parameters: { id: 'scripted' },
+  async reply({ messages }) {
+    await pause(latency.milliseconds);
+    return { role: 'assistant', ...next(messages) };
+  },
+};
+
+/** Counts, then writes, then says what came of it. */
+function next(messages: readonly Message[]): Omit<Message, 'role'> {
+  const id = `call-${messages.length}`;
+  const last = messages.at(-1);
+  const news = messages.findLast(({ role }) => role === 'user')?.text ?? '';
+  const city = CITIES.find((each) => news.includes(each));
+  if (!city) return { text: `I only follow a script. Tell me what customers in ${CITIES.join(' or ')} should know.` };
+  if (last?.role !== 'tool')
+    return { text: 'I count whom that concerns.', calls: [{ id, name: 'count_customers', input: { city } }] };
+  const { name } = messages.flatMap(({ calls = [] }) => calls).find((call) => call.id === last.answers) ?? {};
+  if (name === 'mail_customers') return { text: last.isError ? `Nothing was sent. ${last.text}` : 'The mail is sent.' };
+  const text = `Dear customers in ${city},\n\nwe were told to tell you: “${news}”\n\nYour shop`;
+  const input = { city, subject: 'News from your shop', text };
+  return { text: 'I wrote them a mail.', calls: [{ id, name: 'mail_customers', input }] };
+}

@@ -1,0 +1,57 @@
+// The tools of the assistant. The customers are made up, and the mail is simulated.
+import type { StepTools } from 'holdpoint';
+import { z } from 'zod';
+import { sendMail } from '../simulated/mail.ts';
+
+/** What a model may call. */
+export interface Tool {
+  readonly description: string;
+  readonly input: z.ZodObject;
+  /** For what cannot be taken back: the question to a person, and what they may change. */
+  readonly approval?: { question(input: unknown): string; readonly editable: z.ZodObject };
+  run(input: unknown, tools: StepTools): Promise<unknown>;
+}
+
+const CUSTOMERS = new Map([
+  ['Lisbon', 214],
+  ['Hamburg', 1031],
+]);
+
+/** Where there are customers. */
+export const CITIES: readonly string[] = [...CUSTOMERS.keys()];
+
+const place = z.object({ city: z.enum(CITIES) });
+const words = z.object({ subject: z.string().min(1), text: z.string().min(1) });
+const mail = place.extend(words.shape);
+
+const countCustomers: Tool = {
+  description: 'Says how many customers there are in a city.',
+  input: place,
+  async run(input) {
+    const { city } = place.parse(input);
+    return { city, customers: CUSTOMERS.get(city) };
+  },
+};
+
+const mailCustomers: Tool = {
+  description: 'Sends a mail to all customers in a city. A person is asked first; they may change it, or refuse.',
+  input: mail,
+  approval: {
+    question(input) {
+      const { city, subject } = mail.parse(input);
+      return `Send “${subject}” to ${CUSTOMERS.get(city)} customers in ${city}?`;
+    },
+    editable: words.partial(),
+  },
+  async run(input, { idempotencyKey }) {
+    const { city, subject, text } = mail.parse(input);
+    await sendMail({ key: idempotencyKey, to: `customers in ${city}`, subject, text });
+    return { sent: CUSTOMERS.get(city), subject, text };
+  },
+};
+
+/** The tools, by the names that models know them by. */
+export const TOOLS: ReadonlyMap<string, Tool> = new Map([
+  ['count_customers', countCustomers],
+  ['mail_customers', mailCustomers],
+]);

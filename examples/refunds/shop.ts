@@ -1,0 +1,41 @@
+// Stands in for a shop and its bank. For order o-18 the bank is busy at first.
+import { setTimeout as pause } from 'node:timers/promises';
+import { FatalError } from 'holdpoint';
+import { books, latency } from '../simulated/books.ts';
+
+export interface Order {
+  readonly id: string;
+  readonly customer: string;
+  readonly bought: string;
+  /** In dollars. */
+  readonly total: number;
+}
+
+const ORDERS = new Map<string, Order>([
+  ['o-17', { id: 'o-17', customer: 'customer 4', bought: 'Headphones', total: 80 }],
+  ['o-18', { id: 'o-18', customer: 'customer 9', bought: 'Desk lamp', total: 35 }],
+]);
+
+/** What the bank paid. */
+export const payments = books('bank');
+
+const busy = books('bank-busy');
+
+export const shop = {
+  async find(id: string): Promise<Order> {
+    await pause(latency.milliseconds);
+    const order = ORDERS.get(id);
+    if (!order) throw new FatalError(`There is no order "${id}". Try ${[...ORDERS.keys()].join(' or ')}.`);
+    return order;
+  },
+
+  /** Pays money back, once for each key; gives what was paid under it. */
+  async refund(order: Order, amount: number, idempotencyKey: string): Promise<number> {
+    if (order.id === 'o-18' && !busy.lines().some(({ key }) => key === idempotencyKey)) {
+      await busy.write({ key: idempotencyKey, what: `refund of ${order.id}`, amount: 0 });
+      throw new Error('The bank is busy.');
+    }
+    const line = await payments.write({ key: idempotencyKey, what: `refund of ${order.id}`, amount });
+    return line.amount;
+  },
+};

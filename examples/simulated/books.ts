@@ -1,0 +1,52 @@
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** How long a simulated service takes to answer, so that a person sees a run move. Tests make it nothing. */
+export const latency = { milliseconds: 500 };
+
+/** What a service did under a key. */
+export interface Line {
+  readonly key: string;
+  readonly what: string;
+  /** In dollars. */
+  readonly amount: number;
+}
+
+/** What a simulated service did, in a file: each invocation of an agent is another process, and all see the same. */
+export interface Books {
+  /** Writes a line, and gives what stands under its key: as any good service, it does nothing twice under one key. */
+  write(line: Line): Promise<Line>;
+  lines(): readonly Line[];
+  total(): number;
+}
+
+/** The books of one service, beside the runs of this machine. */
+export function books(service: string): Books {
+  const file = (): string => {
+    const { HOLDPOINT_FOLDER: folder = join(tmpdir(), 'holdpoint') } = process.env;
+    return join(folder, 'examples', `${service}.jsonl`);
+  };
+  const lines = (): readonly Line[] => {
+    if (!existsSync(file())) return [];
+    const written: Line[] = readFileSync(file(), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    // Two processes may have written at once: the first line of a key is the one that counts.
+    const first = new Map(written.toReversed().map((line) => [line.key, line]));
+    return written.filter((line) => first.get(line.key) === line);
+  };
+  const under = (key: string) => lines().find((line) => line.key === key);
+  return {
+    async write(line) {
+      await pause(latency.milliseconds);
+      mkdirSync(dirname(file()), { recursive: true, mode: 0o700 });
+      if (!under(line.key)) appendFileSync(file(), `${JSON.stringify(line)}\n`);
+      return under(line.key) ?? line;
+    },
+    lines,
+    total: () => lines().reduce((sum, { amount }) => sum + amount, 0),
+  };
+}

@@ -1,0 +1,129 @@
+import { BedrockRuntimeClient, ConverseCommand, type ConverseCommandOutput } from '@aws-sdk/client-bedrock-runtime';
+import { mockClient } from 'aws-sdk-client-mock';
+import { isHoldpointError } from 'holdpoint';
+import { testAgents } from 'holdpoint/testing';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { assistant, example } from '../../examples/model-loop/agent.ts';
+import { outbox } from '../../examples/simulated/mail.ts';
+import { freshServices } from './simulated.ts';
+
+const MODEL = 'some.model-1:0';
+const bedrock = mockClient(BedrockRuntimeClient);
+
+const said = (
+  stopReason: ConverseCommandOutput['stopReason'],
+  ...content: NonNullable<NonNullable<NonNullable<ConverseCommandOutput['output']>['message']>['content']>
+): Partial<ConverseCommandOutput> => ({ stopReason, output: { message: { role: 'assistant', content } } });
+
+const count = { toolUseId: 'tool-1', name: 'count_customers', input: { city: 'Lisbon' } };
+const mail = {
+  toolUseId: 'tool-2',
+  name: 'mail_customers',
+  input: { city: 'Lisbon', subject: 'Friday', text: 'Closed.' },
+};
+
+const requests = () => bedrock.commandCalls(ConverseCommand).map(({ args: [{ input }] }) => input);
+
+freshServices();
+beforeEach(() => {
+  bedrock.reset();
+  vi.stubEnv('AWS_REGION', 'eu-central-1');
+  vi.stubEnv('HOLDPOINT_MODEL', MODEL);
+});
+
+describe('the model loop on Bedrock', () => {
+  it('has the conversation in the words of the Converse API', async () => {
+    bedrock
+      .on(ConverseCommand)
+      .resolvesOnce(said('tool_use', { text: 'I count.' }, { toolUse: count }))
+      .resolvesOnce(said('tool_use', { toolUse: mail }))
+      .resolvesOnce(said('end_turn', { text: 'Nothing' }, { text: 'was sent.' }));
+    const { start, skip } = testAgents(assistant);
+    const run = await start(example);
+    await run.reject('allow mail_customers', { comment: 'We are open.' });
+    await skip({ minutes: 2 });
+    expect(await run.result()).toEqual({ answer: 'Nothing\nwas sent.' });
+
+    const [first, second, third] = requests();
+    expect(first).toMatchObject({
+      modelId: MODEL,
+      system: [{ text: expect.stringContaining('shop') }],
+      inferenceConfig: { temperature: 0.2, maxTokens: 1000 },
+      messages: [{ role: 'user', content: [{ text: example.message }] }],
+    });
+    expect(first?.toolConfig?.tools?.map((tool) => tool.toolSpec)).toMatchObject([
+      {
+        name: 'count_customers',
+        inputSchema: {
+          json: { type: 'object', properties: { city: { enum: ['Lisbon', 'Hamburg'] } }, required: ['city'] },
+        },
+      },
+      { name: 'mail_customers', inputSchema: { json: { required: ['city', 'subject', 'text'] } } },
+    ]);
+    const counted = {
+      toolUseId: 'tool-1',
+      content: [{ text: '{"city":"Lisbon","customers":214}' }],
+      status: 'success',
+    };
+    expect(second?.messages?.slice(1)).toEqual([
+      { role: 'assistant', content: [{ text: 'I count.' }, { toolUse: count }] },
+      { role: 'user', content: [{ toolResult: counted }] },
+    ]);
+    const refused = { toolUseId: 'tool-2', content: [{ text: 'Not approved: We are open.' }], status: 'error' };
+    expect(third?.messages?.slice(3)).toEqual([
+      { role: 'assistant', content: [{ toolUse: mail }] },
+      { role: 'user', content: [{ toolResult: refused }] },
+    ]);
+    expect(outbox.lines()).toEqual([]);
+  });
+
+  it('says which model it is: in the state, to who approves, and with each answer', async () => {
+    bedrock.on(ConverseCommand).resolves(said('tool_use', { toolUse: mail }));
+    const run = await testAgents(assistant).start(example);
+    const name = `${MODEL} on Amazon Bedrock`;
+    expect(await run.approvals()).toMatchObject([{ show: { 'written by': name } }]);
+    const checkpoints = await run.checkpoints();
+    expect(checkpoints.at(-1)?.state).toMatchObject({ model: name });
+    expect(checkpoints.find(({ model }) => model)?.model).toEqual({
+      ...{ id: MODEL, region: 'eu-central-1', temperature: 0.2, maxTokens: 1000 },
+    });
+  });
+
+  it('answers all calls of one message in one', async () => {
+    const other = { ...count, toolUseId: 'tool-3', input: { city: 'Hamburg' } };
+    bedrock
+      .on(ConverseCommand)
+      .resolvesOnce(said('tool_use', { toolUse: count }, { toolUse: other }))
+      .resolvesOnce(said('end_turn', { text: 'Done.' }));
+    await testAgents(assistant).start(example);
+    const results = requests()[1]?.messages?.at(-1);
+    expect(results?.role).toBe('user');
+    expect(results?.content?.map((block) => block.toolResult?.toolUseId)).toEqual(['tool-1', 'tool-3']);
+  });
+
+  it('is tried again when the service is busy, and not when it refuses', async () => {
+    const failure = (name: string) => Object.assign(new Error('no'), { name });
+    bedrock
+      .on(ConverseCommand)
+      .rejectsOnce(failure('ThrottlingException'))
+      .rejectsOnce(failure('AccessDeniedException'));
+    const run = await testAgents(assistant).start(example);
+    await expect(run.result()).rejects.toSatisfy(
+      (error) => isHoldpointError(error, 'RUN_FAILED') && /AccessDeniedException: no/.test(String(error.cause)),
+    );
+    expect(requests()).toHaveLength(2);
+  });
+
+  it('does not take half an answer for a whole one', async () => {
+    bedrock.on(ConverseCommand).resolves(said('max_tokens', { text: 'Dear customers, we' }));
+    const run = await testAgents(assistant).start(example);
+    await expect(run.result()).rejects.toThrow(/did not finish its answer: max_tokens/);
+  });
+
+  it('is used only where a region is set as well', async () => {
+    vi.stubEnv('AWS_REGION', '');
+    const run = await testAgents(assistant).start(example);
+    expect(requests()).toEqual([]);
+    expect((await run.checkpoints()).at(-1)?.state).toMatchObject({ model: expect.stringMatching(/^a script/) });
+  });
+});

@@ -1,0 +1,162 @@
+import { testAgents } from 'holdpoint/testing';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { assistant, example } from '../../examples/model-loop/agent.ts';
+import type { Message } from '../../examples/model-loop/message.ts';
+import { scriptedModel } from '../../examples/model-loop/scripted-model.ts';
+import { outbox } from '../../examples/simulated/mail.ts';
+import { freshServices } from './simulated.ts';
+
+const SCRIPTED = /^a script. No model is called/;
+
+const sent = () => outbox.lines().map(({ what }) => what);
+
+interface Chat {
+  readonly model: string;
+  readonly system: string;
+  readonly messages: readonly Message[];
+}
+
+freshServices();
+afterEach(() => vi.restoreAllMocks());
+
+/** The model loop, with what it wrote to its log and the model that it asks. */
+function world() {
+  const log: string[] = [];
+  const reply = vi.spyOn(scriptedModel, 'reply');
+  const made = testAgents(assistant, { log: (_, message) => void log.push(message) });
+  const chat = async (run: Awaited<ReturnType<typeof made.start>>) => (await run.checkpoints()).at(-1)?.state as Chat;
+  return { ...made, chat, log, reply };
+}
+
+describe('the model loop', () => {
+  it('asks before it sends, and ends with the answer of the model', async () => {
+    const { start, skip, chat } = world();
+    const run = await start(example);
+    expect(await run.approvals()).toMatchObject([
+      {
+        title: 'Send “News from your shop” to 214 customers in Lisbon?',
+        show: { city: 'Lisbon', subject: 'News from your shop', text: expect.stringContaining('closed on Friday') },
+        editable: true,
+      },
+    ]);
+    expect(sent()).toEqual([]);
+    await run.approve('allow mail_customers');
+    expect(sent()).toEqual([expect.stringMatching(/^To customers in Lisbon: News from your shop\n/)]);
+    expect(await run.status()).toBe('WAITING_FOR_SIGNAL');
+    await skip({ minutes: 2 });
+    expect(await run.result()).toEqual({ answer: 'The mail is sent.' });
+    expect((await chat(run)).messages.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'tool',
+      'assistant',
+    ]);
+  });
+
+  it('says that it is a script: in the state, in the log, to who approves, and with each answer', async () => {
+    const { start, chat, log } = world();
+    const run = await start(example);
+    expect((await chat(run)).model).toMatch(SCRIPTED);
+    expect(log).toContainEqual(expect.stringMatching(/^The model is a script. No model is called/));
+    expect(await run.approvals()).toMatchObject([{ show: { 'written by': expect.stringMatching(SCRIPTED) } }]);
+    const answers = (await run.checkpoints()).filter(({ step }) => step?.endsWith('/ask model'));
+    expect(answers.map(({ model }) => model)).toEqual([{ id: 'scripted' }, { id: 'scripted' }]);
+  });
+
+  it('sends nothing when it is refused, and lets the model know why', async () => {
+    const { start, skip, chat } = world();
+    const run = await start(example);
+    await run.reject('allow mail_customers', { comment: 'We are open.' });
+    await skip({ minutes: 2 });
+    expect(await run.result()).toEqual({ answer: 'Nothing was sent. Not approved: We are open.' });
+    expect((await chat(run)).messages.at(-2)).toMatchObject({ role: 'tool', isError: true });
+    expect(sent()).toEqual([]);
+  });
+
+  it('sends nothing when nobody answers in a day', async () => {
+    const { start, skip } = world();
+    const run = await start(example);
+    await run.expire('allow mail_customers');
+    await skip({ minutes: 2 });
+    expect(await run.result()).toEqual({ answer: 'Nothing was sent. Not approved: EXPIRED' });
+    expect(sent()).toEqual([]);
+  });
+
+  it('sends what the approver made of it, and to nobody else', async () => {
+    const { start, chat } = world();
+    const run = await start(example);
+    await run.approve('allow mail_customers', { edits: { text: 'Closed on Friday.', city: 'Hamburg' } });
+    expect(sent()).toEqual(['To customers in Lisbon: News from your shop\nClosed on Friday.']);
+    expect((await chat(run)).messages.at(-2)?.text).toContain('"text":"Closed on Friday."');
+  });
+
+  it('goes on from its last state: no answer is asked for twice, and no mail is sent twice', async () => {
+    const { start, crash, reply, invocations } = world();
+    for (const moment of ['before', 'recorded']) crash({ [moment]: 'ask model' });
+    for (const moment of ['before', 'after', 'recorded']) crash({ [moment]: 'mail_customers' });
+    const run = await start(example);
+    expect(reply).toHaveBeenCalledTimes(2);
+    await run.approve('allow mail_customers');
+    expect(reply).toHaveBeenCalledTimes(3);
+    expect(sent()).toHaveLength(1);
+    expect(invocations.filter(({ end }) => end === 'failed')).toHaveLength(5);
+    await run.signal('message', 'And those in Hamburg?');
+    expect(reply.mock.lastCall?.[0].messages).toHaveLength(9);
+    expect(reply).toHaveBeenCalledTimes(5);
+    expect(await run.approvals()).toMatchObject([{ title: expect.stringContaining('1031 customers in Hamburg') }]);
+  });
+
+  it('takes up a conversation that a signal goes on with', async () => {
+    const { start, skip } = world();
+    const run = await start({ message: 'Hello' });
+    expect(await run.status()).toBe('WAITING_FOR_SIGNAL');
+    await run.signal('message', 'Good bye');
+    await skip({ minutes: 2 });
+    expect(await run.result()).toEqual({
+      answer: expect.stringMatching(/^I only follow a script. .*Lisbon or Hamburg/),
+    });
+  });
+
+  it('tells the model of calls that it cannot make', async () => {
+    const { start, chat, reply } = world();
+    const calls = [
+      { id: 'a', name: 'constructor', input: {} },
+      { id: 'b', name: 'count_customers', input: { city: 'Atlantis' } },
+    ];
+    reply.mockResolvedValueOnce({ role: 'assistant', text: '', calls });
+    reply.mockResolvedValueOnce({ role: 'assistant', text: 'I see.' });
+    expect((await chat(await start(example))).messages.slice(2, 4)).toEqual([
+      { role: 'tool', answers: 'a', text: 'There is no tool "constructor".', isError: true },
+      { role: 'tool', answers: 'b', text: expect.stringMatching(/Lisbon.*Hamburg.*city/s), isError: true },
+    ]);
+  });
+
+  it('gives up on a model that finds no end', async () => {
+    const { start, reply } = world();
+    const count = { name: 'count_customers', input: { city: 'Lisbon' } };
+    reply.mockImplementation(async ({ messages }) => ({
+      ...{ role: 'assistant', text: 'Once more.', calls: [{ ...count, id: `call-${messages.length}` }] },
+    }));
+    const run = await start(example);
+    await expect(run.result()).rejects.toThrow(/no end in 50 messages/);
+    expect(reply).toHaveBeenCalledTimes(25);
+  });
+
+  it('can be forked with another prompt, from the first message on', async () => {
+    const { start, reply } = world();
+    const run = await start(example);
+    const { version } = (await run.checkpoints()).find(({ state }) => state !== undefined) ?? {};
+    const asked = reply.mock.calls.length;
+    const fork = await run.fork({
+      ...(version && { version }),
+      edit: (chat) => ({ ...(chat as Chat), system: 'Rhyme.' }),
+    });
+    expect(await fork.status()).toBe('WAITING_FOR_APPROVAL');
+    expect(reply.mock.calls.slice(asked).map(([{ system, messages }]) => [system, messages.length])).toEqual([
+      ['Rhyme.', 1],
+      ['Rhyme.', 3],
+    ]);
+  });
+});

@@ -1,0 +1,105 @@
+import { testAgents } from 'holdpoint/testing';
+import { describe, expect, it } from 'vitest';
+import { example, refunds } from '../../examples/refunds/agent.ts';
+import { payments } from '../../examples/refunds/shop.ts';
+import { outbox } from '../../examples/simulated/mail.ts';
+import { freshServices, paidIn } from './simulated.ts';
+
+const ann = { by: 'user:ann' };
+const bob = { by: 'user:bob' };
+
+/** What was mailed, by its first line. */
+const mails = () => outbox.lines().map(({ what }) => what.split('\n')[0]);
+
+freshServices();
+
+describe('the refund agent', () => {
+  it('pays when two of finance agree; one of them twice is one', async () => {
+    const run = await testAgents(refunds).start(example);
+    expect(await run.approvals()).toMatchObject([
+      {
+        title: 'Refund $80 to customer 4?',
+        show: { order: 'o-17', bought: 'Headphones', reason: 'The left side is silent.' },
+        ...{ facts: { amount: 80 }, approvers: ['group:finance'], quorum: 2, editable: true },
+      },
+    ]);
+    await run.approve('refund', ann);
+    await run.approve('refund', ann);
+    expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
+    await run.approve('refund', bob);
+    expect(await run.result()).toEqual({ refunded: true, paid: 80, approvedBy: ['user:ann', 'user:bob'] });
+    expect(paidIn(payments)).toEqual([['refund of o-17', 80]]);
+    expect(mails()).toContain('To customer 4: Your order o-17');
+  });
+
+  it('pays the amount that an approver changed, if it is not more', async () => {
+    const run = await testAgents(refunds).start(example);
+    await run.approve('refund', ann);
+    await run.approve('refund', { ...bob, edits: { amount: 800 } });
+    expect(await run.approvals()).toMatchObject([{ ask: 2, changed: { before: { amount: 800 } } }]);
+    expect(payments.lines()).toEqual([]);
+    await run.approve('refund', { ...ann, edits: { amount: 60 }, comment: 'The cable is fine.' });
+    await run.approve('refund', bob);
+    expect(await run.result()).toMatchObject({ refunded: true, paid: 60 });
+    expect(paidIn(payments)).toEqual([['refund of o-17', 60]]);
+  });
+
+  it('pays nothing when one of them says no', async () => {
+    const run = await testAgents(refunds).start(example);
+    await run.approve('refund', ann);
+    await run.reject('refund', { ...bob, comment: 'Repair it.' });
+    expect(await run.result()).toEqual({ refunded: false, because: 'Repair it.' });
+    expect(payments.lines()).toEqual([]);
+  });
+
+  it('mails each of the group a link of their own, reminds them, and asks a manager in the end', async () => {
+    const world = testAgents(refunds);
+    const run = await world.start(example);
+    expect(mails()).toEqual([
+      'To user:ann: Please decide: Refund $80 to customer 4?',
+      'To user:bob: Please decide: Refund $80 to customer 4?',
+    ]);
+    const links = outbox.lines().map(({ what }) => what.split('\n')[1]);
+    expect(new Set(links).size).toBe(2);
+    await run.approve('refund', ann);
+    await world.skip({ hours: 12 });
+    expect(mails().slice(2)).toEqual(['To user:bob: Reminder: Refund $80 to customer 4?']);
+    await expect(run.approve('refund', { by: 'user:manager', groups: [] })).rejects.toThrow(/is not asked/);
+    await world.skip({ hours: 12 });
+    expect(mails()).toContain('To user:manager: Nobody decided yet: Refund $80 to customer 4?');
+    await run.approve('refund', { by: 'user:manager', groups: [] });
+    expect(await run.result()).toMatchObject({ refunded: true, approvedBy: ['user:ann', 'user:manager'] });
+  });
+
+  it('pays nothing when they have not agreed in three days', async () => {
+    const run = await testAgents(refunds).start(example);
+    await run.approve('refund', ann);
+    await run.expire('refund');
+    expect(await run.result()).toEqual({ refunded: false, because: 'EXPIRED' });
+    expect(payments.lines()).toEqual([]);
+  });
+
+  it('pays once, wherever its process dies around the payment', async () => {
+    const world = testAgents(refunds, { deliverTwice: true });
+    for (const moment of ['before', 'after', 'recorded']) world.crash({ [moment]: 'pay' });
+    const run = await world.start(example);
+    await run.approve('refund', ann);
+    await run.approve('refund', bob);
+    expect(await run.result()).toMatchObject({ refunded: true, paid: 80 });
+    expect(world.invocations.filter(({ end }) => end === 'failed')).toHaveLength(3);
+    expect(paidIn(payments)).toEqual([['refund of o-17', 80]]);
+  });
+
+  it('tries again when the bank is busy', async () => {
+    const run = await testAgents(refunds).start({ ...example, order: 'o-18' });
+    await run.approve('refund', ann);
+    await run.approve('refund', bob);
+    expect(await run.result()).toMatchObject({ refunded: true, paid: 35 });
+    expect(paidIn(payments)).toEqual([['refund of o-18', 35]]);
+  });
+
+  it('says which orders there are', async () => {
+    const run = await testAgents(refunds).start({ ...example, order: 'o-99' });
+    await expect(run.result()).rejects.toThrow(/no order "o-99". Try o-17 or o-18/);
+  });
+});

@@ -1,0 +1,24 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, vi } from 'vitest';
+import { type Books, latency } from '../../examples/simulated/books.ts';
+
+/** Lets each test have simulated services of its own, which take no time and know of no model. */
+export function freshServices(): void {
+  let folder = '';
+  beforeEach(() => {
+    latency.milliseconds = 0;
+    folder = mkdtempSync(join(tmpdir(), 'holdpoint-examples-'));
+    vi.stubEnv('HOLDPOINT_FOLDER', folder);
+    vi.stubEnv('HOLDPOINT_MODEL', undefined);
+  });
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    rmSync(folder, { recursive: true, force: true });
+  });
+}
+
+/** What was paid, line by line. */
+export const paidIn = (books: Books): readonly (readonly [what: string, amount: number])[] =>
+  books.lines().map(({ what, amount }) => [what, amount]);

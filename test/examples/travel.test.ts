@@ -1,0 +1,139 @@
+import { testAgents } from 'holdpoint/testing';
+import { describe, expect, it } from 'vitest';
+import { example, travel } from '../../examples/travel/agent.ts';
+import { airline, airlineBill } from '../../examples/travel/airline.ts';
+import { hotelBill } from '../../examples/travel/hotel.ts';
+import { freshServices, paidIn } from './simulated.ts';
+
+const SEARCHES = [
+  ['search Hamburg to Tokyo', 0.4],
+  ['search Berlin to Tokyo', 0.4],
+];
+const toLisbon = { ...example, to: 'Lisbon' };
+const toFullHotel = { ...toLisbon, hotel: 'Full House' };
+
+freshServices();
+
+describe('the travel agent', () => {
+  it('books what was approved', async () => {
+    const run = await testAgents(travel).start(toLisbon);
+    expect(await run.approvals()).toMatchObject([
+      {
+        title: 'Book a flight to Lisbon for $240?',
+        show: {
+          flight: 'HP 204 from Hamburg',
+          fare: '$240',
+          hotel: 'Garden Hotel, 5 nights, $700',
+          offers: [
+            { flight: 'HP 204', from: 'Hamburg', stops: 1, fare: '$240' },
+            { flight: 'HP 118', from: 'Berlin', stops: 0, fare: '$620' },
+          ],
+        },
+        facts: { fare: 240 },
+        approvers: ['user:ann'],
+      },
+    ]);
+    await run.approve('book');
+    expect(await run.result()).toEqual({
+      ...{ booked: true, paid: '$940' },
+      ...{ ticket: expect.stringMatching(/^T-/), room: expect.stringMatching(/^R-/) },
+    });
+    expect((await run.checkpoints()).at(-1)?.state).toMatchObject({ approved: { fare: 240, by: 'user:ann' } });
+  });
+
+  it('asks again when the fare has changed, and books at the fare that was approved last', async () => {
+    const run = await testAgents(travel).start(example);
+    expect(await run.approvals()).toMatchObject([
+      { title: 'Book a flight to Tokyo for $1,200?', facts: { fare: 1200 } },
+    ]);
+    await run.approve('book');
+    expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
+    expect(await run.approvals()).toMatchObject([
+      {
+        ...{ title: 'Book a flight to Tokyo for $1,500?', ask: 2, show: { fare: '$1,500' } },
+        changed: { before: { fare: 1200 }, after: { fare: 1500 } },
+      },
+    ]);
+    expect(paidIn(airlineBill)).toEqual(SEARCHES);
+    await run.approve('book');
+    expect(await run.result()).toMatchObject({ booked: true, paid: '$2,200' });
+    expect(paidIn(airlineBill)).toEqual([...SEARCHES, ['ticket for HP 204', 1500]]);
+    expect(paidIn(hotelBill)).toEqual([['5 nights at Garden Hotel', 700]]);
+  });
+
+  it('books nothing when the new fare is refused', async () => {
+    const run = await testAgents(travel).start(example);
+    await run.approve('book');
+    await run.reject('book', { comment: 'Too much.' });
+    expect(await run.result()).toEqual({ booked: false, because: 'Too much.' });
+    expect(paidIn(airlineBill)).toEqual(SEARCHES);
+  });
+
+  it('reminds, and books nothing when nobody answers in two days', async () => {
+    const world = testAgents(travel);
+    const run = await world.start(example);
+    await world.skip({ days: 2 });
+    expect(await run.result()).toEqual({ booked: false, because: 'EXPIRED' });
+    expect(world.notices.map(({ kind }) => kind)).toEqual(['asked', 'reminder', 'reminder', 'reminder']);
+    expect(paidIn(airlineBill)).toEqual(SEARCHES);
+  });
+
+  it.each(['book flight', 'book hotel'])('pays once, wherever its process dies around "%s"', async (step) => {
+    const world = testAgents(travel, { deliverTwice: true });
+    for (const moment of ['before', 'after', 'recorded']) world.crash({ [moment]: step });
+    const run = await world.start(toLisbon);
+    await run.approve('book');
+    expect(await run.result()).toMatchObject({ booked: true, paid: '$940' });
+    expect(world.invocations.filter(({ end }) => end === 'failed')).toHaveLength(3);
+    expect(paidIn(airlineBill).slice(2)).toEqual([['ticket for HP 204', 240]]);
+    expect(paidIn(hotelBill)).toEqual([['5 nights at Garden Hotel', 700]]);
+  });
+
+  it('pays for a search once, though its process dies after each', async () => {
+    const world = testAgents(travel);
+    world.crash({ recorded: 'search flights', times: 2 });
+    await world.start(example);
+    expect(paidIn(airlineBill).toSorted()).toEqual(SEARCHES.toSorted());
+  });
+
+  it('pays for a search once an hour, however many runs there are', async () => {
+    const world = testAgents(travel);
+    await world.start(example);
+    await world.start(example);
+    expect(paidIn(airlineBill)).toEqual(SEARCHES);
+    await world.skip({ hours: 1 });
+    await world.start(example);
+    expect(paidIn(airlineBill)).toEqual([...SEARCHES, ...SEARCHES]);
+  });
+
+  it('gives the ticket back, once, when the hotel is full', async () => {
+    const world = testAgents(travel);
+    world.crash({ after: '@undo:book flight' });
+    const run = await world.start(toFullHotel);
+    await run.approve('book');
+    expect(await run.status()).toBe('FAILED');
+    await expect(run.result()).rejects.toThrow(/Full House has no room left/);
+    expect(paidIn(airlineBill).slice(2)).toEqual([
+      ['ticket for HP 204', 240],
+      [expect.stringMatching(/^ticket T-\S+ cancelled$/), -240],
+    ]);
+    expect(airlineBill.total()).toBeCloseTo(0.8);
+    expect(paidIn(hotelBill)).toEqual([]);
+  });
+
+  it('says where there are flights', async () => {
+    const run = await testAgents(travel).start({ ...example, to: 'Atlantis' });
+    await expect(run.result()).rejects.toThrow(/no flights to Atlantis. Try Tokyo or Lisbon/);
+  });
+});
+
+describe('the airline', () => {
+  it('never sells at another fare than the one it was told', async () => {
+    const [flight] = await airline.search({ from: 'Hamburg', to: 'Tokyo' });
+    if (!flight) throw new Error('no flight');
+    await expect(airline.book(flight, 1200, 'key')).rejects.toThrow(/costs \$1500 now, not \$1200/);
+    await airline.book(flight, 1500, 'key');
+    await airline.book(flight, 1500, 'key');
+    expect(airlineBill.total()).toBe(1500.4);
+  });
+});
