@@ -1,0 +1,73 @@
+import { fetched, Refused } from './fetched.ts';
+import { loadParts } from './parts.ts';
+import { tellTimes } from './times.ts';
+
+const SHORTEST_MS = 2000;
+const LONGEST_MS = 30_000;
+
+/** Asks what changed for as long as the page says where; less and less often while nothing does, and never unseen. */
+export async function follow(): Promise<void> {
+  let pause = SHORTEST_MS;
+  for (;;) {
+    await Promise.race([passed(pause), seenAgain()]);
+    if (document.hidden) await seenAgain();
+    const url = document.getElementById('main')?.dataset.live;
+    if (url === undefined) return;
+    try {
+      const news = await fetched(url);
+      if (news) bringIn(news);
+      pause = news ? SHORTEST_MS : Math.min(pause * 1.5, LONGEST_MS);
+    } catch (error) {
+      if (error instanceof Refused && error.isFinal) return;
+      pause = LONGEST_MS;
+    }
+  }
+}
+
+const passed = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
+
+const seenAgain = () =>
+  new Promise<void>((resolve) => {
+    const look = () => {
+      if (document.hidden) return;
+      document.removeEventListener('visibilitychange', look);
+      resolve();
+    };
+    document.addEventListener('visibilitychange', look);
+  });
+
+function bringIn(news: Document): void {
+  const main = document.getElementById('main');
+  const next = news.getElementById('main')?.dataset.live;
+  if (!main) return;
+  if (next === undefined) delete main.dataset.live;
+  else main.dataset.live = next;
+  for (const fresh of news.querySelectorAll<HTMLElement>('[data-key]')) place(fresh);
+  const said = news.getElementById('news')?.textContent?.trim();
+  const status = document.getElementById('news');
+  if (said && status) status.textContent = said;
+}
+
+/** Puts an element in the place of the one with its key, or into the list that it is in. */
+function place(fresh: HTMLElement): void {
+  const { key = '', rev } = fresh.dataset;
+  const old = document.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`);
+  if (old && rev !== undefined && rev === old.dataset.rev) return;
+  // What somebody is filling in stays.
+  if (old?.querySelector('input:focus, textarea:focus, select:focus')) return;
+  const list = fresh.parentElement?.dataset.list;
+  const target = list === undefined ? null : document.querySelector<HTMLElement>(`[data-list="${CSS.escape(list)}"]`);
+  const node = document.importNode(fresh, true);
+  tellTimes(node);
+  if (old) {
+    const focus = focusIn(old);
+    old.replaceWith(node);
+    node.querySelectorAll<HTMLElement>('a, button, summary')[focus]?.focus();
+  } else if (target?.dataset.new === 'first') target.prepend(node);
+  else target?.append(node);
+  if (node.isConnected && fresh.dataset.quiet === undefined) node.classList.add('fresh');
+  loadParts(node);
+}
+
+const focusIn = (element: HTMLElement): number =>
+  [...element.querySelectorAll('a, button, summary')].findIndex((each) => each === document.activeElement);

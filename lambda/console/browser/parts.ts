@@ -1,0 +1,52 @@
+import { fetched } from './fetched.ts';
+import { tellTimes } from './times.ts';
+
+/** Loads parts of a page that are pages of their own when they come into sight, and more of long ones where they end. */
+export function loadParts(within: ParentNode): void {
+  for (const part of within.querySelectorAll<HTMLElement>('[data-load]')) {
+    const url = part.dataset.load ?? '';
+    delete part.dataset.load;
+    const observer = new IntersectionObserver((seen) => {
+      if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
+      observer.disconnect();
+      void load(part, url);
+    });
+    observer.observe(part);
+  }
+  for (const link of within.querySelectorAll<HTMLAnchorElement>('a[data-more]')) {
+    link.addEventListener('click', (event) => {
+      if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+      event.preventDefault();
+      void more(link);
+    });
+  }
+}
+
+async function load(part: HTMLElement, url: string): Promise<void> {
+  part.setAttribute('aria-busy', 'true');
+  // Without an answer the link to the page stays.
+  const page = await fetched(url).catch(() => undefined);
+  part.removeAttribute('aria-busy');
+  const found = page?.getElementById(part.id);
+  if (found) bring(part, found);
+}
+
+async function more(link: HTMLAnchorElement): Promise<void> {
+  const place = link.closest<HTMLElement>('.more');
+  const piece = (await fetched(link.href).catch(() => undefined))?.getElementById('piece');
+  if (!piece || !place) {
+    location.assign(link.href);
+    return;
+  }
+  const box = document.createElement('div');
+  box.tabIndex = -1;
+  bring(box, piece);
+  place.replaceWith(box);
+  box.focus({ preventScroll: true });
+}
+
+function bring(place: HTMLElement, source: HTMLElement): void {
+  place.replaceChildren(...[...source.childNodes].map((node) => document.importNode(node, true)));
+  tellTimes(place);
+  loadParts(place);
+}

@@ -1,0 +1,79 @@
+import { type Doc, type Fields, isList, type List, specialOf } from '../../checkpoints/document/document.ts';
+import { type Cut, cutOf } from '../../desk/piece.ts';
+import { type Html, html } from '../markup.ts';
+import { text } from '../text.ts';
+import { showSpecial } from './show-special.ts';
+import { asTable, showTable } from './show-table.ts';
+import { codeBlock, showText } from './show-text.ts';
+import { count, folded, left, type Place, type Showing, TOP, within } from './showing.ts';
+
+const MOST_ITEMS = 50;
+// What is further down is folded, and below that written as JSON: a page must end.
+const MOST_LEVELS = 5;
+const DEEPEST = 25;
+
+/** A document as people read it: objects as tables, text as text, `$` nodes as what they stand for. */
+export function showDocument(doc: Doc, showing: Showing = {}, place: Place = TOP): Html {
+  if (typeof doc === 'string') return showText(doc, place.level === 0);
+  if (typeof doc !== 'object' || doc === null) return html`<span class="value">${String(doc)}</span>`;
+  const cut = cutOf(doc);
+  if (cut) return showCut(cut, showing, place);
+  if (place.level >= DEEPEST) return folded('What is further down', codeBlock(JSON.stringify(doc)));
+  const special = specialOf(doc);
+  if (special !== undefined) return showSpecial(doc, special, { showing, place, show: showDocument, showFields });
+  const size = isList(doc) ? doc.length : Object.keys(doc).length;
+  if (size === 0) return html`<span class="quiet">(empty ${isList(doc) ? 'list' : 'object'})</span>`;
+  const content = () => (isList(doc) ? showList(doc, showing, place) : showFields(doc as Fields, showing, place));
+  if (place.level === 0 || place.level % MOST_LEVELS > 0) return content();
+  const label = isList(doc) ? count(size, 'item') : count(size, 'field');
+  return folded(label, content());
+}
+
+function showCut({ kind, size, shown }: Cut, showing: Showing, place: Place): Html {
+  const there = place.from + sizeOfShown(shown);
+  const unit = { text: 'character', list: 'item', object: 'field' }[kind];
+  const rest = size - there;
+  return html`${showDocument(shown, showing, place)}${rest > 0 && left(showing, place, there, count(rest, unit))}`;
+}
+
+function sizeOfShown(shown: Doc): number {
+  if (typeof shown === 'string' || isList(shown)) return shown.length;
+  const special = specialOf(shown);
+  // An object that has a key `$` is inside of a node.
+  const fields = isList(special) ? special.findLast((part) => typeof part === 'object') : shown;
+  return Object.keys(Object(fields)).length;
+}
+
+/** The fields of an object, each under its name. */
+function showFields(fields: Fields, showing: Showing, place: Place): Html {
+  return inPieces(Object.keys(fields), place, 'field', (keys) => {
+    const rows = keys.map(
+      (key) =>
+        html`<div><dt>${key === '' ? html`<span class="quiet">(no name)</span>` : text(key)}</dt><dd>${showDocument(fields[key] ?? null, showing, within(place, key))}</dd></div>`,
+    );
+    return html`<dl class="fields">${rows}</dl>`;
+  });
+}
+
+function showList(list: List, showing: Showing, place: Place): Html {
+  const columns = asTable(list);
+  const item = (doc: Doc, i: number) => showDocument(doc, showing, within(place, i));
+  return inPieces(list, place, columns ? 'row' : 'item', (some, start) =>
+    columns
+      ? showTable(columns, some, (cell, row, key) => showDocument(cell, showing, within(place, start + row, key)))
+      : html`<ol class="items" start="${start + 1}">${some.map((doc, i) => html`<li>${item(doc, start + i)}</li>`)}</ol>`,
+  );
+}
+
+/** The first of many, and the rest folded behind them. */
+function inPieces<T>(
+  all: readonly T[],
+  { from }: Place,
+  one: string,
+  show: (some: readonly T[], start: number) => Html,
+): Html {
+  // A few more than fit are no reason for a fold.
+  if (all.length <= MOST_ITEMS * 1.2) return show(all, from);
+  const rest = folded(`${count(all.length - MOST_ITEMS, one)} more`, show(all.slice(MOST_ITEMS), from + MOST_ITEMS));
+  return html`${show(all.slice(0, MOST_ITEMS), from)}${rest}`;
+}

@@ -1,0 +1,112 @@
+import {
+  type Doc,
+  type Fields,
+  isFields,
+  isList,
+  type List,
+  verbatimPart,
+} from '../../checkpoints/document/document.ts';
+import { type PayloadRef, readPayloadRef } from '../../checkpoints/document/payloads.ts';
+import { type Html, html } from '../markup.ts';
+import { plain, text } from '../text.ts';
+import { at } from '../time.ts';
+import { codeBlock, isAddress, link } from './show-text.ts';
+import { count, folded, type Place, type Showing, within } from './showing.ts';
+import { sizeOf } from './sizes.ts';
+
+/** Where a `$` node is, and how what it holds is shown. */
+interface Node {
+  readonly showing: Showing;
+  readonly place: Place;
+  readonly show: (doc: Doc, showing: Showing, place: Place) => Html;
+  readonly showFields: (fields: Fields, showing: Showing, place: Place) => Html;
+}
+
+/** A `$` node as what it stands for; one of a kind that nobody knows as it is written. */
+export function showSpecial(doc: Doc, special: Doc, node: Node): Html {
+  if (typeof special === 'string') return value(special === 'hole' ? '(nothing)' : special);
+  const shown = isList(special) ? known(special, node) : undefined;
+  return shown ?? codeBlock(JSON.stringify(doc));
+}
+
+function known(parts: List, node: Node): Html | undefined {
+  const [tag, first = null, second = null] = parts;
+  const { showing, place, show, showFields } = node;
+  const inside = (part: number): Place => ({ ...within(place, '$', part), from: place.from });
+  if (verbatimPart(tag) === 1) return isFields(first) ? showFields(first, showing, inside(1)) : undefined;
+  switch (tag) {
+    case 'date':
+      return isMoment(first) ? at(new Date(first)) : value('Invalid Date');
+    case 'bigint':
+      return value(String(first));
+    case 'regexp':
+      return html`<code>${text(`/${first}/${second}`)}</code>`;
+    case 'url':
+      return isAddress(String(first)) ? link(String(first)) : text(String(first));
+    case 'bytes':
+      return showBytes(String(first), String(second));
+    case 'map':
+      return isList(first) ? showMap(first, node) : undefined;
+    case 'set':
+      return html`${kind('Set')}${show(first, showing, inside(1))}`;
+    case 'error':
+      return showError(parts, node);
+    case 'class':
+      return html`${kind(String(first))}${show(second, showing, inside(2))}`;
+    case 'payload':
+      return isPayload(parts) ? showPayload(readPayloadRef(parts), showing) : undefined;
+    case 'shared':
+      return html`${kind(`object ${first}`)}${show(second, showing, inside(2))}`;
+    case 'again':
+      return html`<span class="quiet">(object ${text(String(first))} again)</span>`;
+    default:
+      return undefined;
+  }
+}
+
+const isMoment = (doc: Doc): doc is number => typeof doc === 'number' && Math.abs(doc) <= 8.64e15;
+
+const value = (written: string): Html => html`<span class="value">${text(written)}</span>`;
+
+const kind = (name: string): Html => html`<span class="kind">${text(name)}</span> `;
+
+const SOME_BYTES = 48;
+
+function showBytes(type: string, base64: string): Html {
+  const bytes = Buffer.from(base64, 'base64');
+  const hex = bytes.subarray(0, SOME_BYTES).toString('hex').replace(/../g, '$& ').trim();
+  return html`${kind(type)}<span class="quiet">${count(bytes.length, 'byte')}</span> <code class="bytes">${hex}${bytes.length > SOME_BYTES && ' …'}</code>`;
+}
+
+function showMap(pairs: List, { showing, place, show }: Node): Html {
+  if (pairs.length === 0) return html`${kind('Map')}<span class="quiet">(empty)</span>`;
+  const rows = pairs.map((pair, i) => {
+    const [key = null, held = null] = isList(pair) ? pair : [pair];
+    const inside = within(place, '$', 1, i);
+    return html`<div><dt>${show(key, showing, within(inside, 0))}</dt><dd>${show(held, showing, within(inside, 1))}</dd></div>`;
+  });
+  return html`${kind('Map')}<dl class="fields">${rows}</dl>`;
+}
+
+function showError([, name = null, message = null, fields = null]: List, { showing, place, showFields }: Node): Html {
+  const { stack, ...others }: Fields = isFields(fields) ? fields : {};
+  return html`<div class="error-value"><strong>${text(String(name))}</strong>: ${text(String(message))}</div>
+${typeof stack === 'string' && folded('Where it came up', codeBlock(stack))}
+${Object.keys(others).length > 0 && showFields(others, showing, within(place, '$', 3))}`;
+}
+
+const isPayload = ([, id, sha256, size]: List): boolean =>
+  typeof id === 'string' && typeof sha256 === 'string' && typeof size === 'number';
+
+// Pictures that every browser shows, and none runs.
+const PICTURES = /^image\/(png|jpeg|gif|webp|avif)$/;
+
+function showPayload({ id, size, type, digest }: PayloadRef, { payloadUrl }: Showing): Html {
+  const url = payloadUrl?.(id);
+  const about = html`${text(type ?? 'bytes')}, ${sizeOf(size)}${digest !== undefined && html`: ${text(digest)}`}`;
+  if (url === undefined) return html`<span class="payload">${about}</span>`;
+  if (type === undefined || !PICTURES.test(type))
+    return html`<span class="payload"><a href="${url}" download>Download</a> ${about}</span>`;
+  const alt = digest === undefined ? `Picture, ${sizeOf(size)}` : plain(digest);
+  return html`<figure class="picture"><a href="${url}"><img src="${url}" alt="${alt}" loading="lazy"></a><figcaption>${about}</figcaption></figure>`;
+}

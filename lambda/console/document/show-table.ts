@@ -1,0 +1,54 @@
+import { type Doc, type Fields, isFields, isList, type List, specialOf } from '../../checkpoints/document/document.ts';
+import { type Html, html } from '../markup.ts';
+import { plain, text } from '../text.ts';
+
+const MOST_COLUMNS = 6;
+const LONGEST_CELL = 120;
+
+/** The columns of a list whose items are all alike, short and flat; undefined when it makes no table. */
+export function asTable(list: List): readonly string[] | undefined {
+  if (list.length < 2) return undefined;
+  const columns = new Set<string>();
+  let filled = 0;
+  for (const item of list) {
+    if (!isFields(item) || Object.hasOwn(item, '$') || !Object.values(item).every(isShort)) return undefined;
+    for (const key of Object.keys(item)) columns.add(key);
+    if (columns.size > MOST_COLUMNS) return undefined;
+    filled += Object.keys(item).length;
+  }
+  // Where most cells would be empty, items are not alike.
+  return columns.size > 0 && filled * 2 >= list.length * columns.size ? [...columns] : undefined;
+}
+
+function isShort(doc: Doc): boolean {
+  if (typeof doc === 'string') return doc.length <= LONGEST_CELL && !doc.includes('\n');
+  if (typeof doc !== 'object' || doc === null) return true;
+  const special = specialOf(doc);
+  return typeof special === 'string' || (isList(special) && SHORT.has(special[0] ?? null));
+}
+
+const SHORT: ReadonlySet<Doc> = new Set(['date', 'bigint', 'url', 'regexp']);
+
+/** Rows under their columns. Roles are said, since narrow screens show the rows as cards. */
+export function showTable(
+  columns: readonly string[],
+  rows: List,
+  cell: (doc: Doc, row: number, key: string) => Html,
+): Html {
+  const head = columns.map((column) => html`<th role="columnheader" scope="col">${text(column)}</th>`);
+  const body = rows.map((row, i) => {
+    const cells = columns.map((column) => tableCell(row as Fields, column, (doc) => cell(doc, i, column)));
+    return html`<tr role="row">${cells}</tr>`;
+  });
+  return html`<table class="records" role="table">
+<thead role="rowgroup"><tr role="row">${head}</tr></thead>
+<tbody role="rowgroup">${body}</tbody>
+</table>`;
+}
+
+function tableCell(row: Fields, column: string, show: (doc: Doc) => Html): Html {
+  const doc = Object.hasOwn(row, column) ? row[column] : undefined;
+  return html`<td role="cell" data-label="${plain(column)}"${typeof doc === 'number' && html` class="number"`}>${
+    doc === undefined ? html`<span class="quiet">–</span>` : show(doc)
+  }</td>`;
+}

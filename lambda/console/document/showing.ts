@@ -1,0 +1,41 @@
+import { pointerTo } from '../../desk/piece.ts';
+import { type Html, html, type Part } from '../markup.ts';
+
+/** How a document is shown on a page. */
+export interface Showing {
+  /** Where the bytes of a payload of the document are; without, only what is known of it is shown. */
+  readonly payloadUrl?: (id: string) => string;
+  /** Where the rest of a part is that does not fit this page. */
+  readonly pieceUrl?: (pointer: string, from: number) => string;
+}
+
+/** Where in a document something is: a JSON pointer, how many levels down, and what of it was left out before it. */
+export interface Place {
+  readonly pointer: string;
+  readonly level: number;
+  /** Items or characters that are on an earlier piece. */
+  readonly from: number;
+}
+
+export const TOP: Place = { pointer: '', level: 0, from: 0 };
+
+/** The place of a part. */
+export const within = ({ pointer, level }: Place, ...keys: readonly (string | number)[]): Place => ({
+  pointer: keys.reduce<string>(pointerTo, pointer),
+  level: level + 1,
+  from: 0,
+});
+
+/** What is on the page, but not in sight at first. */
+export const folded = (label: Part, content: Part): Html =>
+  html`<details class="rest"><summary>${label}</summary>${content}</details>`;
+
+/** What is not on the page, and where it is. */
+export function left({ pieceUrl }: Showing, { pointer }: Place, from: number, what: string): Html {
+  if (!pieceUrl) return html`<p class="more quiet">${what} more are not on this page.</p>`;
+  return html`<p class="more"><a href="${pieceUrl(pointer, from)}" data-more>Show more</a> <span class="quiet">${what} left</span></p>`;
+}
+
+/** A number of things, with its word. */
+export const count = (amount: number, one: string, many = `${one}s`): string =>
+  `${amount.toLocaleString('en')} ${amount === 1 ? one : many}`;

@@ -1,0 +1,13 @@
+/** A number of bytes as people say it. */
+export function sizeOf(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  const units = ['KB', 'MB', 'GB', 'TB'];
+  let amount = bytes;
+  let unit = 'B';
+  for (const next of units) {
+    if (amount < 1000) break;
+    amount /= 1000;
+    unit = next;
+  }
+  return `${amount < 10 ? amount.toFixed(1) : Math.round(amount).toLocaleString('en')} ${unit}`;
+}

@@ -1,0 +1,36 @@
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** A length of time in at most two units: `320 ms`, `4.2 s`, `3 min 20 s`, `2 d 4 h`. */
+export function lengthOf(milliseconds: number): string {
+  const ms = Math.max(0, Math.round(milliseconds));
+  if (ms < SECOND) return `${ms} ms`;
+  if (ms < MINUTE) return `${(Math.floor(ms / 100) / 10).toLocaleString('en')} s`;
+  if (ms < HOUR) return two(ms, MINUTE, 'min', SECOND, 's');
+  if (ms < DAY) return two(ms, HOUR, 'h', MINUTE, 'min');
+  return two(ms, DAY, 'd', HOUR, 'h');
+}
+
+function two(ms: number, large: number, largeName: string, small: number, smallName: string): string {
+  const rest = Math.floor((ms % large) / small);
+  return `${Math.floor(ms / large).toLocaleString('en')} ${largeName}${rest > 0 ? ` ${rest} ${smallName}` : ''}`;
+}
+
+/** How far a moment is from another, in one unit: `3 min ago`, `in 2 d`. */
+export function distance(moment: number, now: number): string {
+  const away = Math.abs(now - moment);
+  if (away < 10 * SECOND) return 'just now';
+  const [unit, name] =
+    away < MINUTE ? [SECOND, 's'] : away < HOUR ? [MINUTE, 'min'] : away < DAY ? [HOUR, 'h'] : [DAY, 'd'];
+  const amount = `${Math.floor(away / unit).toLocaleString('en')} ${name}`;
+  return moment > now ? `in ${amount}` : `${amount} ago`;
+}
+
+/** A moment to the minute, in a time zone. @default UTC, which it then says */
+export function exactly(moment: number, timeZone?: string): string {
+  const [zone, ending] = timeZone === undefined ? ['UTC', ' UTC'] : [timeZone, ''];
+  const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: zone });
+  return `${format.format(moment)}${ending}`;
+}

@@ -1,0 +1,74 @@
+import type { Caller } from '../api/caller.ts';
+import { FILES } from './assets.ts';
+import { type Html, html, type Part } from './markup.ts';
+import { PATHS } from './paths.ts';
+import { maySee, mayStart } from './rights.ts';
+import { plain, text } from './text.ts';
+
+/** The places that the head of every page leads to. */
+export type Place = 'inbox' | 'runs' | 'start';
+
+export interface PageOptions {
+  readonly title: string;
+  readonly body: Part;
+  /** Absent on pages for those who have nothing but a link. */
+  readonly caller?: Caller | undefined;
+  readonly current?: Place | undefined;
+  /** Where the script asks what changed since. */
+  readonly live?: string | undefined;
+  /** For pages that are read, not searched. */
+  readonly isNarrow?: boolean;
+}
+
+/** A whole page: head, landmarks, and a place where the script says what is new. */
+export const page = ({
+  title,
+  body,
+  caller,
+  current,
+  live,
+  isNarrow = false,
+}: PageOptions): Html => html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="robots" content="noindex">
+<meta name="color-scheme" content="light dark">
+<title>${plain(title)} · Holdpoint</title>
+<link rel="icon" type="image/svg+xml" href="${PATHS.asset(FILES.icon)}">
+<link rel="stylesheet" href="${PATHS.asset(FILES.style)}">
+<script src="${PATHS.asset(FILES.script)}" defer></script>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header class="top">
+<div class="bar">
+${caller ? html`<a class="mark" href="/console">${MARK}Holdpoint</a>` : html`<span class="mark">${MARK}Holdpoint</span>`}
+${caller && navigation(caller, current)}
+</div>
+</header>
+<main id="main" tabindex="-1" class="${isNarrow ? 'narrow' : 'wide'}"${live !== undefined && html` data-live="${live}"`}>
+${body}
+</main>
+<p id="news" class="unseen" role="status"></p>
+</body>
+</html>`;
+
+const MARK = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M8 2h8l6 6v8l-6 6H8l-6-6V8z"/><path class="bars" d="M9.5 8.5v7m5-7v7"/></svg>`;
+
+function navigation(caller: Caller, current: Place | undefined): Html {
+  const links = [
+    ['inbox', PATHS.inbox, 'Inbox', true],
+    ['runs', PATHS.runs, 'Runs', maySee(caller)],
+    ['start', PATHS.start, 'Start a run', mayStart(caller)],
+  ] as const;
+  return html`<nav aria-label="Main"><ul>${links
+    .filter(([, , , isThere]) => isThere)
+    .map(
+      ([name, path, label]) =>
+        html`<li><a href="${path}"${name === current && html` aria-current="page"`}>${label}</a></li>`,
+    )}</ul></nav>
+<p class="who">${caller.person !== undefined && html`${text(caller.person)} <span class="quiet">in</span> `}${text(caller.tenant)}</p>`;
+}

@@ -1,0 +1,41 @@
+import type { ApprovalStatus } from '../core/approval.ts';
+import type { Status } from '../core/status.ts';
+import { type Html, html } from './markup.ts';
+
+/** What kind of news a status is: it gives the colour and the shape. */
+type Tone = 'ok' | 'bad' | 'wait' | 'run' | 'rest';
+
+const STATUS: Readonly<Record<Status | ApprovalStatus, readonly [Tone, string]>> = {
+  READY: ['run', 'Ready'],
+  RUNNING: ['run', 'Running'],
+  WAITING_FOR_APPROVAL: ['wait', 'Waiting for approval'],
+  WAITING_FOR_SIGNAL: ['wait', 'Waiting for a signal'],
+  SLEEPING: ['rest', 'Sleeping'],
+  ENDING: ['run', 'Ending'],
+  SUCCEEDED: ['ok', 'Succeeded'],
+  FAILED: ['bad', 'Failed'],
+  CANCELLED: ['rest', 'Cancelled'],
+  PENDING: ['wait', 'Open'],
+  APPROVED: ['ok', 'Approved'],
+  REJECTED: ['bad', 'Rejected'],
+  EXPIRED: ['rest', 'Expired'],
+  WITHDRAWN: ['rest', 'Withdrawn'],
+};
+
+// Each tone has a shape of its own, for those who do not see colours.
+const SHAPES: Readonly<Record<Tone, Html>> = {
+  ok: html`<path d="M3 8.5 6.5 12 13 4.5"/>`,
+  bad: html`<path d="m4 4 8 8m0-8-8 8"/>`,
+  wait: html`<path d="M8 3.5V8l3 2"/><circle cx="8" cy="8" r="6"/>`,
+  run: html`<path d="M5 3.5v9L12.5 8z"/>`,
+  rest: html`<path d="M3.5 8h9"/>`,
+};
+
+/** A status in words, as a sentence begins with it. */
+export const statusWords = (status: Status | ApprovalStatus): string => STATUS[status][1];
+
+/** A status as a small sign. */
+export function badge(status: Status | ApprovalStatus): Html {
+  const [tone, words] = STATUS[status];
+  return html`<span class="badge ${tone}"><svg viewBox="0 0 16 16" aria-hidden="true">${SHAPES[tone]}</svg>${words}</span>`;
+}
