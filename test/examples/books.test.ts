@@ -1,0 +1,38 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { books } from '../../examples/simulated/books.ts';
+import { freshServices } from './simulated.ts';
+
+const source = fileURLToPath(new URL('../../examples/simulated/books.ts', import.meta.url));
+
+/** What another process gets when it writes a line. */
+async function writtenElsewhere(amount: number): Promise<number> {
+  const program = `import { books } from ${JSON.stringify(source)};
+    const line = await books('bank').write({ key: 'k', what: 'refund', amount: ${amount} });
+    console.log(line.amount);`;
+  return Number((await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program])).stdout);
+}
+
+freshServices();
+
+describe('the books of a simulated service', () => {
+  it('have one line for a key, whoever wrote it first', async () => {
+    const bank = books('bank');
+    await bank.write({ key: 'k', what: 'refund', amount: 1 });
+    expect(await bank.write({ key: 'k', what: 'refund', amount: 2 })).toMatchObject({ amount: 1 });
+    await bank.write({ key: 'l', what: 'refund', amount: 3 });
+    expect(bank.total()).toBe(4);
+    const file = join(String(process.env.HOLDPOINT_FOLDER), 'examples', 'bank.jsonl');
+    expect(readFileSync(file, 'utf8').match(/\n/g)).toHaveLength(2);
+  });
+
+  it('say the same to processes that write at once', async () => {
+    const amounts = await Promise.all([1, 2, 3, 4].map(writtenElsewhere));
+    expect(new Set(amounts).size).toBe(1);
+    expect(books('bank').lines()).toEqual([{ key: 'k', what: 'refund', amount: amounts[0] }]);
+  });
+});

@@ -1,0 +1,92 @@
+import { execFile } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+import { embeddedStorage } from 'holdpoint/embedded';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { assistant, example as chat } from '../../examples/model-loop/agent.ts';
+import { refunds, example as request } from '../../examples/refunds/agent.ts';
+import { payments } from '../../examples/refunds/shop.ts';
+import { travel, example as trip } from '../../examples/travel/agent.ts';
+import { airlineBill } from '../../examples/travel/airline.ts';
+import { freshServices, paidIn } from './simulated.ts';
+
+/** The bundle of an example as a function is deployed, and what invokes it: each time in a new process. */
+async function deployed(name: string): Promise<(run: string) => Promise<unknown>> {
+  const outdir = join(String(process.env.HOLDPOINT_FOLDER), 'function');
+  await build({
+    ...{ entryPoints: [`examples/${name}/agent.ts`], bundle: true, splitting: true, format: 'esm', platform: 'node' },
+    ...{ outdir, outExtension: { '.js': '.mjs' }, external: ['@aws-sdk/*'], logLevel: 'silent' },
+  });
+  return async (run) => {
+    const program = `import { handler } from ${JSON.stringify(pathToFileURL(join(outdir, 'agent.mjs')).href)};
+      const context = { awsRequestId: String(process.pid), getRemainingTimeInMillis: () => 60_000 };
+      const { end, status } = await handler(${JSON.stringify({ run })}, context);
+      console.log(JSON.stringify({ end, status }));`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
+    return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+  };
+}
+
+/** Storage in the folder that the functions use too. */
+function sameFolder() {
+  const storage = embeddedStorage({ folder: String(process.env.HOLDPOINT_FOLDER) });
+  onTestFinished(() => storage.records.close());
+  return { storage, log: () => {} };
+}
+
+const waits = { end: 'suspended', status: 'WAITING_FOR_APPROVAL' };
+const succeeds = { end: 'finished', status: 'SUCCEEDED' };
+
+freshServices();
+
+describe('the examples as functions, each invocation in a process of its own', () => {
+  it('travel', async () => {
+    const invoke = await deployed('travel');
+    const run = await travel.with(sameFolder()).start(trip);
+    expect(await invoke(run.id)).toEqual(waits);
+    await run.decide({ approval: 'book', by: 'user:ann', answer: 'approve' });
+    expect(await invoke(run.id)).toEqual(waits);
+    expect(airlineBill.total()).toBe(0.8);
+    await run.decide({ approval: 'book~2', by: 'user:ann', answer: 'approve' });
+    expect(await invoke(run.id)).toEqual(succeeds);
+    expect(await run.result()).toMatchObject({ booked: true, paid: '$2,200' });
+    expect(airlineBill.total()).toBe(1500.8);
+  });
+
+  it('refunds', async () => {
+    const invoke = await deployed('refunds');
+    const run = await refunds.with(sameFolder()).start(request);
+    expect(await invoke(run.id)).toEqual(waits);
+    const answer = { approval: 'refund', groups: ['group:finance'], answer: 'approve' } as const;
+    await run.decide({ ...answer, by: 'user:ann' });
+    expect(await invoke(run.id)).toMatchObject({ end: 'aside' });
+    await run.decide({ ...answer, by: 'user:bob' });
+    expect(await invoke(run.id)).toEqual(succeeds);
+    expect(paidIn(payments)).toEqual([['refund of o-17', 80]]);
+  });
+
+  it('model-loop', async () => {
+    const invoke = await deployed('model-loop');
+    const run = await assistant.with(sameFolder()).start(chat);
+    expect(await invoke(run.id)).toEqual(waits);
+    const [approval] = await run.approvals();
+    await run.decide({ approval: String(approval?.id), by: 'user:ann', answer: 'reject' });
+    expect(await invoke(run.id)).toEqual({ end: 'suspended', status: 'WAITING_FOR_SIGNAL' });
+  });
+});
+
+describe.each(globSync('examples/*/agent.ts'))('%s', (file) => {
+  it('has what the local server and a Lambda function need', async () => {
+    const module = await import(pathToFileURL(resolve(file)).href);
+    expect(module).toMatchObject({
+      handler: expect.any(Function),
+      description: expect.stringMatching(/^.{10,100}\.$/),
+    });
+    const agents = Object.values(module).filter((each) => Object(each).invoke);
+    expect(agents).toMatchObject([{ name: basename(dirname(file)) }]);
+    expect(JSON.parse(JSON.stringify(module.example))).toEqual(module.example);
+  });
+});
