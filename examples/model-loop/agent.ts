@@ -15,7 +15,7 @@ interface Chat {
 }
 
 const SYSTEM = 'You help a shop write to its customers. Count them first, write short mails, and say what was done.';
-const MOST_MESSAGES = 50;
+const MOST_MESSAGES = 20;
 
 export const assistant = agent({
   name: 'model-loop',
@@ -30,7 +30,8 @@ export const assistant = agent({
   // What is next follows from the last message: to go on, nothing is needed but the state.
   async turn(ctx, state) {
     const { messages } = state;
-    if (messages.length >= MOST_MESSAGES) throw new Error(`The model found no end in ${MOST_MESSAGES} messages.`);
+    const since = messages.length - messages.findLastIndex(({ role }) => role === 'user');
+    if (since > MOST_MESSAGES) throw new Error(`The model found no answer in ${MOST_MESSAGES} messages.`);
     const and = (...more: readonly Message[]): Chat => ({ ...state, messages: [...messages, ...more] });
     const last = messages.at(-1);
     if (last?.role !== 'assistant') {
@@ -53,7 +54,12 @@ export const assistant = agent({
 
 /** Calls a tool. What goes wrong with it is for the model to know: it may find another way. */
 async function resultOf(ctx: TurnContext<Chat>, { id, name, input }: ToolCall): Promise<Message> {
-  const result = (text: string, isError = false): Message => ({ role: 'tool', answers: id, text, isError });
+  const result = (text: string, isError = false): Message => ({
+    role: 'tool',
+    answers: id,
+    text,
+    ...(isError && { isError }),
+  });
   const tool = TOOLS.get(name);
   if (!tool) return result(`There is no tool "${name}".`, true);
   const { data: args, error } = tool.input.safeParse(input);

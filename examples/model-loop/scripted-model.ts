@@ -1,5 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { latency } from '../simulated/books.ts';
+import { moment } from '../simulated/moment.ts';
 import type { Message } from './message.ts';
 import type { Model } from './model.ts';
 import { CITIES } from './tools.ts';
@@ -9,7 +8,7 @@ export const scriptedModel: Model = {
   name: 'a script. No model is called; set AWS_REGION and HOLDPOINT_MODEL to use one on Amazon Bedrock',
   parameters: { id: 'scripted' },
   async reply({ messages }) {
-    await pause(latency.milliseconds);
+    await moment();
     return { role: 'assistant', ...next(messages) };
   },
 };

@@ -2,6 +2,7 @@
 import type { StepTools } from 'holdpoint';
 import { z } from 'zod';
 import { sendMail } from '../simulated/mail.ts';
+import { moment } from '../simulated/moment.ts';
 
 /** What a model may call. */
 export interface Tool {
@@ -29,6 +30,7 @@ const countCustomers: Tool = {
   input: place,
   async run(input) {
     const { city } = place.parse(input);
+    await moment();
     return { city, customers: CUSTOMERS.get(city) };
   },
 };

@@ -1,7 +1,7 @@
 // Stands in for a shop and its bank. For order o-18 the bank is busy at first.
-import { setTimeout as pause } from 'node:timers/promises';
 import { FatalError } from 'holdpoint';
-import { books, latency } from '../simulated/books.ts';
+import { books } from '../simulated/books.ts';
+import { moment } from '../simulated/moment.ts';
 
 export interface Order {
   readonly id: string;
@@ -23,7 +23,7 @@ const busy = books('bank-busy');
 
 export const shop = {
   async find(id: string): Promise<Order> {
-    await pause(latency.milliseconds);
+    await moment();
     const order = ORDERS.get(id);
     if (!order) throw new FatalError(`There is no order "${id}". Try ${[...ORDERS.keys()].join(' or ')}.`);
     return order;

@@ -1,10 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-
-/** How long a simulated service takes to answer, so that a person sees a run move. Tests make it nothing. */
-export const latency = { milliseconds: 500 };
+import { moment } from './moment.ts';
 
 /** What a service did under a key. */
 export interface Line {
@@ -41,7 +38,7 @@ export function books(service: string): Books {
   const under = (key: string) => lines().find((line) => line.key === key);
   return {
     async write(line) {
-      await pause(latency.milliseconds);
+      await moment();
       mkdirSync(dirname(file()), { recursive: true, mode: 0o700 });
       if (!under(line.key)) appendFileSync(file(), `${JSON.stringify(line)}\n`);
       return under(line.key) ?? line;

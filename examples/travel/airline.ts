@@ -1,8 +1,8 @@
 // Stands in for an airline. Its searches cost money, and its fares to Tokyo rise as soon as somebody has searched.
 import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import { FatalError } from 'holdpoint';
-import { books, latency } from '../simulated/books.ts';
+import { books } from '../simulated/books.ts';
+import { moment } from '../simulated/moment.ts';
 
 export interface Flight {
   readonly id: string;
@@ -39,7 +39,7 @@ export const airline = {
 
   /** What a flight costs now. */
   async fareOf({ to, fare }: Flight): Promise<number> {
-    await pause(latency.milliseconds);
+    await moment();
     const { atFirst, later } = fareTo(to);
     return fare + later - atFirst;
   },

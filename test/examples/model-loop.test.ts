@@ -133,15 +133,15 @@ describe('the model loop', () => {
     ]);
   });
 
-  it('gives up on a model that finds no end', async () => {
+  it('gives up on a model that finds no answer', async () => {
     const { start, reply } = world();
     const count = { name: 'count_customers', input: { city: 'Lisbon' } };
     reply.mockImplementation(async ({ messages }) => ({
       ...{ role: 'assistant', text: 'Once more.', calls: [{ ...count, id: `call-${messages.length}` }] },
     }));
     const run = await start(example);
-    await expect(run.result()).rejects.toThrow(/no end in 50 messages/);
-    expect(reply).toHaveBeenCalledTimes(25);
+    await expect(run.result()).rejects.toThrow(/no answer in 20 messages/);
+    expect(reply).toHaveBeenCalledTimes(10);
   });
 
   it('can be forked with another prompt, from the first message on', async () => {
