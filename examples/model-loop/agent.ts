@@ -66,13 +66,14 @@ async function resultOf(ctx: TurnContext<Chat>, { id, name, input }: ToolCall): 
   if (error) return result(prettifyError(error), true);
 
   const decision =
-    tool.approval &&
+    tool.question &&
     (await ctx.approval(`allow ${name}`, {
-      title: tool.approval.question(args),
-      show: { ...args, 'written by': ctx.state.model },
+      title: tool.question(args),
+      show: { 'written by': ctx.state.model },
+      facts: args,
+      editable: tool.input.partial(),
       approvers: ['user:ann'],
       timeout: { days: 1 },
-      editable: tool.approval.editable,
     }));
   if (decision?.approved === false) return result(`Not approved: ${decision.comment ?? decision.status}`, true);
 

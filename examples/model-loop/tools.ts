@@ -8,8 +8,8 @@ import { moment } from '../simulated/moment.ts';
 export interface Tool {
   readonly description: string;
   readonly input: z.ZodObject;
-  /** For what cannot be taken back: the question to a person, and what they may change. */
-  readonly approval?: { question(input: unknown): string; readonly editable: z.ZodObject };
+  /** For what cannot be taken back: what a person is asked first. They may change the input. */
+  question?(input: unknown): string;
   run(input: unknown, tools: StepTools): Promise<unknown>;
 }
 
@@ -21,9 +21,8 @@ const CUSTOMERS = new Map([
 /** Where there are customers. */
 export const CITIES: readonly string[] = [...CUSTOMERS.keys()];
 
-const place = z.object({ city: z.enum(CITIES) });
-const words = z.object({ subject: z.string().min(1), text: z.string().min(1) });
-const mail = place.extend(words.shape);
+const place = z.strictObject({ city: z.enum(CITIES) });
+const mail = place.extend({ subject: z.string().min(1), text: z.string().min(1) });
 
 const countCustomers: Tool = {
   description: 'Says how many customers there are in a city.',
@@ -38,17 +37,14 @@ const countCustomers: Tool = {
 const mailCustomers: Tool = {
   description: 'Sends a mail to all customers in a city. A person is asked first; they may change it, or refuse.',
   input: mail,
-  approval: {
-    question(input) {
-      const { city, subject } = mail.parse(input);
-      return `Send “${subject}” to ${CUSTOMERS.get(city)} customers in ${city}?`;
-    },
-    editable: words.partial(),
+  question(input) {
+    const { city, subject } = mail.parse(input);
+    return `Send “${subject}” to ${CUSTOMERS.get(city)} customers in ${city}?`;
   },
   async run(input, { idempotencyKey }) {
     const { city, subject, text } = mail.parse(input);
     await sendMail({ key: idempotencyKey, to: `customers in ${city}`, subject, text });
-    return { sent: CUSTOMERS.get(city), subject, text };
+    return { sent: CUSTOMERS.get(city), city, subject, text };
   },
 };
 

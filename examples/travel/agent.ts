@@ -37,17 +37,16 @@ export const travel = agent({
     // she is asked again, and sees both.
     const decision = await ctx.approval('book', {
       title: ({ fare }) => `Book a flight to ${trip.to} for ${dollars(fare)}?`,
-      show: ({ fare }) => ({
+      show: {
         flight: `${flight.id} from ${flight.from}`,
-        fare: dollars(fare),
         hotel: `${trip.hotel}, ${trip.nights} nights, ${dollars(hotel.priceOf(trip))}`,
-        offers: offers.map(({ id, from, stops, fare: offered }) => ({
+        'offers as searched': offers.map(({ id, from, stops, fare }) => ({
           flight: id,
           from,
           stops,
-          fare: dollars(offered),
+          fare: dollars(fare),
         })),
-      }),
+      },
       approvers: ['user:ann'],
       remindAfter: { hours: 12 },
       timeout: { days: 2 },

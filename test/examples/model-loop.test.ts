@@ -35,7 +35,7 @@ describe('the model loop', () => {
     expect(await run.approvals()).toMatchObject([
       {
         title: 'Send “News from your shop” to 214 customers in Lisbon?',
-        show: { city: 'Lisbon', subject: 'News from your shop', text: expect.stringContaining('closed on Friday') },
+        facts: { city: 'Lisbon', subject: 'News from your shop', text: expect.stringContaining('closed on Friday') },
         editable: true,
       },
     ]);
@@ -84,10 +84,14 @@ describe('the model loop', () => {
     expect(sent()).toEqual([]);
   });
 
-  it('sends what the approver made of it, and to nobody else', async () => {
+  it('sends what the approver made of it, and asks again when that is no mail', async () => {
     const { start, chat } = world();
     const run = await start(example);
-    await run.approve('allow mail_customers', { edits: { text: 'Closed on Friday.', city: 'Hamburg' } });
+    await run.approve('allow mail_customers', { edits: { text: '', to: 'everybody' } });
+    expect(await run.approvals()).toMatchObject([
+      { ask: 2, changed: { after: expect.stringMatching(/text: .*"to"/) } },
+    ]);
+    await run.approve('allow mail_customers', { edits: { text: 'Closed on Friday.' } });
     expect(sent()).toEqual(['To customers in Lisbon: News from your shop\nClosed on Friday.']);
     expect((await chat(run)).messages.at(-2)?.text).toContain('"text":"Closed on Friday."');
   });
