@@ -1,8 +1,22 @@
-import type { Hono } from 'hono';
-import type { Observing } from '../handlers/observing.ts';
+import { type Context, Hono } from 'hono';
+import { matchedRoutes } from 'hono/route';
+import { contextsFor } from '../checkpoints/contexts.ts';
+import { ASSETS } from '../console/assets.ts';
+import { consoleApp } from '../console/console.ts';
+import { problemPage } from '../console/problem-page.ts';
+import { deskOn } from '../desk/desk-on.ts';
+import { errorFields, type Observing } from '../handlers/observing.ts';
 import type { SignedUrls } from '../handlers/signed-urls.ts';
+import { linkNotFound } from '../runtime/approvals/tokens.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Identify } from './caller.ts';
+import type { ApiEnv } from './environment.ts';
+import { ANSWER_SECONDS, MOST_URL } from './limits.ts';
+import { HttpError, problemOf } from './problem.ts';
+import { type Route, requestOf } from './route.ts';
+import { wantsPage } from './routes/links.ts';
+import { ROUTES } from './routes/routes.ts';
+import { secure } from './security-headers.ts';
 
 /** An agent that can be started, as the console offers it. */
 export interface KnownAgent {
@@ -20,9 +34,133 @@ export interface ApiOptions {
   /** For payloads that are too large for an answer of Lambda. @default they are streamed */
   readonly signedUrls?: SignedUrls | undefined;
   readonly observing: Pick<Observing, 'log' | 'count'>;
-  /** @default none are offered; any can be started by name */
+  /** The agents that are here; others are refused. @default none are offered; any can be started by name */
   readonly agents?: () => Promise<readonly KnownAgent[]>;
 }
 
 /** The HTTP application: webhook, API and console, for API Gateway and for one machine alike. */
-export declare function createApi(options: ApiOptions): Hono;
+export function createApi(options: ApiOptions): Hono<ApiEnv> {
+  const app = new Hono<ApiEnv>();
+  app.onError((error, context) => notDone(options, context, error));
+  app.notFound((context) => notDone(options, context, notFound(context.req.path)));
+  app.use(async (context, next) => {
+    await next();
+    const { pathname, protocol } = new URL(context.req.url);
+    secure(context.res.headers, { path: pathname, isHttps: protocol === 'https:' });
+  });
+  app.use(async ({ req }, next) => {
+    if (req.url.length > MOST_URL) throw new HttpError(414, 'TOO_LARGE', `A URL has at most ${MOST_URL} characters.`);
+    await next();
+  });
+  for (const path of ['/api/*', '/console/*'])
+    app.use(path, async (context, next) => {
+      refuseOtherSites(context.req.raw);
+      await identified(options, context);
+      await next();
+    });
+
+  app.get('/approvals/assets/:file', (context) => asset(context.req.param('file')));
+  for (const route of ROUTES)
+    app.on(route.method, pattern(route), (context) => within(ANSWER_SECONDS, handled(options, route, context)));
+  for (const route of ROUTES)
+    app.all(pattern(route), ({ req }) => {
+      throw methodNotAllowed(
+        req.method,
+        ROUTES.filter(({ path }) => path === route.path),
+      );
+    });
+  app.get('/', (context) => context.redirect('/console'));
+  app.route('/console', consoleApp(options));
+  return app;
+}
+
+const pattern = ({ path }: Route): string => path.replace(/\{(\w+)\}/g, ':$1');
+
+/** Finds out who calls, and opens the desk of their tenant. Who has no role may do nothing. */
+async function identified({ runtime, identify }: ApiOptions, context: Context<ApiEnv>): Promise<void> {
+  const caller = await identify(context.req.raw, context.env);
+  if (!caller) throw notAuthenticated();
+  if (caller.roles.size === 0) throw notAllowed('no role at all');
+  context.set('caller', caller);
+  context.set('desk', deskOn({ ...runtime, contexts: contextsFor(runtime.contexts, caller.tenant) }));
+}
+
+/** Refuses what a page of another site makes a browser send, with whatever identity the browser adds. */
+function refuseOtherSites({ method, headers }: Request): void {
+  const site = headers.get('sec-fetch-site') ?? 'none';
+  if (method === 'GET' || method === 'HEAD' || site === 'same-origin' || site === 'none') return;
+  throw new HttpError(403, 'NOT_ALLOWED', 'This was sent by a page of another site.');
+}
+
+async function handled(options: ApiOptions, route: Route, context: Context<ApiEnv>): Promise<Response> {
+  const { may } = route;
+  if (may !== 'everyone' && !may.some((role) => context.get('caller').roles.has(role)))
+    throw notAllowed(`none of the roles ${may.join(', ')}`);
+  const answer = await route.handle(requestOf(route, options, context));
+  if (answer instanceof Response) return answer;
+  const { status, json, headers } = answer;
+  return new Response(JSON.stringify(json), { status, headers: { 'content-type': 'application/json', ...headers } });
+}
+
+/** The answer, or after a while that there is none. */
+async function within(seconds: number, answering: Promise<Response>): Promise<Response> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(tooLate(seconds)), seconds * 1000);
+  try {
+    return await Promise.race([answering, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A file that pages load. Its name is that of its content, so it never changes. */
+function asset(file: string): Response {
+  const found = ASSETS.get(file);
+  if (!found) throw linkNotFound();
+  const headers = { 'content-type': found.type, 'cache-control': 'public, max-age=31536000, immutable' };
+  return new Response(found.body, { headers });
+}
+
+/** Logs and counts what was not done, by its route and never by its URL, and says why: on a page, or as JSON. */
+async function notDone({ observing }: ApiOptions, context: Context<ApiEnv>, error: unknown): Promise<Response> {
+  const problem = problemOf(error);
+  const isOurFault = problem.status >= 500;
+  const { method, path } = context.req;
+  const route = matchedRoutes(context).findLast(({ path: matched }) => !matched.endsWith('*'))?.path ?? 'none';
+  observing.count(isOurFault ? 'RequestFailed' : 'RequestRefused');
+  observing.log(isOurFault ? 'error' : 'info', 'A request was not done.', {
+    ...{ method, route, status: problem.status },
+    ...(error instanceof HttpError ? { error: error.code } : errorFields(error)),
+  });
+  const headers = error instanceof HttpError ? error.headers : {};
+  const isPage = path !== '/api' && !path.startsWith('/api/') && wantsPage(context);
+  const body = isPage ? String(problemPage(problem, context.get('caller'))) : JSON.stringify(problem);
+  const type = isPage ? 'text/html; charset=UTF-8' : 'application/problem+json';
+  return new Response(body, { status: problem.status, headers: { 'content-type': type, ...headers } });
+}
+
+const notFound = (path: string): Error =>
+  // Of links, nobody learns what there is and what there is not.
+  path.startsWith('/approvals') ? linkNotFound() : new HttpError(404, 'ROUTE_NOT_FOUND', 'There is nothing here.');
+
+const notAuthenticated = (): HttpError =>
+  new HttpError(401, 'NOT_AUTHENTICATED', 'Nobody whom this trusts says who calls. Sign in, or sign the request.', {
+    headers: { 'www-authenticate': 'Bearer' },
+  });
+
+const notAllowed = (has: string): HttpError => new HttpError(403, 'NOT_ALLOWED', `This caller has ${has}.`);
+
+const tooLate = (seconds: number): HttpError =>
+  new HttpError(
+    503,
+    'TIMED_OUT',
+    `There was no answer within ${seconds} seconds. It may have been done or not: look, then try again.`,
+  );
+
+function methodNotAllowed(method: string, routes: readonly Route[]): HttpError {
+  const methods = routes.flatMap((route) => (route.method === 'GET' ? ['GET', 'HEAD'] : route.method));
+  const allow = [...new Set(methods)].join(', ');
+  return new HttpError(405, 'METHOD_NOT_ALLOWED', `This takes ${allow}; found ${method.slice(0, 20)}.`, {
+    headers: { allow },
+  });
+}

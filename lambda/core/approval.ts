@@ -224,7 +224,7 @@ export const untold = (meta: ApprovalMeta): ApprovalMeta => ({ ...meta, ...NOTHI
 
 const isoOf = (time: number | undefined): string => (time === undefined ? 'before' : new Date(time).toISOString());
 
-export const notAnApprover = ({ name }: ApprovalMeta, by: string): HoldpointError =>
+export const notAnApprover = ({ name }: Pick<ApprovalMeta, 'name'>, by: string): HoldpointError =>
   new HoldpointError(
     'NOT_AN_APPROVER',
     `"${by}" is not asked to decide "${name}", neither by name nor through a group. Ask one of its approvers.`,

@@ -1,6 +1,6 @@
 import { HoldpointError, isHoldpointError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
-import { HTTP_STATUS } from './http-status.ts';
+import { HTTP_STATUS } from '../api/http-status.ts';
 
 /** A request as an HTTP API of API Gateway passes it on, payload format 2.0. */
 export interface HttpEvent {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { localKeys } from '../../lambda/checkpoints/keys.ts';
 import { HoldpointError } from '../../lambda/core/errors.ts';
 import { createApprove } from '../../lambda/handlers/approve.ts';
-import { HTTP_STATUS } from '../../lambda/handlers/http-status.ts';
+import { HTTP_STATUS } from '../../lambda/api/http-status.ts';
 import { withdraw } from '../../lambda/runtime/approvals/decide.ts';
 import { revokeToken } from '../../lambda/runtime/approvals/tokens.ts';
 import { linkFor } from '../runtime/approvals/scene.ts';

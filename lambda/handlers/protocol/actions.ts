@@ -28,7 +28,7 @@ export interface Acting {
   /** Those of the tenant that the request names. */
   readonly contexts: Contexts;
   readonly signedUrls: SignedUrls | undefined;
-  readonly observing: Observing;
+  readonly observing: Pick<Observing, 'log'>;
   readonly clock?: Clock | undefined;
 }
 

@@ -137,5 +137,6 @@ async function asLink<T>(opening: Promise<T>): Promise<T> {
   }
 }
 
-const linkNotFound = (): HoldpointError =>
+/** What is said of a link that opens nothing, whatever is wrong with it. */
+export const linkNotFound = (): HoldpointError =>
   new HoldpointError('APPROVAL_NOT_FOUND', 'This link opens nothing, or no longer. Ask for a new one.');

@@ -1,0 +1,172 @@
+import * as z from 'zod';
+import { mayDecide, notAnApprover } from '../../core/approval.ts';
+import { present } from '../../core/present.ts';
+import type { ApprovalDocument } from '../../desk/approval-document.ts';
+import type { Caller } from '../caller.ts';
+import { downloaded } from '../download.ts';
+import { MOST_ANSWER, MOST_BODY } from '../limits.ts';
+import { ANSWER, ANYBODY, LOOK, OPERATE } from '../may.ts';
+import { HttpError } from '../problem.ts';
+import { type Route, route } from '../route.ts';
+import { Approval, Approvals } from '../schemas/approvals.ts';
+import { named } from '../schemas/named.ts';
+import { Group, Person, RunId } from '../schemas/values.ts';
+import { approvalAnswer, approvalsAnswer } from '../shortened.ts';
+
+const Limit = z.int().min(1).max(100).optional();
+const ofRun = z.strictObject({ run: RunId });
+const ofApproval = z.strictObject({ run: RunId, approval: z.string().min(1).max(1000) });
+const answers = { 200: { description: 'The approval', schema: Approval } };
+
+/** Approvals: what waits for whom, answers, reminders, withdrawals. */
+export const APPROVAL_ROUTES: readonly Route[] = [
+  route({
+    ...{ method: 'GET', path: '/api/approvals', may: ['approver', 'operator'], name: 'listApprovals' },
+    summary: 'What the caller can still answer, oldest first; with `all`, everything that is open',
+    query: z.strictObject({
+      all: z.boolean().optional().describe('All that is open, for operators'),
+      person: Person.optional().describe('For callers who answer for others'),
+      group: z.array(Group).max(100).optional().describe('The groups of that person'),
+      limit: Limit,
+    }),
+    answers: { 200: { description: 'Approvals; what they show is shortened', schema: Approvals } },
+    async handle({ desk, caller, query }) {
+      const { all, limit, person, group } = query;
+      if (all) {
+        if (!caller.roles.has('operator')) throw notAllowed('Only an operator sees what others are asked.');
+        return { status: 200, json: approvalsAnswer(await desk.openApprovals(present({ limit }))) };
+      }
+      if (!caller.roles.has('approver')) throw notAllowed('Only an approver has an inbox; operators pass `all=true`.');
+      const { by, groups } = answeringAs(caller, person, group);
+      return { status: 200, json: approvalsAnswer(await desk.inbox(by, { groups, ...present({ limit }) })) };
+    },
+  }),
+
+  route({
+    ...{ method: 'GET', path: '/api/runs/{run}/approvals', may: LOOK, name: 'listApprovalsOfRun', params: ofRun },
+    summary: 'All approvals of a run, open and ended, oldest first',
+    answers: { 200: { description: 'Approvals; what they show is shortened', schema: Approvals } },
+    problems: [404, 410],
+    handle: async ({ desk, params: { run } }) => ({ status: 200, json: approvalsAnswer(await desk.approvals(run)) }),
+  }),
+
+  route({
+    ...{ method: 'GET', path: '/api/runs/{run}/approvals/{approval}', may: ANYBODY, name: 'getApproval' },
+    summary: 'One approval; an approver sees those that they are asked',
+    ...{ params: ofApproval, answers },
+    problems: [404, 410],
+    async handle({ desk, caller, params: { run, approval } }) {
+      const found = await desk.approval(run, approval);
+      refuseOthers(caller, found);
+      return { status: 200, json: approvalAnswer(found) };
+    },
+  }),
+
+  route({
+    ...{ method: 'GET', path: '/api/runs/{run}/approvals/{approval}/payloads/{payload}', may: ANYBODY },
+    ...{ name: 'getApprovalPayload', summary: 'A payload that an approval shows' },
+    params: ofApproval.extend({ payload: z.string().min(1).max(200) }),
+    answers: {
+      200: { description: 'Its bytes', types: ['application/octet-stream', 'image/*'] },
+      302: { description: 'Where its bytes are, for a few minutes', headers: { location: 'A signed URL' } },
+    },
+    problems: [404, 410, 413],
+    async handle({ desk, caller, api, context, params: { run, approval, payload: id } }) {
+      refuseOthers(caller, await desk.approval(run, approval));
+      const payload = await desk.payload(run, { approval }, id);
+      return downloaded(context, {
+        ...{ payload, tenant: desk.tenant, run, id, signedUrls: api.signedUrls },
+        isEncrypted: async () => (await desk.run(run)).encrypted,
+      });
+    },
+  }),
+
+  route({
+    ...{ method: 'POST', path: '/api/runs/{run}/approvals/{approval}/decide', may: ANSWER, name: 'decideApproval' },
+    summary: 'Answers, as the person that the caller is; given again, it gives what is recorded',
+    params: ofApproval,
+    body: {
+      mostBytes: MOST_ANSWER,
+      schema: named(
+        'Decide',
+        z.strictObject({
+          answer: z.enum(['approve', 'reject']),
+          comment: z.string().max(10_000).optional(),
+          edits: z.unknown().optional().describe('What is to be done otherwise, where the approval is editable'),
+          shown: z
+            .string()
+            .max(200)
+            .optional()
+            .describe('The hash of what was seen; an answer to something else is refused'),
+          by: Person.optional().describe('For callers who answer for others'),
+          groups: z.array(Group).max(100).optional().describe('The groups of that person'),
+        }),
+      ),
+    },
+    answers,
+    problems: [404, 409, 410],
+    async handle({ desk, caller, api, params: { run, approval }, body }) {
+      const { answer, comment, edits, shown, ...who } = await body();
+      const as = answeringAs(caller, who.by, who.groups);
+      const said = { approval, answer, ...present({ comment, edits, shown }) };
+      const decided = await desk.decide(run, { ...said, ...as });
+      api.observing.count('ApprovalAnswered');
+      return { status: 200, json: approvalAnswer(decided) };
+    },
+  }),
+
+  route({
+    ...{ method: 'POST', path: '/api/runs/{run}/approvals/{approval}/remind', may: OPERATE, name: 'remindApprovers' },
+    ...{ summary: 'Has people told once more', params: ofApproval, answers },
+    body: { mostBytes: MOST_BODY, schema: named('Remind', z.strictObject({})) },
+    problems: [404, 409, 410],
+    async handle({ desk, params: { run, approval }, body }) {
+      await body();
+      return { status: 200, json: approvalAnswer(await desk.remind(run, approval)) };
+    },
+  }),
+
+  route({
+    ...{
+      method: 'POST',
+      path: '/api/runs/{run}/approvals/{approval}/withdraw',
+      may: OPERATE,
+      name: 'withdrawApproval',
+    },
+    ...{
+      summary: 'Ends an approval that nobody needs any more; its run takes it for a no',
+      params: ofApproval,
+      answers,
+    },
+    body: {
+      mostBytes: MOST_BODY,
+      schema: named('Withdraw', z.strictObject({ why: z.string().min(1).max(500) })),
+    },
+    problems: [404, 409, 410],
+    async handle({ desk, params: { run, approval }, body }) {
+      const { why } = await body();
+      return { status: 200, json: approvalAnswer(await desk.withdraw(run, approval, why)) };
+    },
+  }),
+];
+
+/** Who answers: the person that the caller is, or whom a caller names who may answer for others. */
+function answeringAs(caller: Caller, person: string | undefined, groups: readonly string[] | undefined) {
+  if (person === undefined && groups === undefined) {
+    if (caller.person !== undefined) return { by: caller.person, groups: caller.groups };
+    throw notAllowed(
+      caller.answersForOthers ? 'Say who answers.' : 'Only a person can answer, and this caller is none.',
+    );
+  }
+  if (!caller.answersForOthers) throw notAllowed('This caller may not answer for others: leave out who answers.');
+  if (person === undefined) throw notAllowed('Groups are those of a person: say who answers.');
+  return { by: person, groups: groups ?? [] };
+}
+
+/** An approver who may not look at runs sees what they are asked, and nothing else. */
+function refuseOthers({ roles, person = '', groups, answersForOthers }: Caller, approval: ApprovalDocument): void {
+  if (roles.has('viewer') || roles.has('operator') || answersForOthers) return;
+  if (!mayDecide(approval, person, groups)) throw notAnApprover(approval, person);
+}
+
+const notAllowed = (message: string): HttpError => new HttpError(403, 'NOT_ALLOWED', message);

@@ -1,0 +1,123 @@
+import * as z from 'zod';
+import type { Doc } from '../../checkpoints/document/document.ts';
+import type { Which } from '../../checkpoints/open.ts';
+import { refused } from '../../core/input.ts';
+import { present } from '../../core/present.ts';
+import { pieceOf } from '../../desk/piece.ts';
+import { downloaded } from '../download.ts';
+import { MOST_PIECE, PIECE_BYTES } from '../limits.ts';
+import { LOOK } from '../may.ts';
+import { HttpError } from '../problem.ts';
+import { type Route, route } from '../route.ts';
+import { Checkpoint, CheckpointsPage, Difference } from '../schemas/checkpoints.ts';
+import { Name, RunId, Version } from '../schemas/values.ts';
+import { differenceAnswer } from '../shortened.ts';
+
+const params = z.strictObject({ run: RunId });
+const WhichText = z.string().min(1).max(300).describe('A version, `latest`, or `name:` and the name of a checkpoint');
+
+/** Checkpoints: list, open, compare, and the payloads that they point at. */
+export const CHECKPOINT_ROUTES: readonly Route[] = [
+  route({
+    ...{ method: 'GET', path: '/api/runs/{run}/checkpoints', may: LOOK, name: 'listCheckpoints', params },
+    summary: 'The checkpoints of a run without their content',
+    query: z.strictObject({
+      from: Version.optional(),
+      to: Version.optional(),
+      newestFirst: z.boolean().optional(),
+      limit: z.int().min(1).max(1000).optional(),
+    }),
+    answers: { 200: { description: 'A page', schema: CheckpointsPage } },
+    problems: [404, 410],
+    handle: async ({ desk, params: { run }, query }) => ({
+      status: 200,
+      json: await desk.history(run, present(query)),
+    }),
+  }),
+
+  route({
+    ...{ method: 'GET', path: '/api/runs/{run}/checkpoints/{version}', may: LOOK, name: 'getCheckpoint' },
+    summary: 'A checkpoint with its state, results and model parameters',
+    description:
+      'What is large is shortened: a part of it is found by its path, a JSON pointer such as /state/messages, and the rest of a long list, object or text with `from`.',
+    params: z.strictObject({ run: RunId, version: WhichText }),
+    query: z.strictObject({
+      path: z.string().max(4000).optional().describe('A JSON pointer into the content'),
+      from: z.int().min(0).optional().describe('The first element, key or character that is shown'),
+      bytes: z.int().min(1000).max(MOST_PIECE).optional().describe('About how many bytes of content to answer'),
+    }),
+    headers: z.strictObject({ 'if-none-match': z.string().max(1000).optional() }),
+    answers: {
+      200: { description: 'The checkpoint', schema: Checkpoint, headers: { etag: 'Its version' } },
+      304: { description: 'It is still the version that was named in If-None-Match' },
+    },
+    problems: [404, 410],
+    async handle({ desk, params: { run, version }, query, headers }) {
+      const { state, toolResults, model, ...summary } = await desk.checkpoint(run, whichOf(version));
+      const etag = `"${summary.version}"`;
+      if (namesTag(headers['if-none-match'], etag)) return new Response(null, { status: 304, headers: { etag } });
+      const { path = '', from, bytes = PIECE_BYTES } = query;
+      const content: Doc = { state, toolResults, ...present({ model }) };
+      const piece = pieceOf(content, path, bytes, present({ from }));
+      if (!piece)
+        throw new HttpError(
+          404,
+          'PART_NOT_FOUND',
+          `Checkpoint ${summary.version} of this run has nothing at this path.`,
+        );
+      return { status: 200, json: { ...summary, content: piece.value, isWhole: piece.isWhole }, headers: { etag } };
+    },
+  }),
+
+  route({
+    ...{
+      method: 'GET',
+      path: '/api/runs/{run}/checkpoints/{version}/payloads/{payload}',
+      may: LOOK,
+      name: 'getPayload',
+    },
+    summary: 'A payload that a checkpoint points at',
+    params: z.strictObject({ run: RunId, version: WhichText, payload: z.string().min(1).max(200) }),
+    answers: {
+      200: { description: 'Its bytes', types: ['application/octet-stream', 'image/*'] },
+      302: { description: 'Where its bytes are, for a few minutes', headers: { location: 'A signed URL' } },
+    },
+    problems: [404, 410, 413],
+    async handle({ desk, api, context, params: { run, version, payload: id } }) {
+      const which = whichOf(version);
+      const number = typeof which === 'number' ? which : (await desk.checkpoint(run, which)).version;
+      const payload = await desk.payload(run, { version: number }, id);
+      return downloaded(context, {
+        ...{ payload, tenant: desk.tenant, run, id, signedUrls: api.signedUrls },
+        isEncrypted: async () => (await desk.run(run)).encrypted,
+      });
+    },
+  }),
+
+  route({
+    ...{ method: 'GET', path: '/api/runs/{run}/diff', may: LOOK, name: 'diffCheckpoints', params },
+    summary: 'What changed in the state from one checkpoint to another',
+    query: z.strictObject({ before: WhichText, after: WhichText }),
+    answers: { 200: { description: 'The difference', schema: Difference } },
+    problems: [404, 410],
+    async handle({ desk, params: { run }, query: { before, after } }) {
+      const from = whichOf(before) ?? (await desk.run(run)).version;
+      const to = whichOf(after) ?? (await desk.run(run)).version;
+      return { status: 200, json: differenceAnswer(await desk.diff(run, from, to)) };
+    },
+  }),
+];
+
+/** Which checkpoint a path or a query names; undefined is the newest. */
+function whichOf(text: string): Which | undefined {
+  if (text === 'latest') return undefined;
+  const name = Name.safeParse(text.startsWith('name:') ? text.slice(5) : '');
+  if (name.success) return { name: name.data };
+  const version = Version.safeParse(/^\d{1,12}$/.test(text) ? Number(text) : undefined);
+  if (version.success) return version.data;
+  throw refused('A version', 'a number, `latest`, or `name:` and a name', text);
+}
+
+/** Whether a header of tags has this one. */
+const namesTag = (header: string | undefined, tag: string): boolean =>
+  header?.split(',').some((each) => each.trim().replace(/^W\//, '') === tag) === true;

@@ -1,0 +1,144 @@
+import type { Context } from 'hono';
+import { accepts } from 'hono/accepts';
+import * as z from 'zod';
+import { contextsFor } from '../../checkpoints/contexts.ts';
+import { linkPage } from '../../console/link-page.ts';
+import { isHoldpointError } from '../../core/errors.ts';
+import { present } from '../../core/present.ts';
+import type { OpenedLink } from '../../desk/desk.ts';
+import { deskOn } from '../../desk/desk-on.ts';
+import type { AnswerInput } from '../../runtime/approvals/decide.ts';
+import { linkNotFound } from '../../runtime/approvals/tokens.ts';
+import type { ApiOptions } from '../app.ts';
+import { isForm, parseJson, readBody } from '../body.ts';
+import { downloaded } from '../download.ts';
+import type { ApiEnv } from '../environment.ts';
+import { MOST_ANSWER } from '../limits.ts';
+import { problemOf } from '../problem.ts';
+import { checked, type Route, route } from '../route.ts';
+import { Link } from '../schemas/approvals.ts';
+import { named } from '../schemas/named.ts';
+import { approvalAnswer } from '../shortened.ts';
+
+const Token = z.string().describe('The last part of a link');
+const params = z.strictObject({ token: Token });
+const PAGE = { types: ['text/html'] };
+
+const LinkAnswer = named(
+  'LinkAnswer',
+  z.strictObject({
+    answer: z.enum(['approve', 'reject']),
+    comment: z.string().max(10_000).optional(),
+    edits: z
+      .unknown()
+      .optional()
+      .describe('What is to be done otherwise, where the approval is editable; JSON as text in a form'),
+    shown: z.string().max(200).optional().describe('The hash of what was seen; an answer to something else is refused'),
+  }),
+);
+
+const body = { mostBytes: MOST_ANSWER, forms: true, schema: LinkAnswer };
+
+/** Links: whoever has one sees one approval and answers it, without a login. */
+export const LINK_ROUTES: readonly Route[] = [
+  route({
+    ...{ method: 'GET', path: '/approvals/{token}', may: 'everyone', name: 'openLink', params },
+    summary: 'What a link asks: a page for a browser, JSON for a program. It changes nothing',
+    query: z.strictObject({
+      decided: z.string().max(10).optional().describe('For the page: it was answered just now'),
+    }),
+    answers: { 200: { description: 'What is asked, and what was answered', schema: Link, ...PAGE } },
+    problems: [404],
+    async handle({ api, context, params: { token }, query }) {
+      const link = await deskOn(api.runtime).link(token);
+      if (!wantsPage(context)) return { status: 200, json: linkAnswer(link), headers: VARY };
+      return page(context, linkPage(link, { token, justDecided: query.decided !== undefined }));
+    },
+  }),
+
+  route({
+    ...{ method: 'POST', path: '/approvals/{token}', may: 'everyone', name: 'answerLink', params, body },
+    summary: 'Answers as the person that the link was made for; given again, it gives what is recorded',
+    answers: {
+      200: { description: 'What is recorded', schema: Link },
+      303: { description: 'For a browser: where the page is', headers: { location: 'The link itself' } },
+    },
+    problems: [403, 404, 409, 410],
+    async handle({ api, context, params: { token } }) {
+      const isPage = wantsPage(context);
+      let given: unknown;
+      try {
+        given = await readBody(context.req.raw, body);
+        const decided = await deskOn(api.runtime).decideByLink(token, answerIn(context.req.raw, given));
+        api.observing.count('ApprovalAnswered');
+        if (!isPage) return { status: 200, json: linkAnswer(decided), headers: VARY };
+        // A query alone, so that it works below any path.
+        return new Response(null, { status: 303, headers: { location: '?decided=true', ...VARY } });
+      } catch (error) {
+        if (!isPage) throw error;
+        return refusedPage(api, context, token, error, given);
+      }
+    },
+  }),
+
+  route({
+    ...{ method: 'GET', path: '/approvals/{token}/payloads/{payload}', may: 'everyone', name: 'getLinkPayload' },
+    summary: 'A payload that the approval of a link shows',
+    params: params.extend({ payload: z.string().min(1).max(200) }),
+    answers: {
+      200: { description: 'Its bytes', types: ['application/octet-stream', 'image/*'] },
+      302: { description: 'Where its bytes are, for a few minutes', headers: { location: 'A signed URL' } },
+    },
+    problems: [404, 413],
+    async handle({ api, context, params: { token, payload: id } }) {
+      const { approval } = await deskOn(api.runtime).link(token);
+      const { tenant, run } = approval;
+      const desk = deskOn({ ...api.runtime, contexts: contextsFor(api.runtime.contexts, tenant) });
+      const payload = await desk.payload(run, { approval: approval.id }, id).catch((error) => {
+        throw isHoldpointError(error, 'CHECKPOINT_NOT_FOUND') ? linkNotFound() : error;
+      });
+      return downloaded(context, {
+        ...{ payload, tenant, run, id, signedUrls: api.signedUrls },
+        isEncrypted: async () => (await desk.run(run)).encrypted,
+      });
+    },
+  }),
+];
+
+// A browser and a program get different things at one URL.
+const VARY = { vary: 'Accept' };
+
+/** Whether somebody looks at this in a browser. */
+export const wantsPage = (context: Context): boolean =>
+  accepts(context, { header: 'Accept', supports: ['application/json', 'text/html'], default: 'application/json' }) ===
+  'text/html';
+
+/** What is answered; in a form, edits are JSON as text. */
+function answerIn(request: Request, given: unknown): AnswerInput {
+  const { answer, comment, shown, edits } = checked('An answer', LinkAnswer, given);
+  const parsed = isForm(request) && typeof edits === 'string' ? parseJson('`edits`', edits) : edits;
+  return { answer, ...present({ comment, shown, edits: parsed }) };
+}
+
+/** The page once more, with what is wrong and what was typed. */
+async function refusedPage(
+  api: ApiOptions,
+  context: Context<ApiEnv>,
+  token: string,
+  error: unknown,
+  given: unknown,
+): Promise<Response> {
+  const problem = problemOf(error);
+  // What went wrong inside, and what opens nothing, is told as everywhere.
+  if (problem.status >= 500 || problem.status === 404) throw error;
+  const link = await deskOn(api.runtime).link(token);
+  const { answer, comment, edits } = Object(given) as Record<string, unknown>;
+  const typed = { answer, comment, edits };
+  const texts = Object.entries(typed).filter(([, value]) => typeof value === 'string');
+  return page(context, linkPage(link, { token, problem, given: Object.fromEntries(texts) }), problem.status);
+}
+
+const page = (context: Context<ApiEnv>, html: unknown, status = 200): Response =>
+  context.html(String(html), status as 200, VARY);
+
+const linkAnswer = ({ approval, ...link }: OpenedLink): object => ({ ...link, approval: approvalAnswer(approval) });

@@ -1,0 +1,25 @@
+import { openApiOf } from '../open-api.ts';
+import type { Route } from '../route.ts';
+import { aboutRoutes } from './about.ts';
+import { APPROVAL_ROUTES } from './approvals.ts';
+import { CHECKPOINT_ROUTES } from './checkpoints.ts';
+import { LINK_ROUTES } from './links.ts';
+import { CHANGE_ROUTES } from './run-changes.ts';
+import { RUN_ROUTES } from './runs.ts';
+import { SAVING_ROUTES } from './saving.ts';
+
+let described: object | undefined;
+
+/** Every route of links and API: the application and its description are made of this table. */
+export const ROUTES: readonly Route[] = [
+  ...LINK_ROUTES,
+  ...aboutRoutes(() => {
+    described ??= openApiOf(ROUTES);
+    return described;
+  }),
+  ...RUN_ROUTES,
+  ...CHANGE_ROUTES,
+  ...CHECKPOINT_ROUTES,
+  ...SAVING_ROUTES,
+  ...APPROVAL_ROUTES,
+];

@@ -1,0 +1,133 @@
+import * as z from 'zod';
+import type { Doc } from '../../checkpoints/document/document.ts';
+import { HoldpointError } from '../../core/errors.ts';
+import { refused } from '../../core/input.ts';
+import { present } from '../../core/present.ts';
+import type { Status } from '../../core/status.ts';
+import type { ApiOptions } from '../app.ts';
+import { MOST_BODY } from '../limits.ts';
+import { LOOK, OPERATE } from '../may.ts';
+
+import { type Route, route } from '../route.ts';
+import { named } from '../schemas/named.ts';
+import { Agents, Counts, Lineage, Run, RunsPage, Started } from '../schemas/runs.ts';
+import { Cursor, Document, Duration, Moment, Name, RunId, StatusName, Tags } from '../schemas/values.ts';
+import { runAnswer } from '../shortened.ts';
+import { at, LOCATION } from './locations.ts';
+
+const params = z.strictObject({ run: RunId });
+
+/** Runs: start, list, look. */
+export const RUN_ROUTES: readonly Route[] = [
+  route({
+    ...{ method: 'POST', path: '/api/runs', may: OPERATE, name: 'startRun' },
+    summary: 'Starts a run; the same id, or the same Idempotency-Key, twice starts one',
+    headers: z.strictObject({ 'idempotency-key': z.string().min(1).max(200).optional() }),
+    body: {
+      mostBytes: MOST_BODY,
+      schema: named(
+        'Start',
+        z.strictObject({
+          agent: Name,
+          input: Document.optional(),
+          id: RunId.optional(),
+          owner: Name.optional(),
+          tags: Tags.optional(),
+          retentionSeconds: z.number().positive().optional(),
+          timeout: Duration.optional(),
+        }),
+      ),
+    },
+    answers: {
+      201: { description: 'It was started', schema: Started, headers: LOCATION },
+      200: { description: 'It had been started before', schema: Started, headers: LOCATION },
+    },
+    problems: [404, 409, 410],
+    async handle({ desk, api, headers, body }) {
+      const { agent, input, id, owner, tags, retentionSeconds, timeout } = await body();
+      await refuseUnknown(api, agent);
+      const key = headers['idempotency-key'];
+      const started = await desk.start({
+        ...{ agent, ...present({ id, key, owner, tags, retentionSeconds }) },
+        ...(timeout && { timeout: present(timeout) }),
+        ...(input !== undefined && { input: input as Doc }),
+      });
+      return { status: started.isNew ? 201 : 200, json: started, headers: at(started.run) };
+    },
+  }),
+
+  route({
+    ...{ method: 'GET', path: '/api/runs', may: LOOK, name: 'listRuns' },
+    summary: 'The runs that fit, last touched first',
+    description: 'A page may be short: only a missing cursor means the end. The list may be a moment behind.',
+    query: z.strictObject({
+      status: z.array(StatusName).max(20).optional(),
+      agent: Name.optional(),
+      owner: Name.optional(),
+      tag: Name.optional(),
+      step: z.string().min(1).max(1000).optional().describe('The step at which it last changed its status, by name'),
+      stepNumber: z.int().min(0).optional().describe('The same, by number'),
+      id: z.string().min(1).max(256).optional().describe('Only runs whose id has this in it'),
+      since: Moment.optional().describe('Touched from this moment'),
+      until: Moment.optional().describe('Touched before this moment'),
+      limit: z.int().min(1).max(100).optional(),
+      cursor: Cursor.optional(),
+    }),
+    answers: { 200: { description: 'A page', schema: RunsPage } },
+    async handle({ desk, query }) {
+      const { status, stepNumber, since, until, step, ...rest } = query;
+      if (step !== undefined && stepNumber !== undefined)
+        throw refused('A query', 'given `step` or `stepNumber`', 'both');
+      const filter = { step: step ?? stepNumber, since: dateOf(since), until: dateOf(until) };
+      const page = await desk.runs({
+        ...present(rest),
+        ...present(filter),
+        ...(status && status.length > 0 && { status: status as Status[] }),
+      });
+      return { status: 200, json: page };
+    },
+  }),
+
+  route({
+    ...{ method: 'GET', path: '/api/counts', may: LOOK, name: 'countRuns' },
+    summary: 'How many runs have each status; counting stops at a thousand',
+    answers: { 200: { description: 'By status', schema: Counts } },
+    handle: async ({ desk }) => ({ status: 200, json: await desk.counts() }),
+  }),
+
+  route({
+    ...{ method: 'GET', path: '/api/agents', may: LOOK, name: 'listAgents' },
+    summary: 'The agents that are known here',
+    answers: { 200: { description: 'By name', schema: Agents } },
+    handle: async ({ api }) => ({ status: 200, json: { agents: (await api.agents?.()) ?? [] } }),
+  }),
+
+  route({
+    ...{ method: 'GET', path: '/api/runs/{run}', may: LOOK, name: 'getRun', params },
+    summary: 'One run: what is known of it, what it waits for, how it ended',
+    answers: { 200: { description: 'The run', schema: Run, headers: { etag: 'Its version' } } },
+    problems: [404, 410],
+    async handle({ desk, params: { run } }) {
+      const view = await desk.run(run);
+      return { status: 200, json: runAnswer(view), headers: { etag: `"${view.version}"` } };
+    },
+  }),
+
+  route({
+    ...{ method: 'GET', path: '/api/runs/{run}/lineage', may: LOOK, name: 'getLineage', params },
+    summary: 'Where a run comes from and what was forked from it',
+    answers: { 200: { description: 'The tree of forks', schema: Lineage } },
+    problems: [404, 410],
+    handle: async ({ desk, params: { run } }) => ({ status: 200, json: await desk.lineage(run) }),
+  }),
+];
+
+/** Refuses to start what nobody here would run, where it is known who is here. */
+async function refuseUnknown({ agents }: ApiOptions, name: string): Promise<void> {
+  const known = (await agents?.()) ?? [];
+  if (known.length === 0 || known.some((agent) => agent.name === name)) return;
+  const names = known.map((agent) => agent.name).join(', ');
+  throw new HoldpointError('AGENT_NOT_FOUND', `No agent "${name}" is known here; there is ${names}. Check the name.`);
+}
+
+const dateOf = (text: string | undefined): Date | undefined => (text === undefined ? undefined : new Date(text));

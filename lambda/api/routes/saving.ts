@@ -1,0 +1,226 @@
+import * as z from 'zod';
+import { type Contexts, contextsFor } from '../../checkpoints/contexts.ts';
+import { ANY_TYPE } from '../../checkpoints/document/document.ts';
+import { MAX_VERSION } from '../../checkpoints/records.ts';
+import { StaleVersionError } from '../../checkpoints/stale-version-error.ts';
+import { isHoldpointError } from '../../core/errors.ts';
+import { refused } from '../../core/input.ts';
+import { present } from '../../core/present.ts';
+import type { Desk } from '../../desk/desk.ts';
+import { act } from '../../handlers/protocol/actions.ts';
+import { type Action, checkRequest } from '../../handlers/protocol/request.ts';
+import { deliverIfReady } from '../../runtime/outside.ts';
+import type { ApiOptions } from '../app.ts';
+import { MOST_BODY } from '../limits.ts';
+import { LOOK, OPERATE } from '../may.ts';
+import { HttpError } from '../problem.ts';
+import { type Route, route } from '../route.ts';
+import { Loaded, Saved, Upload } from '../schemas/checkpoints.ts';
+import { named } from '../schemas/named.ts';
+import { Document, Duration, Name, RunId, Tags, Texts, Version } from '../schemas/values.ts';
+
+const params = z.strictObject({ run: RunId });
+
+const conditions = z.strictObject({
+  'if-match': z
+    .string()
+    .max(100)
+    .optional()
+    .describe('The version that this goes on from, such as "14"; "0" for a new run'),
+  'if-none-match': z.string().max(100).optional().describe('`*` for a new run, instead of If-Match'),
+  'idempotency-key': z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('The same key again finds what the first one wrote'),
+});
+
+/** What everything has that saves. Each field is checked once more where it is used. */
+const saving = {
+  state: Document.optional(),
+  stateFrom: z.strictObject({ upload: z.string() }).optional().describe('A state that was uploaded'),
+  step: z.string().min(1).max(1000).optional(),
+  toolResults: z.record(z.string(), Document).optional(),
+  forgetToolResults: z.union([z.literal(true), Texts]).optional(),
+  name: Name.optional(),
+  moveName: z.boolean().optional(),
+  labels: z.record(z.string(), z.string()).optional(),
+  model: z.record(z.string(), Document).optional(),
+  agent: Name.optional(),
+};
+
+const ApprovalRequest = named(
+  'ApprovalRequest',
+  z.strictObject({
+    name: z.string().min(1).max(200),
+    title: z.string().min(1).max(500),
+    show: Document.optional(),
+    approvers: Texts,
+    quorum: z.int().min(1).max(100).optional(),
+    timeout: Duration.optional(),
+    remindAfter: Duration.optional(),
+    escalateTo: Texts.optional(),
+    escalateAfter: Duration.optional(),
+    onTimeout: z.enum(['reject', 'approve', 'fail', 'escalate']).optional(),
+    facts: z.record(z.string(), Document).optional(),
+    editable: z.boolean().optional(),
+  }),
+);
+
+const ETAG = { etag: 'The version that was written' };
+
+/** What agents in other languages do: save, ask, wait, end and load. */
+export const SAVING_ROUTES: readonly Route[] = [
+  savingRoute({
+    ...{ action: 'save', path: '/api/runs/{run}/checkpoints', name: 'saveCheckpoint' },
+    summary: 'Saves a checkpoint on the version that If-Match names',
+    schema: named(
+      'Save',
+      z.strictObject({
+        ...saving,
+        status: z.enum(['RUNNING', 'READY']).optional(),
+        owner: Name.optional(),
+        tags: Tags.optional(),
+        retentionSeconds: z.number().positive().optional(),
+      }),
+    ),
+  }),
+  savingRoute({
+    ...{ action: 'requestApproval', path: '/api/runs/{run}/approvals', name: 'askApproval' },
+    summary: 'Saves a checkpoint, asks people, and gives the run up until they have answered',
+    schema: named('Ask', z.strictObject({ ...saving, approval: ApprovalRequest })),
+  }),
+  savingRoute({
+    ...{ action: 'waitForSignal', path: '/api/runs/{run}/waits', name: 'waitForSignal' },
+    summary: 'Saves a checkpoint, and gives the run up until the signal has come',
+    schema: named(
+      'WaitForSignal',
+      z.strictObject({ ...saving, signal: z.string().min(1).max(200), timeout: Duration.optional() }),
+    ),
+  }),
+  savingRoute({
+    ...{ action: 'finish', path: '/api/runs/{run}/finish', name: 'finishRun' },
+    summary: 'Saves a last checkpoint, and ends the run',
+    schema: named(
+      'Finish',
+      z.strictObject({
+        ...saving,
+        status: z.enum(['SUCCEEDED', 'FAILED']),
+        result: Document.optional(),
+        error: z
+          .strictObject({ message: z.string().max(10_000).optional(), name: z.string().max(10_000).optional() })
+          .optional(),
+      }),
+    ),
+  }),
+
+  route({
+    ...{ method: 'GET', path: '/api/runs/{run}/load', may: LOOK, name: 'loadRun', params },
+    summary: 'A checkpoint with all that an agent needs to go on from it',
+    query: z.strictObject({ version: Version.optional(), name: Name.optional() }),
+    answers: { 200: { description: 'The checkpoint', schema: Loaded, headers: { etag: 'Its version' } } },
+    problems: [404, 410, 413],
+    async handle({ api, desk, params: { run }, query }) {
+      const loaded = (await done(api, desk, 'load', run, query)) as { checkpoint: { version: number } };
+      return { status: 200, json: loaded, headers: { etag: `"${loaded.checkpoint.version}"` } };
+    },
+  }),
+
+  route({
+    ...{ method: 'POST', path: '/api/runs/{run}/uploads', may: OPERATE, name: 'makeUpload', params },
+    summary: 'A URL to put a state to that is too large for a body; save it as `stateFrom` within 15 minutes',
+    body: { mostBytes: MOST_BODY, schema: named('MakeUpload', z.strictObject({})) },
+    answers: { 201: { description: 'Where to put it', schema: Upload } },
+    async handle({ api, desk, params: { run }, body }) {
+      await body();
+      return { status: 201, json: await done(api, desk, 'upload', run, {}) };
+    },
+  }),
+];
+
+interface SavingSpec extends Pick<Route, 'path' | 'name' | 'summary'> {
+  readonly action: Action;
+  readonly schema: z.ZodObject;
+}
+
+function savingRoute({ action, schema, ...spec }: SavingSpec): Route {
+  return route({
+    ...{ ...spec, method: 'POST', may: OPERATE, params, headers: conditions },
+    body: { mostBytes: MOST_BODY, schema },
+    answers: { 201: { description: 'It was saved', schema: Saved, headers: ETAG } },
+    problems: [404, 409, 410, 412, 428],
+    async handle({ api, desk, params: { run }, headers, body }) {
+      const fields = await body();
+      const expectedVersion = versionIn(headers);
+      const writeId = headers['idempotency-key'];
+      try {
+        const saved = await done(api, desk, action, run, { ...fields, expectedVersion, ...present({ writeId }) });
+        const { version } = saved as { version: number };
+        return { status: 201, json: { run, ...saved }, headers: { etag: `"${version}"` } };
+      } catch (error) {
+        if (isHoldpointError(error, 'STALE_VERSION')) throw await conflict(desk, run, error);
+        throw error;
+      }
+    },
+  });
+}
+
+/** Does what the protocol of agents in other languages has an action for, and brings the run to a process if it is ready. */
+async function done(api: ApiOptions, desk: Desk, action: Action, run: string, fields: object): Promise<object> {
+  const { runtime, signedUrls, observing } = api;
+  const contexts = anyType(contextsFor(runtime.contexts, desk.tenant));
+  const request = checkRequest({ holdpoint: 1, action, tenant: desk.tenant, run, ...fields });
+  const answer = await act({ contexts, signedUrls, observing, clock: runtime.clock }, request);
+  if (runtime.deliver && action !== 'load' && action !== 'upload') {
+    await deliverIfReady(runtime, await contexts.inRun(run));
+    const { parent } = action === 'finish' ? await desk.run(run) : {};
+    if (parent) await deliverIfReady(runtime, await contexts.inRun(parent.run));
+  }
+  return answer;
+}
+
+/** Contexts for those who have no code of agents: what is of a class passes through as it is. */
+const anyType = (contexts: Contexts): Contexts => ({
+  ...contexts,
+  async inRun(run) {
+    const at = await contexts.inRun(run);
+    return { ...at, types: { ...at.types, ...ANY_TYPE } };
+  },
+});
+
+/** The version that a request goes on from; that it says so is what keeps writers apart. */
+function versionIn(headers: z.infer<typeof conditions>): number {
+  const { 'if-match': match, 'if-none-match': noneMatch } = headers;
+  if (match !== undefined && noneMatch !== undefined)
+    throw refused('A request', 'given If-Match or If-None-Match', 'both');
+  if (noneMatch !== undefined) {
+    if (noneMatch.trim() === '*') return 0;
+    throw refused('If-None-Match', '* for a new run', noneMatch);
+  }
+  if (match === undefined)
+    throw new HttpError(
+      428,
+      'PRECONDITION_REQUIRED',
+      'Say what this goes on from: If-Match with the version in quotes, such as "14", or If-None-Match: * for a new run.',
+    );
+  const version = Number(/^\s*"(\d{1,12})"\s*$/.exec(match)?.[1] ?? Number.NaN);
+  if (version >= 0 && version <= MAX_VERSION) return version;
+  throw refused('If-Match', 'one version in quotes, such as "14"', match);
+}
+
+/** What is answered when somebody else wrote first: what is there now. */
+async function conflict(desk: Desk, run: string, error: Error): Promise<HttpError> {
+  const there = (error instanceof StaleVersionError && error.found) || (await newestOf(desk, run));
+  const found = there ? { version: there.version, status: there.status } : { version: 0 };
+  return new HttpError(412, 'STALE_VERSION', error.message, { found, headers: { etag: `"${found.version}"` } });
+}
+
+async function newestOf(desk: Desk, run: string) {
+  try {
+    return (await desk.history(run, { newestFirst: true, limit: 1 })).checkpoints[0];
+  } catch (error) {
+    if (isHoldpointError(error, 'RUN_NOT_FOUND')) return undefined;
+    throw error;
+  }
+}

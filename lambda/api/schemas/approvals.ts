@@ -1,0 +1,53 @@
+import * as z from 'zod';
+import { named } from './named.ts';
+import { Document, Moment, StatusName, Texts } from './values.ts';
+
+const Vote = named(
+  'Vote',
+  z.strictObject({
+    by: z.string(),
+    as: z.string().optional().describe('The group through which they answered'),
+    answer: z.enum(['approve', 'reject']),
+    at: Moment,
+    comment: z.string().optional(),
+    edits: z.unknown().optional(),
+  }),
+);
+
+export const Approval = named(
+  'Approval',
+  z.strictObject({
+    tenant: z.string(),
+    run: z.string(),
+    id: z.string(),
+    agent: z.string().optional(),
+    name: z.string(),
+    ask: z.int().describe('1, 2, …: how often it was asked'),
+    status: z.enum(['PENDING', 'APPROVED', 'REJECTED', 'EXPIRED', 'WITHDRAWN']),
+    title: z.string(),
+    show: Document.optional(),
+    facts: Document.optional(),
+    changed: z.strictObject({ before: Document, after: Document }).optional(),
+    shown: z.string().describe('The hash of all that is shown; send it with the answer'),
+    approvers: Texts,
+    quorum: z.int(),
+    askedAt: Moment,
+    deadline: Moment.optional(),
+    editable: z.boolean(),
+    votes: z.array(Vote),
+    endedAt: Moment.optional(),
+    outcome: z.enum(['approve', 'reject', 'fail']).optional(),
+    withdrawnBecause: z.string().optional(),
+  }),
+);
+
+export const Approvals = named('Approvals', z.strictObject({ approvals: z.array(Approval) }));
+
+export const Link = named(
+  'Link',
+  z.strictObject({
+    approval: Approval,
+    person: z.string().describe('Whom the link was made for'),
+    run: z.strictObject({ status: StatusName, agent: z.string().optional() }),
+  }),
+);

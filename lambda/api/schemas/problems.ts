@@ -1,0 +1,19 @@
+import * as z from 'zod';
+import { named } from './named.ts';
+
+/** What every problem looks like. */
+export const ProblemSchema = named(
+  'Problem',
+  z.strictObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string().describe('What went wrong, for programs'),
+    errors: z.array(z.strictObject({ path: z.string(), detail: z.string() })).optional(),
+    found: z
+      .strictObject({ version: z.int(), status: z.string().optional() })
+      .optional()
+      .describe('What is there, where another version was expected; version 0 is no run'),
+  }),
+);
