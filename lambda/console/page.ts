@@ -33,7 +33,7 @@ export const page = ({
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
+${!caller && html`<meta name="referrer" content="no-referrer">`}
 <meta name="robots" content="noindex">
 <meta name="color-scheme" content="light dark">
 <title>${plain(title)} · Holdpoint</title>
@@ -44,7 +44,7 @@ export const page = ({
 <body>
 <a class="skip" href="#main">Skip to the content</a>
 <header class="top">
-<div class="bar">
+<div class="bar${isNarrow && !caller && ' narrow-bar'}">
 ${caller ? html`<a class="mark" href="/console">${MARK}Holdpoint</a>` : html`<span class="mark">${MARK}Holdpoint</span>`}
 ${caller && navigation(caller, current)}
 </div>

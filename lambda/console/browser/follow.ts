@@ -15,8 +15,7 @@ export async function follow(): Promise<void> {
     if (url === undefined) return;
     try {
       const news = await fetched(url);
-      if (news) bringIn(news);
-      pause = news ? SHORTEST_MS : Math.min(pause * 1.5, LONGEST_MS);
+      pause = news && bringIn(news) ? SHORTEST_MS : Math.min(pause * 1.5, LONGEST_MS);
     } catch (error) {
       if (error instanceof Refused && error.isFinal) return;
       pause = LONGEST_MS;
@@ -36,25 +35,27 @@ const seenAgain = () =>
     document.addEventListener('visibilitychange', look);
   });
 
-function bringIn(news: Document): void {
+/** Says whether anything changed. */
+function bringIn(news: Document): boolean {
   const main = document.getElementById('main');
   const next = news.getElementById('main')?.dataset.live;
-  if (!main) return;
+  if (!main) return false;
   if (next === undefined) delete main.dataset.live;
   else main.dataset.live = next;
-  for (const fresh of news.querySelectorAll<HTMLElement>('[data-key]')) place(fresh);
+  const placed = [...news.querySelectorAll<HTMLElement>('[data-key]')].filter(place);
   const said = news.getElementById('news')?.textContent?.trim();
   const status = document.getElementById('news');
   if (said && status) status.textContent = said;
+  return placed.length > 0;
 }
 
 /** Puts an element in the place of the one with its key, or into the list that it is in. */
-function place(fresh: HTMLElement): void {
+function place(fresh: HTMLElement): boolean {
   const { key = '', rev } = fresh.dataset;
   const old = document.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`);
-  if (old && rev !== undefined && rev === old.dataset.rev) return;
+  if (old && rev !== undefined && rev === old.dataset.rev) return false;
   // What somebody is filling in stays.
-  if (old?.querySelector('input:focus, textarea:focus, select:focus')) return;
+  if (old?.querySelector('input:focus, textarea:focus, select:focus')) return false;
   const list = fresh.parentElement?.dataset.list;
   const target = list === undefined ? null : document.querySelector<HTMLElement>(`[data-list="${CSS.escape(list)}"]`);
   const node = document.importNode(fresh, true);
@@ -67,7 +68,10 @@ function place(fresh: HTMLElement): void {
   else target?.append(node);
   if (node.isConnected && fresh.dataset.quiet === undefined) node.classList.add('fresh');
   loadParts(node);
+  return node.isConnected;
 }
 
-const focusIn = (element: HTMLElement): number =>
-  [...element.querySelectorAll('a, button, summary')].findIndex((each) => each === document.activeElement);
+function focusIn(element: HTMLElement): number {
+  const focused: Element | null = document.activeElement;
+  return focused ? [...element.querySelectorAll('a, button, summary')].indexOf(focused) : -1;
+}

@@ -1,4 +1,11 @@
-import { type Doc, type Fields, isList, type List, specialOf } from '../../checkpoints/document/document.ts';
+import {
+  type Doc,
+  type Fields,
+  isContainer,
+  isList,
+  type List,
+  specialOf,
+} from '../../checkpoints/document/document.ts';
 import { type Cut, cutOf } from '../../desk/piece.ts';
 import { type Html, html } from '../markup.ts';
 import { text } from '../text.ts';
@@ -49,11 +56,17 @@ function showFields(fields: Fields, showing: Showing, place: Place): Html {
   return inPieces(Object.keys(fields), place, 'field', (keys) => {
     const rows = keys.map(
       (key) =>
-        html`<div><dt>${key === '' ? html`<span class="quiet">(no name)</span>` : text(key)}</dt><dd>${showDocument(fields[key] ?? null, showing, within(place, key))}</dd></div>`,
+        html`<div${isDeep(fields[key]) && html` class="deep"`}><dt>${key === '' ? html`<span class="quiet">(no name)</span>` : text(key)}</dt><dd>${showDocument(fields[key] ?? null, showing, within(place, key))}</dd></div>`,
     );
     return html`<dl class="fields">${rows}</dl>`;
   });
 }
+
+/** Whether a value needs more room than a line has. */
+const isDeep = (doc: Doc | undefined): boolean =>
+  typeof doc === 'string'
+    ? doc.length > 60 || doc.includes('\n')
+    : isContainer(doc) && typeof specialOf(doc) !== 'string';
 
 function showList(list: List, showing: Showing, place: Place): Html {
   const columns = asTable(list);

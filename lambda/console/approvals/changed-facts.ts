@@ -1,0 +1,39 @@
+import { type Doc, equal, isFields, specialOf } from '../../checkpoints/document/document.ts';
+import { showDocument } from '../document/show-document.ts';
+import { type Html, html } from '../markup.ts';
+import { plain, text } from '../text.ts';
+
+/** Why it is asked again: the facts that are others now, before and after. */
+export function changedFacts(before: Doc, after: Doc): Html {
+  const rows = differences(before, after).map(
+    ([name, old, now]) => html`<tr role="row">
+<th role="rowheader" scope="row">${name === '' ? 'All' : text(name)}</th>
+<td role="cell" class="before" data-label="Before">${old === undefined ? ABSENT : html`<del>${showDocument(old)}</del>`}</td>
+<td role="cell" class="after" data-label="Now">${now === undefined ? ABSENT : html`<ins>${showDocument(now)}</ins>`}</td>
+</tr>`,
+  );
+  return html`<section class="notice wait changed-values" aria-labelledby="changed">
+<h2 id="changed">What changed since it was asked before</h2>
+<div class="doc"><table class="records" role="table">
+<thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Fact</th><th role="columnheader" scope="col">Before</th><th role="columnheader" scope="col">Now</th></tr></thead>
+<tbody role="rowgroup">${rows}</tbody></table></div>
+</section>`;
+}
+
+const ABSENT = html`<span class="quiet">(not there)</span>`;
+
+type Row = readonly [name: string, before: Doc | undefined, after: Doc | undefined];
+
+function differences(before: Doc, after: Doc): readonly Row[] {
+  if (!isFields(before) || !isFields(after) || specialOf(before) !== undefined || specialOf(after) !== undefined)
+    return [['', before, after]];
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const rows = names.map((name): Row => [name, before[name], after[name]]);
+  return rows.filter(([, old, now]) => !equal(old, now));
+}
+
+/** One line of what changed, where there is no room for more. */
+export const changedInBrief = (before: Doc, after: Doc): string =>
+  differences(before, after)
+    .map(([name]) => plain(name === '' ? 'the facts' : name))
+    .join(', ');

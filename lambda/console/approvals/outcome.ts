@@ -1,0 +1,67 @@
+import { hasEnded, type Status } from '../../core/status.ts';
+import type { ApprovalDocument } from '../../desk/approval-document.ts';
+import { type Html, html, type Part } from '../markup.ts';
+import { notice } from '../notice.ts';
+import { badge } from '../status-badge.ts';
+import { text } from '../text.ts';
+import { agoAndAt } from '../time.ts';
+import { listed } from './people.ts';
+import { stillNeeded } from './question.ts';
+
+/** What came of an approval, and of its run since; nothing while the reader can still answer. */
+export function outcome(
+  approval: ApprovalDocument,
+  run: { readonly status: Status },
+  {
+    person,
+    link,
+    now,
+  }: { readonly person?: string | undefined; readonly link?: string | undefined; readonly now: Date },
+): Html {
+  const own = approval.votes.find(({ by }) => by === person);
+  const rev = `${approval.status} ${approval.votes.length} ${run.status} ${own?.answer}`;
+  const shown = approval.status === 'PENDING' && !own ? false : told(approval, own?.answer, now);
+  return html`<div data-key="outcome" data-rev="${rev}">${shown && notice(toneOf(approval), headline(approval, own), shown, runNow(run.status, link))}</div>`;
+}
+
+const toneOf = ({ status }: ApprovalDocument): 'ok' | 'bad' | 'rest' | 'wait' =>
+  status === 'APPROVED' ? 'ok' : status === 'PENDING' ? 'wait' : 'rest';
+
+function headline({ status, outcome: meant }: ApprovalDocument, own: { answer: string } | undefined): string {
+  switch (status) {
+    case 'PENDING':
+      return own?.answer === 'approve' ? 'You approved this' : 'You rejected this';
+    case 'APPROVED':
+      return 'Approved';
+    case 'REJECTED':
+      return 'Rejected';
+    case 'EXPIRED':
+      return meant === 'approve' ? 'Approved, because nobody answered in time' : 'Nobody answered in time';
+    case 'WITHDRAWN':
+      return 'No answer is needed any more';
+  }
+}
+
+function told(approval: ApprovalDocument, own: string | undefined, now: Date): Part {
+  const { status, votes, endedAt, deadline, withdrawnBecause, outcome: meant } = approval;
+  if (status === 'PENDING')
+    return own && html`<p>It is recorded. ${stillNeeded(approval)} needed before the run goes on.</p>`;
+  const when = endedAt && html` ${agoAndAt(endedAt, now)}`;
+  if (status === 'WITHDRAWN')
+    return html`<p>It was withdrawn${when}: ${text(withdrawnBecause ?? 'no reason was given')}</p>`;
+  if (status === 'EXPIRED')
+    return html`<p>It could be answered until${deadline && html` ${agoAndAt(deadline, now)}`}. ${MEANING[meant ?? 'reject']}</p>`;
+  const deciders = votes.filter(({ answer }) => status !== 'REJECTED' || answer === 'reject').map(({ by }) => by);
+  return html`<p>By ${listed(deciders)},${when}.</p>`;
+}
+
+const MEANING = {
+  approve: 'The agent takes that for a yes.',
+  reject: 'The agent takes that for a no.',
+  fail: 'The run fails with it.',
+} as const;
+
+function runNow(status: Status, link: string | undefined): Html {
+  const words = hasEnded(status) ? 'The run has ended:' : 'The run is now:';
+  return html`<p class="line">${words} ${badge(status)}${link !== undefined && html` <a href="${link}">Look at the run</a>`}${!hasEnded(status) && html` <a href="" class="quiet">Look again</a>`}</p>`;
+}

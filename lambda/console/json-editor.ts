@@ -1,0 +1,42 @@
+import { mistakeIn, wordsOf } from './json-place.ts';
+import { type Html, html, type Part } from './markup.ts';
+import { visible, visibleJson } from './text.ts';
+
+export interface JsonEditor {
+  /** Of the field, and of the element. */
+  readonly name: string;
+  readonly label: Part;
+  readonly hint?: Part;
+  /** What is in it; what is wrong with it is said. */
+  readonly value: string;
+  readonly isRequired?: boolean;
+  readonly isTall?: boolean;
+  /** What somebody may begin with. */
+  readonly source?: string | undefined;
+}
+
+/** A field for JSON that says where it is wrong: on the server, and by the script while it is written. */
+export function jsonEditor({ name, label, hint, value, isRequired = false, isTall = false, source }: JsonEditor): Html {
+  const mistake = value.trim() === '' && !isRequired ? undefined : mistakeIn(value);
+  return html`<div>
+<label for="${name}">${label}</label>
+${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
+<textarea class="json${isTall && ' tall'}" id="${name}" name="${name}" spellcheck="false" autocapitalize="off" autocomplete="off"${isRequired && html` required`}${mistake && html` aria-invalid="true"`} aria-describedby="${hint ? `${name}-hint ` : ''}${name}-wrong">
+${value}</textarea>
+<p class="wrong" id="${name}-wrong" aria-live="polite">${mistake && wordsOf(mistake)}</p>
+${mistake && lineOf(value, mistake.line, mistake.column)}
+${source !== undefined && html`<p class="more"><button type="button" hidden data-fill="${name}">Start from what is shown</button></p><pre id="${name}-source" hidden>${visibleJson(source)}</pre>`}
+</div>`;
+}
+
+/** The line with a mark under the place. */
+function lineOf(value: string, line: number, column: number): Html {
+  const text = value.split('\n')[line - 1] ?? '';
+  const start = Math.max(0, column - 60);
+  const shown = text.slice(start, start + 80).trimEnd();
+  return html`<pre class="code"><code>${visible(shown)}
+${' '.repeat(column - 1 - start)}^</code></pre>`;
+}
+
+/** A document as JSON to be edited; nothing hides in it. */
+export const jsonText = (value: unknown): string => visibleJson(JSON.stringify(value, undefined, 2) ?? '');
