@@ -1,0 +1,238 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { barriers, sticksOut } from './looks.ts';
+import { agentFile, PATIENCE, runPath, setScene } from './scene.ts';
+
+const scene = setScene([agentFile('purchase')]);
+const DRILL = { item: 'a drill', price: 80 };
+
+const approve = (page: Page) => page.getByRole('button', { name: 'Approve', exact: true }).click();
+const reject = (page: Page) => page.getByRole('button', { name: 'Reject' }).click();
+const wordsOf = (page: Page) => page.locator('main').innerText();
+const says = (page: Page, words: RegExp) => expect.poll(() => wordsOf(page), PATIENCE).toMatch(words);
+const resultOf = async (run: string) => (await scene.api(runPath(run))).json.result;
+
+/** Keeps a page as it was loaded: what it asks for by itself gets no answer. */
+const standStill = (page: Page) =>
+  page.route('**/*', (route) => (route.request().resourceType() === 'fetch' ? undefined : route.continue()));
+
+async function asked(input: object = {}) {
+  const run = await scene.start('purchase', { ...DRILL, ...input });
+  return { run, link: await scene.link(run) };
+}
+
+describe('whoever has a link', () => {
+  it('sees what is asked, approves, and sees the run go on to its end without loading the page again', async () => {
+    const { run, link } = await asked();
+    const page = await scene.openLink(link);
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Buy a drill for $80?');
+    expect(await wordsOf(page)).toMatch(/Tools & Sons/);
+    expect(await resultOf(run)).toBeUndefined();
+    await page.getByLabel('Comment').fill('A good one.');
+    await approve(page);
+    await page.evaluate('window.same = true');
+    await says(page, /Approved.*A good one\./s);
+    await says(page, /The run has ended:\s*Succeeded/);
+    expect(await page.evaluate('window.same')).toBe(true);
+    expect(await resultOf(run)).toEqual({ bought: true, price: 80, by: ['user:ann'] });
+  });
+
+  it('rejects, and the agent learns why', async () => {
+    const { run, link } = await asked();
+    const page = await scene.openLink(link);
+    await page.getByLabel('Comment').fill('We have one.');
+    await reject(page);
+    await says(page, /Rejected.*We have one\./s);
+    await scene.until(run, 'SUCCEEDED');
+    expect(await resultOf(run)).toEqual({ bought: false, because: 'We have one.' });
+  });
+
+  it('changes nothing by looking, however often', async () => {
+    const { run, link } = await asked();
+    const before = (await scene.api(runPath(run))).json;
+    const page = await scene.openLink(link);
+    await page.reload();
+    expect((await scene.api(runPath(run))).json).toEqual(before);
+  });
+
+  it('is told on the open page when the time is over', async () => {
+    const { run, link } = await asked({ timeoutSeconds: 4 });
+    const page = await scene.openLink(link);
+    await says(page, /Nobody answered in time/);
+    await expect.poll(() => page.getByRole('button', { name: 'Reject' }).count(), PATIENCE).toBe(0);
+    await scene.until(run, 'SUCCEEDED');
+    expect(await resultOf(run)).toEqual({ bought: false, because: 'EXPIRED' });
+  });
+
+  it('is told when the answer comes late', async () => {
+    const { run, link } = await asked({ timeoutSeconds: 4 });
+    const page = await scene.openLink(link, { refusals: [410] });
+    await standStill(page);
+    await page.reload();
+    await scene.until(run, 'SUCCEEDED');
+    await approve(page);
+    await says(page, /Nobody answered in time/);
+    expect(await page.getByRole('alert').innerText()).toMatch(/expired|over|late/i);
+    expect(await resultOf(run)).toEqual({ bought: false, because: 'EXPIRED' });
+  });
+
+  it('who approves in one tab and rejects in another is told what is recorded', async () => {
+    const { run, link } = await asked();
+    const first = await scene.openLink(link, { refusals: [409] });
+    const second = await first.context().newPage();
+    await standStill(second);
+    await second.goto(link);
+    await approve(first);
+    await says(first, /Approved/);
+    await second.getByLabel('Comment').fill('Rather not.');
+    await reject(second);
+    expect(await second.getByRole('alert').innerText()).toMatch(/decided|recorded|approved/i);
+    await says(second, /Approved\s*By user:ann/);
+    await scene.until(run, 'SUCCEEDED');
+    expect(await resultOf(run)).toMatchObject({ bought: true });
+  });
+
+  it('who approves twice finds the one answer that is recorded', async () => {
+    const { run, link } = await asked();
+    const first = await scene.openLink(link);
+    const second = await first.context().newPage();
+    await standStill(second);
+    await second.goto(link);
+    await approve(first);
+    await says(first, /Approved/);
+    await approve(second);
+    await says(second, /Approved\s*By user:ann/);
+    expect(await second.getByRole('alert').count()).toBe(0);
+    await scene.until(run, 'SUCCEEDED');
+  });
+
+  it('cannot approve what was not shown', async () => {
+    const { run, link } = await asked();
+    const page = await scene.openLink(link, { refusals: [400] });
+    await page.evaluate(`document.querySelector('[name=shown]').value = 'of something else'`);
+    await page.getByLabel('Comment').fill('Yes.');
+    await approve(page);
+    expect(await page.getByRole('alert').innerText()).toMatch(/shown/i);
+    expect(await page.getByLabel('Comment').inputValue()).toBe('Yes.');
+    expect((await scene.api(runPath(run))).json.status).toBe('WAITING_FOR_APPROVAL');
+    await approve(page);
+    await scene.until(run, 'SUCCEEDED');
+  });
+
+  it('is asked again when what was approved has changed, and sees both', async () => {
+    const priceFile = join(scene.server.folder, 'price.txt');
+    writeFileSync(priceFile, '95');
+    const { run, link } = await asked({ priceFile });
+    const first = await scene.openLink(link);
+    await approve(first);
+    await says(first, /Waiting for approval/);
+    const second = await scene.openLink(await scene.link(run, 'user:ann', 2));
+    expect(await wordsOf(second)).toMatch(/for the second time.*Buy a drill for \$95\?.*What changed.*80.*95/s);
+    await approve(second);
+    await says(second, /The run has ended:\s*Succeeded/);
+    await says(first, /The run has ended:\s*Succeeded/);
+    expect(await resultOf(run)).toMatchObject({ price: 95 });
+  });
+
+  it('decides with another where two are needed', async () => {
+    const { run, link } = await asked({ approvers: ['user:ann', 'user:bob'], quorum: 2 });
+    const ann = await scene.openLink(link);
+    const bob = await scene.openLink(await scene.link(run, 'user:bob'));
+    expect(await wordsOf(bob)).toMatch(/0 of 2 needed/);
+    await approve(ann);
+    await says(ann, /You approved this.*1 more approval needed/s);
+    await says(bob, /1 of 2 needed.*user:ann\s*Approved/s);
+    expect((await scene.api(runPath(run))).json.status).toBe('WAITING_FOR_APPROVAL');
+    await approve(bob);
+    await says(ann, /The run has ended:\s*Succeeded/);
+    expect(await resultOf(run)).toMatchObject({ by: ['user:ann', 'user:bob'] });
+  });
+
+  it.each([true, false])(
+    'is told where changes are no JSON, and sends them when they are (script: %s)',
+    async (script) => {
+      const { run, link } = await asked({ editable: true });
+      const page = await scene.openLink(link, { javaScriptEnabled: script, refusals: [400] });
+      await page.getByText('Approve with changes').click();
+      const editor = page.getByLabel(/as JSON/);
+      await editor.fill('{\n  "price": 70,\n}');
+      await page.getByLabel('Comment').fill('Cheaper.');
+      await approve(page);
+      await says(page, /Line 2, column 14/);
+      expect(await editor.inputValue()).toBe('{\n  "price": 70,\n}');
+      expect(await page.getByLabel('Comment').inputValue()).toBe('Cheaper.');
+      await editor.fill('{ "price": 70 }');
+      await approve(page);
+      await scene.until(run, 'SUCCEEDED');
+      expect(await resultOf(run)).toMatchObject({ price: 70 });
+      await page.goto(link);
+      expect(await wordsOf(page)).toMatch(/With these changes:\s*price\s*70/);
+    },
+  );
+
+  it('decides with JavaScript off, and finds out what came of it', async () => {
+    const { run, link } = await asked();
+    const page = await scene.openLink(link, { javaScriptEnabled: false });
+    await page.getByLabel('Comment').fill('No script.');
+    await approve(page);
+    expect(await wordsOf(page)).toMatch(/Approved\s*By user:ann.*No script\./s);
+    await scene.until(run, 'SUCCEEDED');
+    await page.reload();
+    expect(await wordsOf(page)).toMatch(/The run has ended:\s*Succeeded/);
+  });
+
+  it('decides by keyboard alone', async () => {
+    const { run, link } = await asked();
+    const page = await scene.openLink(link);
+    const focused = () => page.evaluate('document.activeElement.textContent.trim() || document.activeElement.id');
+    await page.keyboard.press('Tab');
+    expect(await focused()).toBe('Skip to the content');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    expect(await focused()).toBe('comment');
+    await page.keyboard.type('By keyboard.');
+    await page.keyboard.press('Tab');
+    expect(await focused()).toBe('Approve');
+    expect(await page.evaluate(`getComputedStyle(document.activeElement).outlineStyle`)).toBe('solid');
+    await page.keyboard.press('Enter');
+    await says(page, /Approved\s*By user:ann.*By keyboard\./s);
+    await scene.until(run, 'SUCCEEDED');
+  });
+
+  it('decides on a phone, without scrolling to the side', async () => {
+    const { run, link } = await asked({
+      editable: true,
+      show: { note: 'no-place-to-break'.repeat(40), offers: [DRILL] },
+    });
+    const phone = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
+    const page = await scene.openLink(link, phone);
+    expect(await sticksOut(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Approve', exact: true }).tap();
+    await says(page, /The run has ended:\s*Succeeded/);
+    expect(await sticksOut(page)).toEqual([]);
+    await scene.until(run, 'SUCCEEDED');
+  });
+
+  it.each(['light', 'dark'] as const)('meets no barrier before and after, in %s', async (colorScheme) => {
+    const { link } = await asked({ editable: true });
+    const page = await scene.openLink(link, { colorScheme });
+    expect(await barriers(page)).toEqual([]);
+    await page.getByText('Approve with changes').click();
+    await page.getByLabel(/as JSON/).fill('{');
+    await approve(page);
+    await says(page, /Line 1/);
+    expect(await barriers(page)).toEqual([]);
+    await page.getByLabel(/as JSON/).fill('');
+    await approve(page);
+    await says(page, /The run has ended:\s*Succeeded/);
+    expect(await barriers(page)).toEqual([]);
+  });
+
+  it('finds nothing behind a link that was made up', async () => {
+    const page = await scene.openLink(`${scene.server.url}/approvals/${'x'.repeat(43)}`, { refusals: [404] });
+    expect(await wordsOf(page)).toMatch(/404/);
+    expect(await barriers(page)).toEqual([]);
+  });
+});

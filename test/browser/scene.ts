@@ -1,0 +1,145 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
+import { type LocalServer, serve } from '../../cli/dev/serve.ts';
+import { render } from '../../cli/terminal/line.ts';
+import { launch } from './browser.ts';
+import { type WatchOptions, watch } from './watched.ts';
+
+/** How long a condition may take to come true: processes of agents start slowly where much else goes on. */
+export const PATIENCE = { timeout: 60_000, interval: 100 };
+
+/** A browser, and the local server with agents that really run, for one file of tests. */
+export interface Scene {
+  readonly browser: Browser;
+  readonly server: LocalServer;
+  /** A page in a context of its own that is let into the console; what went wrong with it fails the test at its end. */
+  open(path: string, options?: WatchOptions): Promise<Page>;
+  /** The same for somebody who has nothing but a link. */
+  openLink(url: string, options?: WatchOptions): Promise<Page>;
+  /** Starts a run as a program does. */
+  start(
+    agent: string,
+    input: unknown,
+    options?: { readonly id?: string } & Readonly<Record<string, unknown>>,
+  ): Promise<string>;
+  /** The link that a person was sent, once it was. `ask` 2 is that of the question that came after the first one. */
+  link(run: string, person?: string, ask?: number): Promise<string>;
+  /** Waits until a run has a status. */
+  until(run: string, status: string): Promise<void>;
+  /** What the API answers to a program with the key. */
+  api(path: string, init?: { readonly method?: string; readonly body?: unknown }): Promise<Answer>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+/** Sets the scene for a file of tests. */
+export function setScene(files: readonly string[]): Scene {
+  let browser: Browser | undefined;
+  let server: LocalServer | undefined;
+  const said: string[] = [];
+  let folder: string | undefined;
+
+  beforeAll(async () => {
+    browser = await launch();
+    folder = mkdtempSync(join(tmpdir(), 'holdpoint-browser-'));
+    server = await serve({
+      ...{ files, folder, watch: false, say: (line) => void said.push(render(line, (_, text) => text)) },
+      timing: { pollMs: 50, sweepMs: 200 },
+    });
+    await server.ready;
+  }, 120_000);
+  afterAll(async () => {
+    await browser?.close();
+    await server?.stop();
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  const there = <T>(thing: T | undefined): T => {
+    if (thing === undefined) throw new Error('The scene is set before the first test, not while tests are collected.');
+    return thing;
+  };
+
+  async function openPage(options: WatchOptions): Promise<Page> {
+    const { context, wrongs } = await watch(there(browser), options);
+    onTestFinished(async () => {
+      await context.close();
+      expect(wrongs).toEqual([]);
+    });
+    return context.newPage();
+  }
+
+  async function api(
+    path: string,
+    { method = 'GET', body }: { method?: string; body?: unknown } = {},
+  ): Promise<Answer> {
+    const { url, key } = there(server);
+    const response = await fetch(url + path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, json: text === '' ? {} : JSON.parse(text) };
+  }
+
+  const scene: Scene = {
+    get browser() {
+      return there(browser);
+    },
+    get server() {
+      return there(server);
+    },
+    async open(path, options = {}) {
+      const page = await openPage(options);
+      await page.goto(there(server).keyedUrl);
+      await page.goto(there(server).url + path);
+      return page;
+    },
+    async openLink(url, options = {}) {
+      const page = await openPage(options);
+      await page.goto(url);
+      return page;
+    },
+    async start(agent, input, options = {}) {
+      const { status, json } = await api('/api/runs', { method: 'POST', body: { agent, input, ...options } });
+      expect({ status, json }).toMatchObject({ status: 201 });
+      return String(json.run);
+    },
+    async link(run, person = 'user:ann', ask = 1) {
+      let found: string | undefined;
+      await expect
+        .poll(() => {
+          const asked = said.flatMap((line, i) => (line.includes(run) && line.includes(' asks ') ? [i] : []));
+          const from = asked[ask - 1];
+          const sent =
+            from === undefined ? undefined : said.slice(from).find((line) => line.includes(`${person}  http`));
+          found = sent?.match(/http\S+/)?.[0];
+          return found;
+        }, PATIENCE)
+        .toBeDefined();
+      return found ?? '';
+    },
+    async until(run, status) {
+      await expect.poll(async () => (await api(runPath(run))).json.status, PATIENCE).toBe(status);
+    },
+    api,
+  };
+  return scene;
+}
+
+/** Where the API has a run. */
+export const runPath = (run: string): string => `/api/runs/${encodeURIComponent(run)}`;
+
+/** The files of agents of these tests. */
+export const agentFile = (name: string): string => fileURLToPath(new URL(`./agents/${name}.ts`, import.meta.url));
+
+/** The files of the examples. */
+export const exampleFile = (name: string): string =>
+  fileURLToPath(new URL(`../../examples/${name}/agent.ts`, import.meta.url));
