@@ -16,6 +16,10 @@ export const ENVIRONMENT = {
   topic: 'HOLDPOINT_TOPIC',
   /** The functions of the agents, as JSON. @default none */
   agents: 'HOLDPOINT_AGENTS',
+  /** Which claims of a JWT say who calls the API, as JSON. @default no JWT says it */
+  jwtCallers: 'HOLDPOINT_JWT_CALLERS',
+  /** Who calls the API by the ARN that IAM knows them by, as JSON. @default nobody in IAM may */
+  iamCallers: 'HOLDPOINT_IAM_CALLERS',
 } as const;
 
 /** The function of an agent, and whether it gets its run claimed and loaded. */
@@ -37,6 +41,9 @@ export interface Environment {
   readonly bus: string | undefined;
   readonly topic: string | undefined;
   readonly agents: Agents;
+  /** What these two hold is read by the one handler that has callers. */
+  readonly jwtCallers: string | undefined;
+  readonly iamCallers: string | undefined;
 }
 
 /** Reads the environment; refuses one that handlers cannot work with. */
@@ -55,6 +62,8 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     bus: optional(ENVIRONMENT.bus),
     topic: optional(ENVIRONMENT.topic),
     agents: readAgents(optional(ENVIRONMENT.agents) ?? '{}'),
+    jwtCallers: optional(ENVIRONMENT.jwtCallers),
+    iamCallers: optional(ENVIRONMENT.iamCallers),
   };
 }
 
@@ -82,7 +91,8 @@ function readAgent(agent: string, value: unknown): AgentFunction {
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function refuse(name: string, expected: string, found: string): never {
+/** The error for a variable that nothing can be made of. */
+export function refuse(name: string, expected: string, found: string): never {
   const cut = found.length > 200 ? `${found.slice(0, 200)}…` : found;
   throw new HoldpointError(
     'INVALID_INPUT',

@@ -1,5 +1,5 @@
-import { isHoldpointError } from '../core/errors.ts';
 import { HTTP_STATUS } from '../api/http-status.ts';
+import { isHoldpointError } from '../core/errors.ts';
 import { errorFields, type Observing } from './observing.ts';
 
 /** Counts and logs a request that was not done: refused, or failed where nothing was wrong with it. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { localKeys } from '../../lambda/checkpoints/keys.ts';
 import { readLiveHead } from '../../lambda/checkpoints/open.ts';
 import { HEAD_KEY } from '../../lambda/checkpoints/records.ts';
-import { type HandlerScene, handlerScene } from './scene.ts';
+import { type HandlerScene, handlerScene, linkEvent } from './scene.ts';
 
 const request = (scene: HandlerScene, action: string, fields: object) =>
   scene.checkpoint({ holdpoint: 1, action, tenant: 'acme', run: 'q-1', ...fields });
@@ -71,10 +71,7 @@ describe('a function that gets its run claimed and loaded', () => {
       url: expect.stringMatching(/^https:\/\/approve\.test\/approvals\//),
     });
     const token = link?.url.split('/').at(-1);
-    const answer = await scene.approve({
-      ...{ pathParameters: { token }, requestContext: { http: { method: 'POST' } } },
-      body: '{"answer":"approve","comment":"go"}',
-    });
+    const answer = await scene.api(linkEvent('POST', token ?? '', '{"answer":"approve","comment":"go"}'));
     expect(answer.statusCode).toBe(200);
     await scene.flow();
     expect(last(scene)).toMatchObject({

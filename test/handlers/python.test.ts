@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { runResult } from '../../lambda/runtime/outside.ts';
 import { codeBlocks, pages } from '../docs/markdown.ts';
-import { type HandlerScene, handlerScene, httpEvent } from './scene.ts';
+import { type HandlerScene, handlerScene, linkEvent } from './scene.ts';
 
 const page = pages.find(({ path }) => path === 'docs/other-languages.md');
 const [code] = page ? codeBlocks(page).filter(({ language }) => language === 'python') : [];
@@ -72,7 +72,7 @@ describe.runIf(has('--version'))('the agent in Python that the docs show', () =>
     const { title, links } = notice as { title: string; links: { url: string }[] };
     expect(title).toBe('Buy for 12?');
     const token = links[0]?.url.split('/').at(-1) ?? '';
-    expect((await scene.approve(httpEvent('POST', token, '{"answer":"approve"}'))).statusCode).toBe(200);
+    expect((await scene.api(linkEvent('POST', token, '{"answer":"approve"}'))).statusCode).toBe(200);
     expect(await scene.flow()).toEqual([]);
     const runtime = { contexts: scene.contexts, clock: scene.clock, chance: () => 0, log: () => {} };
     expect(await runResult(runtime, 'q')).toEqual({ bought: true, price: 12 });

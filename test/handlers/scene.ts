@@ -1,9 +1,10 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { Identify } from '../../lambda/api/caller.ts';
 import { contextsOn } from '../../lambda/checkpoints/contexts.ts';
 import type { KeyRing } from '../../lambda/checkpoints/keys.ts';
 import { lambdaFunctions } from '../../lambda/handlers/agent-functions.ts';
 import { announcing } from '../../lambda/handlers/announcing.ts';
-import { createApprove } from '../../lambda/handlers/approve.ts';
+import { createServe } from '../../lambda/handlers/api.ts';
 import { createCheckpoint } from '../../lambda/handlers/checkpoint.ts';
 import type { AgentFunction } from '../../lambda/handlers/environment.ts';
 import { createNotify } from '../../lambda/handlers/notify.ts';
@@ -33,6 +34,8 @@ export interface SceneOptions {
   readonly agents?: Readonly<Record<string, AgentFunction>>;
   readonly keys?: KeyRing;
   readonly announces?: boolean;
+  /** @default nobody may call the API; links need nobody */
+  readonly identify?: Identify;
   /** @default what is logged is kept, and what is counted is counted */
   readonly observing?: (handler: string) => Observing;
 }
@@ -44,7 +47,7 @@ const AGENTS = {
 
 /** All handlers on the engines, with a Lambda, a bus and a topic that are only seen. */
 export async function handlerScene(options: SceneOptions = {}) {
-  const { agents = AGENTS, keys, announces = true } = options;
+  const { agents = AGENTS, keys, announces = true, identify = () => undefined } = options;
   const counts = new Map<Metric, number>();
   const logged: string[] = [];
   const quiet: Observing = {
@@ -149,7 +152,7 @@ export async function handlerScene(options: SceneOptions = {}) {
       notify,
     },
     sweep: () => sweep({}, { awsRequestId: 'request-1' }),
-    approve: createApprove({ contexts, observing: observingOf('approve') }),
+    api: createServe({ ...shared, identify, observing: observingOf('api') }),
     checkpoint: createCheckpoint({ ...shared, observing: observingOf('checkpoint') }) as (
       event: unknown,
     ) => Promise<Answer>,
@@ -175,18 +178,19 @@ interface Answer {
 
 export type HandlerScene = Awaited<ReturnType<typeof handlerScene>>;
 
-/** A request to the webhook as API Gateway passes it on. */
-export function httpEvent(method: string, token: string, body?: string, more: object = {}) {
+/** A request to a link as API Gateway passes it on. */
+export const linkEvent = (method: string, token: string, body?: string, more: object = {}) =>
+  httpEvent(method, `/approvals/${token}`, { ...(body !== undefined && { body }), ...more });
+
+/** A request as API Gateway passes it on: the path is decoded, whatever it is called. */
+export function httpEvent(method: string, path: string, more: object = {}) {
+  const [rawPath = '', rawQueryString = ''] = path.split('?');
   return {
-    version: '2.0',
-    routeKey: `${method} /approvals/{token}`,
-    rawPath: `/approvals/${token}`,
-    rawQueryString: '',
+    ...{ version: '2.0', routeKey: '$default', rawPath, rawQueryString, isBase64Encoded: false },
     headers: { 'content-type': 'application/json', host: 'approve.test' },
-    pathParameters: { token },
-    requestContext: { http: { method, path: `/approvals/${token}`, sourceIp: '203.0.113.7' }, stage: '$default' },
-    ...(body !== undefined && { body }),
-    isBase64Encoded: false,
+    requestContext: {
+      ...{ http: { method, path: rawPath, sourceIp: '203.0.113.7' }, stage: '$default', domainName: 'approve.test' },
+    },
     ...more,
   };
 }

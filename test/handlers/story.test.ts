@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { observingOf } from '../../lambda/handlers/observing.ts';
 import { agent } from '../../lambda/runtime/agent.ts';
 import type { Notice } from '../../lambda/runtime/approvals/notice.ts';
-import { type HandlerScene, handlerScene, httpEvent, lambdaContext } from './scene.ts';
+import { type HandlerScene, handlerScene, lambdaContext, linkEvent } from './scene.ts';
 
 interface Refund {
   readonly order: string;
@@ -74,10 +74,12 @@ describe('a run on the handlers', () => {
     const token = link?.url.split('/').at(-1) ?? '';
     expect(JSON.stringify(scene.sent)).not.toContain(token);
 
-    const shown = await scene.approve(httpEvent('GET', token));
-    expect(JSON.parse(shown.body)).toMatchObject({ title: 'SECRET-TITLE', show: { amount: 12 }, status: 'PENDING' });
+    const shown = await scene.api(linkEvent('GET', token));
+    expect(JSON.parse(shown.body)).toMatchObject({
+      approval: { title: 'SECRET-TITLE', show: { amount: 12 }, status: 'PENDING' },
+    });
     const body = JSON.stringify({ answer: 'approve', comment: 'SECRET-COMMENT' });
-    expect((await scene.approve(httpEvent('POST', token, body))).statusCode).toBe(200);
+    expect((await scene.api(linkEvent('POST', token, body))).statusCode).toBe(200);
     expect(await scene.flow()).toEqual([]);
 
     expect(await run.result()).toEqual({ refunded: true, because: 'SECRET-COMMENT' });
@@ -90,8 +92,8 @@ describe('a run on the handlers', () => {
     expect(scene.sent.events).toHaveLength(2);
 
     // Refusals and failures are logged too, and say as little.
-    await scene.approve(httpEvent('POST', token, JSON.stringify({ answer: 'reject', comment: 'SECRET-COMMENT' })));
-    await scene.approve(httpEvent('POST', `${token}x`, '{"answer":"SECRET-COMMENT"}'));
+    await scene.api(linkEvent('POST', token, JSON.stringify({ answer: 'reject', comment: 'SECRET-COMMENT' })));
+    await scene.api(linkEvent('POST', `${token}x`, '{"answer":"SECRET-COMMENT"}'));
     await scene.checkpoint({ holdpoint: 1, action: 'save', run: 'r-1', expectedVersion: 1, state: 'SECRET-STATE' });
     await scene.checkpoint({ holdpoint: 1, action: 'SECRET-STATE', run: 'r-1' });
     await scene.resume({ Records: [{ dynamodb: { NewImage: { sk: { S: 'SECRET-STATE' } } } }] });
@@ -120,7 +122,7 @@ describe('a run on the handlers', () => {
     await flowing();
     const token = notices[0]?.links[0]?.url.split('/').at(-1) ?? '';
     expect(notices).toHaveLength(1);
-    await scene.approve(httpEvent('POST', token, '{"answer":"approve"}'));
+    await scene.api(linkEvent('POST', token, '{"answer":"approve"}'));
     await flowing();
     expect(await run.result()).toEqual({ refunded: true, because: undefined });
     expect(paid).toEqual(['o-1']);

@@ -25,7 +25,7 @@ export const Tags = z.array(Name).max(50);
 export const Person = z
   .string()
   .max(256)
-  .regex(/^(?!group:)[^:]+:.+$/s, 'must be a person such as user:ann')
+  .regex(/^(?!group:)./s, 'must be a person such as user:ann')
   .describe('Such as user:ann');
 /** A group of people. */
 export const Group = z

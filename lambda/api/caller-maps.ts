@@ -1,0 +1,59 @@
+import * as z from 'zod';
+import { ENVIRONMENT, refuse } from '../handlers/environment.ts';
+import type { IamCaller, JwtCallers } from './authorizer-caller.ts';
+import { ROLES } from './caller.ts';
+
+const Text = z.string().min(1);
+const Roles = z.array(z.enum(ROLES));
+
+const Jwt = z
+  .strictObject({
+    tenant: Text.optional(),
+    tenantClaim: Text.optional(),
+    rolesClaim: Text,
+    roles: z.record(Text, Roles).optional(),
+    personClaim: Text.optional(),
+    groupsClaim: Text.optional(),
+  })
+  .refine(({ tenant, tenantClaim }) => (tenant === undefined) !== (tenantClaim === undefined));
+
+const Iam = z.record(
+  z.string().startsWith('arn:'),
+  z.strictObject({
+    tenant: Text,
+    roles: Roles,
+    person: z.string().startsWith('user:').optional(),
+    personFromSession: z.boolean().optional(),
+    groups: z.array(z.string().startsWith('group:')).optional(),
+    answersForOthers: z.boolean().optional(),
+  }),
+);
+
+/** Which claims say who calls, as a variable of the environment has it. */
+export const readJwtCallers = (text: string): JwtCallers =>
+  read(
+    ENVIRONMENT.jwtCallers,
+    Jwt,
+    '{"tenantClaim": "custom:tenant", "rolesClaim": "cognito:groups", "roles": {"ops": ["operator"]}, "personClaim": "email", "groupsClaim": "cognito:groups"} as JSON, with `tenant` or `tenantClaim`',
+    text,
+  );
+
+/** Who calls by ARN, as a variable of the environment has it. */
+export const readIamCallers = (text: string): Readonly<Record<string, IamCaller>> =>
+  read(
+    ENVIRONMENT.iamCallers,
+    Iam,
+    '{"arn:aws:sts::111122223333:assumed-role/Ops/*": {"tenant": "default", "roles": ["operator"]}} as JSON',
+    text,
+  );
+
+function read<S extends z.ZodType>(name: string, schema: S, expected: string, text: string): z.infer<S> {
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch {
+    refuse(name, expected, text);
+  }
+  const result = schema.safeParse(given);
+  return result.success ? result.data : refuse(name, expected, text);
+}

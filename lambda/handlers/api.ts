@@ -1,0 +1,76 @@
+import { handle, type LambdaEvent } from 'hono/aws-lambda';
+import { createApi } from '../api/app.ts';
+import { authorizerCaller } from '../api/authorizer-caller.ts';
+import type { Identify } from '../api/caller.ts';
+import { readIamCallers, readJwtCallers } from '../api/caller-maps.ts';
+import type { Contexts } from '../checkpoints/contexts.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
+import type { Agents } from './environment.ts';
+import { type Observing, observingOf } from './observing.ts';
+import { type SignedUrls, s3SignedUrls } from './signed-urls.ts';
+import { contextsOf, wired } from './wired.ts';
+
+export interface Serving {
+  readonly contexts: Contexts;
+  readonly identify: Identify;
+  readonly agents: Agents;
+  readonly signedUrls: SignedUrls | undefined;
+  readonly observing: Observing;
+  readonly clock?: Clock;
+}
+
+/** A request as an HTTP API of API Gateway passes it on, payload format 2.0. */
+export interface HttpEvent {
+  readonly rawPath: string;
+  readonly requestContext: { readonly domainName?: string; readonly http: { readonly method: string } };
+  readonly [field: string]: unknown;
+}
+
+/** What is answered to API Gateway. */
+export interface HttpAnswer {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly isBase64Encoded: boolean;
+}
+
+/** The function behind an HTTP API: links, API and console. */
+export function createServe({ contexts, identify, agents, signedUrls, observing, clock = systemClock }: Serving) {
+  const { log } = observing;
+  const app = createApi({
+    runtime: { contexts, clock, chance: Math.random, log },
+    ...{ identify, signedUrls, observing },
+    agents: async () => [...agents.keys()].map((name) => ({ name })),
+  });
+  const serve = handle(app, { isContentTypeBinary });
+  return (event: HttpEvent): Promise<HttpAnswer> =>
+    observing.invocation(async () => (await serve(encodedAnew(event) as unknown as LambdaEvent)) as HttpAnswer);
+}
+
+/**
+ * The event with its path as it was sent. An HTTP API decodes `rawPath`, whatever its name says, so that a `?` or a `%` in
+ * an id would be taken for more than it is; a function URL does not.
+ */
+function encodedAnew(event: HttpEvent): HttpEvent {
+  const { rawPath, requestContext } = event;
+  if (/\.lambda-url\.[\w-]+\.on\.aws$/.test(requestContext.domainName ?? '')) return event;
+  return { ...event, rawPath: rawPath.toWellFormed().split('/').map(encodeURIComponent).join('/') };
+}
+
+// Only what this application writes itself is surely text; anything else could be broken by being taken for it.
+const isContentTypeBinary = (type: string): boolean =>
+  !/^(text\/(html|css|javascript)|application\/(problem\+)?json|image\/svg\+xml)\b/.test(type);
+
+export const handler = wired((environment) => {
+  const { jwtCallers, iamCallers } = environment;
+  return createServe({
+    contexts: contextsOf(environment),
+    identify: authorizerCaller({
+      jwt: jwtCallers === undefined ? undefined : readJwtCallers(jwtCallers),
+      iam: iamCallers === undefined ? undefined : readIamCallers(iamCallers),
+    }),
+    agents: environment.agents,
+    signedUrls: s3SignedUrls(environment),
+    observing: observingOf('api'),
+  });
+});
