@@ -1,0 +1,39 @@
+// Describes the files of agents that it is given, one after the other, in a process of its own.
+import { pathToFileURL } from 'node:url';
+import type { AnyAgent } from '../../lambda/runtime/agent.ts';
+import { findHoldpoint } from './find-holdpoint.ts';
+import { loadAgents } from './load-agents.ts';
+import { loadProblem } from './load-problem.ts';
+import type { DescribedAgent, DescribedFile } from './messages.ts';
+import { belongToServer, tellServer } from './tell-server.ts';
+
+const imports = findHoldpoint();
+
+async function describe(file: string): Promise<DescribedFile> {
+  try {
+    const { agents, example, description } = await loadAgents(file);
+    const described = await Promise.all([...agents.values()].map(describeAgent));
+    const text = JSON.stringify(example);
+    return {
+      ...{ file, agents: described, imports: importsOf(file) },
+      ...(description !== undefined && { description }),
+      ...(text !== undefined && { example: JSON.parse(text) as unknown }),
+    };
+  } catch (error) {
+    return { file, agents: [], imports: importsOf(file), problem: loadProblem(file, error) };
+  }
+}
+
+const importsOf = (file: string): readonly string[] => imports.of(pathToFileURL(file));
+
+async function describeAgent({ name, telling, runtime }: AnyAgent): Promise<DescribedAgent> {
+  const { tenant, keys } = await runtime.contexts.context();
+  return { name, tenant, tells: telling !== undefined, encrypts: keys !== undefined };
+}
+
+belongToServer();
+for (const file of process.argv.slice(2)) {
+  await tellServer({ tell: 'loading', file });
+  await tellServer({ tell: 'described', described: await describe(file) });
+}
+process.exit();

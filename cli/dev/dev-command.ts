@@ -1,0 +1,68 @@
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { dim } from '../terminal/line.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { shortPath } from './dev-log.ts';
+import { serve } from './serve.ts';
+import { address, agents } from './welcome.ts';
+
+export interface DevOptions {
+  readonly folder?: string;
+  readonly port?: number;
+  readonly tenant?: string;
+  /** Whether files are looked at again when they change. @default true */
+  readonly watch?: boolean;
+  /** How many processes of agents there are at the same time. */
+  readonly concurrency?: number;
+  /** Whether the console is opened in a browser. @default false */
+  readonly open?: boolean;
+}
+
+/** `holdpoint dev`: serves until it is interrupted, then stops in order; interrupted again, at once. */
+export async function dev(terminal: Terminal, files: readonly string[], options: DevOptions): Promise<ExitCode> {
+  const { folder = terminal.environment.HOLDPOINT_FOLDER || '.holdpoint', open = false, ...rest } = options;
+  const interrupted = onInterrupt();
+  try {
+    const server = await serve({ ...rest, files, folder, say: terminal.say });
+    interrupted.twice = () => {
+      server.kill();
+      process.exit(EXIT.ok);
+    };
+    terminal.say(...address(server, shortPath));
+    if (open) (await import('../commands/console/open-browser.ts')).openBrowser(server.keyedUrl, terminal);
+    const ready = server.ready.then(() => terminal.say(...agents(server)));
+    // When it cannot get ready, that is the end.
+    await Promise.race([interrupted.once, ready.then(() => interrupted.once)]);
+    terminal.say('', dim(farewell(server.count)));
+    await server.stop();
+    return EXIT.ok;
+  } finally {
+    interrupted.end();
+  }
+}
+
+const farewell = (count: number): string =>
+  count === 0
+    ? 'Stopped. Runs go on at the next start.'
+    : `Stopping; ${count === 1 ? 'a run is' : `${count} runs are`} under way. Ctrl-C again ends at once; they go on at the next start.`;
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Hears Ctrl-C, and what else ends a program. */
+function onInterrupt(): { readonly once: Promise<void>; twice: () => void; end(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let times = 0;
+  const hear = () => {
+    times += 1;
+    if (times === 1) resolve();
+    else interrupted.twice();
+  };
+  for (const signal of SIGNALS) process.on(signal, hear);
+  const interrupted = {
+    once: promise,
+    twice: () => process.exit(EXIT.ok),
+    end: () => {
+      for (const signal of SIGNALS) process.off(signal, hear);
+    },
+  };
+  return interrupted;
+}

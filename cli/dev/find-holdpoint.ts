@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { COMMAND, isOwnCode, ownFile, PACKAGE, RUNTIME } from './own-file.ts';
+
+/** What modules import, as far as it was seen. */
+export interface Imports {
+  /** The files that a file stands on, itself included; not what is installed, nor Holdpoint. */
+  of(file: URL): readonly string[];
+}
+
+/**
+ * Lets agents import `holdpoint` wherever their files are: they get the copy that is installed beside them, or else the
+ * one that this command is of. What the command itself imports by that name is what `beside` gets: agents and storage
+ * must be of one copy.
+ */
+export function findHoldpoint(beside?: URL): Imports {
+  const imported = new Map<string, Set<string>>();
+  registerHooks({
+    resolve(specifier, context, next) {
+      const isOurs = specifier === 'holdpoint' || specifier.startsWith('holdpoint/');
+      const resolved = isOurs ? find(specifier) : next(specifier, context);
+      const from = context.parentURL ?? '';
+      imported.set(from, (imported.get(from) ?? new Set()).add(resolved.url));
+      return resolved;
+
+      function find(name: string): ReturnType<typeof next> {
+        const isFromHere = context.parentURL?.startsWith(COMMAND) && beside;
+        const asked = isFromHere ? { ...context, parentURL: beside.href } : context;
+        const own = ownCopy(name);
+        try {
+          const found = next(name, asked);
+          // A package finds itself by its name, and then what was built some time ago.
+          if (!own || !isIn(PACKAGE, found.url)) return found;
+        } catch (error) {
+          if (!own || Object(error).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+        }
+        return next(own, context);
+      }
+    },
+  });
+  return { of: (file) => [...reachedFrom(file.href, imported)].map((url) => fileURLToPath(url)) };
+}
+
+/** What the package exports under a name, in the copy of this command. */
+function ownCopy(name: string): string | undefined {
+  const { href } = ownFile(`../../lambda/${name === 'holdpoint' ? 'index' : name.slice('holdpoint/'.length)}`);
+  return isIn(RUNTIME, href) && existsSync(fileURLToPath(href)) ? href : undefined;
+}
+
+const isIn = (folder: string, url: string): boolean =>
+  url.startsWith(folder) && !url.slice(folder.length).includes('node_modules/');
+
+function reachedFrom(
+  url: string,
+  imported: ReadonlyMap<string, ReadonlySet<string>>,
+  reached = new Set<string>(),
+): ReadonlySet<string> {
+  const isWatched = url.startsWith('file:') && !url.includes('/node_modules/') && !isOwnCode(url);
+  if (!isWatched || reached.has(url)) return reached;
+  reached.add(url);
+  for (const next of imported.get(url) ?? []) reachedFrom(next, imported, reached);
+  return reached;
+}

@@ -1,0 +1,116 @@
+import { contextsOn } from '../../lambda/checkpoints/contexts.ts';
+import { ANY_TYPE } from '../../lambda/checkpoints/document/document.ts';
+import { systemClock } from '../../lambda/runtime/clock.ts';
+import { type Repeated, repeatedly } from '../../lambda/runtime/repeatedly.ts';
+import type { Log, Runtime } from '../../lambda/runtime/runtime.ts';
+import type { Storage } from '../../lambda/storage/ports.ts';
+import { styled } from '../terminal/line.ts';
+import type { AgentFiles } from './agent-files.ts';
+import { agentProcesses } from './agent-processes.ts';
+import type { DevLog } from './dev-log.ts';
+import { invocations } from './invocations.ts';
+import { invokingRuns } from './invoke-run.ts';
+import { lookingFor } from './looking.ts';
+import { tellingOf } from './telling.ts';
+import type { Timing } from './timing.ts';
+import { watchedAgents } from './watched-agents.ts';
+
+export interface LocalRuntimeOptions {
+  readonly storage: Storage;
+  readonly folder: string;
+  readonly tenant: string;
+  /** The files of agents. */
+  readonly files: readonly string[];
+  /** Where the server is. */
+  readonly url: string;
+  readonly log: DevLog;
+  /** That of the processes of agents. */
+  readonly environment: NodeJS.ProcessEnv;
+  readonly concurrency: number;
+  readonly timing: Timing;
+}
+
+/** What runs agents on one machine: each invocation in a process of its own. */
+export interface LocalRuntime {
+  readonly runtime: Runtime;
+  readonly files: AgentFiles;
+  /** How many processes run a run. */
+  readonly count: number;
+  /** Gets to know the agents, and begins to run what is ready; with `watch`, looks again at files that change. */
+  start(options: { readonly watch: boolean }): Promise<void>;
+  /** Begins nothing more; what goes on may do so for a moment. */
+  stop(): Promise<void>;
+  /** Ends all processes at once. */
+  kill(): void;
+}
+
+export function localRuntime(options: LocalRuntimeOptions): LocalRuntime {
+  const { storage, tenant, log, timing, concurrency } = options;
+  const runtime: Runtime = {
+    contexts: contextsOn(storage, { tenant, types: ANY_TYPE }),
+    clock: systemClock,
+    chance: Math.random,
+    deliver: async (delivery) => queue.deliver(delivery),
+    log: logTo(log),
+  };
+  const loops: { poll?: Repeated; sweep?: Repeated } = {};
+  const processes = agentProcesses(options.environment);
+  const agents = watchedAgents({ processes, log, patienceMs: timing.silentMs, changed: () => void goOn() });
+  const { files } = agents;
+  const jobs = { ...options, clock: runtime.clock, processes, files };
+  const invoke = invokingRuns({ ...jobs, runtime, asked: () => loops.sweep?.soon() });
+  const queue = invocations({ concurrency, crashPauseMs: timing.crashPauseMs, invoke });
+  const telling = (agent: string | undefined) => tellingOf(jobs, agent);
+  const look = lookingFor({ runtime, files, queue, telling, log, leaseMs: timing.leaseMs });
+
+  /** What waited for other code, or had crashed, may go on with the code of now. */
+  async function goOn(): Promise<void> {
+    queue.hurry();
+    await look.forReady({ parked: true }).catch((error) => log.server(styled('red', String(error))));
+  }
+
+  async function begin(watch: boolean): Promise<void> {
+    await agents.load(options.files, { watch });
+    await look.forCutOff();
+    if (isStopping) return;
+    loops.poll = repeatedly(runtime, timing.pollMs, look.forReady);
+    loops.sweep = repeatedly(runtime, timing.sweepMs, look.atDue);
+  }
+
+  let starting = Promise.resolve();
+  let isStopping = false;
+  return {
+    runtime,
+    files,
+    get count() {
+      return queue.count;
+    },
+    start({ watch }) {
+      starting = begin(watch);
+      return starting;
+    },
+    async stop() {
+      isStopping = true;
+      const looked = Promise.all([loops.poll?.stop(), loops.sweep?.stop()]);
+      await queue.stop(timing.graceMs, processes.end);
+      await Promise.all([looked, starting.catch(() => {})]);
+      agents.close();
+    },
+    kill: () => processes.end(),
+  };
+}
+
+/** Warnings and errors of the runtime and of the API, for people. */
+const logTo =
+  (log: DevLog): Log =>
+  (level, message, { run, ...fields }) => {
+    if (level === 'info') return;
+    const said = Object.entries(fields).filter(([, value]) => value !== undefined);
+    const details = said.map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+    const line = [
+      styled(level === 'error' ? 'red' : 'yellow', message),
+      details.length > 0 ? ` (${details.join(', ')})` : '',
+    ];
+    if (typeof run === 'string') log.run(run, ...line);
+    else log.server(...line);
+  };

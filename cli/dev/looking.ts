@@ -1,0 +1,76 @@
+import { contextsFor } from '../../lambda/checkpoints/contexts.ts';
+import type { FailedRun } from '../../lambda/checkpoints/deletion.ts';
+import { isPaused } from '../../lambda/runtime/pausing.ts';
+import { readyRuns, runsHeldBy } from '../../lambda/runtime/ready-runs.ts';
+import type { Delivery, Runtime } from '../../lambda/runtime/runtime.ts';
+import { type Sweeping, sweepDue } from '../../lambda/runtime/sweep.ts';
+import { styled } from '../terminal/line.ts';
+import type { AgentFiles } from './agent-files.ts';
+import type { DevLog } from './dev-log.ts';
+import type { Invocations } from './invocations.ts';
+import { CLAIMANT } from './job-process.ts';
+
+export interface LookingOptions {
+  readonly runtime: Runtime;
+  readonly files: AgentFiles;
+  readonly queue: Invocations;
+  readonly telling: NonNullable<Sweeping['telling']>;
+  readonly log: DevLog;
+  readonly leaseMs: number;
+}
+
+/** How the server finds what is to be done. */
+export interface Looking {
+  /** Runs that a server before this one had when it ended. */
+  forCutOff(): Promise<void>;
+  /** Runs that somebody should run; also those that wait for other code, when there may be some. */
+  forReady(options?: { readonly parked?: boolean }): Promise<void>;
+  /** What is due: timers, reminders, what nobody took. */
+  atDue(): Promise<void>;
+}
+
+export function lookingFor({ runtime, files, queue, telling, log, leaseMs }: LookingOptions): Looking {
+  const { contexts } = runtime;
+  const unknown = new Set<string>();
+  const failures = new Map<string, string>();
+
+  function takes({ run, agent = '' }: Delivery): boolean {
+    const found = files.find(agent);
+    if (!found && !unknown.has(agent))
+      log.run(run, styled('yellow', `is of agent "${agent}", which no file here has; it waits for one`));
+    if (found) unknown.delete(agent);
+    else unknown.add(agent);
+    return found !== undefined && !found.problem;
+  }
+
+  function tellFailure({ run, error }: FailedRun): void {
+    const why = error instanceof Error ? error.message : String(error);
+    if (failures.get(run) !== why) log.run(run, styled('red', why));
+    failures.set(run, why);
+  }
+
+  return {
+    async forCutOff() {
+      for await (const delivery of runsHeldBy(await contexts.context(), CLAIMANT, leaseMs))
+        if (takes(delivery)) queue.deliver(delivery);
+    },
+    async forReady({ parked = false } = {}) {
+      // Agents may start runs in a tenant of their own.
+      for (const tenant of new Set([contexts.tenant, ...files.agents().map((agent) => agent.tenant)])) {
+        const context = await contextsFor(contexts, tenant).context();
+        const paused = new Map<string, boolean>();
+        for await (const delivery of readyRuns(context, { parked })) {
+          const { agent = '' } = delivery;
+          if (!queue.hasRoom) return;
+          if (!takes(delivery)) continue;
+          if (!paused.has(agent)) paused.set(agent, await isPaused(context, agent));
+          if (!paused.get(agent)) queue.deliver(delivery);
+        }
+      }
+    },
+    async atDue() {
+      const { failed } = await sweepDue({ runtime, telling, takes });
+      for (const each of failed) tellFailure(each);
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { unlessMissing } from '../../lambda/storage/embedded/errors.ts';
+import { makeFolder } from '../../lambda/storage/embedded/folders.ts';
+
+/** What the file in the folder says of the server: the key is the same from start to start, the rest while it runs. */
+export interface ServerFile {
+  /** Whoever has it may do everything. */
+  readonly key: string;
+  /** Where it listened last, for the next time. */
+  readonly port?: number;
+  readonly url?: string;
+  readonly pid?: number;
+}
+
+/** A server that runs. */
+export type RunningServer = Required<ServerFile>;
+
+const fileIn = (folder: string): string => join(folder, 'server.json');
+
+const KEY = /^[\w-]{43}$/;
+
+/** The file of a folder, with a new key where there is none, or where others could have read it. */
+export async function openServerFile(folder: string): Promise<ServerFile> {
+  await makeFolder(folder);
+  const { key, port } = (await readServerFile(folder)) ?? { key: randomBytes(32).toString('base64url') };
+  return { key, ...(port !== undefined && { port }) };
+}
+
+/** Writes the file for its owner alone, all at once. */
+export async function writeServerFile(folder: string, content: ServerFile): Promise<void> {
+  const file = fileIn(folder);
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, `${JSON.stringify(content, undefined, 2)}\n`, { mode: 0o600 });
+  // The mode is only for a file that is made.
+  await chmod(draft, 0o600);
+  await rename(draft, file);
+}
+
+/** The server that works on a folder, if one does; for programs that want to talk to it. */
+export async function runningServer(folder: string): Promise<RunningServer | undefined> {
+  const { key, port, url, pid } = (await readServerFile(folder)) ?? {};
+  if (key === undefined || port === undefined || url === undefined || pid === undefined) return undefined;
+  return isAlive(pid) ? { key, port, url, pid } : undefined;
+}
+
+async function readServerFile(folder: string): Promise<ServerFile | undefined> {
+  const file = fileIn(folder);
+  const mode = (await unlessMissing(stat(file)))?.mode ?? 0;
+  if (process.platform !== 'win32' && (mode & 0o077) !== 0) return undefined;
+  const text = await unlessMissing(readFile(file, 'utf8'));
+  try {
+    const content = Object(JSON.parse(text ?? 'null')) as Partial<ServerFile>;
+    return content.key !== undefined && KEY.test(content.key) ? { ...content, key: content.key } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return Object(error).code === 'EPERM';
+  }
+}

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import { type FSWatcher, readFileSync, watch } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** Files that are watched. */
+export interface WatchedFiles {
+  /** Watches these, and no others. */
+  watch(files: ReadonlySet<string>): void;
+  close(): void;
+}
+
+// Editors write a file in several goes.
+const QUIET_MS = 100;
+
+/**
+ * Hears of files whose content has changed, or which came or went. Folders are watched and not files, since editors put a
+ * new file in the place of the old one.
+ */
+export function watchFiles(
+  changed: (files: ReadonlySet<string>) => void,
+  failed: (folder: string, error: unknown) => void,
+): WatchedFiles {
+  const contents = new Map<string, string>();
+  const watchers = new Map<string, FSWatcher>();
+  const touched = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const look = () => {
+    const different = new Set([...touched].filter((file) => contents.has(file) && contents.get(file) !== digest(file)));
+    touched.clear();
+    for (const file of different) contents.set(file, digest(file));
+    if (different.size > 0) changed(different);
+  };
+  const touch = (folder: string, name: string | null) => {
+    for (const file of contents.keys())
+      if (name === null ? dirname(file) === folder : file === join(folder, name)) touched.add(file);
+    clearTimeout(timer);
+    timer = setTimeout(look, QUIET_MS);
+  };
+  const begin = (folder: string) => {
+    try {
+      const watcher = watch(folder, (_, name) => touch(folder, name));
+      watcher.on('error', (error) => failed(folder, error));
+      watchers.set(folder, watcher);
+    } catch (error) {
+      failed(folder, error);
+    }
+  };
+  const end = (folder: string) => {
+    watchers.get(folder)?.close();
+    watchers.delete(folder);
+  };
+  return {
+    watch(files) {
+      for (const file of contents.keys()) if (!files.has(file)) contents.delete(file);
+      for (const file of files) if (!contents.has(file)) contents.set(file, digest(file));
+      const folders = new Set([...files].map(dirname));
+      for (const folder of watchers.keys()) if (!folders.has(folder)) end(folder);
+      for (const folder of folders) if (!watchers.has(folder)) begin(folder);
+    },
+    close() {
+      clearTimeout(timer);
+      for (const folder of [...watchers.keys()]) end(folder);
+    },
+  };
+}
+
+/** What is in a file; nothing when it is not there. */
+function digest(file: string): string {
+  try {
+    return createHash('sha256').update(readFileSync(file)).digest('base64url');
+  } catch {
+    return '';
+  }
+}

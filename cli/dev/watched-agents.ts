@@ -1,0 +1,58 @@
+import { styled } from '../terminal/line.ts';
+import { type AgentFiles, agentFiles } from './agent-files.ts';
+import type { AgentProcesses } from './agent-processes.ts';
+import { describeFiles } from './describe-files.ts';
+import { type DevLog, shortPath } from './dev-log.ts';
+import { watchFiles } from './watch-files.ts';
+
+/** Files of agents that are looked at again when they change. */
+export interface WatchedAgents {
+  readonly files: AgentFiles;
+  /** Gets to know them; with `watch`, again and again. */
+  load(given: readonly string[], options: { readonly watch: boolean }): Promise<void>;
+  close(): void;
+}
+
+export interface WatchingOptions {
+  readonly processes: AgentProcesses;
+  readonly log: DevLog;
+  readonly patienceMs: number;
+  /** Agents have other code now. */
+  changed(): void;
+}
+
+export function watchedAgents({ processes, log, patienceMs, changed }: WatchingOptions): WatchedAgents {
+  const files = agentFiles();
+  const print = (file: string, line: string) => log.server(`${shortPath(file)}: ${line}`);
+  const describe = (which: readonly string[]) => describeFiles(which, { processes, patienceMs, print });
+  const watched = watchFiles(
+    (different) => void reload(files.affectedBy(different)),
+    (folder) => log.server(styled('yellow', `Changes in ${shortPath(folder)} are not noticed; start again after one.`)),
+  );
+
+  async function reload(affected: readonly string[]): Promise<void> {
+    for (const described of await describe(affected)) {
+      const problems = files.take(described);
+      for (const problem of problems) log.problem(problem);
+      const names = described.agents.map(({ name }) => name).join(', ');
+      if (problems.length === 0) log.server(`${shortPath(described.file)} has changed: `, styled('bold', names));
+    }
+    if (processes.isOver) return;
+    watched.watch(files.watched());
+    changed();
+  }
+
+  return {
+    files,
+    async load(given, { watch }) {
+      for (const described of await describe(given)) for (const problem of files.take(described)) log.problem(problem);
+      for (const { name, encrypts } of files.agents())
+        if (encrypts)
+          log.server(
+            styled('yellow', `Runs of "${name}" that are started here are not encrypted: its keys are its own.`),
+          );
+      if (watch && !processes.isOver) watched.watch(files.watched());
+    },
+    close: () => watched.close(),
+  };
+}

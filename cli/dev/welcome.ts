@@ -1,0 +1,31 @@
+import { bold, dim, type Line, styled } from '../terminal/line.ts';
+import { shellQuote } from '../terminal/shell-quote.ts';
+import type { LocalServer } from './serve.ts';
+
+/** What to click: said as soon as the server answers. */
+export const address = ({ keyedUrl, folder }: LocalServer, shortPath: (path: string) => string): readonly Line[] => [
+  [bold('Holdpoint'), '  ', styled(['cyan', 'underline'], keyedUrl)],
+  dim(`           this machine only; runs are in ${shortPath(folder)}; Ctrl-C stops`),
+];
+
+// More would push what to click off the screen.
+const MOST_AGENTS = 6;
+
+/** Who is there, and what to try: said as soon as that is known. */
+export function agents({ agents: known, url, key }: LocalServer): readonly Line[] {
+  const all = known();
+  if (all.length === 0)
+    return [styled('yellow', 'No agent is here: name files of agents, such as holdpoint dev ./agents/*.ts')];
+  const shown = all.slice(0, all.length > MOST_AGENTS ? MOST_AGENTS - 1 : MOST_AGENTS);
+  const width = Math.max(...shown.map(({ name }) => name.length));
+  const more = all.length - shown.length;
+  const { name, example } = all.find((each) => each.example !== undefined) ?? all[0] ?? { name: '' };
+  const body = JSON.stringify({ agent: name, ...(example !== undefined && { input: example }) });
+  return [
+    ...shown.map((each): Line => ['  ', bold(each.name.padEnd(width)), `  ${each.description ?? ''}`]),
+    ...(more > 0 ? [dim(`  and ${more} more`)] : []),
+    dim('Start a run in the console, or so:'),
+    `  curl ${url}/api/runs -H 'Authorization: Bearer ${key}' \\`,
+    `    -H 'Content-Type: application/json' -d ${shellQuote(body)}`,
+  ];
+}
