@@ -1,0 +1,47 @@
+import { isFields } from '../../lambda/checkpoints/document/document.ts';
+import { present } from '../../lambda/core/present.ts';
+import { hasEnded } from '../../lambda/core/status.ts';
+import type { Desk, RunView } from '../../lambda/desk/desk.ts';
+import type { Located, Session } from '../session.ts';
+import { bold, styled } from '../terminal/line.ts';
+import { statusText } from '../terminal/status-style.ts';
+import { answer, counted } from './answer.ts';
+import { confirm } from './confirm.ts';
+import { tellIfNobodyRuns } from './made-ready.ts';
+
+export interface CancelOptions extends Located {
+  readonly reason?: string;
+  readonly yes?: boolean;
+}
+
+/** Ends a run; asks first when something of it would be undone. */
+export async function cancel(session: Session, run: string, { reason, yes }: CancelOptions): Promise<void> {
+  const place = await session.open();
+  const view = await place.desk.run(run);
+  const undone = hasEnded(view.status) ? [] : await toUndo(place.desk, view);
+  if (undone.length > 0) {
+    const steps = `${counted(undone.length, 'step')}: ${undone.join(', ')}`;
+    await confirm(session, `Cancelling run "${run}" undoes ${steps}.`, yes);
+  }
+  const status = await place.desk.cancel(run, ...(reason === undefined ? [] : ([reason] as const)));
+  await answer(session, { run, status, ...present({ reason }) }, () => [
+    [
+      styled('green', '✓ '),
+      bold(run),
+      ' is ',
+      statusText(status),
+      ...(status === 'ENDING' ? [' while it undoes what it did'] : []),
+    ],
+  ]);
+  if (!hasEnded(status)) await tellIfNobodyRuns(session, place);
+}
+
+/** The steps that say how they are taken back, the last first. */
+async function toUndo(desk: Desk, { run, isDurable }: RunView): Promise<readonly string[]> {
+  if (!isDurable) return [];
+  const { toolResults } = await desk.checkpoint(run);
+  return Object.entries(toolResults)
+    .filter(([, entry]) => isFields(entry) && entry.undo === true && !Object.hasOwn(entry, 'error'))
+    .map(([id]) => id.replace(/^@kept:/, ''))
+    .reverse();
+}

@@ -1,0 +1,97 @@
+import type { Command, Option } from 'commander';
+import type { Located, Session } from '../session.ts';
+import { isClean } from '../terminal/clean.ts';
+
+/** What a word may become, and what that is. */
+interface Candidate {
+  readonly word: string;
+  readonly about: string;
+}
+
+/** Prints what the last of the words may become, a line each: the word, a tab, what it is. */
+export async function complete(session: Session, program: Command, words: readonly string[]): Promise<void> {
+  const last = words.at(-1) ?? '';
+  const found = await candidates(session, program, words.slice(0, -1), last);
+  const lines = found
+    .filter(({ word }) => word.startsWith(last) && isClean(word))
+    .map(({ word, about }) => `${word}\t${about}\n`);
+  await session.terminal.write(lines.join(''));
+}
+
+async function candidates(
+  session: Session,
+  program: Command,
+  before: readonly string[],
+  last: string,
+): Promise<readonly Candidate[]> {
+  const command = program.commands.find((each) => each.name() === before[0]);
+  if (!command) return before.length > 0 ? [] : last.startsWith('-') ? optionsOf(program) : commandsOf(program);
+  const option = command.options.find((each) => isCalled(each, before.at(-1)));
+  if (option && (option.required || option.optional)) return valuesOf(option);
+  if (last.startsWith('-')) return optionsOf(command);
+  return argumentsOf(session, command, before.slice(1));
+}
+
+const isCalled = ({ short, long }: Option, word: string | undefined): boolean =>
+  word !== undefined && (word === short || word === long);
+
+const commandsOf = (program: Command): readonly Candidate[] =>
+  program
+    .createHelp()
+    .visibleCommands(program)
+    .map((each) => ({ word: each.name(), about: each.summary() || each.description() }));
+
+const optionsOf = (command: Command): readonly Candidate[] =>
+  command
+    .createHelp()
+    .visibleOptions(command)
+    .flatMap(({ long, description }) => (long ? [{ word: long, about: description }] : []));
+
+const valuesOf = ({ argChoices = [] }: Option): readonly Candidate[] => argChoices.map((word) => ({ word, about: '' }));
+
+/** The runs of the folder, where a run is wanted; those of a stack are too far away to be asked while somebody types. */
+async function argumentsOf(
+  session: Session,
+  command: Command,
+  typed: readonly string[],
+): Promise<readonly Candidate[]> {
+  const given = positional(command, typed);
+  const wanted = command.registeredArguments[given.length];
+  if (wanted?.argChoices) return wanted.argChoices.map((word) => ({ word, about: '' }));
+  if (wanted?.name() !== 'run' || typed.includes('--stack')) return [];
+  return runsOf(session, optionIn(typed, '--folder'), optionIn(typed, '--tenant'));
+}
+
+const optionIn = (typed: readonly string[], flag: string): string | undefined =>
+  typed.includes(flag) ? typed[typed.indexOf(flag) + 1] : undefined;
+
+/** The words that are no options and no values of options. */
+function positional(command: Command, typed: readonly string[]): readonly string[] {
+  const takesValue = (word = '') =>
+    command.options.some((option) => isCalled(option, word) && (option.required || option.optional));
+  return typed.filter((word, i) => !word.startsWith('-') && !takesValue(typed[i - 1]));
+}
+
+const MOST_RUNS = 100;
+
+async function runsOf({ terminal }: Session, folder?: string, tenant?: string): Promise<readonly Candidate[]> {
+  const { HOLDPOINT_TABLE: table, HOLDPOINT_BUCKET: bucket } = terminal.environment;
+  if (folder === undefined && (table || bucket)) return [];
+  const where: Located = { ...(folder !== undefined && { folder }), ...(tenant !== undefined && { tenant }) };
+  const [{ whereIs }, { openPlace }] = await Promise.all([
+    import('../place/where.ts'),
+    import('../place/open-place.ts'),
+  ]);
+  try {
+    const place = await openPlace(await whereIs(where, terminal.environment), { tenant, log: () => {} });
+    try {
+      const { runs } = await place.desk.runs({ limit: MOST_RUNS });
+      return runs.map(({ run, status, agent = '' }) => ({ word: run, about: `${status} ${agent}`.trim() }));
+    } finally {
+      await place.close();
+    }
+  } catch {
+    // Whoever types wants no error here.
+    return [];
+  }
+}

@@ -1,0 +1,35 @@
+import type { Session } from '../session.ts';
+
+export type Shell = 'bash' | 'zsh' | 'fish';
+
+// Each hands the words that are typed to "holdpoint complete", so that shells know nothing that can grow old.
+const SCRIPTS: Readonly<Record<Shell, string>> = {
+  bash: `_holdpoint() {
+  local IFS=$'\\n'
+  COMPREPLY=($(compgen -W "$(holdpoint complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1)" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _holdpoint holdpoint
+`,
+  zsh: `#compdef holdpoint
+_holdpoint() {
+  local -a found
+  local line
+  for line in "\${(@f)$(holdpoint complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+    [[ -n $line ]] && found+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+  done
+  if (( $#found )); then _describe -V holdpoint found; else _files; fi
+}
+if [ "$funcstack[1]" = "_holdpoint" ]; then _holdpoint "$@"; else compdef _holdpoint holdpoint; fi
+`,
+  fish: `function __holdpoint_complete
+    set -l words (commandline -opc) (commandline -ct)
+    holdpoint complete -- $words[2..-1] 2>/dev/null
+end
+complete -c holdpoint -a '(__holdpoint_complete)'
+`,
+};
+
+/** Prints the script of a shell. */
+export async function completion({ terminal }: Session, shell: Shell): Promise<void> {
+  await terminal.write(SCRIPTS[shell]);
+}

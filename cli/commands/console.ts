@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { HoldpointError } from '../../lambda/core/errors.ts';
+import { type AwsPlace, type FolderPlace, whereIs } from '../place/where.ts';
+import type { Located, Session } from '../session.ts';
+import { bold, dim, styled } from '../terminal/line.ts';
+import { shellQuote } from '../terminal/shell-quote.ts';
+import { answer } from './answer.ts';
+import { openBrowser } from './console/open-browser.ts';
+
+export interface ConsoleOptions extends Located {
+  /** Whether a browser is opened. */
+  readonly open: boolean;
+  readonly port?: number;
+}
+
+/** Opens the console: that of the server which runs on a folder, or that of a stack through a proxy that signs. */
+export async function openConsole(session: Session, options: ConsoleOptions): Promise<void> {
+  const { terminal, where } = session;
+  const place = await whereIs(where, terminal.environment);
+  if (place.kind === 'folder') return openLocal(session, place, options);
+  await openDeployed(session, place, options);
+}
+
+async function openLocal(session: Session, { folder }: FolderPlace, { open, port }: ConsoleOptions): Promise<void> {
+  if (port !== undefined)
+    throw new HoldpointError('INVALID_INPUT', '--port is the port of the proxy to a stack. Name one by --stack.');
+  const { runningServer } = await import('../dev/server-file.ts');
+  const server = await runningServer(folder);
+  if (!server)
+    throw new HoldpointError(
+      'STORAGE_MISSING',
+      `No server is running on the folder ${folder}. Start one: holdpoint dev${folder === '.holdpoint' ? '' : ` --folder ${shellQuote(folder)}`} AGENT-FILES.`,
+    );
+  const url = new URL(`/?key=${server.key}`, server.url).href;
+  await answer(session, { url, pid: server.pid }, () => [[styled('green', '✓ '), bold(url)]]);
+  if (open) openBrowser(url, session.terminal);
+}
+
+async function openDeployed(session: Session, place: AwsPlace, { open, port }: ConsoleOptions): Promise<void> {
+  const { stack, apiUrl } = place;
+  if (apiUrl === undefined)
+    throw new HoldpointError(
+      'STORAGE_MISSING',
+      stack === undefined
+        ? 'The environment names a table and a bucket, and a console needs the URL of an API. Name the stack by --stack.'
+        : `Stack "${stack}" has no API: it was deployed without one. "holdpoint runs --stack ${shellQuote(stack)}" works without.`,
+    );
+  const { startProxy } = await import('./console/signing-proxy.ts');
+  const proxy = await startProxy({ apiUrl, port, tenant: session.where.tenant ?? 'default' });
+  await answer(session, { url: proxy.url, apiUrl }, () => [
+    [styled('green', '✓ '), bold(proxy.url)],
+    dim(`  ${apiUrl}, with your AWS credentials. Ctrl-C ends it.`),
+  ]);
+  if (open) openBrowser(proxy.url, session.terminal);
+  try {
+    await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+  } finally {
+    await proxy.close();
+  }
+}

@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import { type Guard, guardOf, refused } from '../../dev/guard.ts';
+import { LOOPBACK, listen } from '../../dev/listen.ts';
+import { type Sign, signingFor } from './signing.ts';
+
+export interface ProxyOptions {
+  readonly apiUrl: string;
+  /** @default any that is free */
+  readonly port?: number | undefined;
+  readonly tenant: string;
+  /** Signs requests to the API. @default with the credentials that the AWS SDK finds */
+  readonly sign?: Sign;
+}
+
+export interface Proxy {
+  /** With the key that opens it. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * A proxy on this machine alone that signs what passes. Whoever has the key of its URL acts with the AWS credentials of
+ * whoever started it, so it is guarded as the local server is.
+ */
+export async function startProxy({ apiUrl, port, tenant, sign }: ProxyOptions): Promise<Proxy> {
+  const signed = sign ?? (await signingFor(apiUrl));
+  const key = randomBytes(32).toString('base64url');
+  let guard: Guard | undefined;
+  const server = createServer(
+    getRequestListener(async (request, environment) => {
+      const { incoming } = environment as HttpBindings;
+      const answer = guard?.check(request, incoming);
+      if (answer) return answer;
+      if (!guard?.identify(request)) return refused(401, 'NOT_AUTHENTICATED', NO_KEY);
+      return pass(request, apiUrl, signed);
+    }),
+  );
+  const listening = await listen(server, port ?? 0, undefined);
+  guard = guardOf({ key, port: listening, tenant });
+  return {
+    url: `http://${LOOPBACK}:${listening}/?key=${key}`,
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      if (server.listening) await once(server, 'close');
+    },
+  };
+}
+
+const NO_KEY = 'Open the URL that "holdpoint console" printed: it has the key of this proxy.';
+
+// What API Gateway takes at most.
+const MOST_BYTES = 10 * 1024 * 1024;
+
+// Of one connection only, or of this proxy and its browser.
+const NOT_PASSED =
+  /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|cookie|authorization|content-length|accept-encoding|expect|origin|referer|sec-fetch-.*|x-amz-.*|x-forwarded-.*)$/;
+const NOT_PASSED_BACK =
+  /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|set-cookie|content-encoding|content-length|strict-transport-security|cache-control|x-amzn?-.*|apigw-requestid|date)$/;
+
+/** Sends a request on, signed, and its answer back piece by piece. */
+async function pass(request: Request, apiUrl: string, sign: Sign): Promise<Response> {
+  const { pathname, search } = new URL(request.url);
+  const url = `${apiUrl.replace(/\/+$/, '')}${pathname}${search}`;
+  const body = await bodyOf(request);
+  if (body === 'too large') return refused(413, 'TOO_LARGE', `A request may have ${MOST_BYTES} bytes at most.`);
+  const { method, signal } = request;
+  try {
+    const headers = new Headers(await sign({ url, method, body }));
+    for (const [name, value] of request.headers) if (!NOT_PASSED.test(name)) headers.set(name, value);
+    // What comes compressed would be unpacked on the way, and its length be another.
+    headers.set('accept-encoding', 'identity');
+    const answer = await fetch(url, { method, headers, body: body ?? null, redirect: 'manual', signal });
+    return new Response(answer.body, { status: answer.status, headers: headersBack(answer, apiUrl) });
+  } catch (error) {
+    return refused(502, 'UNEXPECTED', reasonOf(error));
+  }
+}
+
+/** The body as a whole, since a signature covers it. */
+async function bodyOf(request: Request): Promise<Uint8Array<ArrayBuffer> | 'too large' | undefined> {
+  if (!request.body) return undefined;
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of request.body) {
+    bytes += piece.length;
+    if (bytes > MOST_BYTES) return 'too large';
+    pieces.push(piece);
+  }
+  return new Uint8Array(Buffer.concat(pieces));
+}
+
+function headersBack(answer: Response, apiUrl: string): Headers {
+  const headers = new Headers();
+  for (const [name, value] of answer.headers) if (!NOT_PASSED_BACK.test(name)) headers.append(name, value);
+  headers.set('cache-control', 'no-store');
+  const location = answer.headers.get('location');
+  if (location !== null) headers.set('location', locationHere(location, apiUrl));
+  return headers;
+}
+
+/** A place of the API as a place of this proxy. */
+function locationHere(location: string, apiUrl: string): string {
+  const api = new URL(apiUrl);
+  const target = URL.parse(location, api.href);
+  if (!target || target.origin !== api.origin) return location;
+  const prefix = api.pathname.replace(/\/+$/, '');
+  const path = target.pathname.startsWith(`${prefix}/`) ? target.pathname.slice(prefix.length) : target.pathname;
+  return `${path}${target.search}${target.hash}`;
+}
+
+function reasonOf(error: unknown): string {
+  const { name, message, cause } = Object(error) as Error;
+  const why = cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : message;
+  const isCredentials = /Credentials|Token/i.test(name);
+  const advice = isCredentials
+    ? ' Log in again (such as by "aws sso login"), then reload.'
+    : ' Is the URL of the API right?';
+  return `The API did not answer: ${why}.${advice}`;
+}

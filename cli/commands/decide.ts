@@ -1,0 +1,70 @@
+import { HoldpointError } from '../../lambda/core/errors.ts';
+import { present } from '../../lambda/core/present.ts';
+import type { ApprovalDocument } from '../../lambda/desk/approval-document.ts';
+import type { Desk } from '../../lambda/desk/desk.ts';
+import type { Located, Session } from '../session.ts';
+import { bold, type Line, styled, wrap } from '../terminal/line.ts';
+import { answer } from './answer.ts';
+import { outcomeLine } from './approval-lines.ts';
+import { readText } from './given-json.ts';
+import { tellIfNobodyRuns } from './made-ready.ts';
+import { readJson } from './read-json.ts';
+
+export interface DecideOptions extends Located {
+  readonly as?: string;
+  readonly group?: readonly string[];
+  readonly comment?: string;
+  readonly edits?: string;
+}
+
+/** What is answered. */
+export interface Decision {
+  readonly run: string;
+  /** @default the one that is open */
+  readonly approval: string | undefined;
+  readonly answer: 'approve' | 'reject';
+}
+
+/** Answers an approval for somebody, and says how it stands then. */
+export async function decide(session: Session, decision: Decision, options: DecideOptions): Promise<void> {
+  const { terminal } = session;
+  const by = options.as ?? terminal.environment.HOLDPOINT_PERSON;
+  if (!by) throw new HoldpointError('INVALID_INPUT', 'Who answers? Pass --as user:ann, or set HOLDPOINT_PERSON.');
+  const edits = options.edits === undefined ? undefined : readEdits(options.edits);
+  const place = await session.open();
+  const asked = await findAsked(place.desk, decision);
+  const decided = await place.desk.decide(decision.run, {
+    ...{ approval: asked.id, by, answer: decision.answer },
+    // What was just read is what is decided on.
+    ...(asked.status === 'PENDING' && { shown: asked.shown }),
+    ...present({ groups: options.group, comment: options.comment, edits }),
+  });
+  await answer(session, decided, () => linesOf(decided, terminal.columns));
+  if (decided.status !== 'PENDING') await tellIfNobodyRuns(session, place);
+}
+
+function readEdits(text: string): unknown {
+  if (!text.startsWith('@')) return readJson(text, '--edits');
+  return readJson(readText(text.slice(1)), `The file ${text.slice(1)}`);
+}
+
+/** The approval that is meant: the one that is named, or the only one that is open. */
+async function findAsked(desk: Desk, { run, approval }: Decision): Promise<ApprovalDocument> {
+  if (approval !== undefined) return desk.approval(run, approval);
+  const { openApprovals, status } = await desk.run(run);
+  const [only, ...others] = openApprovals;
+  if (only === undefined)
+    throw new HoldpointError('APPROVAL_NOT_FOUND', `Run "${run}" is ${status} and asks nothing just now.`);
+  if (others.length > 0)
+    throw new HoldpointError(
+      'INVALID_INPUT',
+      `Run "${run}" asks ${openApprovals.length} things: ${openApprovals.join(', ')}. Name the one that you answer.`,
+    );
+  return desk.approval(run, only);
+}
+
+function linesOf(approval: ApprovalDocument, columns: number): readonly Line[] {
+  const mark = approval.status === 'REJECTED' ? styled('red', '✗ ') : styled('green', '✓ ');
+  const [first = '', ...rest] = wrap(approval.title, Math.min(columns, 100) - 2);
+  return [[mark, bold(first)], ...rest.map((line) => ['  ', bold(line)]), ['  ', ...[outcomeLine(approval)].flat()]];
+}

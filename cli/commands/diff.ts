@@ -1,0 +1,99 @@
+import type { Doc } from '../../lambda/checkpoints/document/document.ts';
+import { equal, isFields } from '../../lambda/checkpoints/document/document.ts';
+import { HoldpointError } from '../../lambda/core/errors.ts';
+import type { CheckpointView, DifferenceView } from '../../lambda/desk/desk.ts';
+import { which } from '../program/reading.ts';
+import type { Session } from '../session.ts';
+import { bold, dim, type Line } from '../terminal/line.ts';
+import { answer } from './answer.ts';
+import { changedLines, oneSidedLines } from './difference-lines.ts';
+
+/** What is compared; without any, the last two checkpoints. */
+export interface DiffArguments {
+  readonly run: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
+/** Shows what changed between two checkpoints: in the state, and what was recorded. */
+export async function diff(session: Session, { run, before, after }: DiffArguments): Promise<void> {
+  const { desk } = await session.open();
+  const to = await desk.checkpoint(run, after === undefined ? undefined : which(after));
+  const from = await desk.checkpoint(run, before === undefined ? lastBefore(to) : which(before));
+  const difference = await desk.diff(run, from.version, to.version);
+  const { added, removed, changed } = difference;
+  const results = resultsBetween(from, to);
+  await answer(session, { run, before: from.version, after: to.version, added, removed, changed, results }, () => [
+    [bold(run), dim(`  version ${from.version} → ${to.version}`)],
+    ...linesOf(difference, results, session.terminal.columns),
+  ]);
+}
+
+function lastBefore({ run, version }: CheckpointView): number {
+  if (version > 1) return version - 1;
+  throw new HoldpointError(
+    'CHECKPOINT_NOT_FOUND',
+    `There is nothing before version 1 of run "${run}" to compare it with.`,
+  );
+}
+
+/** Results that came, went, or are others. */
+interface ResultChanges {
+  readonly added: readonly { readonly id: string; readonly value: Doc }[];
+  readonly removed: readonly { readonly id: string; readonly value: Doc }[];
+  readonly changed: readonly { readonly id: string; readonly before: Doc; readonly after: Doc }[];
+}
+
+function resultsBetween(from: CheckpointView, to: CheckpointView): ResultChanges {
+  const [before, after] = [resultsOf(from), resultsOf(to)];
+  const only = (these: Results, those: Results) =>
+    [...these].flatMap(([id, value]) => (those.has(id) ? [] : [{ id, value }]));
+  const changed = [...after].flatMap(([id, value]) => {
+    const old = before.get(id);
+    return old === undefined || equal(old, value) ? [] : [{ id, before: old, after: value }];
+  });
+  return { added: only(after, before), removed: only(before, after), changed };
+}
+
+type Results = ReadonlyMap<string, Doc>;
+
+/** What operations gave; of a durable run without what the runtime keeps for itself. */
+function resultsOf({ toolResults, isDurable }: CheckpointView): Results {
+  if (!isDurable) return new Map(Object.entries(toolResults));
+  const inOrder = Object.entries(toolResults).toSorted(([, a], [, b]) => placeOf(a) - placeOf(b));
+  const values = inOrder.flatMap(([id, entry]) => {
+    const { value, error } = isFields(entry) ? entry : {};
+    const gave = value ?? error;
+    const isOwn = id.startsWith('@') && id !== '@result' && id !== '@error';
+    return isOwn || gave === undefined ? [] : [[id.replace(/^@/, ''), gave] as const];
+  });
+  return new Map(values);
+}
+
+/** When an operation ended, counted in operations. */
+const placeOf = (entry: Doc): number => (isFields(entry) ? Number(entry.place ?? Infinity) : Infinity);
+
+function linesOf(difference: DifferenceView, results: ResultChanges, columns: number): readonly Line[] {
+  const recorded = [
+    ...results.added.flatMap(({ id, value }) => oneSidedLines('+', id, value, columns)),
+    ...results.removed.flatMap(({ id, value }) => oneSidedLines('-', id, value, columns)),
+    ...results.changed.flatMap(({ id, before, after }) => changedLines(id, before, after, columns)),
+  ];
+  const state = stateLines(difference, columns);
+  if (state.length + recorded.length === 0) return [dim('Nothing changed: neither the state nor what is recorded.')];
+  return [
+    ...(state.length > 0 ? state : [dim('The states are the same.')]),
+    ...(recorded.length > 0 ? [dim('Recorded:'), ...recorded] : []),
+  ];
+}
+
+function stateLines({ added, removed, changed, text }: DifferenceView, columns: number): readonly Line[] {
+  const byPath = [
+    ...added.map(({ path, value }) => [`+ ${path}`, oneSidedLines('+', path, value, columns)] as const),
+    ...removed.map(({ path, value }) => [`- ${path}`, oneSidedLines('-', path, value, columns)] as const),
+    ...changed.map(({ path, before, after }) => [`~ ${path}`, changedLines(path, before, after, columns)] as const),
+  ];
+  // The text has the changes in the order of the state.
+  const order = new Map(text.split('\n').map((line, index) => [line.slice(0, line.indexOf('  ')), index]));
+  return byPath.toSorted(([a], [b]) => (order.get(a) ?? 0) - (order.get(b) ?? 0)).flatMap(([, lines]) => lines);
+}

@@ -1,0 +1,110 @@
+import { constants } from 'node:fs';
+import { access, open, rm, stat, statfs } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { runningServer } from '../../dev/server-file.ts';
+import type { Place } from '../../place/place.ts';
+import { type Finding, fail, ok, saidBy, warn } from './finding.ts';
+
+/** Looks at a folder of this machine: whether it can be used, whether what is in it opens, whether a server works on it. */
+export async function* checkFolder(folder: string, openPlace: () => Promise<Place>): AsyncGenerator<Finding> {
+  const found = await lookAtFolder(folder);
+  yield found;
+  if (found.status === 'fail') return;
+  yield await checkDisk(folder);
+  if (await exists(join(folder, 'records.sqlite'))) yield await checkStore(openPlace);
+  yield await checkServer(folder);
+}
+
+async function lookAtFolder(folder: string): Promise<Finding> {
+  const there = await stat(folder).catch(() => undefined);
+  if (there && !there.isDirectory())
+    return fail('folder', `${folder} is a file`, 'Move it away, or name another folder by --folder.');
+  if (!there) return checkParent(folder);
+  const probe = join(folder, `.doctor-${process.pid}`);
+  try {
+    await (await open(probe, 'wx', 0o600)).close();
+    await rm(probe);
+    return ok('folder', `${folder} can be written`);
+  } catch (error) {
+    return fail(
+      'folder',
+      `${folder} cannot be written: ${saidBy(error)}`,
+      `Make it yours (chown), or name another by --folder.`,
+    );
+  }
+}
+
+/** A folder that is not there is made when it is first needed, where that can be done. */
+async function checkParent(folder: string): Promise<Finding> {
+  let parent = dirname(resolve(folder));
+  while (!(await exists(parent))) parent = dirname(parent);
+  try {
+    await access(parent, constants.W_OK | constants.X_OK);
+    if (!(await stat(parent)).isDirectory()) throw new Error(`${parent} is a file`);
+  } catch (error) {
+    return fail(
+      'folder',
+      `${folder} is not there and cannot be made: ${saidBy(error)}`,
+      'Name another folder by --folder.',
+    );
+  }
+  return warn(
+    'folder',
+    `${folder} is not there yet`,
+    'It is made by "holdpoint dev" or "holdpoint start". Are you in the right folder?',
+  );
+}
+
+const exists = (path: string): Promise<boolean> => stat(path).then(Boolean, () => false);
+
+const MB = 1024 * 1024;
+// The kinds of file system on which SQLite's write-ahead log does not work: NFS, SMB and CIFS.
+const REMOTE = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42]);
+
+async function checkDisk(folder: string): Promise<Finding> {
+  let there = resolve(folder);
+  while (!(await exists(there))) there = dirname(there);
+  const { bavail, bsize, type } = await statfs(there);
+  if (REMOTE.has(type))
+    return fail(
+      'disk',
+      `${folder} is on a network`,
+      'Use a folder on a disk of this machine: the store locks by shared memory.',
+    );
+  const free = Math.floor((bavail * bsize) / MB);
+  const text =
+    free >= 10_240 ? `${Math.floor(free / 1024).toLocaleString('en')} GB free` : `${free.toLocaleString('en')} MB free`;
+  if (free < 50) return fail('disk', text, 'Make space before anything is started: a full disk stops every run.');
+  return free < 1024
+    ? warn('disk', text, 'Make space soon, or prune old runs: holdpoint prune RUN --keep-last N.')
+    : ok('disk', text);
+}
+
+async function checkStore(openPlace: () => Promise<Place>): Promise<Finding> {
+  try {
+    const { desk } = await openPlace();
+    const counts = Object.values(await desk.counts());
+    const runs = counts.reduce((sum, { count }) => sum + count, 0);
+    const isMore = counts.some((count) => count.isMore);
+    return ok('store', `opens; ${runs.toLocaleString('en')}${isMore ? '+' : ''} runs of tenant "${desk.tenant}"`);
+  } catch (error) {
+    return fail('store', saidBy(error), 'Restore the folder from a backup, or move it away and begin anew.');
+  }
+}
+
+async function checkServer(folder: string): Promise<Finding> {
+  const none = 'Start one, so that runs go on: holdpoint dev AGENT-FILES.';
+  const server = await runningServer(folder);
+  if (!server) return warn('server', 'none is running', none);
+  const { origin } = new URL(server.url);
+  const answered = await fetch(origin, { redirect: 'manual', signal: AbortSignal.timeout(3_000) }).catch(
+    () => undefined,
+  );
+  await answered?.body?.cancel();
+  if (answered && answered.status < 500) return ok('server', `${origin}, pid ${server.pid}`);
+  return fail(
+    'server',
+    `${origin} (pid ${server.pid}) does not answer`,
+    'Stop that process, then start the server again.',
+  );
+}

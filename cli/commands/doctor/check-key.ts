@@ -1,0 +1,19 @@
+import { randomBytes } from 'node:crypto';
+import { type Finding, fail, ok, saidBy } from './finding.ts';
+
+/** Whether the KMS key wraps and opens the key of a run. */
+export async function checkKey(keyId: string): Promise<Finding> {
+  const { kmsKeys } = await import('../../../lambda/kms.ts');
+  const about = { tenant: 'holdpoint-doctor', run: 'none', owner: '' };
+  try {
+    const ring = kmsKeys({ keyId });
+    await ring.unwrap(await ring.wrap(randomBytes(32), about), about);
+    return ok('key', keyId);
+  } catch (error) {
+    return fail(
+      'key',
+      saidBy(error),
+      'Allow kms:Encrypt and kms:Decrypt on the key; its policy may ask for a tenant or an owner.',
+    );
+  }
+}

@@ -1,0 +1,132 @@
+import type { DynamoDBClient, TableDescription } from '@aws-sdk/client-dynamodb';
+import { factsOf } from '../../../lambda/storage/aws-facts.ts';
+import { LISTS } from '../../../lambda/storage/dynamodb/lists.ts';
+import { TABLE } from '../../../lambda/storage/dynamodb/table.ts';
+import { type Finding, fail, ok, saidBy, warn } from './finding.ts';
+import { permissionFinding, type Tried } from './permissions.ts';
+
+type Dynamo = typeof import('@aws-sdk/client-dynamodb');
+
+/** Looks at the table: whether it is there, made as it must be, and may be used. */
+export async function* checkTable(sdk: Dynamo, client: DynamoDBClient, table: string): AsyncGenerator<Finding> {
+  try {
+    const { Table = {} } = await client.send(new sdk.DescribeTableCommand({ TableName: table }));
+    yield shapeFinding(table, Table);
+    yield streamFinding(Table);
+  } catch (error) {
+    const found = unreadable(table, error);
+    yield found;
+    if (found.status === 'fail') return;
+  }
+  yield permissionFinding('table rights', `the table "${table}"`, await tryTable(sdk, client, table));
+}
+
+function unreadable(table: string, error: unknown): Finding {
+  const { name, status } = factsOf(error);
+  if (name === 'ResourceNotFoundException')
+    return fail(
+      'table',
+      `there is no table "${table}"`,
+      'Check name, region and account; or deploy the stack, or make it as docs/storage-on-aws.md says.',
+    );
+  if (/AccessDenied/.test(name))
+    return warn(
+      'table',
+      `nobody may look how "${table}" is made`,
+      'Allow dynamodb:DescribeTable to have that checked.',
+    );
+  if (/UnrecognizedClient|InvalidSignature|ExpiredToken|InvalidAccessKeyId|MissingAuthentication/.test(name))
+    return fail('table', `the credentials are refused: ${saidBy(error)}`, 'Log in again, or use other credentials.');
+  const mend =
+    status === 0 ? 'Check the network, the region, and AWS_ENDPOINT_URL_DYNAMODB if it is set.' : 'Try again later.';
+  return fail('table', `no good answer: ${name}: ${saidBy(error)}`, mend);
+}
+
+interface KeyPart {
+  readonly AttributeName?: string | undefined;
+  readonly KeyType?: string | undefined;
+}
+
+const keysText = (keys: readonly KeyPart[] = []): string => keys.map(({ AttributeName }) => AttributeName).join(', ');
+
+/** Whether keys and indexes are those that the store uses. */
+function shapeFinding(
+  table: string,
+  { KeySchema, GlobalSecondaryIndexes = [], TableStatus }: TableDescription,
+): Finding {
+  const made = 'Holdpoint needs a table of its own, as docs/storage-on-aws.md says (TABLE of holdpoint/dynamodb).';
+  const found = keysText(KeySchema);
+  const expected = keysText(TABLE.KeySchema);
+  if (found !== expected)
+    return fail('table', `"${table}" has the key ${found || 'of nobody'}, and must have ${expected}`, made);
+  const wrong = TABLE.GlobalSecondaryIndexes.flatMap((index) => {
+    const there = GlobalSecondaryIndexes?.find(({ IndexName }) => IndexName === index.IndexName);
+    if (!there) return [`index "${index.IndexName}" is missing`];
+    if (keysText(there.KeySchema) !== keysText(index.KeySchema))
+      return [
+        `index "${index.IndexName}" has the key ${keysText(there.KeySchema)}, and must have ${keysText(index.KeySchema)}`,
+      ];
+    const { ProjectionType, NonKeyAttributes = [] } = there.Projection ?? {};
+    const isProjected =
+      ProjectionType === 'ALL' || index.Projection.NonKeyAttributes.every((name) => NonKeyAttributes.includes(name));
+    return isProjected
+      ? []
+      : [`index "${index.IndexName}" lacks the attributes ${index.Projection.NonKeyAttributes.join(', ')}`];
+  });
+  if (wrong.length > 0) return fail('table', wrong.join('; '), made);
+  if (TableStatus !== undefined && TableStatus !== 'ACTIVE')
+    return warn('table', `"${table}" is ${TableStatus}`, 'Wait until it is ACTIVE.');
+  return ok('table', `"${table}", with its ${Object.keys(LISTS).length} indexes`);
+}
+
+function streamFinding({
+  StreamSpecification: { StreamEnabled, StreamViewType } = {} as never,
+}: TableDescription): Finding {
+  if (StreamEnabled && StreamViewType === 'NEW_AND_OLD_IMAGES') return ok('stream', 'new and old images');
+  const found = StreamEnabled ? `it carries ${StreamViewType}` : 'it is off';
+  return warn(
+    'stream',
+    found,
+    'Durable runs need the stream of the table with new and old images; checkpoints alone do not.',
+  );
+}
+
+// Never true, so that nothing is written: DynamoDB says that it is not true only to those who may write.
+const NEVER = { ConditionExpression: 'attribute_exists(pk) AND attribute_not_exists(pk)' };
+const KEY = { pk: { S: 'holdpoint-doctor/none' }, sk: { S: 'none' } };
+
+async function tryTable(sdk: Dynamo, client: DynamoDBClient, TableName: string): Promise<readonly Tried[]> {
+  const query = (index: string | undefined, key: string) =>
+    client.send(
+      new sdk.QueryCommand({
+        ...{ TableName, ...(index !== undefined && { IndexName: index }), Limit: 1 },
+        ...{
+          KeyConditionExpression: '#k = :k',
+          ExpressionAttributeNames: { '#k': key },
+          ExpressionAttributeValues: { ':k': KEY.pk },
+        },
+      }),
+    );
+  const calls: readonly (readonly [action: string, () => Promise<unknown>])[] = [
+    ['dynamodb:GetItem', () => client.send(new sdk.GetItemCommand({ TableName, Key: KEY }))],
+    [
+      'dynamodb:BatchGetItem',
+      () => client.send(new sdk.BatchGetItemCommand({ RequestItems: { [TableName]: { Keys: [KEY] } } })),
+    ],
+    ['dynamodb:Query', () => query(undefined, 'pk')],
+    ...Object.values(LISTS).map(
+      ({ index, group }) => [`dynamodb:Query on index/${index}`, () => query(index, group)] as const,
+    ),
+    ['dynamodb:PutItem', () => client.send(new sdk.PutItemCommand({ TableName, Item: KEY, ...NEVER }))],
+    ['dynamodb:DeleteItem', () => client.send(new sdk.DeleteItemCommand({ TableName, Key: KEY, ...NEVER }))],
+  ];
+  return Promise.all(
+    calls.map(async ([action, call]): Promise<Tried> => {
+      const error = await call().then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
+      return { action, error: factsOf(error).name === 'ConditionalCheckFailedException' ? undefined : error };
+    }),
+  );
+}

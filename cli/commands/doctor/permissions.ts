@@ -1,0 +1,29 @@
+import { factsOf } from '../../../lambda/storage/aws-facts.ts';
+import { type Finding, fail, ok, saidBy } from './finding.ts';
+
+/** A call that was tried, and what came of it. */
+export interface Tried {
+  readonly action: string;
+  readonly error: unknown;
+}
+
+/** Whether an error says that something is not allowed. */
+export const isDenied = (error: unknown): boolean => {
+  const { name, status } = factsOf(error);
+  return /AccessDenied|Forbidden|NotAuthorized|Unauthorized/.test(name) || status === 403;
+};
+
+/** What calls that were tried say of permissions. */
+export function permissionFinding(check: string, on: string, tried: readonly Tried[]): Finding {
+  const denied = tried.filter(({ error }) => isDenied(error)).map(({ action }) => action);
+  if (denied.length > 0)
+    return fail(check, `not allowed: ${denied.join(', ')}`, `Allow ${denied.join(', ')} on ${on}.`);
+  const failed = tried.find(({ error }) => error !== undefined);
+  if (failed)
+    return fail(
+      check,
+      `${failed.action}: ${saidBy(failed.error)}`,
+      'Try again; if it stays, the table or bucket is not what it should be.',
+    );
+  return ok(check, tried.map(({ action }) => action.replace(/^\w+:/, '')).join(', '));
+}

@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import type { CheckpointSummary } from '../../../lambda/checkpoints/checkpoint.ts';
+import { isHoldpointError } from '../../../lambda/core/errors.ts';
+import type { CheckpointView, Desk } from '../../../lambda/desk/desk.ts';
+import { jsonText } from '../../terminal/json-text.ts';
+import type { Progress } from '../../terminal/progress.ts';
+import { collectHistory } from '../history.ts';
+
+/** The version of the format. */
+export const EXPORT_FORMAT = 1;
+
+// Enough that the way to the storage and back costs little, and few enough that large states fit into memory.
+const AT_ONCE = 4;
+
+/**
+ * The lines of an export: what it is, then each run with its checkpoints and their states, then how many there were and the
+ * SHA-256 of all lines before, so that a file that was cut or changed shows.
+ */
+export async function* checkpointLines(
+  desk: Desk,
+  runs: readonly string[],
+  progress: Progress,
+): AsyncGenerator<object> {
+  const hash = createHash('sha256');
+  let checkpoints = 0;
+  let exported = 0;
+  const hashed = <T extends object>(line: T): T => {
+    hash.update(`${jsonText(line)}\n`);
+    return line;
+  };
+  yield hashed({ type: 'export', format: EXPORT_FORMAT, tenant: desk.tenant, exportedAt: new Date() });
+  for (const [index, run] of runs.entries()) {
+    const found = await unlessGone(() => desk.run(run));
+    if (!found) continue;
+    exported += 1;
+    yield hashed({ type: 'run', ...found });
+    const history = await collectHistory(desk, run, { to: found.version }, Infinity);
+    for await (const checkpoint of contents(desk, history.checkpoints)) {
+      yield hashed({ type: 'checkpoint', ...checkpoint });
+      checkpoints += 1;
+      if (runs.length === 1) progress.at(checkpoints, found.version, 'checkpoints exported');
+      else progress.at(index, runs.length, `runs, ${checkpoints.toLocaleString('en')} checkpoints exported`);
+    }
+  }
+  yield { type: 'end', runs: exported, checkpoints, sha256: hash.digest('hex') };
+}
+
+/** The checkpoints with their content, in their order, a few read at once; of those that a prune emptied, what is left. */
+async function* contents(
+  desk: Desk,
+  checkpoints: readonly CheckpointSummary[],
+): AsyncGenerator<CheckpointSummary | CheckpointView> {
+  for (let at = 0; at < checkpoints.length; at += AT_ONCE)
+    yield* await Promise.all(checkpoints.slice(at, at + AT_ONCE).map((summary) => contentOf(desk, summary)));
+}
+
+async function contentOf(desk: Desk, summary: CheckpointSummary): Promise<CheckpointSummary | CheckpointView> {
+  if (summary.pruned) return summary;
+  try {
+    return await desk.checkpoint(summary.run, summary.version);
+  } catch (error) {
+    // Emptied since it was listed.
+    if (isHoldpointError(error, 'CHECKPOINT_PRUNED')) return { ...summary, pruned: true };
+    throw error;
+  }
+}
+
+/** What there is of a run, unless it was removed since it was listed. */
+export async function unlessGone<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (isHoldpointError(error, 'RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED')) return undefined;
+    throw error;
+  }
+}

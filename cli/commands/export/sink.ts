@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import { open, rename, rm } from 'node:fs/promises';
+import { HoldpointError } from '../../../lambda/core/errors.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
+
+/** What was written altogether. */
+export interface Exported {
+  readonly lines: number;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** Where an export goes. */
+export interface Sink {
+  write(line: string): Promise<void>;
+  /** All of it is there. */
+  end(): Promise<Exported>;
+  /** Nothing of it is to be there. */
+  abandon(): Promise<void>;
+}
+
+/** Standard output. */
+export function terminalSink({ write }: Terminal): Sink {
+  const counter = counting();
+  return {
+    async write(line) {
+      counter.add(line);
+      await write(line);
+    },
+    end: async () => counter.sum(),
+    abandon: async () => {},
+  };
+}
+
+/** A file, which has its name only when it is whole and synced; for its owner alone, as states may be secret. */
+export async function fileSink(file: string): Promise<Sink> {
+  const partial = `${file}.partial`;
+  const handle = await open(partial, 'w', 0o600).catch((cause) => {
+    throw new HoldpointError('INVALID_INPUT', `The file ${file} cannot be written: ${cause.message}.`, { cause });
+  });
+  const counter = counting();
+  return {
+    async write(line) {
+      counter.add(line);
+      await handle.write(line);
+    },
+    async end() {
+      await handle.sync();
+      await handle.close();
+      await rename(partial, file);
+      return counter.sum();
+    },
+    async abandon() {
+      await handle.close().catch(() => {});
+      await rm(partial, { force: true });
+    },
+  };
+}
+
+function counting() {
+  const hash = createHash('sha256');
+  let [lines, bytes] = [0, 0];
+  return {
+    add(line: string) {
+      hash.update(line);
+      lines += 1;
+      bytes += Buffer.byteLength(line);
+    },
+    sum: (): Exported => ({ lines, bytes, sha256: hash.digest('hex') }),
+  };
+}

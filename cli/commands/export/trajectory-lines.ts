@@ -1,0 +1,101 @@
+import { type Doc, type Fields, isFields, isList, type List } from '../../../lambda/checkpoints/document/document.ts';
+import { present } from '../../../lambda/core/present.ts';
+import type { ApprovalDocument } from '../../../lambda/desk/approval-document.ts';
+import type { CheckpointView, Desk, RunView } from '../../../lambda/desk/desk.ts';
+import type { Progress } from '../../terminal/progress.ts';
+import { unlessGone } from './checkpoint-lines.ts';
+
+/** What a run said and did, as training data: its messages, and what people decided. */
+export interface Trajectory {
+  readonly run: string;
+  readonly agent?: string;
+  readonly status: string;
+  /** Whether the messages are those that the agent keeps in its state, or were put together from what is recorded. */
+  readonly source: 'state' | 'journal';
+  readonly messages: List;
+  readonly model?: Doc;
+  readonly decisions: readonly object[];
+}
+
+/** One line for each run. */
+export async function* trajectoryLines(
+  desk: Desk,
+  runs: readonly string[],
+  progress: Progress,
+): AsyncGenerator<Trajectory> {
+  for (const [done, run] of runs.entries()) {
+    progress.at(done, runs.length, 'runs exported');
+    const read = async () => {
+      const [view, checkpoint, approvals] = await Promise.all([
+        desk.run(run),
+        desk.checkpoint(run),
+        desk.approvals(run),
+      ]);
+      return trajectoryOf(view, checkpoint, approvals);
+    };
+    const trajectory = await unlessGone(read);
+    if (trajectory) yield trajectory;
+  }
+}
+
+function trajectoryOf(view: RunView, checkpoint: CheckpointView, approvals: readonly ApprovalDocument[]): Trajectory {
+  const { run, agent, status } = view;
+  const kept = messagesIn(checkpoint.state);
+  return {
+    ...{ run, ...present({ agent }), status, source: kept ? 'state' : 'journal' },
+    messages: kept ?? messagesOf(view, checkpoint),
+    ...present({ model: checkpoint.model }),
+    decisions: approvals.map(decisionOf),
+  };
+}
+
+const MOST_LEVELS = 3;
+
+/** The first list of messages in a state: objects with a role each. */
+export function messagesIn(state: Doc, level = 0): List | undefined {
+  if (isList(state)) return state.length > 0 && state.every(isMessage) ? state : undefined;
+  if (!isFields(state) || level >= MOST_LEVELS) return undefined;
+  for (const part of Object.values(state)) {
+    const found = messagesIn(part, level + 1);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+const isMessage = (item: Doc): boolean => isFields(item) && typeof item.role === 'string';
+
+/** What was recorded as messages: the input, what tools and steps gave in their order, and the result. */
+function messagesOf({ input, result, error }: RunView, { toolResults, isDurable }: CheckpointView): List {
+  const recorded = Object.entries(toolResults)
+    .filter(([id]) => !id.startsWith('@'))
+    .map(([id, entry]) =>
+      isDurable ? ofEntry(id, entry) : { place: 0, message: { role: 'tool', name: id, content: entry } },
+    )
+    .filter((each) => each !== undefined)
+    .sort((a, b) => a.place - b.place);
+  return [
+    ...(input === undefined ? [] : [{ role: 'user', content: input }]),
+    ...recorded.map(({ message }) => message),
+    ...(result === undefined ? [] : [{ role: 'assistant', content: result }]),
+    ...(error === undefined ? [] : [{ role: 'assistant', content: `${error.name}: ${error.message}` }]),
+  ];
+}
+
+/** What an operation of the journal gave; nothing for one that goes on, or that people decided. */
+function ofEntry(id: string, entry: Doc): { readonly place: number; readonly message: Fields } | undefined {
+  if (
+    !isFields(entry) ||
+    (entry.kind !== 'step' && entry.kind !== 'tool' && entry.kind !== 'call' && entry.kind !== 'signal')
+  )
+    return undefined;
+  const place = Number(entry.place ?? 0);
+  const role = entry.kind === 'signal' ? 'user' : 'tool';
+  if (Object.hasOwn(entry, 'error')) return { place, message: { role, name: id, error: entry.error ?? null } };
+  return Object.hasOwn(entry, 'value')
+    ? { place, message: { role, name: id, content: entry.value ?? null } }
+    : undefined;
+}
+
+function decisionOf({ id, title, show, facts, status, votes }: ApprovalDocument): object {
+  return { approval: id, title, ...present({ show, facts }), status, votes };
+}

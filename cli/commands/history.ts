@@ -1,0 +1,83 @@
+import type { CheckpointSummary } from '../../lambda/checkpoints/checkpoint.ts';
+import { present } from '../../lambda/core/present.ts';
+import type { Desk, HistoryQuery } from '../../lambda/desk/desk.ts';
+import { FAILED } from '../../lambda/runtime/batch.ts';
+import type { Located, Session } from '../session.ts';
+import { dim, styled } from '../terminal/line.ts';
+import { statusText } from '../terminal/status-style.ts';
+import { type Column, table } from '../terminal/table.ts';
+import { relative } from '../terminal/times.ts';
+import { answerEach, counted } from './answer.ts';
+
+export interface HistoryOptions extends Located {
+  readonly from?: number;
+  readonly to?: number;
+  readonly limit?: number;
+  readonly all?: boolean;
+}
+
+const FEW = 50;
+const PAGE = 1000;
+
+/** Lists the checkpoints of a run, oldest first. */
+export async function history(session: Session, run: string, options: HistoryOptions): Promise<void> {
+  const { desk } = await session.open();
+  const { from, to } = options;
+  const limit = options.all ? Infinity : (options.limit ?? FEW);
+  // From where somebody says, the first so many; otherwise the last.
+  const newestFirst = from === undefined;
+  const query = { newestFirst, ...present({ from, to }) };
+  const { checkpoints, isMore } = await collectHistory(desk, run, query, limit);
+  const found = newestFirst ? checkpoints.toReversed() : checkpoints;
+  const { terminal, isJson } = session;
+  const earlier = isMore && newestFirst ? (found[0]?.version ?? 1) - 1 : 0;
+  if (earlier > 0 && !isJson)
+    terminal.tell(dim(`${counted(earlier, 'earlier checkpoint')}: --all, or --from VERSION.`));
+  await answerEach(session, found, () => table(columns(terminal.now()), found, terminal.columns));
+  const [last] = found.slice(-1);
+  if (isMore && !newestFirst && !isJson && last) terminal.tell(dim(`There are more: --from ${last.version + 1}.`));
+}
+
+/** As many checkpoints as are asked for, page by page, in the order of the query. */
+export async function collectHistory(
+  desk: Desk,
+  run: string,
+  query: HistoryQuery,
+  limit: number,
+  seen: (count: number) => void = () => {},
+): Promise<{ readonly checkpoints: readonly CheckpointSummary[]; readonly isMore: boolean }> {
+  const checkpoints: CheckpointSummary[] = [];
+  let next: number | undefined;
+  do {
+    const on = next === undefined ? {} : { [query.newestFirst ? 'to' : 'from']: next };
+    const page = await desk.history(run, { ...query, ...on, limit: Math.min(limit - checkpoints.length, PAGE) });
+    checkpoints.push(...page.checkpoints);
+    seen(checkpoints.length);
+    next = page.next;
+  } while (next !== undefined && checkpoints.length < limit);
+  return { checkpoints, isMore: next !== undefined };
+}
+
+const columns = (now: number): readonly Column<CheckpointSummary>[] => [
+  { title: 'V', cell: ({ version }) => String(version), align: 'right' },
+  { title: 'STEP', cell: (checkpoint) => whatOf(checkpoint), least: 10 },
+  { title: 'STATUS', cell: ({ status }) => statusText(status), least: 9, showsEnd: true, leaveOut: 2 },
+  { title: 'NAME', cell: ({ name = '' }) => name, least: 6, leaveOut: 3 },
+  { title: 'WRITER', cell: ({ writer }) => writer, least: 8, leaveOut: 4 },
+  {
+    title: 'BYTES',
+    cell: ({ bytes, pruned }) => (pruned ? '' : bytes.toLocaleString('en')),
+    align: 'right',
+    leaveOut: 5,
+  },
+  { title: 'SAVED', cell: ({ savedAt }) => relative(savedAt, now), align: 'right', leaveOut: 1 },
+];
+
+/** The step, or what else a checkpoint is. */
+function whatOf({ step, kind, pruned, restored, version, labels }: CheckpointSummary) {
+  if (pruned) return dim(step === undefined ? '(emptied)' : `${step} (emptied)`);
+  const failed = labels[FAILED];
+  if (failed !== undefined) return styled('yellow', `${failed} failed`);
+  if (kind === 'save') return step ?? dim(version === 1 ? 'start' : 'update');
+  return dim(restored === undefined ? kind : `${kind} to ${restored}`);
+}

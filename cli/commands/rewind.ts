@@ -1,0 +1,37 @@
+import { which } from '../program/reading.ts';
+import type { Located, Session } from '../session.ts';
+import { bold, styled } from '../terminal/line.ts';
+import { answer, counted } from './answer.ts';
+import { confirm } from './confirm.ts';
+import { tellIfNobodyRuns } from './made-ready.ts';
+
+export interface RewindOptions extends Located {
+  readonly newKeys?: boolean;
+  readonly yes?: boolean;
+}
+
+/** Lets a run go on from an earlier checkpoint; asks first, since what came after it no longer counts. */
+export async function rewind(
+  session: Session,
+  { run, version }: { readonly run: string; readonly version: string },
+  { newKeys = false, yes }: RewindOptions,
+): Promise<void> {
+  const place = await session.open();
+  const { desk } = place;
+  const to = await desk.checkpoint(run, which(version));
+  const { version: newest, openApprovals } = await desk.run(run);
+  const after = newest - to.version;
+  const lost = [
+    ...(after > 0 ? [`${counted(after, 'later checkpoint')} no longer ${after === 1 ? 'counts' : 'count'}`] : []),
+    ...(openApprovals.length > 0 ? [`${counted(openApprovals.length, 'open approval')} will be withdrawn`] : []),
+  ];
+  const step = to.step === undefined ? '' : ` ("${to.step}")`;
+  const why = lost.length > 0 ? `: ${lost.join(', ')}.` : '.';
+  await confirm(session, `Run "${run}" goes back to version ${to.version}${step}${why}`, yes);
+  await desk.rewind(run, to.version, { newKeys });
+  const { version: now, status } = await desk.run(run);
+  await answer(session, { run, to: to.version, version: now, status }, () => [
+    [styled('green', '✓ '), bold(run), ` goes on from version ${to.version}, as version ${now}`],
+  ]);
+  await tellIfNobodyRuns(session, place);
+}

@@ -1,0 +1,127 @@
+import { show as showDoc } from '../../lambda/checkpoints/document/render.ts';
+import { hasEnded } from '../../lambda/core/status.ts';
+import type { ApprovalDocument } from '../../lambda/desk/approval-document.ts';
+import type { Desk, RunView, Wait } from '../../lambda/desk/desk.ts';
+import { type Timeline, timelineOf } from '../../lambda/desk/timeline.ts';
+import type { Located, Session } from '../session.ts';
+import { bold, dim, fitted, type Line, piecesOf, styled, wrap } from '../terminal/line.ts';
+import { shellQuote } from '../terminal/shell-quote.ts';
+import { statusText } from '../terminal/status-style.ts';
+import { lengthOf, moment, relative } from '../terminal/times.ts';
+import { answer } from './answer.ts';
+import { approvalLines } from './approval-lines.ts';
+import { collectHistory } from './history.ts';
+import { timelineLines } from './timeline-lines.ts';
+
+export interface ShowOptions extends Located {
+  readonly all?: boolean;
+}
+
+const MOST_CHECKPOINTS = 10_000;
+const MOST_ROWS = 30;
+
+/** Draws a run: its facts, its time, and what it asks. */
+export async function show(session: Session, run: string, { all = false }: ShowOptions): Promise<void> {
+  const { desk } = await session.open();
+  const { terminal } = session;
+  const view = await desk.run(run);
+  const timeline = await readTimeline(desk, view, terminal.now(), all);
+  const approvals = await Promise.all(view.openApprovals.map((id) => desk.approval(run, id)));
+  const value = { ...view, timeline, approvals };
+  await answer(session, value, () => linesOf(value, terminal.columns, terminal.now(), all ? Infinity : MOST_ROWS));
+}
+
+async function readTimeline(desk: Desk, { run, status }: RunView, now: number, all: boolean): Promise<Timeline> {
+  const limit = all ? Infinity : MOST_CHECKPOINTS;
+  const { checkpoints } = await collectHistory(desk, run, { newestFirst: true }, limit);
+  return timelineOf(checkpoints.toReversed(), hasEnded(status) ? undefined : new Date(now));
+}
+
+interface Shown extends RunView {
+  readonly timeline: Timeline;
+  readonly approvals: readonly ApprovalDocument[];
+}
+
+function linesOf(view: Shown, columns: number, now: number, most: number): readonly Line[] {
+  const { run, status, timeline, approvals } = view;
+  const [first] = timeline.stretches;
+  const last = timeline.stretches.at(-1);
+  const span = first && last ? lengthOf(last.to.getTime() - first.from.getTime()) : '';
+  return [
+    fitted([bold(run), '  ', statusText(status)], columns),
+    ...factLines(view, columns, now),
+    '',
+    fitted(
+      [bold('Timeline'), dim(`  ${first ? moment(first.from) : ''}, ${span}${hasEnded(status) ? '' : ' so far'}`)],
+      columns,
+    ),
+    ...timelineLines(timeline, columns, most),
+    ...approvals.flatMap((approval) => ['', ...approvalLines(approval, columns, now)]),
+    ...adviceLines(view),
+  ];
+}
+
+function factLines(view: Shown, columns: number, now: number): readonly Line[] {
+  const { version, stepNumber, step, agent, owner, tags, createdAt, touchedAt, parent, lease, deadline, parked } = view;
+  const { status, input, result, error, waits, encrypted, shredded, retentionSeconds } = view;
+  const facts: readonly (readonly [string, Line | undefined])[] = [
+    ['agent', agent],
+    ['owner', owner],
+    ['tags', tags.length > 0 ? tags.join(' ') : undefined],
+    ['version', `${version}${step === undefined ? '' : `, step ${stepNumber} "${step}"`}`],
+    ['started', `${relative(createdAt, now)}${touchedAt > createdAt ? `, touched ${relative(touchedAt, now)}` : ''}`],
+    ['comes from', parent && `${parent.run} version ${parent.version}`],
+    ['runs in', lease && `${lease.by}, until ${relative(lease.until, now)}`],
+    ['times out', deadline && relative(deadline, now)],
+    ['kept', retentionSeconds === undefined ? undefined : `${lengthOf(retentionSeconds * 1000)} after its last write`],
+    ['encrypted', shredded ? styled('red', 'its key was destroyed') : encrypted ? 'yes' : undefined],
+    ['input', input === undefined || input === null ? undefined : showDoc(input)],
+    ...(hasEnded(status) ? [] : waits).map((wait): readonly [string, Line] => ['waits for', waitText(wait, now)]),
+    ['result', result === undefined ? undefined : styled('green', showDoc(result))],
+  ];
+  return [
+    ...facts.flatMap(([name, text]) =>
+      text === undefined ? [] : [fitted([dim(`  ${name.padEnd(11)}`), ...piecesOf(text)], columns)],
+    ),
+    ...longFact('parked', parked, columns),
+    ...longFact(status === 'CANCELLED' ? 'because' : 'error', error && reasonOf(error), columns),
+    ...longFact('failed at', error?.failedAt.join(', '), columns),
+    ...longFact('not undone', error?.notUndone.join('; '), columns),
+  ];
+}
+
+/** The name of our own errors says nothing that their message does not. */
+const reasonOf = ({ name, message }: NonNullable<RunView['error']>): string =>
+  name === 'HoldpointError' ? message : `${name}: ${message}`;
+
+/** What people must read as a whole. */
+function longFact(name: string, text: string | undefined, columns: number): readonly Line[] {
+  if (text === undefined || text === '') return [];
+  return wrap(text, Math.min(columns, 100) - 13).map((line, i) => [
+    dim(`  ${(i === 0 ? name : '').padEnd(11)}`),
+    styled('red', line),
+  ]);
+}
+
+function waitText({ kind, name, until }: Wait, now: number): Line {
+  const end = until ? `, until ${relative(until, now)}` : '';
+  switch (kind) {
+    case 'approval':
+      return styled('yellow', `approval ${name}${end}`);
+    case 'signal':
+      return styled('yellow', `signal ${name}${end}`);
+    case 'sleep':
+      return `${name}${until ? `, which ends ${relative(until, now)}` : ''}`;
+    case 'call':
+      return `run ${name}`;
+    case 'retry':
+      return `${name} again${until ? ` ${relative(until, now)}` : ''}`;
+  }
+}
+
+/** What can be done about it. */
+function adviceLines({ run, status, waits }: Shown): readonly Line[] {
+  const signal = waits.find(({ kind }) => kind === 'signal');
+  if (signal) return ['', dim(`  holdpoint signal ${shellQuote(run)} ${shellQuote(signal.name)} '…'`)];
+  return status === 'FAILED' ? ['', dim(`  holdpoint retry ${shellQuote(run)}`)] : [];
+}

@@ -1,0 +1,28 @@
+import { present } from '../../lambda/core/present.ts';
+import type { Located, Session } from '../session.ts';
+import { bold, styled } from '../terminal/line.ts';
+import { answer } from './answer.ts';
+import { givenJson } from './given-json.ts';
+import { tellIfNobodyRuns } from './made-ready.ts';
+
+export interface SignalOptions extends Located {
+  readonly input?: string;
+  readonly id?: string;
+}
+
+/** Sends a signal to a run; one that is not started yet finds it when it is. */
+export async function signal(
+  session: Session,
+  { run, name, given }: { readonly run: string; readonly name: string; readonly given: string | undefined },
+  { input, id }: SignalOptions,
+): Promise<void> {
+  const value = await givenJson(session.terminal, 'value', given, input);
+  const place = await session.open();
+  const isNew = await place.desk.signal(run, { name, ...present({ value, id }) });
+  await answer(session, { run, name, isNew }, () => [
+    isNew
+      ? [styled('green', '✓ '), 'Sent ', bold(name), ' to ', bold(run)]
+      : [styled('yellow', '= '), 'A signal with this id was sent before: ', bold(name), ' to ', bold(run)],
+  ]);
+  if (isNew) await tellIfNobodyRuns(session, place);
+}

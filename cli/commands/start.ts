@@ -1,0 +1,40 @@
+import { present } from '../../lambda/core/present.ts';
+import type { Located, Session } from '../session.ts';
+import { bold, styled } from '../terminal/line.ts';
+import { statusText } from '../terminal/status-style.ts';
+import { answer } from './answer.ts';
+import { givenJson } from './given-json.ts';
+import { tellIfNobodyRuns } from './made-ready.ts';
+
+export interface StartOptions extends Located {
+  readonly input?: string;
+  readonly id?: string;
+  readonly key?: string;
+  readonly owner?: string;
+  readonly tag?: readonly string[];
+  readonly timeout?: number;
+  readonly retention?: number;
+}
+
+/** Starts a run, and says under which id. */
+export async function start(
+  session: Session,
+  { agent, given }: { readonly agent: string; readonly given: string | undefined },
+  options: StartOptions,
+): Promise<void> {
+  const input = await givenJson(session.terminal, 'input', given, options.input);
+  const { id, key, owner, tag: tags, timeout, retention } = options;
+  const place = await session.open({ isNew: true });
+  const started = await place.desk.start({
+    ...{ agent, ...present({ input, id, key, owner, tags }) },
+    ...(timeout !== undefined && { timeout: { milliseconds: timeout } }),
+    ...(retention !== undefined && { retentionSeconds: Math.ceil(retention / 1000) }),
+  });
+  const { run, status, isNew } = started;
+  await answer(session, started, () => [
+    isNew
+      ? [styled('green', '✓ '), 'Started ', bold(run)]
+      : [styled('yellow', '= '), 'There is such a run already: ', bold(run), '  ', statusText(status)],
+  ]);
+  if (isNew) await tellIfNobodyRuns(session, place);
+}

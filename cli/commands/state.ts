@@ -1,0 +1,53 @@
+import { type Doc, specialOf } from '../../lambda/checkpoints/document/document.ts';
+import { HoldpointError } from '../../lambda/core/errors.ts';
+import { partAt, pointerTo } from '../../lambda/desk/piece.ts';
+import { which } from '../program/reading.ts';
+import type { Located, Session } from '../session.ts';
+import { jsonLines } from '../terminal/json-text.ts';
+import { dim } from '../terminal/line.ts';
+import { answer } from './answer.ts';
+import { colouredJson } from './coloured-json.ts';
+
+export interface StateOptions extends Located {
+  readonly path?: string;
+  readonly results?: boolean;
+}
+
+/** Prints the state of a checkpoint, or a part of it. */
+export async function state(
+  session: Session,
+  { run, version }: { readonly run: string; readonly version: string | undefined },
+  { path, results = false }: StateOptions,
+): Promise<void> {
+  const { desk } = await session.open();
+  const checkpoint = await desk.checkpoint(run, version === undefined ? undefined : which(version));
+  const whole: Doc = results ? checkpoint.toolResults : checkpoint.state;
+  if (path === undefined) {
+    await answer(session, checkpoint, () => jsonLines(whole).map(colouredJson));
+    if (!results && !session.isJson && specialOf(whole) === 'undefined')
+      session.terminal.tell(dim('The agent keeps no state of its own. --results prints what is recorded.'));
+    return;
+  }
+  const part = partAt(whole, pointerOf(path));
+  if (part === undefined)
+    throw new HoldpointError(
+      'CHECKPOINT_NOT_FOUND',
+      `Checkpoint ${checkpoint.version} of run "${run}" has nothing at ${path}. Leave --path out to see all of it.`,
+    );
+  await answer(session, part, () => jsonLines(part).map(colouredJson));
+}
+
+/** A path as `diff` prints it, or a JSON pointer, as a pointer. */
+export function pointerOf(path: string): string {
+  if (path === '' || path.startsWith('/')) return path;
+  const steps = [...path.matchAll(/\.?([^.[\]]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/gy)];
+  const read = steps.reduce((length, [text]) => length + text.length, 0);
+  if (read < path.length)
+    throw new HoldpointError(
+      'INVALID_INPUT',
+      `--path must be like messages[0].text or /messages/0/text; found ${path}.`,
+    );
+  return steps.reduce((pointer, [, key, index, quoted]) => pointerTo(pointer, key ?? index ?? unquoted(quoted)), '');
+}
+
+const unquoted = (text = '""'): string => JSON.parse(text);

@@ -1,0 +1,111 @@
+import type { Verification } from '../../lambda/checkpoints/verify.ts';
+import { HoldpointError, isHoldpointError } from '../../lambda/core/errors.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import type { Place } from '../place/place.ts';
+import type { Located, Session } from '../session.ts';
+import { jsonText } from '../terminal/json-text.ts';
+import { bold, dim, type Line, styled } from '../terminal/line.ts';
+import { type Progress, progressOn } from '../terminal/progress.ts';
+import { counted } from './answer.ts';
+import { collect } from './runs.ts';
+
+export interface VerifyOptions extends Located {
+  readonly all?: boolean;
+}
+
+/** Reads whole runs and says whether they are as they were written. */
+export async function verify(session: Session, run: string | undefined, options: VerifyOptions): Promise<ExitCode> {
+  const { all = false } = options;
+  if ((run === undefined) === !all) throw oneRunOrAll('verify');
+  const place = await session.open();
+  const progress = progressOn(session.terminal);
+  try {
+    return run === undefined
+      ? await verifyAll(session, place, progress)
+      : await verifyOne(session, place, progress, run);
+  } finally {
+    progress.end();
+  }
+}
+
+export const oneRunOrAll = (command: string): HoldpointError =>
+  new HoldpointError(
+    'INVALID_INPUT',
+    `Which runs? "holdpoint ${command} RUN" takes one, "holdpoint ${command} --all" every one.`,
+  );
+
+async function verifyOne(session: Session, place: Place, progress: Progress, run: string): Promise<ExitCode> {
+  const { version } = await place.desk.run(run).catch((error) => {
+    // A damaged run is what this is for.
+    if (isHoldpointError(error, 'DAMAGED', 'RUN_SHREDDED', 'KEY_UNAVAILABLE')) return { version: undefined };
+    throw error;
+  });
+  place.watch({
+    read: (records) => progress.at(records, version, 'checkpoints read'),
+    opened: (payloads) => progress.at(payloads, undefined, 'payloads read'),
+  });
+  const found = await place.store.verify(run);
+  await tellOne(session, progress, run, found);
+  return found.ok ? EXIT.ok : EXIT.damaged;
+}
+
+async function verifyAll(session: Session, place: Place, progress: Progress): Promise<ExitCode> {
+  const { found: runs } = await collect(place.desk, {}, Infinity);
+  const totals = { damaged: 0, checkpoints: 0, gone: 0 };
+  for (const [done, { run }] of runs.entries()) {
+    progress.at(done, runs.length, 'runs read');
+    try {
+      const found = await place.store.verify(run);
+      totals.checkpoints += found.checkpoints;
+      if (!found.ok) totals.damaged += 1;
+      if (!found.ok || session.isJson) await tellOne(session, progress, run, found);
+    } catch (error) {
+      // Deleted or expired since it was listed.
+      if (!isHoldpointError(error, 'RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED')) throw error;
+      totals.gone += 1;
+    }
+  }
+  progress.end();
+  const { damaged, checkpoints, gone } = totals;
+  const whole = runs.length - damaged - gone;
+  if (!session.isJson)
+    session.terminal.say([
+      ...(damaged > 0
+        ? [styled('red', '✗ '), styled('red', `${counted(damaged, 'run')} damaged, `)]
+        : [styled('green', '✓ ')]),
+      `${counted(whole, 'run')} whole, ${counted(checkpoints, 'checkpoint')} read`,
+    ]);
+  return damaged > 0 ? EXIT.damaged : EXIT.ok;
+}
+
+async function tellOne(
+  { terminal, isJson }: Session,
+  progress: Progress,
+  run: string,
+  found: Verification,
+): Promise<void> {
+  progress.end();
+  if (isJson) return terminal.write(`${jsonText({ run, ...found })}\n`);
+  terminal.say(...linesOf(run, found));
+}
+
+function linesOf(
+  run: string,
+  { ok, problems, checkpoints, provenFrom, payloads, keyed }: Verification,
+): readonly Line[] {
+  const read = [
+    counted(checkpoints, 'checkpoint'),
+    payloads === undefined ? 'only the chain of hashes, since the key is not at hand' : counted(payloads, 'payload'),
+  ];
+  const proven = provenFrom === undefined ? 'nothing of it is proven' : `proven from version ${provenFrom}`;
+  return [
+    [
+      ok ? styled('green', '✓ ') : styled('red', '✗ '),
+      bold(run),
+      ok ? ' is whole' : styled('red', ' is damaged'),
+      dim(`: ${read.join(', ')}, ${proven}`),
+    ],
+    ...problems.map(({ version, problem }): Line => ['  version ', String(version), ': ', problem]),
+    ...(ok && !keyed ? [dim('  Without a key this shows damage, not an attacker who can write to the storage.')] : []),
+  ];
+}

@@ -1,0 +1,51 @@
+import { HoldpointError } from '../../lambda/core/errors.ts';
+import { present } from '../../lambda/core/present.ts';
+import { STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
+import { awsCalls } from '../../lambda/storage/aws-calls.ts';
+import { installed } from '../../lambda/storage/installed.ts';
+import type { AwsPlace } from './where.ts';
+
+/** The place that a deployed stack says that its runs are in. */
+export async function findStack(stack: string): Promise<AwsPlace> {
+  const outputs = await outputsOf(stack);
+  const { table, bucket, apiUrl, key } = STACK_OUTPUTS;
+  const required = (name: string): string => {
+    const value = outputs.get(name);
+    if (value) return value;
+    const found = [...outputs.keys()].join(', ') || 'no outputs';
+    throw new HoldpointError(
+      'STORAGE_MISSING',
+      `Stack "${stack}" must have an output "${name}"; found ${found}. Is it the stack that the Holdpoint construct is in?`,
+    );
+  };
+  return {
+    ...{ kind: 'aws', stack, table: required(table), bucket: required(bucket) },
+    ...present({ apiUrl: outputs.get(apiUrl), key: outputs.get(key) }),
+  };
+}
+
+async function outputsOf(stack: string): Promise<ReadonlyMap<string, string>> {
+  const sdk = await installed('@aws-sdk/client-cloudformation', () => import('@aws-sdk/client-cloudformation'));
+  const client = new sdk.CloudFormationClient({ maxAttempts: 1 });
+  const target = { resource: `CloudFormation stack "${stack}"`, actions: ['cloudformation:DescribeStacks'] };
+  try {
+    const answer = await awsCalls(() => client, { tries: 4 })(target, (cloudFormation) =>
+      cloudFormation.send(new sdk.DescribeStacksCommand({ StackName: stack })),
+    );
+    const outputs = answer.Stacks?.[0]?.Outputs ?? [];
+    return new Map(outputs.map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue]));
+  } catch (error) {
+    throw isUnknown(error) ? unknownStack(stack, await client.config.region(), error) : error;
+  } finally {
+    client.destroy();
+  }
+}
+
+const isUnknown = (error: unknown): boolean => error instanceof HoldpointError && /does not exist/.test(error.message);
+
+const unknownStack = (stack: string, region: string, cause: unknown): HoldpointError =>
+  new HoldpointError(
+    'STORAGE_MISSING',
+    `There is no CloudFormation stack "${stack}" in region ${region}. Check name, region and account (--region, --profile).`,
+    { cause },
+  );

@@ -1,0 +1,18 @@
+import type { Command } from 'commander';
+
+const WHERE = 'Where the runs are:';
+
+/** A command on runs: it takes where they are, and whether a program reads the answer. */
+export const located = (command: Command): Command =>
+  command
+    .option('--json', 'answers in JSON, for programs')
+    .optionsGroup(WHERE)
+    .option('--folder <folder>', 'a folder (default: HOLDPOINT_FOLDER, or .holdpoint)')
+    .option('--stack <name>', 'a deployed stack')
+    .option('--region <region>', 'its AWS region')
+    .option('--profile <name>', 'the AWS profile to use')
+    .option('--tenant <tenant>', 'whose runs (default: "default")');
+
+/** Examples below the help of a command. */
+export const withExamples = (command: Command, ...examples: readonly string[]): Command =>
+  command.addHelpText('after', `\nExamples:\n${examples.map((example) => `  ${example}`).join('\n')}`);

@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import type { Go } from '../session.ts';
+import { wrap } from '../terminal/line.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { addDeciding } from './deciding.ts';
+import { addGoingBack } from './going-back.ts';
+import { addKeeping } from './keeping.ts';
+import { addLooking } from './looking.ts';
+import { addRunning } from './running.ts';
+import { addSettingUp } from './setting-up.ts';
+
+/** The command with all its subcommands. What they do is loaded when one of them runs. */
+export function createProgram(go: Go, terminal: Terminal): Command {
+  const program = new Command('holdpoint')
+    .description('Agents that save every step, wait for people, and go on where they were.')
+    .usage('<command> [options]')
+    .version(versionOfPackage(), '-V, --version', 'the version of this command')
+    .helpOption('-h, --help', 'this help')
+    .helpCommand(false)
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void terminal.write(text),
+      // Whoever catches the error says it.
+      outputError: () => {},
+      getOutHelpWidth: () => helpWidth(terminal),
+      // Styles are shown or not before they come here.
+      getOutHasColors: () => true,
+    })
+    .configureHelp({
+      minWidthToWrap: 20,
+      subcommandTerm: (command) => command.name(),
+      styleTitle: (title) => terminal.paint('bold', title),
+      styleCommandText: (name) => terminal.paint('cyan', name),
+      styleSubcommandText: (name) => terminal.paint('cyan', name),
+      styleOptionText: (flags) => terminal.paint('cyan', flags),
+    });
+  for (const add of [addSettingUp, addLooking, addDeciding, addRunning, addGoingBack, addKeeping]) add(program, go);
+  return program.addHelpText('after', () => ['', ...wrap(AFTERWORD, helpWidth(terminal))].join('\n'));
+}
+
+const AFTERWORD =
+  'Runs are in the folder .holdpoint, unless --folder, --stack or the environment names another place. "holdpoint COMMAND --help" says more, with examples.';
+
+const helpWidth = ({ columns }: Terminal): number => Math.min(columns, 100);
+
+function versionOfPackage(): string {
+  // Two folders up in the sources, three in what is built.
+  for (const path of ['../../package.json', '../../../package.json']) {
+    try {
+      const { name, version } = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'));
+      if (name === 'holdpoint') return version;
+    } catch {
+      // Not there: the other one is.
+    }
+  }
+  return 'unknown';
+}

@@ -1,0 +1,72 @@
+import { Argument, type Command } from 'commander';
+import type { Shell } from '../commands/completion.ts';
+import type { ConsoleOptions } from '../commands/console.ts';
+import type { DevOptions } from '../dev/dev-command.ts';
+import type { Go, Located } from '../session.ts';
+import { located, withExamples } from './located.ts';
+import { port, wholeNumber } from './reading.ts';
+
+/** Adds the commands that set things up. */
+export function addSettingUp(program: Command, go: Go): void {
+  const add = (usage: string, summary: string): Command =>
+    program.command(usage).description(summary).helpGroup('Begin:');
+
+  withExamples(
+    add(
+      'dev [files...]',
+      'serves a folder on this machine: API, console, and the agents of these files, each in a process of its own',
+    )
+      .summary('runs agents and the console on this machine')
+      .option('-p, --port <port>', 'the port; refused when it is taken (default: 4180, or the next that is free)', port)
+      .option('--folder <folder>', 'where runs are kept (default: HOLDPOINT_FOLDER, or .holdpoint)')
+      .option('--tenant <tenant>', 'whose runs the console shows (default: "default")')
+      .option('--concurrency <number>', 'how many runs go on at the same time', wholeNumber)
+      .option('--no-watch', 'does not look at files again when they change')
+      .option('--open', 'opens the console in a browser'),
+    'holdpoint dev ./agents/*.ts',
+    'holdpoint dev ./agents/travel.ts --port 8080 --open',
+  ).action((files: readonly string[], options: DevOptions) =>
+    go({}, async ({ terminal }) => (await import('../dev/dev-command.ts')).dev(terminal, files, options)),
+  );
+
+  withExamples(
+    located(
+      add('console', 'opens the console in a browser; of a stack through a proxy that signs with your AWS credentials')
+        .summary('opens the console in a browser')
+        .option('--no-open', 'only prints the URL')
+        .option('--port <port>', 'the port of the proxy (default: any that is free)', port),
+    ),
+    'holdpoint console',
+    'holdpoint console --stack agents-prod --profile ops',
+  ).action((options: ConsoleOptions) =>
+    go(options, async (session) => (await import('../commands/console.ts')).openConsole(session, options)),
+  );
+
+  withExamples(
+    located(add('doctor', 'says what is wrong with a set-up and how to mend it').summary('checks the set-up')),
+    'holdpoint doctor',
+    'holdpoint doctor --stack agents-prod',
+  ).action((options: Located) =>
+    go(options, async (session) => (await import('../commands/doctor.ts')).doctor(session)),
+  );
+
+  withExamples(
+    add('completion', 'prints what makes a shell complete the words of this command')
+      .summary('completes words in your shell')
+      .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish'])),
+    'holdpoint completion bash >> ~/.bashrc',
+    'holdpoint completion zsh > ~/.zfunc/_holdpoint   # a folder of $fpath',
+    'holdpoint completion fish > ~/.config/fish/completions/holdpoint.fish',
+  ).action((shell: Shell) =>
+    go({}, async (session) => (await import('../commands/completion.ts')).completion(session, shell)),
+  );
+
+  // What the scripts above call: the words typed so far, of which the last is to be completed.
+  program
+    .command('complete [words...]', { hidden: true })
+    .helpOption(false)
+    .allowUnknownOption()
+    .action((words: readonly string[]) =>
+      go({}, async (session) => (await import('../commands/complete.ts')).complete(session, program, words)),
+    );
+}

@@ -1,0 +1,78 @@
+import { CommanderError } from 'commander';
+import { isHoldpointError } from '../lambda/core/errors.ts';
+import { ADVICE } from './advice.ts';
+import { Declined } from './commands/confirm.ts';
+import { EXIT, EXIT_CODE, type ExitCode } from './exit-codes.ts';
+import { jsonText } from './terminal/json-text.ts';
+import { dim, type Line, styled, wrap } from './terminal/line.ts';
+import { Interrupted } from './terminal/process-terminal.ts';
+import type { Terminal } from './terminal/terminal.ts';
+
+/** What went wrong, in the words of the command. */
+interface Failure {
+  readonly code: string;
+  readonly exitCode: ExitCode;
+  readonly what: string;
+  readonly advice?: string;
+}
+
+/** Says what went wrong, in a few lines on standard error or as JSON, and gives the exit code. */
+export function reportError(error: unknown, terminal: Terminal, args: readonly string[]): ExitCode {
+  // It has shown what was asked for.
+  if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
+  if (error instanceof Interrupted) return EXIT.interrupted;
+  if (error instanceof Declined) {
+    terminal.tell(dim('Nothing was done.'));
+    return EXIT.failed;
+  }
+  const isJson = args.includes('--json');
+  const failure = failureOf(error, args);
+  const { code, exitCode, what, advice } = failure;
+  if (isJson) terminal.tell(jsonText({ error: { code, exitCode, message: what, ...(advice && { advice }) } }));
+  else terminal.tell(...linesOf(failure, Math.min(terminal.columns, 100)));
+  if (terminal.environment.HOLDPOINT_DEBUG === '1') tellStack(error, terminal);
+  return exitCode;
+}
+
+function failureOf(error: unknown, [command = '']: readonly string[]): Failure {
+  if (error instanceof CommanderError) {
+    const [what = '', hint] = error.message.replace(/^error: /, '').split('\n');
+    const advice =
+      hint?.replace(/^\(|\)$/g, '') ?? `See holdpoint ${/^[a-z]+$/.test(command) ? `${command} ` : ''}--help.`;
+    return { code: 'USAGE', exitCode: EXIT.usage, what: sentence(what), advice };
+  }
+  if (!isHoldpointError(error)) {
+    const what = `This should not have happened: ${error instanceof Error ? `${error.name}: ${error.message}` : error}`;
+    return { code: 'UNEXPECTED', exitCode: EXIT.failed, what, advice: 'HOLDPOINT_DEBUG=1 shows where it came from.' };
+  }
+  const { code, message } = error;
+  const advice = ADVICE[code];
+  const what = advice?.insteadOfLastSentence ? withoutLastSentence(message) : message;
+  return { code, exitCode: EXIT_CODE[code] ?? EXIT.failed, what, ...(advice && { advice: advice.text }) };
+}
+
+const sentence = (text: string): string => {
+  const capital = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?…]$/.test(capital) ? capital : `${capital}.`;
+};
+
+function withoutLastSentence(message: string): string {
+  const end = message.lastIndexOf('. ');
+  return end < 0 ? message : message.slice(0, end + 1);
+}
+
+function linesOf({ code, exitCode, what, advice }: Failure, columns: number): readonly Line[] {
+  const [first = '', ...rest] = wrap(what, columns - 2);
+  const below = (text: string): readonly Line[] => wrap(text, columns - 2).map((line) => `  ${line}`);
+  return [
+    [styled('red', '✗ '), styled('bold', first)],
+    ...rest.map((line) => ['  ', styled('bold', line)]),
+    ...(advice === undefined ? [] : below(advice)),
+    dim(`  ${code}, exit code ${exitCode}`),
+  ];
+}
+
+function tellStack(error: unknown, { tell }: Terminal): void {
+  for (let each: unknown = error; each instanceof Error; each = each.cause)
+    tell(...(each.stack ?? String(each)).split('\n').map(dim));
+}

@@ -1,0 +1,25 @@
+import type { ExitCode } from './exit-codes.ts';
+import type { Place } from './place/place.ts';
+import type { Whereabouts } from './place/where.ts';
+import type { Terminal } from './terminal/terminal.ts';
+
+/** What every command that works on runs is told. */
+export interface Located extends Whereabouts {
+  readonly json?: boolean;
+}
+
+/** One run of the command. */
+export interface Session {
+  readonly terminal: Terminal;
+  readonly where: Whereabouts;
+  /** Whether a program reads the answer: then nothing but JSON is on standard output. */
+  readonly isJson: boolean;
+  /** Opens the place that the command line names, once; a folder in which there is nothing is made only if `isNew`. */
+  open(options?: { readonly isNew?: boolean }): Promise<Place>;
+}
+
+/** What a command does; the exit code is 0 unless it gives another. */
+export type Work = (session: Session) => Promise<ExitCode | void>;
+
+/** Runs what a command does in a session of its own. */
+export type Go = (options: Located, work: Work) => Promise<void>;

@@ -1,0 +1,120 @@
+import type { styleText } from 'node:util';
+import stringWidth from 'string-width';
+import { clean } from './clean.ts';
+
+export type Style = Parameters<typeof styleText>[0];
+
+/** Text in a style. Only a terminal makes escape sequences of it, so that stored text never brings its own. */
+export interface Styled {
+  readonly style: Style;
+  readonly text: string;
+}
+
+export type Piece = string | Styled;
+
+/** What is on one line. */
+export type Line = Piece | readonly Piece[];
+
+/** Makes a style visible. */
+export type Paint = (style: Style, text: string) => string;
+
+export const styled = (style: Style, text: string): Styled => ({ style, text });
+export const bold = (text: string): Styled => styled('bold', text);
+export const dim = (text: string): Styled => styled('dim', text);
+
+const isPiece = (line: Line): line is Piece => typeof line === 'string' || 'text' in line;
+
+export const piecesOf = (line: Line): readonly Piece[] => (isPiece(line) ? [line] : line);
+
+const textOf = (piece: Piece): string => clean(typeof piece === 'string' ? piece : piece.text);
+
+/** A line as the terminal gets it. */
+export const render = (line: Line, paint: Paint): string =>
+  piecesOf(line)
+    .map((piece) => (typeof piece === 'string' ? textOf(piece) : paint(piece.style, textOf(piece))))
+    .join('');
+
+/** How many columns text takes, once it is made safe. */
+const columnsOf = (text: string): number => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text));
+
+/** How many columns a line takes. */
+export const widthOf = (line: Line): number => piecesOf(line).reduce((sum, piece) => sum + columnsOf(textOf(piece)), 0);
+
+/** A line in so many columns: what is longer ends in an ellipsis. */
+export function fitted(line: Line, columns: number): Line {
+  if (widthOf(line) <= columns) return line;
+  let room = columns - 1;
+  const kept: Piece[] = [];
+  for (const piece of piecesOf(line)) {
+    const cut = cutTo(textOf(piece), room);
+    room -= columnsOf(cut);
+    const isLast = cut !== textOf(piece);
+    const text = isLast && columns > 0 ? `${cut}…` : cut;
+    kept.push(typeof piece === 'string' ? text : styled(piece.style, text));
+    if (isLast) break;
+  }
+  return kept;
+}
+
+/** The same of text whose end says more than its beginning. */
+export function fittedAtStart(line: Line, columns: number): Line {
+  if (widthOf(line) <= columns) return line;
+  const [piece = '', ...rest] = piecesOf(line);
+  if (rest.length > 0) return fitted(line, columns);
+  const characters = [...graphemes.segment(textOf(piece))].map(({ segment }) => segment);
+  while (characters.length > 0 && columnsOf(characters.join('')) >= columns) characters.shift();
+  const text = `…${characters.join('')}`;
+  return typeof piece === 'string' ? text : styled(piece.style, text);
+}
+
+/** A line of exactly so many columns. */
+export function pad(line: Line, columns: number, align: 'left' | 'right' = 'left'): Line {
+  const text = fitted(line, columns);
+  const space = ' '.repeat(Math.max(0, columns - widthOf(text)));
+  return align === 'left' ? [...piecesOf(text), space] : [space, ...piecesOf(text)];
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+
+/** As much of a text as fits, without half of a character. */
+function cutTo(text: string, columns: number): string {
+  let cut = '';
+  let room = columns;
+  for (const { segment } of graphemes.segment(text)) {
+    room -= columnsOf(segment);
+    if (room < 0) return cut;
+    cut += segment;
+  }
+  return cut;
+}
+
+/** Text over as many lines as it takes, broken between words where there are any. */
+export function wrap(text: string, columns: number): readonly string[] {
+  const lines: string[] = [];
+  for (const paragraph of text.split(/\r?\n/)) lines.push(...wrapParagraph(clean(paragraph), Math.max(8, columns)));
+  return lines;
+}
+
+function wrapParagraph(text: string, columns: number): readonly string[] {
+  if (columnsOf(text) <= columns) return [text];
+  // What is below stays in line with what it belongs to.
+  const indent = (/^ */.exec(text)?.[0] ?? '').slice(0, columns - 8);
+  const room = columns - indent.length;
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.slice(indent.length).split(' ')) {
+    let rest = line === '' ? word : `${line} ${word}`;
+    if (line !== '' && columnsOf(rest) > room) {
+      lines.push(line);
+      rest = word;
+    }
+    while (columnsOf(rest) > room) {
+      const cut = cutTo(rest, room);
+      lines.push(cut);
+      rest = rest.slice(cut.length);
+    }
+    line = rest;
+  }
+  lines.push(line);
+  return lines.map((each) => indent + each);
+}

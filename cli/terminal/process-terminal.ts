@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline/promises';
+import { text as readAll } from 'node:stream/consumers';
+import { styleText } from 'node:util';
+import { HoldpointError } from '../../lambda/core/errors.ts';
+import { fitted, type Line, type Paint, render } from './line.ts';
+import type { Terminal } from './terminal.ts';
+
+/** The terminal, or whatever else, that this process was started on. */
+export function processTerminal(): Terminal {
+  const { stdin, stdout, stderr, env } = process;
+  const paintOut = painting(stdout);
+  const paintErr = painting(stderr);
+  const isInteractive = Boolean(stdin.isTTY && stderr.isTTY);
+  let replaced = false;
+  const clear = () => {
+    if (replaced) stderr.write('\r\x1b[K');
+    replaced = false;
+  };
+  return {
+    columns: columnsOf(stdout, env),
+    environment: env,
+    now: Date.now,
+    paint: paintOut,
+    say: (...lines) => {
+      clear();
+      for (const line of lines) stdout.write(`${render(line, paintOut)}\n`);
+    },
+    tell: (...lines) => {
+      clear();
+      for (const line of lines) stderr.write(`${render(line, paintErr)}\n`);
+    },
+    write: async (text) => {
+      if (!stdout.write(text)) await once(stdout, 'drain');
+    },
+    readInput: () => readAll(stdin),
+    ...(stderr.isTTY && {
+      replace: (line: Line | undefined) => {
+        clear();
+        if (line === undefined) return;
+        stderr.write(render(fitted(line, columnsOf(stderr, env) - 1), paintErr));
+        replaced = true;
+      },
+    }),
+    ...(isInteractive && {
+      ask: async (question: Line) => {
+        clear();
+        return askOn(render(question, paintErr));
+      },
+      edit: (file: string) => editFile(env.VISUAL || env.EDITOR || 'vi', file),
+    }),
+  };
+}
+
+/** Styles are shown where the stream is a terminal that has them and NO_COLOR is unset: styleText knows. */
+function painting(stream: NodeJS.WriteStream): Paint {
+  const isPlain = styleText('bold', '.', { stream }) === '.';
+  return isPlain ? (_, text) => text : (style, text) => styleText(style, text, { validateStream: false });
+}
+
+function columnsOf(stream: NodeJS.WriteStream, { COLUMNS }: NodeJS.ProcessEnv): number {
+  const given = Number(COLUMNS);
+  return (stream.isTTY && stream.columns) || (Number.isSafeInteger(given) && given > 0 ? given : Infinity);
+}
+
+async function askOn(question: string): Promise<string | undefined> {
+  const { stdin: input, stderr: output } = process;
+  const lines = createInterface({ input, output });
+  try {
+    return await new Promise<string | undefined>((resolve, reject) => {
+      lines.once('SIGINT', () => reject(new Interrupted()));
+      lines.once('close', () => resolve(undefined));
+      lines.question(question).then(resolve, reject);
+    });
+  } finally {
+    lines.close();
+  }
+}
+
+/** Somebody pressed Ctrl-C. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+}
+
+/** By the shell, since people write `code --wait` there. */
+async function editFile(editor: string, file: string): Promise<void> {
+  const child = spawn(`${editor} "$HOLDPOINT_FILE"`, {
+    ...{ shell: true, stdio: 'inherit', env: { ...process.env, HOLDPOINT_FILE: file } },
+  });
+  const [code, signal] = await once(child, 'close');
+  if (code === 0) return;
+  throw new HoldpointError(
+    'INVALID_INPUT',
+    `The editor "${editor}" ended with ${signal ?? `exit code ${code}`}. Set EDITOR to one that works, or pass --state FILE.`,
+  );
+}

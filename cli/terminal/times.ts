@@ -1,0 +1,59 @@
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** A length of time in at most seven characters: `12ms`, `1.2s`, `3m 5s`, `2h 14m`, `3d 4h`. */
+export function lengthOf(milliseconds: number): string {
+  const ms = Math.max(0, Math.round(milliseconds));
+  if (ms < SECOND) return `${ms}ms`;
+  // What would round up to sixty seconds is a minute.
+  if (ms < MINUTE - 50)
+    return `${(ms / SECOND).toFixed(ms < 9_950 ? 1 : 0)}s`.replace('.0s', 's').replace('60s', '59s');
+  if (ms < HOUR) return parts(Math.round(ms / SECOND) * SECOND, [MINUTE, 'm'], [SECOND, 's']);
+  if (ms < DAY) return parts(Math.round(ms / MINUTE) * MINUTE, [HOUR, 'h'], [MINUTE, 'm']);
+  if (ms < 100 * DAY) return parts(Math.round(ms / HOUR) * HOUR, [DAY, 'd'], [HOUR, 'h']);
+  return `${Math.round(ms / DAY)}d`;
+}
+
+type Unit = readonly [milliseconds: number, name: string];
+
+function parts(ms: number, [large, big]: Unit, [small, little]: Unit): string {
+  const rest = Math.floor((ms % large) / small);
+  return `${Math.floor(ms / large)}${big}${rest > 0 ? ` ${rest}${little}` : ''}`;
+}
+
+/** When something was or will be, seen from now: `now`, `12s ago`, `in 3h`. */
+export function relative(time: Date, now: number): string {
+  const difference = time.getTime() - now;
+  const size = Math.abs(difference);
+  if (size < SECOND) return 'now';
+  const [unit, name] = (
+    [
+      [DAY, 'd'],
+      [HOUR, 'h'],
+      [MINUTE, 'm'],
+      [SECOND, 's'],
+    ] as const
+  ).find(([each]) => size >= each) ?? [SECOND, 's'];
+  const count = `${Math.floor(size / unit)}${name}`;
+  return difference < 0 ? `${count} ago` : `in ${count}`;
+}
+
+/** A moment to the second, in the time zone of the terminal, as it sorts: `2026-03-12 10:04:12`. */
+export function moment(time: Date): string {
+  const two = (number: number) => String(number).padStart(2, '0');
+  const day = [time.getFullYear(), two(time.getMonth() + 1), two(time.getDate())].join('-');
+  return `${day} ${[time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join(':')}`;
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY };
+
+/** The milliseconds of a text such as `90s`, `1h30m` or `3d`; undefined when it is none. */
+export function readLength(text: string): number | undefined {
+  if (!/^(\d+(\.\d+)?(ms|[smhdw]))+$/.test(text)) return undefined;
+  return [...text.matchAll(/([\d.]+)(ms|[smhdw])/g)].reduce(
+    (sum, [, count, unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0),
+    0,
+  );
+}

@@ -1,0 +1,11 @@
+/** The names of the outputs by which a deployed stack says where its runs are. The construct sets them, the command reads them. */
+export const STACK_OUTPUTS = {
+  /** The DynamoDB table of the runs. */
+  table: 'HoldpointTable',
+  /** The S3 bucket of their payloads. */
+  bucket: 'HoldpointBucket',
+  /** The URL of the API and the console; absent where none is deployed. */
+  apiUrl: 'HoldpointApiUrl',
+  /** The KMS key of encrypted runs; absent where they are not. */
+  key: 'HoldpointKmsKey',
+} as const;
