@@ -14,6 +14,8 @@ const runPath = (run: string): string => `/console/runs/${pathId(run)}`;
 export const PATHS = {
   inbox: '/console/inbox',
   runs: '/console/runs',
+  /** What changed in the list of runs. */
+  changes: '/console/changes',
   start: '/console/start',
   run: runPath,
   /** What belongs to a run: its lineage, a difference, and what can be done to it. */

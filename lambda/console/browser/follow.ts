@@ -54,6 +54,7 @@ function place(fresh: HTMLElement): boolean {
   const { key = '', rev } = fresh.dataset;
   const old = document.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`);
   if (old && rev !== undefined && rev === old.dataset.rev) return false;
+  if (!old && 'known' in fresh.dataset) return false;
   // What somebody is filling in stays.
   if (old?.querySelector('input:focus, textarea:focus, select:focus')) return false;
   const list = fresh.parentElement?.dataset.list;
@@ -66,6 +67,7 @@ function place(fresh: HTMLElement): boolean {
     node.querySelectorAll<HTMLElement>('a, button, summary')[focus]?.focus();
   } else if (target?.dataset.new === 'first') target.prepend(node);
   else target?.append(node);
+  if ('last' in node.dataset) node.parentElement?.append(node);
   if (node.isConnected && fresh.dataset.quiet === undefined) node.classList.add('fresh');
   loadParts(node);
   return node.isConnected;

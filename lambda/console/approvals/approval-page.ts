@@ -1,0 +1,76 @@
+import type { Caller } from '../../api/caller.ts';
+import { pathId } from '../../api/path-id.ts';
+import { isGroup, mayDecide } from '../../core/approval.ts';
+import { hasEnded, type Status } from '../../core/status.ts';
+import type { ApprovalDocument } from '../../desk/approval-document.ts';
+import { type Html, html } from '../markup.ts';
+import { type Trouble, trouble } from '../notice.ts';
+import { page } from '../page.ts';
+import { PATHS } from '../paths.ts';
+import { mayAnswer, maySee, mayStart } from '../rights.ts';
+import { text } from '../text.ts';
+import { type Answering, decideForm, type Given } from './decide-form.ts';
+import { outcome } from './outcome.ts';
+import { people } from './people.ts';
+import { question } from './question.ts';
+
+export interface ApprovalPageOptions {
+  readonly caller: Caller;
+  readonly approval: ApprovalDocument;
+  readonly run: { readonly status: Status };
+  /** The person as whom a caller answers who may answer for others. */
+  readonly as?: string | undefined;
+  readonly problem?: Trouble | undefined;
+  readonly given?: Given | undefined;
+  readonly now: Date;
+}
+
+/** An approval for those who are logged in: like the page behind a link, and with what operators can do. */
+export function approvalPage({ caller, approval, run, as, problem, given, now }: ApprovalPageOptions): Html {
+  const person = as ?? caller.person;
+  const payloadUrl = (id: string) =>
+    `/api/runs/${pathId(approval.run)}/approvals/${pathId(approval.id)}/payloads/${pathId(id)}`;
+  const isPending = approval.status === 'PENDING';
+  const isOver = !isPending && hasEnded(run.status);
+  return page({
+    title: approval.title,
+    caller,
+    current: 'inbox',
+    isNarrow: true,
+    live: isOver ? undefined : '',
+    body: html`<p class="crumbs"><a href="${PATHS.inbox}">Inbox</a>${maySee(caller) && html` / <a href="${PATHS.run(approval.run)}">Run <span class="id">${text(approval.run)}</span></a>`}</p>
+${problem && trouble(problem)}
+${outcome(approval, run, { person, link: maySee(caller) ? PATHS.run(approval.run) : undefined, now })}
+${question(approval, { payloadUrl }, now)}
+${people(approval, now)}
+${isPending ? answering(caller, approval, person, given) : html`<div data-key="form" data-quiet data-rev="over"></div>`}
+${isPending && mayStart(caller) && forOperators(approval)}`,
+  });
+}
+
+function answering(caller: Caller, approval: ApprovalDocument, person: string | undefined, given?: Given): Html {
+  const who = answeringIn(caller, approval, person);
+  if (who) return decideForm(approval, who, given);
+  const why = mayAnswer(caller) ? 'You are not among those who are asked.' : 'You may look, but not answer.';
+  return html`<p class="quiet" data-key="form" data-quiet data-rev="nobody ${approval.approvers.length}">${why}</p>`;
+}
+
+function answeringIn(caller: Caller, approval: ApprovalDocument, person: string | undefined): Answering | undefined {
+  if (!mayAnswer(caller)) return undefined;
+  const hasAnswered = approval.votes.some(({ by }) => by === person);
+  if (caller.answersForOthers) {
+    const asked = approval.approvers.filter((approver) => !isGroup(approver));
+    const open = asked.filter((approver) => !approval.votes.some(({ by }) => by === approver));
+    const isAsked =
+      person !== undefined && !hasAnswered && mayDecide(approval, person, approval.approvers.filter(isGroup));
+    return { choosing: (isAsked ? person : undefined) ?? open[0] ?? person ?? 'user:me', others: open };
+  }
+  if (person === undefined || hasAnswered || !mayDecide(approval, person, caller.groups)) return undefined;
+  return { as: person };
+}
+
+const forOperators = ({ run, id }: ApprovalDocument): Html =>
+  html`<details class="card"><summary>Remind or withdraw</summary>
+<form method="post" action="${PATHS.approval(run, id)}/remind" class="stack"><p class="hint">Those who are asked are told once more.</p><button>Remind them</button></form>
+<form method="post" action="${PATHS.approval(run, id)}/withdraw" class="stack"><p class="hint">Nobody can answer any more, and the agent takes it for a no.</p>
+<div><label for="why">Why it is withdrawn</label><input id="why" name="why" required maxlength="500"></div><button class="reject">Withdraw the question</button></form></details>`;

@@ -1,0 +1,99 @@
+import type { Caller } from '../../api/caller.ts';
+import { isGroup } from '../../core/approval.ts';
+import type { ApprovalDocument } from '../../desk/approval-document.ts';
+import { fragment } from '../fragment.ts';
+import { type Html, html } from '../markup.ts';
+import { page } from '../page.ts';
+import { PATHS, query } from '../paths.ts';
+import { mayStart } from '../rights.ts';
+import { plain, text } from '../text.ts';
+import { agoAndAt } from '../time.ts';
+import { changedInBrief } from './changed-facts.ts';
+import { listed } from './people.ts';
+
+/** Whose inbox: what waits for one person, or everything that waits. */
+export interface InboxView {
+  readonly caller: Caller;
+  /** Absent for everything. */
+  readonly person?: string | undefined;
+  readonly groups: readonly string[];
+  readonly approvals: readonly ApprovalDocument[];
+  /** What was asked until this moment is on the page. */
+  readonly since: Date;
+  readonly now: Date;
+}
+
+/** What waits for an answer, oldest first: since when, and until when. */
+export function inboxPage(view: InboxView): Html {
+  const { caller, person } = view;
+  return page({
+    title: 'Inbox',
+    caller,
+    current: 'inbox',
+    live: liveUrl(view),
+    body: html`<header class="head"><div>
+<h1>Inbox</h1>
+<p class="lead">${person === undefined ? 'Everything that waits for an answer' : html`What waits for ${text(person)}`}, oldest first</p>
+</div></header>
+${views(view)}
+${caller.answersForOthers && chooser(view)}
+${list(view)}`,
+  });
+}
+
+/** The list alone, for a page that is open. */
+export const inboxChanges = (view: InboxView): Html =>
+  fragment(liveUrl(view), `${view.approvals.length} wait for an answer.`, list(view));
+
+const liveUrl = ({ person, groups, since }: InboxView): string =>
+  `${PATHS.inbox}/changes${query({ as: person ?? 'everybody', groups: groups.join(','), since: since.getTime() })}`;
+
+/** Operators choose between their own inbox and all of it. */
+function views({ caller, person }: InboxView): Html | false {
+  if (!mayStart(caller) || caller.person === undefined) return false;
+  const tab = (as: string, label: string, isCurrent: boolean) =>
+    html`<li><a href="${PATHS.inbox}${query({ as })}"${isCurrent && html` aria-current="true"`}>${label}</a></li>`;
+  return html`<ul class="tabs" aria-label="Whose inbox">${tab('everybody', 'Everything', person === undefined)}${tab(caller.person, 'For me', person === caller.person)}</ul>`;
+}
+
+/** Where somebody may answer for others, they choose for whom. */
+function chooser({ caller, person, groups }: InboxView): Html {
+  return html`<form class="filters" method="get" action="${PATHS.inbox}" role="search" aria-label="Choose an inbox">
+<div><label for="as">Inbox of</label><input id="as" name="as" value="${person ?? ''}" placeholder="user:ann" maxlength="256" autocomplete="off" autocapitalize="off" spellcheck="false"></div>
+<div><label for="groups">in groups <span class="quiet">(optional)</span></label><input id="groups" name="groups" value="${groups.join(', ')}" placeholder="group:finance" maxlength="2000" autocomplete="off" autocapitalize="off" spellcheck="false"></div>
+<div class="actions"><button>Show</button>${person !== undefined && mayStart(caller) && html`<a class="button" href="${PATHS.inbox}?as=everybody">Everything</a>`}</div>
+</form>`;
+}
+
+function list({ approvals, person, caller, now }: InboxView): Html {
+  const as = caller.answersForOthers ? person : undefined;
+  return html`<div data-key="inbox" data-quiet>${
+    approvals.length === 0
+      ? empty(caller)
+      : html`<ul class="inbox card sheet">${approvals.map((approval) => item(approval, as, now))}</ul>`
+  }</div>`;
+}
+
+function item(approval: ApprovalDocument, as: string | undefined, now: Date): Html {
+  const { run, id, title, agent, askedAt, deadline, quorum, votes, approvers, changed } = approval;
+  return html`<li>
+<div><h2><a href="${PATHS.approval(run, id)}${query({ as })}">${text(title)}</a></h2>
+<p class="quiet">${agent !== undefined && html`${text(agent)} · `}<span class="id">${text(run)}</span> · asked of ${listed(approvers)}</p>
+${changed && html`<p>Asked again, because this changed: ${changedInBrief(changed.before, changed.after)}</p>`}</div>
+<dl><div><dt>Waits since</dt><dd>${agoAndAt(askedAt, now)}</dd></div>
+<div><dt>Answer until</dt><dd>${deadline ? agoAndAt(deadline, now) : 'no deadline'}</dd></div>
+${quorum > 1 && html`<div><dt>Approvals</dt><dd>${votes.length} of ${quorum}</dd></div>`}</dl>
+</li>`;
+}
+
+const empty = (caller: Caller): Html =>
+  html`<section class="card empty"><h2>Nothing waits for an answer</h2>
+<p>Questions that agents ask with <code>ctx.approval</code> appear here by themselves.</p>
+${mayStart(caller) && html`<p class="actions"><a class="button" href="${PATHS.start}">Start a run</a><a class="button" href="${PATHS.runs}">Look at the runs</a></p>`}</section>`;
+
+/** The groups in a field of a form, separated by commas. */
+export const groupsIn = (given: string | undefined): readonly string[] =>
+  (given ?? '')
+    .split(',')
+    .map((group) => plain(group.trim()))
+    .filter(isGroup);

@@ -1,0 +1,70 @@
+import type { Context } from 'hono';
+import type { ApiOptions } from '../api/app.ts';
+import { parseJson, readBody } from '../api/body.ts';
+import type { Caller, Role } from '../api/caller.ts';
+import type { ApiEnv } from '../api/environment.ts';
+import { MOST_BODY } from '../api/limits.ts';
+import { idInPath } from '../api/path-id.ts';
+import { HttpError, problemOf } from '../api/problem.ts';
+import type { Doc } from '../checkpoints/document/document.ts';
+import { mistakeIn, wordsOf } from './json-place.ts';
+import type { Html } from './markup.ts';
+import type { Trouble } from './notice.ts';
+
+/** What the console needs of the application. */
+export type ConsoleOptions = Pick<ApiOptions, 'agents' | 'runtime' | 'observing'>;
+
+export type ConsoleContext = Context<ApiEnv>;
+
+/** The id in a path under `/console/runs/`: that of the run is 0, that of something of it 2. */
+export const idIn = ({ req }: ConsoleContext, place: 0 | 2 = 0): string =>
+  idInPath(new URL(req.url).pathname.split('/')[3 + place] ?? '');
+
+/** Refuses a caller without any of the roles. */
+export function need({ roles }: Caller, allowed: readonly Role[]): void {
+  if (allowed.some((role) => roles.has(role))) return;
+  throw new HttpError(403, 'NOT_ALLOWED', `This needs the role ${allowed.join(' or ')}. Ask who gives roles here.`);
+}
+
+/** The fields of a form. */
+export async function formIn({ req }: ConsoleContext): Promise<Readonly<Record<string, string>>> {
+  const fields = Object(await readBody(req.raw, { mostBytes: MOST_BODY, forms: true })) as Record<string, unknown>;
+  return Object.fromEntries(
+    Object.entries(fields).filter((field): field is [string, string] => typeof field[1] === 'string'),
+  );
+}
+
+/** A whole number in a query, undefined when there is none. */
+export function numberIn(given: string | undefined): number | undefined {
+  return given !== undefined && /^\d{1,15}$/.test(given) ? Number(given) : undefined;
+}
+
+/** The document that a field of a form holds as JSON; refuses what is none, and says where. */
+export function documentIn(label: string, text: string): Doc {
+  const mistake = mistakeIn(text);
+  if (mistake) throw new HttpError(400, 'INVALID_INPUT', `${label} is no JSON. ${wordsOf(mistake)}.`);
+  return parseJson(label, text) as Doc;
+}
+
+/** A page as an answer. */
+export const answer = (context: ConsoleContext, page: Html, status = 200): Response | Promise<Response> =>
+  context.html(String(page), status as 200);
+
+/** Where to go after something was done: reloading that page does nothing again. */
+export const goTo = (context: ConsoleContext, path: string): Response => context.redirect(path, 303);
+
+/** Does what a form asks for; when that is refused, the page is shown once more with the reason. */
+export async function tried(
+  context: ConsoleContext,
+  action: () => Promise<Response>,
+  again: (problem: Trouble) => Promise<Html>,
+): Promise<Response> {
+  try {
+    return await action();
+  } catch (error) {
+    const problem = problemOf(error);
+    // What went wrong inside, and what is not there, is told as everywhere.
+    if (problem.status >= 500 || problem.status === 404 || problem.code === 'NOT_ALLOWED') throw error;
+    return answer(context, await again(problem), problem.status);
+  }
+}

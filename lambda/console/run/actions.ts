@@ -1,0 +1,131 @@
+import type { Caller } from '../../api/caller.ts';
+import type { RunView } from '../../desk/desk.ts';
+import { jsonEditor } from '../json-editor.ts';
+import { type Html, html, type Part } from '../markup.ts';
+import { type Trouble, trouble } from '../notice.ts';
+import { page } from '../page.ts';
+import { PATHS } from '../paths.ts';
+import { text } from '../text.ts';
+
+/** What was just done, for the page of the run. */
+export const DONE = {
+  start: 'It was started.',
+  again: 'There was such a run already: here it is.',
+  cancel: 'It is being cancelled: what it did is undone first.',
+  retry: 'It goes on from where it was.',
+  signal: 'The signal was sent.',
+  rewind: 'It goes on from the checkpoint.',
+  fork: 'This is the fork. It goes on by itself.',
+  remind: 'Those who are asked are told once more.',
+} as const;
+
+export type Action = 'cancel' | 'retry' | 'signal' | 'rewind' | 'fork';
+
+/** The fields of a form as they were sent, or as they are to begin with. */
+export type ActionForm = Readonly<Record<string, string | undefined>>;
+
+export interface ActionView {
+  readonly caller: Caller;
+  readonly run: RunView;
+  readonly form: ActionForm;
+  readonly problem?: Trouble | undefined;
+  /** Makes a form that is sent twice do it once. */
+  readonly key: string;
+  /** The state to be edited as JSON; absent where it is too large for a form. */
+  readonly state?: string | undefined;
+}
+
+interface Spec {
+  readonly title: string;
+  readonly button: string;
+  readonly isSevere?: boolean;
+  readonly says: Part;
+  readonly fields: (view: ActionView) => Part;
+}
+
+/** A page that says what will happen to a run, and does it when its form is sent. */
+export function actionPage(action: Action, view: ActionView): Html {
+  const { caller, run, problem } = view;
+  const { title, button, says, fields, isSevere = false } = ACTIONS[action];
+  return page({
+    title: `${title} ${run.run}`,
+    caller,
+    current: 'runs',
+    isNarrow: action !== 'fork',
+    body: html`<p class="crumbs"><a href="${PATHS.runs}">Runs</a> / <a href="${PATHS.run(run.run)}"><span class="id">${text(run.run)}</span></a></p>
+<h1>${title} <span class="id">${text(run.run)}</span></h1>
+${problem && trouble(problem)}
+<section class="card" aria-label="${title}">
+<div class="says">${says}</div>
+${action === 'fork' && otherVersion(view)}
+<form method="post" action="${PATHS.ofRun(run.run, action)}" class="stack">
+${fields(view)}
+<p class="actions"><button class="${isSevere ? 'reject' : 'primary'}">${button}</button><a class="button" href="${PATHS.run(run.run)}">Leave it as it is</a></p>
+</form></section>`,
+  });
+}
+
+const input = (name: string, label: Part, value: string | undefined, hint: Part, kind = html`maxlength="2000"`): Html =>
+  html`<div><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${value ?? ''}" ${kind} autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="${name}-hint"><p class="hint" id="${name}-hint">${hint}</p></div>`;
+
+const OPTIONAL = html`<span class="quiet">(optional)</span>`;
+
+const versionOf = ({ form, run }: ActionView): string => form.version ?? String(run.version);
+
+const versionRange = ({ run }: ActionView): Html => html`type="number" required min="1" max="${run.version}"`;
+
+/** Another checkpoint has another state to be edited, so it is chosen first. */
+const otherVersion = (view: ActionView): Html =>
+  html`<form method="get" class="line compare"><label for="from">From checkpoint</label><input id="from" name="version" value="${versionOf(view)}" ${versionRange(view)}><button>Open</button></form>`;
+
+const ACTIONS: Readonly<Record<Action, Spec>> = {
+  cancel: {
+    ...{ title: 'Cancel', button: 'Cancel the run', isSevere: true },
+    says: html`<p>The run stops at its next write. What its steps did is undone, the last one first; open questions are withdrawn, and runs that it called are cancelled too. A step that is under way is finished and recorded first.</p>`,
+    fields: ({ form }) => input('reason', html`Why ${OPTIONAL}`, form.reason, 'It is kept with the run.'),
+  },
+  retry: {
+    ...{ title: 'Retry', button: 'Retry the run' },
+    says: html`<p>The run goes on from where it failed. Steps that are recorded are not run again; what was undone is done again.</p>`,
+    fields: () => html``,
+  },
+  signal: {
+    ...{ title: 'Signal', button: 'Send the signal' },
+    says: html`<p>A run that waits for a signal of this name goes on with its value. One that does not wait for it yet finds it when it does.</p>`,
+    fields: ({ form, run, key }) => html`<input type="hidden" name="id" value="${form.id ?? key}">
+${input('name', 'Name', form.name ?? run.waits.find(({ kind }) => kind === 'signal')?.name, 'The name that the agent waits for.', html`required maxlength="200"`)}
+${jsonEditor({ name: 'value', label: 'Value, as JSON', hint: 'What the agent is given.', value: form.value ?? 'null', isRequired: true })}`,
+  },
+  rewind: {
+    ...{ title: 'Rewind', button: 'Rewind the run', isSevere: true },
+    says: html`<p>The run goes on from an earlier checkpoint, with the state of that time. Whoever runs it now loses it, open questions are withdrawn, and steps after the checkpoint are run again. Nothing is removed from history. To go on with another state, fork it instead.</p>`,
+    fields: (
+      view,
+    ) => html`${input('version', 'Checkpoint', versionOf(view), `From 1 to ${view.run.version}.`, versionRange(view))}
+<div><label><input type="checkbox" name="newKeys" value="true"${view.form.newKeys === 'true' && html` checked`}>New idempotency keys</label><p class="hint">Services then take steps that run again for new work. Without, they recognise what they did before.</p></div>`,
+  },
+  fork: {
+    ...{ title: 'Fork', button: 'Fork the run' },
+    says: html`<p>A new run begins with this checkpoint and goes on by itself. This one stays as it is.</p>`,
+    fields: (view) => html`<input type="hidden" name="version" value="${versionOf(view)}">
+${
+  view.state === undefined
+    ? html`<p class="hint">The state is too large to be edited here: fork with another one by the API or <code>holdpoint fork --state</code>.</p>`
+    : jsonEditor({
+        name: 'state',
+        label: 'State, as JSON',
+        hint: html`Of checkpoint ${versionOf(view)}. An object with a single field <code>$</code> stands for what JSON lacks, such as a date; leave those as they are.`,
+        value: view.form.state ?? view.state,
+        ...{ isRequired: true, isTall: true },
+      })
+}
+<details${view.form.results !== undefined && html` open`}><summary>Other results</summary>${jsonEditor({
+      name: 'results',
+      label: 'Results by id, as JSON',
+      hint: html`For steps that are recorded at the checkpoint: <code>{"search": {"price": 270}}</code> lets it go on as if the step had given that.`,
+      value: view.form.results ?? '',
+    })}</details>
+${input('id', html`Id ${OPTIONAL}`, view.form.id, 'Left empty, it gets one.')}
+${input('tags', html`Tags ${OPTIONAL}`, view.form.tags, 'Separated by commas.')}`,
+  },
+};

@@ -1,0 +1,35 @@
+import type { Caller } from '../../api/caller.ts';
+import type { Lineage, Relative } from '../../desk/lineage.ts';
+import { type Html, html } from '../markup.ts';
+import { page } from '../page.ts';
+import { PATHS } from '../paths.ts';
+import { badge } from '../status-badge.ts';
+import { text } from '../text.ts';
+
+/** The tree of forks that a run is in. */
+export const lineagePage = (caller: Caller, run: string, lineage: Lineage): Html =>
+  page({
+    title: 'Forks',
+    caller,
+    current: 'runs',
+    body: html`<p class="crumbs"><a href="${PATHS.runs}">Runs</a> / <a href="${PATHS.run(run)}"><span class="id">${text(run)}</span></a></p>
+<h1>Forks</h1>
+<section class="card" id="lineage" aria-labelledby="lineage-title"><h2 id="lineage-title">Forks</h2>${tree(run, lineage)}</section>`,
+  });
+
+function tree(run: string, { root, isMore }: Lineage): Html {
+  if (root.run === run && root.forks.length === 0)
+    return html`<p class="quiet">It was forked from nothing, and nothing was forked from it. Fork it to try another way from any checkpoint.</p>`;
+  return html`<ul class="tree">${relative(run, root)}</ul>${isMore && html`<p class="quiet">There are more forks than are shown here.</p>`}`;
+}
+
+function relative(run: string, { run: id, status, fromVersion, forks }: Relative): Html {
+  const name = html`<span class="id">${text(id)}</span>`;
+  const link =
+    status === undefined
+      ? html`${name} <span class="quiet">(gone)</span>`
+      : html`<a href="${PATHS.run(id)}"${id === run && html` aria-current="true"`}>${name}</a> ${badge(status)}`;
+  return html`<li><span class="line">${link}${fromVersion !== undefined && html` <span class="quiet">from checkpoint ${fromVersion}</span>`}</span>${
+    forks.length > 0 && html`<ul>${forks.map((each) => relative(run, each))}</ul>`
+  }</li>`;
+}

@@ -1,0 +1,112 @@
+import type { Caller } from '../../api/caller.ts';
+import type { CheckpointSummary } from '../../checkpoints/checkpoint.ts';
+import { hasEnded } from '../../core/status.ts';
+import type { RunView } from '../../desk/desk.ts';
+import { fragment } from '../fragment.ts';
+import { type Html, html } from '../markup.ts';
+import { notice, type Trouble, trouble } from '../notice.ts';
+import { page } from '../page.ts';
+import { PATHS, query } from '../paths.ts';
+import { statusWords } from '../status-badge.ts';
+import { DONE } from './actions.ts';
+import { showingOf } from './checkpoint-page.ts';
+import { inAndOut, runHead } from './run-head.ts';
+import {
+  currentRow,
+  legend,
+  picture,
+  type Stretches,
+  segment,
+  stretchesOf,
+  stretchRow,
+  sum,
+  type Totals,
+  timelineTable,
+} from './timeline-picture.ts';
+
+/** How many checkpoints a page has. */
+export const PAGE = 100;
+
+export interface RunPageView {
+  readonly caller: Caller;
+  readonly run: RunView;
+  /** Consecutive, oldest first; one more before the first where there is one, since a stretch begins with it. */
+  readonly checkpoints: readonly CheckpointSummary[];
+  /** What was just done to it. */
+  readonly done?: string | undefined;
+  readonly problem?: Trouble | undefined;
+  readonly now: Date;
+}
+
+/** One run: its head, its time as a picture, what went in and out, what it remembers, where it comes from. */
+export function runPage({ caller, run, checkpoints, done, problem, now }: RunPageView): Html {
+  const last = checkpoints.at(-1)?.version ?? 0;
+  const isNewest = last >= run.version;
+  const stretches = stretchesOf(checkpoints, isNewest ? now : undefined);
+  const first = stretches.ended[0]?.checkpoint?.version ?? 1;
+  const range = run.version <= PAGE ? 'Altogether' : `From checkpoint ${first} to ${last}`;
+  const said = done !== undefined && Object.hasOwn(DONE, done) ? DONE[done as keyof typeof DONE] : undefined;
+  return page({
+    title: run.run,
+    caller,
+    current: 'runs',
+    live: isNewest && !hasEnded(run.status) ? liveUrl(run, stretches.totals, first) : undefined,
+    body: html`<p class="crumbs"><a href="${PATHS.runs}">Runs</a></p>
+${problem && trouble(problem)}
+${said !== undefined && notice('ok', said)}
+${runHead(run, caller, now)}
+<section class="card sheet" aria-labelledby="timeline"><h2 id="timeline">Timeline</h2>
+${picture(run.run, stretches, range)}
+${timelineTable(run.run, stretches, now)}
+${pages(run, first, last)}
+</section>
+${inAndOut(run, showingOf(run.run, run.version, 'results'))}
+<section class="card" id="memory" aria-labelledby="memory-title" data-load="${PATHS.checkpoint(run.run, run.version)}?part=memory"><h2 id="memory-title">What it remembers</h2><p><a href="${PATHS.checkpoint(run.run, run.version)}">Open the newest checkpoint</a></p></section>
+<section class="card" id="lineage" aria-labelledby="lineage-title" data-load="${PATHS.ofRun(run.run, 'lineage')}"><h2 id="lineage-title">Forks</h2><p><a href="${PATHS.ofRun(run.run, 'lineage')}">Where it comes from and what was forked from it</a></p></section>`,
+  });
+}
+
+/** What a page that is open knows. */
+export interface Known {
+  readonly version: number;
+  readonly status: string;
+  readonly first: number;
+  readonly totals: Totals;
+}
+
+/** What changed since, for a page that is open; the checkpoints begin with the last that it knows. */
+export function runChanges({ caller, run, checkpoints, now }: RunPageView, known: Known): Html {
+  const isUpToDate = (checkpoints.at(-1)?.version ?? 0) >= run.version;
+  const stretches = stretchesOf(checkpoints, isUpToDate ? now : undefined);
+  const fresh = stretches.ended.filter(({ checkpoint }) => (checkpoint?.version ?? 0) > known.version);
+  const totals = sum(known.totals, stretches.totals);
+  const version = checkpoints.at(-1)?.version ?? known.version;
+  const goesOn = !hasEnded(run.status) || !isUpToDate;
+  const { current } = stretches;
+  return fragment(
+    goesOn ? liveUrl({ ...run, version }, totals, known.first) : undefined,
+    run.status === known.status ? '' : `The run is now: ${statusWords(run.status)}.`,
+    html`${runHead(run, caller, now)}
+<ol data-list="strip">${fresh.map((stretch) => segment(run.run, stretch))}${nowSegment(run.run, current)}</ol>
+${legend(totals, current, known.first === 1 ? 'Altogether' : `From checkpoint ${known.first} to ${version}`)}
+<table><tbody data-list="timeline">${fresh.map((stretch) => stretchRow(run.run, stretch, now))}</tbody><tbody>${currentRow(current)}</tbody></table>
+${inAndOut(run, showingOf(run.run, run.version, 'results'))}`,
+  );
+}
+
+/** What goes on comes last in the strip. */
+const nowSegment = (run: string, current: Stretches['current']): Html =>
+  current ? html`${segment(run, current)}` : html`<li data-key="segment:now" hidden></li>`;
+
+const liveUrl = ({ run, version, status }: RunView, totals: Totals, first: number): string =>
+  `${PATHS.ofRun(run, 'changes')}${query({ version, status, first, ...totals })}`;
+
+/** The ways to older and newer checkpoints of a long run. */
+function pages({ run, version }: RunView, first: number, last: number): Html | false {
+  if (first <= 1 && last >= version) return false;
+  return html`<nav class="pages" aria-label="Pages of checkpoints">
+${first > 1 && html`<a class="button" href="${PATHS.run(run)}${query({ to: first - 1 })}">Older</a>`}
+${last < version && html`<a class="button" href="${PATHS.run(run)}${query({ to: Math.min(version, last + PAGE) })}">Newer</a><a class="button" href="${PATHS.run(run)}">Newest</a>`}
+<form method="get" class="line"><label for="to">Up to checkpoint</label><input id="to" name="to" type="number" min="1" max="${version}" value="${last}"><button>Show</button></form>
+</nav>`;
+}

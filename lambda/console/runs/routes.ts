@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import type { Hono } from 'hono';
+import type { ApiEnv } from '../../api/environment.ts';
+import { LOOK, OPERATE } from '../../api/may.ts';
+import { HoldpointError } from '../../core/errors.ts';
+import { present } from '../../core/present.ts';
+import { PATHS, query } from '../paths.ts';
+import { answer, type ConsoleOptions, documentIn, formIn, goTo, need, numberIn, tried } from '../request.ts';
+import { runsChanges, runsPage } from './runs-page.ts';
+import { runsForm, runsQuery } from './runs-query.ts';
+import { startPage } from './start-page.ts';
+
+const PAGE = 50;
+// Lists may be behind: what was written before the newest that is known may be listed after it.
+const OVERLAP_MS = 2000;
+// Counting reads all that it counts, so a page that is open counts only now and then.
+const COUNT_EVERY_MS = 30_000;
+
+/** The list of runs, and the form that starts one. */
+export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOptions): void {
+  const now = () => new Date(runtime.clock.now());
+  const known = async () => (await agents?.()) ?? [];
+
+  app.get('/runs', async (context) => {
+    const [caller, desk] = [context.get('caller'), context.get('desk')];
+    need(caller, LOOK);
+    const form = runsForm(new URL(context.req.url).searchParams);
+    const cursor = context.req.query('cursor');
+    const [found, counts, offered] = await Promise.all([
+      desk.runs({ ...runsQuery(form, now()), limit: PAGE, ...present({ cursor }) }),
+      cursor === undefined ? desk.counts() : undefined,
+      known(),
+    ]);
+    const names = offered.map(({ name }) => name);
+    return answer(context, runsPage({ caller, form, found, counts, cursor, agents: names, now: now() }));
+  });
+
+  app.get('/changes', async (context) => {
+    const [caller, desk] = [context.get('caller'), context.get('desk')];
+    need(caller, LOOK);
+    const { status, ...form } = runsForm(new URL(context.req.url).searchParams);
+    const [since, counted] = [context.req.query('since'), context.req.query('counted')].map(
+      (text) => numberIn(text) ?? 0,
+    );
+    const asked = runsQuery(form, now());
+    const from = Math.max((since ?? 0) - OVERLAP_MS, asked.since?.getTime() ?? 0);
+    // Of any status: what no longer has the one that is looked for is on the page still.
+    const { runs } = await desk.runs({ ...asked, since: new Date(from), limit: 100 });
+    const isNew = runs.some(({ touchedAt }) => touchedAt.getTime() > (since ?? 0));
+    const counts = isNew && now().getTime() - (counted ?? 0) > COUNT_EVERY_MS ? await desk.counts() : undefined;
+    const changes = runsChanges({ ...form, ...present({ status }) }, runs, {
+      since: since ?? 0,
+      counted: counted ?? 0,
+      counts,
+      now: now(),
+    });
+    return changes ? answer(context, changes) : context.body(null, 204);
+  });
+
+  app.get('/start', async (context) => {
+    const caller = context.get('caller');
+    need(caller, OPERATE);
+    return answer(
+      context,
+      startPage({ caller, agents: await known(), agent: context.req.query('agent'), key: randomUUID() }),
+    );
+  });
+
+  app.post('/start', async (context) => {
+    const [caller, desk] = [context.get('caller'), context.get('desk')];
+    need(caller, OPERATE);
+    const form = await formIn(context);
+    const offered = await known();
+    return tried(
+      context,
+      async () => {
+        const { agent = '', id, owner, key } = form;
+        if (offered.length > 0 && !offered.some(({ name }) => name === agent))
+          throw new HoldpointError('AGENT_NOT_FOUND', `No agent "${agent}" is known here. Choose one that is.`);
+        const input = documentIn('The input', form.input ?? '');
+        const tags = tagsIn(form.tags);
+        const started = await desk.start({ agent, input, ...present({ id, owner, key, tags }) });
+        return goTo(context, `${PATHS.run(started.run)}${query({ done: started.isNew ? 'start' : 'again' })}`);
+      },
+      async (problem) => startPage({ caller, agents: offered, given: form, problem, key: randomUUID() }),
+    );
+  });
+}
+
+/** The tags in a field of a form, separated by commas. */
+export function tagsIn(given: string | undefined): readonly string[] | undefined {
+  const tags = (given ?? '').split(',').flatMap((tag) => tag.trim() || []);
+  return tags.length > 0 ? tags : undefined;
+}
