@@ -111,11 +111,11 @@ class Cutter {
 
   #list(list: readonly Doc[], budget: number, from: number): Doc {
     const rest = list.slice(from);
-    const rooms = roomsFor(
-      rest.map((item) => this.#bytes(item) + 1),
-      budget - CUT_BYTES,
-    );
-    const shown = rooms.map((room, i) => this.fitted(rest[i] ?? null, room - 1));
+    const sizes = rest.map((item) => this.#bytes(item) + 1);
+    const room = budget - CUT_BYTES;
+    // Of a list, some elements as they are tell more than all of them mutilated; of an object, every key tells something.
+    const rooms = roomsFor(sizes, room, { enough: Math.max(LEAST_BYTES, Math.floor(room / 8)) });
+    const shown = rooms.map((most, i) => this.fitted(rest[i] ?? null, most - 1));
     return shown.length === list.length ? shown : this.#mark('list', list.length, shown);
   }
 
@@ -125,7 +125,7 @@ class Cutter {
     const rooms = roomsFor(
       rest.map(([, value], i) => this.#bytes(value) + (keys[i] ?? 0)),
       budget - CUT_BYTES,
-      keys,
+      { keys },
     );
     const shown = {};
     for (const [i, room] of rooms.entries()) {
@@ -155,8 +155,7 @@ class Cutter {
     const rooms = roomsFor(
       parts.map((part) => this.#bytes(part) + 1),
       budget - 8,
-      undefined,
-      0,
+      { enough: 0 },
     );
     return {
       $: parts.map((part, i) => {
@@ -191,17 +190,16 @@ const bytesOfText = (text: string): number => Buffer.byteLength(JSON.stringify(t
 
 /**
  * How much of the budget each of the first parts gets: what is small gets all it needs, the rest is shared alike. Of parts
- * that would get too little there are fewer. `least` is what each costs before it says anything.
+ * that would get less than is enough there are fewer. `keys` is what each costs before it says anything.
  */
 function roomsFor(
   sizes: readonly number[],
   budget: number,
-  least: readonly number[] = [],
-  enough = LEAST_BYTES,
+  { enough = LEAST_BYTES, keys = [] }: { readonly enough?: number; readonly keys?: readonly number[] } = {},
 ): readonly number[] {
   let [count, sum] = [0, 0];
   while (count < sizes.length) {
-    sum += Math.min(sizes[count] ?? 0, enough + (least[count] ?? 0));
+    sum += Math.min(sizes[count] ?? 0, enough + (keys[count] ?? 0));
     if (sum > budget && enough > 0) break;
     count += 1;
   }

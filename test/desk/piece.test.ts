@@ -50,6 +50,13 @@ describe('a piece of a document', () => {
     }
   });
 
+  it('shows some elements of a list as they are rather than all of them shortened', () => {
+    const list = Array.from({ length: 100 }, (_, i) => ({ role: 'user', text: `${i} ${'x'.repeat(150)}` }));
+    const shown = cutOf(pieceOf(docOf(list), '', 5000)?.value)?.shown as Doc[];
+    expect(shown).toEqual(list.slice(0, shown.length));
+    expect(shown.length).toBeGreaterThan(20);
+  });
+
   it('goes on where the last one ended, until all was seen', () => {
     const list = Array.from({ length: 700 }, (_, i) => `message ${i}`);
     const doc = docOf({ state: { messages: list } });

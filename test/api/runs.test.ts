@@ -1,0 +1,218 @@
+import { describe, expect, it } from 'vitest';
+import { pathId } from '../../lambda/api/path-id.ts';
+import { describeEverywhere } from '../runtime/places.ts';
+import { apiScene, caller } from './scene.ts';
+
+describeEverywhere('runs over HTTP', (open) => {
+  it('start, wait, are answered, get a signal and end', async () => {
+    const { ask, settle } = apiScene(await open());
+    const started = await ask('/api/runs', {
+      json: { agent: 'trips', input: { budget: 7 }, id: 'trip-1', owner: 'ann', tags: ['beta'], timeout: { days: 9 } },
+    });
+    expect([started.status, started.json]).toEqual([201, { run: 'trip-1', status: 'READY', isNew: true }]);
+    expect(started.headers.get('location')).toBe('/api/runs/trip-1');
+    await settle();
+    const waiting = await ask('/api/runs/trip-1');
+    expect(waiting.json).toMatchObject({
+      ...{ status: 'WAITING_FOR_APPROVAL', agent: 'trips', owner: 'ann', tags: ['beta'], input: { budget: 7 } },
+      ...{ openApprovals: ['book'], waits: [{ kind: 'approval', name: 'book' }], isDurable: true },
+    });
+    expect(waiting.headers.get('etag')).toBe(`"${waiting.json.version}"`);
+    const decided = await ask('/api/runs/trip-1/approvals/book/decide', {
+      json: { answer: 'approve', edits: { row: 4 } },
+    });
+    expect(decided.json).toMatchObject({ status: 'APPROVED', votes: [{ by: 'user:ann', edits: { row: 4 } }] });
+    await settle();
+    const signal = { json: { name: 'seat', value: '4A', id: 'click' } };
+    expect(await ask('/api/runs/trip-1/signals', signal)).toMatchObject({ status: 201, json: { isNew: true } });
+    expect(await ask('/api/runs/trip-1/signals', signal)).toMatchObject({ status: 200, json: { isNew: false } });
+    await settle();
+    expect((await ask('/api/runs/trip-1')).json).toMatchObject({
+      ...{ status: 'SUCCEEDED', result: { booked: true, seat: '4A', edits: { row: 4 } } },
+    });
+    const late = await ask('/api/runs/trip-1/signals', { json: { name: 'seat' } });
+    expect([late.status, late.json.code]).toEqual([409, 'RUN_ENDED']);
+  });
+
+  it('start once for one id and for one key', async () => {
+    const { ask } = apiScene(await open());
+    const start = (json: object, headers = {}) => ask('/api/runs', { json: { agent: 'trips', ...json }, headers });
+    const key = { 'idempotency-key': 'order 7' };
+    const [first, again] = [await start({}, key), await start({ input: { budget: 2 } }, key)];
+    expect([first.status, again.status]).toEqual([201, 200]);
+    expect(again.json).toMatchObject({ run: first.json.run, isNew: false });
+    expect((await start({}, { 'idempotency-key': 'order 8' })).json.run).not.toBe(first.json.run);
+    expect([(await start({ id: 'x' })).status, (await start({ id: 'x' })).status]).toEqual([201, 200]);
+    const other = await start({ id: 'x', agent: 'others' });
+    expect([other.status, other.json.code]).toEqual([409, 'RUN_EXISTS']);
+  });
+
+  it('start once however many ask at the same time', async () => {
+    const { ask } = apiScene(await open());
+    const asked = Array.from({ length: 20 }, () =>
+      ask('/api/runs', { json: { agent: 'trips' }, headers: { 'idempotency-key': 'k' } }),
+    );
+    const answers = await Promise.all(asked);
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(19).fill(200), 201]);
+    expect(new Set(answers.map(({ json }) => json.run)).size).toBe(1);
+  });
+
+  it('are listed by what they are, in pages, each once', async () => {
+    const { ask, clock, settle } = apiScene(await open());
+    for (let i = 0; i < 7; i++) {
+      clock.moveTo(clock.now() + 1000);
+      await ask('/api/runs', {
+        json: { agent: i < 5 ? 'trips' : 'others', id: `r-${i}`, owner: `o${i % 2}`, tags: [`t${i % 3}`] },
+      });
+    }
+    await settle();
+    const ids = async (query: string) => {
+      const found: string[] = [];
+      for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+        const page = await ask(`/api/runs?limit=2&${query}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+        expect(page.status).toBe(200);
+        const runs = page.json.runs as { run: string }[];
+        expect(runs.length).toBeLessThanOrEqual(2);
+        found.push(...runs.map(({ run }) => run));
+        cursor = page.json.cursor as string | undefined;
+      }
+      return found;
+    };
+    expect((await ids('')).sort()).toEqual(['r-0', 'r-1', 'r-2', 'r-3', 'r-4', 'r-5', 'r-6']);
+    expect(await ids('status=READY')).toEqual(['r-6', 'r-5']);
+    expect((await ids('status=READY&status=WAITING_FOR_APPROVAL')).length).toBe(7);
+    expect((await ids('agent=trips&owner=o1')).sort()).toEqual(['r-1', 'r-3']);
+    expect((await ids('tag=t0')).sort()).toEqual(['r-0', 'r-3', 'r-6']);
+    expect(await ids('id=r-4')).toEqual(['r-4']);
+    expect((await ids('step=book')).length).toBe(5);
+    expect(await ids(`until=2026-05-01T10:00:06.500Z&status=READY`)).toEqual(['r-5']);
+    expect(await ids(`since=2026-05-01T12:00:06.500%2B02:00&status=READY`)).toEqual(['r-6']);
+    expect(await ids('since=0001-01-01T00:00:00Z&until=9999-12-31T23:59:59Z&status=READY')).toEqual(['r-6', 'r-5']);
+    const counts = await ask('/api/counts');
+    expect(counts.json).toMatchObject({ READY: { count: 2, isMore: false }, WAITING_FOR_APPROVAL: { count: 5 } });
+  });
+
+  it('are cancelled, retried, rewound and forked', async () => {
+    const { ask, settle } = apiScene(await open());
+    const status = async (run: string) => (await ask(`/api/runs/${run}`)).json.status;
+    await ask('/api/runs', { json: { agent: 'trips', id: 'a', input: { budget: 1 } } });
+    await ask('/api/runs', { json: { agent: 'trips', id: 'b', input: { fails: true } } });
+    await settle();
+    expect(await status('b')).toBe('FAILED');
+    const early = await ask('/api/runs/a/retry', { method: 'POST' });
+    expect([early.status, early.json.code]).toEqual([409, 'TRANSITION_REFUSED']);
+    expect((await ask('/api/runs/b/retry', { method: 'POST' })).status).toBe(204);
+    expect(await status('b')).toBe('READY');
+
+    const { version } = (await ask('/api/runs/a')).json;
+    expect((await ask('/api/runs/a/rewind', { json: { version: 2, newKeys: true } })).status).toBe(204);
+    await settle();
+    expect(await status('a')).toBe('WAITING_FOR_APPROVAL');
+    const approvals = (await ask('/api/runs/a/approvals')).json.approvals as { id: string; status: string }[];
+    expect(approvals.map(({ status: each }) => each)).toEqual(['WITHDRAWN', 'PENDING']);
+    for (const json of [{}, { version: 1, name: 'x' }])
+      expect((await ask('/api/runs/a/rewind', { json })).status).toBe(400);
+
+    const state = { budget: 99, note: 'edited', seen: [] };
+    const forked = await ask('/api/runs/a/fork', { json: { version, id: 'a/fork', state, owner: 'bob' } });
+    expect([forked.status, forked.json.run, forked.headers.get('location')]).toEqual([
+      201,
+      'a/fork',
+      '/api/runs/~a~2Ffork',
+    ]);
+    expect((await ask('/api/runs/a%2Ffork')).json).toMatchObject({ owner: 'bob', parent: { run: 'a', version } });
+    const fork = await ask('/api/runs/~a~2Ffork/checkpoints/1?path=/state');
+    expect(fork.json.content).toEqual(state);
+    expect((await ask('/api/runs/a/fork', { json: { id: 'a/fork' } })).json.code).toBe('RUN_EXISTS');
+    expect((await ask('/api/runs/a/fork', { json: { version: 999 } })).json.code).toBe('CHECKPOINT_NOT_FOUND');
+    expect((await ask('/api/runs/a/lineage')).json).toEqual({
+      root: {
+        run: 'a',
+        status: 'WAITING_FOR_APPROVAL',
+        forks: [{ run: 'a/fork', status: 'READY', fromVersion: version, forks: [] }],
+      },
+      isMore: false,
+    });
+
+    expect((await ask('/api/runs/a/cancel', { json: { reason: 'No more.' } })).json.status).toBe('CANCELLED');
+    expect(await status('a')).toBe('CANCELLED');
+  });
+
+  it('have any id, in any way that a path can hold it', async () => {
+    const { ask } = apiScene(await open());
+    for (const id of [
+      'a/b',
+      '..',
+      '.',
+      'ü €',
+      '%2F',
+      '%',
+      'a?b#c&d',
+      '~',
+      '~~2F',
+      '"><script>',
+      'new\nline',
+      'counts',
+      '__proto__',
+    ]) {
+      const started = await ask('/api/runs', { json: { agent: 'x', id } });
+      expect([id, started.status]).toEqual([id, 201]);
+      const location = started.headers.get('location') ?? '';
+      expect((await ask(location)).json.run).toBe(id);
+      const plain = encodeURIComponent(id);
+      if (!/^\.+$|^~/.test(id)) expect((await ask(`/api/runs/${plain}/checkpoints`)).json.checkpoints).toHaveLength(1);
+      expect((await ask(`/api/runs/${pathId(id)}/cancel`, { method: 'POST' })).json.run).toBe(id);
+    }
+  });
+});
+
+describe('a run that is not there', () => {
+  it('is 404, with the same words whatever is asked of it', async () => {
+    const { ask } = apiScene();
+    for (const path of [
+      '',
+      '/checkpoints',
+      '/checkpoints/1',
+      '/lineage',
+      '/approvals',
+      '/load',
+      '/diff?before=1&after=2',
+    ]) {
+      const { status, json } = await ask(`/api/runs/gone${path}`);
+      expect([path, status, json.code]).toEqual([path, 404, 'RUN_NOT_FOUND']);
+    }
+    for (const action of ['cancel', 'retry', 'fork']) {
+      const { status, json } = await ask(`/api/runs/gone/${action}`, { json: {} });
+      expect([action, status, json.code]).toEqual([action, 404, 'RUN_NOT_FOUND']);
+    }
+  });
+
+  it('is 410 once it was deleted', async () => {
+    const { ask, trips } = apiScene();
+    await ask('/api/runs', { json: { agent: 'others', id: 'x' } });
+    await ask('/api/runs/x/cancel', { method: 'POST' });
+    await trips.store.delete('x');
+    expect(await ask('/api/runs/x')).toMatchObject({ status: 410, json: { code: 'RUN_DELETED' } });
+  });
+});
+
+describe('an agent that nobody here runs', () => {
+  it('is refused where it is known who is here, and taken where it is not', async () => {
+    const known = apiScene(undefined, {}, { agents: async () => [{ name: 'trips', example: { budget: 1 } }] });
+    const refused = await known.ask('/api/runs', { json: { agent: 'tripz' } });
+    expect([refused.status, refused.json.code]).toEqual([404, 'AGENT_NOT_FOUND']);
+    expect(refused.json.detail).toContain('trips');
+    expect((await known.ask('/api/agents')).json).toEqual({ agents: [{ name: 'trips', example: { budget: 1 } }] });
+    expect((await apiScene().ask('/api/runs', { json: { agent: 'tripz' } })).status).toBe(201);
+  });
+});
+
+describe('who calls', () => {
+  it('is told who they are', async () => {
+    const { ask } = apiScene();
+    const as = caller({ tenant: 'acme', groups: ['group:desk'], roles: ['viewer'] });
+    expect((await ask('/api/me', { as })).json).toEqual({
+      ...{ tenant: 'acme', person: 'user:ann', groups: ['group:desk'], roles: ['viewer'], answersForOthers: false },
+    });
+  });
+});

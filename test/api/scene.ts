@@ -1,0 +1,179 @@
+import { expect } from 'vitest';
+import type { ApiOptions } from '../../lambda/api/app.ts';
+import { createApi } from '../../lambda/api/app.ts';
+import { type Caller, ROLES, type Role } from '../../lambda/api/caller.ts';
+import { problemsOf } from '../../lambda/api/open-api.ts';
+import type { Route } from '../../lambda/api/route.ts';
+import { ROUTES } from '../../lambda/api/routes/routes.ts';
+import { ProblemSchema } from '../../lambda/api/schemas/problems.ts';
+import { contextsFor } from '../../lambda/checkpoints/contexts.ts';
+import type { Desk } from '../../lambda/desk/desk.ts';
+import { deskOn } from '../../lambda/desk/desk-on.ts';
+import { agent, payload } from '../../lambda/index.ts';
+import type { AgentPlace } from '../../lambda/runtime/agent-place.ts';
+import type { Delivery } from '../../lambda/runtime/runtime.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import type { Storage } from '../../lambda/storage/ports.ts';
+import { TestClock } from '../../lambda/testing.ts';
+import { linkFor } from '../runtime/approvals/scene.ts';
+
+/** What a test asks of the application. */
+export interface Asked {
+  readonly method?: string;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  readonly body?: string | Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** @default somebody who may do everything */
+  readonly as?: Caller | undefined | 'nobody';
+}
+
+/** Whoever a test wants to be. */
+export const caller = (fields: Partial<Omit<Caller, 'roles'>> & { readonly roles?: readonly Role[] } = {}): Caller => ({
+  ...{ tenant: 'default', person: 'user:ann', groups: [], answersForOthers: false },
+  ...fields,
+  roles: new Set(fields.roles ?? ROLES),
+});
+
+/** Bytes that look like the beginning of a picture. */
+export const PICTURE = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0, 1, 2]);
+
+/** What an answer was. */
+export interface Got {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+/** The application on a storage, with an agent that asks, waits and fails as its input says. */
+export function apiScene(
+  storage: Storage = memoryStorage(),
+  place: AgentPlace = {},
+  options: Partial<ApiOptions> = {},
+) {
+  const clock = new TestClock(Date.parse('2026-05-01T10:00:00Z'));
+  const logged: string[] = [];
+  const counted: string[] = [];
+  const queue: Delivery[] = [];
+  const deliver = async (delivery: Delivery) => void queue.push(delivery);
+  const trips = tripsAgent({ ...place, storage, clock, deliver, log: () => {} });
+  let as: Caller | undefined = caller();
+  let invocations = 0;
+  const { runtime } = trips;
+  const app = createApi({
+    runtime,
+    identify: () => as,
+    observing: {
+      log: (level, message, fields) => void logged.push(JSON.stringify({ level, message, ...fields })),
+      count: (metric) => void counted.push(metric),
+    },
+    ...options,
+  });
+
+  async function ask(path: string, { method, json, body, headers = {}, as: who }: Asked = {}): Promise<Got> {
+    as = who === 'nobody' ? undefined : (who ?? caller());
+    const given = json === undefined ? body : JSON.stringify(json);
+    const type = json === undefined ? {} : { 'content-type': 'application/json' };
+    const response = await app.request(path, {
+      method: method ?? (given === undefined ? 'GET' : 'POST'),
+      headers: { ...type, ...headers },
+      ...(given !== undefined && { body: given as string }),
+    });
+    const text = await response.text();
+    const isJson = /[/+]json$/.test(response.headers.get('content-type') ?? '');
+    const got = {
+      status: response.status,
+      headers: response.headers,
+      text,
+      json: isJson && text ? JSON.parse(text) : {},
+    };
+    checkDescribed(method ?? (given === undefined ? 'GET' : 'POST'), path, got);
+    return got;
+  }
+
+  return {
+    ...{ app, ask, clock, logged, counted, runtime, storage, trips },
+    desk: (tenant = 'default'): Desk => deskOn({ ...runtime, contexts: contextsFor(runtime.contexts, tenant) }),
+    /** Lets every run that is ready go as far as it can. */
+    async settle(): Promise<void> {
+      for (let next = queue.shift(); next; next = queue.shift())
+        if (next.agent === 'trips')
+          await trips.invoke(next, { by: `invocation ${++invocations}`, until: clock.now() + 900_000 });
+    },
+    async linkTo(run: string, approval = 'book', person = 'user:ann', tenant = 'default'): Promise<string> {
+      const at = await contextsFor(runtime.contexts, tenant).inRun(run);
+      return linkFor(at, { tenant, run, approval, person, expiresAt: clock.now() + 7 * 86_400_000 });
+    },
+  };
+}
+
+export type ApiScene = ReturnType<typeof apiScene>;
+
+interface Trip {
+  readonly budget?: number;
+  readonly fails?: boolean;
+  readonly note?: string;
+}
+
+const tripsAgent = (place: AgentPlace) =>
+  agent(
+    {
+      name: 'trips',
+      state: {
+        initial: (input: Trip | null) => ({ budget: input?.budget ?? 0, note: input?.note ?? '', seen: ['begun'] }),
+      },
+      async run(ctx, input) {
+        const shot = payload(PICTURE, { type: 'image/png' });
+        await ctx.update((draft) => {
+          draft.seen.push('searched');
+          Object.assign(draft, { shot });
+        });
+        if (input?.fails)
+          await ctx.step('break', () => Promise.reject(new Error('broken')), { retry: { attempts: 1 } });
+        const { approved, edits } = await ctx.approval('book', {
+          title: 'Book it?',
+          show: {
+            price: 12,
+            when: new Date(0),
+            shot,
+            page: payload('<script>alert(1)</script>', { type: 'text/html' }),
+          },
+          facts: { budget: input?.budget ?? 0 },
+          approvers: ['user:ann', 'group:desk'],
+          timeout: { days: 1 },
+          editable: true,
+        });
+        if (!approved) return { booked: false };
+        const seat = await ctx.waitForSignal<string>('seat');
+        return { booked: true, seat, edits };
+      },
+    },
+    place,
+  );
+
+/** Every answer that any test gets is one that the description has. */
+function checkDescribed(method: string, path: string, { status, text, json, headers }: Got): void {
+  const route = routeOf(method, path);
+  const type = headers.get('content-type') ?? '';
+  if (type === 'application/problem+json') {
+    expect(ProblemSchema.parse(json)).toEqual(json);
+    expect(text).not.toMatch(/at \w+.*:\d+:\d+|node_modules/);
+    if (route) expect([...problemsOf(route), 405], `${method} ${route.path}`).toContain(status);
+    return;
+  }
+  if (!route) return;
+  const described = route.answers[status];
+  if (status < 400) expect(described, `${method} ${route.path} answered ${status}`).toBeDefined();
+  if (type === 'application/json' && text !== '' && described?.schema) {
+    const { error } = described.schema.safeParse(json);
+    expect(error?.issues ?? [], `${method} ${route.path}: ${text.slice(0, 500)}`).toEqual([]);
+  }
+}
+
+const routeOf = (method: string, path: string): Route | undefined =>
+  ROUTES.find(
+    (route) =>
+      route.method === method.replace('HEAD', 'GET') &&
+      new RegExp(`^${route.path.replace(/\{\w+\}/g, '[^/]+')}$`).test(path.split('?')[0] ?? ''),
+  );
