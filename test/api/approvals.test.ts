@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { describeEverywhere } from '../runtime/places.ts';
+import { type ApiScene, apiScene, caller, PICTURE } from './scene.ts';
+
+async function waiting(scene: ApiScene, id: string): Promise<void> {
+  expect((await scene.ask('/api/runs', { json: { agent: 'trips', id } })).status).toBe(201);
+  await scene.settle();
+}
+
+const runsIn = (json: Readonly<Record<string, unknown>>): readonly string[] =>
+  (json.approvals as { run: string }[]).map(({ run }) => run);
+
+const bob = caller({ person: 'user:bob', roles: ['approver'] });
+const ann = caller({ person: 'user:ann', roles: ['approver'] });
+const atDesk = caller({ person: 'user:bob', groups: ['group:desk'], roles: ['approver'] });
+const portal = caller({ person: undefined as never, roles: ['approver'], answersForOthers: true });
+const operator = caller({ person: 'user:op', roles: ['operator'] });
+
+describeEverywhere('approvals over HTTP', (open) => {
+  it('are in the inbox of those who can answer, by name or through a group, and of nobody else', async () => {
+    const scene = apiScene(await open());
+    await waiting(scene, 'a');
+    await waiting(scene, 'b');
+    const inbox = async (as: typeof ann, query = '') =>
+      runsIn((await scene.ask(`/api/approvals${query}`, { as })).json);
+    expect(await inbox(ann)).toEqual(['a', 'b']);
+    expect(await inbox(ann, '?limit=1')).toEqual(['a']);
+    expect(await inbox(bob)).toEqual([]);
+    expect(await inbox(atDesk)).toEqual(['a', 'b']);
+    expect(await inbox(portal, '?person=user:carl&group=group:desk')).toEqual(['a', 'b']);
+    expect(await inbox(portal, '?person=user:carl')).toEqual([]);
+    expect((await inbox(operator, '?all=true')).toSorted()).toEqual(['a', 'b']);
+  });
+
+  it('are decided by the person that the caller is, once, and by nobody else', async () => {
+    const scene = apiScene(await open());
+    await waiting(scene, 'a');
+    const decide = (json: object, as = ann) => scene.ask('/api/runs/a/approvals/book/decide', { json, as });
+    const no = await decide({ answer: 'approve' }, bob);
+    expect([no.status, no.json.code]).toEqual([403, 'NOT_AN_APPROVER']);
+    const first = await decide({ answer: 'approve', comment: 'fine' }, atDesk);
+    expect([first.status, first.json.status]).toEqual([200, 'APPROVED']);
+    expect(first.json.votes).toMatchObject([{ by: 'user:bob', as: 'group:desk', comment: 'fine' }]);
+    expect((await decide({ answer: 'approve', comment: 'again' }, atDesk)).json.votes).toEqual(first.json.votes);
+    const other = await decide({ answer: 'reject' }, atDesk);
+    expect([other.status, other.json.code]).toEqual([409, 'APPROVAL_DECIDED']);
+  });
+
+  it('are decided once, however many answer at the same time', async () => {
+    const scene = apiScene(await open());
+    await waiting(scene, 'a');
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        scene.app.request('/api/runs/a/approvals/book/decide', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ answer: i % 2 ? 'approve' : 'reject' }),
+        }),
+      ),
+    );
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(10);
+    expect(statuses.filter((status) => status === 409)).toHaveLength(10);
+  });
+
+  it('are refused when the answer is to something else, is late, or is not needed', async () => {
+    const scene = apiScene(await open());
+    await waiting(scene, 'a');
+    await waiting(scene, 'b');
+    const decide = (run: string, json: object) =>
+      scene.ask(`/api/runs/${run}/approvals/book/decide`, { json, as: ann });
+    const { json } = await scene.ask('/api/runs/a/approvals/book', { as: ann });
+    expect((await decide('a', { answer: 'approve', shown: '00' })).status).toBe(400);
+    expect(json).toMatchObject({
+      show: {
+        price: 12,
+        when: { $: ['date', 0] },
+        shot: { $: ['payload', expect.any(String), expect.any(String), 8, 'image/png'] },
+      },
+    });
+    const withdrawn = await scene.ask('/api/runs/a/approvals/book/withdraw', {
+      json: { why: 'Not needed.' },
+      as: operator,
+    });
+    expect(withdrawn.json).toMatchObject({ status: 'WITHDRAWN', withdrawnBecause: 'Not needed.' });
+    expect(await decide('a', { answer: 'approve', shown: json.shown })).toMatchObject({
+      status: 410,
+      json: { code: 'APPROVAL_WITHDRAWN' },
+    });
+    expect((await scene.ask('/api/runs/b/approvals/book/remind', { method: 'POST', as: operator })).status).toBe(200);
+    scene.clock.moveTo(scene.clock.now() + 86_400_000);
+    expect(await decide('b', { answer: 'approve' })).toMatchObject({ status: 410, json: { code: 'APPROVAL_EXPIRED' } });
+    expect(await decide('a/b', { answer: 'approve' })).toMatchObject({ status: 404 });
+  });
+
+  it('show their payloads to those who are asked', async () => {
+    const scene = apiScene(await open());
+    await waiting(scene, 'a');
+    const { json } = await scene.ask('/api/runs/a/approvals/book', { as: ann });
+    const { show } = json as { show: { shot: { $: string[] }; page: { $: string[] } } };
+    const payloads = '/api/runs/a/approvals/book/payloads';
+    const shot = await scene.ask(`${payloads}/${show.shot.$[1]}`, { as: ann });
+    expect([shot.headers.get('content-type'), shot.headers.get('content-length')]).toEqual([
+      'image/png',
+      String(PICTURE.length),
+    ]);
+    const page = await scene.ask(`${payloads}/${show.page.$[1]}`, { as: ann });
+    expect(page.headers.get('content-disposition')).toMatch(/^attachment/);
+    expect((await scene.ask(`${payloads}/${show.page.$[1]}`, { as: bob })).json.code).toBe('NOT_AN_APPROVER');
+    expect((await scene.ask(`${payloads}/nothing`, { as: ann })).status).toBe(404);
+  });
+});
+
+describe('who answers', () => {
+  it('is never said by the request, unless the caller may answer for others', async () => {
+    const scene = apiScene();
+    await waiting(scene, 'a');
+    const decide = (json: object, as = ann) =>
+      scene.ask('/api/runs/a/approvals/book/decide', { json: { answer: 'approve', ...json }, as });
+    for (const json of [{ by: 'user:ann' }, { groups: ['group:desk'] }, { by: 'user:ann', groups: [] }]) {
+      const refused = await decide(json, bob);
+      expect([refused.status, refused.json.code]).toEqual([403, 'NOT_ALLOWED']);
+    }
+    expect((await decide({ by: 'user:ann' }, ann)).status).toBe(403);
+    for (const json of [{}, { groups: ['group:desk'] }]) expect((await decide(json, portal)).status).toBe(403);
+    for (const by of ['group:desk', '', 7]) expect((await decide({ by }, portal)).status).toBe(400);
+    expect((await decide({ by: 'user:zed', groups: ['desk'] }, portal)).status).toBe(400);
+    expect((await decide({ by: 'user:zed', groups: ['group:desk'] }, portal)).json.votes).toMatchObject([
+      { by: 'user:zed', as: 'group:desk' },
+    ]);
+    expect((await scene.ask('/api/approvals?person=user:ann', { as: bob })).json.code).toBe('NOT_ALLOWED');
+  });
+
+  it('is a person: a program without one has no inbox, and an operator sees all only when they say so', async () => {
+    const { ask } = apiScene();
+    const program = caller({ person: undefined as never, roles: ['approver'] });
+    expect((await ask('/api/approvals', { as: program })).status).toBe(403);
+    expect((await ask('/api/approvals', { as: operator })).status).toBe(403);
+    expect((await ask('/api/approvals?all=true', { as: ann })).status).toBe(403);
+    expect((await ask('/api/approvals?all=true', { as: operator })).json).toEqual({ approvals: [] });
+  });
+
+  it('sees as an approver only what they are asked', async () => {
+    const scene = apiScene();
+    await waiting(scene, 'a');
+    const look = (as: typeof ann) => scene.ask('/api/runs/a/approvals/book', { as });
+    expect([(await look(ann)).status, (await look(atDesk)).status, (await look(operator)).status]).toEqual([
+      200, 200, 200,
+    ]);
+    expect(await look(bob)).toMatchObject({ status: 403, json: { code: 'NOT_AN_APPROVER' } });
+    expect((await look(bob)).text).not.toContain('Book it');
+  });
+});

@@ -1,0 +1,290 @@
+import { describe, expect, it } from 'vitest';
+import { localKeys } from '../../lambda/checkpoints/keys.ts';
+import { withdraw } from '../../lambda/runtime/approvals/decide.ts';
+import { revokeToken } from '../../lambda/runtime/approvals/tokens.ts';
+import { describeEverywhere } from '../runtime/places.ts';
+import { type ApiScene, apiScene, PICTURE } from './scene.ts';
+
+let runs = 0;
+
+/** A run that waits, and the path of a link to its approval. */
+async function asked(scene: ApiScene) {
+  const run = `run-${++runs}`;
+  await scene.ask('/api/runs', { json: { agent: 'trips', id: run } });
+  await scene.settle();
+  const token = await scene.linkTo(run);
+  return { run, token, path: `/approvals/${token}` };
+}
+
+const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
+const FORM = { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' };
+
+describeEverywhere('a link', (open) => {
+  it('shows what is asked and changes nothing, however often it is looked at', async () => {
+    const scene = apiScene(await open());
+    const { run, path } = await asked(scene);
+    const { partition } = await scene.runtime.contexts.inRun(run);
+    const before = await scene.storage.records.range(partition);
+    const shown = await scene.ask(path, { as: 'nobody' });
+    expect(shown.json).toMatchObject({
+      person: 'user:ann',
+      run: { status: 'WAITING_FOR_APPROVAL', agent: 'trips' },
+      approval: {
+        title: 'Book it?',
+        status: 'PENDING',
+        show: { price: 12, when: { $: ['date', 0] } },
+        facts: { budget: 0 },
+      },
+    });
+    expect(Object.fromEntries(shown.headers)).toMatchObject({
+      ...{
+        'content-type': 'application/json',
+        'cache-control': 'no-store',
+        'referrer-policy': 'no-referrer',
+        vary: 'Accept',
+      },
+    });
+    const page = await scene.ask(path, { headers: BROWSER, as: 'nobody' });
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringMatching(/^text\/html/)]);
+    expect(page.text).toContain('Book it?');
+    for (const headers of [{}, BROWSER]) {
+      const head = await scene.ask(path, { method: 'HEAD', headers, as: 'nobody' });
+      expect([head.status, head.text]).toEqual([200, '']);
+    }
+    expect(await scene.storage.records.range(partition)).toEqual(before);
+  });
+
+  it('decides, gives the recorded decision for the same answer, and refuses another', async () => {
+    const scene = apiScene(await open());
+    const { path } = await asked(scene);
+    const post = (json: object) => scene.ask(path, { json, as: 'nobody' });
+    const first = await post({ answer: 'approve', comment: 'fine', edits: { row: 1 } });
+    expect(first).toMatchObject({
+      status: 200,
+      json: { approval: { status: 'APPROVED', votes: [{ by: 'user:ann', comment: 'fine', edits: { row: 1 } }] } },
+    });
+    expect((await post({ answer: 'approve', comment: 'other words' })).json.approval).toEqual(first.json.approval);
+    const other = await post({ answer: 'reject' });
+    expect([other.status, other.json.code, other.headers.get('content-type')]).toEqual([
+      409,
+      'APPROVAL_DECIDED',
+      'application/problem+json',
+    ]);
+    expect(scene.counted.filter((metric) => metric === 'ApprovalAnswered')).toHaveLength(2);
+    await scene.settle();
+    expect((await scene.ask(path)).json.run).toMatchObject({ status: 'WAITING_FOR_SIGNAL' });
+  });
+
+  it('decides once when it is used a hundred times at once', async () => {
+    const scene = apiScene(await open());
+    const { run, path } = await asked(scene);
+    const statuses = await Promise.all(
+      Array.from({ length: 100 }, async (_, i) => {
+        const body = JSON.stringify({ answer: i % 2 ? 'approve' : 'reject' });
+        return (
+          await scene.app.request(path, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+        ).status;
+      }),
+    );
+    expect(new Set(statuses)).toEqual(new Set([200, 409]));
+    expect(statuses.filter((status) => status === 200)).toHaveLength(50);
+    expect((await scene.desk().approval(run, 'book')).votes).toHaveLength(1);
+  });
+
+  it('is gone when the approval has expired or was withdrawn', async () => {
+    const scene = apiScene(await open());
+    const first = await asked(scene);
+    await withdraw(await scene.runtime.contexts.inRun(first.run), 'book', 'No longer needed.');
+    expect(await scene.ask(first.path, { json: { answer: 'approve' } })).toMatchObject({
+      status: 410,
+      json: { code: 'APPROVAL_WITHDRAWN' },
+    });
+    expect((await scene.ask(first.path)).json).toMatchObject({ approval: { status: 'WITHDRAWN' } });
+    const second = await asked(scene);
+    scene.clock.moveTo(scene.clock.now() + 86_400_000);
+    expect(await scene.ask(second.path, { json: { answer: 'approve' } })).toMatchObject({
+      status: 410,
+      json: { code: 'APPROVAL_EXPIRED' },
+    });
+  });
+
+  it('gives what the approval shows, and nothing else of its run', async () => {
+    const scene = apiScene(await open());
+    const { run, path, token } = await asked(scene);
+    const other = await asked(scene);
+    const { show } = (await scene.ask(path)).json.approval as { show: Record<'shot' | 'page', { $: string[] }> };
+    const shot = await scene.app.request(`${path}/payloads/${show.shot.$[1]}`);
+    expect(new Uint8Array(await shot.arrayBuffer())).toEqual(PICTURE);
+    expect(shot.headers.get('content-disposition')).toMatch(/^inline/);
+    const page = await scene.ask(`${path}/payloads/${show.page.$[1]}`, { as: 'nobody' });
+    expect(Object.fromEntries(page.headers)).toMatchObject({
+      ...{ 'content-type': 'application/octet-stream', 'content-disposition': expect.stringMatching(/^attachment/) },
+      ...{
+        'x-content-type-options': 'nosniff',
+        'content-security-policy': expect.stringMatching(/^sandbox/),
+        'referrer-policy': 'no-referrer',
+      },
+    });
+    const { payloads } = await scene.desk().checkpoint(run);
+    const unseen = payloads.find(({ id }) => !JSON.stringify(show).includes(id))?.id ?? 'x';
+    const nothing = await scene.ask('/approvals/nothing');
+    for (const wrong of [
+      `${path}/payloads/${unseen}`,
+      `${other.path}/payloads/${show.shot.$[1]}`,
+      `${path}x/payloads/${show.shot.$[1]}`,
+      `${path}/payloads/..%2F..%2Fetc`,
+    ])
+      expect([wrong, (await scene.ask(wrong)).text]).toEqual([wrong, nothing.text]);
+    expect(scene.logged.join()).not.toContain(token);
+  });
+});
+
+describe('the page of a link', () => {
+  it('takes an answer from a form without any script, and then shows what became of it', async () => {
+    const scene = apiScene();
+    const { path } = await asked(scene);
+    const sent = await scene.ask(path, {
+      body: 'answer=approve&comment=&edits=%7B%22row%22%3A2%7D&shown=',
+      headers: FORM,
+    });
+    expect([sent.status, sent.headers.get('location')]).toEqual([303, '?decided=true']);
+    expect((await scene.ask(path)).json.approval).toMatchObject({ status: 'APPROVED', votes: [{ edits: { row: 2 } }] });
+    const page = await scene.ask(`${path}?decided=true`, { headers: BROWSER });
+    expect(page.status).toBe(200);
+    const other = await scene.ask(path, { body: 'answer=reject', headers: FORM });
+    expect([other.status, other.headers.get('content-type')]).toEqual([409, expect.stringMatching(/^text\/html/)]);
+    expect(other.text).toContain('said approve');
+  });
+
+  it('keeps what was typed when something is wrong with it', async () => {
+    const scene = apiScene();
+    const { path } = await asked(scene);
+    const body = new URLSearchParams({ answer: 'approve', comment: 'My <b>words</b>', edits: '{"row":' });
+    const refused = await scene.ask(path, { body: String(body), headers: FORM });
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('My &lt;b&gt;words&lt;/b&gt;');
+    expect(refused.text).toContain('{&quot;row&quot;:');
+    expect((await scene.ask(path)).json.approval).toMatchObject({ status: 'PENDING', votes: [] });
+  });
+
+  it('says on a page what opens nothing', async () => {
+    const scene = apiScene();
+    const nothing = await scene.ask('/approvals/nothing', { headers: BROWSER });
+    expect([nothing.status, nothing.headers.get('content-type')]).toEqual([404, expect.stringMatching(/^text\/html/)]);
+    const sent = await scene.ask('/approvals/nothing', { body: 'answer=approve', headers: FORM });
+    expect([sent.status, sent.text]).toEqual([404, nothing.text]);
+  });
+
+  it('has no script or style of its own, and a policy that allows none', async () => {
+    const scene = apiScene();
+    const { path, token } = await asked(scene);
+    const { text, headers } = await scene.ask(path, { headers: BROWSER });
+    expect(text).not.toMatch(/<script(?![^>]* src="\/approvals\/assets\/)|<style| style="| on\w+="/);
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toMatch(/default-src 'none'.*frame-ancestors 'none'/);
+    expect(policy).not.toMatch(/unsafe|\*|data:|https?:/);
+    for (const [, file] of text.matchAll(/(?:src|href)="(\/approvals\/assets\/[^"]+)"/g)) {
+      const asset = await scene.ask(file ?? '', { as: 'nobody' });
+      expect([asset.status, asset.headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable']);
+      expect(asset.text).not.toContain(token);
+    }
+  });
+});
+
+describe('what is no link', () => {
+  it('is answered in the same words, whether it is forged, malformed, revoked, or of a run that is gone', async () => {
+    const scene = apiScene(undefined, { keys: localKeys({ current: 'k', keys: { k: Buffer.alloc(32, 9) } }) });
+    const { token } = await asked(scene);
+    const revoked = (await asked(scene)).token;
+    await revokeToken(await scene.runtime.contexts.context(), revoked);
+    const gone = await asked(scene);
+    await scene.desk().cancel(gone.run);
+    await scene.trips.store.delete(gone.run);
+    const expired = await asked(scene);
+    const forged = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`;
+    scene.clock.moveTo(scene.clock.now() + 8 * 86_400_000);
+    const wrong = [
+      forged,
+      revoked,
+      gone.token,
+      expired.token,
+      '',
+      '..%2F..%2Fetc',
+      `${'%C3%BC'.repeat(300)}`,
+      '%00',
+      '%',
+      '%ff',
+      '~',
+      'assets',
+      'assets/x.js',
+    ];
+    const answers = new Set<string>();
+    for (const each of [...wrong, token.toUpperCase(), `${token}/payloads`, `${token}/payloads/x/y`]) {
+      const { status, text, headers } = await scene.ask(`/approvals/${each}`, { as: 'nobody' });
+      answers.add(JSON.stringify([status, text, ...headers]));
+    }
+    for (const each of wrong.filter((part) => part !== '' && !part.includes('/'))) {
+      const { status, text, headers } = await scene.ask(`/approvals/${each}`, {
+        json: { answer: 'approve' },
+        as: 'nobody',
+      });
+      answers.add(JSON.stringify([status, text, ...headers]));
+    }
+    expect([...answers].map((answer) => JSON.parse(answer)[0])).toEqual([404]);
+  });
+});
+
+describe('an answer by a link', () => {
+  it.each([
+    ['nothing', undefined],
+    ['no JSON', '{'],
+    ['a list', '[]'],
+    ['null', 'null'],
+    ['no answer', '{}'],
+    ['another answer', '{"answer":"maybe"}'],
+    ['an answer of another kind', '{"answer":["approve"]}'],
+    ['a field that nobody knows', '{"answer":"approve","by":"user:root"}'],
+    ['a comment that is no text', '{"answer":"approve","comment":{"a":1}}'],
+    ['a comment that is too long', `{"answer":"approve","comment":"${'x'.repeat(10_001)}"}`],
+    ['what is shown as a number', '{"answer":"approve","shown":1}'],
+    ['the hash of something else', '{"answer":"approve","shown":"00"}'],
+    ['a prototype', '{"answer":"approve","__proto__":{"comment":"x"}}'],
+    ['nesting', `{"answer":"approve","edits":${'['.repeat(40_000)}${']'.repeat(40_000)}}`],
+    ['edits that are too large', `{"answer":"approve","edits":"${'x'.repeat(70_000)}"}`],
+  ])('is refused as %s, and has decided nothing', async (_, body) => {
+    const scene = apiScene();
+    const { path } = await asked(scene);
+    const headers = { 'content-type': 'application/json' };
+    const answer = await scene.ask(path, { method: 'POST', headers, ...(body !== undefined && { body }) });
+    expect([answer.status, answer.json.code]).toEqual([400, 'INVALID_INPUT']);
+    expect((await scene.ask(path)).json.approval).toMatchObject({ status: 'PENDING', votes: [] });
+  });
+
+  it('keeps text as text in JSON, and reads JSON in a form', async () => {
+    const scene = apiScene();
+    const { path } = await asked(scene);
+    const sent = await scene.ask(path, { json: { answer: 'approve', edits: '{"row":1}' } });
+    expect(sent.json.approval).toMatchObject({ votes: [{ edits: '{"row":1}' }] });
+  });
+
+  it('is refused above 100 KB, of another type, by another method, and with a field twice', async () => {
+    const scene = apiScene();
+    const { path } = await asked(scene);
+    const large = await scene.ask(path, { json: { answer: 'approve', comment: 'x'.repeat(110_000) } });
+    expect([large.status, large.json.code]).toEqual([413, 'TOO_LARGE']);
+    for (const type of ['text/xml', 'text/plain', 'multipart/form-data; boundary=x', '']) {
+      const other = await scene.ask(path, { body: '{"answer":"approve"}', headers: { 'content-type': type } });
+      expect([type, other.status, other.json.code]).toEqual([type, 415, 'UNSUPPORTED_TYPE']);
+    }
+    for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+      const other = await scene.ask(path, { method });
+      expect([other.status, other.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
+    }
+    const twice = await scene.ask(path, {
+      body: 'answer=approve&answer=reject',
+      headers: { 'content-type': FORM['content-type'] },
+    });
+    expect(twice.status).toBe(400);
+    expect((await scene.ask(path)).json.approval).toMatchObject({ status: 'PENDING' });
+  });
+});
