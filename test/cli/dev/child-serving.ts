@@ -1,0 +1,13 @@
+// A local server in a process of its own, which a test can kill.
+import { serve } from '../../../cli/dev/serve.ts';
+import { render } from '../../../cli/terminal/line.ts';
+
+const options = JSON.parse(process.argv[2] ?? '{}');
+const server = await serve({ ...options, say: (line) => console.log(render(line, (_, text) => text)) });
+console.log(`serves ${server.keyedUrl}`);
+process.on('SIGTERM', async () => {
+  await server.stop();
+  console.log('stopped');
+});
+await server.ready;
+console.log('ready');

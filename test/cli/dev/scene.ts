@@ -1,0 +1,168 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { linesOf } from '../../../cli/dev/lines-of.ts';
+import type { ServeOptions } from '../../../cli/dev/serve.ts';
+import type { Timing } from '../../../cli/dev/timing.ts';
+
+const LIMIT_MS = 60_000;
+
+/** Waits until something is there. */
+export async function until<T>(
+  what: string,
+  find: () => T | undefined | false | Promise<T | undefined | false>,
+): Promise<T> {
+  for (const end = Date.now() + LIMIT_MS; Date.now() < end; await pause(20)) {
+    const found = await find();
+    if (found !== undefined && found !== false) return found;
+  }
+  throw new Error(`This did not happen in time: ${what}`);
+}
+
+/** A folder with files of agents, gone after the test. */
+export class Project {
+  readonly path = mkdtempSync(join(tmpdir(), 'holdpoint-dev-'));
+
+  constructor(files: Readonly<Record<string, string>> = {}) {
+    for (const [name, text] of Object.entries(files)) this.write(name, text);
+  }
+
+  file(name: string): string {
+    return join(this.path, name);
+  }
+
+  write(name: string, text: string): string {
+    mkdirSync(dirname(this.file(name)), { recursive: true });
+    writeFileSync(this.file(name), text);
+    return this.file(name);
+  }
+
+  /** The lines of a file that agents write to. */
+  lines(name: string): readonly string[] {
+    return existsSync(this.file(name)) ? readFileSync(this.file(name), 'utf8').trimEnd().split('\n') : [];
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+}
+
+/** A project of one test. */
+export function projectOf(files: Readonly<Record<string, string>> = {}): Project {
+  const project = new Project(files);
+  onTestFinished(() => project.remove());
+  return project;
+}
+
+/** What a test says of its server. */
+export type Given = Partial<Pick<ServeOptions, 'port' | 'tenant' | 'watch' | 'concurrency'>> & {
+  readonly folder?: string;
+  readonly timing?: Partial<Timing>;
+  readonly env?: NodeJS.ProcessEnv;
+};
+
+/** A process that serves. */
+export class ServerProcess {
+  readonly lines: string[] = [];
+  readonly child: ChildProcess;
+  readonly over: Promise<unknown>;
+  readonly #folder: string;
+
+  constructor(project: Project, files: readonly string[], { env, folder = '.holdpoint', ...given }: Given = {}) {
+    this.#folder = join(project.path, folder);
+    const options = JSON.stringify({ ...given, folder, files });
+    const program = fileURLToPath(new URL('./child-serving.ts', import.meta.url));
+    const environment = { ...process.env, NODE_COMPILE_CACHE: CODE, NO_COLOR: '1', ...env };
+    this.child = spawn(process.execPath, [program, options], { cwd: project.path, env: environment });
+    this.over = once(this.child, 'close');
+    const { stdout, stderr } = this.child;
+    for (const stream of [stdout, stderr]) if (stream) linesOf(stream, (line) => this.lines.push(line));
+  }
+
+  get log(): string {
+    return this.lines.join('\n');
+  }
+
+  get key(): string {
+    return JSON.parse(readFileSync(join(this.#folder, 'server.json'), 'utf8')).key;
+  }
+
+  get url(): string {
+    return /serves (http:\S+?)\/\?key=/.exec(this.log)?.[1] ?? '';
+  }
+
+  get port(): number {
+    return Number(new URL(this.url).port);
+  }
+
+  /** Waits for a line of the log; gives its groups. */
+  async says(line: RegExp, times = 1): Promise<readonly string[]> {
+    const found = await until(`${line} in\n${this.log}`, () => this.lines.filter((each) => line.test(each))[times - 1]);
+    return line.exec(found)?.slice(1) ?? [];
+  }
+
+  ready(): Promise<unknown> {
+    return until(`ready:\n${this.log}`, () => {
+      if (this.child.exitCode !== null) throw new Error(`The server ended:\n${this.log}`);
+      return this.lines.includes('ready');
+    });
+  }
+
+  /** Asks the API as a program that has the key. */
+  async ask<T = Record<string, unknown>>(path: string, body?: object): Promise<T> {
+    const headers = { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' };
+    const init = body ? { method: 'POST', body: JSON.stringify(body) } : {};
+    const response = await fetch(`${this.url}${path}`, { ...init, headers });
+    if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+    return (await response.json()) as T;
+  }
+
+  async start(agent: string, input: unknown = null, id?: string): Promise<string> {
+    const { run } = await this.ask<{ run: string }>('/api/runs', { agent, input, ...(id !== undefined && { id }) });
+    return run;
+  }
+
+  /** Waits for a status of a run; gives the run. */
+  becomes(run: string, status: string): Promise<Record<string, unknown>> {
+    return until(`run ${run} is ${status}; the log is\n${this.log}`, async () => {
+      const view = await this.ask(`/api/runs/${run}`);
+      return view.status === status && view;
+    });
+  }
+
+  /** The link that the log tells a person of. */
+  async link(person = 'user:ann'): Promise<string> {
+    const [link = ''] = await this.says(new RegExp(`^ +${person}  (http:\\S+)$`));
+    return link;
+  }
+
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal);
+    await this.over;
+  }
+}
+
+// Most of what these processes do is to read their own code.
+const CODE = join(tmpdir(), 'holdpoint-test-code');
+
+/** A server of one test. */
+export function serverOf(project: Project, files: readonly string[], given: Given = {}): ServerProcess {
+  const server = new ServerProcess(project, files, given);
+  onTestFinished(() => server.kill());
+  return server;
+}
+
+/** Whether a process is there. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

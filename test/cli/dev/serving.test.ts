@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import { isAlive, projectOf, serverOf, until } from './scene.ts';
+
+const TRIP = `
+  import { appendFileSync } from 'node:fs';
+  import { agent } from 'holdpoint';
+  const paid = (what: string) => appendFileSync('paid.txt', what + ' ' + process.pid + '\\n');
+  export const trip = agent({
+    name: 'trip',
+    async run(ctx, input: { to: string }) {
+      const fare = await ctx.step('search', () => (paid('search'), 1200));
+      ctx.log('found one', { fare });
+      const decision = await ctx.approval('book', { title: \`Book \${input.to} for $\${fare}?\`, approvers: ['user:ann'] });
+      if (!decision.approved) return 'not booked';
+      await ctx.step('book', () => paid('book'));
+      return \`booked \${input.to}\`;
+    },
+  });
+  export const description = 'Books a trip.';
+  export const example = { to: 'Tokyo' };
+`;
+
+describe('the local server', () => {
+  it('runs an agent, asks in its log, and resumes it in another process; nobody waits meanwhile', async () => {
+    const project = projectOf({ 'trip.ts': TRIP });
+    const server = serverOf(project, ['trip.ts']);
+    await server.ready();
+    const run = await server.start('trip', { to: 'Tokyo' });
+    const [first] = await server.says(new RegExp(`${run} +starts: trip \\(pid (\\d+)\\)`));
+    await server.says(new RegExp(`${run} +│ found one {"fare":1200}`));
+    await server.says(new RegExp(`${run} +waits for approval "book" \\(1 step\\)`));
+    await server.says(new RegExp(`${run} +asks user:ann: Book Tokyo for \\$1200\\?`));
+    await until('the first process is gone', () => !isAlive(Number(first)));
+    const link = await server.link();
+    expect(server.log).toContain(`or: curl -d answer=approve ${link}`);
+
+    const answer = await fetch(link, { method: 'POST', body: new URLSearchParams({ answer: 'approve' }) });
+    expect(answer.status).toBe(200);
+    await server.says(new RegExp(`${run} +approved by user:ann: Book Tokyo`));
+    const [second] = await server.says(new RegExp(`${run} +goes on \\(pid (\\d+)\\)`));
+    await server.says(new RegExp(`${run} +succeeded after .+ \\(1 step\\)`));
+    expect(await server.ask(`/api/runs/${run}`)).toMatchObject({ status: 'SUCCEEDED', result: 'booked Tokyo' });
+    expect(second).not.toBe(first);
+    expect(project.lines('paid.txt')).toEqual([`search ${first}`, `book ${second}`]);
+  });
+
+  it('tells the console which agents there are', async () => {
+    const server = serverOf(projectOf({ 'trip.ts': TRIP }), ['trip.ts']);
+    await server.ready();
+    expect(await server.ask('/api/agents')).toEqual({
+      agents: [{ name: 'trip', description: 'Books a trip.', example: { to: 'Tokyo' } }],
+    });
+  });
+
+  it('finds runs that another process started in the folder, and those that agents start', async () => {
+    const project = projectOf({
+      'both.ts': `
+        import { agent } from 'holdpoint';
+        export const inner = agent({ name: 'inner', run: async (ctx, n: number) => ctx.step('double', () => 2 * n) });
+        export const outer = agent({
+          name: 'outer',
+          run: async (ctx, n: number) => [await ctx.call(inner, n), (await inner.start(7, { id: 'aside' })).id],
+        });
+      `,
+    });
+    const server = serverOf(project, ['both.ts']);
+    await server.ready();
+    const { checkpointStore: _, ...holdpoint } = await import('../../../lambda/index.ts');
+    const { embeddedStorage } = await import('../../../lambda/embedded.ts');
+    const storage = embeddedStorage({ folder: project.file('.holdpoint') });
+    const outer = holdpoint.agent({ name: 'outer', run: async () => {} }, { storage });
+    await outer.start(21, { id: 'from-outside' });
+    await storage.records.close();
+    expect(await server.becomes('from-outside', 'SUCCEEDED')).toMatchObject({ result: [42, 'aside'] });
+    expect(await server.becomes('aside', 'SUCCEEDED')).toMatchObject({ result: 14 });
+  });
+
+  it('wakes runs that sleep, and says until when', async () => {
+    const project = projectOf({
+      'nap.ts': `
+        import { agent } from 'holdpoint';
+        export const nap = agent({ name: 'nap', run: async (ctx) => ctx.sleep('nap', { seconds: 11 }).then(() => 'awake') });
+      `,
+    });
+    const server = serverOf(project, ['nap.ts']);
+    await server.ready();
+    const run = await server.start('nap');
+    await server.says(new RegExp(`${run} +waits for the end of "nap" in 1\\ds`));
+    expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'awake' });
+  });
+
+  it('runs as many processes as it may, and the others in turn', async () => {
+    const project = projectOf({
+      'slow.ts': `
+        import { appendFileSync } from 'node:fs';
+        import { setTimeout } from 'node:timers/promises';
+        import { agent } from 'holdpoint';
+        export const slow = agent({
+          name: 'slow',
+          run: (ctx) => ctx.step('wait', async () => {
+            appendFileSync('seen.txt', 'begins\\n');
+            await setTimeout(300);
+            appendFileSync('seen.txt', 'ends\\n');
+          }),
+        });
+      `,
+    });
+    const server = serverOf(project, ['slow.ts'], { concurrency: 2 });
+    await server.ready();
+    const runs = await Promise.all(Array.from({ length: 7 }, () => server.start('slow')));
+    for (const run of runs) await server.becomes(run, 'SUCCEEDED');
+    const lines = project.lines('seen.txt');
+    const underWay = lines.map((_, i) => lines.slice(0, i + 1).reduce((n, line) => n + (line === 'begins' ? 1 : -1), 0));
+    expect(Math.max(...underWay)).toBe(2);
+    expect(project.lines('seen.txt')).toHaveLength(14);
+  });
+
+  it('says that a run failed, and why', async () => {
+    const project = projectOf({
+      'bad.ts': `
+        import { agent } from 'holdpoint';
+        export const bad = agent({
+          name: 'bad',
+          run: (ctx) => ctx.step('look', () => { throw new TypeError('There is no such city.'); }, { retry: { attempts: 1 } }),
+        });
+      `,
+    });
+    const server = serverOf(project, ['bad.ts']);
+    await server.ready();
+    const run = await server.start('bad');
+    await server.says(new RegExp(`${run} +failed after .+ at "look": TypeError: There is no such city\\.`));
+  });
+
+  it('leaves runs of agents that it does not have, and says so once', async () => {
+    const project = projectOf({ 'trip.ts': TRIP });
+    const { agent } = await import('../../../lambda/index.ts');
+    const { embeddedStorage } = await import('../../../lambda/embedded.ts');
+    const storage = embeddedStorage({ folder: project.file('.holdpoint') });
+    const lost = agent({ name: 'lost', run: async () => {} }, { storage });
+    for (const id of ['l1', 'l2', 'l3']) await lost.start(null, { id });
+    await storage.records.close();
+    const server = serverOf(project, ['trip.ts'], { concurrency: 1 });
+    await server.ready();
+    await server.says(/l1 +is of agent "lost", which no file here has/);
+    // Those that nobody can run are not in the way of others.
+    await server.becomes(await server.start('trip', { to: 'Lisbon' }), 'WAITING_FOR_APPROVAL');
+    expect(server.lines.filter((line) => line.includes('of agent "lost"'))).toHaveLength(1);
+    expect(await server.ask('/api/runs/l2')).toMatchObject({ status: 'READY', deliveries: 0 });
+  });
+});
