@@ -17,14 +17,15 @@ export const scriptedModel: Model = {
 function next(messages: readonly Message[]): Omit<Message, 'role'> {
   const id = `call-${messages.length}`;
   const last = messages.at(-1);
-  const news = messages.findLast(({ role }) => role === 'user')?.text ?? '';
-  const city = CITIES.find((each) => news.includes(each));
+  const said = messages.findLast(({ role }) => role === 'user')?.text ?? '';
+  const city = CITIES.find((each) => said.includes(each));
   if (!city) return { text: `I only follow a script. Tell me what customers in ${CITIES.join(' or ')} should know.` };
   if (last?.role !== 'tool')
     return { text: 'I count whom that concerns.', calls: [{ id, name: 'count_customers', input: { city } }] };
   const { name } = messages.flatMap(({ calls = [] }) => calls).find((call) => call.id === last.answers) ?? {};
   if (name === 'mail_customers') return { text: last.isError ? `Nothing was sent. ${last.text}` : 'The mail is sent.' };
-  const text = `Dear customers in ${city},\n\nwe were told to tell you: “${news}”\n\nYour shop`;
+  const news = said.split(' that ').at(-1);
+  const text = `Dear customers in ${city},\n\nplease note: ${news}\n\nYour shop`;
   const input = { city, subject: 'News from your shop', text };
   return { text: 'I wrote them a mail.', calls: [{ id, name: 'mail_customers', input }] };
 }

@@ -22,7 +22,7 @@ export const refunds = agent({
       facts: { amount: order.total },
       approvers: ['group:finance'],
       quorum: 2,
-      editable: z.object({ amount: z.number().positive().max(order.total) }),
+      editable: z.object({ amount: z.number().positive().max(order.total, `at most $${order.total}`) }),
       remindAfter: { hours: 12 },
       escalateTo: ['user:manager'],
       escalateAfter: { days: 1 },

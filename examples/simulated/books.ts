@@ -4,30 +4,33 @@ import { dirname, join } from 'node:path';
 import { moment } from './moment.ts';
 
 /** What a service did under a key. */
-export interface Line {
+interface Line {
   readonly key: string;
+}
+
+/** Something that was paid for. */
+export interface Payment extends Line {
   readonly what: string;
   /** In dollars. */
   readonly amount: number;
 }
 
 /** What a simulated service did, in a file: each invocation of an agent is another process, and all see the same. */
-export interface Books {
+export interface Books<L extends Line = Payment> {
   /** Writes a line, and gives what stands under its key: as any good service, it does nothing twice under one key. */
-  write(line: Line): Promise<Line>;
-  lines(): readonly Line[];
-  total(): number;
+  write(line: L): Promise<L>;
+  lines(): readonly L[];
 }
 
 /** The books of one service, beside the runs of this machine. */
-export function books(service: string): Books {
+export function books<L extends Line = Payment>(service: string): Books<L> {
   const file = (): string => {
     const { HOLDPOINT_FOLDER: folder = join(tmpdir(), 'holdpoint') } = process.env;
     return join(folder, 'examples', `${service}.jsonl`);
   };
-  const lines = (): readonly Line[] => {
+  const lines = (): readonly L[] => {
     if (!existsSync(file())) return [];
-    const written: Line[] = readFileSync(file(), 'utf8')
+    const written: L[] = readFileSync(file(), 'utf8')
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line));
@@ -44,6 +47,5 @@ export function books(service: string): Books {
       return under(line.key) ?? line;
     },
     lines,
-    total: () => lines().reduce((sum, { amount }) => sum + amount, 0),
   };
 }

@@ -1,7 +1,7 @@
 import { books } from './books.ts';
 
 export interface Mail {
-  /** The same mail under the same key is sent once. */
+  /** Under one key, one mail is sent. */
   readonly key: string;
   readonly to: string;
   readonly subject: string;
@@ -9,9 +9,9 @@ export interface Mail {
 }
 
 /** Everything that was "sent". */
-export const outbox = books('mail');
+export const outbox = books<Mail>('mail');
 
 /** Stands in for a mail service: what would be sent is written to `examples/mail.jsonl` beside the runs. */
-export async function sendMail({ key, to, subject, text }: Mail): Promise<void> {
-  await outbox.write({ key, what: `To ${to}: ${subject}\n${text}`, amount: 0 });
+export async function sendMail(mail: Mail): Promise<void> {
+  await outbox.write(mail);
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { books } from '../../examples/simulated/books.ts';
-import { freshServices } from './simulated.ts';
+import { freshServices, totalOf } from './simulated.ts';
 
 const source = fileURLToPath(new URL('../../examples/simulated/books.ts', import.meta.url));
 
@@ -25,7 +25,7 @@ describe('the books of a simulated service', () => {
     await bank.write({ key: 'k', what: 'refund', amount: 1 });
     expect(await bank.write({ key: 'k', what: 'refund', amount: 2 })).toMatchObject({ amount: 1 });
     await bank.write({ key: 'l', what: 'refund', amount: 3 });
-    expect(bank.total()).toBe(4);
+    expect(totalOf(bank)).toBe(4);
     const file = join(String(process.env.HOLDPOINT_FOLDER), 'examples', 'bank.jsonl');
     expect(readFileSync(file, 'utf8').match(/\n/g)).toHaveLength(2);
   });

@@ -8,7 +8,7 @@ import { freshServices } from './simulated.ts';
 
 const SCRIPTED = /^a script. No model is called/;
 
-const sent = () => outbox.lines().map(({ what }) => what);
+const sent = () => outbox.lines().map(({ to, subject, text }) => `To ${to}: ${subject}\n${text}`);
 
 interface Chat {
   readonly model: string;
@@ -35,7 +35,11 @@ describe('the model loop', () => {
     expect(await run.approvals()).toMatchObject([
       {
         title: 'Send “News from your shop” to 214 customers in Lisbon?',
-        facts: { city: 'Lisbon', subject: 'News from your shop', text: expect.stringContaining('closed on Friday') },
+        facts: {
+          city: 'Lisbon',
+          subject: 'News from your shop',
+          text: expect.stringContaining('please note: the shop is closed on Friday.'),
+        },
         editable: true,
       },
     ]);

@@ -8,8 +8,8 @@ import { freshServices, paidIn } from './simulated.ts';
 const ann = { by: 'user:ann' };
 const bob = { by: 'user:bob' };
 
-/** What was mailed, by its first line. */
-const mails = () => outbox.lines().map(({ what }) => what.split('\n')[0]);
+/** What was mailed to whom. */
+const mails = () => outbox.lines().map(({ to, subject }) => `To ${to}: ${subject}`);
 
 freshServices();
 
@@ -36,7 +36,9 @@ describe('the refund agent', () => {
     const run = await testAgents(refunds).start(example);
     await run.approve('refund', ann);
     await run.approve('refund', { ...bob, edits: { amount: 800 } });
-    expect(await run.approvals()).toMatchObject([{ ask: 2, changed: { before: { amount: 800 } } }]);
+    expect(await run.approvals()).toMatchObject([
+      { ask: 2, changed: { before: { amount: 800 }, after: expect.stringContaining('amount: at most $80') } },
+    ]);
     expect(payments.lines()).toEqual([]);
     await run.approve('refund', { ...ann, edits: { amount: 60 }, comment: 'The cable is fine.' });
     await run.approve('refund', bob);
@@ -59,7 +61,7 @@ describe('the refund agent', () => {
       'To user:ann: Please decide: Refund $80 to customer 4?',
       'To user:bob: Please decide: Refund $80 to customer 4?',
     ]);
-    const links = outbox.lines().map(({ what }) => what.split('\n')[1]);
+    const links = outbox.lines().map(({ text }) => text);
     expect(new Set(links).size).toBe(2);
     await run.approve('refund', ann);
     await world.skip({ hours: 12 });

@@ -23,3 +23,6 @@ export function freshServices(): void {
 /** What was paid, line by line. */
 export const paidIn = (books: Books): readonly (readonly [what: string, amount: number])[] =>
   books.lines().map(({ what, amount }) => [what, amount]);
+
+/** What was paid altogether. */
+export const totalOf = (books: Books): number => books.lines().reduce((sum, { amount }) => sum + amount, 0);
