@@ -5,11 +5,20 @@ import { text as readAll } from 'node:stream/consumers';
 import { styleText } from 'node:util';
 import { HoldpointError } from '../../lambda/core/errors.ts';
 import { fitted, type Line, type Paint, render } from './line.ts';
+import { prose } from './prose.ts';
 import type { Terminal } from './terminal.ts';
 
+/** What a program is connected to. */
+export interface Streams {
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+  readonly env: NodeJS.ProcessEnv;
+}
+
 /** The terminal, or whatever else, that this process was started on. */
-export function processTerminal(): Terminal {
-  const { stdin, stdout, stderr, env } = process;
+export function processTerminal(streams: Streams = process, now: () => number = Date.now): Terminal {
+  const { stdin, stdout, stderr, env } = streams;
   const paintOut = painting(stdout);
   const paintErr = painting(stderr);
   const isInteractive = Boolean(stdin.isTTY && stderr.isTTY);
@@ -21,7 +30,7 @@ export function processTerminal(): Terminal {
   return {
     columns: columnsOf(stdout, env),
     environment: env,
-    now: Date.now,
+    now,
     paint: paintOut,
     say: (...lines) => {
       clear();
@@ -29,7 +38,8 @@ export function processTerminal(): Terminal {
     },
     tell: (...lines) => {
       clear();
-      for (const line of lines) stderr.write(`${render(line, paintErr)}\n`);
+      for (const line of lines.flatMap((each) => prose(each, columnsOf(stderr, env))))
+        stderr.write(`${render(line, paintErr)}\n`);
     },
     write: async (text) => {
       if (!stdout.write(text)) await once(stdout, 'drain');
@@ -46,7 +56,7 @@ export function processTerminal(): Terminal {
     ...(isInteractive && {
       ask: async (question: Line) => {
         clear();
-        return askOn(render(question, paintErr));
+        return askOn(streams, render(question, paintErr));
       },
       edit: (file: string) => editFile(env.VISUAL || env.EDITOR || 'vi', file),
     }),
@@ -64,8 +74,7 @@ function columnsOf(stream: NodeJS.WriteStream, { COLUMNS }: NodeJS.ProcessEnv): 
   return (stream.isTTY && stream.columns) || (Number.isSafeInteger(given) && given > 0 ? given : Infinity);
 }
 
-async function askOn(question: string): Promise<string | undefined> {
-  const { stdin: input, stderr: output } = process;
+async function askOn({ stdin: input, stderr: output }: Streams, question: string): Promise<string | undefined> {
   const lines = createInterface({ input, output });
   try {
     return await new Promise<string | undefined>((resolve, reject) => {

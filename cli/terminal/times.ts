@@ -7,20 +7,22 @@ const DAY = 24 * HOUR;
 export function lengthOf(milliseconds: number): string {
   const ms = Math.max(0, Math.round(milliseconds));
   if (ms < SECOND) return `${ms}ms`;
-  // What would round up to sixty seconds is a minute.
-  if (ms < MINUTE - 50)
-    return `${(ms / SECOND).toFixed(ms < 9_950 ? 1 : 0)}s`.replace('.0s', 's').replace('60s', '59s');
-  if (ms < HOUR) return parts(Math.round(ms / SECOND) * SECOND, [MINUTE, 'm'], [SECOND, 's']);
-  if (ms < DAY) return parts(Math.round(ms / MINUTE) * MINUTE, [HOUR, 'h'], [MINUTE, 'm']);
-  if (ms < 100 * DAY) return parts(Math.round(ms / HOUR) * HOUR, [DAY, 'd'], [HOUR, 'h']);
-  return `${Math.round(ms / DAY)}d`;
+  if (ms < 9_950) return `${Math.round(ms / 100) / 10}s`;
+  // Each is rounded before it is looked at: what rounds up to sixty seconds is a minute.
+  const [seconds, minutes, hours] = [SECOND, MINUTE, HOUR].map((unit) => Math.round(ms / unit)) as [
+    number,
+    number,
+    number,
+  ];
+  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 3600) return parts(seconds, 60, 'm', 's');
+  if (minutes < 1440) return parts(minutes, 60, 'h', 'm');
+  return hours < 2400 ? parts(hours, 24, 'd', 'h') : `${Math.round(ms / DAY)}d`;
 }
 
-type Unit = readonly [milliseconds: number, name: string];
-
-function parts(ms: number, [large, big]: Unit, [small, little]: Unit): string {
-  const rest = Math.floor((ms % large) / small);
-  return `${Math.floor(ms / large)}${big}${rest > 0 ? ` ${rest}${little}` : ''}`;
+function parts(count: number, size: number, large: string, small: string): string {
+  const rest = count % size;
+  return `${Math.floor(count / size)}${large}${rest > 0 ? ` ${rest}${small}` : ''}`;
 }
 
 /** When something was or will be, seen from now: `now`, `12s ago`, `in 3h`. */

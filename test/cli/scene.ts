@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { onTestFinished } from 'vitest';
+import { runCommand } from '../../cli/run-command.ts';
+import { processTerminal, type Streams } from '../../cli/terminal/process-terminal.ts';
+import type { ErrorCode } from '../../lambda/core/errors.ts';
+
+/** What a command line came to. */
+export interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+  /** Of `--json`: each line of the output. */
+  json<T = Record<string, unknown>>(): T[];
+  /** Of `--json`: what the error says. */
+  error(): { readonly code: ErrorCode | 'USAGE' | 'UNEXPECTED'; readonly exitCode: number; readonly message: string };
+}
+
+/** How a command line is run. */
+export interface Running {
+  /** The width of the terminal that it runs on; without, on no terminal. */
+  readonly columns?: number;
+  /** What is on standard input; on a terminal, what somebody types, line by line. */
+  readonly input?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly now?: () => number;
+}
+
+/** A folder that is gone after the test. */
+export function freshFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'holdpoint-cli-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Runs a command line in this process. */
+export async function run(args: readonly string[], running: Running = {}): Promise<Ended> {
+  const { columns, input = '', env = {}, now } = running;
+  const out = stream(columns);
+  const err = stream(columns);
+  const stdin = Object.assign(new PassThrough(), { isTTY: columns !== undefined, setRawMode: () => stdin });
+  if (columns === undefined) stdin.end(input);
+  else {
+    // Somebody answers when they are asked.
+    const lines = input.split('\n').filter((line) => line !== '');
+    err.onText((text) => {
+      if (text.endsWith('] ')) setImmediate(() => stdin.write(`${lines.shift() ?? ''}\n`));
+    });
+  }
+  const streams = { stdin, stdout: out.stream, stderr: err.stream, env } as unknown as Streams;
+  const code = await runCommand(args, processTerminal(streams, now));
+  const json = <T>(): T[] =>
+    out
+      .text()
+      .trimEnd()
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line));
+  return { code, out: out.text(), err: err.text(), json, error: () => JSON.parse(err.text()).error };
+}
+
+/** The same on the runs of a folder. */
+export const runIn =
+  (folder: string, always: Running = {}) =>
+  (args: readonly string[], running: Running = {}): Promise<Ended> =>
+    run(args, { ...always, ...running, env: { HOLDPOINT_FOLDER: folder, ...always.env, ...running.env } });
+
+function stream(columns: number | undefined) {
+  const written = new PassThrough();
+  const pieces: string[] = [];
+  const heard: ((text: string) => void)[] = [];
+  written.on('data', (piece: Buffer) => {
+    pieces.push(piece.toString());
+    for (const hear of heard) hear(piece.toString());
+  });
+  return {
+    stream: Object.assign(written, columns === undefined ? {} : { isTTY: true, columns, getColorDepth: () => 8 }),
+    text: () => pieces.join(''),
+    onText: (hear: (text: string) => void) => void heard.push(hear),
+  };
+}

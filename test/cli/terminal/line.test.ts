@@ -1,0 +1,94 @@
+import stringWidth from 'string-width';
+import { describe, expect, it } from 'vitest';
+import { clean } from '../../../cli/terminal/clean.ts';
+import { jsonLines, jsonText } from '../../../cli/terminal/json-text.ts';
+import {
+  bold,
+  dim,
+  fitted,
+  fittedAtStart,
+  type Line,
+  pad,
+  render,
+  styled,
+  widthOf,
+  wrap,
+} from '../../../cli/terminal/line.ts';
+import { prose } from '../../../cli/terminal/prose.ts';
+
+const text = (line: Line): string => render(line, (_, plain) => plain);
+
+const HOSTILE = [
+  ['an escape sequence', 'a\u001b[2Jb', 'a\\u001b[2Jb'],
+  ['a control character of the second set', 'a\u009b31mb', 'a\\u009b31mb'],
+  ['a title of the window', '\u001b]0;gone\u0007', '\\u001b]0;gone\\u0007'],
+  ['a backspace and a delete', 'a\b\u007f', 'a\\u0008\\u007f'],
+  ['lines', 'a\nb\r\tc', 'a\\nb\\r\\tc'],
+  ['text that turns around', 'a\u202eb\u2066c', 'a\\u202eb\\u2066c'],
+  ['invisible characters', 'a\u200bb\ufeffc\u{e0041}', 'a\\u200bb\\ufeffc\\udb40\\udc41'],
+  ['separators of lines', 'a\u2028b\u2029', 'a\\u2028b\\u2029'],
+  ['half of a pair', 'a\ud83db', 'a\\ud83db'],
+] as const;
+
+describe('text that was stored', () => {
+  it.each(HOSTILE)('cannot steer a terminal with %s', (_, given, shown) => {
+    expect(clean(given)).toBe(shown);
+    expect(text([bold(given), ' ', given])).toBe(`${shown} ${shown}`);
+    expect(text(fitted(given, 200))).toBe(shown);
+    expect(wrap(given.replaceAll('\n', ''), 80).join('')).toBe(shown.replace('\\n', ''));
+  });
+
+  it.each(HOSTILE)('is the same again when JSON is read, with %s', (_, given) => {
+    expect(clean(jsonText({ given }))).toBe(jsonText({ given }));
+    expect(JSON.parse(jsonText({ given }))).toEqual({ given });
+    expect(JSON.parse(jsonLines({ given }).join('\n'))).toEqual({ given });
+  });
+
+  it('keeps letters, emoji and what joins them as they are', () => {
+    const kept = 'Grüße, 東京, العربية, 👩‍👩‍👧, e\u0301';
+    expect(clean(kept)).toBe(kept);
+  });
+});
+
+describe('a line', () => {
+  it.each([
+    ['plain text', 'abcdefghij', 5, 'abcd…'],
+    ['wide characters', '東京東京', 5, '東京…'],
+    ['wide characters that would be halved', '東京東京', 4, '東…'],
+    ['an emoji of several characters', 'a👩‍👩‍👧bcd', 4, 'a👩‍👩‍👧…'],
+    ['what fits', 'abc', 3, 'abc'],
+    ['no room at all', 'abc', 0, ''],
+    ['room for the ellipsis alone', 'abc', 1, '…'],
+  ])('is cut with an ellipsis: %s', (_, given, columns, expected) => {
+    expect(text(fitted(given, columns))).toBe(expected);
+    expect(stringWidth(text(fitted(given, columns)))).toBeLessThanOrEqual(columns);
+  });
+
+  it('is cut across its pieces, and keeps their styles', () => {
+    const cut = fitted([bold('abc'), dim('defgh')], 6);
+    expect(cut).toEqual([bold('abc'), dim('de…')]);
+  });
+
+  it('shows its end where that says more', () => {
+    expect(fittedAtStart(styled('yellow', 'WAITING_FOR_APPROVAL'), 10)).toEqual(styled('yellow', '…_APPROVAL'));
+    expect(text(fittedAtStart('東京東京', 5))).toBe('…東京');
+  });
+
+  it('is as wide as it looks, escapes included', () => {
+    expect(widthOf([bold('東京'), 'a\u001b'])).toBe(4 + 1 + 6);
+    expect(text(pad('東', 4))).toBe('東  ');
+    expect(text(pad('東', 4, 'right'))).toBe('  東');
+  });
+
+  it('wraps between words, keeps its indentation, and cuts words that are longer than a line', () => {
+    expect(wrap('one two three', 9)).toEqual(['one two', 'three']);
+    expect(wrap('  "shown": "0123456789abcdef"', 14)).toEqual(['  "shown":', '  "0123456789a', '  bcdef"']);
+    expect(wrap('a\nb', 9)).toEqual(['a', 'b']);
+  });
+
+  it('flows as a sentence, with its styles', () => {
+    const lines = prose([styled('green', '✓ '), 'Emptied 5 checkpoints of ', bold('trip-42')], 20);
+    expect(lines.map(text)).toEqual(['✓ Emptied 5', '  checkpoints of', '  trip-42']);
+    expect(lines.at(-1)).toContainEqual(bold('trip-42'));
+  });
+});

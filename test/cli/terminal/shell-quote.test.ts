@@ -1,0 +1,25 @@
+import { execFileSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { isClean } from '../../../cli/terminal/clean.ts';
+import { shellQuote } from '../../../cli/terminal/shell-quote.ts';
+
+describe('a word for a shell', () => {
+  it.each([
+    'trip-42',
+    'user:ann',
+    '',
+    'two words',
+    `it's "quoted"`,
+    '$(touch /tmp/x) `id` ; rm *',
+    'a\\b',
+    'a\u001b[2J\nb',
+    "a\u001b'b\\c",
+    'Grüße 東京',
+    '-rf',
+    '\u202eabc',
+  ])('is the same again when bash reads it: %j', (word) => {
+    const quoted = shellQuote(word);
+    expect(isClean(quoted)).toBe(true);
+    expect(execFileSync('bash', ['-c', `printf %s ${quoted}`]).toString()).toBe(word);
+  });
+});

@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import stringWidth from 'string-width';
+import { describe, expect, it } from 'vitest';
+import { type Line, render } from '../../../cli/terminal/line.ts';
+import { type Column, table } from '../../../cli/terminal/table.ts';
+
+interface Row {
+  readonly id: string;
+  readonly title: string;
+  readonly count: number;
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { title: 'ID', cell: ({ id }) => id, least: 4 },
+  { title: 'TITLE', cell: ({ title }) => title, least: 6, leaveOut: 2 },
+  { title: 'COUNT', cell: ({ count }) => String(count), align: 'right', leaveOut: 1 },
+];
+
+const shown = (rows: readonly Row[], width: number): readonly string[] =>
+  table(COLUMNS, rows, width).map((line: Line) => render(line, (_, text) => text));
+
+describe('a table', () => {
+  const rows = [
+    { id: 'a', title: 'short', count: 5 },
+    { id: 'long-identifier', title: 'a title of some length', count: 12_345 },
+  ];
+
+  it('is as wide as what is in it where there is room', () => {
+    expect(shown(rows, 80)).toEqual([
+      'ID               TITLE                   COUNT',
+      'a                short                       5',
+      'long-identifier  a title of some length  12345',
+    ]);
+  });
+
+  it('shrinks what matters least first', () => {
+    expect(shown(rows, 36)).toEqual([
+      'ID               TITLE         COUNT',
+      'a                short             5',
+      'long-identifier  a title of …  12345',
+    ]);
+  });
+
+  it('leaves out what matters least, then cuts the rest', () => {
+    expect(shown(rows, 16)).toEqual(['ID         COUNT', 'a              5', 'long-ide…  12345']);
+    expect(shown(rows, 8)).toEqual(['ID', 'a', 'long-id…']);
+  });
+
+  it('leaves out a column in which nothing is', () => {
+    expect(shown([{ id: 'a', title: '', count: 1 }], 80)[0]).toBe('ID  COUNT');
+  });
+
+  it('never is wider than the terminal, whatever is in it', () => {
+    const row = fc.record({
+      id: fc.string({ unit: 'grapheme' }),
+      title: fc.string({ unit: 'binary' }),
+      count: fc.nat(),
+    });
+    fc.assert(
+      fc.property(fc.array(row, { maxLength: 5 }), fc.integer({ min: 1, max: 60 }), (rows, width) => {
+        for (const line of shown(rows, width)) expect(stringWidth(line)).toBeLessThanOrEqual(width);
+      }),
+    );
+  });
+});
