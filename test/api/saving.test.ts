@@ -52,7 +52,7 @@ describeEverywhere('an agent in another language, over HTTP', (open) => {
       expect(lost.json.found).toEqual({ version: 2, status: 'RUNNING' });
     }
     const nothing = await saver(scene, 'none')(3, { state: 1 });
-    expect([nothing.status, nothing.json.found]).toEqual([412, { version: 0 }]);
+    expect([nothing.status, nothing.json.code]).toEqual([404, 'RUN_NOT_FOUND']);
     expect((await scene.ask('/api/runs/q-1/checkpoints/latest?path=/state')).json).toMatchObject({
       version: 2,
       content: 2,
@@ -160,7 +160,10 @@ describe('saving over HTTP', () => {
     expect((await scene.ask('/api/runs/q-1')).status).toBe(404);
     await save(0, { state: 1 });
     const foreign = await save(1, { state: { $: ['payload', 'x', 'y', 1] } });
-    expect([foreign.status, foreign.json.detail]).toEqual([400, expect.stringContaining('points at a payload that run')]);
+    expect([foreign.status, foreign.json.detail]).toEqual([
+      400,
+      expect.stringContaining('points at a payload that run'),
+    ]);
   });
 
   it('keeps instances of classes that nobody here knows', async () => {

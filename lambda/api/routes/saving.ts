@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { type Contexts, contextsFor } from '../../checkpoints/contexts.ts';
 import { ANY_TYPE } from '../../checkpoints/document/document.ts';
 import { MAX_VERSION } from '../../checkpoints/records.ts';
-import { StaleVersionError } from '../../checkpoints/stale-version-error.ts';
 import { isHoldpointError } from '../../core/errors.ts';
 import { refused } from '../../core/input.ts';
 import { present } from '../../core/present.ts';
@@ -159,7 +158,7 @@ function savingRoute({ action, schema, ...spec }: SavingSpec): Route {
         const { version } = saved as { version: number };
         return { status: 201, json: { run, ...saved }, headers: { etag: `"${version}"` } };
       } catch (error) {
-        if (isHoldpointError(error, 'STALE_VERSION')) throw await conflict(desk, run, error);
+        if (isHoldpointError(error, 'STALE_VERSION')) throw await conflict(desk, run, expectedVersion);
         throw error;
       }
     },
@@ -209,18 +208,14 @@ function versionIn(headers: z.infer<typeof conditions>): number {
   throw refused('If-Match', 'one version in quotes, such as "14"', match);
 }
 
-/** What is answered when somebody else wrote first: what is there now. */
-async function conflict(desk: Desk, run: string, error: Error): Promise<HttpError> {
-  const there = (error instanceof StaleVersionError && error.found) || (await newestOf(desk, run));
-  const found = there ? { version: there.version, status: there.status } : { version: 0 };
-  return new HttpError(412, 'STALE_VERSION', error.message, { found, headers: { etag: `"${found.version}"` } });
-}
-
-async function newestOf(desk: Desk, run: string) {
-  try {
-    return (await desk.history(run, { newestFirst: true, limit: 1 })).checkpoints[0];
-  } catch (error) {
-    if (isHoldpointError(error, 'RUN_NOT_FOUND')) return undefined;
-    throw error;
-  }
+/** What is answered when somebody else wrote first: what is there now, which need not be what was in the way. */
+async function conflict(desk: Desk, run: string, expected: number): Promise<HttpError> {
+  const { checkpoints } = await desk.history(run, { newestFirst: true, limit: 1 });
+  const { version = 0, status } = checkpoints[0] ?? {};
+  return new HttpError(
+    412,
+    'STALE_VERSION',
+    `This was to follow version ${expected}, and run "${run}" is at version ${version}. Load it, and try again.`,
+    { found: { version, ...present({ status }) }, headers: { etag: `"${version}"` } },
+  );
 }

@@ -14,6 +14,6 @@ export const ProblemSchema = named(
     found: z
       .strictObject({ version: z.int(), status: z.string().optional() })
       .optional()
-      .describe('What is there, where another version was expected; version 0 is no run'),
+      .describe('What is there, where another version was expected'),
   }),
 );
