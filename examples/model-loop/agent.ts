@@ -45,8 +45,8 @@ export const assistant = agent({
       for (const call of last.calls) results.push(await resultOf(ctx, call));
       return and(...results);
     }
-    // The model has said what it had to say. Nothing runs until somebody answers, or two minutes are over.
-    const said = await ctx.waitForSignal('message', { timeout: { minutes: 2 } });
+    // The model has said what it had to say. Nothing runs until somebody answers, or five minutes are over.
+    const said = await ctx.waitForSignal('message', { timeout: { minutes: 5 } });
     if (said === undefined) return ctx.done({ answer: last.text });
     return and({ role: 'user', text: typeof said === 'string' ? said : JSON.stringify(said) });
   },

@@ -41,7 +41,7 @@ describe('the model loop on Bedrock', () => {
     const { start, skip } = testAgents(assistant);
     const run = await start(example);
     await run.reject('allow mail_customers', { comment: 'We are open.' });
-    await skip({ minutes: 2 });
+    await skip({ minutes: 5 });
     expect(await run.result()).toEqual({ answer: 'Nothing\nwas sent.' });
 
     const [first, second, third] = requests();

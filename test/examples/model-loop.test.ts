@@ -47,7 +47,7 @@ describe('the model loop', () => {
     await run.approve('allow mail_customers');
     expect(sent()).toEqual([expect.stringMatching(/^To customers in Lisbon: News from your shop\n/)]);
     expect(await run.status()).toBe('WAITING_FOR_SIGNAL');
-    await skip({ minutes: 2 });
+    await skip({ minutes: 5 });
     expect(await run.result()).toEqual({ answer: 'The mail is sent.' });
     expect((await chat(run)).messages.map(({ role }) => role)).toEqual([
       'user',
@@ -73,7 +73,7 @@ describe('the model loop', () => {
     const { start, skip, chat } = world();
     const run = await start(example);
     await run.reject('allow mail_customers', { comment: 'We are open.' });
-    await skip({ minutes: 2 });
+    await skip({ minutes: 5 });
     expect(await run.result()).toEqual({ answer: 'Nothing was sent. Not approved: We are open.' });
     expect((await chat(run)).messages.at(-2)).toMatchObject({ role: 'tool', isError: true });
     expect(sent()).toEqual([]);
@@ -83,7 +83,7 @@ describe('the model loop', () => {
     const { start, skip } = world();
     const run = await start(example);
     await run.expire('allow mail_customers');
-    await skip({ minutes: 2 });
+    await skip({ minutes: 5 });
     expect(await run.result()).toEqual({ answer: 'Nothing was sent. Not approved: EXPIRED' });
     expect(sent()).toEqual([]);
   });
@@ -121,7 +121,7 @@ describe('the model loop', () => {
     const run = await start({ message: 'Hello' });
     expect(await run.status()).toBe('WAITING_FOR_SIGNAL');
     await run.signal('message', 'Good bye');
-    await skip({ minutes: 2 });
+    await skip({ minutes: 5 });
     expect(await run.result()).toEqual({
       answer: expect.stringMatching(/^I only follow a script. .*Lisbon or Hamburg/),
     });
