@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import { type Caller, ROLES, type Role } from '../../lambda/api/caller.ts';
+import type { Route } from '../../lambda/api/route.ts';
+import { ROUTES } from '../../lambda/api/routes/routes.ts';
+import { apiScene, caller } from './scene.ts';
+
+/** A request that its route takes, but for who makes it. */
+const requestTo = (route: Route) => ({
+  path: route.path.replace(/\{(\w+)\}/g, (_, name) => (name === 'version' ? '1' : `some-${name}`)),
+  asked: {
+    method: route.method,
+    headers: { 'content-type': 'application/json', 'if-match': '"1"' },
+    ...(route.body && { body: '{"agent":"a","name":"n","answer":"approve","why":"w","version":1}' }),
+  },
+});
+
+/** The sets that can be made of the roles. */
+const sets: readonly (readonly Role[])[] = [
+  [],
+  ...ROLES.map((role) => [role]),
+  ['viewer', 'approver'],
+  ['approver', 'operator'],
+  [...ROLES],
+];
+
+const forCallers = ROUTES.filter(({ may }) => may !== 'everyone');
+
+describe('a route for callers', () => {
+  it.each(forCallers)('$method $path is for nobody, and for no other roles than its own', async (route) => {
+    const { ask } = apiScene();
+    const { path, asked } = requestTo(route);
+    const unknown = await ask(path, { ...asked, as: 'nobody' });
+    expect([unknown.status, unknown.json.code]).toEqual([401, 'NOT_AUTHENTICATED']);
+    expect(unknown.headers.get('www-authenticate')).toBe('Bearer');
+    for (const roles of sets) {
+      const { status, json } = await ask(path, { ...asked, as: caller({ roles }) });
+      const mayDoIt = roles.some((role) => route.may.includes(role));
+      // The inbox asks once more which of the two lists it is.
+      const isRefused = json.code === 'NOT_ALLOWED' && !(route.name === 'listApprovals' && !roles.includes('approver'));
+      if (mayDoIt) expect([roles, isRefused, status === 401]).toEqual([roles, false, false]);
+      else expect([roles, status, json.code]).toEqual([roles, 403, 'NOT_ALLOWED']);
+    }
+  });
+
+  it('says which roles may do it, each at least one, and changes are for operators and approvers alone', () => {
+    for (const { may, method, name } of forCallers) {
+      expect(may.length).toBeGreaterThan(0);
+      if (method === 'POST')
+        expect([name, may]).toEqual([name, name === 'decideApproval' ? ['approver'] : ['operator']]);
+    }
+    expect(
+      ROUTES.filter(({ may }) => may === 'everyone').map(({ path }) => path.startsWith('/approvals/{token}')),
+    ).toEqual([true, true, true]);
+  });
+
+  it('is not found out by those who may not call', async () => {
+    const { ask } = apiScene();
+    for (const path of [
+      '/api',
+      '/api/',
+      '/api/nothing',
+      '/api/runs/x/nothing',
+      '/console',
+      '/console/',
+      '/console/nothing',
+      '/console/runs',
+    ])
+      expect([path, (await ask(path, { as: 'nobody' })).status]).toEqual([path, 401]);
+    expect((await ask('/api/nothing', { as: caller({ roles: [] }) })).status).toBe(403);
+    expect((await ask('/console', { as: caller({ roles: [] }) })).status).toBe(403);
+  });
+});
+
+describe('the data of another tenant', () => {
+  it('does not exist, whatever is asked', async () => {
+    const scene = apiScene();
+    const acme: Caller = caller({ tenant: 'acme' });
+    await scene.ask('/api/runs', { json: { agent: 'trips', id: 'r', input: { note: 'SECRET-OF-ACME' } }, as: acme });
+    await scene.settle();
+    expect((await scene.ask('/api/runs/r', { as: acme })).json.status).toBe('WAITING_FOR_APPROVAL');
+    for (const route of forCallers.filter(({ path }) => path.includes('{run}'))) {
+      const path = route.path
+        .replace('{run}', 'r')
+        .replace('{version}', '1')
+        .replace('{approval}', 'book')
+        .replace('{payload}', 'x');
+      const query = route.name === 'diffCheckpoints' ? '?before=1&after=2' : '';
+      const { asked } = requestTo(route);
+      const body = BODIES[route.name];
+      const { status, text } = await scene.ask(`${path}${query}`, { ...asked, ...(body !== undefined && { body }) });
+      // A signal is kept for a run that is to come, and an upload is of nothing yet; both are of the caller's own tenant.
+      const expected = { signalRun: 201, makeUpload: 400, saveCheckpoint: 404 }[route.name] ?? 404;
+      expect([route.name, status]).toEqual([route.name, expected]);
+      expect(text).not.toContain('SECRET');
+    }
+    const lists = ['/api/runs', '/api/runs?owner=ann', '/api/approvals?all=true', '/api/approvals', '/api/counts'];
+    for (const path of lists) expect((await scene.ask(path)).text).not.toMatch(/SECRET|"r"|"count":1/);
+    expect((await scene.ask('/api/runs/r', { as: acme })).json).toMatchObject({ status: 'WAITING_FOR_APPROVAL' });
+    expect((await scene.ask('/api/runs/~..~2Facme~2Fr')).status).toBe(404);
+    expect((await scene.ask('/api/runs/acme%2Fr')).status).toBe(404);
+  });
+
+  it('is opened by its own links, wherever these are used', async () => {
+    const scene = apiScene();
+    await scene.ask('/api/runs', { json: { agent: 'trips', id: 'r' }, as: caller({ tenant: 'acme' }) });
+    await scene.settle();
+    const path = `/approvals/${await scene.linkTo('r', 'book', 'user:ann', 'acme')}`;
+    const { json } = await scene.ask(path, { as: 'nobody' });
+    expect(json).toMatchObject({ approval: { tenant: 'acme', run: 'r' } });
+    const { show } = json.approval as { show: { shot: { $: string[] } } };
+    expect((await scene.ask(`${path}/payloads/${show.shot.$[1]}`, { as: 'nobody' })).status).toBe(200);
+    expect((await scene.ask(path, { json: { answer: 'approve' }, as: 'nobody' })).status).toBe(200);
+  });
+});
+
+const BODIES: Readonly<Record<string, string>> = {
+  signalRun: '{"name":"n"}',
+  cancelRun: '{}',
+  retryRun: '{}',
+  makeUpload: '{}',
+  remindApprovers: '{}',
+  rewindRun: '{"version":1}',
+  forkRun: '{"version":1}',
+  decideApproval: '{"answer":"approve"}',
+  withdrawApproval: '{"why":"w"}',
+  saveCheckpoint: '{"state":1}',
+  askApproval: '{"approval":{"name":"n","title":"t","approvers":["user:ann"]}}',
+  waitForSignal: '{"signal":"s"}',
+  finishRun: '{"status":"SUCCEEDED"}',
+};
+
+describe('a page of another site', () => {
+  it('cannot make a browser change anything', async () => {
+    const { ask } = apiScene();
+    for (const site of ['cross-site', 'same-site'])
+      expect(await ask('/api/runs', { json: { agent: 'a' }, headers: { 'sec-fetch-site': site } })).toMatchObject({
+        status: 403,
+        json: { code: 'NOT_ALLOWED' },
+      });
+    for (const site of ['same-origin', 'none'])
+      expect((await ask('/api/runs', { json: { agent: 'a' }, headers: { 'sec-fetch-site': site } })).status).toBe(201);
+    // A form cannot send JSON, and nothing else is read.
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    expect((await ask('/api/runs', { body: 'agent=a', headers: form })).status).toBe(415);
+    expect(
+      (await ask('/api/runs', { method: 'OPTIONS', headers: { origin: 'https://evil.test' } })).headers.has(
+        'access-control-allow-origin',
+      ),
+    ).toBe(false);
+  });
+});
