@@ -1,3 +1,5 @@
+import { mistakeIn, wordsOf } from '../console/json-place.ts';
+import { HoldpointError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
 import { HttpError } from './problem.ts';
 
@@ -36,9 +38,10 @@ export function parseJson(what: string, text: string): unknown {
   if (levelsOf(text) > MOST_LEVELS) throw refused(what, `nested at most ${MOST_LEVELS} levels deep`, 'more');
   try {
     return JSON.parse(text);
-  } catch (error) {
-    const where = / at position \d+( \(line \d+ column \d+\))?/.exec(String(error))?.[0] ?? '';
-    throw refused(what, 'JSON', `something else${where}`);
+  } catch (cause) {
+    const mistake = mistakeIn(text);
+    const where = mistake ? wordsOf(mistake) : 'It is none';
+    throw new HoldpointError('INVALID_INPUT', `${what} must be JSON. ${where}.`, { cause });
   }
 }
 

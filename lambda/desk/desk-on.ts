@@ -5,6 +5,7 @@ import { ANY_TYPE } from '../checkpoints/document/document.ts';
 import { open, readLiveHead } from '../checkpoints/open.ts';
 import { fork, forkId, rewind } from '../checkpoints/travel.ts';
 import { millisecondsOf } from '../core/duration.ts';
+import { refused } from '../core/input.ts';
 import { present } from '../core/present.ts';
 import { forkRun, rewindRun } from '../runtime/going-back.ts';
 import { cancelRun, retryRun, signalRun } from '../runtime/outside.ts';
@@ -42,8 +43,9 @@ export function deskOn(given: Runtime): Desk {
       const id = input.id ?? (input.key === undefined ? undefined : idOfKey(input.agent, input.key));
       return startRun(runtime, {
         ...{ agent, id, owner, tags, retentionSeconds },
-        // Of no run yet, so it can point at no payload.
-        input: await remoteValue(await inRun(id ?? 'none'), 'input', input.input ?? null),
+        input: await valueWithin(await inRun(id ?? 'none'), 'input', input.input ?? null, () => {
+          throw refused('`input`', 'without payloads: there is no run yet that has any', 'one');
+        }),
         timeoutMs: timeout && millisecondsOf('`timeout`', timeout),
       });
     },
