@@ -54,16 +54,12 @@ export const assistant = agent({
 
 /** Calls a tool. What goes wrong with it is for the model to know: it may find another way. */
 async function resultOf(ctx: TurnContext<Chat>, { id, name, input }: ToolCall): Promise<Message> {
-  const result = (text: string, isError = false): Message => ({
-    role: 'tool',
-    answers: id,
-    text,
-    ...(isError && { isError }),
-  });
+  const result = (text: string): Message => ({ role: 'tool', name, answers: id, text });
+  const failure = (text: string): Message => ({ ...result(text), isError: true });
   const tool = TOOLS.get(name);
-  if (!tool) return result(`There is no tool "${name}".`, true);
+  if (!tool) return failure(`There is no tool "${name}".`);
   const { data: args, error } = tool.input.safeParse(input);
-  if (error) return result(prettifyError(error), true);
+  if (error) return failure(prettifyError(error));
 
   const decision =
     tool.question &&
@@ -75,13 +71,13 @@ async function resultOf(ctx: TurnContext<Chat>, { id, name, input }: ToolCall): 
       approvers: ['user:ann'],
       timeout: { days: 1 },
     }));
-  if (decision?.approved === false) return result(`Not approved: ${decision.comment ?? decision.status}`, true);
+  if (decision?.approved === false) return failure(`Not approved: ${decision.comment ?? decision.status}`);
 
   try {
     const made = await ctx.tool(name, { ...args, ...decision?.edits }, tool.run, { callId: id });
     return result(JSON.stringify(made));
   } catch (thrown) {
-    return result(String(thrown), true);
+    return failure(String(thrown));
   }
 }
 

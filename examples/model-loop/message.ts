@@ -4,7 +4,8 @@ export interface Message {
   readonly text: string;
   /** What the model wants done; in messages of the assistant. */
   readonly calls?: readonly ToolCall[];
-  /** Which call a message of a tool answers, and whether it failed. */
+  /** Of a tool: its name, which call this answers, and whether it failed. */
+  readonly name?: string;
   readonly answers?: string;
   readonly isError?: boolean;
 }

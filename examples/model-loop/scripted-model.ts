@@ -22,8 +22,8 @@ function next(messages: readonly Message[]): Omit<Message, 'role'> {
   if (!city) return { text: `I only follow a script. Tell me what customers in ${CITIES.join(' or ')} should know.` };
   if (last?.role !== 'tool')
     return { text: 'I count whom that concerns.', calls: [{ id, name: 'count_customers', input: { city } }] };
-  const { name } = messages.flatMap(({ calls = [] }) => calls).find((call) => call.id === last.answers) ?? {};
-  if (name === 'mail_customers') return { text: last.isError ? `Nothing was sent. ${last.text}` : 'The mail is sent.' };
+  if (last.name === 'mail_customers')
+    return { text: last.isError ? `Nothing was sent. ${last.text}` : 'The mail is sent.' };
   const news = said.split(' that ').at(-1);
   const text = `Dear customers in ${city},\n\nplease note: ${news}\n\nYour shop`;
   const input = { city, subject: 'News from your shop', text };

@@ -136,8 +136,14 @@ describe('the model loop', () => {
     reply.mockResolvedValueOnce({ role: 'assistant', text: '', calls });
     reply.mockResolvedValueOnce({ role: 'assistant', text: 'I see.' });
     expect((await chat(await start(example))).messages.slice(2, 4)).toEqual([
-      { role: 'tool', answers: 'a', text: 'There is no tool "constructor".', isError: true },
-      { role: 'tool', answers: 'b', text: expect.stringMatching(/Lisbon.*Hamburg.*city/s), isError: true },
+      { role: 'tool', name: 'constructor', answers: 'a', text: 'There is no tool "constructor".', isError: true },
+      {
+        role: 'tool',
+        name: 'count_customers',
+        answers: 'b',
+        text: expect.stringMatching(/Lisbon.*Hamburg.*city/s),
+        isError: true,
+      },
     ]);
   });
 
