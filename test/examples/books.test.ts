@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -28,6 +28,10 @@ describe('the books of a simulated service', () => {
     expect(totalOf(bank)).toBe(4);
     const file = join(String(process.env.HOLDPOINT_FOLDER), 'examples', 'bank.jsonl');
     expect(readFileSync(file, 'utf8').match(/\n/g)).toHaveLength(2);
+    // As a process leaves it that looked at the same moment.
+    appendFileSync(file, `${JSON.stringify({ key: 'k', what: 'refund', amount: 9 })}\n`);
+    expect(totalOf(bank)).toBe(4);
+    expect(await bank.write({ key: 'k', what: 'refund', amount: 2 })).toMatchObject({ amount: 1 });
   });
 
   it('say the same to processes that write at once', async () => {
