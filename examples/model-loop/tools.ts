@@ -22,7 +22,7 @@ const CUSTOMERS = new Map([
 export const CITIES: readonly string[] = [...CUSTOMERS.keys()];
 
 const place = z.strictObject({ city: z.enum(CITIES) });
-const mail = place.extend({ subject: z.string().min(1), text: z.string().min(1) });
+const mail = place.extend({ subject: z.string().min(1).max(100), text: z.string().min(1) });
 
 const countCustomers: Tool = {
   description: 'Says how many customers there are in a city.',
