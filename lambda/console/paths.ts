@@ -25,4 +25,13 @@ export const PATHS = {
   asset: (file: string): string => `/approvals/assets/${file}`,
 } as const;
 
-export type RunPageName = 'changes' | 'lineage' | 'diff' | 'cancel' | 'retry' | 'signal' | 'rewind' | 'fork';
+export type RunPageName =
+  | 'changes'
+  | 'questions'
+  | 'lineage'
+  | 'diff'
+  | 'cancel'
+  | 'retry'
+  | 'signal'
+  | 'rewind'
+  | 'fork';

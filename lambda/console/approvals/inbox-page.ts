@@ -58,11 +58,12 @@ function views({ caller, person }: InboxView): Html | false {
 
 /** Where somebody may answer for others, they choose for whom. */
 function chooser({ caller, person, groups }: InboxView): Html {
-  return html`<form class="filters" method="get" action="${PATHS.inbox}" role="search" aria-label="Choose an inbox">
-<div><label for="as">Inbox of</label><input id="as" name="as" value="${person ?? ''}" placeholder="user:ann" maxlength="256" autocomplete="off" autocapitalize="off" spellcheck="false"></div>
-<div><label for="groups">in groups <span class="quiet">(optional)</span></label><input id="groups" name="groups" value="${groups.join(', ')}" placeholder="group:finance" maxlength="2000" autocomplete="off" autocapitalize="off" spellcheck="false"></div>
-<div class="actions"><button>Show</button>${person !== undefined && mayStart(caller) && html`<a class="button" href="${PATHS.inbox}?as=everybody">Everything</a>`}</div>
-</form>`;
+  return html`<details${person !== undefined && person !== caller.person && html` open`}><summary>Answer for somebody else</summary>
+<form class="filters" method="get" action="${PATHS.inbox}" role="search" aria-label="Choose an inbox">
+<div><label for="as">Their name</label><input id="as" name="as" value="${person ?? ''}" placeholder="user:ann" maxlength="256" autocomplete="off" autocapitalize="off" spellcheck="false"></div>
+<div><label for="groups">Their groups (optional)</label><input id="groups" name="groups" value="${groups.join(', ')}" placeholder="group:finance" maxlength="2000" autocomplete="off" autocapitalize="off" spellcheck="false"></div>
+<div class="actions"><button>Show their inbox</button></div>
+</form></details>`;
 }
 
 function list({ approvals, person, caller, now }: InboxView): Html {

@@ -1,6 +1,8 @@
 import { fetched } from './fetched.ts';
 import { tellTimes } from './times.ts';
 
+const AHEAD = { rootMargin: '400px' };
+
 /** Loads parts of a page that are pages of their own when they come into sight, and more of long ones where they end. */
 export function loadParts(within: ParentNode): void {
   for (const part of within.querySelectorAll<HTMLElement>('[data-load]')) {
@@ -10,7 +12,7 @@ export function loadParts(within: ParentNode): void {
       if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
       observer.disconnect();
       void load(part, url);
-    });
+    }, AHEAD);
     observer.observe(part);
   }
   for (const link of within.querySelectorAll<HTMLAnchorElement>('a[data-more]')) {

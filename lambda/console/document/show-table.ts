@@ -35,7 +35,11 @@ export function showTable(
   rows: List,
   cell: (doc: Doc, row: number, key: string) => Html,
 ): Html {
-  const head = columns.map((column) => html`<th role="columnheader" scope="col">${text(column)}</th>`);
+  const isNumber = (column: string) => rows.every((row) => typeof ((row as Fields)[column] ?? 0) === 'number');
+  const head = columns.map(
+    (column) =>
+      html`<th role="columnheader" scope="col"${isNumber(column) && html` class="number"`}>${text(column)}</th>`,
+  );
   const body = rows.map((row, i) => {
     const cells = columns.map((column) => tableCell(row as Fields, column, (doc) => cell(doc, i, column)));
     return html`<tr role="row">${cells}</tr>`;

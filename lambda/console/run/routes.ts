@@ -26,6 +26,7 @@ import { type Action, type ActionForm, type ActionView, actionPage } from './act
 import { type CheckpointPageView, checkpointPage, memoryPage, piecePage } from './checkpoint-page.ts';
 import { differencePage } from './difference-page.ts';
 import { lineagePage } from './lineage-page.ts';
+import { questionsPage } from './questions-page.ts';
 import { type Known, PAGE, runChanges, runPage } from './run-page.ts';
 
 /** The pages of one run. */
@@ -61,6 +62,11 @@ export function runRoutes(app: Hono<ApiEnv>, { runtime }: ConsoleOptions): void 
     const [before = 0, after = 0] = ['before', 'after'].map((name) => numberIn(context.req.query(name)) ?? 0);
     const difference = await desk.diff(run, before, after);
     return answer(context, differencePage({ caller, run, before, after, difference }));
+  });
+
+  app.get('/runs/:run/questions', async (context) => {
+    const [caller, desk, id] = looking(context);
+    return answer(context, questionsPage(caller, id, await desk.approvals(id), now()));
   });
 
   app.get('/runs/:run/lineage', async (context) => {

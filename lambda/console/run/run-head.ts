@@ -59,7 +59,7 @@ function waitOf(run: string, { kind, name, until }: Wait, now: Date): Part {
   const end = until && html` until ${agoAndAt(until, now)}`;
   switch (kind) {
     case 'approval':
-      return html`an answer: <a href="${PATHS.approval(run, name)}">${text(name)}</a>`;
+      return html`an answer: ${text(name)} <a class="button" href="${PATHS.approval(run, name)}">Open the question</a>`;
     case 'signal':
       return html`the signal <a href="${PATHS.ofRun(run, 'signal')}${query({ name })}">${text(name)}</a>${end}`;
     case 'sleep':

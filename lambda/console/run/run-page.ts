@@ -25,7 +25,7 @@ import {
 } from './timeline-picture.ts';
 
 /** How many checkpoints a page has. */
-export const PAGE = 100;
+export const PAGE = 50;
 
 export interface RunPageView {
   readonly caller: Caller;
@@ -61,10 +61,15 @@ ${timelineTable(run.run, stretches, now)}
 ${pages(run, first, last)}
 </section>
 ${inAndOut(run, showingOf(run.run, run.version, 'results'))}
-<section class="card" id="memory" aria-labelledby="memory-title" data-load="${PATHS.checkpoint(run.run, run.version)}?part=memory"><h2 id="memory-title">What it remembers</h2><p><a href="${PATHS.checkpoint(run.run, run.version)}">Open the newest checkpoint</a></p></section>
-<section class="card" id="lineage" aria-labelledby="lineage-title" data-load="${PATHS.ofRun(run.run, 'lineage')}"><h2 id="lineage-title">Forks</h2><p><a href="${PATHS.ofRun(run.run, 'lineage')}">Where it comes from and what was forked from it</a></p></section>`,
+${part('memory', 'What it remembers', PATHS.checkpoint(run.run, run.version), 'Open the newest checkpoint', '?part=memory')}
+${run.isDurable && part('questions', 'Questions', PATHS.ofRun(run.run, 'questions'), 'What people were asked')}
+${part('lineage', 'Forks', PATHS.ofRun(run.run, 'lineage'), 'Where it comes from, and what was forked from it')}`,
   });
 }
+
+/** A part that is a page of its own; the script brings it here. */
+const part = (id: string, title: string, url: string, link: string, alone = ''): Html =>
+  html`<section class="card" id="${id}" aria-labelledby="${id}-title" data-load="${url}${alone}"><h2 id="${id}-title">${title}</h2><p><a class="button" href="${url}">${link}</a></p></section>`;
 
 /** What a page that is open knows. */
 export interface Known {

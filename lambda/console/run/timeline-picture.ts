@@ -115,8 +115,8 @@ export function stretchRow(run: string, stretch: Stretch, now: Date): Html {
   const { writeUnits, puts } = writeCost(checkpoint);
   const cost = `about ${count(writeUnits, 'write unit')}${puts > 0 ? ` and ${count(puts, 'put')}` : ''}`;
   return html`<tr role="row" id="v${version}" data-key="version:${version}">
-<td role="cell" class="number" data-label="Version"><a href="${PATHS.checkpoint(run, version)}">${version}</a></td>
-<th role="rowheader" scope="row"><a href="${PATHS.checkpoint(run, version)}">${text(label)}</a>${kind !== 'step' && html` <span class="tag">${KINDS[kind]}</span>`}${kind === 'failure' && step !== undefined && html` <span class="quiet">${text(step)}</span>`}${name !== undefined && html` <span class="tag">${text(name)}</span>`}${pruned && html` <span class="tag">pruned</span>`}</th>
+<td role="cell" class="number version" data-label="Version">${version}</td>
+<th role="rowheader" scope="row"><a href="${PATHS.checkpoint(run, version)}">${text(label)}</a>${kind !== 'step' && version > 1 && html` <span class="tag">${KINDS[kind]}</span>`}${kind === 'failure' && step !== undefined && html` <span class="quiet">${text(step)}</span>`}${name !== undefined && html` <span class="tag">${text(name)}</span>`}${pruned && html` <span class="tag">pruned</span>`}</th>
 <td role="cell" class="picture-cell">${bar(stretch)}</td>
 <td role="cell" class="number nowrap" data-label="Took">${lengthOf(took(stretch))}</td>
 <td role="cell" class="nowrap" data-label="Ended">${ago(savedAt, now)}</td>

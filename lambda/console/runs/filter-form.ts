@@ -1,5 +1,5 @@
 import { type Html, html } from '../markup.ts';
-import { PATHS } from '../paths.ts';
+import { PATHS, query } from '../paths.ts';
 import { plain } from '../text.ts';
 import { isFiltered, PERIODS, type RunsForm } from './runs-query.ts';
 
@@ -8,8 +8,8 @@ export function filterForm(form: RunsForm, agents: readonly string[]): Html {
   const { status, ...others } = form;
   const field = (name: 'id' | 'agent' | 'owner' | 'tag', label: string, placeholder = '') =>
     html`<div><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${form[name] ?? ''}" placeholder="${placeholder}" maxlength="256" autocomplete="off" autocapitalize="off" spellcheck="false"${name === 'agent' && html` list="agents"`}></div>`;
-  return html`<details class="card filter"${isFiltered(others) && html` open`}><summary>Search</summary>
-<form method="get" action="${PATHS.runs}" role="search" class="filters">
+  return html`<details class="filter"${isFiltered(others) && html` open`}><summary>Search</summary>
+<form method="get" action="${PATHS.runs}" role="search" aria-label="Runs" class="filters">
 ${status && html`<input type="hidden" name="status" value="${status}">`}
 ${field('id', 'Run', 'a part of its id')}${field('agent', 'Agent')}${field('owner', 'Owner')}${field('tag', 'Tag')}
 <div><label for="period">Last change</label><select id="period" name="period"><option value="">At any time</option>${Object.entries(
@@ -17,9 +17,9 @@ ${field('id', 'Run', 'a part of its id')}${field('agent', 'Agent')}${field('owne
   ).map(
     ([value, label]) => html`<option value="${value}"${value === form.period && html` selected`}>${label}</option>`,
   )}</select></div>
-<div><label for="from">From <span class="quiet">(UTC)</span></label><input id="from" name="from" type="datetime-local" value="${form.from ?? ''}"></div>
-<div><label for="to">To <span class="quiet">(UTC)</span></label><input id="to" name="to" type="datetime-local" value="${form.to ?? ''}"></div>
-<div class="actions"><button class="primary">Search</button>${isFiltered(others) && html`<a class="button" href="${PATHS.runs}">Clear</a>`}</div>
+<div><label for="from">From (UTC)</label><input id="from" name="from" type="datetime-local" value="${form.from ?? ''}"></div>
+<div><label for="to">To (UTC)</label><input id="to" name="to" type="datetime-local" value="${form.to ?? ''}"></div>
+<div class="actions"><button>Search</button>${isFiltered(others) && html`<a class="button" href="${PATHS.runs}${query({ status })}">Clear</a>`}</div>
 <datalist id="agents">${agents.map((agent) => html`<option value="${plain(agent)}"></option>`)}</datalist>
 </form></details>`;
 }

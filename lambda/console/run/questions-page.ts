@@ -1,0 +1,31 @@
+import type { Caller } from '../../api/caller.ts';
+import type { ApprovalDocument } from '../../desk/approval-document.ts';
+import { type Html, html } from '../markup.ts';
+import { page } from '../page.ts';
+import { PATHS } from '../paths.ts';
+import { badge } from '../status-badge.ts';
+import { text } from '../text.ts';
+import { ago } from '../time.ts';
+
+/** All that people were asked in a run, and what they answered. */
+export const questionsPage = (caller: Caller, run: string, approvals: readonly ApprovalDocument[], now: Date): Html =>
+  page({
+    title: 'Questions',
+    caller,
+    current: 'runs',
+    body: html`<p class="crumbs"><a href="${PATHS.runs}">Runs</a> / <a href="${PATHS.run(run)}"><span class="id">${text(run)}</span></a></p>
+<h1>Questions</h1>
+<section class="card" id="questions" aria-labelledby="questions-title"><h2 id="questions-title">Questions</h2>${
+      approvals.length === 0
+        ? html`<p class="quiet">Nobody was asked anything.</p>`
+        : html`<ul class="votes">${approvals.map((approval) => item(approval, now))}</ul>`
+    }</section>`,
+  });
+
+function item({ run, id, title, status, askedAt, votes }: ApprovalDocument, now: Date): Html {
+  const answers = votes.map(
+    ({ by, answer }) => html`<span>${text(by)} ${answer === 'approve' ? 'approved' : 'rejected'}</span>`,
+  );
+  return html`<li><p><a href="${PATHS.approval(run, id)}">${text(title)}</a></p>
+<p class="line quiet">${badge(status)}<span>asked ${ago(askedAt, now)}</span>${answers}</p></li>`;
+}
