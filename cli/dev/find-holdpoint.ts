@@ -33,14 +33,17 @@ export function findHoldpoint(beside?: URL): Imports {
           // A package finds itself by its name, and then what was built some time ago.
           if (!own || !isIn(PACKAGE, found.url)) return found;
         } catch (error) {
-          if (!own || Object(error).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+          if (!own || !NOT_FOUND.includes(Object(error).code)) throw error;
         }
-        return next(own, context);
+        return { url: own, shortCircuit: true };
       }
     },
   });
   return { of: (file) => [...reachedFrom(file.href, imported)].map((url) => fileURLToPath(url)) };
 }
+
+// Of `import`, and of `require`.
+const NOT_FOUND: readonly unknown[] = ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'];
 
 /** What the package exports under a name, in the copy of this command. */
 function ownCopy(name: string): string | undefined {

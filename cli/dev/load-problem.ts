@@ -24,6 +24,7 @@ export function loadProblem(file: string, thrown: unknown): LoadProblem {
   const sentence = /[.!?]$/.test(message) ? message : `${message}.`;
   if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX' || code === 'ERR_UNKNOWN_FILE_EXTENSION')
     return { ...placeOf(file, thrown), message: sentence, advice: COMPILE };
+  if (!existsSync(file)) return { file, message: 'It is no longer there.' };
   if (code === 'ERR_MODULE_NOT_FOUND') return { message: sentence, ...notFound(file, message) };
   const isPlain = thrown instanceof SyntaxError || isHoldpointError(thrown);
   return { ...placeOf(file, thrown), message: isPlain ? sentence : `${thrown.name}: ${sentence}` };
@@ -34,7 +35,8 @@ function placeOf(file: string, { stack = '' }: Error): Pick<LoadProblem, 'file' 
   const [head = ''] = stack.split('\n');
   const frames = [head, ...stack.split('\n').filter((line) => /^\s+at /.test(line))];
   for (const frame of frames) {
-    const [, path = '', line] = /((?:file:\/\/|\/|[A-Za-z]:\\)[^()]*?):(\d+)(?::\d+)?\)?$/.exec(frame) ?? [];
+    const [, path = '', line] =
+      /(?:^|\(|at |async )((?:file:\/\/|\/|[A-Za-z]:\\)[^()]*?):(\d+)(?::\d+)?\)?$/.exec(frame) ?? [];
     const found = path.startsWith('file:') ? fileURLToPath(path) : path;
     const isTheirs = found !== '' && !/[\\/]node_modules[\\/]/.test(found) && !isOwnCode(found);
     if (isTheirs) return { file: found, line: Number(line) };

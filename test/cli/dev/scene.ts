@@ -14,14 +14,14 @@ const LIMIT_MS = 60_000;
 
 /** Waits until something is there. */
 export async function until<T>(
-  what: string,
+  what: string | (() => string),
   find: () => T | undefined | false | Promise<T | undefined | false>,
 ): Promise<T> {
   for (const end = Date.now() + LIMIT_MS; Date.now() < end; await pause(20)) {
     const found = await find();
     if (found !== undefined && found !== false) return found;
   }
-  throw new Error(`This did not happen in time: ${what}`);
+  throw new Error(`This did not happen in time: ${typeof what === 'string' ? what : what()}`);
 }
 
 /** A folder with files of agents, gone after the test. */
@@ -102,15 +102,21 @@ export class ServerProcess {
 
   /** Waits for a line of the log; gives its groups. */
   async says(line: RegExp, times = 1): Promise<readonly string[]> {
-    const found = await until(`${line} in\n${this.log}`, () => this.lines.filter((each) => line.test(each))[times - 1]);
+    const found = await until(
+      () => `${line} in\n${this.log}`,
+      () => this.lines.filter((each) => line.test(each))[times - 1],
+    );
     return line.exec(found)?.slice(1) ?? [];
   }
 
   ready(): Promise<unknown> {
-    return until(`ready:\n${this.log}`, () => {
-      if (this.child.exitCode !== null) throw new Error(`The server ended:\n${this.log}`);
-      return this.lines.includes('ready');
-    });
+    return until(
+      () => `ready:\n${this.log}`,
+      () => {
+        if (this.child.exitCode !== null) throw new Error(`The server ended:\n${this.log}`);
+        return this.lines.includes('ready');
+      },
+    );
   }
 
   /** Asks the API as a program that has the key. */
@@ -129,10 +135,13 @@ export class ServerProcess {
 
   /** Waits for a status of a run; gives the run. */
   becomes(run: string, status: string): Promise<Record<string, unknown>> {
-    return until(`run ${run} is ${status}; the log is\n${this.log}`, async () => {
-      const view = await this.ask(`/api/runs/${run}`);
-      return view.status === status && view;
-    });
+    return until(
+      () => `run ${run} is ${status}; the log is\n${this.log}`,
+      async () => {
+        const view = await this.ask(`/api/runs/${run}`);
+        return view.status === status && view;
+      },
+    );
   }
 
   /** The link that the log tells a person of. */

@@ -110,7 +110,9 @@ describe('the local server', () => {
     const runs = await Promise.all(Array.from({ length: 7 }, () => server.start('slow')));
     for (const run of runs) await server.becomes(run, 'SUCCEEDED');
     const lines = project.lines('seen.txt');
-    const underWay = lines.map((_, i) => lines.slice(0, i + 1).reduce((n, line) => n + (line === 'begins' ? 1 : -1), 0));
+    const underWay = lines.map((_, i) =>
+      lines.slice(0, i + 1).reduce((n, line) => n + (line === 'begins' ? 1 : -1), 0),
+    );
     expect(Math.max(...underWay)).toBe(2);
     expect(project.lines('seen.txt')).toHaveLength(14);
   });

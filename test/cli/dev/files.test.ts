@@ -1,0 +1,252 @@
+import { copyFileSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { projectOf, serverOf } from './scene.ts';
+
+const named = (name: string, result = 'done'): string => `
+  import { agent } from 'holdpoint';
+  export const it = agent({ name: '${name}', run: async () => '${result}' });
+`;
+
+describe('files of agents', () => {
+  it('that cannot be used are told with place and advice, and keep no other from being used', async () => {
+    const project = projectOf({
+      'good.ts': named('good'),
+      'enum.ts': `${named('enum')}\nenum Colour { Red }\n`,
+      'syntax.ts': 'export const a = 1;\nexport const b = ;\n',
+      'jsx.tsx': 'export const a = <p/>;\n',
+      'throws.ts': `const settings: { url?: string } = {};\n\nif (!settings.url) throw new Error('There is no URL.');\nexport {};\n`,
+      'inside.ts': `import './throws.ts';\n`,
+      'extension.ts': `import './good';\n`,
+      'package.ts': `import type { A } from 'a';\nimport { b } from 'not-installed';\n`,
+      'nothing.ts': 'export const a = 1;\n',
+      'misused.ts': `import { agent } from 'holdpoint';\n\nexport const it = agent({ name: 'misused' } as never);\n`,
+      'twice.ts': `${named('one')}\nexport const other = agent({ name: 'one', run: async () => 1 });\n`,
+      'quits.ts': 'process.exit(3);\n',
+      'text.ts': `throw 'just text';\n`,
+      'never.ts': 'for (;;);\n',
+    });
+    const names = [
+      'enum',
+      'syntax',
+      'throws',
+      'inside',
+      'extension',
+      'package',
+      'nothing',
+      'misused',
+      'twice',
+      'quits',
+    ];
+    const files = [...names.map((name) => `${name}.ts`), 'jsx.tsx', 'never.ts', 'text.ts', 'good.ts'];
+    const server = serverOf(project, files, { timing: { silentMs: 2_000 } });
+    await server.ready();
+    for (const line of [
+      'enum.ts:5 TypeScript enum is not supported in strip-only mode.',
+      'syntax.ts:2 Expression expected.',
+      'throws.ts:3 Error: There is no URL.',
+      "package.ts:2 Cannot find package 'not-installed' imported from",
+      'nothing.ts It exports no agent. Export what agent({ … }) gives',
+      'misused.ts:3 Agent "misused" must have either `run` or `turn`.',
+      'twice.ts It exports two agents with the name "one". Rename one.',
+      'quits.ts Loading it ends the process (exit code 3).',
+      'jsx.tsx Unknown file extension ".tsx"',
+      'text.ts It throws just text when it is loaded.',
+      'never.ts Loading it does not come to an end.',
+    ])
+      expect(server.log).toContain(line);
+    expect(server.log).toMatch(/extension\.ts:1 Cannot find module .*\n +Name the file with its extension: good\.ts\./);
+    expect(server.log.match(/Node only strips types\./g)).toHaveLength(2);
+    expect(server.log).toContain('Install it (npm install not-installed)');
+    expect(server.lines.filter((line) => line.includes('throws.ts:3'))).toHaveLength(2);
+    expect(await server.ask('/api/agents')).toEqual({ agents: [{ name: 'good' }] });
+    await server.becomes(await server.start('good'), 'SUCCEEDED');
+  });
+
+  it('are looked at again when they or what they import change, told in one line', async () => {
+    const project = projectOf({
+      'agents/price.ts': 'export const price = 1;\n',
+      'agents/shop.ts': `
+        import { agent } from 'holdpoint';
+        import { price } from './price.ts';
+        export const shop = agent({ name: 'shop', run: async () => price });
+      `,
+    });
+    const server = serverOf(project, ['agents/shop.ts']);
+    await server.ready();
+    expect(await server.becomes(await server.start('shop'), 'SUCCEEDED')).toMatchObject({ result: 1 });
+
+    project.write('agents/price.ts', 'export const price = 2;\n');
+    await server.says(/agents\/shop\.ts has changed: shop/);
+    expect(await server.becomes(await server.start('shop'), 'SUCCEEDED')).toMatchObject({ result: 2 });
+
+    // As editors do: a new file in the place of the old one.
+    project.write('agents/shop.ts~', named('market', 'sold'));
+    renameSync(project.file('agents/shop.ts~'), project.file('agents/shop.ts'));
+    await server.says(/agents\/shop\.ts has changed: market/);
+    expect(await server.ask('/api/agents')).toEqual({ agents: [{ name: 'market' }] });
+    await server.becomes(await server.start('market'), 'SUCCEEDED');
+
+    // What it no longer imports, and what only looks changed, changes nothing.
+    project.write('agents/price.ts', 'export const price = 3;\n');
+    utimesSync(project.file('agents/shop.ts'), new Date(), new Date());
+    await pause(1_000);
+    expect(server.lines.filter((line) => line.includes('has changed'))).toHaveLength(2);
+  });
+
+  it('that no longer load let their runs wait, and go on with them when they do again', async () => {
+    const project = projectOf({ 'a.ts': named('a', 'first') });
+    const server = serverOf(project, ['a.ts']);
+    await server.ready();
+    project.write('a.ts', 'export const oops = ;\n');
+    await server.says(/a\.ts:1 Expression expected/);
+    const run = await server.start('a');
+    await pause(1_000);
+    expect(await server.ask(`/api/runs/${run}`)).toMatchObject({ status: 'READY', version: 1 });
+    expect(server.log).not.toContain('starts: a');
+    project.write('a.ts', named('a', 'second'));
+    await server.says(/a\.ts has changed: a/);
+    expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'second' });
+
+    rmSync(project.file('a.ts'));
+    await server.says(/a\.ts It is no longer there\./);
+  });
+
+  it('are not watched when nobody wants that, but run as they are now', async () => {
+    const project = projectOf({ 'a.ts': named('a', 'first') });
+    const server = serverOf(project, ['a.ts'], { watch: false, timing: { crashPauseMs: 20 } });
+    await server.ready();
+    project.write('a.ts', 'export const oops = ;\n');
+    const run = await server.start('a');
+    await server.says(/a\.ts:1 Expression expected/);
+    project.write('a.ts', named('a', 'second'));
+    expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'second' });
+    expect(server.log).not.toContain('has changed');
+  });
+
+  it('of which two have agents of one name: the first counts, and the other is told', async () => {
+    const project = projectOf({ 'one.ts': named('same', 'one'), 'two.ts': named('same', 'two') });
+    const server = serverOf(project, ['one.ts', 'two.ts']);
+    await server.ready();
+    await server.says(/two\.ts Its agent "same" is not used: .*one\.ts has one of that name already\./);
+    expect(await server.becomes(await server.start('same'), 'SUCCEEDED')).toMatchObject({ result: 'one' });
+    project.write('one.ts', named('other'));
+    await server.says(/one\.ts has changed: other/);
+    expect(await server.becomes(await server.start('same'), 'SUCCEEDED')).toMatchObject({ result: 'two' });
+  });
+
+  it('that wait for newer code park their runs, without a process again and again', async () => {
+    const state = (version: number) => `
+      import { agent } from 'holdpoint';
+      export const saved = agent({
+        name: 'saved',
+        state: { version: ${version}, initial: () => ({}), migrations: { ${version > 1 ? '1: (state: object) => state' : ''} } },
+        run: (ctx) => ctx.waitForSignal('go'),
+      });
+    `;
+    const project = projectOf({ 'saved.ts': state(2) });
+    const server = serverOf(project, ['saved.ts']);
+    await server.ready();
+    const run = await server.start('saved');
+    await server.becomes(run, 'WAITING_FOR_SIGNAL');
+    project.write('saved.ts', state(1));
+    await server.says(/saved\.ts has changed/);
+    await server.ask(`/api/runs/${run}/signals`, { name: 'go', value: 'went' });
+    await server.says(new RegExp(`${run} +waits for other code`));
+    await pause(1_500);
+    expect(server.lines.filter((line) => line.includes('(pid'))).toHaveLength(2);
+    project.write('saved.ts', state(2));
+    expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'went' });
+  });
+
+  it('may be patterns that no shell has replaced', async () => {
+    const project = projectOf({ 'agents/a.ts': named('a'), 'agents/b.ts': named('b'), 'agents/b.txt': 'no' });
+    const server = serverOf(project, ['agents/*.ts']);
+    await server.ready();
+    expect(await server.ask('/api/agents')).toEqual({ agents: [{ name: 'a' }, { name: 'b' }] });
+  });
+
+  it('that are not there are refused at once', async () => {
+    const project = projectOf();
+    for (const given of ['nowhere.ts', 'agents/*.ts', '.']) {
+      const server = serverOf(project, [given]);
+      await server.over;
+      expect(server.child.exitCode).toBe(1);
+      expect(server.log).toMatch(/There is no file .*Name the files of your agents|No file is called agents/);
+    }
+  });
+});
+
+describe('what agents import as holdpoint', () => {
+  const WHICH = `
+    import * as holdpoint from 'holdpoint';
+    import { embeddedStorage } from 'holdpoint/embedded';
+    const which = (holdpoint as { COPY?: string }).COPY ?? (embeddedStorage ? 'that of the command' : '');
+    export const it = holdpoint.agent({ name: 'which', run: async () => which });
+  `;
+  const own = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+
+  it('is that of the command, where none is installed beside them', async () => {
+    const project = projectOf({
+      'which.ts': WHICH,
+      'common.cjs': `exports.it = require('holdpoint').agent({ name: 'cjs', run: async () => 'required' });`,
+    });
+    const server = serverOf(project, ['which.ts', 'common.cjs']);
+    await server.ready();
+    expect(await server.becomes(await server.start('which'), 'SUCCEEDED')).toMatchObject({
+      result: 'that of the command',
+    });
+    expect(await server.becomes(await server.start('cjs'), 'SUCCEEDED')).toMatchObject({ result: 'required' });
+  });
+
+  it('is the one that is installed beside them, with a storage of the same copy', async () => {
+    const project = projectOf({ 'which.ts': WHICH });
+    const copy = project.file('node_modules/holdpoint');
+    mkdirSync(copy, { recursive: true });
+    const exports = { '.': './index.js', './embedded': './embedded.js', './package.json': './package.json' };
+    writeFileSync(
+      join(copy, 'package.json'),
+      JSON.stringify({ name: 'holdpoint', version: '9.9.9', type: 'module', exports }),
+    );
+    const bundled = await bundle([own('lambda/index.ts'), own('lambda/embedded.ts')], copy);
+    expect(bundled).toBe(true);
+    const server = serverOf(project, ['which.ts']);
+    await server.ready();
+    expect(await server.becomes(await server.start('which'), 'SUCCEEDED')).toMatchObject({ result: 'the other copy' });
+  });
+
+  it('is the sources in a checkout, whatever was built there before', async () => {
+    const example = own('examples/refunds/agent.ts');
+    const project = projectOf();
+    copyFileSync(example, project.file('agent.ts'));
+    const server = serverOf(project, [example]);
+    await server.ready();
+    expect(await server.ask('/api/agents')).toMatchObject({ agents: [{ name: 'refunds' }] });
+  });
+});
+
+/** Another copy of the package, as an installation would have it, that says which one it is. */
+async function bundle(entryPoints: readonly string[], outdir: string): Promise<boolean> {
+  const { build } = await import('esbuild');
+  const { errors } = await build({
+    ...{ entryPoints: [...entryPoints], outdir, bundle: true, splitting: true, format: 'esm', platform: 'node' },
+    external: ['@aws-sdk/*'],
+    footer: { js: '' },
+    plugins: [
+      {
+        name: 'which copy',
+        setup: ({ onLoad }) =>
+          onLoad({ filter: /lambda\/index\.ts$/ }, async ({ path }) => {
+            const { readFile } = await import('node:fs/promises');
+            return {
+              contents: `${await readFile(path, 'utf8')}\nexport const COPY = 'the other copy';\n`,
+              loader: 'ts',
+            };
+          }),
+      },
+    ],
+  });
+  return errors.length === 0;
+}
