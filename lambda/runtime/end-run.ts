@@ -3,6 +3,7 @@ import type { HeadMeta } from '../checkpoints/meta.ts';
 import { open } from '../checkpoints/open.ts';
 import { retried } from '../checkpoints/retry.ts';
 import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
+import { isHoldpointError } from '../core/errors.ts';
 import { present } from '../core/present.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import { ConditionFailedError, type Write } from '../storage/ports.ts';
@@ -50,7 +51,7 @@ export async function endRun(at: RunContext, { ending, error, givesUp }: EndFrom
     await appendEntries(at, opened, {
       kind: 'cancel',
       status: next,
-      entries: new Map([['@error', { kind: 'result', error }]]),
+      entries: new Map([['@error', { kind: 'result', error: withoutPlace(error) }]]),
       beside,
       head: (there) => {
         if (!sameApprovals(there.work, work)) throw staleHead(at, there);
@@ -80,3 +81,9 @@ export async function withdrawalOf(at: RunContext, ids: readonly string[], why: 
 export const MOST_WITHDRAWALS = 80;
 
 const staleHead = (at: RunContext, head: HeadMeta) => new StaleVersionError(at.run, head.version, undefined);
+
+/** An error of ours without where in this process it was made: that says nothing of the run, and whoever looks at it would see. */
+function withoutPlace(error: Error): Error {
+  if (isHoldpointError(error)) error.stack = `${error.name}: ${error.message}`;
+  return error;
+}

@@ -14,7 +14,7 @@ import type { Storage, Write } from '../../lambda/storage/ports.ts';
 import { awsStorage } from '../engines/engines.ts';
 
 /** A storage in a folder that is gone after the test. */
-function folderStorage(): Storage {
+export function folderStorage(): Storage {
   const folder = mkdtempSync(join(tmpdir(), 'holdpoint-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return embeddedStorage({ folder });

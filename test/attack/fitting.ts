@@ -1,0 +1,122 @@
+import fc from 'fast-check';
+import { anyUnit } from './hostile.ts';
+import { type JsonSchema, resolved, type Schemas } from './json-schema.ts';
+
+/** Values that mean something where the tests are: by the name of a field or parameter. */
+export type Known = Readonly<Record<string, readonly unknown[]>>;
+
+/** Makes values that fit schemas; where something is known of a name, it is used most of the time, or always. */
+export class Fitting {
+  readonly #schemas: Schemas;
+  readonly #known: Known;
+  readonly #always: boolean;
+
+  constructor(schemas: Schemas, known: Known, { always = false } = {}) {
+    this.#schemas = schemas;
+    this.#known = known;
+    this.#always = always;
+  }
+
+  /** Values of a schema, for a field or a parameter of this name. */
+  of(given: JsonSchema, name = ''): fc.Arbitrary<unknown> {
+    const made = this.#made(given);
+    const known = Object.hasOwn(this.#known, name) ? this.#known[name] : undefined;
+    if (!known || known.length === 0) return made;
+    return fc.oneof(
+      { arbitrary: fc.constantFrom(...known), weight: 5 },
+      { arbitrary: made, weight: this.#always ? 0 : 1 },
+    );
+  }
+
+  #made(given: JsonSchema): fc.Arbitrary<unknown> {
+    const schema = resolved(this.#schemas, given);
+    if (schema.anyOf) return fc.oneof(...schema.anyOf.map((one) => this.#made(one)));
+    if (schema.enum) return fc.constantFrom(...schema.enum);
+    if ('const' in schema) return fc.constant(schema.const);
+    switch (schema.type) {
+      case 'string':
+        return texts(schema);
+      case 'integer':
+        return whole(schema);
+      case 'number':
+        return fc.oneof(whole(schema), fc.double({ min: Math.max(0, minimumOf(schema)), max: 1e12, noNaN: true }));
+      case 'boolean':
+        return fc.boolean();
+      case 'array':
+        return fc.array(this.#made(schema.items ?? {}), { maxLength: Math.min(4, schema.maxItems ?? 4) });
+      case 'object':
+        return this.#object(schema);
+      default:
+        return documents();
+    }
+  }
+
+  #object({ properties = {}, required = [], additionalProperties }: JsonSchema): fc.Arbitrary<unknown> {
+    const fields = Object.fromEntries(
+      Object.entries(properties).map(([name, schema]) => [name, this.of(schema, name)] as const),
+    );
+    const record = some(fields, required);
+    if (typeof additionalProperties !== 'object') return record;
+    const more = fc.dictionary(fc.string({ minLength: 1, maxLength: 8 }), this.of(additionalProperties), {
+      maxKeys: 3,
+    });
+    return fc.tuple(more, record).map(([others, own]) => ({ ...others, ...own }));
+  }
+}
+
+/** Records with all that is required, and of the rest nothing, a little, or anything. */
+export function some(
+  fields: Readonly<Record<string, fc.Arbitrary<unknown>>>,
+  required: readonly string[],
+): fc.Arbitrary<Readonly<Record<string, unknown>>> {
+  const only = (names: readonly string[]) =>
+    fc.record(Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name))));
+  const optional = Object.keys(fields).filter((name) => !required.includes(name));
+  const few = fc.subarray(optional, { maxLength: Math.min(2, optional.length) });
+  return fc.oneof(
+    { arbitrary: only(required), weight: 1 },
+    { arbitrary: few.chain((names) => only([...required, ...names])), weight: 3 },
+    { arbitrary: fc.record(fields, { requiredKeys: [...required] }), weight: 1 },
+  );
+}
+
+const minimumOf = ({ minimum = -Infinity, exclusiveMinimum }: JsonSchema): number =>
+  exclusiveMinimum === undefined ? minimum : exclusiveMinimum + Number.EPSILON;
+
+function whole({ minimum, maximum, exclusiveMinimum }: JsonSchema): fc.Arbitrary<number> {
+  const min = Math.max(Number.MIN_SAFE_INTEGER, minimum ?? (exclusiveMinimum === undefined ? 0 : exclusiveMinimum + 1));
+  const max = Math.min(Number.MAX_SAFE_INTEGER, maximum ?? Number.MAX_SAFE_INTEGER);
+  const near = fc.integer({ min, max: Math.min(max, min + 6) });
+  return fc.oneof({ arbitrary: near, weight: 3 }, { arbitrary: fc.integer({ min, max }), weight: 1 });
+}
+
+function texts({ minLength = 0, maxLength = 200, pattern, format }: JsonSchema): fc.Arbitrary<string> {
+  if (format === 'date-time')
+    return fc
+      .date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
+      .map((date) => date.toISOString());
+  const fits = (text: string) =>
+    text.length >= minLength &&
+    text.length <= maxLength &&
+    (pattern === undefined || new RegExp(pattern, 'su').test(text));
+  const text = fc.oneof(
+    fc.string({ minLength, maxLength: Math.min(maxLength, minLength + 30) }),
+    fc.string({ minLength, maxLength: Math.min(maxLength, minLength + 30), unit: anyUnit }),
+    fc.constantFrom('x'.repeat(maxLength), 'x'.repeat(Math.max(1, minLength))),
+    fc.string({ minLength: 1, maxLength: 20 }).map((rest) => `group:${rest}`),
+  );
+  return text.filter(fits);
+}
+
+/** Any JSON, with some of what stands for what JSON lacks. */
+const documents = (): fc.Arbitrary<unknown> =>
+  fc.oneof(
+    fc.jsonValue({ maxDepth: 3 }),
+    fc.dictionary(fc.string({ maxLength: 8 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 }),
+    fc.constantFrom(
+      { at: { $: ['date', 0] }, of: { $: ['map', [['a', 1]]] }, n: { $: ['bigint', '12'] }, x: { $: 'undefined' } },
+      { all: { $: ['shared', 1, { me: { $: ['again', 1] } }] } },
+      { money: { $: ['class', 'Money', { cents: 1 }] }, bytes: { $: ['bytes', 'Uint8Array', 'AAEC'] } },
+      'x'.repeat(30_000),
+    ),
+  );

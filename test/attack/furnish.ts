@@ -1,0 +1,164 @@
+import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import type { Desk } from '../../lambda/desk/desk.ts';
+import { agent, payload } from '../../lambda/index.ts';
+import type { AgentPlace } from '../../lambda/runtime/agent-place.ts';
+import type { Clock } from '../../lambda/runtime/clock.ts';
+import type { Storage } from '../../lambda/storage/ports.ts';
+import { linkFor } from '../runtime/approvals/scene.ts';
+
+interface Trip {
+  readonly text?: unknown;
+  readonly fails?: unknown;
+}
+
+const textIn = (input: Trip | null): string => (typeof input?.text === 'string' ? input.text.slice(0, 100) : 'nothing');
+
+/** An agent that puts a text wherever an agent can put one. */
+export const trips = agent({
+  name: 'trips',
+  state: { initial: (input: Trip | null) => ({ note: textIn(input), seen: [] as string[] }) },
+  async run(ctx, input) {
+    const text = textIn(input);
+    await ctx.step(`search ${text}`, () => ({ fare: 12, text }), { model: { prompt: text } });
+    const shot = payload(Buffer.from(`\x89PNG ${text}`, 'latin1'), { type: 'image/png' });
+    await ctx.update((draft) => {
+      draft.seen.push(text);
+      Object.assign(draft, { shot });
+    });
+    await ctx.checkpoint('begin');
+    if (input?.fails === true)
+      await ctx.step('break', () => Promise.reject(withoutStack(`broken ${text}`)), { retry: { attempts: 1 } });
+    const { approved, comment, edits } = await ctx.approval('book', {
+      title: `Book ${text}?`,
+      show: { text, shot, page: payload(`<script>${text}</script>`, { type: 'text/html' }) },
+      facts: { text },
+      approvers: ['user:ann', 'user:bob', 'group:desk'],
+      timeout: { days: 1 },
+      editable: true,
+    });
+    if (!approved) return { comment };
+    return { seat: await ctx.waitForSignal<string>('seat'), edits, text };
+  },
+});
+
+// Saved by programs of their own, and not by the runtime.
+const PLAIN = ['plain 1', 'plain 2', 'plain 3', 'plain 4', 'plain 5'];
+const asked = { approvers: ['user:ann'], escalateTo: ['user:bob'], title: 'Go?', state: { a: 1 }, status: 'SUCCEEDED' };
+
+/** What an agent throws is kept with where it was thrown; here any such place is one of the application. */
+const withoutStack = (message: string): Error => Object.assign(new Error(message), { stack: message });
+
+export interface Furnishing {
+  readonly tenant: string;
+  /** What ids of runs begin with. */
+  readonly prefix: string;
+  readonly words: (what: string) => string;
+}
+
+interface Around {
+  readonly place: AgentPlace;
+  readonly clock: Clock;
+  readonly desk: (tenant: string) => Desk;
+  readonly settle: () => Promise<void>;
+}
+
+/** Runs of all kinds that a tenant has, and what opens them. */
+export interface Furnished {
+  readonly runs: readonly string[];
+  /** What newest checkpoints point at, and what approvals show. */
+  readonly payloads: readonly string[];
+  readonly shownPayloads: readonly string[];
+  /** Values of parameters that belong together. */
+  readonly samples: readonly Readonly<Record<string, unknown>>[];
+  readonly tokens: readonly string[];
+  /** Hashes of what approvals show. */
+  readonly shown: readonly string[];
+  readonly cursors: readonly string[];
+  /** All that there is to see of them. */
+  look(desk: Desk): Promise<unknown>;
+}
+
+/** Gives a tenant runs of all kinds, with words of its own in every place. */
+export async function furnish(around: Around, { tenant, prefix, words }: Furnishing): Promise<Furnished> {
+  const { place, clock, settle } = around;
+  const desk = around.desk(tenant);
+  const storage = place.storage as Storage;
+  const own = trips.with({ ...place, tenant });
+  const store = checkpointStoreOn(storage, { tenant, clock: () => clock.now() });
+  const id = (kind: string) => `${prefix}-${kind}`;
+  const start = async (kind: string, input: Trip = { text: words('text') }) => {
+    await own.start(input, { id: id(kind), owner: words('owner'), tags: [words('tag'), 'all'] });
+    await settle();
+    return id(kind);
+  };
+  const answer = async (kind: string, said: 'approve' | 'reject') => {
+    const by = { by: 'user:bob', comment: words('comment'), edits: { to: words('edits') } };
+    await desk.decide(id(kind), { approval: 'book', answer: said, ...by });
+    await settle();
+  };
+
+  for (const kind of ['asks', 'asks too', 'odd/ü~', 'signal', 'done', 'rejected', 'cancelled', 'withdrawn'])
+    await start(kind);
+  await start('failed', { text: words('failure'), fails: true });
+  for (const kind of ['signal', 'done']) await answer(kind, 'approve');
+  await desk.signal(id('done'), { name: 'seat', value: words('signal') });
+  await answer('rejected', 'reject');
+  await desk.cancel(id('cancelled'), words('reason'));
+  await desk.withdraw(id('withdrawn'), 'book', words('why'));
+  await settle();
+  await desk.fork(id('done'), { id: id('fork') });
+  await settle();
+  await desk.start({ agent: 'elsewhere', id: id('ready'), input: { text: words('input') } });
+  const plain = await store.save({
+    ...{ run: id('plain'), name: 'begin', step: words('step'), labels: { why: words('label') }, owner: words('owner') },
+    ...{ state: { text: words('state'), shot: payload(words('bytes')) }, toolResults: { call: words('result') } },
+  });
+  await store.save({ run: id('plain'), state: { text: words('state 2') }, expectedVersion: plain });
+  for (const kind of PLAIN) await store.save({ run: id(kind), state: { text: words('state') } });
+  await store.save({ run: id('deleted'), state: words('deleted') });
+  await store.delete(id('deleted'));
+
+  const kinds = [
+    ...PLAIN,
+    ...'asks,asks too,odd/ü~,signal,done,rejected,cancelled,withdrawn,failed,fork,ready,plain'.split(','),
+  ];
+  const runs = kinds.map(id);
+  const link = async (run: string) => {
+    const at = await own.runtime.contexts.inRun(run);
+    return linkFor(at, { tenant, run, approval: 'book', person: 'user:ann', expiresAt: clock.now() + 7 * 86_400_000 });
+  };
+  const { payloads } = await desk.checkpoint(id('asks too'));
+  const shown = await desk.approval(id('asks'), 'book');
+  const { cursor } = await desk.runs({ limit: 1 });
+  const tokens = await Promise.all(['asks', 'asks too', 'signal', 'withdrawn'].map((kind) => link(id(kind))));
+  const [ofState = '', ofShow = ''] = [payloads[0]?.id, payloadIdsIn(shown.show)[0]];
+  const approval = { approval: 'book', by: 'user:ann', groups: [], answer: 'approve', shown: shown.shown };
+  return {
+    runs: [...runs, id('deleted')],
+    payloads: payloads.map((ref) => ref.id),
+    shownPayloads: payloadIdsIn(shown.show),
+    tokens,
+    samples: [
+      { run: id('asks'), token: tokens[0], ...approval, payload: ofShow, version: 2, before: '1', after: 'latest' },
+      { run: id('asks too'), token: tokens[1], ...approval, version: 'latest', payload: ofState },
+      { run: id('failed'), version: 'latest', approvers: ['user:ann'] },
+      ...PLAIN.map((kind) => ({ run: id(kind), 'if-match': '"1"', version: 1, ...asked })),
+    ],
+    shown: [shown.shown],
+    cursors: cursor === undefined ? [] : [cursor],
+    look: async (of) =>
+      Promise.all(
+        runs.map(async (run) => ({
+          run: await of.run(run),
+          history: await of.history(run),
+          approvals: await of.approvals(run),
+          newest: await of.checkpoint(run),
+          verified: await store.verify(run),
+        })),
+      ),
+  };
+}
+
+/** The ids of payloads that a document points at. */
+const payloadIdsIn = (doc: unknown): readonly string[] =>
+  [...JSON.stringify(doc ?? null).matchAll(/\["payload","([^"]+)"/g)].map(([, id = '']) => id);

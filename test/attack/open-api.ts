@@ -1,0 +1,75 @@
+import type { JsonSchema } from './json-schema.ts';
+
+/** What of a description in OpenAPI is looked at. */
+export interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
+}
+
+interface DescribedOperation {
+  readonly operationId: string;
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
+  readonly responses: Readonly<Record<string, Response>>;
+  readonly 'x-holdpoint-roles': readonly string[];
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly schema: JsonSchema;
+}
+
+interface Response {
+  readonly content?: Readonly<Record<string, { readonly schema?: JsonSchema }>>;
+}
+
+/** One thing that the application does, as its description has it. */
+export interface Operation {
+  readonly name: string;
+  readonly method: string;
+  /** With parameters in braces. */
+  readonly path: string;
+  readonly parameters: readonly Parameter[];
+  readonly body: JsonSchema | undefined;
+  readonly takesForms: boolean;
+  readonly responses: Readonly<Record<string, Response>>;
+  /** Empty where everybody may who has the link. */
+  readonly roles: readonly string[];
+}
+
+/** Everything that a description has. */
+export const operationsOf = ({ paths }: OpenApi): readonly Operation[] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, described]): Operation => {
+      const { content = {} } = described.requestBody ?? {};
+      return {
+        ...{ path, name: described.operationId, method: method.toUpperCase(), responses: described.responses },
+        parameters: described.parameters ?? [],
+        body: content['application/json']?.schema,
+        takesForms: 'application/x-www-form-urlencoded' in content,
+        roles: described['x-holdpoint-roles'],
+      };
+    }),
+  );
+
+/** What a URL addresses: all operations at its path, whatever their method. */
+export function operationsAt(operations: readonly Operation[], url: URL): readonly Operation[] {
+  const parts = url.pathname.split('/');
+  return operations.filter(({ path }) => {
+    const pattern = path.split('/');
+    return (
+      pattern.length === parts.length &&
+      pattern.every((part, i) => (part.startsWith('{') ? parts[i] !== '' : part === decoded(parts[i] ?? '')))
+    );
+  });
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

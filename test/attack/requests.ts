@@ -1,0 +1,306 @@
+import fc from 'fast-check';
+import { pathId } from '../../lambda/api/path-id.ts';
+import { Fitting, type Known, some } from './fitting.ts';
+import { HOSTILE_TEXTS, hostileBody, hostilePathPart, hostileText, hostileValue } from './hostile.ts';
+import type { OpenApi, Operation, Parameter } from './open-api.ts';
+import { textOf } from './raw.ts';
+import type { Asked } from './scene.ts';
+
+type Header = readonly [name: string, value: string];
+type Request = Omit<Asked, 'as'>;
+type Values = Readonly<Record<string, unknown>>;
+
+/** What an attacker has to build requests of. */
+export interface Arsenal {
+  readonly openApi: OpenApi;
+  /** Real ids, tokens, hashes and cursors: their own, and those of the other tenant that they came to know. */
+  readonly known: Known;
+  /** Such of them as belong together: whoever sends these is answered. */
+  readonly samples: readonly Readonly<Record<string, unknown>>[];
+  /** Documents that point at payloads of others. */
+  readonly refs: readonly string[];
+}
+
+/** Parts of a request, each as it is meant to be or not. */
+interface Parts {
+  readonly method: string;
+  readonly path: Values;
+  readonly query: Values;
+  readonly headers: Values;
+  readonly body: unknown;
+}
+
+const MOST_BODY = 1024 * 1024;
+
+/** Requests to one operation: such as it takes, such as are a little off, and such as nobody would send by accident. */
+export function requestsTo(operation: Operation, { openApi, known, samples, refs }: Arsenal): fc.Arbitrary<Request> {
+  const { schemas } = openApi.components;
+  const plausible = fc.constantFrom(...samples).chain((sample) => {
+    const only = Object.entries({ ...known, ...sample }).map(([name, value]) => [
+      name,
+      name in sample ? [value] : [value].flat(),
+    ]);
+    return partsOf(operation, new Fitting(schemas, Object.fromEntries(only), { always: true }), Object.keys(sample));
+  });
+  const parts = fc.oneof(plausible, partsOf(operation, new Fitting(schemas, known)));
+  const sent = parts.map((each) => requestOf(operation, each));
+  const broken = (change: (request: Request) => fc.Arbitrary<Request>) => sent.chain(change);
+  return fc.oneof(
+    { arbitrary: sent, weight: 6 },
+    { arbitrary: formsOf(operation, parts), weight: operation.takesForms ? 3 : 0 },
+    { arbitrary: fc.tuple(parts, hostileValue(refs), fc.nat()).map(oneValueOff(operation)), weight: 6 },
+    { arbitrary: broken((request) => hostileBody(MOST_BODY).map((body) => withBody(request, body))), weight: 2 },
+    { arbitrary: broken((request) => fc.constantFrom(...TYPES).map((type) => ofType(request, type))), weight: 1 },
+    { arbitrary: fc.tuple(sent, hostilePathPart(), fc.nat()).map(otherPath), weight: 3 },
+    { arbitrary: broken((request) => fc.constantFrom(...QUERIES).map((more) => withQuery(request, more))), weight: 2 },
+    { arbitrary: broken((request) => fc.constantFrom(...HEADERS).map((more) => withHeader(request, more))), weight: 2 },
+    {
+      arbitrary: broken((request) => fc.constantFrom(...METHODS).map((method) => byMethod(request, method))),
+      weight: 1,
+    },
+  );
+}
+
+/** The parts of requests as they are described; `given` are there even where they are not required. */
+function partsOf(operation: Operation, fitting: Fitting, given: readonly string[] = []): fc.Arbitrary<Parts> {
+  const valuesOf = (where: Parameter['in']): fc.Arbitrary<Values> => {
+    const here = operation.parameters.filter((parameter) => parameter.in === where);
+    const required = here.filter(({ name, required }) => required || given.includes(name)).map(({ name }) => name);
+    return some(Object.fromEntries(here.map(({ name, schema }) => [name, fitting.of(schema, name)])), required);
+  };
+  return fc.record<Parts>({
+    method: fc.constant(operation.method),
+    path: valuesOf('path'),
+    query: valuesOf('query'),
+    headers: valuesOf('header'),
+    body: operation.body ? fitting.of(operation.body) : fc.constant(undefined),
+  });
+}
+
+function requestOf({ path: template }: Operation, { method, path, query, headers, body }: Parts): Request {
+  const where = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => pathPart(String(path[name] ?? '')));
+  const search = Object.entries(query).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).map((each) => `${encoded(name)}=${encoded(plain(each))}`),
+  );
+  const given = Object.entries(headers).flatMap(([name, value]) => headerOf(name, plain(value)));
+  const request = { method, path: `${where}${search.length > 0 ? '?' : ''}${search.join('&')}`, headers: given };
+  return body === undefined ? request : withBody(request, textOf(body));
+}
+
+/** An id as the application itself writes it, or percent-encoded as it allows. */
+const pathPart = (id: string): string =>
+  id.length % 2 === 0 && id.isWellFormed() && id !== '' ? pathId(id) : encoded(id);
+
+const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());
+const plain = (value: unknown): string => (typeof value === 'string' ? value : textOf(value));
+
+/** A header, if a client could send it at all. */
+const headerOf = (name: string, value: string): readonly Header[] =>
+  /^[\t\x20-\x7e\x80-\xff]*$/.test(value) ? [[name, value]] : [];
+
+const MAY_HAVE_BODY = /^(?!GET$|HEAD$)/;
+
+function withBody(request: Request, body: string | Uint8Array): Request {
+  if (!MAY_HAVE_BODY.test(request.method)) return request;
+  return ofType({ ...request, body }, 'application/json');
+}
+
+function ofType(request: Request, type: string): Request {
+  const others = request.headers?.filter(([name]) => name !== 'content-type') ?? [];
+  return { ...request, headers: type === '' ? others : [...others, ['content-type', type]] };
+}
+
+const TYPES = [
+  ...[
+    '',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/JSON; charset=x',
+  ],
+  ...[
+    'application/json;',
+    'application/problem+json',
+    'application/json, text/plain',
+    'x'.repeat(9_000),
+    '\xff/\xff',
+    ';',
+    '*/*',
+  ],
+];
+
+/** Fields as a form of a browser sends them; of a browser that somebody else wrote. */
+const formsOf = (operation: Operation, parts: fc.Arbitrary<Parts>): fc.Arbitrary<Request> =>
+  fc
+    .tuple(
+      parts,
+      hostileText(),
+      fc.constantFrom('', 'answer=approve', 'a=%', '&&&', '=', '%00=%ff', 'edits={', '__proto__=1'),
+    )
+    .map(([each, text, more]) => {
+      const fields = Object.entries(Object(each.body)).map(
+        ([name, value]) => `${encoded(name)}=${encoded(plain(value))}`,
+      );
+      const body = [...fields, ...(more === '' ? [] : [more, `comment=${encoded(text)}`])].join('&');
+      const request = requestOf(operation, { ...each, body: undefined });
+      return ofType(withHeader({ ...request, body }, ['accept', 'text/html']), 'application/x-www-form-urlencoded');
+    });
+
+/** One value in any place is another, is gone, or is there beside the others. */
+function oneValueOff(operation: Operation) {
+  return ([parts, value, choice]: [Parts, unknown, number]): Request => {
+    const places = (['path', 'query', 'headers'] as const).filter((part) => Object.keys(parts[part]).length > 0);
+    const place = operation.body && choice % 4 !== 0 ? 'body' : places[choice % Math.max(1, places.length)];
+    if (place === undefined) return requestOf(operation, parts);
+    return requestOf(operation, { ...parts, [place]: changed(parts[place], value, choice) });
+  };
+}
+
+const MORE = [
+  '__proto__',
+  'constructor',
+  'tenant',
+  'by',
+  'person',
+  'approval',
+  'roles',
+  'expectedVersion',
+  'writeId',
+  '',
+  '\0',
+  '$',
+];
+
+/** A value with one thing changed somewhere in it. */
+function changed(value: unknown, to: unknown, choice: number): unknown {
+  const entries = Object.entries(Object(value));
+  if (typeof value !== 'object' || value === null || (entries.length === 0 && choice % 3 !== 0)) return to;
+  const kind = choice % 5;
+  const next = Math.floor(choice / 5);
+  const [key, inner] = entries[next % Math.max(1, entries.length)] ?? ['', null];
+  const fields = entries.filter(([name]) => name !== key);
+  if (kind === 0) return Object.fromEntries([...entries, [MORE[next % MORE.length] ?? '', to]]);
+  if (kind === 1) return Object.fromEntries(fields);
+  if (kind === 2) return Object.fromEntries([...fields, [key, changed(inner, to, next)]]);
+  return Object.fromEntries([...fields, [key, to]]);
+}
+
+function otherPath([request, part, choice]: [Request, string, number]): Request {
+  const [pathname = '', search] = request.path.split('?');
+  const parts = pathname.split('/');
+  const at = 1 + (choice % Math.max(1, parts.length - 1));
+  // Mostly in the place of another part: what is longer or shorter is found by nobody.
+  const made =
+    choice % 5 === 0 ? parts.toSpliced(at, 0, part) : choice % 7 === 0 ? [...parts, part] : parts.with(at, part);
+  return { ...request, path: `${made.join('/')}${search === undefined ? '' : `?${search}`}` };
+}
+
+const QUERIES = [
+  ...[
+    'limit=1&limit=2',
+    'limit=-1',
+    'limit=1.5',
+    'limit=NaN',
+    'limit=1e2',
+    'limit=',
+    'limit=99999999999999999999',
+    'version=0',
+  ],
+  ...[
+    'status=READY&status=NONE',
+    'status[]=READY',
+    'status=READY,FAILED',
+    'since=x',
+    'until=2026-02-30T00:00:00Z',
+    'from=-1',
+  ],
+  ...[
+    '__proto__=1',
+    'constructor=1',
+    '__proto__[polluted]=true',
+    'tenant=south',
+    'a=%',
+    '%',
+    '=',
+    '&&',
+    '%00=%00',
+    '%ff=%ff',
+  ],
+  ...[
+    'cursor=zzzzzzzzzzz.aaaaaa',
+    'cursor=..',
+    'cursor=0.______',
+    `cursor=${'a'.repeat(8_500)}`,
+    `id=${'x'.repeat(9_000)}`,
+  ],
+  ...[
+    'since=0000-01-01T00:00:00Z',
+    'until=9999-12-31T23:59:59.999%2B23:59',
+    'since=2026-05-01T00:00:00-99:99',
+    'cursor=zzzzzzzzzzz.',
+  ],
+  ...[
+    'all=true&person=user:bob',
+    'person=group:desk',
+    'group=user:ann',
+    'path=/state/__proto__',
+    'path=~2',
+    'path=/state&from=1e9',
+  ],
+  ...[
+    'bytes=1000&path=/toolResults',
+    'before=latest&after=latest',
+    'before=name:&after=0',
+    'decided=true&decided=true',
+    'newestFirst=1',
+  ],
+];
+
+const withQuery = (request: Request, more: string): Request => ({
+  ...request,
+  path: `${request.path}${request.path.includes('?') ? '&' : '?'}${more}`,
+});
+
+const HEADERS: readonly Header[] = [
+  ...['text/html', '*/*', 'text/html;q=0', 'application/json;q=0.1,text/html', ';;;', 'x'.repeat(9_000), '\xff'].map(
+    (value): Header => ['accept', value],
+  ),
+  ...['"1"', '"0"', 'W/"1"', '*', '"-1"', '"1", "2"', '"999999999999"', '1', '""', '"1e3"'].map(
+    (value): Header => ['if-match', value],
+  ),
+  ...['*', '"1"', '"2", W/"3"', '""', '\xff'].map((value): Header => ['if-none-match', value]),
+  ...['cross-site', 'same-site', 'none', 'same-origin', 'x'].map((value): Header => ['sec-fetch-site', value]),
+  ...HOSTILE_TEXTS.flatMap((text) => headerOf('idempotency-key', text)),
+  ...(
+    [
+      'host',
+      'x-forwarded-host',
+      'x-forwarded-proto',
+      'x-http-method-override',
+      'authorization',
+      'cookie',
+      'range',
+      'origin',
+    ] as const
+  ).map((name): Header => [name, 'https://south.test/, bytes=0-99999999999']),
+  ...[
+    ['content-encoding', 'gzip'],
+    ['transfer-encoding', 'chunked'],
+    ['expect', '100-continue'],
+    ['upgrade', 'h2c'],
+  ].map(([name = '', value = '']): Header => [name, value]),
+  ...['-1', '0', '1e99', '99999999999', 'x'].map((value): Header => ['content-length', value]),
+  ['x-huge', 'x'.repeat(100_000)],
+];
+
+/** One more header; one that is there already is then there twice. */
+const withHeader = (request: Request, header: Header): Request => ({
+  ...request,
+  headers: [...(request.headers ?? []), header],
+});
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'get', 'X'];
+
+function byMethod({ body, ...request }: Request, method: string): Request {
+  return { ...request, method, ...(MAY_HAVE_BODY.test(method.toUpperCase()) && { body }) };
+}
