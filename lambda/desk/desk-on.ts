@@ -5,6 +5,7 @@ import { ANY_TYPE } from '../checkpoints/document/document.ts';
 import { open, readLiveHead } from '../checkpoints/open.ts';
 import { fork, forkId, rewind } from '../checkpoints/travel.ts';
 import { millisecondsOf } from '../core/duration.ts';
+import { HoldpointError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
 import { present } from '../core/present.ts';
 import { forkRun, rewindRun } from '../runtime/going-back.ts';
@@ -42,7 +43,7 @@ export function deskOn(given: Runtime): Desk {
       const { agent, owner, tags, retentionSeconds, timeout } = input;
       const id = input.id ?? (input.key === undefined ? undefined : idOfKey(input.agent, input.key));
       return startRun(runtime, {
-        ...{ agent, id, owner, tags, retentionSeconds },
+        ...{ agent, id, owner, tags, retentionSeconds, unchecked: true },
         input: await valueWithin(await inRun(id ?? 'none'), 'input', input.input ?? null, () => {
           throw refused('`input`', 'without payloads: there is no run yet that has any', 'one');
         }),
@@ -50,13 +51,18 @@ export function deskOn(given: Runtime): Desk {
       });
     },
     async signal(run, { name, value = null, id }) {
-      return signalRun(runtime, run, { name, id, value: await remoteValue(await inRun(run), 'value', value) });
+      return signalRun(runtime, run, {
+        ...{ name, id, unchecked: true },
+        value: await remoteValue(await inRun(run), 'value', value),
+      });
     },
     cancel: (run, reason) => cancelRun(runtime, run, reason),
     retry: (run) => retryRun(runtime, run),
-    async rewind(run, to, options) {
+    async rewind(run, to, { newKeys = false, state } = {}) {
       const at = await inRun(run);
-      if (await isDurable(at)) await rewindRun(runtime, run, to, options);
+      const edited = state !== undefined && { state: await valueWithin(at, 'state', state, () => open(at, to)) };
+      if (await isDurable(at)) await rewindRun(runtime, run, to, { newKeys, ...edited });
+      else if (edited) throw notDurable(run);
       else await rewind(at, to, {});
     },
     async fork(run, input = {}) {
@@ -93,6 +99,12 @@ function idOfKey(agent: StartInput['agent'], key: string): string {
     .digest('base64url');
   return `key-${digest.slice(0, 24)}`;
 }
+
+const notDurable = (run: string): HoldpointError =>
+  new HoldpointError(
+    'INVALID_INPUT',
+    `Run "${run}" is saved by a program of its own, which a rewind with another state would surprise. Fork it with that state instead.`,
+  );
 
 const isDurable = async (at: RunContext): Promise<boolean> => (await readLiveHead(at)).meta.work !== undefined;
 

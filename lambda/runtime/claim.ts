@@ -17,6 +17,7 @@ import { type Entry, hasSettled, lastPlace } from './entries.ts';
 import { lookAround } from './look.ts';
 import { isPaused } from './pausing.ts';
 import { settle } from './settle.ts';
+import { validated } from './standard-schema.ts';
 import { NO_WORK, pauseBeforeDelivery } from './work.ts';
 
 /** Who wants to run a run, and until when that is possible. */
@@ -119,6 +120,8 @@ async function take(
     ([id, entry], i) => [id, hasSettled(entry) ? { ...entry, place: last + 1 + i } : entry] as const,
   );
   const settled = new Map([...ended, ...(cursor ? [cursor] : [])]);
+  const input = ending ? undefined : await checkedInput(agent, journal.get(INPUT));
+  if (input) journal.set(INPUT, input);
   const first = agent.state && isBlank(opened) ? await firstState(agent, journal) : undefined;
   if (!first) currentState(at, opened);
   const version = opened.record.version + 1;
@@ -132,6 +135,7 @@ async function take(
     return { ...there, ...time, ...taken, lease, dueAt, claims, claimed: version };
   };
   await replaceUnsupported(at, opened, settled);
+  if (input) settled.set(INPUT, input);
   const claimed = await appendEntries(at, opened, {
     kind: 'claim',
     status: ending ? 'ENDING' : 'RUNNING',
@@ -139,7 +143,7 @@ async function take(
     state: first,
     head: (there) => ({ work: work(there.work ?? NO_WORK) }),
   }).catch((error) => {
-    throw first && isHoldpointError(error, 'UNSUPPORTED_VALUE') ? new NoFirstState(error) : error;
+    throw (first || input) && isHoldpointError(error, 'UNSUPPORTED_VALUE') ? new NoFirstState(error) : error;
   });
   for (const [id, entry] of settled) journal.set(id, entry);
   return {
@@ -174,22 +178,37 @@ function timeOf(
   return { timeoutMs: given, deadline: createdAt + given };
 }
 
+const INPUT = '@input';
+
+/** The input as the agent's schema makes it, where whoever started the run did not know that; undefined when it stays. */
+async function checkedInput(
+  { name, input }: AgentDefinition<never, unknown, unknown>,
+  entry: Entry | undefined,
+): Promise<Entry | undefined> {
+  if (!entry?.unchecked || !input) return undefined;
+  try {
+    return { kind: 'input', value: await validated(`The input of agent "${name}"`, input, entry.value) };
+  } catch (error) {
+    throw new NoFirstState(error);
+  }
+}
+
 /** The state that a run begins with; whoever started it did not need to know the agent's code. */
 async function firstState(
   agent: AgentDefinition<never, unknown, unknown>,
   journal: ReadonlyMap<string, Entry>,
 ): Promise<{ value: unknown }> {
   try {
-    return { value: await agent.state?.initial(journal.get('@input')?.value as never) };
+    return { value: await agent.state?.initial(journal.get(INPUT)?.value as never) };
   } catch (error) {
     throw new NoFirstState(error);
   }
 }
 
-/** The agent cannot make the first state of a run. */
+/** The agent cannot begin with what a run was started with. */
 class NoFirstState extends Error {
   constructor(cause: unknown) {
-    super('The first state cannot be made.', { cause });
+    super('The run cannot begin.', { cause });
   }
 }
 

@@ -35,12 +35,12 @@ export async function sendSignal(at: RunContext, signal: Signal): Promise<boolea
 let count = 0;
 
 // Each has an id: a write that is sent again after somebody took the signal puts it there a second time.
-async function keep(at: RunContext, { name, value, id = randomId() }: Signal): Promise<boolean> {
+async function keep(at: RunContext, { name, value, id = randomId(), unchecked }: Signal): Promise<boolean> {
   const { sealing, key } = at.keys
     ? await (await runKeys()).newKey(at, undefined)
     : { sealing: notSealed, key: undefined };
   count += 1;
-  const meta = { signal: name, at: at.now(), count, id, key };
+  const meta = { signal: name, at: at.now(), count, id, key, unchecked };
   const places = { due: { group: dueGroup(at.partition), order: timeOrder(at.now() + KEPT_MS) } };
   const put = await besideRecord(at, sealing, `w${escapeId('signal', id)}`, meta, value, places);
   return committed(at.records, [{ put, when: 'absent' }]);
@@ -57,7 +57,8 @@ export async function adoptEarlySignals(at: RunContext): Promise<number> {
     const id = typeof meta.id === 'string' ? meta.id : undefined;
     const remove = { remove: stored, when: { revision: stored.revision } };
     try {
-      const isNew = await addSignal(at, { name: String(meta.signal), value, id }, { also: [remove] });
+      const unchecked = meta.unchecked === true || undefined;
+      const isNew = await addSignal(at, { name: String(meta.signal), value, id, unchecked }, { also: [remove] });
       // It was sent once more after the run had started, and is an event already.
       if (!isNew) await at.records.commit([remove]);
     } catch (error) {

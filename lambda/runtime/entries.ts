@@ -25,6 +25,8 @@ export interface Entry {
   readonly hash?: string;
   readonly value?: unknown;
   readonly error?: unknown;
+  /** An input or a signal that came from where the agent's schemas are not known. */
+  readonly unchecked?: true;
   /** The order in which operations ended. */
   readonly place?: number;
   /** The order in which operations began to wait, or ended with something to undo. */

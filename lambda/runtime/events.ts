@@ -20,6 +20,8 @@ export interface Signal {
   readonly value: unknown;
   /** A second signal with this id is the same one. */
   readonly id?: string | undefined;
+  /** That whoever sends it does not know its schema; the agent then checks it. */
+  readonly unchecked?: true | undefined;
 }
 
 /** What belongs to a signal. */
@@ -35,14 +37,20 @@ interface Along {
  * before changes nothing.
  */
 export async function addSignal(at: RunContext, signal: Signal, { also = [], first }: Along = {}): Promise<boolean> {
-  const { name, value, id } = signal;
+  const { name, value, id, unchecked } = signal;
   try {
     await wakeRun(at, async ({ meta }, number) => {
       if (hasEnded(meta.status) || meta.status === 'ENDING') throw runEnded(at.run, meta.status);
       if (first && meta.work?.claimed === undefined && (await first(at)) > 0)
         throw new StaleVersionError(at.run, meta.version, undefined);
       const sealing = await sealingFor(at, meta);
-      const put = await besideRecord(at, sealing, eventKey(number), { signal: name, at: at.now(), id }, value);
+      const put = await besideRecord(
+        at,
+        sealing,
+        eventKey(number),
+        { signal: name, at: at.now(), id, unchecked },
+        value,
+      );
       const taken =
         id === undefined ? [] : [{ put: bareRecord(at, takenKey(id), { number }), when: 'absent' as const }];
       return { writes: [{ put, when: 'absent' }, ...taken, ...also] };
@@ -89,7 +97,8 @@ export class EventLog {
       if (typeof meta.child === 'string') ends.push({ number, child: meta.child });
       else {
         const value = await besideValue(at, sealing, stored);
-        signals.push({ number, name: String(meta.signal), value, at: Number(meta.at) });
+        const unchecked = meta.unchecked === true && { unchecked: true as const };
+        signals.push({ number, name: String(meta.signal), value, at: Number(meta.at), ...unchecked });
       }
     }
     this.#known = { signals, ends };

@@ -8,6 +8,7 @@ export interface SignalEvent {
   readonly name: string;
   readonly value: unknown;
   readonly at: number;
+  readonly unchecked?: true;
 }
 
 /** What outside events say about the waits of a run. */
@@ -54,7 +55,7 @@ function settledEntry(
   if (entry.kind === 'signal') {
     const signal = signals.find(({ name, at, number }) => name === entry.signal && at < until && !used.has(number));
     if (signal) used.add(signal.number);
-    if (signal) return { ...entry, value: signal.value };
+    if (signal) return { ...entry, value: signal.value, ...(signal.unchecked && { unchecked: true }) };
     return until <= now ? { ...entry, value: undefined, timedOut: true } : undefined;
   }
   if (entry.kind === 'call') {

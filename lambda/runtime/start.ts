@@ -5,6 +5,7 @@ import { readLiveHead } from '../checkpoints/open.ts';
 import { randomId } from '../checkpoints/records.ts';
 import { checkFields } from '../checkpoints/save.ts';
 import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import { present } from '../core/present.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import { deliver, type Runtime } from './runtime.ts';
 import { NO_WORK, ready } from './work.ts';
@@ -23,6 +24,8 @@ export interface Start {
   readonly parent?: CheckpointId | undefined;
   /** Whether the parent waits for the end. */
   readonly waits?: boolean;
+  /** That whoever starts it does not know the schema of the input; the agent then checks it first. */
+  readonly unchecked?: true;
 }
 
 /** A run that was started, now or before. */
@@ -35,12 +38,12 @@ export interface Started {
 
 /** Writes the first checkpoint of a run, with its input and nothing else, and brings it to a process. */
 export async function startRun(runtime: Runtime, start: Start): Promise<Started> {
-  const { agent, input, id = randomId(), owner, tags, retentionSeconds, timeoutMs, parent, waits } = start;
+  const { agent, input, id = randomId(), owner, tags, retentionSeconds, timeoutMs, parent, waits, unchecked } = start;
   checkFields({ agent, owner, tags, retentionSeconds, parent });
   const at = await runtime.contexts.inRun(id);
   const base = await beginning(at, owner);
   const root = await encodeValues(at, base.sealing, NO_CONTENT, {
-    toolResults: { '@input': { kind: 'input', value: input } },
+    toolResults: { '@input': { kind: 'input', value: input, ...present({ unchecked }) } },
   });
   const now = at.now();
   const work = {

@@ -11,6 +11,7 @@ import { type Entry, hasSettled, type Kind } from './entries.ts';
 import { hashOf, type Scope } from './identity.ts';
 import type { Invocation } from './invocation.ts';
 import { CURSOR } from './look.ts';
+import { validated } from './standard-schema.ts';
 import { startRun } from './start.ts';
 import { SHORT_MS } from './step.ts';
 
@@ -124,7 +125,8 @@ export async function waitForSignal(
     }),
   );
   if (Object.hasOwn(entry, 'error')) throw entry.error;
-  return entry.value;
+  // Each time anew: what a schema makes of a value need not be a value that can be kept.
+  return entry.unchecked ? validated(`Signal "${name}"`, invocation.agent.signals?.[name], entry.value) : entry.value;
 }
 
 // How long a parent relies on being told of the end of its child.
@@ -154,7 +156,10 @@ export async function call<Input, Result>(
         const parent = { run: at.run, version };
         const accepted = typeof agent === 'string' ? input : await agent.accept(input);
         const { isNew } = await invocation.stored(() =>
-          startRun(invocation.runtime, { agent: name, input: accepted, id: child, parent, owner, waits: true }),
+          startRun(invocation.runtime, {
+            ...{ agent: name, input: accepted, id: child, parent, owner, waits: true },
+            ...(typeof agent === 'string' && { unchecked: true }),
+          }),
         );
         // One that was started before may have ended before.
         if (!isNew) invocation.waiting.lookSoon();

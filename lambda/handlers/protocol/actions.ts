@@ -45,7 +45,7 @@ const ACTIONS: Readonly<Record<Action, Do>> = {
   async start(acting, { run, fields }, at) {
     const { agent, input, timeout, owner, tags, retentionSeconds } = fields as Starting;
     return startRun(runtimeOf(acting), {
-      ...{ agent, owner, tags, retentionSeconds, id: run },
+      ...{ agent, owner, tags, retentionSeconds, id: run, unchecked: true },
       input: await remoteValue(at, 'input', input ?? null),
       timeoutMs: timeout && millisecondsOf('`timeout`', timeout),
     });
@@ -85,7 +85,7 @@ const ACTIONS: Readonly<Record<Action, Do>> = {
   async signal(acting, { run = '', fields }, at) {
     const { signal: name, value, id } = fields as { signal: string; value?: unknown; id?: string };
     const isNew = await signalRun(runtimeOf(acting), run, {
-      ...{ name, id },
+      ...{ name, id, unchecked: true },
       value: await remoteValue(at, 'value', value ?? null),
     });
     return { run, isNew };
