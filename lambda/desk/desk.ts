@@ -43,8 +43,8 @@ export interface Desk {
   signal(run: string, signal: { readonly name: string; readonly value?: Doc; readonly id?: string }): Promise<boolean>;
   cancel(run: string, reason?: string): Promise<Status>;
   retry(run: string): Promise<void>;
-  /** Goes on from an earlier checkpoint of the same run. */
-  rewind(run: string, to: Which, options?: RewindOptions): Promise<void>;
+  /** Goes on from an earlier checkpoint of the same run, perhaps with another state. */
+  rewind(run: string, to: Which, options?: RewindInput): Promise<void>;
   /** Begins a new run at a checkpoint; gives its id. */
   fork(run: string, input?: ForkInput): Promise<string>;
 
@@ -174,6 +174,11 @@ export interface StartInput {
   readonly tags?: readonly string[];
   readonly retentionSeconds?: number;
   readonly timeout?: Duration;
+}
+
+export interface RewindInput extends Omit<RewindOptions, 'state'> {
+  /** The whole state that it goes on with; of a durable run. @default that of the checkpoint */
+  readonly state?: Doc;
 }
 
 export interface ForkInput {

@@ -20,6 +20,8 @@ export interface RewindOptions {
    * recognise what they did before
    */
   readonly newKeys?: boolean;
+  /** Another state to go on with. @default that of the checkpoint */
+  readonly state?: unknown;
 }
 
 /**
@@ -30,7 +32,7 @@ export async function rewindRun(
   runtime: Runtime,
   run: string,
   to: Which,
-  { newKeys = false }: RewindOptions = {},
+  { newKeys = false, ...edited }: RewindOptions = {},
 ): Promise<void> {
   const at = await runtime.contexts.inRun(run);
   await retried(async () => {
@@ -44,7 +46,7 @@ export async function rewindRun(
     const called = await cancelledCalls(at, rawEntries(newest));
     const settled = Object.entries(settledOnly(decodeResults(at, source) as Entries));
     const root = await encodeValues(at, newest.sealing, newest.root, {
-      state: savedState(at, source),
+      state: Object.hasOwn(edited, 'state') ? edited.state : savedState(at, source),
       toolResults: Object.fromEntries(settled.filter(([id]) => !undone.has(id.replace(/^@kept:/, '')))),
       forgetToolResults: true,
     });
