@@ -44,17 +44,20 @@ export function createServe({ contexts, identify, agents, signedUrls, observing,
   });
   const serve = handle(app, { isContentTypeBinary });
   return (event: HttpEvent): Promise<HttpAnswer> =>
-    observing.invocation(async () => (await serve(encodedAnew(event) as unknown as LambdaEvent)) as HttpAnswer);
+    observing.invocation(async () => (await serve(asRequested(event) as unknown as LambdaEvent)) as HttpAnswer);
 }
 
 /**
- * The event with its path as it was sent. An HTTP API decodes `rawPath`, whatever its name says, so that a `?` or a `%` in
- * an id would be taken for more than it is; a function URL does not.
+ * The event as a request that a URL can have. An HTTP API decodes `rawPath`, whatever its name says, so that a `?` or a `%`
+ * in an id would be taken for more than it is; a function URL does not. Nothing reads the body of a GET.
  */
-function encodedAnew(event: HttpEvent): HttpEvent {
-  const { rawPath, requestContext } = event;
-  if (/\.lambda-url\.[\w-]+\.on\.aws$/.test(requestContext.domainName ?? '')) return event;
-  return { ...event, rawPath: rawPath.toWellFormed().split('/').map(encodeURIComponent).join('/') };
+function asRequested(event: HttpEvent): HttpEvent {
+  const { rawPath, requestContext, body, ...rest } = event;
+  const { domainName = '', http } = requestContext;
+  const isDecoded = !/\.lambda-url\.[\w-]+\.on\.aws$/.test(domainName);
+  const path = rawPath.toWellFormed().split('/').map(encodeURIComponent).join('/');
+  const hasBody = body !== undefined && http.method !== 'GET' && http.method !== 'HEAD';
+  return { ...rest, requestContext, rawPath: isDecoded ? path : rawPath, ...(hasBody && { body }) };
 }
 
 // Only what this application writes itself is surely text; anything else could be broken by being taken for it.

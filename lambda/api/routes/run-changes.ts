@@ -34,7 +34,7 @@ export const CHANGE_ROUTES: readonly Route[] = [
       201: { description: 'It was sent', schema: Signalled },
       200: { description: 'It had been sent before', schema: Signalled },
     },
-    problems: [409, 410],
+    problems: [404, 409, 410],
     async handle({ desk, params: { run }, body }) {
       const { name, value, id } = await body();
       const isNew = await desk.signal(run, {

@@ -1,0 +1,187 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { authorizerCaller } from '../../lambda/api/authorizer-caller.ts';
+import { pathId } from '../../lambda/api/path-id.ts';
+import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { handler } from '../../lambda/handlers/api.ts';
+import { payload } from '../../lambda/index.ts';
+import { linkFor } from '../runtime/approvals/scene.ts';
+import { type HandlerScene, handlerScene, httpEvent, linkEvent } from './scene.ts';
+
+let scene: HandlerScene;
+
+const identify = authorizerCaller({
+  jwt: { tenantClaim: 'tenant', rolesClaim: 'cognito:groups', personClaim: 'sub' },
+  iam: { 'arn:aws:sts::111122223333:assumed-role/Ops/*': { tenant: 'default', roles: ['operator'] } },
+});
+
+beforeAll(async () => {
+  scene = await handlerScene({ identify, agents: {} });
+});
+
+const CLAIMS = { tenant: 'default', sub: 'ann', 'cognito:groups': '[viewer operator approver]' };
+
+/** A request that a JWT authorizer let through. */
+function authorized(
+  method: string,
+  path: string,
+  { claims = CLAIMS, ...more }: { claims?: object; [field: string]: unknown } = {},
+) {
+  const event = httpEvent(method, path, more);
+  return { ...event, requestContext: { ...event.requestContext, authorizer: { jwt: { claims, scopes: null } } } };
+}
+
+const start = (json: object) => scene.api(authorized('POST', '/api/runs', { body: JSON.stringify(json) }));
+
+/** What API Gateway makes of a path. */
+const decodedByGateway = (path: string): string => decodeURIComponent(path);
+
+describe('the function behind an HTTP API', () => {
+  it('answers whom its authorizer lets through, by JWT or IAM, and nobody else', async () => {
+    expect(JSON.parse((await scene.api(authorized('GET', '/api/me'))).body)).toMatchObject({
+      person: 'user:ann',
+      tenant: 'default',
+    });
+    const event = httpEvent('GET', '/api/me');
+    const iam = { userArn: 'arn:aws:sts::111122223333:assumed-role/Ops/me' };
+    const signed = await scene.api({
+      ...event,
+      requestContext: { ...event.requestContext, authorizer: { iam } },
+    } as never);
+    expect(JSON.parse(signed.body)).toMatchObject({ roles: ['operator'] });
+    expect((await scene.api(event)).statusCode).toBe(401);
+    const forged = httpEvent('GET', '/api/me', { headers: { authorization: 'Bearer x', 'x-tenant': 'default' } });
+    expect((await scene.api(forged)).statusCode).toBe(401);
+    expect(
+      (await scene.api(authorized('GET', '/api/me', { claims: { ...CLAIMS, 'cognito:groups': '[]' } }))).statusCode,
+    ).toBe(403);
+  });
+
+  it('keeps everything over HTTPS', async () => {
+    const { headers } = await scene.api(authorized('GET', '/api/me'));
+    expect(headers['strict-transport-security']).toMatch(/max-age=\d+/);
+  });
+
+  it('finds a run by any id, though the gateway decodes paths', async () => {
+    for (const id of ['a/b', '..', 'ü €', '%2F', '100%', 'a?b#c', '~x', 'a b', '%']) {
+      const started = await start({ agent: 'x', id });
+      expect([id, started.statusCode]).toEqual([id, 201]);
+      const location = started.headers.location ?? '';
+      const found = await scene.api(authorized('GET', decodedByGateway(location)));
+      expect([id, JSON.parse(found.body).run]).toEqual([id, id]);
+    }
+    // Percent-encoded ids arrive too, where the gateway leaves one part of the path.
+    for (const id of ['ü €', '%2F', '100%', 'a b']) {
+      const event = authorized('GET', '/x');
+      const found = await scene.api({ ...event, rawPath: decodedByGateway(`/api/runs/${encodeURIComponent(id)}`) });
+      expect([id, JSON.parse(found.body).run]).toEqual([id, id]);
+    }
+  });
+
+  it('takes the path of a function URL as it is', async () => {
+    await start({ agent: 'x', id: 'u/1' });
+    const event = authorized('GET', '/api/runs/u%2F1');
+    const requestContext = { ...event.requestContext, domainName: 'abc123.lambda-url.eu-west-1.on.aws' };
+    expect(JSON.parse((await scene.api({ ...event, requestContext })).body).run).toBe('u/1');
+  });
+
+  it('survives a path that no URL can have', async () => {
+    for (const rawPath of [
+      '/api/runs/\ud800',
+      '/api/runs/\u0000',
+      '//api',
+      '/api/runs/a?b=c#d',
+      '/approvals/%00%ff',
+      `/${'x'.repeat(20_000)}`,
+    ]) {
+      const event = authorized('GET', '/x');
+      const { statusCode } = await scene.api({ ...event, rawPath });
+      expect([rawPath.slice(0, 30), statusCode >= 400 && statusCode < 500]).toEqual([rawPath.slice(0, 30), true]);
+    }
+  });
+
+  it('does not mind a body where none belongs', async () => {
+    for (const method of ['GET', 'HEAD'])
+      expect((await scene.api(authorized(method, '/api/me', { body: '{"a":1}' }))).statusCode).toBe(200);
+  });
+
+  it('takes bodies in base64, and queries with several values', async () => {
+    const body = Buffer.from(JSON.stringify({ agent: 'x', id: 'über', tags: ['b64'] })).toString('base64');
+    const started = await scene.api(authorized('POST', '/api/runs', { body, isBase64Encoded: true }));
+    expect([started.statusCode, JSON.parse(started.body).run]).toEqual([201, 'über']);
+    const listed = await scene.api(authorized('GET', '/api/runs?status=READY&status=RUNNING&tag=b64'));
+    expect(JSON.parse(listed.body).runs).toMatchObject([{ run: 'über' }]);
+  });
+
+  it('answers bytes as they are, whatever their type says, and sends for large ones to the bucket', async () => {
+    const bytes = Uint8Array.from([0xff, 0xfe, 0, 0x80, 0x0a]);
+    const large = new Uint8Array(5 * 1024 * 1024).fill(7);
+    const store = checkpointStoreOn(scene.storage, { clock: () => scene.clock.now() });
+    const files = [payload(bytes, { type: 'text/plain' }), payload(bytes, { type: 'image/png' }), payload(large)];
+    await store.save({ run: 'files/1', state: files });
+    const base = `/api/runs/${pathId('files/1')}/checkpoints/1`;
+    const { payloads } = JSON.parse((await scene.api(authorized('GET', base))).body) as {
+      payloads: { id: string; size: number }[];
+    };
+    for (const { id, size } of payloads) {
+      const got = await scene.api(authorized('GET', `${base}/payloads/${id}`));
+      if (size < 10) {
+        expect([got.statusCode, got.isBase64Encoded]).toEqual([200, true]);
+        expect(Uint8Array.from(Buffer.from(got.body, 'base64'))).toEqual(bytes);
+      } else {
+        expect([got.statusCode, got.body]).toEqual([302, '']);
+        const some = await fetch(got.headers.location ?? '', { headers: { range: 'bytes=0-3' } });
+        expect(new Uint8Array(await some.arrayBuffer()).slice(0, 4)).toEqual(large.slice(0, 4));
+      }
+    }
+    // The last two bytes are the same: they are kept once.
+    expect(payloads.length).toBeGreaterThanOrEqual(2);
+  });
+
+  it('serves links to whoever has them, with pages for browsers', async () => {
+    const save = { holdpoint: 1, action: 'save', run: 'linked', expectedVersion: 0, agent: 'quotes', state: 1 };
+    await scene.checkpoint(save);
+    const approval = { name: 'buy', title: 'Buy?', approvers: ['user:ann'] };
+    await scene.checkpoint({ holdpoint: 1, action: 'requestApproval', run: 'linked', expectedVersion: 1, approval });
+    const at = await scene.contexts.inRun('linked');
+    const link = {
+      tenant: at.tenant,
+      run: 'linked',
+      approval: 'buy',
+      person: 'user:ann',
+      expiresAt: scene.clock.now() + 1e6,
+    };
+    const token = await linkFor(at, link);
+    const page = await scene.api(linkEvent('GET', token, undefined, { headers: { accept: 'text/html', host: 'x' } }));
+    expect([page.statusCode, page.isBase64Encoded, page.headers['content-type']]).toEqual([
+      200,
+      false,
+      expect.stringMatching(/^text\/html/),
+    ]);
+    expect(page.body).toContain('Buy?');
+    const head = await scene.api(linkEvent('HEAD', token));
+    expect([head.statusCode, head.body]).toEqual([200, '']);
+    const form = { headers: { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded' } };
+    const body = Buffer.from('answer=approve&comment=%C3%BCber').toString('base64');
+    const sent = await scene.api(linkEvent('POST', token, body, { ...form, isBase64Encoded: true }));
+    expect([sent.statusCode, sent.headers.location]).toEqual([303, '?decided=true']);
+    expect(JSON.parse((await scene.api(linkEvent('GET', token))).body)).toMatchObject({
+      approval: { status: 'APPROVED', votes: [{ comment: 'über' }] },
+    });
+    expect(scene.logged.join()).not.toContain(token);
+  });
+
+  it('starts only agents that it knows, where it knows any', async () => {
+    const knowing = await handlerScene({ identify });
+    const body = JSON.stringify({ agent: 'nobody' });
+    const refused = await knowing.api(authorized('POST', '/api/runs', { body }));
+    expect([refused.statusCode, JSON.parse(refused.body).code]).toEqual([404, 'AGENT_NOT_FOUND']);
+    expect(JSON.parse((await knowing.api(authorized('GET', '/api/agents'))).body).agents).toEqual([
+      { name: 'refunds' },
+      { name: 'quotes' },
+    ]);
+  });
+
+  it('reads the environment by its first call, and says then what is missing', async () => {
+    await expect(handler(httpEvent('GET', '/api/me'), {})).rejects.toThrow(/HOLDPOINT_TABLE/);
+  });
+});
