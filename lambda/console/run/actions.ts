@@ -39,6 +39,8 @@ interface Spec {
   readonly title: string;
   readonly button: string;
   readonly isSevere?: boolean;
+  /** Whether it begins with a checkpoint. */
+  readonly goesBack?: boolean;
   readonly says: Part;
   readonly fields: (view: ActionView) => Part;
 }
@@ -46,19 +48,20 @@ interface Spec {
 /** A page that says what will happen to a run, and does it when its form is sent. */
 export function actionPage(action: Action, view: ActionView): Html {
   const { caller, run, problem } = view;
-  const { title, button, says, fields, isSevere = false } = ACTIONS[action];
+  const { title, button, says, fields, isSevere = false, goesBack = false } = ACTIONS[action];
   return page({
     title: `${title} ${run.run}`,
     caller,
     current: 'runs',
-    isNarrow: action !== 'fork',
+    isNarrow: !goesBack,
     body: html`<p class="crumbs"><a href="${PATHS.runs}">Runs</a> / <a href="${PATHS.run(run.run)}"><span class="id">${text(run.run)}</span></a></p>
 <h1>${title} <span class="id">${text(run.run)}</span></h1>
 ${problem && trouble(problem)}
 <section class="card" aria-label="${title}">
 <div class="says">${says}</div>
-${action === 'fork' && otherVersion(view)}
+${goesBack && otherVersion(view)}
 <form method="post" action="${PATHS.ofRun(run.run, action)}" class="stack">
+${goesBack && html`<input type="hidden" name="version" value="${versionOf(view)}">`}
 ${fields(view)}
 <p class="actions"><button class="${isSevere ? 'reject' : 'primary'}">${button}</button><a class="button" href="${PATHS.run(run.run)}">Leave it as it is</a></p>
 </form></section>`,
@@ -77,6 +80,19 @@ const versionRange = ({ run }: ActionView): Html => html`type="number" required 
 /** Another checkpoint has another state to be edited, so it is chosen first. */
 const otherVersion = (view: ActionView): Html =>
   html`<form method="get" class="line compare"><label for="from">From checkpoint</label><input id="from" name="version" value="${versionOf(view)}" ${versionRange(view)}><button>Open</button></form>`;
+
+/** The state that it goes on with; one that is left as it is, is that of the checkpoint. */
+function stateEditor(view: ActionView): Html {
+  if (view.state === undefined)
+    return html`<p class="hint">The state is too large to be edited here; the API and the command take another one.</p>`;
+  return jsonEditor({
+    name: 'state',
+    label: 'State, as JSON',
+    hint: html`Of checkpoint ${versionOf(view)}. An object with a single field <code>$</code> stands for what JSON lacks, such as a date; leave those as they are.`,
+    value: view.form.state ?? view.state,
+    ...{ isRequired: true, isTall: true },
+  });
+}
 
 const ACTIONS: Readonly<Record<Action, Spec>> = {
   cancel: {
@@ -97,28 +113,15 @@ ${input('name', 'Name', form.name ?? run.waits.find(({ kind }) => kind === 'sign
 ${jsonEditor({ name: 'value', label: 'Value, as JSON', hint: 'What the agent is given.', value: form.value ?? 'null', isRequired: true })}`,
   },
   rewind: {
-    ...{ title: 'Rewind', button: 'Rewind the run', isSevere: true },
-    says: html`<p>The run goes on from an earlier checkpoint, with the state of that time. Whoever runs it now loses it, open questions are withdrawn, and steps after the checkpoint are run again. Nothing is removed from history. To go on with another state, fork it instead.</p>`,
-    fields: (
-      view,
-    ) => html`${input('version', 'Checkpoint', versionOf(view), `From 1 to ${view.run.version}.`, versionRange(view))}
+    ...{ title: 'Rewind', button: 'Rewind the run', isSevere: true, goesBack: true },
+    says: html`<p>The run goes on from an earlier checkpoint. Whoever runs it now loses it, open questions are withdrawn, and steps after the checkpoint are run again. Nothing is removed from history.</p>`,
+    fields: (view) => html`${view.run.isDurable && stateEditor(view)}
 <div><label><input type="checkbox" name="newKeys" value="true"${view.form.newKeys === 'true' && html` checked`}>New idempotency keys</label><p class="hint">Services then take steps that run again for new work. Without, they recognise what they did before.</p></div>`,
   },
   fork: {
-    ...{ title: 'Fork', button: 'Fork the run' },
+    ...{ title: 'Fork', button: 'Fork the run', goesBack: true },
     says: html`<p>A new run begins with this checkpoint and goes on by itself. This one stays as it is.</p>`,
-    fields: (view) => html`<input type="hidden" name="version" value="${versionOf(view)}">
-${
-  view.state === undefined
-    ? html`<p class="hint">The state is too large to be edited here: fork with another one by the API or <code>holdpoint fork --state</code>.</p>`
-    : jsonEditor({
-        name: 'state',
-        label: 'State, as JSON',
-        hint: html`Of checkpoint ${versionOf(view)}. An object with a single field <code>$</code> stands for what JSON lacks, such as a date; leave those as they are.`,
-        value: view.form.state ?? view.state,
-        ...{ isRequired: true, isTall: true },
-      })
-}
+    fields: (view) => html`${stateEditor(view)}
 <details${view.form.results !== undefined && html` open`}><summary>Other results</summary>${jsonEditor({
       name: 'results',
       label: 'Results by id, as JSON',

@@ -3,7 +3,7 @@ import type { Hono } from 'hono';
 import type { ApiEnv } from '../../api/environment.ts';
 import { LOOK, OPERATE } from '../../api/may.ts';
 import { HttpError } from '../../api/problem.ts';
-import { equal, isFields } from '../../checkpoints/document/document.ts';
+import { type Doc, equal, isFields } from '../../checkpoints/document/document.ts';
 import { refused } from '../../core/input.ts';
 import { present } from '../../core/present.ts';
 import type { Desk, RunView } from '../../desk/desk.ts';
@@ -135,7 +135,8 @@ async function viewed(context: ConsoleContext, action: Action, form: ActionForm)
   need(caller, OPERATE);
   const run = await desk.run(id);
   const version = numberIn(form.version);
-  const state = action === 'fork' ? jsonText((await desk.checkpoint(id, version)).state) : undefined;
+  const isEdited = action === 'fork' || (action === 'rewind' && run.isDurable);
+  const state = isEdited ? jsonText((await desk.checkpoint(id, version)).state) : undefined;
   return {
     ...{
       caller,
@@ -161,23 +162,35 @@ const DOING: Readonly<Record<Action, (desk: Desk, run: string, form: ActionForm)
     await desk.signal(run, { name, value: documentIn('The value', value ?? 'null'), ...present({ id }) });
     return run;
   },
-  async rewind(desk, run, { version, newKeys }) {
-    await desk.rewind(run, versionIn(version), { newKeys: newKeys === 'true' });
+  async rewind(desk, run, { version, newKeys, state }) {
+    const edited = await editedState(desk, run, versionIn(version), state);
+    await desk.rewind(run, versionIn(version), { newKeys: newKeys === 'true', ...present({ state: edited }) });
     return run;
   },
   async fork(desk, run, { version: given, state, results, id, tags }) {
     const version = versionIn(given);
-    const edited = state === undefined ? undefined : documentIn('The state', state);
-    const isSame = edited !== undefined && equal(edited, (await desk.checkpoint(run, version)).state);
+    const edited = await editedState(desk, run, version, state);
     const toolResults = results === undefined ? undefined : documentIn('The results', results);
     if (toolResults !== undefined && !isFields(toolResults))
       throw refused('The results', 'an object, by id', toolResults);
     return desk.fork(run, {
       version,
-      ...present({ state: isSame ? undefined : edited, toolResults, id, tags: tagsIn(tags) }),
+      ...present({ state: edited, toolResults, id, tags: tagsIn(tags) }),
     });
   },
 };
+
+/** The state of a form, unless it is that of the checkpoint. */
+async function editedState(
+  desk: Desk,
+  run: string,
+  version: number,
+  given: string | undefined,
+): Promise<Doc | undefined> {
+  if (given === undefined) return undefined;
+  const state = documentIn('The state', given);
+  return equal(state, (await desk.checkpoint(run, version)).state) ? undefined : state;
+}
 
 function versionIn(given: string | undefined): number {
   const version = numberIn(given);

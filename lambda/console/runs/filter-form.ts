@@ -17,8 +17,8 @@ ${field('id', 'Run', 'a part of its id')}${field('agent', 'Agent')}${field('owne
   ).map(
     ([value, label]) => html`<option value="${value}"${value === form.period && html` selected`}>${label}</option>`,
   )}</select></div>
-<div><label for="from">From (UTC)</label><input id="from" name="from" type="datetime-local" value="${form.from ?? ''}"></div>
-<div><label for="to">To (UTC)</label><input id="to" name="to" type="datetime-local" value="${form.to ?? ''}"></div>
+<div class="moment"><label for="from">From (UTC)</label><input id="from" name="from" type="datetime-local" value="${form.from ?? ''}"></div>
+<div class="moment"><label for="to">To (UTC)</label><input id="to" name="to" type="datetime-local" value="${form.to ?? ''}"></div>
 <div class="actions"><button>Search</button>${isFiltered(others) && html`<a class="button" href="${PATHS.runs}${query({ status })}">Clear</a>`}</div>
 <datalist id="agents">${agents.map((agent) => html`<option value="${plain(agent)}"></option>`)}</datalist>
 </form></details>`;
