@@ -76,7 +76,7 @@ export const CHANGE_ROUTES: readonly Route[] = [
 
   route({
     ...{ method: 'POST', path: '/api/runs/{run}/rewind', may: OPERATE, name: 'rewindRun', params },
-    summary: 'Lets a run go on from an earlier checkpoint of its own',
+    summary: 'Lets a run go on from an earlier checkpoint of its own, perhaps with another state',
     body: {
       mostBytes: MOST_BODY,
       schema: named(
@@ -84,6 +84,7 @@ export const CHANGE_ROUTES: readonly Route[] = [
         z.strictObject({
           version: Version.optional(),
           name: Name.optional().describe('The name of the checkpoint, instead of its version'),
+          state: Document.optional().describe('Another state to go on with, of a durable run'),
           newKeys: z.boolean().optional().describe('Whether services take steps that run again for new work'),
         }),
       ),
@@ -91,10 +92,10 @@ export const CHANGE_ROUTES: readonly Route[] = [
     answers: { 204: NO_CONTENT },
     problems: [404, 409, 410],
     async handle({ desk, params: { run }, body }) {
-      const { version, name = '', newKeys } = await body();
+      const { version, name = '', newKeys, state } = await body();
       if ((version === undefined) === (name === ''))
         throw refused('A rewind', 'given `version` or `name`', 'both or none');
-      await desk.rewind(run, version ?? { name }, present({ newKeys }));
+      await desk.rewind(run, version ?? { name }, present({ newKeys, state: state as Doc | undefined }));
       return new Response(null, { status: 204 });
     },
   }),

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import { counted } from '../runtime/places.ts';
+import { apiScene, caller } from './scene.ts';
+
+describe('what a list costs', () => {
+  it.each([
+    ['/api/runs?status=WAITING_FOR_APPROVAL', { list: 1 }],
+    ['/api/runs?status=WAITING_FOR_APPROVAL&status=FAILED&agent=trips&tag=x&step=book', { list: 2 }],
+    ['/api/runs?status=RUNNING', { list: 9 }],
+    ['/api/runs?owner=ann', { list: 1 }],
+    ['/api/runs?owner=ann&status=WAITING_FOR_APPROVAL&agent=trips', { list: 1 }],
+    ['/api/runs', { list: 17 }],
+    ['/api/counts', { list: 17 }],
+    ['/api/runs/trip', { range: 1 }],
+    ['/api/runs/trip/checkpoints', { read: 1, range: 1 }],
+    ['/api/approvals', { list: 1, read: 2 }],
+  ])('%s is %j requests', async (path, expected) => {
+    const { storage, calls } = counted(memoryStorage());
+    const { ask, settle } = apiScene(storage);
+    await ask('/api/runs', { json: { agent: 'trips', id: 'trip', owner: 'ann' } });
+    await settle();
+    const before = { ...calls };
+    expect((await ask(path, { as: caller() })).status).toBe(200);
+    const made = Object.entries(calls).map(
+      ([call, count]) => [call, count - before[call as keyof typeof before]] as const,
+    );
+    expect(Object.fromEntries(made.filter(([, count]) => count > 0))).toEqual(expected);
+  });
+});
