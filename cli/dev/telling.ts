@@ -19,8 +19,8 @@ export function tellingOf(options: LocalTelling, agent: string | undefined): Tel
   const { files, log, url } = options;
   const found = files.find(agent ?? '');
   if (!found || found.problem) return 'unknown';
-  // Who is in a group, and what is under a key, only the agent knows.
-  if (found.tells || found.encrypts) return { tell: (notice) => askAgent(options, found.file, notice) };
+  // Who is in a group only the agent knows.
+  if (found.tells) return { tell: (notice) => askAgent(options, found.file, notice) };
   return { url: `${url}/approvals/`, tell: async (notice) => tellInLog(log, url, notice) };
 }
 

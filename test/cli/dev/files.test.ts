@@ -1,7 +1,9 @@
-import { copyFileSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { projectOf, serverOf } from './scene.ts';
 
@@ -217,13 +219,28 @@ describe('what agents import as holdpoint', () => {
     expect(await server.becomes(await server.start('which'), 'SUCCEEDED')).toMatchObject({ result: 'the other copy' });
   });
 
-  it('is the sources in a checkout, whatever was built there before', async () => {
-    const example = own('examples/refunds/agent.ts');
-    const project = projectOf();
-    copyFileSync(example, project.file('agent.ts'));
-    const server = serverOf(project, [example]);
-    await server.ready();
-    expect(await server.ask('/api/agents')).toMatchObject({ agents: [{ name: 'refunds' }] });
+  it.each([
+    ['the sources in a checkout, whatever was built there before', 'cli/dev', '.ts', 'lambda/index.ts'],
+    ['what was built where the command is that too', 'dist/cli/dev', '.js', 'dist/lambda/index.js'],
+  ])('is %s', (_, command, extension, expected) => {
+    const project = projectOf({
+      'package.json': JSON.stringify({ name: 'holdpoint', type: 'module', exports: './dist/lambda/index.js' }),
+      'lambda/index.ts': '',
+      'dist/lambda/index.js': '',
+      'examples/which.js': `
+        import { findHoldpoint } from '../${command}/find-holdpoint${extension}';
+        findHoldpoint();
+        console.log(import.meta.resolve('holdpoint'));
+      `,
+    });
+    for (const name of ['find-holdpoint', 'own-file']) {
+      const source = readFileSync(own(`cli/dev/${name}.ts`), 'utf8');
+      const code =
+        extension === '.ts' ? source : stripTypeScriptTypes(source).replaceAll(/from '(.*)\.ts'/g, "from '$1.js'");
+      project.write(`${command}/${name}${extension}`, code);
+    }
+    const found = execFileSync(process.execPath, [project.file('examples/which.js')], { encoding: 'utf8' });
+    expect(found.trim()).toBe(pathToFileURL(project.file(expected)).href);
   });
 });
 
@@ -233,7 +250,6 @@ async function bundle(entryPoints: readonly string[], outdir: string): Promise<b
   const { errors } = await build({
     ...{ entryPoints: [...entryPoints], outdir, bundle: true, splitting: true, format: 'esm', platform: 'node' },
     external: ['@aws-sdk/*'],
-    footer: { js: '' },
     plugins: [
       {
         name: 'which copy',

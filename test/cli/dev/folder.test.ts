@@ -1,0 +1,114 @@
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { listen } from '../../../cli/dev/listen.ts';
+import { runningServer } from '../../../cli/dev/server-file.ts';
+import { isAlive, projectOf, serverOf, until } from './scene.ts';
+
+const FILE = '.holdpoint/server.json';
+
+describe('the folder of the local server', () => {
+  it('has the key for its owner alone, and where the server is while it runs', async () => {
+    const project = projectOf();
+    const server = serverOf(project, []);
+    await server.ready();
+    expect(statSync(project.file(FILE)).mode & 0o777).toBe(0o600);
+    expect(statSync(project.file('.holdpoint')).mode & 0o777).toBe(0o700);
+    const { key, url, port } = server;
+    expect(key).toMatch(/^[\w-]{43}$/);
+    expect(await runningServer(project.file('.holdpoint'))).toEqual({ key, url, port, pid: server.child.pid });
+    await server.kill('SIGTERM');
+    expect(await runningServer(project.file('.holdpoint'))).toBeUndefined();
+    expect(JSON.parse(readFileSync(project.file(FILE), 'utf8'))).toEqual({ key, port });
+  });
+
+  it('gives the next server the same key and port, so that bookmarks work, also after a kill', async () => {
+    const project = projectOf();
+    const first = serverOf(project, [], { port: 0 });
+    await first.ready();
+    const { url, key } = first;
+    await first.kill('SIGKILL');
+    expect(await runningServer(project.file('.holdpoint'))).toBeUndefined();
+    const second = serverOf(project, []);
+    await second.ready();
+    expect({ url: second.url, key: second.key }).toEqual({ url, key });
+  });
+
+  it('gets a new key when others could have read it, or when it is none', async () => {
+    const project = projectOf();
+    let { key } = await startAndStop();
+    chmodSync(project.file(FILE), 0o644);
+    for (const spoil of [
+      () => {},
+      () => writeFileSync(project.file(FILE), '{"key":"short"}'),
+      () => writeFileSync(project.file(FILE), 'no JSON'),
+    ]) {
+      spoil();
+      const next = await startAndStop();
+      expect(next.key).toMatch(/^[\w-]{43}$/);
+      expect(next.key).not.toBe(key);
+      expect(statSync(project.file(FILE)).mode & 0o777).toBe(0o600);
+      key = next.key;
+    }
+
+    async function startAndStop(): Promise<{ readonly key: string }> {
+      const server = serverOf(project, []);
+      await server.ready();
+      const started = { key: server.key };
+      await server.kill('SIGTERM');
+      return started;
+    }
+  });
+
+  it('is for one server: a second one says where the first is, and changes nothing', async () => {
+    const project = projectOf();
+    const first = serverOf(project, []);
+    await first.ready();
+    const second = serverOf(project, []);
+    await second.over;
+    expect(second.child.exitCode).toBe(1);
+    expect(second.log).toContain(`already: ${first.url} (pid ${first.child.pid})`);
+    expect(second.log).toContain('--folder');
+    expect(second.log).not.toContain(first.key);
+    expect(await runningServer(project.file('.holdpoint'))).toMatchObject({ url: first.url, pid: first.child.pid });
+    // When the first one is gone, however it went, the folder is free.
+    await first.kill('SIGKILL');
+    await serverOf(project, []).ready();
+  });
+
+  it('is for one of many that come at once', async () => {
+    const project = projectOf();
+    const servers = Array.from({ length: 4 }, () => serverOf(project, []));
+    const isOver = (each: (typeof servers)[number]) => each.child.exitCode !== null;
+    await until('all but one gave up', () => servers.filter(isOver).length === 3);
+    const [winner] = servers.filter((each) => !isOver(each));
+    await winner?.ready();
+    expect(isAlive(winner?.child.pid ?? 0)).toBe(true);
+  });
+
+  it('is refused in words when it cannot be written to', async () => {
+    const project = projectOf({ '.holdpoint': 'a file' });
+    const server = serverOf(project, []);
+    await server.over;
+    expect(server.child.exitCode).toBe(1);
+    expect(server.log).toContain('.holdpoint');
+  });
+});
+
+describe('the port of the local server', () => {
+  it('is the next one when the usual is taken, and no other than the one that is wanted', async () => {
+    const busy = createServer();
+    onTestFinished(() => void busy.close());
+    const taken = await listen(busy, 0, undefined);
+    const wants = serverOf(projectOf(), [], { port: taken });
+    await wants.over;
+    expect(wants.log).toContain(`Port ${taken} is taken by another program.`);
+
+    const other = createServer();
+    onTestFinished(() => void other.close());
+    const next = await listen(other, undefined, taken);
+    expect(next).not.toBe(taken);
+    expect(next).toBeGreaterThan(0);
+    expect(other.address()).toMatchObject({ address: '127.0.0.1' });
+  });
+});
