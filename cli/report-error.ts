@@ -29,7 +29,7 @@ export function reportError(error: unknown, terminal: Terminal, args: readonly s
   const failure = failureOf(error, args);
   const { code, exitCode, what, advice } = failure;
   if (isJson) terminal.tell(jsonText({ error: { code, exitCode, message: what, ...(advice && { advice }) } }));
-  else terminal.tell(...linesOf(failure, Math.min(terminal.columns, 100)));
+  else terminal.tell(...linesOf(failure, terminal.columns === Infinity ? Infinity : Math.min(terminal.columns, 100)));
   if (terminal.environment.HOLDPOINT_DEBUG === '1') tellStack(error, terminal);
   return exitCode;
 }

@@ -34,7 +34,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
     }
   };
   try {
-    await createProgram(go, terminal).parseAsync(args, { from: 'user' });
+    await createProgram(go, terminal).parseAsync(args.length > 0 ? args : ['--help'], { from: 'user' });
     return exitCode;
   } catch (error) {
     return reportError(error, terminal, args);

@@ -1,9 +1,16 @@
 import type { Session } from '../session.ts';
 import { jsonText } from '../terminal/json-text.ts';
 import type { Line } from '../terminal/line.ts';
+import { prose } from '../terminal/prose.ts';
 
-/** Gives the answer of a command: one line of JSON to programs, lines to people. */
-export async function answer(
+/** Gives the answer of a command: one line of JSON to programs, sentences to people. */
+export async function answer(session: Session, value: unknown, lines: () => readonly Line[]): Promise<void> {
+  const { columns } = session.terminal;
+  await answerAsIs(session, value, () => lines().flatMap((line) => prose(line, columns)));
+}
+
+/** The same of what is drawn, or is to be copied as it is. */
+export async function answerAsIs(
   { isJson, terminal }: Session,
   value: unknown,
   lines: () => readonly Line[],

@@ -34,7 +34,7 @@ export function approvalLines(approval: ApprovalDocument, columns: number, now: 
     ...indented([
       styled('green', how('approve')),
       styled('red', how('reject')),
-      ...(editable ? [dim(`--edits '{…}' with it says what to do otherwise`)] : []),
+      ...(editable ? wrap(`--edits '{…}' with it says what to do otherwise`, room).map(dim) : []),
     ]),
   ];
 }

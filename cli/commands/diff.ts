@@ -5,7 +5,7 @@ import type { CheckpointView, DifferenceView } from '../../lambda/desk/desk.ts';
 import { which } from '../program/reading.ts';
 import type { Session } from '../session.ts';
 import { bold, dim, type Line } from '../terminal/line.ts';
-import { answer } from './answer.ts';
+import { answerAsIs } from './answer.ts';
 import { changedLines, oneSidedLines } from './difference-lines.ts';
 
 /** What is compared; without any, the last two checkpoints. */
@@ -23,7 +23,7 @@ export async function diff(session: Session, { run, before, after }: DiffArgumen
   const difference = await desk.diff(run, from.version, to.version);
   const { added, removed, changed } = difference;
   const results = resultsBetween(from, to);
-  await answer(session, { run, before: from.version, after: to.version, added, removed, changed, results }, () => [
+  await answerAsIs(session, { run, before: from.version, after: to.version, added, removed, changed, results }, () => [
     [bold(run), dim(`  version ${from.version} → ${to.version}`)],
     ...linesOf(difference, results, session.terminal.columns),
   ]);

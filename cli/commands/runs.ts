@@ -7,7 +7,7 @@ import { dim, type Line } from '../terminal/line.ts';
 import { statusText } from '../terminal/status-style.ts';
 import { type Column, table } from '../terminal/table.ts';
 import { relative } from '../terminal/times.ts';
-import { answer, answerEach } from './answer.ts';
+import { answerAsIs, answerEach } from './answer.ts';
 
 export interface RunsOptions extends Located {
   readonly status?: readonly Status[];
@@ -81,5 +81,5 @@ async function countRuns(session: Session, desk: Desk): Promise<void> {
       STATUSES,
       session.terminal.columns,
     );
-  await answer(session, counts, lines);
+  await answerAsIs(session, counts, lines);
 }

@@ -8,7 +8,7 @@ import { bold, dim, fitted, type Line, piecesOf, styled, wrap } from '../termina
 import { shellQuote } from '../terminal/shell-quote.ts';
 import { statusText } from '../terminal/status-style.ts';
 import { lengthOf, moment, relative } from '../terminal/times.ts';
-import { answer } from './answer.ts';
+import { answerAsIs } from './answer.ts';
 import { approvalLines } from './approval-lines.ts';
 import { collectHistory } from './history.ts';
 import { timelineLines } from './timeline-lines.ts';
@@ -28,7 +28,7 @@ export async function show(session: Session, run: string, { all = false }: ShowO
   const timeline = await readTimeline(desk, view, terminal.now(), all);
   const approvals = await Promise.all(view.openApprovals.map((id) => desk.approval(run, id)));
   const value = { ...view, timeline, approvals };
-  await answer(session, value, () => linesOf(value, terminal.columns, terminal.now(), all ? Infinity : MOST_ROWS));
+  await answerAsIs(session, value, () => linesOf(value, terminal.columns, terminal.now(), all ? Infinity : MOST_ROWS));
 }
 
 async function readTimeline(desk: Desk, { run, status }: RunView, now: number, all: boolean): Promise<Timeline> {

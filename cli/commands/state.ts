@@ -5,7 +5,7 @@ import { which } from '../program/reading.ts';
 import type { Located, Session } from '../session.ts';
 import { jsonLines } from '../terminal/json-text.ts';
 import { dim } from '../terminal/line.ts';
-import { answer } from './answer.ts';
+import { answerAsIs } from './answer.ts';
 import { colouredJson } from './coloured-json.ts';
 
 export interface StateOptions extends Located {
@@ -23,7 +23,7 @@ export async function state(
   const checkpoint = await desk.checkpoint(run, version === undefined ? undefined : which(version));
   const whole: Doc = results ? checkpoint.toolResults : checkpoint.state;
   if (path === undefined) {
-    await answer(session, checkpoint, () => jsonLines(whole).map(colouredJson));
+    await answerAsIs(session, checkpoint, () => jsonLines(whole).map(colouredJson));
     if (!results && !session.isJson && specialOf(whole) === 'undefined')
       session.terminal.tell(dim('The agent keeps no state of its own. --results prints what is recorded.'));
     return;
@@ -34,7 +34,7 @@ export async function state(
       'CHECKPOINT_NOT_FOUND',
       `Checkpoint ${checkpoint.version} of run "${run}" has nothing at ${path}. Leave --path out to see all of it.`,
     );
-  await answer(session, part, () => jsonLines(part).map(colouredJson));
+  await answerAsIs(session, part, () => jsonLines(part).map(colouredJson));
 }
 
 /** A path as `diff` prints it, or a JSON pointer, as a pointer. */

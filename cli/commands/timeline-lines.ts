@@ -56,9 +56,12 @@ export function timelineLines(timeline: Timeline, columns: number, most: number)
 
 const MARKS: { readonly [K in StretchKind]?: string } = { crash: '✗ ', failure: '! ' };
 
-/** What happened; crashes and failures have a mark. */
-const labelOf = ({ kind, label, checkpoint }: Stretch): string =>
-  `${MARKS[kind] ?? ''}${label}${kind === 'failure' ? ' failed' : ''}${checkpoint ? '' : ' …'}`;
+/** What happened; crashes and failures have a mark, and what only changes the status an arrow. */
+function labelOf({ kind, label, checkpoint, status }: Stretch): string {
+  const isChange = kind === 'step' && checkpoint?.step === undefined && (checkpoint?.status ?? status) !== status;
+  const mark = isChange ? '→ ' : (MARKS[kind] ?? '');
+  return `${mark}${label}${kind === 'failure' ? ' failed' : ''}${checkpoint ? '' : ' …'}`;
+}
 
 const lengthText = (stretch: Stretch): string =>
   msOf(stretch) === 0 && stretch.kind !== 'step' ? '' : lengthOf(msOf(stretch));

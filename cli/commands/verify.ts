@@ -6,6 +6,7 @@ import type { Located, Session } from '../session.ts';
 import { jsonText } from '../terminal/json-text.ts';
 import { bold, dim, type Line, styled } from '../terminal/line.ts';
 import { type Progress, progressOn } from '../terminal/progress.ts';
+import { prose } from '../terminal/prose.ts';
 import { counted } from './answer.ts';
 import { collect } from './runs.ts';
 
@@ -86,7 +87,7 @@ async function tellOne(
 ): Promise<void> {
   progress.end();
   if (isJson) return terminal.write(`${jsonText({ run, ...found })}\n`);
-  terminal.say(...linesOf(run, found));
+  terminal.say(...linesOf(run, found).flatMap((line) => prose(line, terminal.columns)));
 }
 
 function linesOf(

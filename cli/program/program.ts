@@ -29,7 +29,8 @@ export function createProgram(go: Go, terminal: Terminal): Command {
       getOutHasColors: () => true,
     })
     .configureHelp({
-      minWidthToWrap: 20,
+      minWidthToWrap: 16,
+      commandDescription: (command) => sentence(command.description()),
       subcommandTerm: (command) => command.name(),
       styleTitle: (title) => terminal.paint('bold', title),
       styleCommandText: (name) => terminal.paint('cyan', name),
@@ -42,6 +43,9 @@ export function createProgram(go: Go, terminal: Terminal): Command {
 
 const AFTERWORD =
   'Runs are in the folder .holdpoint, unless --folder, --stack or the environment names another place. "holdpoint COMMAND --help" says more, with examples.';
+
+const sentence = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
 
 const helpWidth = ({ columns }: Terminal): number => Math.min(columns, 100);
 

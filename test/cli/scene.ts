@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
 import { onTestFinished } from 'vitest';
 import { runCommand } from '../../cli/run-command.ts';
 import { processTerminal, type Streams } from '../../cli/terminal/process-terminal.ts';
@@ -45,8 +46,8 @@ export async function run(args: readonly string[], running: Running = {}): Promi
   else {
     // Somebody answers when they are asked.
     const lines = input.split('\n').filter((line) => line !== '');
-    err.onText((text) => {
-      if (text.endsWith('] ')) setImmediate(() => stdin.write(`${lines.shift() ?? ''}\n`));
+    err.stream.on('data', () => {
+      if (isAsking(err.text())) setImmediate(() => stdin.write(`${lines.shift() ?? ''}\n`));
     });
   }
   const streams = { stdin, stdout: out.stream, stderr: err.stream, env } as unknown as Streams;
@@ -67,17 +68,15 @@ export const runIn =
   (args: readonly string[], running: Running = {}): Promise<Ended> =>
     run(args, { ...always, ...running, env: { HOLDPOINT_FOLDER: folder, ...always.env, ...running.env } });
 
+/** Whether the last of what is shown is a question. */
+export const isAsking = (shown: string): boolean => stripVTControlCharacters(shown).endsWith('] ');
+
 function stream(columns: number | undefined) {
   const written = new PassThrough();
   const pieces: string[] = [];
-  const heard: ((text: string) => void)[] = [];
-  written.on('data', (piece: Buffer) => {
-    pieces.push(piece.toString());
-    for (const hear of heard) hear(piece.toString());
-  });
+  written.on('data', (piece: Buffer) => pieces.push(piece.toString()));
   return {
     stream: Object.assign(written, columns === undefined ? {} : { isTTY: true, columns, getColorDepth: () => 8 }),
     text: () => pieces.join(''),
-    onText: (hear: (text: string) => void) => void heard.push(hear),
   };
 }

@@ -1,0 +1,82 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { agent } from '../../lambda/index.ts';
+import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
+import { testAgents } from '../../lambda/testing.ts';
+import { travelIn } from './agents.ts';
+import { freshFolder, runIn } from './scene.ts';
+
+async function scene() {
+  const folder = freshFolder();
+  const world = travelIn(folder, { hoursAgo: 1 });
+  const trip = await world.start({ to: 'Lisbon' }, { id: 'trip-42' });
+  return { folder, world, trip, command: runIn(folder) };
+}
+
+describe('holdpoint approve and reject', () => {
+  it('answers what a run asks, and the run goes on', async () => {
+    const { command, trip, world } = await scene();
+    const { code, out, err } = await command(['approve', 'trip-42', '--as', 'user:ann', '--comment', 'Window seat.']);
+    expect(code).toBe(0);
+    expect(out).toContain('✓ Book HP 118 to Lisbon for $1200?');
+    expect(out).toContain('APPROVED  user:ann approves (Window seat.)');
+    expect(err).toContain('No server is running here');
+    await world.skip({ hours: 2 });
+    expect(await trip.status()).toBe('WAITING_FOR_SIGNAL');
+  });
+
+  it('takes who answers from the environment, and a group from the command line', async () => {
+    const { command } = await scene();
+    const bob = { env: { HOLDPOINT_PERSON: 'user:bob' } };
+    const denied = await command(['reject', 'trip-42', 'book', '--json'], bob);
+    expect([denied.code, denied.error().code]).toEqual([5, 'NOT_AN_APPROVER']);
+    const rejected = await command(['reject', 'trip-42', 'book', '--group', 'group:finance', '--json'], bob);
+    expect(rejected.json()).toMatchObject([{ status: 'REJECTED', votes: [{ by: 'user:bob', as: 'group:finance' }] }]);
+  });
+
+  it('sends edits from the command line or a file', async () => {
+    const { command, folder } = await scene();
+    const file = join(folder, 'edits.json');
+    writeFileSync(file, '{"seat":"aisle"}');
+    const wrong = await command(['approve', 'trip-42', '--as', 'user:ann', '--edits', '{seat}']);
+    expect(wrong.code).toBe(2);
+    expect(wrong.err).toContain('--edits is not JSON at line 1, column 2');
+    const [approved] = (
+      await command(['approve', 'trip-42', '--as', 'user:ann', '--edits', `@${file}`, '--json'])
+    ).json();
+    expect(approved).toMatchObject({ votes: [{ edits: { seat: 'aisle' } }] });
+  });
+
+  it('gives what is recorded for the same answer again, and refuses another', async () => {
+    const { command } = await scene();
+    const yes = ['approve', 'trip-42', 'book', '--as', 'user:ann', '--json'];
+    expect((await command(yes)).code).toBe(0);
+    expect((await command(yes)).json()).toMatchObject([{ status: 'APPROVED' }]);
+    const no = await command(['reject', 'trip-42', 'book', '--as', 'user:ann', '--json']);
+    expect([no.code, no.error().code]).toEqual([4, 'APPROVAL_DECIDED']);
+  });
+
+  it('says what is missing: who answers, something that is asked, which of several', async () => {
+    const { command, folder } = await scene();
+    expect((await command(['approve', 'trip-42'])).err).toContain('Who answers? Pass --as user:ann');
+    await command(['approve', 'trip-42', '--as', 'user:ann']);
+    const nothing = await command(['approve', 'trip-42', '--as', 'user:ann', '--json']);
+    expect([nothing.code, nothing.error().code]).toEqual([3, 'APPROVAL_NOT_FOUND']);
+
+    const asks = agent({
+      name: 'asks',
+      run: (ctx) =>
+        ctx.map('both', ['pay', 'post'], (branch, name) =>
+          branch.approval(name, { title: `${name}?`, approvers: ['user:ann'] }),
+        ),
+    });
+    const world = testAgents(asks, { storage: embeddedStorage({ folder }), now: new Date() });
+    await world.start(undefined, { id: 'two' });
+    const two = await command(['approve', 'two', '--as', 'user:ann', '--json']);
+    expect(two.code).toBe(2);
+    expect(two.error().message).toMatch(/asks 2 things: .*pay.*post.* Name the one/);
+    const one = await command(['approve', 'two', 'both[0]/pay', '--as', 'user:ann', '--json']);
+    expect(one.json()).toMatchObject([{ id: 'both[0]/pay', status: 'APPROVED' }]);
+  });
+});

@@ -1,0 +1,158 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Chat, chatIn, travelIn } from './agents.ts';
+import { freshFolder, isAsking, runIn } from './scene.ts';
+
+async function chat() {
+  const folder = freshFolder();
+  const world = chatIn(folder);
+  const run = await world.start({ prompt: 'Be kind.' }, { id: 'chat-7' });
+  await run.signal('message', 'hello');
+  return { folder, world, command: runIn(folder) };
+}
+
+describe('holdpoint fork', () => {
+  it('begins a new run at a checkpoint', async () => {
+    const { command } = await chat();
+    const [forked] = (await command(['fork', 'chat-7', '--version', '2', '--id', 'other', '-t', 'x', '--json'])).json();
+    expect(forked).toEqual({ run: 'other', from: { run: 'chat-7', version: 2 } });
+    expect((await command(['show', 'other', '--json'])).json()).toMatchObject([{ status: 'READY', tags: ['x'] }]);
+    const taken = await command(['fork', 'chat-7', '--id', 'other', '--json']);
+    expect([taken.code, taken.error().code]).toEqual([4, 'RUN_EXISTS']);
+  });
+
+  it('begins with the state of a file, or of standard input', async () => {
+    const { command, folder } = await chat();
+    const state = { prompt: 'Be brief.', messages: [] };
+    writeFileSync(join(folder, 'state.json'), JSON.stringify(state));
+    await command(['fork', 'chat-7', '--state', join(folder, 'state.json'), '--id', 'a']);
+    await command(['fork', 'chat-7', '--state', '-', '--id', 'b'], {
+      input: JSON.stringify({ ...state, prompt: 'No.' }),
+    });
+    expect(JSON.parse((await command(['state', 'a'])).out)).toEqual(state);
+    expect(JSON.parse((await command(['state', 'b', '--path', 'prompt'])).out)).toBe('No.');
+  });
+
+  it('takes back what state printed, so that a state can be edited by other tools', async () => {
+    const { command } = await chat();
+    const { out } = await command(['state', 'chat-7']);
+    await command(['fork', 'chat-7', '--state', '-', '--id', 'same'], { input: out });
+    expect((await command(['state', 'same'])).out).toBe(out);
+  });
+
+  it('gives an operation another result', async () => {
+    const folder = freshFolder();
+    const world = travelIn(folder, { hoursAgo: 1 });
+    await world.start({ to: 'Lisbon' }, { id: 'trip-42' });
+    const command = runIn(folder);
+    const price = '{"id":"HP 9","price":270}';
+    const { code } = await command(['fork', 'trip-42', '--id', 'cheap', '--result', `search flights=${price}`]);
+    expect(code).toBe(0);
+    await world.skip({ hours: 2 });
+    expect((await command(['approvals', 'cheap', '--json'])).json()).toMatchObject([
+      { title: expect.stringContaining('$270') },
+    ]);
+    expect((await command(['fork', 'trip-42', '--result', 'nonsense'])).code).toBe(2);
+    expect((await command(['fork', 'trip-42', '--result', 'a={'])).err).toContain('The result of a is not JSON');
+  });
+
+  it('needs a terminal for the editor', async () => {
+    const { command } = await chat();
+    const { code, err } = await command(['fork', 'chat-7', '--edit']);
+    expect([code, err]).toEqual([2, expect.stringContaining('Pass --state FILE instead.')]);
+  });
+});
+
+describe('holdpoint fork --edit', () => {
+  /** Runs the command on a terminal of its own, with an editor that is a program. */
+  async function edit(folder: string, editor: string, typed: string) {
+    const script = join(folder, 'editor.mjs');
+    writeFileSync(script, editor);
+    const before = leftovers();
+    const program = `${process.execPath} ${join(import.meta.dirname, '../../cli/main.ts')} fork chat-7 --edit --id edited`;
+    const child = spawn('script', ['-qec', program, '/dev/null'], {
+      env: { ...process.env, HOLDPOINT_FOLDER: folder, VISUAL: '', EDITOR: `${process.execPath} ${script}` },
+    });
+    let shown = '';
+    child.stdout.on('data', (piece) => {
+      shown += piece;
+      if (isAsking(shown)) child.stdin.write(typed);
+    });
+    const code = await new Promise((resolve) => child.on('close', resolve));
+    // States may be secret: none stays behind.
+    expect(leftovers()).toEqual(before);
+    return { code, shown };
+  }
+
+  const leftovers = () =>
+    readdirSync(tmpdir()).filter(
+      (name) => /^holdpoint-[^-]+$/.test(name) && existsSync(join(tmpdir(), name, 'state.json')),
+    );
+
+  const READ = `import { readFileSync, writeFileSync, existsSync } from 'node:fs'; const file = process.argv[2]; const state = JSON.parse(readFileSync(file, 'utf8'));`;
+
+  it('opens the state in the editor, and forks with what was written', async () => {
+    const { folder, command } = await chat();
+    const editor = `${READ} state.prompt = 'Be brief.'; writeFileSync(file, JSON.stringify(state));`;
+    const { code, shown } = await edit(folder, editor, '');
+    expect(shown).toContain('Forked');
+    expect(code).toBe(0);
+    expect(JSON.parse((await command(['state', 'edited'])).out)).toMatchObject({
+      prompt: 'Be brief.',
+    } satisfies Partial<Chat>);
+  });
+
+  it('says where it is wrong, and lets one edit again', async () => {
+    const { folder, command } = await chat();
+    const editor = `import { readFileSync, writeFileSync } from 'node:fs'; const file = process.argv[2]; const text = readFileSync(file, 'utf8');
+      writeFileSync(file, text.includes('oops') ? '{"prompt":"mended","messages":[]}' : '{\\n  "prompt": oops\\n}');`;
+    const { code, shown } = await edit(folder, editor, 'y\r');
+    expect(shown).toMatch(/What you wrote is not JSON at line 2, column 13/);
+    expect(shown).toContain('Edit again?');
+    expect(code).toBe(0);
+    expect(JSON.parse((await command(['state', 'edited', '--path', 'prompt'])).out)).toBe('mended');
+  });
+
+  it('forks nothing when nothing was changed, or when somebody gives up', async () => {
+    const { folder, command } = await chat();
+    const same = await edit(folder, '', '');
+    expect([same.code, same.shown]).toEqual([1, expect.stringContaining('Nothing was changed')]);
+    const wrong = await edit(folder, `${READ} writeFileSync(file, '{');`, 'n\r');
+    expect(wrong.code).toBe(1);
+    expect((await command(['show', 'edited'])).code).toBe(3);
+  });
+});
+
+describe('holdpoint rewind', () => {
+  async function asked() {
+    const folder = freshFolder();
+    const world = travelIn(folder, { hoursAgo: 1 });
+    await world.start({ to: 'Lisbon' }, { id: 'trip-42' });
+    return runIn(folder);
+  }
+
+  it('says what no longer counts, asks, and lets the run go on from there', async () => {
+    const command = await asked();
+    const no = await command(['rewind', 'trip-42', '3'], { columns: 200, input: 'n' });
+    expect(no.err.replace(/\n +/g, ' ')).toContain(
+      'goes back to version 3 ("search flights"): 1 later checkpoint no longer counts, 1 open approval will be withdrawn.',
+    );
+    expect(no.code).toBe(1);
+    const { out, code } = await command(['rewind', 'trip-42', '3'], { columns: 80, input: 'yes' });
+    expect(code).toBe(0);
+    expect(out).toContain('goes on from version 3, as version 5');
+    expect((await command(['approvals', 'trip-42', '--json'])).json()).toMatchObject([{ status: 'WITHDRAWN' }]);
+  });
+
+  it('refuses without a terminal, unless it is told that it is meant', async () => {
+    const command = await asked();
+    expect((await command(['rewind', 'trip-42', '3'])).code).toBe(2);
+    const [rewound] = (await command(['rewind', 'trip-42', '3', '--yes', '--new-keys', '--json'])).json();
+    expect(rewound).toEqual({ run: 'trip-42', to: 3, version: 5, status: 'READY' });
+    const missing = await command(['rewind', 'trip-42', 'before-payment', '--yes', '--json']);
+    expect([missing.code, missing.error().code]).toEqual([3, 'CHECKPOINT_NOT_FOUND']);
+  });
+});

@@ -1,0 +1,226 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { checkpointStore } from '../../lambda/embedded.ts';
+import { payload } from '../../lambda/index.ts';
+import { chatIn, travelIn } from './agents.ts';
+import { freshFolder, runIn } from './scene.ts';
+
+async function scene() {
+  const folder = freshFolder();
+  const chats = chatIn(folder);
+  const chat = await chats.start({ prompt: 'Be kind.' }, { id: 'chat-7' });
+  for (const text of ['one', 'two', 'three']) await chat.signal('message', text);
+  const trips = travelIn(folder, { hoursAgo: 1 });
+  const trip = await trips.start({ to: 'Lisbon' }, { id: 'trip-42' });
+  await trip.approve('book', { by: 'user:ann', comment: 'fine' });
+  return { folder, command: runIn(folder) };
+}
+
+/** Changes a byte of what a checkpoint holds, as a bad disk would. */
+function damage(folder: string, run: string): void {
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
+  const db = new DatabaseSync(join(folder, 'records.sqlite'));
+  db.exec(`UPDATE records SET body = x'00' WHERE partition = 'default/${run}' AND body IS NOT NULL`);
+  db.close();
+}
+
+describe('holdpoint verify', () => {
+  it('says that a run is whole, and how far that is proven', async () => {
+    const { command } = await scene();
+    const { code, out } = await command(['verify', 'chat-7']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/✓ chat-7 is whole: \d+ checkpoints, 0 payloads, proven from version 1/);
+    const [found] = (await command(['verify', 'chat-7', '--json'])).json();
+    expect(found).toMatchObject({ run: 'chat-7', ok: true, problems: [], provenFrom: 1 });
+  });
+
+  it('finds damage, in one run and among all, with exit code 7', async () => {
+    const { command, folder } = await scene();
+    expect((await command(['verify', '--all'])).out).toMatch(/✓ 2 runs whole, \d+ checkpoints read/);
+    damage(folder, 'chat-7');
+    const one = await command(['verify', 'chat-7']);
+    expect(one.code).toBe(7);
+    expect(one.out).toMatch(/✗ chat-7 is damaged/);
+    expect(one.out).toMatch(/version \d+: /);
+    const all = await command(['verify', '--all']);
+    expect(all.code).toBe(7);
+    expect(all.out).toContain('1 run damaged, 1 run whole');
+    const lines = (await command(['verify', '--all', '--json'])).json();
+    expect(lines.map(({ run, ok }) => [run, ok])).toEqual([
+      ['trip-42', true],
+      ['chat-7', false],
+    ]);
+  });
+
+  it('wants one run, or all', async () => {
+    const { command } = await scene();
+    expect((await command(['verify'])).err).toContain('"holdpoint verify --all" every one');
+    expect((await command(['verify', 'chat-7', '--all'])).code).toBe(2);
+    expect((await command(['verify', 'nobody'])).code).toBe(3);
+  });
+
+  it('shows how far it is on a terminal only, and takes that away again', async () => {
+    const { command } = await scene();
+    let time = Date.now();
+    const slowly = {
+      columns: 80,
+      now: () => {
+        time += 400;
+        return time;
+      },
+    };
+    const { err } = await command(['verify', '--all'], slowly);
+    expect(stripVTControlCharacters(err)).toMatch(/━+ +\d+ % {2}\d of 2 runs read/);
+    expect(err.endsWith('\r\u001b[K')).toBe(true);
+    expect((await command(['verify', 'chat-7'], slowly)).err).toMatch(/checkpoints read/);
+    expect((await command(['verify', '--all'])).err).toBe('');
+  });
+});
+
+describe('holdpoint prune', () => {
+  it('asks, empties old checkpoints, and leaves the rest', async () => {
+    const { command } = await scene();
+    const no = await command(['prune', 'chat-7', '--keep-last', '2'], { columns: 120, input: 'no' });
+    expect(no.err.replace(/\n +/g, ' ')).toMatch(
+      /All but the last 2 and those with a name lose their states for good\./,
+    );
+    expect(no.code).toBe(1);
+    const [pruned] = (await command(['prune', 'chat-7', '--keep-last', '1', '--yes', '--json'])).json();
+    expect(Number(pruned?.emptied)).toBeGreaterThan(0);
+    const gone = await command(['state', 'chat-7', '1', '--json']);
+    expect([gone.code, gone.error().code]).toEqual([3, 'CHECKPOINT_PRUNED']);
+    expect((await command(['state', 'chat-7'])).code).toBe(0);
+    expect((await command(['history', 'chat-7'])).out).toContain('(emptied)');
+    expect((await command(['prune', 'chat-7', '--keep-last', '1', '-y'])).out).toContain('nothing to empty');
+  });
+
+  it('refuses without a terminal, and without a number', async () => {
+    const { command } = await scene();
+    expect((await command(['prune', 'chat-7', '--keep-last', '2'])).code).toBe(2);
+    expect((await command(['prune', 'chat-7'])).err).toContain("'--keep-last <number>' not specified");
+    expect((await command(['prune', 'chat-7', '--keep-last', '0', '--yes'])).err).toContain('whole number from 1');
+  });
+});
+
+describe('holdpoint export', () => {
+  it('writes every checkpoint with its state, and what was written can be checked', async () => {
+    const { command, folder } = await scene();
+    const file = join(folder, 'all.jsonl');
+    const { code, out } = await command(['export', '--all', '--out', file]);
+    expect(code).toBe(0);
+    const sha256 = createHash('sha256').update(readFileSync(file)).digest('hex');
+    expect(out).toContain(`SHA-256 ${sha256}`);
+    const lines = readFileSync(file, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ type }) => type).filter((type) => type !== 'checkpoint')).toEqual([
+      'export',
+      'run',
+      'run',
+      'end',
+    ]);
+    const newest = lines.findLast(({ run }) => run === 'chat-7');
+    expect(newest.state.messages).toHaveLength(6);
+    expect(lines.at(-1)).toMatchObject({ runs: 2, checkpoints: lines.length - 4 });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect((await command(['export', '--check', file])).out).toMatch(/is whole: 2 runs, \d+ checkpoints/);
+  });
+
+  it.each([
+    ['a line is missing', (lines: string[]) => lines.toSpliced(5, 1), /line 6: version \d+ follows \d+/],
+    [
+      'a state is another',
+      (lines: string[]) => lines.map((line) => line.replace('You said: two', 'You said: six')),
+      /do not have the SHA-256/,
+    ],
+    ['it was cut off', (lines: string[]) => lines.slice(0, -1), /the end is missing/],
+    ['a line is half', (lines: string[]) => lines.with(4, (lines[4] ?? '').slice(0, 40)), /line 5: it is not JSON/],
+    ['something was added', (lines: string[]) => [...lines, lines[1] ?? ''], /comes after the end/],
+    [
+      'two were swapped',
+      (lines: string[]) => lines.with(3, lines[4] ?? '').with(4, lines[3] ?? ''),
+      /version 3 follows 1/,
+    ],
+  ])('is found out when %s', async (_, change, problem) => {
+    const { command, folder } = await scene();
+    const file = join(folder, 'one.jsonl');
+    await command(['export', 'chat-7', '--out', file]);
+    writeFileSync(file, `${change(readFileSync(file, 'utf8').trimEnd().split('\n')).join('\n')}\n`);
+    const checked = await command(['export', '--check', file]);
+    expect(checked.code).toBe(7);
+    expect(checked.out).toMatch(problem);
+    expect((await command(['export', '--check', file, '--json'])).json()).toMatchObject([{ ok: false, file }]);
+  });
+
+  it('writes to standard output the same as to a file', async () => {
+    const { command } = await scene();
+    const { out, err, json } = await command(['export', 'chat-7']);
+    expect(err).toBe('');
+    expect(json().at(0)).toMatchObject({ type: 'export', format: 1, tenant: 'default' });
+    const hash = createHash('sha256')
+      .update(out.slice(0, out.trimEnd().lastIndexOf('\n') + 1))
+      .digest('hex');
+    expect(json().at(-1)).toMatchObject({ type: 'end', sha256: hash });
+  });
+
+  it('names payloads by reference, and what a prune left', async () => {
+    const folder = freshFolder();
+    const store = checkpointStore<object>({ folder });
+    const first = await store.save({
+      run: 'shots',
+      step: 'look',
+      state: { shot: payload(Buffer.from('png'), { type: 'image/png' }) },
+    });
+    const second = await store.save({ run: 'shots', expectedVersion: first, step: 'look', state: { shot: null } });
+    await store.save({ run: 'shots', expectedVersion: second, step: 'think' });
+    await store.prune('shots', { keepLast: 1 });
+    await store.close();
+    const lines = (await runIn(folder)(['export', 'shots'])).json<{
+      version: number;
+      pruned: boolean;
+      state?: object;
+      payloads?: object[];
+    }>();
+    const checkpoints = lines.filter(({ version, pruned }) => version !== undefined && pruned !== undefined);
+    expect(checkpoints.map(({ pruned }) => pruned)).toContain(false);
+    for (const { pruned, state } of checkpoints) expect(state === undefined).toBe(pruned);
+  });
+
+  it('leaves no half of a file behind', async () => {
+    const { command, folder } = await scene();
+    damage(folder, 'chat-7');
+    const file = join(folder, 'damaged.jsonl');
+    const { code } = await command(['export', 'chat-7', '--out', file]);
+    expect(code).toBe(7);
+    expect([existsSync(file), existsSync(`${file}.partial`)]).toEqual([false, false]);
+    expect((await command(['export', 'trip-42', '--out', '/no/such/folder/x'])).code).toBe(2);
+  });
+
+  it('writes messages as training data, with what people decided', async () => {
+    const { command } = await scene();
+    const lines = (await command(['export', '--all', '--format', 'trajectory'])).json();
+    const chat = lines.find(({ run }) => run === 'chat-7');
+    expect(chat).toMatchObject({ agent: 'chat', source: 'state', decisions: [] });
+    expect(chat?.messages).toEqual(
+      ['one', 'two', 'three'].flatMap((text) => [
+        { role: 'user', text },
+        { role: 'assistant', text: `You said: ${text}` },
+      ]),
+    );
+    const trip = lines.find(({ run }) => run === 'trip-42');
+    expect(trip).toMatchObject({
+      source: 'journal',
+      messages: [
+        { role: 'user', content: { to: 'Lisbon' } },
+        { role: 'tool', name: 'search flights', content: { id: 'HP 118', price: 1200 } },
+        { role: 'tool', name: 'pay', content: { paid: 1200 } },
+        { role: 'tool', name: 'book seat', content: 'seat 12A' },
+      ],
+      decisions: [{ approval: 'book', status: 'APPROVED', votes: [{ by: 'user:ann', comment: 'fine' }] }],
+    });
+  });
+});

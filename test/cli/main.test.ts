@@ -1,0 +1,167 @@
+import { execFile } from 'node:child_process';
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { EXIT, EXIT_CODE } from '../../cli/exit-codes.ts';
+import { createProgram } from '../../cli/program/program.ts';
+import { processTerminal } from '../../cli/terminal/process-terminal.ts';
+import { chatIn, travelIn } from './agents.ts';
+import { MAIN, runProcess } from './process.ts';
+import { freshFolder } from './scene.ts';
+
+/** Runs a line of bash in which `holdpoint` is the command. */
+const bash = (line: string, env: NodeJS.ProcessEnv): Promise<{ code: number; out: string; err: string }> =>
+  new Promise((resolve) => {
+    const script = `holdpoint() { ${process.execPath} ${MAIN} "$@"; }; export -f holdpoint; set -o pipefail; ${line}`;
+    const options = { env: { PATH: process.env.PATH, ...env } };
+    const child = execFile('bash', ['--norc', '-c', script], options, (_, out, err) => {
+      resolve({ code: child.exitCode ?? -1, out, err });
+    });
+  });
+
+describe('the command as a process', () => {
+  it('works on a folder from start to answer, with an exit code for each kind of error', async () => {
+    const env = { HOLDPOINT_FOLDER: freshFolder() };
+    const missing = await runProcess(['runs'], { env });
+    expect(missing.code).toBe(EXIT.notFound);
+    expect(missing.err).toContain('There are no runs in the folder');
+    const started = await runProcess(['start', 'travel', '-', '--id', 'trip-1', '--json'], {
+      env,
+      input: '{"to":"Rome"}',
+    });
+    expect([started.code, started.err]).toEqual([0, '']);
+    expect(JSON.parse(started.out)).toEqual({ run: 'trip-1', status: 'READY', isNew: true });
+    expect((await runProcess(['show', 'trip-2'], { env })).code).toBe(EXIT.notFound);
+    expect((await runProcess(['retry', 'trip-1'], { env })).code).toBe(EXIT.conflict);
+    expect((await runProcess(['rewind', 'trip-1', '1'], { env })).code).toBe(EXIT.usage);
+    expect((await runProcess(['runs', '--limit', 'x'], { env })).code).toBe(EXIT.usage);
+  });
+
+  it('says what is wrong in a few lines, and where it came from only when asked', async () => {
+    const env = { HOLDPOINT_FOLDER: '/dev/null/x' };
+    const { code, err } = await runProcess(['start', 'travel'], { env });
+    expect(code).toBe(EXIT.denied);
+    expect(err.trimEnd().split('\n').length).toBeLessThanOrEqual(3);
+    expect(err).not.toMatch(/\bat .*:\d+:\d+/);
+    const debug = await runProcess(['start', 'travel'], { env: { ...env, HOLDPOINT_DEBUG: '1' } });
+    expect(debug.err).toMatch(/\bat .*:\d+:\d+/);
+  });
+
+  it('suggests the nearest command and option', async () => {
+    const wrong = await runProcess(['aproove', 'x']);
+    expect([wrong.code, wrong.err]).toEqual([EXIT.usage, expect.stringContaining('Did you mean approve?')]);
+    expect((await runProcess(['runs', '--staus', 'x'])).err).toContain('Did you mean --status?');
+    expect((await runProcess(['show'])).err).toContain('See holdpoint show --help.');
+  });
+
+  it('answers errors in JSON to programs, on standard error', async () => {
+    const { code, out, err } = await runProcess(['runs', '--json'], { env: { HOLDPOINT_FOLDER: freshFolder() } });
+    expect([code, out]).toEqual([3, '']);
+    expect(JSON.parse(err)).toMatchObject({ error: { code: 'STORAGE_MISSING', exitCode: 3 } });
+  });
+
+  it('ends quietly when nobody reads on', async () => {
+    const folder = freshFolder();
+    const world = chatIn(folder);
+    const run = await world.start({ prompt: 'x'.repeat(50_000) }, { id: 'chat' });
+    for (let i = 0; i < 5; i++) await run.signal('message', 'y'.repeat(50_000));
+    for (const line of [
+      'holdpoint export chat | head -c 100',
+      'holdpoint state chat | head -1',
+      'holdpoint history chat --json | head -1',
+    ]) {
+      const { code, err } = await bash(line, { HOLDPOINT_FOLDER: folder });
+      expect([line, code, err]).toEqual([line, 0, '']);
+    }
+  });
+
+  it('has colours on a terminal, and none in a pipe or where NO_COLOR is set', async () => {
+    const folder = freshFolder();
+    await travelIn(folder).start({ to: 'Rome' }, { id: 'trip-1' });
+    const onTerminal = (env: NodeJS.ProcessEnv) =>
+      bash(`script -qec "${process.execPath} ${MAIN} runs" /dev/null`, {
+        HOLDPOINT_FOLDER: folder,
+        TERM: 'xterm-256color',
+        ...env,
+      });
+    const isColoured = (text: string) => stripVTControlCharacters(text) !== text;
+    expect(isColoured((await onTerminal({})).out)).toBe(true);
+    expect(isColoured((await onTerminal({ NO_COLOR: '1' })).out)).toBe(false);
+    expect(isColoured((await runProcess(['runs'], { env: { HOLDPOINT_FOLDER: folder } })).out)).toBe(false);
+  });
+
+  it('ends with 130 when a question is answered by Ctrl-C, and does nothing', async () => {
+    const folder = freshFolder();
+    await travelIn(folder).start({ to: 'Rome' }, { id: 'trip-1' });
+    const ask = `(sleep 2; printf '\\003') | script -qec "${process.execPath} ${MAIN} rewind trip-1 2" /dev/null`;
+    const { code, out } = await bash(ask, { HOLDPOINT_FOLDER: folder, TERM: 'xterm' });
+    expect(out).toContain('Go on?');
+    expect(code).toBe(EXIT.interrupted);
+    expect(
+      (await runProcess(['history', 'trip-1', '--json'], { env: { HOLDPOINT_FOLDER: folder } })).out,
+    ).not.toContain('rewind');
+  });
+
+  it('prints its help and its version on standard output', async () => {
+    const help = await runProcess(['--help']);
+    expect([help.code, help.err]).toEqual([0, '']);
+    expect(help.out).toContain('Usage: holdpoint <command>');
+    expect((await runProcess(['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+    const bare = await runProcess([]);
+    expect(bare.out).toContain('Usage: holdpoint <command>');
+  });
+});
+
+describe('the command', () => {
+  const program = createProgram(async () => {}, processTerminal());
+  const commands = program.createHelp().visibleCommands(program);
+
+  it('has examples for each of its commands', () => {
+    for (const command of commands) {
+      let help = '';
+      command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
+      expect(help).toMatch(new RegExp(`Examples:\\n.*holdpoint ${command.name()}`));
+      expect(command.summary() || command.description()).not.toBe('');
+    }
+  });
+
+  it('has all that was asked for', () => {
+    expect(commands.map((command) => command.name()).toSorted()).toEqual(
+      'approvals approve cancel completion console dev diff doctor export fork history prune reject retry rewind runs show signal start state verify'.split(
+        ' ',
+      ),
+    );
+  });
+
+  it('has an exit code for each error, and none of them says that all is well', () => {
+    expect(Object.values(EXIT_CODE).filter((code) => code === EXIT.ok)).toEqual([]);
+    expect(new Set(Object.values(EXIT)).size).toBe(Object.keys(EXIT).length);
+  });
+});
+
+describe('what is loaded', () => {
+  const HEAVY =
+    /@aws-sdk|@smithy|\/hono|node-server|aws4fetch|\bzod\b|lambda\/(storage|runtime|desk|api|console)|cli\/(dev|commands|place)/;
+
+  /** The modules that a command line loads, by name. */
+  async function loaded(args: readonly string[]): Promise<readonly string[]> {
+    const hook = `import { registerHooks } from 'node:module'; import { writeSync } from 'node:fs';
+      registerHooks({ load(url, context, next) { writeSync(2, 'loaded ' + url + '\\n'); return next(url, context); } });
+      const get = process.getBuiltinModule; process.getBuiltinModule = (name) => { writeSync(2, 'loaded ' + name + '\\n'); return get(name); };`;
+    const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(hook)}`;
+    const { err } = await runProcess(args, { env: { NODE_OPTIONS, HOLDPOINT_FOLDER: freshFolder() } });
+    return [...err.matchAll(/^loaded (.*)$/gm)].map(([, url = '']) => url.replace(/.*\/node_modules\//, ''));
+  }
+
+  it('is little for help: no AWS SDK, no server, no SQLite', async () => {
+    const modules = await loaded(['--help']);
+    expect(modules.some((url) => url.includes('commander'))).toBe(true);
+    expect(modules.filter((url) => HEAVY.test(url) && !/commands\/confirm/.test(url))).toEqual([]);
+    expect(modules.some((url) => url.includes('sqlite'))).toBe(false);
+  });
+
+  it('is no AWS SDK and no server for runs in a folder', async () => {
+    const modules = await loaded(['start', 'travel']);
+    expect(modules).toContain('node:sqlite');
+    expect(modules.filter((url) => /@aws-sdk|@smithy|\bhono\b|node-server|aws4fetch|zod/.test(url))).toEqual([]);
+  });
+});

@@ -1,0 +1,151 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { writeServerFile } from '../../cli/dev/server-file.ts';
+import { chatIn, travelIn } from './agents.ts';
+import { freshFolder, runIn } from './scene.ts';
+
+describe('holdpoint start', () => {
+  it('starts a run in a new folder, and says that nobody runs it', async () => {
+    const folder = join(freshFolder(), 'new');
+    const command = runIn(folder);
+    const args = ['start', 'travel', '{"to":"Lisbon"}', '--id', 'trip-1', '-o', 'user:ann', '-t', 'a', '-t', 'b'];
+    const { code, out, err } = await command(args);
+    expect([code, out]).toEqual([0, '✓ Started trip-1\n']);
+    expect(err).toContain(`"holdpoint dev --folder ${folder} AGENT-FILES" runs what is ready.`);
+    const [shown] = (await command(['show', 'trip-1', '--json'])).json();
+    expect(shown).toMatchObject({ status: 'READY', agent: 'travel', owner: 'user:ann', tags: ['a', 'b'] });
+    expect(shown).toMatchObject({ input: { to: 'Lisbon' } });
+  });
+
+  it('says nothing of the kind where a server runs', async () => {
+    const folder = freshFolder();
+    const command = runIn(folder);
+    await command(['start', 'travel', '--id', 'first']);
+    await writeServerFile(folder, { key: 'k'.repeat(43), port: 1, url: 'http://127.0.0.1:1', pid: process.pid });
+    expect((await command(['start', 'travel', '--id', 'second'])).err).toBe('');
+    await writeServerFile(folder, { key: 'k'.repeat(43), port: 1 });
+    expect((await command(['start', 'travel', '--id', 'third'])).err).toContain('No server is running');
+  });
+
+  it('takes its input from a file or from standard input', async () => {
+    const folder = freshFolder();
+    const command = runIn(folder);
+    writeFileSync(join(folder, 'in.json'), '[1, 2]');
+    await command(['start', 'sum', '--input', join(folder, 'in.json'), '--id', 'file']);
+    await command(['start', 'sum', '-', '--id', 'piped'], { input: '{"a": 1}' });
+    expect((await command(['show', 'file', '--json'])).json()).toMatchObject([{ input: [1, 2] }]);
+    expect((await command(['show', 'piped', '--json'])).json()).toMatchObject([{ input: { a: 1 } }]);
+  });
+
+  it('starts one run for one id or one key', async () => {
+    const command = runIn(freshFolder());
+    const [first] = (await command(['start', 'travel', '--key', 'mail-7', '--json'])).json();
+    const [second] = (await command(['start', 'travel', '--key', 'mail-7', '--json'])).json();
+    expect([first?.isNew, second?.isNew, second?.run]).toEqual([true, false, first?.run]);
+    const again = await command(['start', 'travel', '--key', 'mail-7']);
+    expect(again.out).toContain('There is such a run already');
+    const other = await command(['start', 'other', '--id', String(first?.run), '--json']);
+    expect([other.code, other.error().code]).toEqual([4, 'RUN_EXISTS']);
+  });
+
+  it.each([
+    ['{"a":1,}', 'line 1, column 7: a comma cannot stand before }'],
+    ['hello', `Text needs double quotes: '"hello"'`],
+    ['', 'The input is empty, and must be JSON.'],
+    ['{\n  "a": 1\n  "b": 2\n}', 'line 3, column 3: expected a comma or }'],
+    ['{"a":1,"a":2}', 'the field "a" is there already'],
+  ])('says where its input is wrong: %j', async (input, problem) => {
+    const { code, err } = await runIn(freshFolder())(['start', 'travel', input]);
+    expect(code).toBe(2);
+    expect(err.replace(/\n */g, ' ')).toContain(problem);
+  });
+
+  it('shows the place in a long line', async () => {
+    const long = `{"list": [${'1, '.repeat(50)} oops]}`;
+    const { err } = await runIn(freshFolder())(['start', 'travel', long]);
+    const [line = '', mark = ''] = err.split('\n').slice(-4);
+    expect(line[mark.indexOf('^')]).toBe('o');
+  });
+
+  it('refuses what it cannot read', async () => {
+    const command = runIn(freshFolder());
+    expect((await command(['start', 'x', '--input', '/no/such/file'])).err).toContain('cannot be read');
+    expect((await command(['start', 'x', '1', '--input', 'f'])).err).toContain('given twice');
+    expect((await command(['start', 'x', '--timeout', 'soon'])).err).toContain('length of time such as 90s');
+    expect((await command(['start', ''])).code).toBe(2);
+  });
+});
+
+describe('holdpoint signal', () => {
+  it('wakes a run, once for one id', async () => {
+    const folder = freshFolder();
+    const world = chatIn(folder);
+    const chat = await world.start({ prompt: 'Be kind.' }, { id: 'chat-7' });
+    const command = runIn(folder);
+    const args = ['signal', 'chat-7', 'message', '"bye"', '--id', 's1', '--json'];
+    expect((await command(args)).json()).toEqual([{ run: 'chat-7', name: 'message', isNew: true }]);
+    expect((await command(args)).json()).toEqual([{ run: 'chat-7', name: 'message', isNew: false }]);
+    await world.skip({ hours: 2 });
+    expect(await chat.result()).toEqual({ turns: 0 });
+    const late = await command(['signal', 'chat-7', 'message', '"hello"', '--json']);
+    expect([late.code, late.error().code]).toEqual([4, 'RUN_ENDED']);
+  });
+});
+
+describe('holdpoint cancel', () => {
+  async function paid() {
+    const folder = freshFolder();
+    const world = travelIn(folder, { hoursAgo: 1 });
+    const trip = await world.start({ to: 'Lisbon' }, { id: 'trip-42' });
+    await world.start({ to: 'Porto' }, { id: 'trip-43' });
+    await trip.approve('book', { by: 'user:ann' });
+    return { world, trip, command: runIn(folder) };
+  }
+
+  it('asks when something would be undone, and does nothing when the answer is no', async () => {
+    const { command, trip } = await paid();
+    const { code, err } = await command(['cancel', 'trip-42'], { columns: 80, input: 'n' });
+    expect(code).toBe(1);
+    expect(err).toContain('Cancelling run "trip-42" undoes 1 step: pay.');
+    expect(err).toContain('Nothing was done.');
+    expect(await trip.status()).toBe('WAITING_FOR_SIGNAL');
+  });
+
+  it('goes on when the answer is yes', async () => {
+    const { command, trip, world } = await paid();
+    const { code, out } = await command(['cancel', 'trip-42', '--reason', 'Rain.'], { columns: 80, input: 'y' });
+    expect(code).toBe(0);
+    expect(out).toContain('while it undoes what it did');
+    await world.skip({ hours: 2 });
+    expect(await trip.status()).toBe('CANCELLED');
+    expect((await command(['show', 'trip-42'])).out).toContain('was cancelled: Rain.');
+  });
+
+  it('refuses without a terminal, unless it is told that it is meant', async () => {
+    const { command } = await paid();
+    const refused = await command(['cancel', 'trip-42']);
+    expect(refused.code).toBe(2);
+    expect(refused.err).toContain('Pass --yes if you mean it.');
+    expect((await command(['cancel', 'trip-42', '--yes', '--json'])).json()).toEqual([
+      { run: 'trip-42', status: 'ENDING' },
+    ]);
+  });
+
+  it('does not ask when nothing would be undone', async () => {
+    const { command } = await paid();
+    expect((await command(['cancel', 'trip-43', '--json'])).json()).toEqual([{ run: 'trip-43', status: 'CANCELLED' }]);
+  });
+});
+
+describe('holdpoint retry', () => {
+  it('lets a run that failed go on, and refuses others', async () => {
+    const folder = freshFolder();
+    const world = travelIn(folder, { hoursAgo: 1 });
+    await world.start({ to: 'Nowhere' }, { id: 'trip-43' });
+    const command = runIn(folder);
+    expect((await command(['retry', 'trip-43'])).out).toContain('trip-43 goes on: READY');
+    const again = await command(['retry', 'trip-43', '--json']);
+    expect([again.code, again.error().code]).toEqual([4, 'TRANSITION_REFUSED']);
+  });
+});
