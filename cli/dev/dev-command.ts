@@ -1,8 +1,10 @@
+import { enableCompileCache, flushCompileCache } from 'node:module';
+import { join } from 'node:path';
+import { makeFolder } from '../../lambda/storage/embedded/folders.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { dim } from '../terminal/line.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { shortPath } from './dev-log.ts';
-import { serve } from './serve.ts';
 import { address, agents } from './welcome.ts';
 
 export interface DevOptions {
@@ -22,6 +24,10 @@ export async function dev(terminal: Terminal, files: readonly string[], options:
   const { folder = terminal.environment.HOLDPOINT_FOLDER || '.holdpoint', open = false, ...rest } = options;
   const interrupted = onInterrupt();
   try {
+    // Most of a start is reading code.
+    await makeFolder(folder);
+    enableCompileCache(join(folder, 'code'));
+    const { serve } = await import('./serve.ts');
     const server = await serve({ ...rest, files, folder, say: terminal.say });
     interrupted.twice = () => {
       server.kill();
@@ -29,7 +35,10 @@ export async function dev(terminal: Terminal, files: readonly string[], options:
     };
     terminal.say(...address(server, shortPath));
     if (open) (await import('../commands/console/open-browser.ts')).openBrowser(server.keyedUrl, terminal);
-    const ready = server.ready.then(() => terminal.say(...agents(server)));
+    const ready = server.ready.then(() => {
+      terminal.say(...agents(server), '');
+      flushCompileCache();
+    });
     // When it cannot get ready, that is the end.
     await Promise.race([interrupted.once, ready.then(() => interrupted.once)]);
     terminal.say('', dim(farewell(server.count)));
