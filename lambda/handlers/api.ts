@@ -42,7 +42,7 @@ export function createServe({ contexts, identify, agents, signedUrls, observing,
     ...{ identify, signedUrls, observing },
     agents: async () => [...agents.keys()].map((name) => ({ name })),
   });
-  const serve = handle(app, { isContentTypeBinary });
+  const serve = handle(app);
   return (event: HttpEvent): Promise<HttpAnswer> =>
     observing.invocation(async () => (await serve(asRequested(event) as unknown as LambdaEvent)) as HttpAnswer);
 }
@@ -59,10 +59,6 @@ function asRequested(event: HttpEvent): HttpEvent {
   const hasBody = body !== undefined && http.method !== 'GET' && http.method !== 'HEAD';
   return { ...rest, requestContext, rawPath: isDecoded ? path : rawPath, ...(hasBody && { body }) };
 }
-
-// Only what this application writes itself is surely text; anything else could be broken by being taken for it.
-const isContentTypeBinary = (type: string): boolean =>
-  !/^(text\/(html|css|javascript)|application\/(problem\+)?json|image\/svg\+xml)\b/.test(type);
 
 export const handler = wired((environment) => {
   const { jwtCallers, iamCallers } = environment;

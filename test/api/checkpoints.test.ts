@@ -153,6 +153,11 @@ describe('a difference', () => {
     expect(json.isWhole).toBe(false);
     expect(json.added).toHaveLength(500);
     expect(text.length).toBeLessThan(4_000_000);
+    const many = Object.fromEntries(Array.from({ length: 501 }, (_, i) => [`key ${i}`, i]));
+    const before = await store.save({ run: 'y', state: {} as never });
+    await store.save({ run: 'y', expectedVersion: before, state: many as never });
+    expect((await scene.ask('/api/runs/y/diff?before=1&after=2')).json.isWhole).toBe(false);
+    expect((await scene.ask('/api/runs/y/diff?before=2&after=2')).json).toMatchObject({ isWhole: true, added: [] });
   });
 });
 
