@@ -96,7 +96,7 @@ const plain = (value: unknown): string => (typeof value === 'string' ? value : t
 
 /** A header, if a client could send it at all. */
 const headerOf = (name: string, value: string): readonly Header[] =>
-  /^[\t\x20-\x7e\x80-\xff]*$/.test(value) ? [[name, value]] : [];
+  /^[\w-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value) ? [[name, value]] : [];
 
 const MAY_HAVE_BODY = /^(?!GET$|HEAD$)/;
 

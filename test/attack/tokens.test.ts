@@ -1,0 +1,301 @@
+import { randomBytes } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { describeEverywhere } from '../runtime/places.ts';
+import { DAY, type TokenScene, tokenScene } from './token-scene.ts';
+
+const UNKNOWN = randomBytes(32).toString('base64url');
+
+describeEverywhere('a link', (open) => {
+  const opened = async (): Promise<TokenScene> => tokenScene(await open());
+
+  /** That a token is answered, in every way to use it, exactly as one that nobody ever made. */
+  async function expectUnknown(scene: TokenScene, token: string): Promise<void> {
+    for (const use of USES) {
+      const known = await use(scene, UNKNOWN);
+      const got = await use(scene, token);
+      expect(got.whole, token).toBe(known.whole);
+      expect(got).toMatchObject({ status: 404 });
+    }
+  }
+
+  it('that was guessed, cut, extended or bent opens nothing, and always in the same words and with the same request', async () => {
+    const scene = await opened();
+    await scene.start('bill 1');
+    const token = await scene.link('bill 1');
+    const one = { read: 1, range: 0, list: 0, commit: 0 };
+    for (const bent of [UNKNOWN, ...bentTokens(token)]) {
+      await expectUnknown(scene, bent);
+      for (const use of USES) expect(await scene.requestsOf(() => use(scene, bent)), bent).toEqual(one);
+    }
+    expect(await scene.record('bill 1')).toMatchObject({ status: 'PENDING', votes: [] });
+  });
+
+  it('that is put into other paths opens nothing', async () => {
+    const scene = await opened();
+    await scene.start('bill 1');
+    const token = await scene.link('bill 1');
+    const paths = [
+      ...[`/approvals/${token}/`, `/approvals//${token}`, `/approvals/x/${token}`, `/approvals/assets/${token}`],
+      ...[
+        `/approvals/${token}/payloads`,
+        `/approvals/${token}/payloads/`,
+        `/approvals/${token}/pay`,
+        `/approvals/${token}%2F`,
+      ],
+      ...[
+        `/Approvals/${token}`,
+        `/approvals;/${token}`,
+        `/approvals/.%2F${token}`,
+        `/approvals?token=${token}`,
+        `/${token}`,
+      ],
+    ];
+    for (const path of paths) {
+      expect(await scene.request(path), path).toMatchObject({ status: 404 });
+      expect(await scene.request(path, approval()), path).toMatchObject({ status: 404 });
+    }
+    expect(await scene.record('bill 1')).toMatchObject({ status: 'PENDING', votes: [] });
+  });
+
+  it('given the same answer again gives what is recorded, and given another one is refused', async () => {
+    const scene = await opened();
+    await scene.start('bill 1');
+    const token = await scene.link('bill 1');
+    expect(await scene.answer(token, 'approve', { comment: 'first' })).toMatchObject({ status: 200 });
+    await scene.settle();
+    const recorded = await scene.record('bill 1');
+    for (const more of [{}, { comment: 'second' }, { edits: { price: 0 } }]) {
+      const { status, approval: told } = await scene.answer(token, 'approve', more);
+      expect({ status, told }).toEqual({ status: 200, told: JSON.parse(JSON.stringify(recorded)) });
+      expect(await scene.answer(token, 'reject', more)).toMatchObject({ status: 409, code: 'APPROVAL_DECIDED' });
+    }
+    expect(await scene.submit(token, 'approve')).toMatchObject({ status: 303 });
+    expect(await scene.submit(token, 'reject')).toMatchObject({ status: 409 });
+    await scene.settle();
+    expect(await scene.record('bill 1')).toEqual(recorded);
+    expect(scene.paid).toEqual(new Map([['bill 1', 1]]));
+  });
+
+  it('answers for nobody else and nothing else, whatever the body says', async () => {
+    const scene = await opened();
+    for (const run of ['bill 1', 'bill 2']) await scene.start(run, { quorum: 2 });
+    const ann = await scene.link('bill 1', 'user:ann');
+    const others = [
+      ...[
+        { by: 'user:bob' },
+        { person: 'user:bob' },
+        { groups: ['group:all'] },
+        { as: 'group:all' },
+        { tenant: 'south' },
+      ],
+      ...[
+        { approval: 'pay' },
+        { run: 'bill 2' },
+        { token: UNKNOWN },
+        { votes: [1] },
+        { status: 'APPROVED' },
+        { quorum: 1 },
+      ],
+    ];
+    for (const other of others) {
+      expect(await scene.answer(ann, 'approve', other)).toMatchObject({ status: 400, code: 'INVALID_INPUT' });
+      const form = new URLSearchParams({
+        answer: 'approve',
+        ...Object.fromEntries(Object.entries(other).map(([k, v]) => [k, String(v)])),
+      });
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+      expect(
+        await scene.request(`/approvals/${ann}`, { method: 'POST', headers, body: form.toString() }),
+      ).toMatchObject({ status: 400 });
+    }
+    expect(await scene.request(`/approvals/${ann}?by=user:bob`, approval())).toMatchObject({ status: 400 });
+    const { shown } = await scene.record('bill 2');
+    expect(await scene.answer(ann, 'approve', { shown })).toMatchObject({ status: 400 });
+    expect(await scene.record('bill 1')).toMatchObject({ status: 'PENDING', votes: [] });
+
+    // Two links of one person are one vote.
+    for (const token of [ann, ann, await scene.link('bill 1', 'user:ann')])
+      expect(await scene.answer(token, 'approve')).toMatchObject({ status: 200, approval: { status: 'PENDING' } });
+    expect((await scene.record('bill 1')).votes.map(({ by }) => by)).toEqual(['user:ann']);
+    expect(await scene.record('bill 2')).toMatchObject({ status: 'PENDING', votes: [] });
+    // Somebody who is not asked has no vote, though they have a link.
+    const eve = await scene.link('bill 1', 'user:eve');
+    expect(await scene.answer(eve, 'approve')).toMatchObject({ status: 403, code: 'NOT_AN_APPROVER' });
+    expect(await scene.answer(await scene.link('bill 1', 'user:bob'), 'approve')).toMatchObject({ status: 200 });
+    await scene.settle();
+    expect(scene.paid).toEqual(new Map([['bill 1', 1]]));
+  });
+
+  it('shows the payloads of its own approval and of no other', async () => {
+    const scene = await opened();
+    for (const run of ['bill 1', 'bill 2']) await scene.start(run);
+    const [one, two] = [await scene.link('bill 1'), await scene.link('bill 2')];
+    const payloadOf = async (run: string) => /"payload","([^"]+)"/.exec(JSON.stringify(await scene.record(run)))?.[1];
+    const [first, second] = [await payloadOf('bill 1'), await payloadOf('bill 2')];
+    expect((await scene.request(`/approvals/${one}/payloads/${first}`)).whole).toMatch(/\nbill of bill 1$/);
+    const unknown = await scene.request(`/approvals/${UNKNOWN}/payloads/${first}`);
+    for (const path of [
+      `${one}/payloads/${second}`,
+      `${two}/payloads/${first}`,
+      `${one}/payloads/..`,
+      `${one}/payloads/${first}x`,
+    ])
+      expect(await scene.request(`/approvals/${path}`), path).toMatchObject({ status: 404 });
+    expect((await scene.request(`/approvals/${one}/payloads/${second}`)).whole).toBe(unknown.whole);
+  });
+
+  it('is too late at the deadline, to the millisecond, and still says what came of it', async () => {
+    const scene = await opened();
+    for (const run of ['bill 1', 'bill 2']) await scene.start(run);
+    const [late, inTime] = [await scene.link('bill 1'), await scene.link('bill 2')];
+    const { deadline } = await scene.record('bill 1');
+    scene.clock.moveTo(Number(deadline) - 1);
+    expect(await scene.answer(inTime, 'approve')).toMatchObject({ status: 200 });
+    scene.clock.moveTo(Number(deadline));
+    for (const answer of ['approve', 'reject', 'approve'])
+      expect(await scene.answer(late, answer)).toMatchObject({ status: 410, code: 'APPROVAL_EXPIRED' });
+    expect(await scene.submit(late, 'approve')).toMatchObject({ status: 410 });
+    expect(await scene.look(late)).toMatchObject({ status: 200, approval: { status: 'EXPIRED', votes: [] } });
+    expect(await scene.answer(inTime, 'approve')).toMatchObject({ status: 200, approval: { status: 'APPROVED' } });
+    await scene.settle();
+    expect(scene.paid).toEqual(new Map([['bill 2', 1]]));
+  });
+
+  it('of an approval that is no longer needed is told so', async () => {
+    const scene = await opened();
+    for (const run of ['withdrawn', 'cancelled']) await scene.start(run);
+    const [withdrawn, cancelled] = [await scene.link('withdrawn'), await scene.link('cancelled')];
+    await scene.desk.withdraw('withdrawn', 'pay', 'not needed');
+    await scene.desk.cancel('cancelled');
+    await scene.settle();
+    for (const token of [withdrawn, cancelled]) {
+      for (const answer of ['approve', 'reject'])
+        expect(await scene.answer(token, answer)).toMatchObject({ status: 410, code: 'APPROVAL_WITHDRAWN' });
+      expect(await scene.look(token)).toMatchObject({ status: 200, approval: { status: 'WITHDRAWN', votes: [] } });
+    }
+    expect(scene.paid.size).toBe(0);
+  });
+
+  it('that has expired, was revoked, or is of a run that is gone is as if it had never been', async () => {
+    const scene = await opened();
+    for (const run of ['bill 1', 'bill 2']) await scene.start(run);
+    const [short, revoked, of] = [
+      await scene.link('bill 1', 'user:ann', 0.5),
+      await scene.link('bill 1'),
+      await scene.link('bill 2'),
+    ];
+    await scene.revoke(revoked);
+    await expectUnknown(scene, revoked);
+    scene.clock.moveTo(scene.clock.now() + DAY / 2);
+    await expectUnknown(scene, short);
+    await scene.store.delete('bill 2');
+    await expectUnknown(scene, of);
+
+    // The same id once more is another run.
+    scene.clock.moveTo(scene.clock.now() + 2 * DAY);
+    for (let sweep = 0; sweep < 3; sweep++) {
+      await scene.sweep();
+      scene.clock.moveTo(scene.clock.now() + DAY / 12);
+    }
+    await scene.start('bill 2');
+    await expectUnknown(scene, of);
+    expect(await scene.record('bill 2')).toMatchObject({ status: 'PENDING', votes: [] });
+    expect(await scene.answer(await scene.link('bill 2'), 'approve')).toMatchObject({ status: 200 });
+    await scene.settle();
+    expect(scene.paid).toEqual(new Map([['bill 2', 1]]));
+  });
+
+  it('is in no line of the log, whatever is done with it', async () => {
+    const scene = await opened();
+    await scene.start('bill 1');
+    const token = await scene.link('bill 1');
+    const bent = bentTokens(token).slice(0, 5);
+    for (const each of [...bent, token]) for (const use of USES) await use(scene, each);
+    for (const method of ['PUT', 'DELETE', 'OPTIONS']) await scene.request(`/approvals/${token}`, { method });
+    await scene.request(`/api/runs/${token}`);
+    await scene.request(`/approvals/${token}?token=${token}`);
+    await scene.answer(token, token);
+    await scene.answer(token, 'approve', { shown: token });
+    expect(scene.logged.length).toBeGreaterThan(10);
+    expect(scene.logged.filter((line) => [token, ...bent].some((each) => line.includes(each.slice(0, 20))))).toEqual(
+      [],
+    );
+  });
+});
+
+type Use = (scene: TokenScene, token: string) => ReturnType<TokenScene['look']>;
+
+/** All that can be done with a token. */
+const USES: readonly Use[] = [
+  (scene, token) => scene.look(token),
+  (scene, token) => scene.request(`/approvals/${token}`, { headers: { accept: 'text/html' } }),
+  (scene, token) => scene.answer(token, 'approve'),
+  (scene, token) => scene.answer(token, 'reject', { comment: 'no', edits: { a: 1 }, shown: 'x' }),
+  (scene, token) => scene.submit(token, 'approve'),
+  (scene, token) => scene.request(`/approvals/${token}/payloads/x`),
+];
+
+const approval = () => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: '{"answer":"approve"}',
+});
+
+/** Tokens that are almost one. */
+function bentTokens(token: string): readonly string[] {
+  const last = token.at(-1) ?? '';
+  // 43 characters have two bits more than 32 bytes: decoded, four of them would be the same.
+  const sameBytes = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'].filter(
+    (each) => each !== last,
+  );
+  return [
+    ...sameBytes.slice(0, 64).map((each) => token.slice(0, -1) + each),
+    ...[
+      token.slice(1),
+      token.slice(0, -1),
+      token.slice(0, 8),
+      'x',
+      '-',
+      '_',
+      'A'.repeat(43),
+      token + token,
+      'a'.repeat(2_000),
+    ],
+    ...[
+      `${token}=`,
+      `${token}A`,
+      `A${token}`,
+      `${token}%00`,
+      `%00${token}`,
+      `${token}%20`,
+      `%20${token}`,
+      `${token}%0A`,
+    ],
+    ...[
+      token.toLowerCase(),
+      token.toUpperCase(),
+      token.replaceAll('-', '+'),
+      [...token].toReversed().join(''),
+      `${token}.json`,
+    ],
+    // The same token to whoever decodes it.
+    ...[
+      `%${token.charCodeAt(0).toString(16)}${token.slice(1)}`,
+      [...token].map((c) => `%${c.charCodeAt(0).toString(16)}`).join(''),
+    ],
+    ...[
+      `~${token}`,
+      `${token};a=b`,
+      `${token},`,
+      `${token}~`,
+      `.${token}`,
+      '__proto__',
+      'constructor',
+      '%40token%2Fx',
+      '%ff',
+      '%',
+      '~',
+    ],
+    ...Array.from({ length: 10 }, () => randomBytes(32).toString('base64url')),
+  ].filter((each) => each !== token);
+}
