@@ -33,10 +33,3 @@ export const visibleJson = (json: string): string =>
       .map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`)
       .join(''),
   );
-
-/** A text cut to a length, never through the middle of a character. */
-export function cut(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const end = /[\uD800-\uDBFF]/.test(text.charAt(most - 1)) ? most - 1 : most;
-  return `${text.slice(0, end)}…`;
-}

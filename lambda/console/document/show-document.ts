@@ -4,6 +4,7 @@ import {
   isContainer,
   isList,
   type List,
+  partOf,
   specialOf,
 } from '../../checkpoints/document/document.ts';
 import { type Cut, cutOf } from '../../desk/piece.ts';
@@ -23,7 +24,8 @@ const DEEPEST = 25;
 export function showDocument(doc: Doc, showing: Showing = {}, place: Place = TOP): Html {
   if (typeof doc === 'string') return showText(doc, place.level === 0);
   if (typeof doc !== 'object' || doc === null) return html`<span class="value">${String(doc)}</span>`;
-  const cut = cutOf(doc);
+  // What only looks like a cut is shown as it is written.
+  const cut = typeof partOf(doc, 'cut', 2) === 'number' ? cutOf(doc) : undefined;
   if (cut) return showCut(cut, showing, place);
   if (place.level >= DEEPEST) return folded('What is further down', codeBlock(JSON.stringify(doc)));
   const special = specialOf(doc);
@@ -38,7 +40,7 @@ export function showDocument(doc: Doc, showing: Showing = {}, place: Place = TOP
 
 function showCut({ kind, size, shown }: Cut, showing: Showing, place: Place): Html {
   const there = place.from + sizeOfShown(shown);
-  const unit = { text: 'character', list: 'item', object: 'field' }[kind];
+  const unit = kind === 'text' ? 'character' : kind === 'object' ? 'field' : 'item';
   const rest = size - there;
   return html`${showDocument(shown, showing, place)}${rest > 0 && left(showing, place, there, count(rest, unit))}`;
 }

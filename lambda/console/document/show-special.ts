@@ -38,13 +38,13 @@ function known(parts: List, node: Node): Html | undefined {
     case 'date':
       return isMoment(first) ? at(new Date(first)) : value('Invalid Date');
     case 'bigint':
-      return value(String(first));
+      return value(words(first));
     case 'regexp':
-      return html`<code>${text(`/${first}/${second}`)}</code>`;
+      return html`<code>${text(`/${words(first)}/${words(second)}`)}</code>`;
     case 'url':
-      return isAddress(String(first)) ? link(String(first)) : text(String(first));
+      return isAddress(words(first)) ? link(words(first)) : text(words(first));
     case 'bytes':
-      return showBytes(String(first), String(second));
+      return showBytes(words(first), words(second));
     case 'map':
       return isList(first) ? showMap(first, node) : undefined;
     case 'set':
@@ -52,17 +52,20 @@ function known(parts: List, node: Node): Html | undefined {
     case 'error':
       return showError(parts, node);
     case 'class':
-      return html`${kind(String(first))}${show(second, showing, inside(2))}`;
+      return html`${kind(words(first))}${show(second, showing, inside(2))}`;
     case 'payload':
       return isPayload(parts) ? showPayload(readPayloadRef(parts), showing) : undefined;
     case 'shared':
-      return html`${kind(`object ${first}`)}${show(second, showing, inside(2))}`;
+      return html`${kind(`object ${words(first)}`)}${show(second, showing, inside(2))}`;
     case 'again':
-      return html`<span class="quiet">(object ${text(String(first))} again)</span>`;
+      return html`<span class="quiet">(object ${text(words(first))} again)</span>`;
     default:
       return undefined;
   }
 }
+
+/** A part of a node as text, whatever it is. */
+const words = (doc: Doc): string => (typeof doc === 'string' ? doc : JSON.stringify(doc));
 
 const isMoment = (doc: Doc): doc is number => typeof doc === 'number' && Math.abs(doc) <= 8.64e15;
 
@@ -90,7 +93,7 @@ function showMap(pairs: List, { showing, place, show }: Node): Html {
 
 function showError([, name = null, message = null, fields = null]: List, { showing, place, showFields }: Node): Html {
   const { stack, ...others }: Fields = isFields(fields) ? fields : {};
-  return html`<div class="error-value"><strong>${text(String(name))}</strong>: ${text(String(message))}</div>
+  return html`<div class="error-value"><strong>${text(words(name))}</strong>: ${text(words(message))}</div>
 ${typeof stack === 'string' && folded('Where it came up', codeBlock(stack))}
 ${Object.keys(others).length > 0 && showFields(others, showing, within(place, '$', 3))}`;
 }

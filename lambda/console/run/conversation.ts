@@ -39,12 +39,12 @@ ${before.length > 0 && folded(`${count(before.length, 'message')} before`, messa
 ${messages(list.slice(earlier))}`;
 }
 
-const SIDES: Readonly<Record<string, string>> = { user: 'user', human: 'user', system: 'system', tool: 'tool' };
+const SIDES = new Map(Object.entries({ user: 'user', human: 'user', system: 'system', tool: 'tool' }));
 
 function message(doc: Doc, showing: Showing): Html {
   const { role, name, text: said, content, ...others } = isFields(doc) ? doc : {};
   const speaker = typeof name === 'string' ? `${role}, ${name}` : String(role);
-  return html`<li class="${SIDES[String(role).toLowerCase()] ?? 'other'}"><p class="speaker">${text(speaker)}</p>
+  return html`<li class="${SIDES.get(String(role).toLowerCase()) ?? 'other'}"><p class="speaker">${text(speaker)}</p>
 ${said !== undefined && part(said, showing)}${content !== undefined && part(content, showing)}
 ${Object.keys(others).length > 0 && folded('More of this message', html`<div class="doc">${showDocument(others, showing)}</div>`)}</li>`;
 }

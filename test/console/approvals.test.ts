@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest';
+import { PATHS } from '../../lambda/console/paths.ts';
+import { agent } from '../../lambda/index.ts';
+import { caller, consoleScene } from './scene.ts';
+import { textOf } from './well-formed.ts';
+
+interface Question {
+  readonly approvers?: readonly string[];
+  readonly quorum?: number;
+}
+
+const fares = { now: 1200 };
+
+const booking = agent({
+  name: 'booking',
+  async run(ctx, { approvers = ['user:ann'], quorum = 1 }: Question) {
+    const decision = await ctx.approval('book', {
+      title: ({ fare }) => `Book for ${fare}?`,
+      show: { route: 'BER to LIS' },
+      facts: { fare: fares.now },
+      recheck: () => ({ fare: fares.now }),
+      timeout: { days: 1 },
+      editable: true,
+      ...{ approvers, quorum },
+    });
+    return { ...decision };
+  },
+});
+
+const PATH = PATHS.approval('trip', 'book');
+
+async function asked(question: Question = {}) {
+  fares.now = 1200;
+  const scene = consoleScene(booking);
+  await scene.start(question, { id: 'trip' });
+  return scene;
+}
+
+/** The value of a field of the form on a page. */
+const field = (page: string, name: string): string =>
+  new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? '';
+
+describe('an approval in the console', () => {
+  it('says what is asked, and changes nothing by being looked at', async () => {
+    const { get, desk } = await asked();
+    const before = await desk.approval('trip', 'book');
+    const { page } = await get(PATH);
+    for (const part of ['Book for 1200?', 'BER to LIS', 'fare 1200', '0 of 1 needed', 'in 1 d', 'Asked: user:ann'])
+      expect(textOf(page)).toContain(part);
+    expect(field(page, 'shown')).toBe(before.shown);
+    expect(await desk.approval('trip', 'book')).toEqual(before);
+  });
+
+  it('is decided by a plain form, then follows the run', async () => {
+    const { get, post, run } = await asked();
+    const { page } = await get(PATH);
+    const form = { answer: 'approve', comment: 'Fine.', edits: '{"seat": "4A"}', shown: field(page, 'shown') };
+    expect(await post(PATH, form)).toMatchObject({ status: 303, location: PATH });
+    expect(await run('trip').result()).toMatchObject({ approved: true, comment: 'Fine.', edits: { seat: '4A' } });
+    const after = await get(PATH);
+    expect(textOf(after.page)).toMatch(/Approved By user:ann , .*The run has ended: Succeeded/);
+    expect(after.page).not.toContain('name="answer"');
+    expect(after.page).not.toContain('data-live');
+  });
+
+  it('says where edits are wrong, and keeps what was typed', async () => {
+    const { post, desk } = await asked();
+    const edits = '{\n  "seat": "4A",\n  "row": four\n}';
+    const { status, page } = await post(PATH, { answer: 'approve', comment: 'A window.', edits });
+    expect(status).toBe(400);
+    expect(textOf(page)).toContain('Line 3, column 10: expected a value');
+    expect(page).toContain('<textarea class="json" id="edits"');
+    expect(page).toMatch(/<details open><summary>Approve with changes/);
+    for (const kept of ['A window.', '&quot;row&quot;: four']) expect(page).toContain(kept);
+    expect(page).toContain('aria-invalid="true"');
+    expect((await desk.approval('trip', 'book')).status).toBe('PENDING');
+  });
+
+  it('shows both values when the facts changed, and takes no answer to what was shown before', async () => {
+    const { get, post } = await asked();
+    const { page } = await get(PATH);
+    fares.now = 1500;
+    await post(PATH, { answer: 'approve', shown: field(page, 'shown') });
+    const again = PATHS.approval('trip', 'book~2');
+    const second = await get(again);
+    expect(textOf(second.page)).toMatch(/for the second time.*What changed since it was asked before.*fare 1200 1500/);
+    const stale = await post(again, { answer: 'approve', shown: field(page, 'shown') });
+    expect(stale.status).toBe(400);
+    expect(textOf(stale.page)).toContain('look at it again');
+    expect(textOf((await get(PATHS.inbox)).page)).toContain('because this changed: fare');
+  });
+
+  it('tells the second of two tabs what was decided in the first', async () => {
+    const { post, desk } = await asked({ quorum: 2, approvers: ['user:ann', 'user:bob'] });
+    await post(PATH, { answer: 'approve' });
+    const second = await post(PATH, { answer: 'reject', comment: 'No.' });
+    expect(second.status).toBe(409);
+    expect(textOf(second.page)).toMatch(/user:ann said approve .* Nothing was changed.*You approved this/);
+    expect((await post(PATH, { answer: 'approve' })).status).toBe(303);
+    expect((await desk.approval('trip', 'book')).votes).toHaveLength(1);
+  });
+
+  it('says that it is too late, or that nobody needs the answer any more', async () => {
+    const late = await asked();
+    await late.skip({ days: 2 });
+    const refused = await late.post(PATH, { answer: 'approve' });
+    expect(refused.status).toBe(410);
+    expect(textOf(refused.page)).toContain('Nobody answered in time');
+    const ended = await asked();
+    await ended.post(`${PATH}/withdraw`, { why: 'The trip was cancelled.' });
+    const { page } = await ended.get(PATH);
+    expect(textOf(page)).toMatch(/No answer is needed any more.*The trip was cancelled\./);
+    expect((await ended.post(PATH, { answer: 'approve' })).status).toBe(410);
+  });
+
+  it('shows how far it is while more people must agree', async () => {
+    const { get, post } = await asked({ approvers: ['user:ann', 'user:bob', 'user:cleo'], quorum: 2 });
+    await post(PATH, { answer: 'approve', comment: 'Yes.' });
+    const own = await get(PATH);
+    expect(textOf(own.page)).toMatch(/You approved this It is recorded. 1 more approval needed/);
+    expect(own.page).not.toContain('name="answer"');
+    const { page } = await get(PATH, caller({ person: 'user:bob' }));
+    expect(textOf(page)).toMatch(/1 of 2 needed.*user:ann Approved just now Yes\. Also asked: user:bob , user:cleo/);
+    expect(page).toContain('name="answer"');
+  });
+});
+
+describe('who may answer', () => {
+  it('is refused where the role or the question does not allow it', async () => {
+    const { get, post } = await asked();
+    const viewer = caller({ person: 'user:ann', roles: ['viewer'] });
+    expect((await get(PATH, viewer)).page).toContain('You may look, but not answer.');
+    expect((await post(PATH, { answer: 'approve' }, viewer)).status).toBe(403);
+    const stranger = caller({ person: 'user:eve', roles: ['approver'] });
+    expect((await get(PATH, stranger)).status).toBe(403);
+    expect((await post(PATH, { answer: 'approve' }, stranger)).status).toBe(403);
+    expect((await get('/console/inbox?as=user:ann', stranger)).status).toBe(403);
+    const looking = caller({ person: 'user:eve' });
+    expect((await get(PATH, looking)).page).toContain('You are not among those who are asked.');
+    for (const action of ['remind', 'withdraw'])
+      expect((await post(`${PATH}/${action}`, { why: 'x' }, viewer)).status).toBe(403);
+  });
+
+  it('never answers for others by naming them, unless allowed to', async () => {
+    const { post, desk } = await asked({ approvers: ['user:bob'] });
+    expect((await post(PATH, { answer: 'approve', by: 'user:bob' })).status).toBe(403);
+    expect((await desk.approval('trip', 'book')).status).toBe('PENDING');
+  });
+
+  it('chooses as whom to answer where that is allowed', async () => {
+    const { get, post, run } = await asked({ approvers: ['user:bob', 'group:finance'], quorum: 2 });
+    const portal = caller({ person: undefined as never, answersForOthers: true });
+    const { person: _, ...anybody } = portal;
+    const { page } = await get(PATH, anybody);
+    expect(page).toContain('id="by" name="by" value="user:bob"');
+    const first = await post(PATH, { answer: 'approve', by: 'user:bob' }, anybody);
+    expect(first).toMatchObject({ status: 303, location: `${PATH}?as=user%3Abob` });
+    await post(PATH, { answer: 'approve', by: 'user:ann' }, anybody);
+    expect(await run('trip').result()).toMatchObject({ approved: true, by: ['user:bob', 'user:ann'] });
+  });
+
+  it('sees their own questions, and an operator all of them', async () => {
+    const { get } = await asked({ approvers: ['user:bob'] });
+    const list = async (path: string, fields: Parameters<typeof caller>[0]) =>
+      textOf((await get(path, caller(fields))).page);
+    expect(await list('/console/inbox', { person: 'user:bob', roles: ['approver'] })).toContain('Book for 1200?');
+    expect(await list('/console/inbox', { person: 'user:ann', roles: ['approver'] })).toContain(
+      'Nothing waits for an answer',
+    );
+    expect(await list('/console/inbox', { person: 'user:ann', roles: ['operator'] })).toContain('Book for 1200?');
+    expect(await list('/console/inbox?as=user:bob', { answersForOthers: true })).toContain('Book for 1200?');
+  });
+});

@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import { ASSETS, FILES } from '../../lambda/console/assets.ts';
+import { builtAssets } from '../../lambda/console/browser/build.ts';
+
+describe('what pages load', () => {
+  it('is what its sources make (npm run assets)', async () => {
+    const built = await builtAssets();
+    expect(Object.fromEntries(built.map(({ role, file }) => [role, file]))).toEqual(FILES);
+    for (const { file, type, body } of built) expect(ASSETS.get(file)).toEqual({ type, body });
+    expect(ASSETS.size).toBe(built.length);
+  });
+
+  it('is small', () => {
+    expect(Buffer.byteLength(ASSETS.get(FILES.script)?.body ?? '')).toBeLessThan(15_000);
+    expect(Buffer.byteLength(ASSETS.get(FILES.style)?.body ?? '')).toBeLessThan(20_000);
+  });
+
+  it('needs nothing that the policy of pages refuses', () => {
+    const script = ASSETS.get(FILES.script)?.body ?? '';
+    expect(script).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|eval\(|new Function/);
+    expect(ASSETS.get(FILES.style)?.body).not.toMatch(/url\(|@import/);
+  });
+});

@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { mistakeIn, wordsOf } from '../../lambda/console/json-place.ts';
+
+const said = (text: string): string => {
+  const mistake = mistakeIn(text);
+  return mistake ? wordsOf(mistake) : 'fine';
+};
+
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describe('where JSON is wrong', () => {
+  it.each([
+    ['{\n  "price": 1400,\n  "seat": \'4A\'\n}', 'Line 3, column 11: text stands in double quotes'],
+    ['{"a": 1,}', 'Line 1, column 8: a comma cannot stand before }'],
+    ['[1,\n2\n3]', 'Line 3, column 1: expected a comma or ]; found 3'],
+    ['{"a" 1}', 'Line 1, column 6: expected a colon behind the name of the field'],
+    ['{a: 1}', 'Line 1, column 2: expected the name of a field in double quotes'],
+    ['{"a": 1', 'Line 1, column 8: expected a comma or }; it ends here'],
+    ['{"a": [', 'Line 1, column 8: it ends before it is complete'],
+    ['"a\nb"', 'Line 1, column 3: a text cannot go over lines; write \\n for a line break'],
+    ['["ab', 'Line 1, column 2: the text that begins here has no closing quote'],
+    ['"\\x"', 'Line 1, column 2: no such escape; write \\\\ for a backslash'],
+    ['// no\n1', 'Line 1, column 1: JSON has no comments'],
+    ['1 2', 'Line 1, column 3: nothing can follow the end of the value'],
+    ['  ', 'Line 1, column 3: there is nothing'],
+    ['[\u00A01]', expect.stringContaining('found U+00A0')],
+  ])('says it for %j', (text, expected) => {
+    expect(said(text)).toEqual(expected);
+  });
+
+  it('refuses what JavaScript would silently drop: the same field twice', () => {
+    expect(said('{"a": 1, "b": {"a": 2}, "a": 3}')).toBe('Line 1, column 25: the field "a" is there already');
+  });
+
+  it('refuses what is nested too deep instead of failing', () => {
+    expect(said('['.repeat(100_000))).toMatch(/more than 1000 levels/);
+  });
+
+  it('takes all that is JSON', () => {
+    fc.assert(
+      fc.property(fc.json(), fc.integer({ min: 0, max: 4 }), (json, indent) => {
+        expect(said(json)).toBe('fine');
+        expect(said(JSON.stringify(JSON.parse(json), undefined, indent))).toBe('fine');
+      }),
+    );
+  });
+
+  it('finds a mistake exactly where there is one', () => {
+    const damaged = fc
+      .tuple(fc.json(), fc.nat(), fc.constantFrom('', ',', '"', '}', ']', ':', '\n', 'x', '\\', '0', '\u0001'))
+      .map(([json, at, put]) => json.slice(0, at % (json.length + 1)) + put + json.slice((at % (json.length + 1)) + 1));
+    fc.assert(
+      fc.property(damaged, (text) => {
+        const mistake = mistakeIn(text);
+        if (mistake?.problem.includes('is there already')) return;
+        expect(mistake === undefined, text).toBe(isJson(text));
+        if (!mistake) return;
+        const line = text.split('\n')[mistake.line - 1];
+        expect(mistake.column).toBeGreaterThan(0);
+        expect(mistake.column).toBeLessThanOrEqual((line?.length ?? -1) + 1);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

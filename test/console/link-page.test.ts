@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { adopt, type Doc } from '../../lambda/checkpoints/document/document.ts';
+import { linkPage } from '../../lambda/console/link-page.ts';
+import { problemPage } from '../../lambda/console/problem-page.ts';
+import type { Status } from '../../lambda/core/status.ts';
+import type { ApprovalDocument } from '../../lambda/desk/approval-document.ts';
+import { caller } from './scene.ts';
+import { textOf, wholePage } from './well-formed.ts';
+
+const NOW = new Date('2026-05-01T12:00:00Z');
+const TOKEN = 'the-secret-of-the-link';
+
+const question: ApprovalDocument = {
+  ...{ tenant: 'default', run: 'trip-42', id: 'book', agent: 'travel', name: 'book', ask: 1, status: 'PENDING' },
+  title: 'Book for $1,200?',
+  show: adopt({ route: 'BER to LIS', seat: { $: ['payload', 'p1', 'hash', 300, 'image/png', 'The seat'] } } as Doc),
+  facts: adopt({ price: 1200 }) as Readonly<Record<string, Doc>>,
+  ...{ shown: 'abc123', approvers: ['user:ann', 'user:bob'], quorum: 1, editable: true, votes: [] },
+  askedAt: new Date('2026-05-01T09:00:00Z'),
+  deadline: new Date('2026-05-02T09:00:00Z'),
+};
+
+const shown = (
+  fields: Partial<ApprovalDocument> = {},
+  options: Partial<Parameters<typeof linkPage>[1]> = {},
+  status: Status = 'WAITING_FOR_APPROVAL',
+): string => {
+  const link = { approval: { ...question, ...fields }, person: 'user:ann', run: { status, agent: 'travel' } };
+  const page = String(linkPage(link, { token: TOKEN, now: NOW, ...options }));
+  wholePage(page);
+  return page;
+};
+
+const VOTE = { by: 'user:ann', answer: 'approve', at: NOW } as const;
+
+describe('the page behind a link', () => {
+  it('asks, and posts to its own address with the hash of what is shown', () => {
+    const page = shown();
+    expect(textOf(page)).toMatch(
+      /travel asks · run trip-42 Book for \$1,200\? Asked 3 h ago \( 1 May 2026, 09:00 UTC \) Answer until in 21 h/,
+    );
+    expect(page).toContain('<form method="post" class="stack">');
+    expect(page).toContain('<input type="hidden" name="shown" value="abc123">');
+    for (const answer of ['approve', 'reject']) expect(page).toContain(`name="answer" value="${answer}"`);
+    expect(textOf(page)).toContain('You answer as user:ann');
+  });
+
+  it('tells nobody its address, and leads nowhere that needs a login', () => {
+    const page = shown();
+    expect(page).toContain('<meta name="referrer" content="no-referrer">');
+    expect(page.split(TOKEN)).toHaveLength(3);
+    expect(page).toContain(`src="/approvals/${TOKEN}/payloads/p1"`);
+    expect(page).not.toContain('/console');
+  });
+
+  it('has the JSON to begin with where the answer can be edited, and no editor elsewhere', () => {
+    expect(shown()).toContain('id="edits-source" hidden>{\n  &quot;price&quot;: 1200\n}');
+    expect(shown({ editable: false })).not.toContain('name="edits"');
+    const special = { facts: { when: { $: ['date', 0] } } as Readonly<Record<string, Doc>> };
+    expect(shown({ ...special, show: null })).not.toContain('&quot;$&quot;');
+  });
+
+  it('says what was wrong with an answer, and keeps it', () => {
+    const problem = { status: 400, title: 'Invalid input', detail: '`edits` must be JSON.' };
+    const page = shown({}, { problem, given: { comment: 'Cheaper!', edits: '{"price": }' } });
+    expect(textOf(page)).toMatch(/Invalid input `edits` must be JSON\..*Cheaper!.*Line 1, column 11/);
+    expect(page).toContain('role="alert"');
+  });
+
+  it('follows the run after the answer, and stops when it has ended', () => {
+    const decided = { status: 'APPROVED', outcome: 'approve', endedAt: NOW, votes: [VOTE] } as const;
+    const page = shown(decided, { justDecided: true }, 'RUNNING');
+    expect(textOf(page)).toMatch(
+      /Answered: Book for .*Approved By user:ann , just now .*The run is now: Running Look again/,
+    );
+    expect(page).toContain('data-live=""');
+    expect(page).not.toContain('<form');
+    const ended = shown(decided, {}, 'SUCCEEDED');
+    expect(textOf(ended)).toContain('The run has ended: Succeeded');
+    expect(ended).not.toContain('data-live');
+  });
+
+  it.each([
+    [
+      { status: 'REJECTED', outcome: 'reject', endedAt: NOW, votes: [{ ...VOTE, by: 'user:bob', answer: 'reject' }] },
+      /Rejected By user:bob/,
+    ],
+    [{ status: 'EXPIRED', outcome: 'reject', endedAt: NOW }, /Nobody answered in time .*takes that for a no/],
+    [{ status: 'EXPIRED', outcome: 'approve', endedAt: NOW }, /Approved, because nobody answered in time/],
+    [{ status: 'EXPIRED', outcome: 'fail', endedAt: NOW }, /The run fails with it/],
+    [
+      { status: 'WITHDRAWN', outcome: 'reject', endedAt: NOW, withdrawnBecause: 'The run was rewound.' },
+      /No answer is needed any more .*The run was rewound\./,
+    ],
+    [{ quorum: 2, votes: [VOTE] }, /You approved this It is recorded. 1 more approval needed/],
+  ] as const)('tells what came of it: %j', (fields, expected) => {
+    const page = shown(fields as Partial<ApprovalDocument>);
+    expect(textOf(page)).toMatch(expected);
+    expect(page).not.toContain('name="answer"');
+  });
+});
+
+describe('the page of a problem', () => {
+  it('says what happened, with a way back for those who have one', () => {
+    const problem = { status: 404, title: 'Approval not found', detail: 'The link <b>opens</b> nothing.' };
+    const page = String(problemPage(problem));
+    wholePage(page);
+    expect(textOf(page)).toContain('404 Approval not found The link <b>opens</b> nothing.');
+    expect(page).not.toContain('/console');
+    expect(String(problemPage(problem, caller()))).toContain('href="/console"');
+  });
+});

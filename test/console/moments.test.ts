@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { sizeOf } from '../../lambda/console/document/sizes.ts';
+import { distance, exactly, lengthOf } from '../../lambda/console/moments.ts';
+
+const SECOND = 1000;
+const HOUR = 3600 * SECOND;
+
+describe('times and sizes', () => {
+  it.each([
+    [0, '0 ms'],
+    [999.4, '999 ms'],
+    [1000, '1 s'],
+    [59_999, '59.9 s'],
+    [60_000, '1 min'],
+    [200_000, '3 min 20 s'],
+    [2 * HOUR + 300_000, '2 h 5 min'],
+    [52 * HOUR, '2 d 4 h'],
+    [-5, '0 ms'],
+  ])('say %d milliseconds as %s', (milliseconds, words) => {
+    expect(lengthOf(milliseconds)).toBe(words);
+  });
+
+  it.each([
+    [-9, 'just now'],
+    [9, 'just now'],
+    [-30, '30 s ago'],
+    [90, 'in 1 min'],
+    [-3 * 3600, '3 h ago'],
+    [50 * 3600, 'in 2 d'],
+    [-4000 * 24 * 3600, '4,000 d ago'],
+  ])('say %d seconds from now as %s', (seconds, words) => {
+    expect(distance(seconds * SECOND, 0)).toBe(words);
+  });
+
+  it('say a moment exactly, in UTC or in the zone of the reader', () => {
+    const moment = Date.UTC(2026, 10, 17, 16, 45);
+    expect(exactly(moment)).toBe('17 Nov 2026, 16:45 UTC');
+    expect(exactly(moment, 'America/New_York')).toBe('17 Nov 2026, 11:45');
+  });
+
+  it.each([
+    [0, '0 B'],
+    [999, '999 B'],
+    [1000, '1.0 KB'],
+    [48_213, '48 KB'],
+    [3_100_000, '3.1 MB'],
+  ])('say %d bytes as %s', (bytes, words) => {
+    expect(sizeOf(bytes)).toBe(words);
+  });
+});

@@ -1,0 +1,213 @@
+import { describe, expect, it } from 'vitest';
+import { PATHS } from '../../lambda/console/paths.ts';
+import { agent, FatalError } from '../../lambda/index.ts';
+import { caller, consoleScene } from './scene.ts';
+import { textOf, unescaped } from './well-formed.ts';
+
+const counting = agent({
+  name: 'counting',
+  state: { initial: () => ({ count: 0, notes: [] as string[] }) },
+  async turn(ctx, { count, notes }) {
+    if (count >= 3) return ctx.done({ count, notes });
+    const next = await ctx.step('count', () => count + 1);
+    return { count: next, notes: [...notes, `counted ${next}`] };
+  },
+});
+
+const waiting = agent({
+  name: 'waiting',
+  state: { initial: () => ({ seat: 'none' }) },
+  async run(ctx) {
+    const seat = await ctx.waitForSignal<string>('seat');
+    if (seat === 'bad') throw new FatalError('No such seat.');
+    await ctx.step('take', () => seat);
+    return { seat, state: ctx.state };
+  },
+});
+
+describe('the page of a run', () => {
+  it('shows its time as a picture whose parts open to checkpoints', async () => {
+    const { start, get, desk } = consoleScene(counting);
+    await start(undefined, { id: 'run' });
+    const { version } = await desk.run('run');
+    const { page } = await get(PATHS.run('run'));
+    for (let each = 1; each <= version; each++) {
+      expect(page).toContain(`data-key="version:${each}"`);
+      expect(page).toContain(`data-key="segment:${each}"`);
+      expect(page).toContain(`href="${PATHS.checkpoint('run', each)}"`);
+    }
+    expect(textOf(page)).toMatch(/Succeeded .*Altogether.*Version What How long Took Ended Size 1 start .*Result/);
+    expect(page).not.toContain('style=');
+  });
+
+  it('has a long history in pages that fit together', async () => {
+    const long = agent({
+      name: 'long',
+      async run(ctx) {
+        for (let i = 0; i < 120; i++) await ctx.step(`step ${i}`, () => i);
+      },
+    });
+    const { start, get, desk } = consoleScene(long);
+    await start(undefined, { id: 'long' });
+    const { version } = await desk.run('long');
+    const seen: number[] = [];
+    let path: string | undefined = PATHS.run('long');
+    while (path) {
+      const { page } = await get(path);
+      const versions = [...page.matchAll(/data-key="version:(\d+)"/g)].map(([, each]) => Number(each));
+      expect(versions.length).toBeLessThanOrEqual(50);
+      seen.unshift(...versions);
+      path = /href="([^"]+)">Older</.exec(page)?.[1];
+    }
+    expect(seen).toEqual(Array.from({ length: version }, (_, i) => i + 1));
+  });
+
+  it('shows what it waits for, why it failed, and only what can be done', async () => {
+    const { start, get, post } = consoleScene(waiting);
+    await start(undefined, { id: 'run' });
+    const there = await get(PATHS.run('run'));
+    expect(textOf(there.page)).toContain('It waits for the signal seat');
+    for (const action of ['signal', 'fork', 'rewind', 'cancel'] as const)
+      expect(there.page).toContain(`href="${PATHS.ofRun('run', action)}"`);
+    expect(there.page).not.toContain('/retry"');
+    await post(PATHS.ofRun('run', 'signal'), { name: 'seat', value: '"bad"' });
+    const { page } = await get(PATHS.run('run'));
+    expect(textOf(page)).toContain('FatalError No such seat.');
+    expect(page).toContain('/retry"');
+    expect(page).not.toContain('/cancel"');
+    const viewer = await get(PATHS.run('run'), caller({ roles: ['viewer'] }));
+    expect(viewer.page).not.toContain('/fork"');
+  });
+
+  it('opens a checkpoint to its state, its journal, its model, its size and what changed', async () => {
+    const model = agent({
+      name: 'model',
+      state: { initial: () => ({ messages: [{ role: 'user', text: 'Hello?' }] }) },
+      async turn(ctx, { messages }) {
+        if (messages.length > 1) return ctx.done(messages);
+        const text = await ctx.step('ask', () => 'Good day.', { model: { id: 'large', temperature: 0.2 } });
+        return { messages: [...messages, { role: 'assistant', text }] };
+      },
+    });
+    const { start, get, desk } = consoleScene(model);
+    await start(undefined, { id: 'run' });
+    const { checkpoints } = await desk.history('run');
+    const asked = checkpoints.find(({ step }) => step?.includes('ask'))?.version ?? 0;
+    const { page } = await get(PATHS.checkpoint('run', asked));
+    for (const part of [
+      'Model parameters id large temperature 0.2',
+      'Journal',
+      'write unit',
+      'What changed in the state',
+    ])
+      expect(textOf(page)).toContain(part);
+    const after = await get(PATHS.checkpoint('run', asked + 1));
+    expect(textOf(after.page)).toMatch(/Conversation user Hello\? assistant Good day\./);
+    const diff = await get(`${PATHS.ofRun('run', 'diff')}?before=${asked}&after=${asked + 1}`);
+    expect(textOf(diff.page)).toMatch(/\+ messages\[1\] added role assistant text Good day\./);
+  });
+
+  it('answers what is not there, or not allowed, with a page', async () => {
+    const { start, get } = consoleScene(counting);
+    await start(undefined, { id: 'run' });
+    for (const path of [
+      PATHS.run('none'),
+      PATHS.checkpoint('run', 99),
+      PATHS.checkpoint('none', 1),
+      '/console/nothing',
+    ])
+      expect((await get(path)).status, path).toBe(404);
+    expect((await get(`${PATHS.checkpoint('run', 1)}?part=state&at=/none`)).status).toBe(404);
+    const approver = caller({ roles: ['approver'] });
+    for (const path of [
+      PATHS.runs,
+      PATHS.run('run'),
+      PATHS.checkpoint('run', 1),
+      PATHS.start,
+      PATHS.ofRun('run', 'fork'),
+    ])
+      expect((await get(path, approver)).status, path).toBe(403);
+    expect((await get(PATHS.ofRun('run', 'fork'), caller({ roles: ['viewer'] }))).status).toBe(403);
+  });
+});
+
+describe('what is done to a run', () => {
+  const state = (page: string): string => unescaped(/<textarea[^>]*id="state"[^>]*>\n([^<]*)/.exec(page)?.[1] ?? '');
+
+  it('is a fork with an edited state and other results', async () => {
+    const { start, get, post, run, desk } = consoleScene(counting);
+    await start(undefined, { id: 'run' });
+    const { page } = await get(`${PATHS.ofRun('run', 'fork')}?version=4`);
+    const before = JSON.parse(state(page));
+    expect(before).toEqual((await desk.checkpoint('run', 4)).state);
+    const form = { version: '4', state: JSON.stringify({ ...before, notes: ['edited'] }), id: 'fork', tags: 'a, b' };
+    expect(await post(PATHS.ofRun('run', 'fork'), form)).toMatchObject({
+      status: 303,
+      location: '/console/runs/fork?done=fork',
+    });
+    expect(await run('fork').result()).toMatchObject({ count: 3, notes: ['edited', 'counted 2', 'counted 3'] });
+    expect((await desk.run('fork')).tags).toEqual(['a', 'b']);
+    expect(textOf((await get(PATHS.ofRun('fork', 'lineage'))).page)).toMatch(
+      /run Succeeded fork Succeeded from checkpoint 4/,
+    );
+    expect(textOf((await get('/console/runs/fork?done=fork')).page)).toContain('This is the fork.');
+  });
+
+  it('is a rewind with an edited state', async () => {
+    const { start, get, post, run } = consoleScene(counting);
+    await start(undefined, { id: 'run' });
+    const { page } = await get(`${PATHS.ofRun('run', 'rewind')}?version=4`);
+    const edited = JSON.stringify({ ...JSON.parse(state(page)), notes: ['again'] });
+    expect((await post(PATHS.ofRun('run', 'rewind'), { version: '4', state: edited })).status).toBe(303);
+    expect(await run('run').result()).toMatchObject({ notes: ['again', 'counted 2', 'counted 3'] });
+    await post(PATHS.ofRun('run', 'rewind'), { version: '4', state: state(page), newKeys: 'true' });
+    expect(await run('run').result()).toMatchObject({ notes: ['counted 1', 'counted 2', 'counted 3'] });
+  });
+
+  it('is refused with the place where JSON is wrong, and nothing that was typed is lost', async () => {
+    const { start, post, desk } = consoleScene(counting);
+    await start(undefined, { id: 'run' });
+    const { version } = await desk.run('run');
+    const broken = '{\n  "count": 1,\n  "notes": [,]\n}';
+    for (const action of ['fork', 'rewind'] as const) {
+      const { status, page } = await post(PATHS.ofRun('run', action), { version: '4', state: broken });
+      expect(status).toBe(400);
+      expect(textOf(page)).toContain('Line 3, column 13: expected a value');
+      expect(state(page)).toBe(broken);
+    }
+    const node = await post(PATHS.ofRun('run', 'fork'), { version: '4', state: '{"$": ["hologram"]}' });
+    expect(node.status).toBe(400);
+    expect(textOf(node.page)).toContain('is not a document');
+    expect((await post(PATHS.ofRun('run', 'fork'), { version: '4', results: '[1]' })).status).toBe(400);
+    expect((await post(PATHS.ofRun('run', 'fork'), { version: 'x' })).status).toBe(400);
+    expect((await desk.run('run')).version).toBe(version);
+  });
+
+  it('is a signal, once however often its form is sent', async () => {
+    const { start, get, post, run, desk } = consoleScene(waiting);
+    await start(undefined, { id: 'run' });
+    const { page } = await get(PATHS.ofRun('run', 'signal'));
+    expect(page).toContain('id="name" name="name" value="seat"');
+    const id = /name="id" value="([^"]+)"/.exec(page)?.[1] ?? '';
+    for (let i = 0; i < 2; i++) await post(PATHS.ofRun('run', 'signal'), { name: 'seat', value: '"4A"', id });
+    expect(await run('run').result()).toMatchObject({ seat: '4A' });
+    const late = await post(PATHS.ofRun('run', 'signal'), { name: 'seat', value: '1' });
+    expect(late.status).toBe(409);
+    expect((await desk.run('run')).status).toBe('SUCCEEDED');
+  });
+
+  it('is a cancel or a retry, each with a page that says what will happen', async () => {
+    const { start, get, post, desk } = consoleScene(waiting);
+    await start(undefined, { id: 'run' });
+    expect(textOf((await get(PATHS.ofRun('run', 'cancel'))).page)).toContain('is undone, the last one first');
+    await post(PATHS.ofRun('run', 'cancel'), { reason: 'No longer needed.' });
+    expect((await desk.run('run')).status).toBe('CANCELLED');
+    await start(undefined, { id: 'other' });
+    await post(PATHS.ofRun('other', 'signal'), { name: 'seat', value: '"bad"' });
+    expect((await desk.run('other')).status).toBe('FAILED');
+    expect(await post(PATHS.ofRun('other', 'retry'), {})).toMatchObject({ status: 303 });
+    const viewer = caller({ roles: ['viewer', 'approver'] });
+    for (const action of ['cancel', 'retry', 'signal', 'rewind', 'fork'] as const)
+      expect((await post(PATHS.ofRun('other', action), {}, viewer)).status).toBe(403);
+  });
+});

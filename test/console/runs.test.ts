@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import { PATHS } from '../../lambda/console/paths.ts';
+import { runsPage } from '../../lambda/console/runs/runs-page.ts';
+import { runsForm, runsQuery } from '../../lambda/console/runs/runs-query.ts';
+import { STATUSES } from '../../lambda/core/status.ts';
+import type { Counts } from '../../lambda/desk/desk.ts';
+import { agent } from '../../lambda/index.ts';
+import { caller, consoleScene } from './scene.ts';
+import { textOf, unescaped, wholePage } from './well-formed.ts';
+
+const jobs = agent({
+  name: 'jobs',
+  async run(ctx, { fails }: { fails?: boolean }) {
+    if (fails) throw new Error('No.');
+    return ctx.waitForSignal('go');
+  },
+});
+
+const ids = (page: string): readonly string[] =>
+  [...page.matchAll(/data-key="run:([^"]*)"/g)].map(([, id = '']) => unescaped(id));
+
+describe('the list of runs', () => {
+  it('is found by status, agent, owner, tag, time and a part of the id', async () => {
+    const { start, get, skip } = consoleScene(jobs);
+    await start({}, { id: 'old', owner: 'ann' });
+    await skip({ days: 3 });
+    await start({ fails: true }, { id: 'failed-1', owner: 'ann', tags: ['beta'] });
+    await start({}, { id: 'fresh-1', owner: 'bob' });
+    const found = async (query: string) => ids((await get(`/console/runs?${query}`)).page);
+    expect(await found('')).toEqual(['fresh-1', 'failed-1', 'old']);
+    expect(await found('status=FAILED')).toEqual(['failed-1']);
+    expect(await found('owner=ann')).toEqual(['failed-1', 'old']);
+    expect(await found('tag=beta')).toEqual(['failed-1']);
+    expect(await found('agent=jobs&period=24h')).toEqual(['fresh-1', 'failed-1']);
+    expect(await found('agent=other')).toEqual([]);
+    expect(await found('id=d-1')).toEqual(['failed-1']);
+    expect(await found('to=2026-01-02T00:00')).toEqual(['old']);
+    expect(await found('from=2026-01-02T00:00&to=2026-01-05T00:00')).toEqual(['fresh-1', 'failed-1']);
+    expect(await found('status=NONSENSE&period=1y&from=tomorrow')).toHaveLength(3);
+  });
+
+  it('goes on by cursor until every run was seen once', async () => {
+    const { start, get } = consoleScene(jobs);
+    for (let i = 0; i < 120; i++) await start({}, { id: `run-${i}` });
+    const seen: string[] = [];
+    let path: string | undefined = '/console/runs?agent=jobs';
+    while (path) {
+      const { page } = await get(path);
+      expect(ids(page).length).toBeLessThanOrEqual(50);
+      seen.push(...ids(page));
+      path = unescaped(/rel="next" href="([^"]+)"/.exec(page)?.[1] ?? '') || undefined;
+      // Only the newest page keeps itself fresh and counts.
+      if (seen.length > 50) expect(page).not.toMatch(/data-live|data-key="counts"/);
+    }
+    expect(seen.toSorted()).toEqual(Array.from({ length: 120 }, (_, i) => `run-${i}`).toSorted());
+    expect((await get('/console/runs?cursor=forged')).status).toBe(400);
+  });
+
+  it('says what to do where there is nothing', async () => {
+    const { get } = consoleScene(jobs);
+    expect(textOf((await get('/console/runs')).page)).toContain('There are no runs yet');
+    expect(textOf((await get('/console/runs?agent=x')).page)).toContain('No run fits');
+    expect(textOf((await get('/console/inbox')).page)).toContain('Nothing waits for an answer');
+  });
+
+  it('counts by status, up to a thousand', () => {
+    const none = { count: 0, isMore: false };
+    const counts = {
+      ...Object.fromEntries(STATUSES.map((status) => [status, none])),
+      FAILED: { count: 1000, isMore: true },
+      READY: { count: 7, isMore: false },
+    } as Counts;
+    const page = String(
+      runsPage({ caller: caller(), form: {}, found: { runs: [] }, counts, agents: [], now: new Date() }),
+    );
+    wholePage(page);
+    expect(textOf(page)).toContain('All Ready 7 Failed 1,000+');
+    expect(textOf(page)).not.toContain('Sleeping');
+  });
+
+  it('reads its form from the URL, and leaves out what makes no sense', () => {
+    const now = new Date('2026-05-01T12:00:00Z');
+    const form = runsForm(
+      new URLSearchParams('status=READY&agent= x &period=1h&from=2026-04-01T00:00&to=nonsense&cursor=c'),
+    );
+    expect(form).toEqual({ status: 'READY', agent: 'x', period: '1h', from: '2026-04-01T00:00' });
+    expect(runsQuery(form, now)).toEqual({ status: 'READY', agent: 'x', since: new Date('2026-04-01T00:00Z') });
+    expect(runsQuery({ period: '1h' }, now)).toEqual({ since: new Date('2026-05-01T11:00Z') });
+  });
+});
+
+describe('the form that starts a run', () => {
+  const offered = [{ name: 'jobs', example: { fails: false } }, { name: 'others' }];
+
+  it('has the example of the agent filled in, and starts one run however often it is sent', async () => {
+    const { get, post, desk } = consoleScene(jobs, { offered });
+    const { page } = await get(PATHS.start);
+    expect(unescaped(page)).toContain('{\n  "fails": false\n}</textarea>');
+    const key = /name="key" value="([^"]+)"/.exec(page)?.[1] ?? '';
+    const form = { agent: 'jobs', input: '{}', key, owner: 'ann', tags: 'a,b' };
+    const first = await post(PATHS.start, form);
+    expect(first).toMatchObject({
+      status: 303,
+      location: expect.stringMatching(/^\/console\/runs\/key-.*\?done=start$/),
+    });
+    const second = await post(PATHS.start, form);
+    expect(second.location).toBe(first.location.replace('start', 'again'));
+    const { runs } = await desk.runs();
+    expect(runs).toMatchObject([{ agent: 'jobs', owner: 'ann', tags: ['a', 'b'] }]);
+  });
+
+  it('says where the input is wrong, and starts nothing', async () => {
+    const { post, desk } = consoleScene(jobs, { offered });
+    const wrong = await post(PATHS.start, { agent: 'jobs', input: '{"fails": yes}', owner: 'ann' });
+    expect(wrong.status).toBe(400);
+    expect(textOf(wrong.page)).toContain('Line 1, column 11');
+    expect(wrong.page).toContain('value="ann"');
+    expect((await post(PATHS.start, { agent: 'nobody', input: '{}' })).status).toBe(404);
+    expect((await post(PATHS.start, { agent: 'jobs', input: '{}' }, caller({ roles: ['viewer'] }))).status).toBe(403);
+    expect((await desk.runs()).runs).toEqual([]);
+  });
+
+  it('takes any agent by name where none are known', async () => {
+    const { get, post } = consoleScene(jobs);
+    expect((await get(PATHS.start)).page).toContain('id="agent" name="agent"');
+    expect((await post(PATHS.start, { agent: 'jobs', input: '{}', id: 'mine' })).location).toBe(
+      '/console/runs/mine?done=start',
+    );
+  });
+});

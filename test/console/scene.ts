@@ -1,0 +1,59 @@
+import { createApi, type KnownAgent } from '../../lambda/api/app.ts';
+import { type Caller, ROLES, type Role } from '../../lambda/api/caller.ts';
+import { deskOn } from '../../lambda/desk/desk-on.ts';
+import type { Agent } from '../../lambda/runtime/agent.ts';
+import { type TestOptions, testAgents } from '../../lambda/testing.ts';
+import { wholePage } from './well-formed.ts';
+
+/** Whoever a test wants to be. */
+export const caller = (fields: Partial<Omit<Caller, 'roles'>> & { readonly roles?: readonly Role[] } = {}): Caller => ({
+  ...{ tenant: 'default', person: 'user:ann', groups: [], answersForOthers: false },
+  ...fields,
+  roles: new Set(fields.roles ?? ROLES),
+});
+
+/** What a browser got. */
+export interface Got {
+  readonly status: number;
+  readonly page: string;
+  readonly location: string;
+}
+
+export interface SceneOptions extends TestOptions {
+  readonly offered?: readonly KnownAgent[];
+}
+
+/** An agent, its runs, its time, and a browser before the application. Every page that it gets is whole. */
+export function consoleScene<Input, State, Result>(
+  given: Agent<Input, State, Result>,
+  { offered, ...options }: SceneOptions = {},
+) {
+  const world = testAgents(given, options);
+  let who = caller();
+  const app = createApi({
+    runtime: world.agent.runtime,
+    identify: () => who,
+    observing: { log: () => {}, count: () => {} },
+    ...(offered && { agents: async () => offered }),
+  });
+  async function ask(path: string, init: RequestInit, as: Caller): Promise<Got> {
+    who = as;
+    const response = await app.request(path, { ...init, headers: { accept: 'text/html', ...init.headers } });
+    const page = await response.text();
+    const isFragment = page.includes('<title>Changes</title>');
+    if (page !== '' && !isFragment) wholePage(page);
+    return { status: response.status, page, location: response.headers.get('location') ?? '' };
+  }
+  return {
+    ...world,
+    desk: deskOn(world.agent.runtime),
+    get: (path: string, as = caller()): Promise<Got> => ask(path, {}, as),
+    /** Sends a form as a browser does, then lets everything happen. */
+    async post(path: string, form: Readonly<Record<string, string>>, as = caller()): Promise<Got> {
+      const headers = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' };
+      const got = await ask(path, { method: 'POST', headers, body: new URLSearchParams(form).toString() }, as);
+      await world.settle();
+      return got;
+    },
+  };
+}

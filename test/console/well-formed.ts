@@ -1,0 +1,93 @@
+import { expect } from 'vitest';
+
+/** What the console's own markup is made of; anything else on a page is something that somebody stored. */
+const TAGS =
+  'html head meta title link script body a header div nav ul ol li main p h1 h2 h3 span svg path circle rect section form label input button select option datalist textarea details summary dl dt dd table caption thead tbody tr th td time bdi pre code figure figcaption img del ins strong i';
+const ATTRIBUTES =
+  /^(lang|charset|name|content|rel|type|href|src|defer|class|id|title|datetime|role|tabindex|hidden|open|selected|checked|required|value|placeholder|maxlength|min|max|method|action|for|list|start|scope|alt|loading|download|dir|spellcheck|autocapitalize|autocomplete|viewbox|d|cx|cy|r|x|width|height|preserveaspectratio|aria-[a-z]+|data-[a-z]+)$/;
+const VOID = new Set(['meta', 'link', 'input', 'img']);
+// Their content is text, whatever it looks like.
+const RAW = new Set(['title', 'textarea', 'script']);
+
+const TOKEN =
+  /<!doctype html>|<\/([a-z][a-z0-9]*)>|<([a-z][a-z0-9]*)((?:\s+[^\s=>/"']+(?:="[^"]*")?)*)\s*(\/?)>|[^<]+|</gi;
+
+/** An element that was found. */
+export interface Element {
+  readonly tag: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+/**
+ * The elements of a page; fails when it is not well-formed, or has elements or attributes that are not the console's own,
+ * or what its policy would refuse, or ids and labels that do not fit.
+ */
+export function wellFormed(page: string): readonly Element[] {
+  const elements: Element[] = [];
+  const open: string[] = [];
+  const known = new Set(TAGS.split(' '));
+  TOKEN.lastIndex = 0;
+  let at = 0;
+  for (let token = TOKEN.exec(page); token; token = TOKEN.exec(page)) {
+    expect(token.index, `a gap before ${page.slice(at, at + 80)}`).toBe(at);
+    at = TOKEN.lastIndex;
+    const [text, closing, opening, given = '', selfClosing] = token;
+    if (text === '<') throw new Error(`Not markup: ${page.slice(token.index, token.index + 120)}`);
+    if (closing !== undefined) expect(closing, `closed at ${page.slice(at - 80, at)}`).toBe(open.pop());
+    if (opening === undefined) continue;
+    expect(known, `<${opening}>`).toContain(opening);
+    const attributes = attributesIn(given);
+    elements.push({ tag: opening, attributes });
+    if (RAW.has(opening)) {
+      const end = page.indexOf(`</${opening}>`, at);
+      expect(end, `the end of ${opening}`).toBeGreaterThan(-1);
+      expect(page.slice(at, end)).not.toMatch(/<(?!\/textarea)/);
+      TOKEN.lastIndex = at = end + opening.length + 3;
+    } else if (!VOID.has(opening) && selfClosing === '') open.push(opening);
+  }
+  expect(open).toEqual([]);
+  expect(at).toBe(page.length);
+  checkReferences(elements);
+  return elements;
+}
+
+function attributesIn(given: string): Readonly<Record<string, string>> {
+  const attributes: Record<string, string> = {};
+  for (const [, name = '', value = ''] of given.matchAll(/([^\s=]+)(?:="([^"]*)")?/g)) {
+    expect(name.toLowerCase()).toMatch(ATTRIBUTES);
+    expect(attributes, `${name} twice`).not.toHaveProperty([name]);
+    if (/^(href|src|action)$/.test(name)) expect(value).toMatch(/^(\/(?!\/)|#|\?|$|https?:\/\/)/);
+    if (name === 'src' || name === 'action') expect(value).toMatch(/^\//);
+    attributes[name] = value;
+  }
+  return attributes;
+}
+
+function checkReferences(elements: readonly Element[]): void {
+  const ids = elements.flatMap(({ attributes: { id } }) => id ?? []);
+  expect(ids).toEqual([...new Set(ids)]);
+  for (const { attributes } of elements)
+    for (const name of ['for', 'list', 'aria-labelledby', 'aria-describedby'])
+      for (const id of attributes[name]?.split(' ') ?? []) expect(ids, `${name}="${id}"`).toContain(id);
+}
+
+/** The same for a whole page, which has a title, one first heading, and landmarks. */
+export function wholePage(page: string): readonly Element[] {
+  const elements = wellFormed(page);
+  const amount = (tag: string) => elements.filter((element) => element.tag === tag).length;
+  expect(page.startsWith('<!doctype html>')).toBe(true);
+  for (const tag of ['html', 'title', 'main', 'h1']) expect(amount(tag), tag).toBe(1);
+  expect(elements.find(({ tag }) => tag === 'html')?.attributes.lang).toBe('en');
+  for (const { tag, attributes } of elements.filter(({ tag: name }) => name === 'script'))
+    expect(attributes.src, tag).toMatch(/^\/approvals\/assets\//);
+  return elements;
+}
+
+/** The text of a page without its markup. */
+export const textOf = (page: string): string => unescaped(page.replace(/<[^>]*>/g, ' ')).replace(/\s+/g, ' ');
+
+/** Text as it was before it was escaped. */
+export const unescaped = (escaped: string): string =>
+  escaped.replace(/&(lt|gt|amp|quot|#39);/g, (_, name: string) => ENTITIES[name] ?? '');
+
+const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', '#39': "'" };
