@@ -1,9 +1,19 @@
 #!/usr/bin/env node
-import { runCommand } from './run-command.ts';
-import { processTerminal } from './terminal/process-terminal.ts';
+import { checkNode } from './commands/doctor/check-node.ts';
 
 // Whoever reads the output may stop early, as `head` does.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 
-process.exitCode = await runCommand(process.argv.slice(2), processTerminal());
+const node = checkNode(process.versions.node);
+if (node.status === 'fail') {
+  // What is below may not even load.
+  process.stderr.write(`✗ This is Node ${node.found}.\n  ${node.mend}\n`);
+  process.exitCode = 1;
+} else {
+  const [{ runCommand }, { processTerminal }] = await Promise.all([
+    import('./run-command.ts'),
+    import('./terminal/process-terminal.ts'),
+  ]);
+  process.exitCode = await runCommand(process.argv.slice(2), processTerminal());
+}

@@ -22,10 +22,11 @@ _holdpoint() {
 if [ "$funcstack[1]" = "_holdpoint" ]; then _holdpoint "$@"; else compdef _holdpoint holdpoint; fi
 `,
   fish: `function __holdpoint_complete
-    set -l words (commandline -opc) (commandline -ct)
-    holdpoint complete -- $words[2..-1] 2>/dev/null
+    set -l before (commandline -opc)
+    set -l current (commandline -ct)
+    holdpoint complete -- $before[2..-1] "$current" 2>/dev/null
 end
-complete -c holdpoint -a '(__holdpoint_complete)'
+complete -c holdpoint -k -a '(__holdpoint_complete)'
 `,
 };
 

@@ -3,6 +3,7 @@ import { access, open, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { runningServer } from '../../dev/server-file.ts';
 import type { Place } from '../../place/place.ts';
+import { counted } from '../answer.ts';
 import { type Finding, fail, ok, saidBy, warn } from './finding.ts';
 
 /** Looks at a folder of this machine: whether it can be used, whether what is in it opens, whether a server works on it. */
@@ -86,7 +87,7 @@ async function checkStore(openPlace: () => Promise<Place>): Promise<Finding> {
     const counts = Object.values(await desk.counts());
     const runs = counts.reduce((sum, { count }) => sum + count, 0);
     const isMore = counts.some((count) => count.isMore);
-    return ok('store', `opens; ${runs.toLocaleString('en')}${isMore ? '+' : ''} runs of tenant "${desk.tenant}"`);
+    return ok('store', `opens; ${isMore ? 'more than ' : ''}${counted(runs, 'run')} of tenant "${desk.tenant}"`);
   } catch (error) {
     return fail('store', saidBy(error), 'Restore the folder from a backup, or move it away and begin anew.');
   }

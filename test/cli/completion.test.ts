@@ -1,0 +1,83 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { travelIn } from './agents.ts';
+import { MAIN } from './process.ts';
+import { freshFolder, run, runIn } from './scene.ts';
+
+const words = (out: string): readonly string[] =>
+  out
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => line.split('\t')[0] ?? '');
+
+describe('holdpoint complete', () => {
+  const complete = async (...typed: string[]) => words((await run(['complete', '--', ...typed])).out);
+
+  it('knows commands, options, and values that are known beforehand', async () => {
+    expect(await complete('ap')).toEqual(['approvals', 'approve']);
+    expect(await complete('')).toContain('export');
+    expect(await complete('')).not.toContain('complete');
+    expect(await complete('--v')).toEqual(['--version']);
+    expect(await complete('runs', '--st')).toEqual(['--status', '--stack']);
+    expect(await complete('export', '--format', '')).toEqual(['checkpoints', 'trajectory']);
+    expect(await complete('completion', '')).toEqual(['bash', 'zsh', 'fish']);
+    expect(await complete('nonsense', '')).toEqual([]);
+  });
+
+  it('knows the runs of a folder, where a run is wanted', async () => {
+    const folder = freshFolder();
+    const world = travelIn(folder);
+    await world.start({ to: 'Rome' }, { id: 'trip-1' });
+    await world.start({ to: 'Rome' }, { id: 'visit-1' });
+    await world.start({ to: 'Rome' }, { id: 'evil\u001b[2J\tx' });
+    const inFolder = runIn(folder);
+    const of = async (...typed: string[]) => (await inFolder(['complete', '--', ...typed])).out;
+    expect(await of('show', 't')).toBe('trip-1\tWAITING_FOR_APPROVAL travel\n');
+    expect(words(await of('show', ''))).toEqual(['visit-1', 'trip-1']);
+    expect(await of('show', 'trip-1', '')).toBe('');
+    expect(words(await of('approve', '--as', 'user:ann', 'v'))).toEqual(['visit-1']);
+    expect(await of('approve', '--as', 'v')).toBe('');
+    expect(await of('show', '--stack', 'x', '')).toBe('');
+    expect(words((await run(['complete', '--', 'show', '--folder', folder, 'v'])).out)).toEqual(['visit-1']);
+  });
+
+  it('says nothing when there is nothing to look into', async () => {
+    const { code, out, err } = await run(['complete', '--', 'show', '--folder', '/no/such', '']);
+    expect([code, out, err]).toEqual([0, '', '']);
+  });
+});
+
+describe('holdpoint completion', () => {
+  /** What bash makes of a line that is typed up to here. */
+  function inBash(folder: string, ...typed: readonly string[]): readonly string[] {
+    const bin = join(folder, 'bin');
+    mkdirSync(bin, { recursive: true });
+    writeFileSync(join(bin, 'holdpoint'), `#!/bin/sh\nexec ${process.execPath} ${MAIN} "$@"\n`);
+    chmodSync(join(bin, 'holdpoint'), 0o755);
+    const list = ['holdpoint', ...typed].map((word) => `'${word}'`).join(' ');
+    const script = `source <(holdpoint completion bash); COMP_WORDS=(${list}); COMP_CWORD=${typed.length}; _holdpoint; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const env = { PATH: `${bin}${delimiter}${process.env.PATH}`, HOLDPOINT_FOLDER: join(folder, 'runs') };
+    return words(execFileSync('bash', ['--norc', '-c', script], { env, input: '' }).toString());
+  }
+
+  it('works in bash', async () => {
+    const folder = freshFolder();
+    await travelIn(join(folder, 'runs')).start({ to: 'Rome' }, { id: 'trip-1' });
+    expect(inBash(folder, 'ap')).toEqual(['approvals', 'approve']);
+    expect(inBash(folder, 'show', '')).toEqual(['trip-1']);
+    expect(inBash(folder, 'runs', '--sta')).toEqual(['--status', '--stack']);
+  });
+
+  it.each(['bash', 'zsh', 'fish'])('prints a script for %s', async (shell) => {
+    const { code, out } = await run(['completion', shell]);
+    expect(code).toBe(0);
+    expect(out).toContain('holdpoint complete -- ');
+  });
+
+  it('knows no other shell', async () => {
+    const { code, err } = await run(['completion', 'tcsh']);
+    expect([code, err]).toEqual([2, expect.stringContaining('Allowed choices are bash, zsh, fish')]);
+  });
+});

@@ -1,0 +1,316 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { CreateTableCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { checkNode } from '../../cli/commands/doctor/check-node.ts';
+import { clockFinding } from '../../cli/commands/doctor/clock-watch.ts';
+import type { Finding } from '../../cli/commands/doctor/finding.ts';
+import { permissionFinding } from '../../cli/commands/doctor/permissions.ts';
+import { doctor } from '../../cli/commands/doctor.ts';
+import { writeServerFile } from '../../cli/dev/server-file.ts';
+import { processTerminal } from '../../cli/terminal/process-terminal.ts';
+import { STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
+import { TABLE } from '../../lambda/storage/dynamodb/table.ts';
+import { dynamoClient, freshBucket, freshTable, s3Client } from '../engines/engines.ts';
+import { travelIn } from './agents.ts';
+import { fakeCloudFormation } from './fake-cloud-formation.ts';
+import { engineEnvironment } from './on-aws.ts';
+import { runProcess } from './process.ts';
+import { freshFolder, type Running, run } from './scene.ts';
+
+afterEach(() => void vi.unstubAllEnvs());
+
+/** What the doctor finds, by check. */
+async function examine(running: Running = {}, ...args: string[]) {
+  const { code, json } = await run(['doctor', '--json', ...args], running);
+  const findings = json() as unknown as readonly Finding[];
+  return { code, findings, of: (check: string) => findings.find((finding) => finding.check === check) };
+}
+
+/** A server of this machine that is gone after the test. */
+async function listening(listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+}
+
+describe('holdpoint doctor on a folder', () => {
+  it('finds that all is well, but that nobody runs what is ready', async () => {
+    const folder = freshFolder();
+    await travelIn(folder).start({ to: 'Rome' });
+    const { code, findings } = await examine({ env: { HOLDPOINT_FOLDER: folder } });
+    expect(code).toBe(0);
+    expect(findings.map(({ check, status }) => [check, status])).toEqual([
+      ['node', 'ok'],
+      ['place', 'ok'],
+      ['folder', 'ok'],
+      ['disk', 'ok'],
+      ['store', 'ok'],
+      ['server', 'warn'],
+    ]);
+    expect(findings.at(4)?.found).toContain('1 run of tenant "default"');
+  });
+
+  it('says on the terminal what is wrong and how to mend it', async () => {
+    const file = join(freshFolder(), 'place');
+    writeFileSync(file, '');
+    const { code, out } = await run(['doctor', '--folder', file], { columns: 60 });
+    expect(code).toBe(1);
+    expect(out).toContain('is a file');
+    expect(stripVTControlCharacters(out).replace(/\s+/g, ' ')).toContain(
+      'Move it away, or name another folder by --folder.',
+    );
+    expect(out).toContain('1 problem.');
+  });
+
+  it('leaves nothing behind in a folder, and makes none', async () => {
+    const parent = freshFolder();
+    const { code, of } = await examine({}, '--folder', join(parent, 'a/b'));
+    expect([code, of('folder')?.status]).toEqual([0, 'warn']);
+    expect(readdirSync(parent)).toEqual([]);
+    await examine({}, '--folder', parent);
+    expect(readdirSync(parent)).toEqual([]);
+  });
+
+  it('finds a folder that cannot be made or written', async () => {
+    const parent = freshFolder();
+    writeFileSync(join(parent, 'file'), '');
+    const below = await examine({}, '--folder', join(parent, 'file/below'));
+    expect([below.code, below.of('folder')?.status]).toEqual([1, 'fail']);
+    // Root may write anywhere.
+    if (process.getuid?.() === 0) return;
+    mkdirSync(join(parent, 'closed'));
+    chmodSync(join(parent, 'closed'), 0o500);
+    const closed = await examine({}, '--folder', join(parent, 'closed'));
+    expect(closed.of('folder')).toMatchObject({ status: 'fail', found: expect.stringContaining('cannot be written') });
+  });
+
+  it('finds a store that does not open', async () => {
+    const folder = freshFolder();
+    writeFileSync(join(folder, 'records.sqlite'), randomBytes(8192));
+    const { code, of } = await examine({}, '--folder', folder);
+    expect(code).toBe(1);
+    expect(of('store')).toMatchObject({ status: 'fail', mend: expect.stringContaining('Restore') });
+  });
+
+  it('finds whether the server that says that it runs does answer', async () => {
+    const folder = freshFolder();
+    const url = await listening((_, response) => response.writeHead(401).end());
+    const file = { key: 'k'.repeat(43), pid: process.pid };
+    await writeServerFile(folder, { ...file, url, port: Number(new URL(url).port) });
+    expect((await examine({}, '--folder', folder)).of('server')).toMatchObject({ status: 'ok' });
+    await writeServerFile(folder, { ...file, url: 'http://127.0.0.1:9', port: 9 });
+    expect((await examine({}, '--folder', folder)).of('server')).toMatchObject({
+      status: 'fail',
+      mend: expect.stringContaining('Stop that process'),
+    });
+  });
+});
+
+describe('holdpoint doctor and the version of Node', () => {
+  it.each([
+    ['24.1.0', 'ok'],
+    ['22.15.0', 'ok'],
+    ['22.14.9', 'fail'],
+    ['20.19.0', 'fail'],
+  ])('judges %s: %s', (version, status) => {
+    expect(checkNode(version).status).toBe(status);
+  });
+
+  it('ends with exit code 1 on a Node that is too old', async () => {
+    const terminal = { ...processTerminal(), say: () => {} };
+    const where = { folder: freshFolder() };
+    expect(await doctor({ terminal, where, isJson: false, open: () => Promise.reject() }, '20.19.0')).toBe(1);
+  });
+});
+
+describe('holdpoint doctor on AWS', () => {
+  /** A set-up of a table and a bucket, as the environment says. */
+  async function setUp(change: NodeJS.ProcessEnv = {}) {
+    const env = {
+      ...engineEnvironment(),
+      HOLDPOINT_TABLE: await freshTable(),
+      HOLDPOINT_BUCKET: await freshBucket(),
+      ...change,
+    };
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+    return env;
+  }
+
+  it('finds that table, bucket and permissions are there, and that a table without a stream runs nothing', async () => {
+    const env = await setUp();
+    const { code, findings } = await examine({ env });
+    expect(findings.filter(({ status }) => status !== 'ok').map(({ check }) => check)).toEqual(['stream']);
+    expect(findings.map(({ check }) => check)).toEqual([
+      ...[
+        'node',
+        'place',
+        'region',
+        'credentials',
+        'table',
+        'stream',
+        'table rights',
+        'clock',
+        'bucket',
+        'bucket rights',
+      ],
+    ]);
+    expect(code).toBe(0);
+  });
+
+  it('changes nothing', async () => {
+    const env = await setUp();
+    await examine({ env });
+    const { Items } = await dynamoClient().send(new ScanCommand({ TableName: env.HOLDPOINT_TABLE }));
+    expect(Items).toEqual([]);
+    const { Contents = [] } = await s3Client().send(new ListObjectsV2Command({ Bucket: env.HOLDPOINT_BUCKET }));
+    const { Uploads = [] } = await s3Client().send(new ListMultipartUploadsCommand({ Bucket: env.HOLDPOINT_BUCKET }));
+    expect([Contents, Uploads]).toEqual([[], []]);
+  });
+
+  it('finds the stream that durable runs need', async () => {
+    const TableName = `with-stream-${randomBytes(4).toString('hex')}`;
+    const StreamSpecification = { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' } as const;
+    await dynamoClient().send(new CreateTableCommand({ TableName, ...TABLE, StreamSpecification }));
+    const env = await setUp({ HOLDPOINT_TABLE: TableName });
+    expect((await examine({ env })).of('stream')).toMatchObject({ status: 'ok' });
+  });
+
+  it('finds that a table is missing, or is another', async () => {
+    const env = await setUp({ HOLDPOINT_TABLE: 'no-such-table' });
+    const missing = await examine({ env });
+    expect(missing.code).toBe(1);
+    expect(missing.of('table')).toMatchObject({ status: 'fail', found: 'there is no table "no-such-table"' });
+
+    const other = `other-${randomBytes(4).toString('hex')}`;
+    await dynamoClient().send(
+      new CreateTableCommand({
+        ...{ TableName: other, BillingMode: 'PAY_PER_REQUEST' },
+        KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
+        AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'S' }],
+      }),
+    );
+    const wrong = await examine({ env: { ...env, HOLDPOINT_TABLE: other } });
+    expect(wrong.of('table')?.found).toBe(`"${other}" has the key id, and must have pk, sk`);
+
+    const bare = `bare-${randomBytes(4).toString('hex')}`;
+    const { KeySchema, BillingMode, AttributeDefinitions, GlobalSecondaryIndexes } = TABLE;
+    await dynamoClient().send(
+      new CreateTableCommand({
+        ...{ TableName: bare, KeySchema, BillingMode },
+        AttributeDefinitions: AttributeDefinitions.filter(({ AttributeName }) => !/^d[go]$/.test(AttributeName)),
+        GlobalSecondaryIndexes: GlobalSecondaryIndexes.filter(({ IndexName }) => IndexName !== 'due'),
+      }),
+    );
+    const without = await examine({ env: { ...env, HOLDPOINT_TABLE: bare } });
+    expect(without.of('table')).toMatchObject({ status: 'fail', found: 'index "due" is missing' });
+  });
+
+  it('finds that a bucket is missing', async () => {
+    const env = await setUp({ HOLDPOINT_BUCKET: 'no-such-bucket-of-ours' });
+    const { code, of } = await examine({ env });
+    expect(code).toBe(1);
+    expect(of('bucket')).toMatchObject({ status: 'fail', found: 'there is no bucket "no-such-bucket-of-ours"' });
+    expect(of('bucket rights')).toBeUndefined();
+  });
+
+  it('finds a clock that is wrong', async () => {
+    const env = await setUp();
+    const ahead = await examine({ env, now: () => Date.now() + 10 * 60_000 });
+    expect(ahead.code).toBe(1);
+    expect(ahead.of('clock')).toMatchObject({
+      status: 'fail',
+      found: expect.stringMatching(/^(10m|9m 59s).* ahead of AWS$/),
+    });
+    expect((await examine({ env, now: () => Date.now() - 60_000 })).of('clock')).toMatchObject({ status: 'warn' });
+    expect(clockFinding({ aheadMs: undefined }).status).toBe('warn');
+  });
+
+  it('finds that there are no credentials, or no region', async () => {
+    const env = await setUp();
+    const nobody = await runProcess(['doctor', '--json'], {
+      env: { ...env, AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' },
+    });
+    expect(nobody.code).toBe(1);
+    expect(nobody.out).toMatch(/"check":"credentials","status":"fail".*aws sso login/);
+    const nowhere = await runProcess(['doctor', '--json'], { env: { ...env, AWS_REGION: '' } });
+    expect(nowhere.code).toBe(1);
+    expect(nowhere.out).toMatch(/"check":"region","status":"fail".*--region/);
+  });
+
+  it('names each permission that is missing', async () => {
+    const endpoint = await listening((request, response) => {
+      const [, action = ''] = String(request.headers['x-amz-target']).split('.');
+      const refusal = { __type: 'com.amazonaws.dynamodb.v20120810#AccessDeniedException', message: `no ${action}` };
+      const unmet = { __type: 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException', message: 'no' };
+      const isAllowed = /^(GetItem|PutItem|BatchGetItem)$/.test(action);
+      const body = !isAllowed ? refusal : action === 'PutItem' ? unmet : { Responses: {}, UnprocessedKeys: {} };
+      response.writeHead(isAllowed && action !== 'PutItem' ? 200 : 400, {
+        'content-type': 'application/x-amz-json-1.0',
+      });
+      response.end(JSON.stringify(body));
+    });
+    const env = await setUp({ AWS_ENDPOINT_URL_DYNAMODB: endpoint });
+    const { of, code } = await examine({ env });
+    expect(code).toBe(1);
+    expect(of('table')).toMatchObject({ status: 'warn', mend: expect.stringContaining('dynamodb:DescribeTable') });
+    const rights = of('table rights');
+    expect(rights?.status).toBe('fail');
+    for (const action of ['dynamodb:Query', 'dynamodb:Query on index/due', 'dynamodb:DeleteItem'])
+      expect(rights?.mend).toContain(action);
+    for (const action of ['GetItem', 'PutItem']) expect(rights?.mend).not.toMatch(new RegExp(`dynamodb:${action}\\b`));
+  });
+
+  it('says what else went wrong with a call', () => {
+    const finding = permissionFinding('table rights', 'the table', [
+      { action: 'dynamodb:Query', error: new Error('Odd.') },
+    ]);
+    expect(finding).toMatchObject({ status: 'fail', found: 'dynamodb:Query: Odd' });
+  });
+
+  it('finds that nothing answers', async () => {
+    const env = await setUp({ AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:9', AWS_MAX_ATTEMPTS: '1' });
+    const { of } = await examine({ env });
+    expect(of('table')).toMatchObject({ status: 'fail', mend: expect.stringContaining('AWS_ENDPOINT_URL_DYNAMODB') });
+  });
+
+  it('finds whether the API of a stack answers, asks for credentials, and answers us', async () => {
+    const [table, bucket] = [await freshTable(), await freshBucket()];
+    const guarded = await listening((request, response) =>
+      response.writeHead(request.headers.authorization ? 200 : 403).end(),
+    );
+    const open = await listening((_, response) => response.writeHead(200).end());
+    const outputs = (apiUrl: string) => ({
+      [STACK_OUTPUTS.table]: table,
+      [STACK_OUTPUTS.bucket]: bucket,
+      [STACK_OUTPUTS.apiUrl]: apiUrl,
+    });
+    const AWS_ENDPOINT_URL_CLOUDFORMATION = await fakeCloudFormation({
+      ...{ good: outputs(guarded), open: outputs(open), gone: outputs('http://127.0.0.1:9') },
+    });
+    await setUp({ AWS_ENDPOINT_URL_CLOUDFORMATION, HOLDPOINT_TABLE: '', HOLDPOINT_BUCKET: '' });
+    const good = await examine({}, '--stack', 'good');
+    expect([good.of('api')?.status, good.of('api rights')?.status, good.code]).toEqual(['ok', 'ok', 0]);
+    const exposed = await examine({}, '--stack', 'open');
+    expect(exposed.of('api')).toMatchObject({
+      status: 'fail',
+      found: expect.stringContaining('answers without credentials'),
+    });
+    expect((await examine({}, '--stack', 'gone')).of('api')).toMatchObject({ status: 'fail' });
+    const none = await examine({}, '--stack', 'nothing');
+    expect(none.of('place')).toMatchObject({
+      status: 'fail',
+      found: 'There is no CloudFormation stack "nothing" in region us-east-1',
+    });
+  });
+});

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
+import { freshBucket, freshTable } from '../engines/engines.ts';
+import { fakeCloudFormation } from './fake-cloud-formation.ts';
+import { engineEnvironment } from './on-aws.ts';
+import { runProcess } from './process.ts';
+import { freshFolder } from './scene.ts';
+
+async function scene() {
+  const [table, bucket] = await Promise.all([freshTable(), freshBucket()]);
+  const endpoint = await fakeCloudFormation({
+    agents: { [STACK_OUTPUTS.table]: table, [STACK_OUTPUTS.bucket]: bucket },
+    other: { SiteUrl: 'https://example.com' },
+  });
+  const env = { ...engineEnvironment(), AWS_ENDPOINT_URL_CLOUDFORMATION: endpoint };
+  const command = (...args: string[]) => runProcess(args, { env });
+  return { table, bucket, env, command };
+}
+
+describe('holdpoint --stack', () => {
+  it('finds table and bucket by the outputs of a stack, and works there', async () => {
+    const { command, env, table, bucket } = await scene();
+    const started = await command(
+      'start',
+      'travel',
+      '{"to":"Rome"}',
+      '--id',
+      'trip-1',
+      '--stack',
+      'agents',
+      '--tenant',
+      'acme',
+    );
+    expect([started.code, started.out]).toEqual([0, '✓ Started trip-1\n']);
+    // On AWS it is the table's stream that runs it.
+    expect(started.err).toBe('');
+    const shown = await command('show', 'trip-1', '--stack', 'agents', '--tenant', 'acme', '--json');
+    expect(JSON.parse(shown.out)).toMatchObject({ run: 'trip-1', status: 'READY', input: { to: 'Rome' } });
+    expect((await command('show', 'trip-1', '--stack', 'agents')).code).toBe(3);
+    const named = { ...env, HOLDPOINT_TABLE: table, HOLDPOINT_BUCKET: bucket };
+    expect((await runProcess(['show', 'trip-1', '--tenant', 'acme'], { env: named })).out).toContain('READY');
+  });
+
+  it('says which stack or output is not there', async () => {
+    const { command } = await scene();
+    const missing = await command('runs', '--stack', 'nothing');
+    expect(missing.code).toBe(3);
+    expect(missing.err).toContain('There is no CloudFormation stack "nothing" in region us-east-1.');
+    const other = await command('runs', '--stack', 'other', '--json');
+    expect(JSON.parse(other.err).error.message).toContain('must have an output "HoldpointTable"; found SiteUrl.');
+    const none = await command('console', '--stack', 'agents');
+    expect([none.code, none.err]).toEqual([3, expect.stringContaining('has no API')]);
+  });
+
+  it('takes the region of the command line before that of the environment', async () => {
+    const { command } = await scene();
+    expect((await command('runs', '--stack', 'nothing', '--region', 'eu-central-1')).err).toContain(
+      'region eu-central-1',
+    );
+  });
+
+  it('refuses two places, and half of one', async () => {
+    const { command } = await scene();
+    expect((await command('runs', '--stack', 'agents', '--folder', freshFolder())).code).toBe(2);
+    const half = await runProcess(['runs'], { env: { HOLDPOINT_TABLE: 'runs' } });
+    expect([half.code, half.err]).toEqual([2, expect.stringContaining('Set HOLDPOINT_BUCKET too')]);
+  });
+
+  it('says what is missing when AWS refuses', async () => {
+    const { env } = await scene();
+    const nobody = { ...env, AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' };
+    const refused = await runProcess(['runs', '--stack', 'agents'], { env: nobody });
+    expect(refused.code).toBe(5);
+    expect(refused.err).toContain('The AWS credentials for CloudFormation stack "agents" are missing');
+    expect(refused.err).toContain('"holdpoint doctor" looks for what is missing.');
+  });
+});
