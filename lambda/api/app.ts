@@ -11,7 +11,7 @@ import { linkNotFound } from '../runtime/approvals/tokens.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Identify } from './caller.ts';
 import type { ApiEnv } from './environment.ts';
-import { ANSWER_SECONDS, MOST_URL } from './limits.ts';
+import { ANSWER_SECONDS, MOST_JSON, MOST_URL } from './limits.ts';
 import { HttpError, problemOf } from './problem.ts';
 import { type Route, requestOf } from './route.ts';
 import { wantsPage } from './routes/links.ts';
@@ -69,7 +69,7 @@ export function createApi(options: ApiOptions): Hono<ApiEnv> {
         ROUTES.filter(({ path }) => path === route.path),
       );
     });
-  app.get('/', (context) => context.redirect('/console'));
+  for (const path of ['/', '/console/']) app.get(path, (context) => context.redirect('/console'));
   app.route('/console', consoleApp(options));
   return app;
 }
@@ -99,7 +99,9 @@ async function handled(options: ApiOptions, route: Route, context: Context<ApiEn
   const answer = await route.handle(requestOf(route, options, context));
   if (answer instanceof Response) return answer;
   const { status, json, headers } = answer;
-  return new Response(JSON.stringify(json), { status, headers: { 'content-type': 'application/json', ...headers } });
+  const body = Buffer.from(JSON.stringify(json));
+  if (body.length > MOST_JSON) throw answerTooLarge();
+  return new Response(body, { status, headers: { 'content-type': 'application/json', ...headers } });
 }
 
 /** The answer, or after a while that there is none. */
@@ -149,6 +151,9 @@ const notAuthenticated = (): HttpError =>
   });
 
 const notAllowed = (has: string): HttpError => new HttpError(403, 'NOT_ALLOWED', `This caller has ${has}.`);
+
+const answerTooLarge = (): HttpError =>
+  new HttpError(413, 'TOO_LARGE', `The answer would have more than ${MOST_JSON} bytes. Ask for less: a smaller limit.`);
 
 const tooLate = (seconds: number): HttpError =>
   new HttpError(

@@ -11,7 +11,7 @@ export interface BodyLimits {
 }
 
 /** How deep JSON may nest. */
-export const MOST_LEVELS = 100;
+const MOST_LEVELS = 100;
 const SECONDS = 10;
 
 /** The value of a body of JSON, or the fields of a form. No body is an empty object. */

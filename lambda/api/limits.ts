@@ -8,7 +8,9 @@ export const MOST_URL = 9 * 1024;
 export const PIECE_BYTES = 256 * 1024;
 export const MOST_PIECE = 2 * 1024 * 1024;
 /** The most bytes of one document in an answer that has several. */
-export const PART_BYTES = 16 * 1024;
+export const PART_BYTES = 8 * 1024;
+/** The most bytes of JSON in an answer: Lambda gives no more than 6 MB. */
+export const MOST_JSON = 5 * 1024 * 1024;
 /** The most bytes of a payload in an answer of Lambda, which in base64 must stay below 6 MB. */
 export const MOST_PAYLOAD = 4 * 1024 * 1024;
 /** How long an answer may take: less than API Gateway waits. */

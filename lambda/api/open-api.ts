@@ -78,9 +78,9 @@ function requestBodyOf({ body }: Route, { schema, forms = false, mostBytes }: No
 }
 
 // What any route may answer with, by what it takes.
-const ALWAYS = [400, 408, 414, 500, 503, 507];
+const ALWAYS = [400, 408, 413, 414, 500, 503, 507];
 const OF_CALLERS = [401, 403];
-const OF_BODIES = [413, 415];
+const OF_BODIES = [415];
 
 /** The statuses of the problems that a route may answer with. */
 export const problemsOf = ({ may, body, problems }: Pick<Route, 'may' | 'body' | 'problems'>): readonly number[] =>

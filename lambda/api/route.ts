@@ -45,7 +45,7 @@ interface RouteBody<B extends Shape = Shape> extends BodyLimits {
 }
 
 /** JSON with a status, or a response of another kind. */
-export type Answer = JsonAnswer | Response;
+type Answer = JsonAnswer | Response;
 
 interface JsonAnswer {
   readonly status: 200 | 201;
@@ -68,7 +68,7 @@ export interface RouteRequest<P extends Shape, Q extends Shape, H extends Shape,
   readonly context: Context<ApiEnv>;
 }
 
-export const NOTHING = z.strictObject({});
+const NOTHING = z.strictObject({});
 
 type Nothing = typeof NOTHING;
 
@@ -138,7 +138,8 @@ function queryOf(schema: Shape, given: URLSearchParams): Readonly<Record<string,
       const type = Object.hasOwn(schema.shape, name) ? withoutOptional(schema.shape[name]) : undefined;
       if (type instanceof z.ZodArray) return [name, values];
       const [text = '', ...more] = values;
-      if (more.length > 0) throw faulty('A query', [{ path: cut(name), detail: 'may be given once' }]);
+      if (type !== undefined && more.length > 0)
+        throw faulty('A query', [{ path: cut(name), detail: 'may be given once' }]);
       if (type instanceof z.ZodNumber && /^-?\d{1,16}$/.test(text)) return [name, Number(text)];
       if (type instanceof z.ZodBoolean && /^(true|false)$/.test(text)) return [name, text === 'true'];
       return [name, text];

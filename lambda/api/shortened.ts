@@ -25,9 +25,12 @@ export function approvalAnswer({ show, facts, changed, ...view }: ApprovalDocume
   };
 }
 
-/** Approvals in a list. */
+/** Approvals in a list: what they show is shortened, and of votes there is who gave which. */
 export const approvalsAnswer = (approvals: readonly ApprovalDocument[]): object => ({
-  approvals: approvals.map((approval) => approvalAnswer(approval, PART_BYTES)),
+  approvals: approvals.map(({ votes, ...approval }) => {
+    const given = votes.map(({ comment: _, edits: __, ...vote }) => vote);
+    return approvalAnswer({ ...approval, votes: given }, PART_BYTES);
+  }),
 });
 
 const MOST_CHANGES = 500;

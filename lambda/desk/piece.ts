@@ -11,7 +11,7 @@ import {
 import { refused } from '../core/input.ts';
 
 /** What was shortened: a list or an object has some of its parts, a text some of its characters. */
-export type CutKind = 'list' | 'object' | 'text';
+type CutKind = 'list' | 'object' | 'text';
 
 /** A shortened part of a document, as it stands in a piece. */
 export interface Cut {

@@ -42,6 +42,9 @@ describeEverywhere('approvals over HTTP', (open) => {
     expect([first.status, first.json.status]).toEqual([200, 'APPROVED']);
     expect(first.json.votes).toMatchObject([{ by: 'user:bob', as: 'group:desk', comment: 'fine' }]);
     expect((await decide({ answer: 'approve', comment: 'again' }, atDesk)).json.votes).toEqual(first.json.votes);
+    const { json } = await scene.ask('/api/runs/a/approvals');
+    expect(json.approvals).toMatchObject([{ votes: [{ by: 'user:bob', answer: 'approve' }] }]);
+    expect(JSON.stringify(json)).not.toContain('fine');
     const other = await decide({ answer: 'reject' }, atDesk);
     expect([other.status, other.json.code]).toEqual([409, 'APPROVAL_DECIDED']);
   });

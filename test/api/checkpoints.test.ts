@@ -142,6 +142,19 @@ describeEverywhere('checkpoints over HTTP', (open) => {
   });
 });
 
+describe('an answer that Lambda could not give', () => {
+  it('is refused, and says to ask for less', async () => {
+    const scene = apiScene();
+    const labels = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`label ${i}`, 'x'.repeat(900)]));
+    let version = await scene.trips.store.save({ run: 'x', labels });
+    for (let i = 0; i < 600; i++)
+      version = await scene.trips.store.save({ run: 'x', expectedVersion: version, labels });
+    const all = await scene.ask('/api/runs/x/checkpoints?limit=1000');
+    expect([all.status, all.json.code]).toEqual([413, 'TOO_LARGE']);
+    expect((await scene.ask('/api/runs/x/checkpoints?limit=100')).status).toBe(200);
+  });
+});
+
 describe('a difference', () => {
   it('is shortened where it is large', async () => {
     const scene = apiScene();

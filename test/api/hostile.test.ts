@@ -207,6 +207,14 @@ describe('every answer', () => {
   });
 });
 
+describe('the console', () => {
+  it('is where the root leads', async () => {
+    const { ask } = apiScene();
+    for (const path of ['/', '/console/']) expect((await ask(path)).headers.get('location')).toBe('/console');
+    expect((await ask('/console')).status).toBeLessThan(400);
+  });
+});
+
 describe('what goes wrong inside', () => {
   /** A storage that fails in everything. */
   const failing = (error: Error): Storage => {

@@ -29,7 +29,12 @@ export const APPROVAL_ROUTES: readonly Route[] = [
       group: z.array(Group).max(100).optional().describe('The groups of that person'),
       limit: Limit,
     }),
-    answers: { 200: { description: 'Approvals; what they show is shortened', schema: Approvals } },
+    answers: {
+      200: {
+        description: 'Approvals, with what they show shortened, and votes without comments and edits',
+        schema: Approvals,
+      },
+    },
     async handle({ desk, caller, query }) {
       const { all, limit, person, group } = query;
       if (all) {
@@ -45,7 +50,12 @@ export const APPROVAL_ROUTES: readonly Route[] = [
   route({
     ...{ method: 'GET', path: '/api/runs/{run}/approvals', may: LOOK, name: 'listApprovalsOfRun', params: ofRun },
     summary: 'All approvals of a run, open and ended, oldest first',
-    answers: { 200: { description: 'Approvals; what they show is shortened', schema: Approvals } },
+    answers: {
+      200: {
+        description: 'Approvals, with what they show shortened, and votes without comments and edits',
+        schema: Approvals,
+      },
+    },
     problems: [404, 410],
     handle: async ({ desk, params: { run } }) => ({ status: 200, json: approvalsAnswer(await desk.approvals(run)) }),
   }),

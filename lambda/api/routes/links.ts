@@ -44,9 +44,8 @@ export const LINK_ROUTES: readonly Route[] = [
   route({
     ...{ method: 'GET', path: '/approvals/{token}', may: 'everyone', name: 'openLink', params },
     summary: 'What a link asks: a page for a browser, JSON for a program. It changes nothing',
-    query: z.strictObject({
-      decided: z.string().max(10).optional().describe('For the page: it was answered just now'),
-    }),
+    // Mail programs and trackers add to links what they like.
+    query: z.looseObject({ decided: z.string().optional().describe('For the page: it was answered just now') }),
     answers: { 200: { description: 'What is asked, and what was answered', schema: Link, ...PAGE } },
     problems: [404],
     async handle({ api, context, params: { token }, query }) {

@@ -20,7 +20,7 @@ const summary = {
   shredded: z.boolean(),
 };
 
-export const RunSummary = named('RunSummary', z.strictObject(summary));
+const RunSummary = named('RunSummary', z.strictObject(summary));
 
 export const RunsPage = named(
   'RunsPage',
