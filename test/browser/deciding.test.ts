@@ -6,6 +6,8 @@ import { barriers, sticksOut } from './looks.ts';
 import { agentFile, PATIENCE, runPath, setScene } from './scene.ts';
 
 const scene = setScene([agentFile('purchase')]);
+/** A word that is wider than a phone. */
+const UNBROKEN = 'unbroken'.repeat(20);
 const DRILL = { item: 'a drill', price: 80 };
 
 const approve = (page: Page) => page.getByRole('button', { name: 'Approve', exact: true }).click();
@@ -203,8 +205,8 @@ describe('whoever has a link', () => {
 
   it('decides on a phone, without scrolling to the side', async () => {
     const { run, link } = await asked({
-      editable: true,
-      show: { note: 'no-place-to-break'.repeat(40), offers: [DRILL] },
+      ...{ item: `a ${UNBROKEN}`, editable: true, approvers: ['user:ann', `user:${UNBROKEN}`] },
+      show: { note: UNBROKEN, [UNBROKEN]: 1, offers: [{ ...DRILL, note: UNBROKEN }, DRILL], lines: `a\n${UNBROKEN}` },
     });
     const phone = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
     const page = await scene.openLink(link, phone);

@@ -19,13 +19,17 @@ export async function barriers(page: Page): Promise<string[]> {
   );
 }
 
-/** What sticks out of a page to the side, so that it must be scrolled there to be read. */
+/** What sticks out of a page to the side, so that it must be scrolled there to be read, or is cut off there. */
 export const sticksOut = (page: Page): Promise<string[]> =>
   page.evaluate(`(() => {
     const width = document.documentElement.clientWidth;
-    if (document.documentElement.scrollWidth <= width) return [];
+    const all = [...document.querySelectorAll('body *')].filter((element) => element.checkVisibility());
     const isOut = (element) => element.getBoundingClientRect().left + element.scrollWidth > width + 1;
-    const out = [...document.querySelectorAll('body *')].filter(isOut);
-    return ['The page is ' + document.documentElement.scrollWidth + ' wide in a window of ' + width,
-      ...out.slice(0, 5).map((element) => element.outerHTML.slice(0, 150))];
+    const isCut = (element) => {
+      const { overflowX, clipPath } = getComputedStyle(element);
+      return ['hidden', 'clip'].includes(overflowX) && clipPath === 'none' && element.scrollWidth > element.clientWidth + 1;
+    };
+    const out = document.documentElement.scrollWidth > width ? all.filter(isOut) : [];
+    const named = (what, elements) => elements.slice(0, 5).map((element) => what + ': ' + element.outerHTML.slice(0, 150));
+    return [...named('wider than ' + width, out), ...named('cut off', all.filter(isCut))];
   })()`);

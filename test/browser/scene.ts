@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, vi } from 'vitest';
 import { type LocalServer, serve } from '../../cli/dev/serve.ts';
 import { render } from '../../cli/terminal/line.ts';
 import { launch } from './browser.ts';
 import { type WatchOptions, watch } from './watched.ts';
 
 /** How long a condition may take to come true: processes of agents start slowly where much else goes on. */
-export const PATIENCE = { timeout: 60_000, interval: 100 };
+export const PATIENCE = { timeout: 15_000, interval: 100 };
 
 /** A browser, and the local server with agents that really run, for one file of tests. */
 export interface Scene {
@@ -51,7 +51,7 @@ export function setScene(files: readonly string[]): Scene {
     folder = mkdtempSync(join(tmpdir(), 'holdpoint-browser-'));
     server = await serve({
       ...{ files, folder, watch: false, say: (line) => void said.push(render(line, (_, text) => text)) },
-      timing: { pollMs: 50, sweepMs: 200 },
+      timing: { pollMs: 50, sweepMs: 200, crashPauseMs: 50 },
     });
     await server.ready;
   }, 120_000);
@@ -112,23 +112,16 @@ export function setScene(files: readonly string[]): Scene {
       expect({ status, json }).toMatchObject({ status: 201 });
       return String(json.run);
     },
-    async link(run, person = 'user:ann', ask = 1) {
-      let found: string | undefined;
-      await expect
-        .poll(() => {
-          const asked = said.flatMap((line, i) => (line.includes(run) && line.includes(' asks ') ? [i] : []));
-          const from = asked[ask - 1];
-          const sent =
-            from === undefined ? undefined : said.slice(from).find((line) => line.includes(`${person}  http`));
-          found = sent?.match(/http\S+/)?.[0];
-          return found;
-        }, PATIENCE)
-        .toBeDefined();
-      return found ?? '';
-    },
-    async until(run, status) {
-      await expect.poll(async () => (await api(runPath(run))).json.status, PATIENCE).toBe(status);
-    },
+    link: (run, person = 'user:ann', ask = 1) =>
+      vi.waitFor(() => {
+        const asked = said.flatMap((line, i) => (line.includes(run) && line.includes(' asks ') ? [i] : []));
+        const sent = said.slice(asked[ask - 1]).find((line) => line.includes(`${person}  http`));
+        const [url] = sent?.match(/http\S+/) ?? [];
+        if (asked.length < ask || !url) throw new Error(`${person} was sent no link:\n${said.join('\n')}`);
+        return url;
+      }, PATIENCE),
+    until: (run, status) =>
+      vi.waitFor(async () => expect((await api(runPath(run))).json).toMatchObject({ status }), PATIENCE),
     api,
   };
   return scene;

@@ -42,6 +42,11 @@ describe('a watched page', () => {
     ['an error', '<script>throw new Error("broken")</script>', /threw: broken/],
     ['a complaint', '<script>console.error("odd")</script>', /console says: odd/],
     ['a request to another machine', '<img src="http://example.com/pixel.png" alt="">', /left this machine/],
+    [
+      'a referrer that is a secret',
+      '<script>fetch("/approvals/x", { referrer: "/approvals/y" })</script>',
+      /came from/,
+    ],
   ])('tells of %s', async (_, html, told) => {
     const { wrongs } = await served(html, LOOSE);
     await expect.poll(() => wrongs.join('\n'), { timeout: 20_000 }).toMatch(told);
@@ -67,10 +72,14 @@ describe('the look of a page', () => {
     expect(await barriers(page)).toEqual([expect.stringContaining('<input>')]);
   });
 
-  it('sticks out where something is wider than the window', async () => {
-    const { page } = await served('<p>short</p><pre>'.concat('long'.repeat(100), '</pre>'), STRICT, {
+  it.each([
+    ['sticks out where something is wider than the window', '', /wider than 360: .*<pre>/s],
+    ['is cut off where that is hidden', ' class="unwrapped"', /^cut off: <pre/],
+  ])('%s', async (_, attributes, told) => {
+    const { page } = await served(`<p>short</p><pre${attributes}>${'long'.repeat(100)}</pre>`, STRICT, {
       viewport: { width: 360, height: 740 },
     });
-    expect((await sticksOut(page)).join('\n')).toMatch(/in a window of 360.*<pre>/s);
+    await page.evaluate(`document.querySelector('.unwrapped')?.style.setProperty('overflow', 'hidden')`);
+    expect((await sticksOut(page)).join('\n')).toMatch(told);
   });
 });

@@ -17,28 +17,33 @@ export const HOOK = '__xss';
 
 /**
  * A context that sees errors and warnings in the console, uncaught errors, what the Content-Security-Policy had to stop,
- * dialogs, calls of the hook, and requests that leave this machine.
+ * dialogs, calls of the hook, and requests that leave this machine or carry a link as their referrer.
  */
 export async function watch(browser: Browser, { refusals = [], ...options }: WatchOptions = {}): Promise<Watched> {
   const wrongs: string[] = [];
+  const tell = (wrong: string): void => {
+    if (!wrongs.includes(wrong)) wrongs.push(wrong);
+  };
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   context.setDefaultTimeout(60_000);
   const told = refusals.map((status) => `the server responded with a status of ${status}`);
   context.on('console', (message) => {
     const text = message.text();
     if (!['error', 'warning'].includes(message.type()) || told.some((part) => text.includes(part))) return;
-    wrongs.push(`The console says: ${text}`);
+    tell(`The console says: ${text} (${message.location().url})`);
   });
-  context.on('weberror', (event) => void wrongs.push(`A script threw: ${event.error().message}`));
+  context.on('weberror', (event) => tell(`A script threw: ${event.error().message}`));
   context.on('dialog', (dialog) => {
-    wrongs.push(`A dialog opened: ${dialog.message()}`);
+    tell(`A dialog opened: ${dialog.message()}`);
     dialog.dismiss().catch(() => undefined);
   });
   context.on('request', (request) => {
-    if (!staysHere(new URL(request.url()))) wrongs.push(`A request left this machine: ${request.url()}`);
+    const { referer = '' } = request.headers();
+    if (!staysHere(new URL(request.url()))) tell(`A request left this machine: ${request.url()}`);
+    if (isSecret(referer)) tell(`A request to ${request.url()} tells where it came from: ${referer}`);
   });
-  await context.exposeFunction(HOOK, (from: unknown) => void wrongs.push(`A stored text ran as a script: ${from}`));
-  await context.exposeFunction('__stopped', (what: unknown) => void wrongs.push(`The policy stopped ${what}`));
+  await context.exposeFunction(HOOK, (from: unknown) => tell(`A stored text ran as a script: ${from}`));
+  await context.exposeFunction('__stopped', (what: unknown) => tell(`The policy stopped ${what}`));
   await context.addInitScript(`addEventListener('securitypolicyviolation', (event) => {
     __stopped(event.violatedDirective + ' of ' + (event.blockedURI || event.sourceFile) + ' ' + event.sample);
   }, true)`);
@@ -47,3 +52,6 @@ export async function watch(browser: Browser, { refusals = [], ...options }: Wat
 
 const staysHere = ({ protocol, hostname }: URL): boolean =>
   ['data:', 'blob:', 'about:'].includes(protocol) || hostname === '127.0.0.1';
+
+/** Whether an address lets in whoever has it: a link to an approval, or the key of the server. */
+const isSecret = (url: string): boolean => /^http:\/\/[^/]+\/approvals\/(?!assets\/)|[?&]key=/.test(url);

@@ -21,7 +21,7 @@ export const hostileAgent = agent({
     }),
   },
   async run(ctx) {
-    await ctx.step(hostile('step').slice(0, 200), () => hostile('step result'));
+    await ctx.step(hostileId('step'), () => hostile('step result'));
     await ctx.tool(hostileId('tool'), { [hostile('argument')]: hostile('argument value') }, () => ({
       page: ctx.payload(hostileHtml('result page'), { type: 'text/html', digest: hostile('digest') }),
     }));

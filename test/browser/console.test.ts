@@ -1,0 +1,258 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { agentFile, PATIENCE, runPath, setScene } from './scene.ts';
+
+const scene = setScene([agentFile('purchase'), agentFile('chat'), agentFile('parcel')]);
+const DRILL = { item: 'a drill', price: 80 };
+
+const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+const follow = (page: Page, name: string | RegExp) => page.getByRole('link', { name, exact: true }).first().click();
+const wordsOf = (page: Page) => page.locator('main').innerText();
+const says = (page: Page, words: RegExp) => expect.poll(() => wordsOf(page), PATIENCE).toMatch(words);
+const viewOf = async (run: string) => (await scene.api(runPath(run))).json;
+const pageOf = (run: string) => `/console/runs/${run}`;
+let files = 0;
+const freshFile = () => join(scene.server.folder, `file-${++files}`);
+
+/** Marks a page, so that it is known whether it was loaded again. */
+const mark = (page: Page) => page.evaluate('window.same = true');
+const isSame = (page: Page) => page.evaluate('window.same === true');
+
+describe('the operator at the console', () => {
+  it('starts a run, sees it wait, opens the question, approves, and sees it go on to its end', async () => {
+    const page = await scene.open('/');
+    await follow(page, 'Start a run');
+    await follow(page, 'purchase');
+    await page.getByLabel('Input, as JSON').fill('{ "item": "a saw", "price": 30 }');
+    await page.getByLabel('Id (optional)').fill('saw');
+    await page.getByLabel('Owner (optional)').fill('bob');
+    await page.getByLabel('Tags (optional)').fill('tools, sharp');
+    await press(page, 'Start');
+    await mark(page);
+    await says(page, /It was started\..*saw.*of bob\s*tools\s*sharp/s);
+    await says(page, /Waiting for approval.*It waits for\s*an answer: buy/s);
+    expect(await isSame(page)).toBe(true);
+
+    const question = await page.context().newPage();
+    await question.goto(page.url());
+    await follow(question, 'Open the question');
+    expect(await question.getByRole('heading', { level: 1 }).innerText()).toBe('Buy a saw for $30?');
+    expect(await question.getByLabel('Answer as').inputValue()).toBe('user:ann');
+    await press(question, 'Approve');
+    await says(question, /Approved\s*By user:ann/);
+    await says(question, /The run has ended:\s*Succeeded/);
+
+    await says(page, /Succeeded.*find a seller.*pay.*Result\s*bought\s*true\s*price\s*30/s);
+    expect(await isSame(page)).toBe(true);
+    await follow(question, 'Look at the run');
+    await says(question, /Questions.*Buy a saw for \$30\?\s*Approved.*user:ann approved/s);
+  });
+
+  it('is told where an input is no JSON, and nothing is started', async () => {
+    const page = await scene.open('/console/start?agent=purchase');
+    await page.getByLabel('Input, as JSON').fill('{\n  "item": \'a saw\'\n}');
+    await page.getByLabel('Id (optional)').fill('wrong');
+    await press(page, 'Start');
+    await says(page, /Line 2, column 11: text stands in double quotes/);
+    expect((await scene.api(runPath('wrong'))).status).toBe(404);
+  });
+
+  it('finds in the inbox what is asked, and no longer what was answered, without loading it again', async () => {
+    const page = await scene.open('/console/inbox');
+    await mark(page);
+    const run = await scene.start('purchase', { item: 'a lamp', price: 12 });
+    await says(page, /Buy a lamp for \$12\?.*asked of user:ann.*Waits since.*Answer until/s);
+    const other = await scene.open('/console/inbox');
+    await follow(other, 'Buy a lamp for $12?');
+    await other.getByLabel('Comment').fill('Too dark here? No.');
+    await press(other, 'Reject');
+    await says(other, /Rejected\s*By user:ann/);
+    await scene.until(run, 'SUCCEEDED');
+    expect((await viewOf(run)).result).toEqual({ bought: false, because: 'Too dark here? No.' });
+    await expect.poll(() => wordsOf(page), PATIENCE).not.toMatch(/Buy a lamp/);
+    expect(await isSame(page)).toBe(true);
+  });
+
+  it('sees only what waits for the person whose inbox it is', async () => {
+    await scene.start('purchase', { item: 'a rope', price: 5, approvers: ['user:bob', 'group:climbers'] });
+    const page = await scene.open('/console/inbox');
+    await says(page, /Buy a rope/);
+    await page.getByText('Answer for somebody else').click();
+    await page.getByLabel('Their name').fill('user:ann');
+    await press(page, 'Show their inbox');
+    expect(await wordsOf(page)).not.toMatch(/Buy a rope/);
+    await page.getByLabel('Their groups (optional)').fill('group:climbers');
+    await press(page, 'Show their inbox');
+    await says(page, /Buy a rope/);
+  });
+
+  it('who answers in two tabs in two ways is told what is recorded', async () => {
+    const run = await scene.start('purchase', DRILL);
+    await scene.until(run, 'WAITING_FOR_APPROVAL');
+    const first = await scene.open(`${pageOf(run)}/approvals/buy`, { refusals: [409] });
+    const second = await first.context().newPage();
+    await second.route('**/*', (route) => (route.request().resourceType() === 'fetch' ? undefined : route.continue()));
+    await second.goto(first.url());
+    await press(first, 'Approve');
+    await says(first, /Approved\s*By user:ann/);
+    await press(second, 'Reject');
+    expect(await second.getByRole('alert').innerText()).toMatch(/decided|recorded|approved/i);
+    await says(second, /Approved\s*By user:ann/);
+    await scene.until(run, 'SUCCEEDED');
+  });
+
+  it('withdraws a question, and the agent takes it for a no', async () => {
+    const run = await scene.start('purchase', DRILL);
+    await scene.until(run, 'WAITING_FOR_APPROVAL');
+    const page = await scene.open(`${pageOf(run)}/approvals/buy`);
+    await page.getByText('Remind or withdraw').click();
+    await page.getByLabel('Why it is withdrawn').fill('We rent one.');
+    await press(page, 'Withdraw the question');
+    await says(page, /No answer is needed any more\s*It was withdrawn.*We rent one\./s);
+    await scene.until(run, 'SUCCEEDED');
+    expect((await viewOf(run)).result).toMatchObject({ because: 'WITHDRAWN' });
+  });
+
+  it('forks a run with an edited state, and is told first where it is no JSON', async () => {
+    const run = await scene.start('chat', 'Hello', { id: 'talk' });
+    await scene.until(run, 'SUCCEEDED');
+    const page = await scene.open(pageOf(run));
+    await says(page, /user\s*Hello\s*assistant\s*You said: Hello/);
+    await follow(page, 'turn 1');
+    await follow(page, 'Fork from here');
+    const state = page.getByLabel('State, as JSON');
+    const whole = await state.inputValue();
+    await state.fill(whole.replace('"You said: Hello"', '"Good morning'));
+    await press(page, 'Fork the run');
+    await says(
+      page,
+      /Line \d+, column \d+: the text that begins here has no closing quote|a text cannot go over lines/,
+    );
+    await state.fill(whole.replace('"You said: Hello"', '"Good morning"'));
+    await page.getByLabel('Id (optional)').fill('talk-2');
+    await press(page, 'Fork the run');
+    await says(page, /This is the fork.*talk-2.*Succeeded.*from talk at \d+/s);
+    expect((await viewOf('talk-2')).result).toBe('Hello / Good morning / You said: Good morning');
+    expect((await viewOf('talk')).result).toBe('Hello / You said: Hello / You said: You said: Hello');
+    await page.locator('#lineage').scrollIntoViewIfNeeded();
+    await says(page, /Forks\s*talk\s*Succeeded\s*talk-2\s*Succeeded\s*from checkpoint \d+/);
+  });
+
+  it('compares two checkpoints', async () => {
+    const run = await scene.start('chat', 'Compare me');
+    await scene.until(run, 'SUCCEEDED');
+    const { version } = (await viewOf(run)) as { version: number };
+    const page = await scene.open(`${pageOf(run)}/checkpoints/${version}`);
+    await page.getByLabel('Compare with checkpoint').fill('4');
+    await press(page, 'Compare');
+    await says(page, /From checkpoint 4 to \d+.*1 added.*assistant.*You said: You said: Compare me/s);
+  });
+
+  it('rewinds a run, and is asked anew', async () => {
+    const run = await scene.start('purchase', DRILL);
+    await scene.link(run);
+    const page = await scene.open(`${pageOf(run)}/approvals/buy`);
+    await press(page, 'Approve');
+    await scene.until(run, 'SUCCEEDED');
+    await page.goto(scene.server.url + pageOf(run));
+    await follow(page, 'Rewind');
+    await page.getByLabel('Checkpoint').fill('1');
+    await press(page, 'Rewind the run');
+    await says(page, /It goes on from the checkpoint\./);
+    await says(page, /changed from outside.*|rewind/s);
+    await says(page, /Waiting for approval/);
+    await follow(page, 'Open the question');
+    await press(page, 'Approve');
+    await says(page, /The run has ended:\s*Succeeded/);
+  });
+
+  it('cancels a run, and what it did is undone', async () => {
+    const run = await scene.start('parcel', { to: 'Lisbon' });
+    await scene.until(run, 'WAITING_FOR_SIGNAL');
+    const page = await scene.open(pageOf(run));
+    await follow(page, 'Cancel');
+    await page.getByLabel('Why (optional)').fill('The customer moved.');
+    await press(page, 'Cancel the run');
+    await says(page, /It is being cancelled/);
+    await says(page, /Cancelled.*The customer moved\./s);
+    await says(page, /undo.*pack|pack.*undo/s);
+  });
+
+  it('sends a signal, sees it fail, and retries it when it can go on', async () => {
+    const roadFile = freshFile();
+    const run = await scene.start('parcel', { to: 'Lisbon', roadFile });
+    await scene.until(run, 'WAITING_FOR_SIGNAL');
+    const page = await scene.open(pageOf(run));
+    await says(page, /It waits for\s*the signal picked up/);
+    await follow(page, 'picked up');
+    await page.getByLabel('Value, as JSON').fill('{ "name": "Ann" }');
+    await press(page, 'Send the signal');
+    await says(page, /Failed.*The road is closed\..*deliver/s);
+    writeFileSync(roadFile, '');
+    await follow(page, 'Retry');
+    await press(page, 'Retry the run');
+    await says(page, /Succeeded.*delivered\s*true\s*by\s*Ann/s);
+  });
+
+  it('sees where a process died, and that another went on', async () => {
+    const run = await scene.start('parcel', { to: 'Lisbon', crashFile: freshFile() });
+    const page = await scene.open(pageOf(run));
+    await says(page, /lost to crashes.*It waits for|It waits for.*lost to crashes/s);
+    await says(page, /label/);
+  });
+
+  it('finds runs by status, agent, owner, tag and a part of their id, and sees them change', async () => {
+    const page = await scene.open('/console/runs?agent=purchase&owner=carol');
+    await says(page, /No run fits/);
+    const run = await scene.start('purchase', DRILL, { id: 'find-me-7', owner: 'carol', tags: ['found'] });
+    await scene.until(run, 'WAITING_FOR_APPROVAL');
+    await says(page, /find-me-7/);
+    expect(await page.locator('tbody tr').count()).toBe(1);
+    for (const [search, isFound] of [
+      ['?tag=found', true],
+      ['?tag=lost', false],
+      ['?id=me-7', true],
+      ['?id=me-8', false],
+      ['?status=WAITING_FOR_APPROVAL&owner=carol', true],
+      ['?status=FAILED&owner=carol', false],
+      ['?agent=chat&owner=carol', false],
+      ['?period=1h&owner=carol', true],
+      ['?to=2020-01-01T00:00&owner=carol', false],
+    ] as const) {
+      await page.goto(`${scene.server.url}/console/runs${search}`);
+      expect([search, /find-me-7/.test(await wordsOf(page))]).toEqual([search, isFound]);
+    }
+    await page.goto(`${scene.server.url}/console/runs?owner=carol`);
+    await mark(page);
+    await says(page, /find-me-7\s*Waiting for approval/);
+    await scene.api(`${runPath(run)}/approvals/buy/decide`, {
+      method: 'POST',
+      body: { answer: 'approve', by: 'user:ann' },
+    });
+    await says(page, /find-me-7\s*Succeeded/);
+    expect(await isSame(page)).toBe(true);
+  });
+
+  it('decides at the console with JavaScript off', async () => {
+    const run = await scene.start('purchase', DRILL);
+    await scene.until(run, 'WAITING_FOR_APPROVAL');
+    const page = await scene.open('/console/inbox', { javaScriptEnabled: false });
+    await page.goto(scene.server.url + pageOf(run));
+    await follow(page, 'Open the question');
+    await press(page, 'Approve');
+    expect(await wordsOf(page)).toMatch(/Approved\s*By user:ann/);
+    await scene.until(run, 'SUCCEEDED');
+    await follow(page, 'Look at the run');
+    expect(await wordsOf(page)).toMatch(/Succeeded/);
+  });
+});
+
+describe('who was not let in', () => {
+  it('sees nothing of the console', async () => {
+    const page = await scene.openLink(`${scene.server.url}/console/runs`, { refusals: [401] });
+    expect(await page.locator('body').innerText()).toMatch(/401/);
+    expect(await page.locator('body').innerText()).not.toMatch(/purchase/);
+  });
+});

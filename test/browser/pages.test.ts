@@ -1,0 +1,118 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { checkpointStore } from '../../lambda/embedded.ts';
+import { barriers, sticksOut } from './looks.ts';
+import { agentFile, PATIENCE, setScene } from './scene.ts';
+
+const scene = setScene([agentFile('purchase'), agentFile('chat'), agentFile('parcel')]);
+
+/** A word that is wider than a phone. */
+const UNBROKEN = 'unbroken'.repeat(20);
+const TALL = { width: 1280, height: 5000 };
+const PHONE = { width: 360, height: 740 };
+
+// A run in each way that a page can show one, with long names, large states and everything that is optional.
+beforeAll(async () => {
+  const store = checkpointStore({ folder: scene.server.folder });
+  await store.save({
+    ...{ run: 'saved', agent: UNBROKEN, owner: UNBROKEN, tags: [UNBROKEN, 'beta'], step: 'read', name: UNBROKEN },
+    ...{ labels: { [UNBROKEN]: UNBROKEN }, model: { id: 'model-1', temperature: 0.2, note: UNBROKEN } },
+    toolResults: {
+      search: [
+        { offer: UNBROKEN, price: 1 },
+        { offer: 'b', price: 2 },
+      ],
+      [UNBROKEN]: UNBROKEN,
+    },
+    state: {
+      [UNBROKEN]: UNBROKEN,
+      diff: '--- a/plan\n+++ b/plan\n@@ -1 +1 @@\n-one\n+two',
+      code: `const a = {\n  b: 1,\n};\nfunction f() {\n  return "${UNBROKEN}";\n}`,
+      deep: { a: { b: { c: { d: { e: { f: { g: 1 } } } } } } },
+      lines: Array.from({ length: 120 }, (_, i) => `line ${i}`),
+      when: new Date(0),
+      set: new Set([1, 2]),
+    },
+  });
+  await store.update('saved', (draft: unknown) => {
+    Object.assign(draft as object, { diff: 'other', added: UNBROKEN });
+  });
+  const lines = Array.from({ length: 3000 }, (_, i) => `line ${i} of a long text`);
+  await store.save({ run: 'long', state: { lines } });
+  await store.close();
+  await scene.start(
+    'purchase',
+    { item: `a ${UNBROKEN}`, price: 1, editable: true },
+    { id: 'asks', owner: 'ann', tags: ['x'] },
+  );
+  await scene.start('purchase', { item: 'a saw', price: 2 }, { id: 'done' });
+  await scene.start('parcel', { to: 'Lisbon', roadFile: '/nowhere' }, { id: 'failed' });
+  await scene.start('parcel', { to: UNBROKEN }, { id: 'waits' });
+  await scene.start('chat', `Hello ${UNBROKEN}`, { id: 'talk' });
+  await Promise.all([scene.until('asks', 'WAITING_FOR_APPROVAL'), scene.until('done', 'WAITING_FOR_APPROVAL')]);
+  const comment = `Yes ${UNBROKEN}`;
+  await scene.api('/api/runs/done/approvals/buy/decide', {
+    method: 'POST',
+    body: { answer: 'approve', by: 'user:ann', comment },
+  });
+  await scene.api('/api/runs/failed/signals', { method: 'POST', body: { name: 'picked up', value: { name: 'Bob' } } });
+  await Promise.all([
+    scene.until('talk', 'SUCCEEDED'),
+    scene.until('done', 'SUCCEEDED'),
+    scene.until('failed', 'FAILED'),
+  ]);
+  await scene.api('/api/runs/talk/fork', { method: 'POST', body: { version: 4, id: 'talk-2' } });
+  await scene.until('waits', 'WAITING_FOR_SIGNAL');
+}, 120_000);
+
+/** Waits until all parts that a page brings in by itself are there. */
+const loaded = (page: Page) => expect.poll(() => page.locator('[data-load], [aria-busy]').count(), PATIENCE).toBe(0);
+
+describe.each([
+  ['the inbox', '/console/inbox'],
+  ['an inbox with nothing in it', '/console/inbox?as=user:nobody'],
+  ['the list of runs', '/console/runs'],
+  ['a search that finds nothing', '/console/runs?agent=none&period=1h'],
+  ['the form that starts a run', '/console/start?agent=parcel'],
+  ['a run that asks', '/console/runs/asks'],
+  ['a run that waits', '/console/runs/waits'],
+  ['a run that failed', '/console/runs/failed'],
+  ['a run that is over', '/console/runs/done'],
+  ['a conversation', '/console/runs/talk'],
+  ['a run that a program saved', '/console/runs/saved'],
+  ['a checkpoint', '/console/runs/saved/checkpoints/1'],
+  ['a checkpoint of a conversation', '/console/runs/talk/checkpoints/6'],
+  ['a piece of a state', '/console/runs/saved/checkpoints/1?part=state&at=/lines&from=100'],
+  ['a difference', '/console/runs/saved/diff?before=1&after=2'],
+  ['the questions of a run', '/console/runs/done/questions'],
+  ['the forks of a run', '/console/runs/talk/lineage'],
+  ['a question', '/console/runs/asks/approvals/buy'],
+  ['a question that was answered', '/console/runs/done/approvals/buy'],
+  ['the form that cancels', '/console/runs/waits/cancel'],
+  ['the form that retries', '/console/runs/failed/retry'],
+  ['the form that signals', '/console/runs/waits/signal'],
+  ['the form that rewinds', '/console/runs/done/rewind'],
+  ['the form that forks', '/console/runs/talk/fork?version=4'],
+  ['what is not there', '/console/runs/nothing'],
+])('%s', (_, path) => {
+  it('has no barrier at a desk in light and on a phone in dark, and fits the phone', async () => {
+    const page = await scene.open(path, { viewport: TALL, refusals: [404] });
+    await loaded(page);
+    await page.evaluate(`document.querySelectorAll('details').forEach((details) => { details.open = true; })`);
+    expect(await barriers(page)).toEqual([]);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.setViewportSize(PHONE);
+    expect(await sticksOut(page)).toEqual([]);
+    expect(await barriers(page)).toEqual([]);
+  });
+});
+
+it('a state that is too large for a page comes in pieces', async () => {
+  const page = await scene.open('/console/runs/long/checkpoints/1');
+  const count = () => page.getByText(/line \d+ of a long text/).count();
+  const before = await count();
+  expect(before).toBeLessThan(3000);
+  await page.getByRole('link', { name: 'Show more' }).first().click();
+  await expect.poll(count, PATIENCE).toBeGreaterThan(before);
+  expect(new URL(page.url()).search).toBe('');
+});
