@@ -1,0 +1,40 @@
+import type { Latencies } from './latencies.ts';
+import type { LoadedServer } from './local-server.ts';
+
+/** What a request was answered with. */
+export interface Answer {
+  readonly status: number;
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+export interface Request {
+  readonly method?: 'GET' | 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly json?: unknown;
+  readonly form?: Readonly<Record<string, string>>;
+}
+
+/** Asks the server as a program with its key does, and keeps how long it took. */
+export type Client = (what: string, path: string, request?: Request) => Promise<Answer>;
+
+export const clientOf =
+  ({ url, key }: Pick<LoadedServer, 'url' | 'key'>, latencies: Latencies): Client =>
+  async (what, path, { method, headers = {}, json, form } = {}) => {
+    const body = form
+      ? new URLSearchParams({ ...form }).toString()
+      : json === undefined
+        ? undefined
+        : JSON.stringify(json);
+    const type = form ? 'application/x-www-form-urlencoded' : 'application/json';
+    const began = performance.now();
+    const response = await fetch(new URL(path, url), {
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      headers: { authorization: `Bearer ${key}`, ...(body !== undefined && { 'content-type': type }), ...headers },
+      redirect: 'manual',
+      ...(body !== undefined && { body }),
+    });
+    const text = await response.text();
+    latencies.add(what, performance.now() - began);
+    const isJson = /[/+]json/.test(response.headers.get('content-type') ?? '');
+    return { status: response.status, json: isJson && text !== '' ? JSON.parse(text) : {} };
+  };

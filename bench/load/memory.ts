@@ -1,0 +1,55 @@
+import { shown, table } from '../table.ts';
+import type { LoadedServer } from './local-server.ts';
+
+interface Sample {
+  readonly seconds: number;
+  readonly rss: number;
+  readonly heap: number;
+}
+
+const MB = 1024 * 1024;
+
+/** Looks at the memory of the server at intervals, each time after a collection of garbage. */
+export class MemoryWatch {
+  readonly #samples: Sample[] = [];
+  readonly #server: LoadedServer;
+  readonly #began = performance.now();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(server: LoadedServer, everyMs: number) {
+    this.#server = server;
+    this.#timer = setInterval(() => void this.#sample(), everyMs).unref();
+  }
+
+  async #sample(): Promise<void> {
+    const { rss, heapUsed } = await this.#server.memory();
+    const seconds = (performance.now() - this.#began) / 1000;
+    this.#samples.push({ seconds, rss: rss / MB, heap: heapUsed / MB });
+  }
+
+  /** Looks once more; gives some of what it saw, and how much that rises over its last half. */
+  async stop(): Promise<string> {
+    clearInterval(this.#timer);
+    await this.#sample();
+    const all = this.#samples;
+    const step = Math.max(1, Math.ceil(all.length / 12));
+    const rows = all
+      .filter((_, i) => (all.length - 1 - i) % step === 0)
+      .map(({ seconds, heap, rss }) => [Math.round(seconds), heap, rss]);
+    const half = all.slice(Math.floor(all.length / 2));
+    const rise = (of: 'heap' | 'rss') => shown(slope(half.map((sample) => [sample.seconds / 60, sample[of]])));
+    const minutes = shown(((half.at(-1)?.seconds ?? 0) - (half[0]?.seconds ?? 0)) / 60);
+    return [
+      table('Memory of the server, after a collection of garbage:', ['second', 'heap MB', 'resident MB'], rows),
+      `Over the last ${minutes} minutes: heap ${rise('heap')} MB a minute, resident ${rise('rss')} MB a minute.`,
+    ].join('\n');
+  }
+}
+
+/** How much y rises with x, by least squares. */
+export function slope(points: readonly (readonly [x: number, y: number])[]): number {
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const [x, y] = [mean(points.map((point) => point[0])), mean(points.map((point) => point[1]))];
+  const covariance = points.reduce((sum, point) => sum + (point[0] - x) * (point[1] - y), 0);
+  return covariance / points.reduce((sum, point) => sum + (point[0] - x) ** 2, 0);
+}
