@@ -68,7 +68,9 @@ function chooser({ caller, person, groups }: InboxView): Html {
 
 function list({ approvals, person, caller, now }: InboxView): Html {
   const as = caller.answersForOthers ? person : undefined;
-  return html`<div data-key="inbox" data-quiet>${
+  const votes = approvals.reduce((sum, approval) => sum + approval.votes.length, 0);
+  const rev = `${approvals.length} ${approvals.at(-1)?.askedAt.getTime()} ${votes}`;
+  return html`<div data-key="inbox" data-quiet data-rev="${rev}">${
     approvals.length === 0
       ? empty(caller)
       : html`<ul class="inbox card sheet">${approvals.map((approval) => item(approval, as, now))}</ul>`

@@ -57,6 +57,12 @@ function place(fresh: HTMLElement): boolean {
   if (!old && 'known' in fresh.dataset) return false;
   // What somebody is filling in stays.
   if (old?.querySelector('input:focus, textarea:focus, select:focus')) return false;
+  // A part that is loaded by itself stays in sight until what is new of it is there.
+  if (old && fresh.dataset.load !== undefined) {
+    Object.assign(old.dataset, { rev, load: fresh.dataset.load });
+    loadParts(document);
+    return true;
+  }
   const list = fresh.parentElement?.dataset.list;
   const target = list === undefined ? null : document.querySelector<HTMLElement>(`[data-list="${CSS.escape(list)}"]`);
   const node = document.importNode(fresh, true);

@@ -3,15 +3,19 @@ import { tellTimes } from './times.ts';
 
 const AHEAD = { rootMargin: '400px' };
 
+/** What each part is to show: a part that is to be loaded anew waits no longer for what it was to show before. */
+const wanted = new WeakMap<HTMLElement, string>();
+
 /** Loads parts of a page that are pages of their own when they come into sight, and more of long ones where they end. */
 export function loadParts(within: ParentNode): void {
   for (const part of within.querySelectorAll<HTMLElement>('[data-load]')) {
     const url = part.dataset.load ?? '';
     delete part.dataset.load;
+    wanted.set(part, url);
     const observer = new IntersectionObserver((seen) => {
       if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
       observer.disconnect();
-      void load(part, url);
+      if (wanted.get(part) === url) void load(part, url);
     }, AHEAD);
     observer.observe(part);
   }
@@ -28,6 +32,7 @@ async function load(part: HTMLElement, url: string): Promise<void> {
   part.setAttribute('aria-busy', 'true');
   // Without an answer the link to the page stays.
   const page = await fetched(url).catch(() => undefined);
+  if (wanted.get(part) !== url) return;
   part.removeAttribute('aria-busy');
   const found = page?.getElementById(part.id);
   if (found) bring(part, found);

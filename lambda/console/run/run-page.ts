@@ -61,15 +61,18 @@ ${timelineTable(run.run, stretches, now)}
 ${pages(run, first, last)}
 </section>
 ${inAndOut(run, showingOf(run.run, run.version, 'results'))}
-${part('memory', 'What it remembers', PATHS.checkpoint(run.run, run.version), 'Open the newest checkpoint', '?part=memory')}
-${run.isDurable && part('questions', 'Questions', PATHS.ofRun(run.run, 'questions'), 'What people were asked')}
-${part('lineage', 'Forks', PATHS.ofRun(run.run, 'lineage'), 'Where it comes from, and what was forked from it')}`,
+${parts(run)}`,
   });
 }
 
-/** A part that is a page of its own; the script brings it here. */
-const part = (id: string, title: string, url: string, link: string, alone = ''): Html =>
-  html`<section class="card" id="${id}" aria-labelledby="${id}-title" data-load="${url}${alone}"><h2 id="${id}-title">${title}</h2><p><a class="button" href="${url}">${link}</a></p></section>`;
+/** Parts that are pages of their own; the script brings them here, and anew when the status of the run changed. */
+function parts({ run, version, status, isDurable }: RunView): Html {
+  const part = (id: string, title: string, url: string, link: string, alone = '') =>
+    html`<section class="card" id="${id}" aria-labelledby="${id}-title" data-key="${id}" data-rev="${status}" data-load="${url}${alone}"><h2 id="${id}-title">${title}</h2><p><a class="button" href="${url}">${link}</a></p></section>`;
+  return html`${part('memory', 'What it remembers', PATHS.checkpoint(run, version), 'Open the newest checkpoint', '?part=memory')}
+${isDurable && part('questions', 'Questions', PATHS.ofRun(run, 'questions'), 'What people were asked')}
+${part('lineage', 'Forks', PATHS.ofRun(run, 'lineage'), 'Where it comes from, and what was forked from it')}`;
+}
 
 /** What a page that is open knows. */
 export interface Known {
@@ -95,7 +98,8 @@ export function runChanges({ caller, run, checkpoints, now }: RunPageView, known
 <ol data-list="strip">${fresh.map((stretch) => segment(run.run, stretch))}${nowSegment(run.run, current)}</ol>
 ${legend(totals, current, known.first === 1 ? 'Altogether' : `From checkpoint ${known.first} to ${version}`)}
 <table><tbody data-list="timeline">${fresh.map((stretch) => stretchRow(run.run, stretch, now))}</tbody><tbody>${currentRow(current)}</tbody></table>
-${inAndOut(run, showingOf(run.run, run.version, 'results'))}`,
+${inAndOut(run, showingOf(run.run, run.version, 'results'))}
+${parts(run)}`,
   );
 }
 
