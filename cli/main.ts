@@ -1,14 +1,13 @@
 #!/usr/bin/env node
-import { checkNode } from './commands/doctor/check-node.ts';
+import { isEnough, NODE } from './node-version.ts';
 
 // Whoever reads the output may stop early, as `head` does.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 
-const node = checkNode(process.versions.node);
-if (node.status === 'fail') {
+if (!isEnough(process.versions.node)) {
   // What is below may not even load.
-  process.stderr.write(`✗ This is Node ${node.found}.\n  ${node.mend}\n`);
+  process.stderr.write(`✗ This is Node ${process.versions.node}, and ${NODE.least} is needed.\n  ${NODE.mend}\n`);
   process.exitCode = 1;
 } else {
   const [{ runCommand }, { processTerminal }] = await Promise.all([

@@ -1,11 +1,10 @@
 import { CommanderError } from 'commander';
 import { isHoldpointError } from '../lambda/core/errors.ts';
 import { ADVICE } from './advice.ts';
-import { Declined } from './commands/confirm.ts';
 import { EXIT, EXIT_CODE, type ExitCode } from './exit-codes.ts';
 import { jsonText } from './terminal/json-text.ts';
 import { dim, type Line, styled, wrap } from './terminal/line.ts';
-import { Interrupted } from './terminal/process-terminal.ts';
+import { Declined, Interrupted } from './terminal/said-no.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
 /** What went wrong, in the words of the command. */

@@ -1,6 +1,7 @@
 import { HoldpointError } from '../../lambda/core/errors.ts';
 import type { Session } from '../session.ts';
 import { bold, dim, styled, wrap } from '../terminal/line.ts';
+import { Declined } from '../terminal/said-no.ts';
 
 /** Asks before something that cannot be taken back, and refuses where nobody can be asked. */
 export async function confirm({ terminal }: Session, what: string, isYes: boolean | undefined): Promise<void> {
@@ -14,9 +15,4 @@ export async function confirm({ terminal }: Session, what: string, isYes: boolea
   terminal.tell(...lines.map((line, i) => [i === 0 ? styled('yellow', '! ') : '  ', line]));
   const said = await terminal.ask([bold('  Go on?'), dim(' [y/N] ')]);
   if (!/^y(es)?$/i.test(said?.trim() ?? '')) throw new Declined();
-}
-
-/** Whoever was asked said no. */
-export class Declined extends Error {
-  override readonly name = 'Declined';
 }

@@ -5,8 +5,8 @@ import type { CheckpointView, Desk, ForkInput } from '../../lambda/desk/desk.ts'
 import { which } from '../program/reading.ts';
 import type { Located, Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
+import { Declined } from '../terminal/said-no.ts';
 import { answer } from './answer.ts';
-import { Declined } from './confirm.ts';
 import { editJson } from './edit-json.ts';
 import { givenJson } from './given-json.ts';
 import { tellIfNobodyRuns } from './made-ready.ts';

@@ -6,6 +6,7 @@ import { styleText } from 'node:util';
 import { HoldpointError } from '../../lambda/core/errors.ts';
 import { fitted, type Line, type Paint, render } from './line.ts';
 import { prose } from './prose.ts';
+import { Interrupted } from './said-no.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What a program is connected to. */
@@ -85,11 +86,6 @@ async function askOn({ stdin: input, stderr: output }: Streams, question: string
   } finally {
     lines.close();
   }
-}
-
-/** Somebody pressed Ctrl-C. */
-export class Interrupted extends Error {
-  override readonly name = 'Interrupted';
 }
 
 /** By the shell, since people write `code --wait` there. */

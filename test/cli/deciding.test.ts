@@ -1,7 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { agent } from '../../lambda/index.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { decide } from '../../cli/commands/decide.ts';
+import { openPlace } from '../../cli/place/open-place.ts';
+import { processTerminal } from '../../cli/terminal/process-terminal.ts';
+import type { Desk } from '../../lambda/desk/desk.ts';
+import { agent, type DecideInput } from '../../lambda/index.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import { testAgents } from '../../lambda/testing.ts';
 import { travelIn } from './agents.ts';
@@ -78,5 +82,24 @@ describe('holdpoint approve and reject', () => {
     expect(two.error().message).toMatch(/asks 2 things: .*pay.*post.* Name the one/);
     const one = await command(['approve', 'two', 'both[0]/pay', '--as', 'user:ann', '--json']);
     expect(one.json()).toMatchObject([{ id: 'both[0]/pay', status: 'APPROVED' }]);
+  });
+
+  it('answers what it has read, so that a question that is asked anew meanwhile is not answered', async () => {
+    const { folder, command } = await scene();
+    const answers: DecideInput[] = [];
+    const place = await openPlace({ kind: 'folder', folder }, { log: () => {} });
+    onTestFinished(() => place.close());
+    const desk: Desk = {
+      ...place.desk,
+      decide: async (run, input) => {
+        answers.push(input);
+        return place.desk.decide(run, input);
+      },
+    };
+    const terminal = { ...processTerminal(), say: () => {}, tell: () => {} };
+    const session = { terminal, where: {}, isJson: false, open: async () => ({ ...place, desk }) };
+    await decide(session, { run: 'trip-42', approval: undefined, answer: 'approve' }, { as: 'user:ann' });
+    const [asked] = (await command(['approvals', 'trip-42', '--json'])).json();
+    expect(answers).toMatchObject([{ approval: 'book', shown: asked?.shown }]);
   });
 });

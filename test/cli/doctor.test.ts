@@ -271,6 +271,15 @@ describe('holdpoint doctor on AWS', () => {
     for (const action of ['GetItem', 'PutItem']) expect(rights?.mend).not.toMatch(new RegExp(`dynamodb:${action}\\b`));
   });
 
+  it('reads the time from refusals too', async () => {
+    const endpoint = await listening((_, response) => {
+      response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0', date: new Date(0).toUTCString() });
+      response.end(JSON.stringify({ __type: 'com.amazonaws.dynamodb.v20120810#AccessDeniedException', message: 'no' }));
+    });
+    const env = await setUp({ AWS_ENDPOINT_URL_DYNAMODB: endpoint });
+    expect((await examine({ env, now: () => 0 })).of('clock')).toMatchObject({ status: 'ok' });
+  });
+
   it('says what else went wrong with a call', () => {
     const finding = permissionFinding('table rights', 'the table', [
       { action: 'dynamodb:Query', error: new Error('Odd.') },

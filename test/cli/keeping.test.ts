@@ -156,6 +156,24 @@ describe('holdpoint export', () => {
     expect((await command(['export', '--check', file, '--json'])).json()).toMatchObject([{ ok: false, file }]);
   });
 
+  it('is found out when a checkpoint does not follow, though somebody wrote a new hash at the end', async () => {
+    const { command, folder } = await scene();
+    const file = join(folder, 'one.jsonl');
+    await command(['export', 'chat-7', '--out', file]);
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n').slice(0, -1);
+    const forged = lines.with(4, (lines[4] ?? '').replace(/"previousHash":"./, '"previousHash":"_'));
+    const sha256 = createHash('sha256')
+      .update(`${forged.join('\n')}\n`)
+      .digest('hex');
+    const end = { type: 'end', runs: 1, checkpoints: lines.length - 2, sha256 };
+    writeFileSync(file, `${[...forged, JSON.stringify(end)].join('\n')}\n`);
+    const [found] = (await command(['export', '--check', file, '--json'])).json();
+    expect(found).toMatchObject({
+      ok: false,
+      problems: [{ line: 5, problem: 'version 3 does not follow from the one before it' }],
+    });
+  });
+
   it('writes to standard output the same as to a file', async () => {
     const { command } = await scene();
     const { out, err, json } = await command(['export', 'chat-7']);

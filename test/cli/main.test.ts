@@ -155,7 +155,7 @@ describe('what is loaded', () => {
   it('is little for help: no AWS SDK, no server, no SQLite', async () => {
     const modules = await loaded(['--help']);
     expect(modules.some((url) => url.includes('commander'))).toBe(true);
-    expect(modules.filter((url) => HEAVY.test(url) && !/commands\/confirm/.test(url))).toEqual([]);
+    expect(modules.filter((url) => HEAVY.test(url))).toEqual([]);
     expect(modules.some((url) => url.includes('sqlite'))).toBe(false);
   });
 
