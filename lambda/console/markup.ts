@@ -10,6 +10,3 @@ export type Part = Html | string | number | false | null | undefined | readonly 
 /** Markup in which everything that is put in is escaped, unless it is markup itself. */
 export const html = (strings: TemplateStringsArray, ...parts: readonly Part[]): Html =>
   escaping(strings, ...parts) as Html;
-
-/** No markup at all. */
-export const NOTHING = html``;

@@ -6,7 +6,7 @@ import { maySee, mayStart } from './rights.ts';
 import { plain, text } from './text.ts';
 
 /** The places that the head of every page leads to. */
-export type Place = 'inbox' | 'runs' | 'start';
+type Place = 'inbox' | 'runs' | 'start';
 
 export interface PageOptions {
   readonly title: string;

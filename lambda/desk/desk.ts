@@ -176,7 +176,7 @@ export interface StartInput {
   readonly timeout?: Duration;
 }
 
-export interface RewindInput extends Omit<RewindOptions, 'state'> {
+interface RewindInput extends Omit<RewindOptions, 'state'> {
   /** The whole state that it goes on with; of a durable run. @default that of the checkpoint */
   readonly state?: Doc;
 }

@@ -22,7 +22,7 @@ export const PERIODS = {
   '7d': 'The last 7 days',
   '30d': 'The last 30 days',
 } as const;
-export type Period = keyof typeof PERIODS;
+type Period = keyof typeof PERIODS;
 
 const HOUR = 3_600_000;
 const LENGTHS: Readonly<Record<Period, number>> = { '1h': HOUR, '24h': 24 * HOUR, '7d': 168 * HOUR, '30d': 720 * HOUR };

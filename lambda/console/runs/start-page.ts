@@ -8,7 +8,7 @@ import { PATHS, query } from '../paths.ts';
 import { text } from '../text.ts';
 
 /** The fields of the form as they were sent. */
-export type StartForm = Readonly<Record<string, string>>;
+type StartForm = Readonly<Record<string, string>>;
 
 export interface StartView {
   readonly caller: Caller;
