@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import type { Payload } from '../checkpoints/payload.ts';
 import { partitionOf } from '../core/ids.ts';
-import type { SignedUrls } from '../handlers/signed-urls.ts';
+import type { SignedUrls } from '../storage/s3/signed-urls.ts';
 import type { ApiEnv } from './environment.ts';
 import { MOST_PAYLOAD } from './limits.ts';
 import { HttpError } from './problem.ts';

@@ -2,12 +2,13 @@ import { handle, type LambdaEvent } from 'hono/aws-lambda';
 import { createApi } from '../api/app.ts';
 import { authorizerCaller } from '../api/authorizer-caller.ts';
 import type { Identify } from '../api/caller.ts';
-import { readIamCallers, readJwtCallers } from '../api/caller-maps.ts';
 import type { Contexts } from '../checkpoints/contexts.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
+import type { Observing } from '../runtime/observing.ts';
+import { type SignedUrls, s3SignedUrls } from '../storage/s3/signed-urls.ts';
+import { readIamCallers, readJwtCallers } from './caller-maps.ts';
 import type { Agents } from './environment.ts';
-import { type Observing, observingOf } from './observing.ts';
-import { type SignedUrls, s3SignedUrls } from './signed-urls.ts';
+import { observingOf } from './powertools.ts';
 import { contextsOf, wired } from './wired.ts';
 
 export interface Serving {

@@ -2,11 +2,12 @@ import type { Contexts } from '../checkpoints/contexts.ts';
 import { contextsFor } from '../checkpoints/contexts.ts';
 import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
 import { isHoldpointError } from '../core/errors.ts';
+import { act } from '../protocol/actions.ts';
+import { checkRequest } from '../protocol/request.ts';
+import type { Observing } from '../runtime/observing.ts';
+import { type SignedUrls, s3SignedUrls } from '../storage/s3/signed-urls.ts';
 import { notDone } from './not-done.ts';
-import { type Observing, observingOf } from './observing.ts';
-import { act } from './protocol/actions.ts';
-import { checkRequest } from './protocol/request.ts';
-import { type SignedUrls, s3SignedUrls } from './signed-urls.ts';
+import { observingOf } from './powertools.ts';
 import { contextsOf, wired } from './wired.ts';
 
 export interface Checkpointing {

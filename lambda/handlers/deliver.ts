@@ -1,11 +1,11 @@
 import type { Contexts } from '../checkpoints/contexts.ts';
 import { HoldpointError } from '../core/errors.ts';
+import { errorFields, type Observing } from '../runtime/observing.ts';
 import type { Delivery } from '../runtime/runtime.ts';
+import type { SignedUrls } from '../storage/s3/signed-urls.ts';
 import type { AgentFunctions } from './agent-functions.ts';
 import { type Agents, ENVIRONMENT } from './environment.ts';
 import { hydrate } from './hydrate.ts';
-import { errorFields, type Observing } from './observing.ts';
-import type { SignedUrls } from './signed-urls.ts';
 
 /** What it takes to bring runs to the functions of their agents. */
 export interface Delivering {

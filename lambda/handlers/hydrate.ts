@@ -1,10 +1,10 @@
 import { runAt } from '../checkpoints/contexts.ts';
 import { open } from '../checkpoints/open.ts';
+import { handedOver } from '../protocol/handed-over.ts';
 import { type Claimed, claim } from '../runtime/claim.ts';
 import { giveBack } from '../runtime/remote/give-back.ts';
 import { lieDownAgain } from '../runtime/remote/wait.ts';
 import type { Delivering } from './deliver.ts';
-import { handedOver } from './protocol/handed-over.ts';
 
 /** A run, and the function that is to run it. */
 interface Hydration {

@@ -1,6 +1,6 @@
 import { HTTP_STATUS } from '../api/http-status.ts';
 import { isHoldpointError } from '../core/errors.ts';
-import { errorFields, type Observing } from './observing.ts';
+import { errorFields, type Observing } from '../runtime/observing.ts';
 
 /** Counts and logs a request that was not done: refused, or failed where nothing was wrong with it. */
 export function notDone(observing: Observing, error: unknown, fields: Readonly<Record<string, unknown>> = {}): void {

@@ -6,7 +6,7 @@ import { approvalIdOf } from '../runtime/approvals/approval-records.ts';
 import { approvalDue } from '../runtime/approvals/due.ts';
 import { lambdaFunctions } from './agent-functions.ts';
 import { announcing } from './announcing.ts';
-import { observingOf } from './observing.ts';
+import { observingOf } from './powertools.ts';
 import { type BatchResponse, type Change, eachChange, headsOf, runOf, type StreamEvent } from './stream-records.ts';
 import { type TellingOptions, tellingOf } from './telling.ts';
 import { contextsOf, wired } from './wired.ts';

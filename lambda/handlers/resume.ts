@@ -1,10 +1,10 @@
 import type { HeadMeta } from '../checkpoints/meta.ts';
 import { isHoldpointError } from '../core/errors.ts';
 import { isReady } from '../runtime/wake.ts';
+import { s3SignedUrls } from '../storage/s3/signed-urls.ts';
 import { lambdaFunctions } from './agent-functions.ts';
 import { type Delivering, deliverRun } from './deliver.ts';
-import { observingOf } from './observing.ts';
-import { s3SignedUrls } from './signed-urls.ts';
+import { observingOf } from './powertools.ts';
 import { type BatchResponse, eachChange, headsOf, runOf, type StreamEvent } from './stream-records.ts';
 import { contextsOf, wired } from './wired.ts';
 

@@ -2,9 +2,9 @@ import type { HeadMeta } from '../checkpoints/meta.ts';
 import { HEAD_KEY, readHead } from '../checkpoints/records.ts';
 import { isHoldpointError } from '../core/errors.ts';
 import { idsOf } from '../core/ids.ts';
+import { errorFields, type Observing } from '../runtime/observing.ts';
 import { type Item, toListed } from '../storage/dynamodb/items.ts';
 import type { StoredRecord } from '../storage/ports.ts';
-import { errorFields, type Observing } from './observing.ts';
 
 /** The event of a table's stream, with new and old images. */
 export interface StreamEvent {

@@ -1,10 +1,11 @@
 import { type Clock, systemClock } from '../runtime/clock.ts';
+import { errorFields } from '../runtime/observing.ts';
 import { type SweepReport, sweepDue } from '../runtime/sweep.ts';
+import { s3SignedUrls } from '../storage/s3/signed-urls.ts';
 import { lambdaFunctions } from './agent-functions.ts';
 import { announcing } from './announcing.ts';
 import { type Delivering, deliverRun } from './deliver.ts';
-import { errorFields, type InvocationContext, observingOf } from './observing.ts';
-import { s3SignedUrls } from './signed-urls.ts';
+import { type InvocationContext, observingOf } from './powertools.ts';
 import { type TellingOptions, tellingOf } from './telling.ts';
 import { contextsOf, wired } from './wired.ts';
 

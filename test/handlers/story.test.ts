@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { observingOf } from '../../lambda/handlers/observing.ts';
+import { observingOf } from '../../lambda/handlers/powertools.ts';
 import { agent } from '../../lambda/runtime/agent.ts';
 import type { Notice } from '../../lambda/runtime/approvals/notice.ts';
 import { type HandlerScene, handlerScene, lambdaContext, linkEvent } from './scene.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { ENVIRONMENT, refuse } from '../handlers/environment.ts';
-import type { IamCaller, JwtCallers } from './authorizer-caller.ts';
-import { ROLES } from './caller.ts';
+import type { IamCaller, JwtCallers } from '../api/authorizer-caller.ts';
+import { ROLES } from '../api/caller.ts';
+import { ENVIRONMENT, refuse } from './environment.ts';
 
 const Text = z.string().min(1);
 const Roles = z.array(z.enum(ROLES));

@@ -1,12 +1,12 @@
-import type { RunContext } from '../../checkpoints/context.ts';
-import type { Doc } from '../../checkpoints/document/document.ts';
-import type { Opened } from '../../checkpoints/open.ts';
-import { randomId, summaryOf } from '../../checkpoints/records.ts';
-import { HoldpointError } from '../../core/errors.ts';
-import { present } from '../../core/present.ts';
-import { rawEntries } from '../../runtime/append-entries.ts';
-import { type Journal, journalOf, openWaits } from '../../runtime/remote/wait.ts';
-import type { SignedUrls } from '../signed-urls.ts';
+import type { RunContext } from '../checkpoints/context.ts';
+import type { Doc } from '../checkpoints/document/document.ts';
+import type { Opened } from '../checkpoints/open.ts';
+import { randomId, summaryOf } from '../checkpoints/records.ts';
+import { HoldpointError } from '../core/errors.ts';
+import { present } from '../core/present.ts';
+import { rawEntries } from '../runtime/append-entries.ts';
+import { type Journal, journalOf, openWaits } from '../runtime/remote/wait.ts';
+import type { SignedUrls } from '../storage/s3/signed-urls.ts';
 
 /** A checkpoint as agents in other languages get it: documents, not live values. */
 interface HandedContent {

@@ -1,5 +1,5 @@
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
-import { installed } from '../storage/installed.ts';
+import { installed } from '../installed.ts';
 
 /** Lets somebody without any permission of their own put or get one object of a run, for a few minutes. */
 export interface SignedUrls {

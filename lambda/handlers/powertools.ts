@@ -1,0 +1,38 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import { Tracer } from '@aws-lambda-powertools/tracer';
+import type { Observing } from '../runtime/observing.ts';
+
+/** What of the context of a Lambda invocation is needed. */
+export interface InvocationContext {
+  readonly awsRequestId: string;
+}
+
+/** Logs, metrics (EMF) and traces of one handler by AWS Lambda Powertools. */
+export function observingOf(handler: string): Observing {
+  const serviceName = `holdpoint-${handler}`;
+  const logger = new Logger({ serviceName });
+  const metrics = new Metrics({ namespace: 'Holdpoint', serviceName });
+  // Requests and responses would carry states and tokens into the trace.
+  const tracer = new Tracer({ serviceName, captureHTTPsRequests: false });
+  return {
+    log: (level, message, fields) => logger[level](message, { ...fields }),
+    count: (metric, value = 1) => void metrics.addMetric(metric, MetricUnit.Count, value),
+    async invocation(run) {
+      const parent = tracer.isTracingEnabled() ? tracer.getSegment() : undefined;
+      const part = parent?.addNewSubsegment(`## ${handler}`);
+      if (part) tracer.setSegment(part);
+      try {
+        return await run();
+      } catch (error) {
+        // Only that there was one: what it says may be about people.
+        part?.addErrorFlag();
+        throw error;
+      } finally {
+        part?.close();
+        if (parent) tracer.setSegment(parent);
+        if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+      }
+    },
+  };
+}
