@@ -116,6 +116,21 @@ describe('a list of runs that is open', () => {
     expect(page).toMatch(/data-key="run:b" data-rev="WAITING_FOR_SIGNAL [0-9]+">/);
   });
 
+  it('begins where there was no run that fits', async () => {
+    const scene = consoleScene(jobs);
+    const live = liveOf((await scene.get(`${PATHS.runs}?status=WAITING_FOR_SIGNAL`)).page);
+    await scene.start({ asks: true }, { id: 'asks' });
+    const other = await scene.get(live);
+    expect(keys(other.page)).toEqual([]);
+    await scene.skip({ minutes: 1 });
+    await scene.start({}, { id: 'first' });
+    const { page } = await scene.get(liveOf(other.page));
+    expect(keys(page)).toEqual(expect.arrayContaining(['found', 'run:first']));
+    expect(page).toContain('data-list="runs"');
+    expect(keys(page)).not.toContain('run:asks');
+    expect(liveOf(page)).not.toContain('empty');
+  });
+
   it('says nothing where nothing can have changed', async () => {
     const scene = consoleScene(jobs);
     const live = liveOf((await scene.get(PATHS.runs)).page);
@@ -175,7 +190,7 @@ describe('a run that is open', () => {
 });
 
 describe('an inbox that is open', () => {
-  it('reads questions only when a run began to wait', async () => {
+  it('reads questions only when a run changed, and drops those that were answered', async () => {
     const { storage, calls } = watched();
     const scene = consoleScene(jobs, { storage });
     for (let i = 0; i < 10; i++) await scene.start({ asks: true }, { id: `run-${i}` });
@@ -188,5 +203,10 @@ describe('an inbox that is open', () => {
     expect(page).toContain(PATHS.approval('new', 'go'));
     expect(textOf(page)).toContain('11 wait for an answer.');
     expect((await scene.get(liveOf(page))).status).toBe(204);
+    await scene.skip({ minutes: 1 });
+    await scene.run('run-3').decide({ approval: 'go', by: 'user:ann', answer: 'approve' });
+    const answered = await scene.get(liveOf(page));
+    expect(answered.page).not.toContain(PATHS.approval('run-3', 'go'));
+    expect(textOf(answered.page)).toContain('10 wait for an answer.');
   });
 });

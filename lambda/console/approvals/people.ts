@@ -25,4 +25,4 @@ ${edits !== undefined && html`<div class="doc"><p class="hint">With these change
 
 /** Names in a row. */
 export const listed = (names: readonly string[]): readonly Part[] =>
-  names.map((name, i) => html`${i > 0 && ', '}<span class="nowrap">${text(name)}</span>`);
+  names.map((name, i) => html`${i > 0 && ', '}<span class="name">${text(name)}</span>`);

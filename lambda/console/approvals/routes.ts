@@ -6,7 +6,6 @@ import { HttpError } from '../../api/problem.ts';
 import { isGroup, mayDecide, notAnApprover } from '../../core/approval.ts';
 import { refused } from '../../core/input.ts';
 import { present } from '../../core/present.ts';
-import type { Status } from '../../core/status.ts';
 import type { ApprovalDocument } from '../../desk/approval-document.ts';
 import type { Desk } from '../../desk/desk.ts';
 import { PATHS, query } from '../paths.ts';
@@ -34,7 +33,7 @@ export function approvalRoutes(app: Hono<ApiEnv>, { runtime, observing }: Consol
 
   app.get('/inbox/changes', async (context) => {
     const since = numberIn(context.req.query('since')) ?? 0;
-    const [newest] = await askedSince(context.get('desk'), new Date(since));
+    const [newest] = await changedSince(context.get('desk'), new Date(since));
     if (!newest) return context.body(null, 204);
     return answer(
       context,
@@ -92,10 +91,8 @@ export function approvalRoutes(app: Hono<ApiEnv>, { runtime, observing }: Consol
   });
 }
 
-const WAITING: readonly Status[] = ['WAITING_FOR_APPROVAL', 'WAITING_FOR_SIGNAL', 'SLEEPING'];
-
-/** The last of the runs that began to wait since a moment: those may ask something. */
-const askedSince = async (desk: Desk, since: Date) => (await desk.runs({ status: WAITING, since, limit: 1 })).runs;
+/** The last of the runs that changed since a moment: one that waits may ask something, one that goes on was answered. */
+const changedSince = async (desk: Desk, since: Date) => (await desk.runs({ since, limit: 1 })).runs;
 
 // Lists may be behind: what is written before a page is made may be listed after it.
 const OVERLAP_MS = 3000;

@@ -51,6 +51,7 @@ export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOption
     const changes = runsChanges({ ...form, ...present({ status }) }, runs, {
       since: since ?? 0,
       counted: counted ?? 0,
+      isEmpty: context.req.query('empty') === 'true',
       counts,
       now: now(),
     });

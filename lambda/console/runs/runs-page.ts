@@ -28,7 +28,9 @@ export interface RunsView {
 /** The runs that fit, last touched first. The first page keeps itself fresh. */
 export function runsPage(view: RunsView): Html {
   const { caller, form, found, counts, cursor, agents, now } = view;
-  const live = cursor === undefined ? liveUrl(form, newest(found.runs) ?? now.getTime(), now.getTime()) : undefined;
+  const isEmpty = found.runs.length === 0;
+  const since = newest(found.runs) ?? now.getTime();
+  const live = cursor === undefined ? liveUrl(form, { since, counted: now.getTime(), isEmpty }) : undefined;
   return page({
     title: 'Runs',
     caller,
@@ -37,7 +39,7 @@ export function runsPage(view: RunsView): Html {
     body: html`<header class="head"><div><h1>Runs</h1></div>${mayStart(caller) && html`<p class="actions"><a class="button primary" href="${PATHS.start}">Start a run</a></p>`}</header>
 ${counts && tabs(form, counts)}
 ${filterForm(form, agents)}
-${found.runs.length === 0 ? none(view) : table(found.runs, now)}
+${isEmpty ? html`<div data-key="found">${none(view)}</div>` : table(found.runs, now)}
 ${pages(form, found, cursor)}`,
   });
 }
@@ -46,25 +48,36 @@ ${pages(form, found, cursor)}`,
 export function runsChanges(
   form: RunsForm,
   runs: readonly RunSummary[],
-  { since, counted, counts, now }: { since: number; counted: number; counts: Counts | undefined; now: Date },
+  { since, counted, isEmpty, counts, now }: Known & { readonly counts: Counts | undefined; readonly now: Date },
 ): Html | undefined {
   if (runs.length === 0) return undefined;
-  const live = liveUrl(form, Math.max(since, newest(runs) ?? 0), counts ? now.getTime() : counted);
+  const fitting = runs.filter(({ status }) => form.status === undefined || status === form.status);
+  const live = liveUrl(form, {
+    since: Math.max(since, newest(runs) ?? 0),
+    counted: counts ? now.getTime() : counted,
+    isEmpty: isEmpty && fitting.length === 0,
+  });
   const changed = runs.filter(({ touchedAt }) => touchedAt.getTime() > since).length;
   const said = changed === 0 ? '' : changed === 1 ? 'One run changed.' : `${changed} runs changed.`;
   // Oldest first: each new one goes on top.
-  const rows = runs.toReversed().map((run) => row(run, now, form.status === undefined || run.status === form.status));
-  return fragment(
-    live,
-    said,
-    html`${counts && tabs(form, counts)}<table><tbody data-list="runs">${rows}</tbody></table>`,
-  );
+  const rows = runs.toReversed().map((run) => row(run, now, fitting.includes(run)));
+  const list = html`<table><tbody data-list="runs">${rows}</tbody></table>`;
+  // Where there was no list, it is new as a whole.
+  const first = fitting.length > 0 && html`<div data-key="found">${table(fitting, now)}</div>`;
+  return fragment(live, said, html`${counts && tabs(form, counts)}${isEmpty ? first : list}`);
+}
+
+/** What a page that is open knows: until when, when it counted, and whether it has no list. */
+interface Known {
+  readonly since: number;
+  readonly counted: number;
+  readonly isEmpty: boolean;
 }
 
 const newest = (runs: readonly RunSummary[]): number | undefined => runs[0]?.touchedAt.getTime();
 
-const liveUrl = (form: RunsForm, since: number, counted: number): string =>
-  `${PATHS.changes}${query({ ...form, since, counted })}`;
+const liveUrl = (form: RunsForm, { since, counted, isEmpty }: Known): string =>
+  `${PATHS.changes}${query({ ...form, since, counted, empty: isEmpty ? 'true' : undefined })}`;
 
 function tabs({ status, ...form }: RunsForm, counts: Counts): Html {
   const shown = STATUSES.filter((each) => counts[each].count > 0 || each === status);
