@@ -140,12 +140,13 @@ describe('the local server', () => {
     const storage = embeddedStorage({ folder: project.file('.holdpoint') });
     const lost = agent({ name: 'lost', run: async () => {} }, { storage });
     for (const id of ['l1', 'l2', 'l3']) await lost.start(null, { id });
+    await agent({ name: 'trip', run: async () => {} }, { storage }).start({ to: 'Lisbon' }, { id: 'behind' });
     await storage.records.close();
     const server = serverOf(project, ['trip.ts'], { concurrency: 1 });
     await server.ready();
-    await server.says(/l1 +is of agent "lost", which no file here has/);
     // Those that nobody can run are not in the way of others.
-    await server.becomes(await server.start('trip', { to: 'Lisbon' }), 'WAITING_FOR_APPROVAL');
+    await server.becomes('behind', 'WAITING_FOR_APPROVAL');
+    expect(server.log).toMatch(/l1 +is of agent "lost", which no file here has/);
     expect(server.lines.filter((line) => line.includes('of agent "lost"'))).toHaveLength(1);
     expect(await server.ask('/api/runs/l2')).toMatchObject({ status: 'READY', deliveries: 0 });
   });

@@ -11,6 +11,7 @@ describe('approvals on one machine', () => {
           name: 'refund',
           members: (group) => (group === 'group:finance' ? ['user:ann', 'user:bob'] : []),
           notify({ kind, title, links }) {
+            if (process.env.HOLDPOINT_APPROVAL_URL !== new URL('.', links[0]?.url).href) throw new Error('Another URL is set.');
             for (const { person, url } of links) appendFileSync('mail.txt', [kind, person, url, process.pid, title].join(' ') + '\\n');
           },
           async run(ctx) {
