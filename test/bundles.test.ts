@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import { describe, expect, test } from 'vitest';
 
@@ -75,6 +76,21 @@ describe('a program that is bundled', () => {
     ]) {
       expect(files).not.toContain(`lambda/${late}.ts`);
     }
+  });
+
+  test('of the command needs no package but the dependencies, and of AWS what it loads when it is asked for', async () => {
+    const { metafile } = await build({
+      ...{ entryPoints: ['cli/main.ts', 'cli/dev/invoke.ts', 'cli/dev/describe.ts'], outdir: 'out', write: false },
+      ...{ bundle: true, metafile: true, format: 'esm', platform: 'node', packages: 'external', splitting: true },
+    });
+    const names = Object.values(metafile.inputs)
+      .flatMap(({ imports }) => imports.filter(({ external }) => external).map(({ path }) => path))
+      .filter((path) => !path.startsWith('node:'))
+      .map((path) => (path.startsWith('@') ? path.split('/', 2).join('/') : (path.split('/', 1)[0] ?? '')));
+    const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: object };
+    const others = [...new Set(names)].filter((name) => !Object.hasOwn(dependencies, name));
+    expect(names).toContain('hono');
+    expect(others.filter((name) => !name.startsWith('@aws-sdk/'))).toEqual([]);
   });
 
   test('has only what it uses', async () => {
