@@ -7,15 +7,16 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { checkpointStore } from '../lambda/embedded.ts';
 import { type Checkpoint, HoldpointError, StaleVersionError } from '../lambda/index.ts';
+import { bold, dim, fitted, type Line, styled } from './terminal/line.ts';
 import { bookingIn } from './tour/booking.ts';
-import { fitted, heading, say, sayWrapped, styled, table } from './tour/terminal.ts';
+import { heading, print, ROOM, say, sayTable, sayWrapped } from './tour/terminal.ts';
 import type { Trip } from './tour/trip.ts';
 
 const OWN_FOLDERS = '.holdpoint';
 
 const HELP = `A tour of Holdpoint in the terminal. It takes a few seconds and no network.
 
-Usage: npm start [-- --folder FOLDER]
+Usage: npm run tour [-- --folder FOLDER]
 
   --folder FOLDER  where to keep the data; must be empty or new
                    (default: a new one in ${OWN_FOLDERS})
@@ -41,7 +42,8 @@ async function main(): Promise<void> {
   const open = (writer = 'the tour') => checkpointStore<Trip>({ folder, writer });
   const tour = { folder, bill: join(folder, 'bill.txt'), open };
 
-  console.log(styled('bold', '\nHoldpoint: an agent that loses nothing'));
+  print('');
+  print(bold('Holdpoint: an agent that loses nothing'));
   await crash(tour);
   await resume(tour);
   await race(tour);
@@ -79,11 +81,11 @@ async function race(tour: Tour): Promise<void> {
   ];
   const answers = await Promise.allSettled(devices.map(({ writer, seat }) => approve(tour, writer, seat)));
   for (const [index, answer] of answers.entries()) {
-    const writer = styled('bold', (devices[index]?.writer ?? '').padEnd(8));
+    const writer = bold((devices[index]?.writer ?? '').padEnd(8));
     if (answer.status === 'fulfilled') {
-      say(`${writer}${styled('green', `wrote version ${answer.value.version}`)}, ${answer.value.state.seat} seat`);
+      say([writer, styled('green', `wrote version ${answer.value.version}`), `, ${answer.value.state.seat} seat`]);
     } else if (answer.reason instanceof StaleVersionError) {
-      say(`${writer}${styled('yellow', 'StaleVersionError')}, nothing overwritten:`);
+      say([writer, styled('yellow', 'StaleVersionError'), ', nothing overwritten:']);
       sayWrapped(answer.reason.message);
     } else throw answer.reason;
   }
@@ -113,9 +115,9 @@ async function lookBack(tour: Tour): Promise<void> {
   for await (const { version, step = '', status, writer, bytes, name = '' } of store.history(RUN)) {
     rows.push([String(version), step, status, writer, String(bytes), name]);
   }
-  table(rows);
+  sayTable(rows);
   const { text } = await store.diff(RUN, 2, 6);
-  for (const line of text.split('\n')) say(styled(line.startsWith('+') ? 'green' : 'yellow', fitted(line)));
+  for (const line of text.split('\n')) say(fitted(styled(line.startsWith('+') ? 'green' : 'yellow', line), ROOM));
   await store.close();
 }
 
@@ -128,7 +130,7 @@ async function fork(tour: Tour): Promise<void> {
   await store.fork(RUN, { version: 2, id: CHEAP, edit });
   await runAgent(tour, CHEAP);
   const [first, second] = await Promise.all([store.load(RUN), store.load(CHEAP)]);
-  say(`${RUN.padEnd(12)}${flightOf(first)}`, `${CHEAP.padEnd(12)}${styled('green', flightOf(second))}`);
+  say(`${RUN.padEnd(12)}${flightOf(first)}`, [CHEAP.padEnd(12), styled('green', flightOf(second))]);
   await store.close();
 }
 
@@ -142,10 +144,10 @@ async function check(tour: Tour): Promise<void> {
     const { ok, checkpoints, payloads = 0, problems } = await store.verify(run);
     const found = ok ? styled('green', 'whole') : styled('red', problems.map(({ problem }) => problem).join('; '));
     const read = `${count(checkpoints, 'checkpoint')} in a chain of hashes, ${count(payloads, 'payload')}`;
-    say(`verify ${run.padEnd(12)}${found}: ${read}`);
+    say([`verify ${run.padEnd(12)}`, found, `: ${read}`]);
   }
   const searches = readFileSync(tour.bill, 'utf8').trimEnd().split('\n').length;
-  say(`searches paid: ${styled('green', `${searches}`)}, for 4 processes, one crash and two runs`);
+  say(['searches paid: ', styled('green', `${searches}`), ', for 4 processes, one crash and two runs']);
   await store.close();
 }
 
@@ -161,22 +163,18 @@ async function ask(tour: Tour): Promise<void> {
     if (!approval) throw new Error('The agent was to ask, and did not.');
     setFare(fare);
     await run.decide({ approval: approval.id, by: 'user:ann', answer: 'approve' });
-    say(`${styled('bold', 'ann')}  says yes to: ${approval.title}`);
+    say([bold('ann'), `  says yes to: ${approval.title}`]);
   }
   await runProcess('booking', [tour.folder, BOOKING]);
-  say(`result: ${styled('green', String(await run.result()))}`);
+  say(['result: ', styled('green', String(await run.result()))]);
   await booking.store.close();
 }
 
-function farewell(tour: Tour): void {
-  console.log();
-  sayWrapped(`The data is in ${tour.folder}. To look at it, save this as look.ts, then: npx node look.ts`);
-  say(
-    `import { checkpointStore } from './lambda/embedded.ts';`,
-    `const store = checkpointStore({ folder: '${tour.folder}' });`,
-    `console.log(await store.load('${RUN}', { name: 'before-payment' }));`,
-    `${styled('dim', 'Next:')} npx node examples/programs/worker.ts${styled('dim', ', then README.md and docs/durable-runs.md')}`,
-  );
+function farewell({ folder }: Tour): void {
+  const command = (rest: string): Line => `npx node cli/main.ts ${rest} --folder ${folder}`;
+  print('');
+  say(`The data is in ${folder}. Look at it:`, command(`show ${BOOKING}`), command(`diff ${RUN} 2 6`));
+  say([dim('Next: '), 'npm start', dim(', then README.md and docs/durable-runs.md')]);
 }
 
 const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
@@ -189,10 +187,10 @@ async function runProcess(name: string, args: readonly string[]): Promise<NodeJS
   const program = fileURLToPath(new URL(`./tour/${name}.ts`, import.meta.url));
   const agent = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(agent, 'close');
-  const who = styled('dim', `pid ${agent.pid}  `);
-  for await (const line of createInterface({ input: agent.stdout })) say(`${who}${line}`);
+  const who = dim(`pid ${agent.pid}  `);
+  for await (const line of createInterface({ input: agent.stdout })) say([who, line]);
   const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null];
-  if (signal) say(`${who}${styled('red', `killed (${signal}) right after the store confirmed it`)}`);
+  if (signal) say([who, styled('red', `killed (${signal}) right after the store confirmed it`)]);
   else if (code !== 0) throw new Error(`The agent ended with exit code ${code}.`);
   return signal;
 }
@@ -215,7 +213,7 @@ try {
   const misused = error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
   console.error(
     misused || error instanceof HoldpointError
-      ? `The tour stopped: ${error.message}${misused ? ' See npm start -- --help.' : ''}`
+      ? `The tour stopped: ${error.message}${misused ? ' See npm run tour -- --help.' : ''}`
       : error,
   );
   process.exitCode = 1;

@@ -1,50 +1,41 @@
-import { styleText } from 'node:util';
+import { bold, dim, type Line, piecesOf, styled } from '../terminal/line.ts';
+import { processTerminal } from '../terminal/process-terminal.ts';
+import { prose } from '../terminal/prose.ts';
+import { table } from '../terminal/table.ts';
 
 // Whoever reads the output may stop early, as `head` does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 
-type Style = Parameters<typeof styleText>[0];
+const terminal = processTerminal();
+const INDENT = 4;
 
-/** Text in a style where standard output is a terminal that shows it, and NO_COLOR is unset. */
-export const styled = (style: Style, text: string): string => styleText(style, text);
+/** What fits below a heading. */
+export const ROOM = 80 - INDENT;
+
+/** Prints a line as it is. */
+export const print = (line: Line): void => terminal.say(line);
 
 /** Prints a numbered heading with a line of explanation below it. */
 export function heading(number: number, title: string, ...explanation: readonly string[]): void {
-  console.log(`\n ${styled(['bold', 'cyan'], String(number))}  ${styled('bold', title)}`);
-  for (const line of explanation) say(styled('dim', line));
+  terminal.say('', [' ', styled(['bold', 'cyan'], String(number)), '  ', bold(title)]);
+  say(...explanation.map(dim));
 }
 
 /** Prints lines below a heading. */
-export function say(...lines: readonly string[]): void {
-  for (const line of lines) console.log(`    ${line}`);
+export function say(...lines: readonly Line[]): void {
+  terminal.say(...lines.map((line) => [' '.repeat(INDENT), ...piecesOf(line)]));
 }
 
-const INDENT = 4;
-const COLUMNS = 80;
+/** Prints text over as many lines as it takes. */
+export const sayWrapped = (text: string): void => say(...prose(text, ROOM, 0));
 
-/** Prints text over as many lines as it takes to fit the width of a terminal. */
-export function sayWrapped(text: string): void {
-  let line = '';
-  for (const word of text.split(' ')) {
-    if (line !== '' && INDENT + line.length + 1 + word.length > COLUMNS) {
-      say(line);
-      line = '';
-    }
-    line += (line === '' ? '' : ' ') + word;
-  }
-  say(line);
-}
-
-/** One line, cut where the terminal ends. */
-export const fitted = (line: string, room = COLUMNS - INDENT): string =>
-  line.length > room ? `${line.slice(0, room - 1)}…` : line;
-
-/** Prints rows in columns as wide as what is in them; the first row is the header. */
-export function table(rows: readonly (readonly string[])[]): void {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  for (const [index, row] of rows.entries()) {
-    const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0));
-    const line = fitted(cells.join('  ').trimEnd());
-    say(index === 0 ? styled('dim', line) : line);
-  }
+/** Prints rows in columns; the first row is the header. */
+export function sayTable([header = [], ...rows]: readonly (readonly string[])[]): void {
+  say(
+    ...table(
+      header.map((title, column) => ({ title, cell: (row: readonly string[]) => row[column] ?? '', least: 8 })),
+      rows,
+      ROOM,
+    ),
+  );
 }

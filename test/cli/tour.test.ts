@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Flight, Trip } from '../../cli/tour/trip.ts';
 import { checkpointStore } from '../../lambda/embedded.ts';
-import { codeBlocks, pages } from '../docs/markdown.ts';
 
 const program = fileURLToPath(new URL('../../cli/tour.ts', import.meta.url));
 const { FORCE_COLOR: _, NO_COLOR: __, ...environment } = process.env;
@@ -73,14 +72,6 @@ describe('the tour', () => {
     expect(ended.stdout).not.toContain('\u001b');
   });
 
-  it('is quoted in the README as it is', () => {
-    const quoted = pages.filter(({ path }) => path === 'README.md').flatMap(codeBlocks);
-    const lines = quoted.filter(({ language }) => language === 'text').flatMap(({ code }) => code.split('\n'));
-    const anyProcess = (text: string) => text.replace(/pid \d+/g, 'pid');
-    expect(lines.length).toBeGreaterThan(5);
-    expect(anyProcess(ended.stdout).split('\n')).toEqual(expect.arrayContaining(lines.map(anyProcess)));
-  });
-
   it('can be taken again', async () => {
     expect(await tour(folder)).toMatchObject({ code: 0, stderr: '' });
   });
@@ -98,7 +89,7 @@ describe('the tour', () => {
   it('explains itself, and says which option it does not know', async () => {
     expect(await tour(folder, ['--help'])).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('Usage: npm start'),
+      stdout: expect.stringContaining('Usage: npm run tour'),
     });
     const unknown = await tour(folder, ['--fast']);
     expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining("Unknown option '--fast'") });

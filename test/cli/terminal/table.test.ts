@@ -50,6 +50,16 @@ describe('a table', () => {
     expect(shown([{ id: 'a', title: '', count: 1 }], 80)[0]).toBe('ID  COUNT');
   });
 
+  it('has no spaces at the end of its lines', () => {
+    const columns = [COLUMNS[0], COLUMNS[1]].filter((column) => column !== undefined);
+    const given = [
+      { id: 'a', title: '', count: 1 },
+      { id: 'b', title: 'title', count: 1 },
+    ];
+    const lines = table(columns, given, 80).map((line: Line) => render(line, (_, text) => text));
+    expect(lines).toEqual(['ID  TITLE', 'a', 'b   title']);
+  });
+
   it('never is wider than the terminal, whatever is in it', () => {
     const row = fc.record({
       id: fc.string({ unit: 'grapheme' }),
