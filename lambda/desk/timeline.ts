@@ -92,4 +92,4 @@ function goingOn(last: CheckpointSummary, now: Date): Stretch {
 }
 
 /** A status in words: `waiting for approval`. */
-export const wordsOf = (status: Status): string => status.toLowerCase().replaceAll('_', ' ');
+const wordsOf = (status: Status): string => status.toLowerCase().replaceAll('_', ' ');

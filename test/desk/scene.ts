@@ -6,7 +6,7 @@ import type { AgentPlace } from '../../lambda/runtime/agent-place.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 
 /** A class that only the agent knows. */
-export class Money {
+class Money {
   readonly cents: number;
 
   constructor(cents: number) {
