@@ -10,7 +10,8 @@ import { linesOf } from '../../../cli/dev/lines-of.ts';
 import type { ServeOptions } from '../../../cli/dev/serve.ts';
 import type { Timing } from '../../../cli/dev/timing.ts';
 
-const LIMIT_MS = 60_000;
+// Less than a minute: by then the sweeper brings whatever was missed.
+const LIMIT_MS = 45_000;
 
 /** Waits until something is there. */
 export async function until<T>(
