@@ -26,15 +26,26 @@ export function wrongsOf(
   asked: Asked,
   got: Got,
 ): readonly string[] {
-  const url = new URL(asked.path, 'http://localhost');
+  const url = new URL(`http://localhost${asked.path}`);
   return [
     ...failures(got),
     ...leaks(got),
     ...headerFaults(url, got),
     ...(isProblem(got) ? problemFaults(openApi, got) : []),
-    ...describedFaults(openApi, operationsAt(operations, url), asked.method, got),
+    ...(got.headers.get('content-type')?.startsWith('text/html') ? markupFaults(got) : []),
+    ...(isConsole(url) ? [] : describedFaults(openApi, operationsAt(operations, url), asked.method, got)),
   ];
 }
+
+/** Of pages nothing is described but that they are pages. */
+const isConsole = ({ pathname }: URL): boolean => /^\/(console(\/|$)|$)/.test(decodeURISafely(pathname));
+
+/** What only a stored text can have made of a page. */
+const markupFaults = ({ text }: Got): readonly string[] =>
+  [/<script(?![^>]*\bsrc=)[^>]*>/, /<img src=x/, /\son\w+=/, /javascript:/].flatMap((pattern) => {
+    const [found] = pattern.exec(text.replaceAll(/<(textarea|pre|code)\b[^>]*>.*?<\/\1>/gs, '')) ?? [];
+    return found === undefined ? [] : [`It has markup of others: ${found}`];
+  });
 
 const isProblem = ({ status, headers }: Got): boolean =>
   status >= 400 && headers.get('content-type')?.startsWith('text/html') !== true;

@@ -28,6 +28,13 @@ export class Fitting {
     );
   }
 
+  /** Values of the schema of an object, with some fields even where they are not required. */
+  object(schema: JsonSchema, given: readonly string[]): fc.Arbitrary<unknown> {
+    const { properties = {}, required = [], ...rest } = resolved(this.#schemas, schema);
+    const there = given.filter((name) => Object.hasOwn(properties, name));
+    return this.#object({ ...rest, properties, required: [...required, ...there] });
+  }
+
   #made(given: JsonSchema): fc.Arbitrary<unknown> {
     const schema = resolved(this.#schemas, given);
     if (schema.anyOf) return fc.oneof(...schema.anyOf.map((one) => this.#made(one)));

@@ -43,7 +43,7 @@ export const trips = agent({
 
 // Saved by programs of their own, and not by the runtime.
 const PLAIN = ['plain 1', 'plain 2', 'plain 3', 'plain 4', 'plain 5'];
-const asked = { approvers: ['user:ann'], escalateTo: ['user:bob'], title: 'Go?', state: { a: 1 }, status: 'SUCCEEDED' };
+const asked = { approvers: ['user:ann'], escalateTo: ['user:bob'], title: 'Go?' };
 
 /** What an agent throws is kept with where it was thrown; here any such place is one of the application. */
 const withoutStack = (message: string): Error => Object.assign(new Error(message), { stack: message });

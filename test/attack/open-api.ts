@@ -33,7 +33,8 @@ export interface Operation {
   readonly path: string;
   readonly parameters: readonly Parameter[];
   readonly body: JsonSchema | undefined;
-  readonly takesForms: boolean;
+  /** The types of bodies that it takes. */
+  readonly types: readonly string[];
   readonly responses: Readonly<Record<string, Response>>;
   /** Empty where everybody may who has the link. */
   readonly roles: readonly string[];
@@ -47,8 +48,7 @@ export const operationsOf = ({ paths }: OpenApi): readonly Operation[] =>
       return {
         ...{ path, name: described.operationId, method: method.toUpperCase(), responses: described.responses },
         parameters: described.parameters ?? [],
-        body: content['application/json']?.schema,
-        takesForms: 'application/x-www-form-urlencoded' in content,
+        ...{ body: content['application/json']?.schema, types: Object.keys(content) },
         roles: described['x-holdpoint-roles'],
       };
     }),

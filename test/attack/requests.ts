@@ -31,6 +31,7 @@ interface Parts {
 }
 
 const MOST_BODY = 1024 * 1024;
+const FORM = 'application/x-www-form-urlencoded';
 
 /** Requests to one operation: such as it takes, such as are a little off, and such as nobody would send by accident. */
 export function requestsTo(operation: Operation, { openApi, known, samples, refs }: Arsenal): fc.Arbitrary<Request> {
@@ -43,11 +44,12 @@ export function requestsTo(operation: Operation, { openApi, known, samples, refs
     return partsOf(operation, new Fitting(schemas, Object.fromEntries(only), { always: true }), Object.keys(sample));
   });
   const parts = fc.oneof(plausible, partsOf(operation, new Fitting(schemas, known)));
+  const takesJson = operation.types.includes('application/json');
   const sent = parts.map((each) => requestOf(operation, each));
   const broken = (change: (request: Request) => fc.Arbitrary<Request>) => sent.chain(change);
   return fc.oneof(
     { arbitrary: sent, weight: 6 },
-    { arbitrary: formsOf(operation, parts), weight: operation.takesForms ? 3 : 0 },
+    { arbitrary: formsOf(operation, parts), weight: !operation.types.includes(FORM) ? 0 : takesJson ? 3 : 30 },
     { arbitrary: fc.tuple(parts, hostileValue(refs), fc.nat()).map(oneValueOff(operation)), weight: 6 },
     { arbitrary: broken((request) => hostileBody(MOST_BODY).map((body) => withBody(request, body))), weight: 2 },
     { arbitrary: broken((request) => fc.constantFrom(...TYPES).map((type) => ofType(request, type))), weight: 1 },
@@ -73,7 +75,7 @@ function partsOf(operation: Operation, fitting: Fitting, given: readonly string[
     path: valuesOf('path'),
     query: valuesOf('query'),
     headers: valuesOf('header'),
-    body: operation.body ? fitting.of(operation.body) : fc.constant(undefined),
+    body: operation.body ? fitting.object(operation.body, given) : fc.constant(undefined),
   });
 }
 
@@ -135,7 +137,7 @@ const formsOf = (operation: Operation, parts: fc.Arbitrary<Parts>): fc.Arbitrary
     .tuple(
       parts,
       hostileText(),
-      fc.constantFrom('', 'answer=approve', 'a=%', '&&&', '=', '%00=%ff', 'edits={', '__proto__=1'),
+      fc.constantFrom('', '', '', 'answer=approve', 'a=%', '&&&', '=', '%00=%ff', 'edits={', '__proto__=1'),
     )
     .map(([each, text, more]) => {
       const fields = Object.entries(Object(each.body)).map(
@@ -143,7 +145,7 @@ const formsOf = (operation: Operation, parts: fc.Arbitrary<Parts>): fc.Arbitrary
       );
       const body = [...fields, ...(more === '' ? [] : [more, `comment=${encoded(text)}`])].join('&');
       const request = requestOf(operation, { ...each, body: undefined });
-      return ofType(withHeader({ ...request, body }, ['accept', 'text/html']), 'application/x-www-form-urlencoded');
+      return ofType(withHeader({ ...request, body }, ['accept', 'text/html']), FORM);
     });
 
 /** One value in any place is another, is gone, or is there beside the others. */

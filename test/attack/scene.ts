@@ -69,7 +69,7 @@ export async function attackScene(storage: Storage) {
   async function ask({ method, path, headers = [], body, as }: Asked): Promise<Got> {
     const init = { method, headers: headers.map(([name, value]): [string, string] => [name, value]) };
     const sent = body === undefined ? init : { ...init, body: body as string };
-    const response = await app.request(path, sent, { caller: as });
+    const response = await app.request(`http://localhost${path}`, sent, { caller: as });
     const bytes = new Uint8Array(await response.arrayBuffer());
     return { status: response.status, headers: response.headers, bytes, text: Buffer.from(bytes).toString() };
   }

@@ -1,0 +1,79 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createApi } from '../../lambda/api/app.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import { arsenalOf } from './arsenal.ts';
+import { attack, expectUnharmed } from './attack.ts';
+import { type Operation, operationsOf, type Parameter } from './open-api.ts';
+import { type AttackScene, attacker, attackScene } from './scene.ts';
+
+const RUNS = 60;
+
+/** Every page and form of the console: no description has them, so the application itself is asked. */
+const pages = createApi({
+  runtime: {} as never,
+  identify: () => undefined,
+  observing: { log: () => {}, count: () => {} },
+})
+  .routes.filter(({ method, path }) => method !== 'ALL' && (path.startsWith('/console') || path === '/'))
+  .map(({ method, path }) => ({ method, path: path.replaceAll(/:(\w+)/g, '{$1}') }));
+
+describe('whatever is sent to the console', () => {
+  let scene: AttackScene;
+  let before: unknown;
+  let names: readonly string[];
+  beforeAll(async () => {
+    scene = await attackScene(memoryStorage());
+    before = await scene.untouched();
+    names = await namesIn(scene);
+  });
+
+  test.each(pages)('as $method $path, nobody sees anything of another tenant or of the insides', async (page) => {
+    const own = arsenalOf(scene);
+    const arsenal = { ...own, samples: own.samples.map((sample) => ({ ...sample, ...FIELDS })) };
+    const described = operationsOf(scene.openApi);
+    const statuses = await attack(scene, pageOf(page, names), { runs: RUNS, arsenal, described });
+    expect([...statuses], 'It must also do what it does.').toContainEqual(expect.toSatisfy((status) => status < 400));
+  });
+
+  test('nothing of others is other than it was', () => expectUnharmed(scene, before));
+});
+
+// What forms and queries are filled in with so that something comes of them.
+const FIELDS = {
+  ...{ version: '2', before: '1', after: '2', name: 'seat', value: '1', why: 'over', agent: 'trips', input: '{}' },
+  ...{ answer: 'approve', by: 'user:ann' },
+};
+
+/** A page as if it were described: it takes any of these names in its query, or as fields of its form. */
+function pageOf(
+  { method, path }: { readonly method: string; readonly path: string },
+  names: readonly string[],
+): Operation {
+  const text = { type: 'string' } as const;
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(
+    ([, name = '']): Parameter => ({ name, in: 'path', required: true, schema: text }),
+  );
+  const inQuery = names.map((name): Parameter => ({ name, in: 'query', required: false, schema: text }));
+  const isForm = method === 'POST';
+  return {
+    ...{ name: `${method} ${path}`, method, path, responses: {}, roles: [] },
+    parameters: isForm ? inPath : [...inPath, ...inQuery],
+    body: isForm ? { type: 'object', properties: Object.fromEntries(names.map((name) => [name, text])) } : undefined,
+    types: isForm ? ['application/x-www-form-urlencoded'] : [],
+  };
+}
+
+/** The names of all fields, and of all that links ask for, on the pages of the console. */
+async function namesIn(scene: AttackScene): Promise<readonly string[]> {
+  const names = new Set(Object.keys(FIELDS));
+  const run = scene.own.runs.find((each) => each.endsWith('-asks')) ?? '';
+  for (const { method, path } of pages) {
+    if (method !== 'GET') continue;
+    const at = path.replace('{run}', run).replace('{version}', '1').replace('{approval}', 'book');
+    const { text } = await scene.ask({ method, path: at, headers: [['accept', 'text/html']], as: attacker() });
+    for (const [, name = ''] of text.matchAll(/ name="([^"]+)"/g)) names.add(name);
+    for (const [, query = ''] of text.matchAll(/ (?:href|data-\w+)="[^"?]*\?([^"]+)"/g))
+      for (const name of new URLSearchParams(query.replaceAll('&amp;', '&')).keys()) names.add(name);
+  }
+  return [...names].toSorted();
+}
