@@ -15,6 +15,8 @@ export interface WatchOptions extends BrowserContextOptions {
 /** The global function that hostile texts call; a page that runs it took a text for a script. */
 export const HOOK = '__xss';
 
+const DEFAULTS = { viewport: { width: 1280, height: 900 }, locale: 'en-GB', timezoneId: 'UTC' };
+
 /**
  * A context that sees errors and warnings in the console, uncaught errors, what the Content-Security-Policy had to stop,
  * dialogs, calls of the hook, and requests that leave this machine or carry a link as their referrer.
@@ -24,7 +26,7 @@ export async function watch(browser: Browser, { refusals = [], ...options }: Wat
   const tell = (wrong: string): void => {
     if (!wrongs.includes(wrong)) wrongs.push(wrong);
   };
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const context = await browser.newContext({ ...DEFAULTS, ...options });
   context.setDefaultTimeout(60_000);
   const told = refusals.map((status) => `the server responded with a status of ${status}`);
   context.on('console', (message) => {

@@ -1,0 +1,48 @@
+import { hostname } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+
+const FOLDER = fileURLToPath(new URL('../../docs/images', import.meta.url));
+const WIDTHS = { desk: 1280, phone: 360 };
+
+// Moments differ from day to day; pictures should only differ when pages do. So it is always the same day in them.
+const SAME_DAY = `(() => {
+  const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+  for (const time of document.querySelectorAll('time[data-at]')) {
+    const moment = Date.UTC(2026, 10, 17, 9, 30) + Date.parse(time.dateTime) - Date.now();
+    time.textContent = format.format(Math.round(moment / 300_000) * 300_000);
+  }
+})()`;
+
+// The name of this machine, and where somebody edits.
+const SAME_MACHINE = `for (const fact of document.querySelectorAll('dd bdi')) {
+  if (fact.textContent.startsWith('${hostname()}/')) fact.textContent = 'laptop/4711';
+}
+for (const editor of document.querySelectorAll('textarea')) editor.scrollTop = 0;`;
+
+/**
+ * Takes pictures of a page for the documentation, where UPDATE_SCREENSHOTS is set: NAME.png and NAME-phone.png, each as
+ * high as the page is and at most as is said.
+ */
+export async function shoot(
+  page: Page,
+  name: string,
+  heights: { readonly desk?: number; readonly phone?: number },
+): Promise<void> {
+  if (!process.env.UPDATE_SCREENSHOTS) return;
+  const before = page.viewportSize();
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  for (const size of ['desk', 'phone'] as const) {
+    const most = heights[size];
+    if (most === undefined) continue;
+    const width = WIDTHS[size];
+    await page.setViewportSize({ width, height: 200 });
+    await page.evaluate(`document.activeElement?.blur(); window.scrollTo(0, 0); ${SAME_DAY}; ${SAME_MACHINE}`);
+    const height: number = await page.evaluate('document.documentElement.scrollHeight');
+    await page.screenshot({
+      ...{ path: `${FOLDER}/${name}${size === 'phone' ? '-phone' : ''}.png`, animations: 'disabled', fullPage: true },
+      clip: { x: 0, y: 0, width, height: Math.min(height, most) },
+    });
+  }
+  if (before) await page.setViewportSize(before);
+}
