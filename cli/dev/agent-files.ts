@@ -4,7 +4,7 @@ import type { LoadProblem } from './load-problem.ts';
 import type { DescribedAgent, DescribedFile } from './messages.ts';
 
 /** An agent and where it is. */
-export interface FoundAgent extends DescribedAgent {
+interface FoundAgent extends DescribedAgent {
   readonly file: string;
   /** Why its file cannot be used at present. */
   readonly problem?: LoadProblem;

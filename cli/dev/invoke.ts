@@ -1,10 +1,7 @@
 // One invocation of an agent in a process of its own: loads the agent's file, claims the run, drives it, exits.
 import { pathToFileURL } from 'node:url';
-import { contextsFor } from '../../lambda/checkpoints/contexts.ts';
 import { HoldpointError } from '../../lambda/core/errors.ts';
 import type { AnyAgent } from '../../lambda/runtime/agent.ts';
-import { findApproval } from '../../lambda/runtime/approvals/change.ts';
-import { makeNotice } from '../../lambda/runtime/approvals/notice.ts';
 import { findHoldpoint } from './find-holdpoint.ts';
 import { readJob } from './job.ts';
 import { loadAgents } from './load-agents.ts';
@@ -52,6 +49,11 @@ async function invoke(agent: AnyAgent): Promise<Ended> {
 /** Has people told by the agent's own hook; the server hears which links they got. */
 async function notify({ runtime, telling }: AnyAgent, approval: string): Promise<Ended> {
   if (!telling) return { end: 'told' };
+  const [{ contextsFor }, { findApproval }, { makeNotice }] = await Promise.all([
+    import('../../lambda/checkpoints/contexts.ts'),
+    import('../../lambda/runtime/approvals/change.ts'),
+    import('../../lambda/runtime/approvals/notice.ts'),
+  ]);
   const at = await contextsFor(runtime.contexts, job.tenant).inRun(job.run);
   const notice = await makeNotice(at, await findApproval(at, approval), telling);
   await tellServer({ tell: 'notice', notice });

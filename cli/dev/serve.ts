@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { createApi, type KnownAgent } from '../../lambda/api/app.ts';
+import { HttpError } from '../../lambda/api/problem.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import type { Line } from '../terminal/line.ts';
 import { devLog } from './dev-log.ts';
@@ -112,7 +113,7 @@ function answerOn(server: Server, { runtime, files }: LocalRuntime, answering: A
   const guard = guardOf(answering);
   const api = createApi({
     runtime,
-    identify: guard.identify,
+    identify: (request) => guard.identify(request) ?? notLetIn(),
     observing: { log: runtime.log, count: () => {} },
     agents: async () => files.known(),
   });
@@ -122,6 +123,13 @@ function answerOn(server: Server, { runtime, files }: LocalRuntime, answering: A
     errorHandler: () => refused(400, 'INVALID_INPUT', 'This is no request that can be answered.'),
   });
   server.on('request', (incoming, outgoing) => void listener(incoming, outgoing));
+}
+
+function notLetIn(): never {
+  const where = 'Open the URL that the server printed when it started; "holdpoint console" prints it again.';
+  throw new HttpError(401, 'NOT_AUTHENTICATED', `This needs the key of the server. ${where}`, {
+    headers: { 'www-authenticate': 'Bearer' },
+  });
 }
 
 /** What processes of agents see: this folder and this server, whatever else is set. */

@@ -24,6 +24,8 @@ const KEY = /^[\w-]{43}$/;
 /** The file of a folder, with a new key where there is none, or where others could have read it. */
 export async function openServerFile(folder: string): Promise<ServerFile> {
   await makeFolder(folder);
+  // Neither the key nor runs belong into a repository. Whoever has a file of their own knows better.
+  await writeFile(join(folder, '.gitignore'), '*\n', { flag: 'wx' }).catch(() => {});
   const { key, port } = (await readServerFile(folder)) ?? { key: randomBytes(32).toString('base64url') };
   return { key, ...(port !== undefined && { port }) };
 }

@@ -14,6 +14,7 @@ describe('the folder of the local server', () => {
     await server.ready();
     expect(statSync(project.file(FILE)).mode & 0o777).toBe(0o600);
     expect(statSync(project.file('.holdpoint')).mode & 0o777).toBe(0o700);
+    expect(readFileSync(project.file('.holdpoint/.gitignore'), 'utf8')).toBe('*\n');
     const { key, url, port } = server;
     expect(key).toMatch(/^[\w-]{43}$/);
     expect(await runningServer(project.file('.holdpoint'))).toEqual({ key, url, port, pid: server.child.pid });

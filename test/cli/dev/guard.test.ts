@@ -54,7 +54,10 @@ describe('the guard of the local server', () => {
       const answer = await fetch(server.url + path);
       expect(answer.status).toBe(401);
       expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
-      expect(await answer.json()).toMatchObject({ code: 'NOT_AUTHENTICATED', status: 401 });
+      expect(await answer.json()).toMatchObject({
+        ...{ code: 'NOT_AUTHENTICATED', status: 401 },
+        detail: expect.stringContaining('Open the URL that the server printed'),
+      });
     });
 
     it('nor with another one', async () => {
