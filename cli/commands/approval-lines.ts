@@ -31,6 +31,7 @@ export function approvalLines(approval: ApprovalDocument, columns: number, now: 
           ...documentLines(changed.after, room).map((line) => [styled('green', '+ '), ...piecesOf(line)]),
         ])
       : []),
+    '',
     ...indented([
       styled('green', how('approve')),
       styled('red', how('reject')),

@@ -11,7 +11,7 @@ export function documentLines(doc: Doc, columns: number, most = 20): readonly Li
 
 function linesOf(doc: Doc, columns: number): readonly Line[] {
   if (typeof doc === 'string') return wrap(doc, columns);
-  if (isList(doc) && doc.length > 0) return doc.flatMap((item) => below('-', 1, item, columns));
+  if (isList(doc) && doc.length > 0) return doc.flatMap((item) => dashed(linesOf(item, columns - 2)));
   if (isObject(doc)) {
     const short = Object.keys(doc).filter((key) => key.length <= LONGEST_KEY);
     const widest = Math.max(0, ...short.map((key) => key.length)) + 1;
@@ -24,6 +24,10 @@ const LONGEST_KEY = 20;
 
 const isObject = (doc: Doc): doc is Fields =>
   isFields(doc) && specialOf(doc) === undefined && Object.keys(doc).length > 0;
+
+/** An item of a list, with a dash before its first line. */
+const dashed = (lines: readonly Line[]): readonly Line[] =>
+  lines.map((line, i) => [i === 0 ? dim('- ') : '  ', ...piecesOf(line)]);
 
 /** What is small stands behind its key, the rest below it. */
 function below(key: string, width: number, value: Doc, columns: number): readonly Line[] {

@@ -1,5 +1,16 @@
 import type { Stretch, StretchKind, Timeline } from '../../lambda/desk/timeline.ts';
-import { dim, fitted, type Line, type Piece, pad, piecesOf, type Style, styled, widthOf } from '../terminal/line.ts';
+import {
+  dim,
+  fitted,
+  type Line,
+  type Piece,
+  pad,
+  piecesOf,
+  type Style,
+  styled,
+  trimmed,
+  widthOf,
+} from '../terminal/line.ts';
 import { lengthOf } from '../terminal/times.ts';
 import { counted } from './answer.ts';
 
@@ -49,7 +60,7 @@ export function timelineLines(timeline: Timeline, columns: number, most: number)
   });
   return [
     ...(left > 0 ? [dim(`  … ${counted(left, 'earlier stretch', 'earlier stretches')}; --all shows them`)] : []),
-    ...rows.map((row) => fitted(row, width)),
+    ...rows.map((row) => fitted(trimmed(row), width)),
     ...totalsLines(timeline, width, isShortened),
   ];
 }

@@ -74,6 +74,12 @@ export function pad(line: Line, columns: number, align: 'left' | 'right' = 'left
   return align === 'left' ? [...piecesOf(text), space] : [space, ...piecesOf(text)];
 }
 
+/** A line without the spaces behind its last word. */
+export function trimmed(line: Line): Line {
+  const pieces = piecesOf(line);
+  return pieces.slice(0, pieces.findLastIndex((piece) => textOf(piece).trim() !== '') + 1);
+}
+
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
 /** As much of a text as fits, without half of a character. */

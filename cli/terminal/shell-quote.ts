@@ -2,7 +2,7 @@ import { isClean } from './clean.ts';
 
 /** A word as a shell takes it, so that a command that is shown can be copied. */
 export function shellQuote(word: string): string {
-  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  if (/^[\w@%+=:,./-][\w@%+=:,./~-]*$/.test(word)) return word;
   if (isClean(word)) return `'${word.replaceAll("'", `'\\''`)}'`;
   // What cannot be shown as it is: bash, zsh and ksh read it this way.
   const bytes = [...Buffer.from(word)].map((byte) =>

@@ -1,4 +1,4 @@
-import { dim, fitted, fittedAtStart, type Line, type Piece, pad, piecesOf, widthOf } from './line.ts';
+import { dim, fitted, fittedAtStart, type Line, type Piece, pad, piecesOf, trimmed, widthOf } from './line.ts';
 
 /** A column of a table, and what becomes of it where room is scarce. */
 export interface Column<Row> {
@@ -30,15 +30,9 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
       const cell = isLast ? text : pad(text, room, align);
       return [...(i > 0 ? [' '.repeat(GAP)] : []), ...piecesOf(cell)];
     });
-    return fitted(withoutEnd(pieces), width);
+    return fitted(trimmed(pieces), width);
   };
   return [line(columns.map(({ title }) => dim(title))), ...cells.map(line)];
-}
-
-/** A line without the spaces behind its last word. */
-function withoutEnd(pieces: readonly Piece[]): readonly Piece[] {
-  const last = pieces.findLastIndex((piece) => widthOf(typeof piece === 'string' ? piece.trim() : piece) > 0);
-  return pieces.slice(0, last + 1);
 }
 
 interface Measured {

@@ -7,6 +7,9 @@ describe('a word for a shell', () => {
   it.each([
     'trip-42',
     'user:ann',
+    'book~2',
+    '~',
+    '~root/x',
     '',
     'two words',
     `it's "quoted"`,
