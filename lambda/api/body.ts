@@ -73,7 +73,8 @@ async function readText(request: Request, mostBytes: number): Promise<string> {
   } catch (error) {
     // Whoever sends it need not send the rest.
     reader.cancel().catch(() => undefined);
-    throw error;
+    // What else goes wrong is theirs too: they left, or it ends otherwise than it says.
+    throw error instanceof HttpError ? error : refused('The body', 'there as a whole', `${bytes} bytes of it`);
   } finally {
     clearTimeout(timer);
   }
