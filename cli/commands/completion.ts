@@ -4,9 +4,14 @@ export type Shell = 'bash' | 'zsh' | 'fish';
 
 // Each hands the words that are typed to "holdpoint complete", so that shells know nothing that can grow old.
 const SCRIPTS: Readonly<Record<Shell, string>> = {
+  // Words are quoted as bash wants them, and never expanded: an id may be $(anything).
   bash: `_holdpoint() {
-  local IFS=$'\\n'
-  COMPREPLY=($(compgen -W "$(holdpoint complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1)" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  local line word
+  COMPREPLY=()
+  while IFS= read -r line; do
+    printf -v word %q "\${line%%$'\\t'*}"
+    COMPREPLY+=("$word")
+  done < <(holdpoint complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 complete -o default -F _holdpoint holdpoint
 `,

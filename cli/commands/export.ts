@@ -29,18 +29,22 @@ export async function exportRuns(session: Session, run: string | undefined, opti
       'INVALID_INPUT',
       'Without --out the export itself is the answer, and is JSON anyway. Leave --json out.',
     );
+  const { terminal } = session;
   const { desk } = await session.open();
+  // One that is named must be there.
   const runs =
     run === undefined ? (await collect(desk, {}, Infinity)).found.map((each) => each.run) : [(await desk.run(run)).run];
-  const progress = progressOn(session.terminal);
-  const sink = out === undefined ? terminalSink(session.terminal) : await fileSink(out);
+  const progress = progressOn(terminal);
+  const sink = out === undefined ? terminalSink(terminal) : await fileSink(out);
+  const left: string[] = [];
+  const exporting = { desk, runs, progress, leftOut: (gone: string) => void left.push(gone) };
   try {
-    const lines =
-      format === 'trajectory' ? trajectoryLines(desk, runs, progress) : checkpointLines(desk, runs, progress);
+    const lines = format === 'trajectory' ? trajectoryLines(exporting) : checkpointLines(exporting);
     for await (const line of lines) await sink.write(`${jsonText(line)}\n`);
     const written = await sink.end();
     progress.end();
-    if (out !== undefined) await tellWritten(session, out, written, runs.length);
+    if (out !== undefined) await tellWritten(session, out, written, runs.length - left.length);
+    if (left.length > 0) terminal.tell(styled('yellow', leftText(left)));
     return EXIT.ok;
   } catch (error) {
     await sink.abandon();
@@ -48,6 +52,14 @@ export async function exportRuns(session: Session, run: string | undefined, opti
   } finally {
     progress.end();
   }
+}
+
+const MOST_NAMED = 5;
+
+function leftText(left: readonly string[]): string {
+  const named = left.slice(0, MOST_NAMED).join(', ');
+  const why = 'gone since they were listed, or their keys were destroyed';
+  return `Left out: ${counted(left.length, 'run')}, ${why} (${named}${left.length > MOST_NAMED ? ', …' : ''}).`;
 }
 
 async function tellWritten(

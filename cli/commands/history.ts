@@ -58,6 +58,12 @@ export async function collectHistory(
   return { checkpoints, isMore: next !== undefined };
 }
 
+/** The newest version of a run, for which no key is needed. */
+export async function newestVersion(desk: Desk, run: string): Promise<number> {
+  const { checkpoints } = await desk.history(run, { newestFirst: true, limit: 1 });
+  return checkpoints[0]?.version ?? 0;
+}
+
 const columns = (now: number): readonly Column<CheckpointSummary>[] => [
   { title: 'V', cell: ({ version }) => String(version), align: 'right' },
   { title: 'STEP', cell: (checkpoint) => whatOf(checkpoint), least: 10 },

@@ -3,6 +3,7 @@ import { bold, styled } from '../terminal/line.ts';
 import { progressOn } from '../terminal/progress.ts';
 import { answer, counted } from './answer.ts';
 import { confirm } from './confirm.ts';
+import { newestVersion } from './history.ts';
 
 export interface PruneOptions extends Located {
   readonly keepLast: number;
@@ -13,7 +14,7 @@ export interface PruneOptions extends Located {
 /** Empties old checkpoints for good; asks first. */
 export async function prune(session: Session, run: string, { keepLast, keepNamed, yes }: PruneOptions): Promise<void> {
   const place = await session.open();
-  const { version } = await place.desk.run(run);
+  const version = await newestVersion(place.desk, run);
   const but = `the last ${keepLast}${keepNamed ? ' and those with a name' : ''}`;
   const what = `Run "${run}" has ${counted(version, 'checkpoint')}. All but ${but} lose their states for good.`;
   await confirm(session, what, yes);

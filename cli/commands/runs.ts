@@ -1,7 +1,7 @@
 import type { RunSummary } from '../../lambda/checkpoints/checkpoint.ts';
 import { present } from '../../lambda/core/present.ts';
 import { STATUSES, type Status } from '../../lambda/core/status.ts';
-import type { Desk, RunsQuery } from '../../lambda/desk/desk.ts';
+import type { Desk, RunsPage, RunsQuery } from '../../lambda/desk/desk.ts';
 import type { Located, Session } from '../session.ts';
 import { dim, type Line } from '../terminal/line.ts';
 import { statusText } from '../terminal/status-style.ts';
@@ -29,31 +29,39 @@ export async function runs(session: Session, options: RunsOptions): Promise<void
   const { desk } = await session.open();
   if (options.count) return countRuns(session, desk);
   const { status, agent, owner, tag, id, since, until } = options;
+  const query = present({ status, agent, owner, tag, id, since, until });
   const limit = options.all ? Infinity : (options.limit ?? FEW);
-  const { found, isMore } = await collect(desk, present({ status, agent, owner, tag, id, since, until }), limit);
-  const { terminal } = session;
-  await answerEach(session, found, () =>
-    found.length === 0 ? [] : table(columns(terminal.now()), found, terminal.columns),
-  );
-  if (session.isJson) return;
+  const { terminal, isJson } = session;
+  if (isJson) {
+    for await (const { runs } of pagesOf(desk, query, limit)) await answerEach(session, runs, () => []);
+    return;
+  }
+  const { found, isMore } = await collect(desk, query, limit);
   if (found.length === 0) terminal.tell(dim('No runs fit.'));
+  else terminal.say(...table(columns(terminal.now()), found, terminal.columns));
   if (isMore) terminal.tell(dim(`There are more: --limit ${limit * 5}, or --all.`));
 }
 
 /** As many runs as are asked for, page by page. */
+async function* pagesOf(desk: Desk, query: RunsQuery, limit: number): AsyncGenerator<RunsPage> {
+  let cursor: string | undefined;
+  let left = limit;
+  do {
+    const page = await desk.runs({ ...query, limit: Math.min(left, 100), ...present({ cursor }) });
+    yield page;
+    left -= page.runs.length;
+    cursor = page.cursor;
+  } while (cursor !== undefined && left > 0);
+}
+
+/** All of them at once, and whether there are more. */
 export async function collect(
   desk: Desk,
   query: RunsQuery,
   limit: number,
 ): Promise<{ readonly found: readonly RunSummary[]; readonly isMore: boolean }> {
-  const found: RunSummary[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await desk.runs({ ...query, limit: Math.min(limit - found.length, 100), ...present({ cursor }) });
-    found.push(...page.runs);
-    cursor = page.cursor;
-  } while (cursor !== undefined && found.length < limit);
-  return { found, isMore: cursor !== undefined };
+  const pages = await Array.fromAsync(pagesOf(desk, query, limit));
+  return { found: pages.flatMap(({ runs }) => runs), isMore: pages.at(-1)?.cursor !== undefined };
 }
 
 const columns = (now: number): readonly Column<RunSummary>[] => [

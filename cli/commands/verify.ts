@@ -8,6 +8,7 @@ import { bold, dim, type Line, styled } from '../terminal/line.ts';
 import { type Progress, progressOn } from '../terminal/progress.ts';
 import { prose } from '../terminal/prose.ts';
 import { counted } from './answer.ts';
+import { newestVersion } from './history.ts';
 import { collect } from './runs.ts';
 
 export interface VerifyOptions extends Located {
@@ -36,9 +37,9 @@ export const oneRunOrAll = (command: string): HoldpointError =>
   );
 
 async function verifyOne(session: Session, place: Place, progress: Progress, run: string): Promise<ExitCode> {
-  const { version } = await place.desk.run(run).catch((error) => {
+  const version = await newestVersion(place.desk, run).catch((error) => {
     // A damaged run is what this is for.
-    if (isHoldpointError(error, 'DAMAGED', 'RUN_SHREDDED', 'KEY_UNAVAILABLE')) return { version: undefined };
+    if (isHoldpointError(error, 'DAMAGED')) return undefined;
     throw error;
   });
   place.watch({

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { travelIn } from './agents.ts';
@@ -68,6 +68,17 @@ describe('holdpoint completion', () => {
     expect(inBash(folder, 'ap')).toEqual(['approvals', 'approve']);
     expect(inBash(folder, 'show', '')).toEqual(['trip-1']);
     expect(inBash(folder, 'runs', '--sta')).toEqual(['--status', '--stack']);
+  });
+
+  it('never runs what a run is called', async () => {
+    const folder = freshFolder();
+    const trap = join(folder, 'trap');
+    const id = `$(touch ${trap})`;
+    await travelIn(join(folder, 'runs')).start({ to: 'Rome' }, { id });
+    const [word = ''] = inBash(folder, 'show', '');
+    expect(existsSync(trap)).toBe(false);
+    expect(execFileSync('bash', ['--norc', '-c', `printf %s ${word}`]).toString()).toBe(id);
+    expect(existsSync(trap)).toBe(false);
   });
 
   it.each(['bash', 'zsh', 'fish'])('prints a script for %s', async (shell) => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { checkpointStore } from '../../lambda/embedded.ts';
-import { payload } from '../../lambda/index.ts';
+import { localKeys, payload } from '../../lambda/index.ts';
 import { chatIn, travelIn } from './agents.ts';
 import { freshFolder, runIn } from './scene.ts';
 
@@ -216,6 +216,38 @@ describe('holdpoint export', () => {
     expect(code).toBe(7);
     expect([existsSync(file), existsSync(`${file}.partial`)]).toEqual([false, false]);
     expect((await command(['export', 'trip-42', '--out', '/no/such/folder/x'])).code).toBe(2);
+  });
+
+  it('leaves out whose key was destroyed, and says so', async () => {
+    const folder = freshFolder();
+    const keys = localKeys({ current: 'a', keys: { a: Buffer.alloc(32, 7).toString('base64') } });
+    const store = checkpointStore<object>({ folder, keys });
+    await store.save({ run: 'secret', step: 'think', state: { a: 1 } });
+    await store.shred('secret');
+    await store.close();
+    const command = runIn(folder);
+    const { code, json, err } = await command(['export', '--all']);
+    expect([code, json().at(-1)]).toEqual([0, expect.objectContaining({ type: 'end', runs: 0 })]);
+    expect(err).toContain('Left out: 1 run');
+    expect((await command(['export', 'secret', '--json', '--out', `${folder}/x`])).error().code).toBe('RUN_SHREDDED');
+  });
+
+  it('works on runs whose key is not at hand as far as that goes', async () => {
+    const folder = freshFolder();
+    const keys = localKeys({ current: 'a', keys: { a: Buffer.alloc(32, 7).toString('base64') } });
+    const store = checkpointStore<object>({ folder, keys });
+    let held = await store.save({ run: 'secret', step: 'think', state: { a: 1 } });
+    for (let i = 0; i < 5; i++)
+      held = await store.save({ run: 'secret', expectedVersion: held, step: 'think', state: { a: i } });
+    await store.close();
+    const command = runIn(folder);
+    expect((await command(['verify', 'secret'])).out).toContain(
+      'only the chain of hashes, since the key is not at hand',
+    );
+    expect((await command(['history', 'secret', '--json'])).json()).toHaveLength(6);
+    expect((await command(['prune', 'secret', '--keep-last', '1', '--yes'])).code).toBe(0);
+    const shown = await command(['show', 'secret', '--json']);
+    expect([shown.code, shown.error().code]).toEqual([5, 'KEY_UNAVAILABLE']);
   });
 
   it('writes messages as training data, with what people decided', async () => {

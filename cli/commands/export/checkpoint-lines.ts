@@ -6,6 +6,15 @@ import { jsonText } from '../../terminal/json-text.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { collectHistory } from '../history.ts';
 
+/** What an export is made of. */
+export interface Exporting {
+  readonly desk: Desk;
+  readonly runs: readonly string[];
+  readonly progress: Progress;
+  /** Hears of runs that are gone since they were listed, or whose key was destroyed. */
+  leftOut(run: string): void;
+}
+
 /** The version of the format. */
 export const EXPORT_FORMAT = 1;
 
@@ -16,11 +25,7 @@ const AT_ONCE = 4;
  * The lines of an export: what it is, then each run with its checkpoints and their states, then how many there were and the
  * SHA-256 of all lines before, so that a file that was cut or changed shows.
  */
-export async function* checkpointLines(
-  desk: Desk,
-  runs: readonly string[],
-  progress: Progress,
-): AsyncGenerator<object> {
+export async function* checkpointLines({ desk, runs, progress, leftOut }: Exporting): AsyncGenerator<object> {
   const hash = createHash('sha256');
   let checkpoints = 0;
   let exported = 0;
@@ -31,7 +36,10 @@ export async function* checkpointLines(
   yield hashed({ type: 'export', format: EXPORT_FORMAT, tenant: desk.tenant, exportedAt: new Date() });
   for (const [index, run] of runs.entries()) {
     const found = await unlessGone(() => desk.run(run));
-    if (!found) continue;
+    if (!found) {
+      leftOut(run);
+      continue;
+    }
     exported += 1;
     yield hashed({ type: 'run', ...found });
     const history = await collectHistory(desk, run, { to: found.version }, Infinity);

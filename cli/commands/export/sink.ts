@@ -35,19 +35,19 @@ export function terminalSink({ write }: Terminal): Sink {
 /** A file, which has its name only when it is whole and synced; for its owner alone, as states may be secret. */
 export async function fileSink(file: string): Promise<Sink> {
   const partial = `${file}.partial`;
-  const handle = await open(partial, 'w', 0o600).catch((cause) => {
-    throw new HoldpointError('INVALID_INPUT', `The file ${file} cannot be written: ${cause.message}.`, { cause });
-  });
+  const handle = await written(file, () => open(partial, 'w', 0o600));
   const counter = counting();
   return {
     async write(line) {
       counter.add(line);
-      await handle.write(line);
+      await written(file, () => handle.write(line));
     },
     async end() {
-      await handle.sync();
-      await handle.close();
-      await rename(partial, file);
+      await written(file, async () => {
+        await handle.sync();
+        await handle.close();
+        await rename(partial, file);
+      });
       return counter.sum();
     },
     async abandon() {
@@ -55,6 +55,22 @@ export async function fileSink(file: string): Promise<Sink> {
       await rm(partial, { force: true });
     },
   };
+}
+
+async function written<T>(file: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+    throw new HoldpointError(
+      isFull ? 'STORAGE_FULL' : 'INVALID_INPUT',
+      `The file ${file} cannot be written: ${message}.`,
+      {
+        cause,
+      },
+    );
+  }
 }
 
 function counting() {

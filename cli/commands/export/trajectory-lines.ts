@@ -1,9 +1,8 @@
 import { type Doc, type Fields, isFields, isList, type List } from '../../../lambda/checkpoints/document/document.ts';
 import { present } from '../../../lambda/core/present.ts';
 import type { ApprovalDocument } from '../../../lambda/desk/approval-document.ts';
-import type { CheckpointView, Desk, RunView } from '../../../lambda/desk/desk.ts';
-import type { Progress } from '../../terminal/progress.ts';
-import { unlessGone } from './checkpoint-lines.ts';
+import type { CheckpointView, RunView } from '../../../lambda/desk/desk.ts';
+import { type Exporting, unlessGone } from './checkpoint-lines.ts';
 
 /** What a run said and did, as training data: its messages, and what people decided. */
 export interface Trajectory {
@@ -18,11 +17,7 @@ export interface Trajectory {
 }
 
 /** One line for each run. */
-export async function* trajectoryLines(
-  desk: Desk,
-  runs: readonly string[],
-  progress: Progress,
-): AsyncGenerator<Trajectory> {
+export async function* trajectoryLines({ desk, runs, progress, leftOut }: Exporting): AsyncGenerator<Trajectory> {
   for (const [done, run] of runs.entries()) {
     progress.at(done, runs.length, 'runs exported');
     const read = async () => {
@@ -35,6 +30,7 @@ export async function* trajectoryLines(
     };
     const trajectory = await unlessGone(read);
     if (trajectory) yield trajectory;
+    else leftOut(run);
   }
 }
 
