@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import { apiScene } from '../api/scene.ts';
+
+/** A form of so many bytes whose fields all have other names. */
+function manyFields(bytes: number): string {
+  const names: string[] = [];
+  for (let length = 0; length < bytes - 10; length += (names.at(-1)?.length ?? 0) + 1)
+    names.push(names.length.toString(36));
+  return names.join('&');
+}
+
+describe('what costs more to read than to send', () => {
+  it('is no form of many fields: anybody may send one to a link', { timeout: 30_000 }, async () => {
+    const { app } = apiScene();
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const before = process.cpuUsage();
+    const answer = await app.request('/approvals/nothing', { method: 'POST', headers, body: manyFields(100 * 1024) });
+    const { user } = process.cpuUsage(before);
+    expect(answer.status).toBe(400);
+    // It was fifteen seconds when every name was compared with every other.
+    expect(user / 1000).toBeLessThan(3000);
+  });
+});

@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { authorizerCaller } from '../../lambda/api/authorizer-caller.ts';
+import { openApiOf } from '../../lambda/api/open-api.ts';
+import { ROUTES } from '../../lambda/api/routes/routes.ts';
+import { createServe, type HttpEvent } from '../../lambda/handlers/api.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import { repeatable } from '../faults/seeded.ts';
+import { wrongsOf } from './answers.ts';
+import { arsenalOf } from './arsenal.ts';
+import { expectUnharmed } from './attack.ts';
+import { type OpenApi, operationsOf } from './open-api.ts';
+import { requestsTo } from './requests.ts';
+import { type Asked, ATTACKER, type AttackScene, attackScene, type Got } from './scene.ts';
+
+const operations = operationsOf(openApiOf(ROUTES) as OpenApi);
+const RUNS = 30;
+// What Lambda gives back at most, as JSON.
+const MOST_ANSWER = 6 * 1024 * 1024;
+
+describe('whatever API Gateway passes on', () => {
+  let scene: AttackScene;
+  let before: unknown;
+  beforeAll(async () => {
+    scene = await attackScene(memoryStorage());
+    before = await scene.untouched();
+  });
+
+  test.each(operations)('to $method $path, the function answers as described and shows nothing', async (operation) => {
+    await fc.assert(
+      fc.asyncProperty(requestsTo(operation, arsenalOf(scene)), async (request) => {
+        const event = eventOf(request);
+        const got = await ask(scene, event);
+        const path = event.rawPath.toWellFormed().split('/').map(encodeURIComponent).join('/');
+        const asked = { ...request, path: `${path}?${event.rawQueryString}` };
+        expect(wrongsOf(scene.openApi, operations, asked, got)).toEqual([]);
+        await scene.settle();
+      }),
+      repeatable(RUNS),
+    );
+  });
+
+  test('nothing of others is other than it was', () => expectUnharmed(scene, before));
+});
+
+/** A request as an HTTP API passes it on: its path decoded, headers that are there twice as one, a body in base64. */
+function eventOf({ method, path, headers = [], body }: Asked): HttpEvent & { readonly rawQueryString: string } {
+  const { pathname, search } = new URL(`http://localhost${path}`);
+  const joined: Record<string, string> = {};
+  for (const [name, value] of headers) joined[name] = joined[name] === undefined ? value : `${joined[name]},${value}`;
+  const claims = { tenant: ATTACKER, sub: 'ann', groups: '[desk]', roles: '[viewer approver operator]' };
+  return {
+    ...{ version: '2.0', rawPath: decoded(pathname), rawQueryString: search.slice(1), headers: joined },
+    ...(body !== undefined && { body: Buffer.from(body).toString('base64'), isBase64Encoded: true }),
+    requestContext: {
+      domainName: 'api.test',
+      http: { method: method.toUpperCase() },
+      ...{ authorizer: { jwt: { claims, scopes: null } } },
+    },
+  };
+}
+
+/** What of a path can be decoded; a gateway refuses the rest before anybody sees it. */
+const decoded = (pathname: string): string =>
+  pathname.replaceAll(/(%[0-9a-f]{2})+/gi, (escaped) => Buffer.from(escaped.replaceAll('%', ''), 'hex').toString());
+
+async function ask(scene: AttackScene, event: HttpEvent): Promise<Got> {
+  const serve = createServe({
+    contexts: scene.runtime.contexts,
+    identify: authorizerCaller({
+      jwt: { tenantClaim: 'tenant', rolesClaim: 'roles', personClaim: 'sub', groupsClaim: 'groups' },
+    }),
+    agents: new Map([
+      ['trips', { function: 'trips' }],
+      ['elsewhere', { function: 'elsewhere' }],
+    ]) as never,
+    signedUrls: {
+      put: async (_, id) => `https://bucket.test/${id}`,
+      get: async (_, id) => `https://bucket.test/${id}`,
+    },
+    observing: {
+      log: (level, message, fields) => void scene.logged.push(JSON.stringify({ level, message, ...fields })),
+      count: () => {},
+      invocation: (run) => run(),
+    },
+    clock: scene.clock,
+  });
+  const answer = await serve(event);
+  expect(JSON.stringify(answer).length).toBeLessThan(MOST_ANSWER);
+  const bytes = Buffer.from(answer.body, answer.isBase64Encoded ? 'base64' : 'utf8');
+  return { status: answer.statusCode, headers: new Headers(answer.headers), bytes, text: bytes.toString() };
+}
