@@ -47,10 +47,12 @@ export function parseJson(what: string, text: string): unknown {
 
 /** The fields of a form, each at most once. One that nobody filled in is absent. */
 function formFields(text: string): Readonly<Record<string, string>> {
-  const fields = [...new URLSearchParams(text)];
-  const twice = fields.find(([name], i) => fields.findIndex(([other]) => other === name) !== i);
-  if (twice) throw refused('A form', 'of fields that occur once', twice[0]);
-  return Object.fromEntries(fields.filter(([, value]) => value !== ''));
+  const fields = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (fields.has(name)) throw refused('A form', 'of fields that occur once', name);
+    fields.set(name, value);
+  }
+  return Object.fromEntries([...fields].filter(([, value]) => value !== ''));
 }
 
 async function readText(request: Request, mostBytes: number): Promise<string> {
