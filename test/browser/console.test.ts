@@ -7,7 +7,7 @@ import { agentFile, PATIENCE, runPath, setScene } from './scene.ts';
 const scene = setScene([agentFile('purchase'), agentFile('chat'), agentFile('parcel')]);
 const DRILL = { item: 'a drill', price: 80 };
 
-const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true }).click();
 const follow = (page: Page, name: string | RegExp) => page.getByRole('link', { name, exact: true }).first().click();
 const wordsOf = (page: Page) => page.locator('main').innerText();
 const says = (page: Page, words: RegExp) => expect.poll(() => wordsOf(page), PATIENCE).toMatch(words);
@@ -125,14 +125,14 @@ describe('the operator at the console', () => {
     const state = page.getByLabel('State, as JSON');
     const whole = await state.inputValue();
     await state.fill(whole.replace('"You said: Hello"', '"Good morning'));
-    await press(page, 'Fork the run');
+    await press(page, /^Fork from checkpoint \d+$/);
     await says(
       page,
       /Line \d+, column \d+: the text that begins here has no closing quote|a text cannot go over lines/,
     );
     await state.fill(whole.replace('"You said: Hello"', '"Good morning"'));
     await page.getByLabel('Id (optional)').fill('talk-2');
-    await press(page, 'Fork the run');
+    await press(page, /^Fork from checkpoint \d+$/);
     await says(page, /This is the fork.*talk-2.*Succeeded.*from talk at \d+/s);
     expect((await viewOf('talk-2')).result).toBe('Hello / Good morning / You said: Good morning');
     expect((await viewOf('talk')).result).toBe('Hello / You said: Hello / You said: You said: Hello');
@@ -158,14 +158,28 @@ describe('the operator at the console', () => {
     await scene.until(run, 'SUCCEEDED');
     await page.goto(scene.server.url + pageOf(run));
     await follow(page, 'Rewind');
-    await page.getByLabel('Checkpoint').fill('1');
-    await press(page, 'Rewind the run');
+    await page.getByLabel('From checkpoint').fill('1');
+    await press(page, 'Open');
+    await press(page, 'Rewind to checkpoint 1');
     await says(page, /It goes on from the checkpoint\./);
     await says(page, /changed from outside.*|rewind/s);
     await says(page, /Waiting for approval/);
     await follow(page, 'Open the question');
     await press(page, 'Approve');
     await says(page, /The run has ended:\s*Succeeded/);
+  });
+
+  it('rewinds a run with an edited state', async () => {
+    const run = await scene.start('chat', 'Hello');
+    await scene.until(run, 'SUCCEEDED');
+    const page = await scene.open(pageOf(run));
+    await follow(page, 'turn 1');
+    await follow(page, 'Rewind to here');
+    const state = page.getByLabel('State, as JSON');
+    await state.fill((await state.inputValue()).replace('"You said: Hello"', '"Good evening"'));
+    await press(page, /^Rewind to checkpoint \d+$/);
+    await says(page, /Succeeded.*Hello \/ Good evening \/ You said: Good evening/s);
+    expect((await viewOf(run)).result).toBe('Hello / Good evening / You said: Good evening');
   });
 
   it('cancels a run, and what it did is undone', async () => {

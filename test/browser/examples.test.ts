@@ -7,7 +7,7 @@ import { shoot } from './shoot.ts';
 const scene = setScene(['travel', 'refunds', 'model-loop'].map(exampleFile));
 /** As tall as any page, so that all parts of one are loaded. */
 const TALL = { viewport: { width: 1280, height: 4000 } };
-const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true }).click();
 const follow = (page: Page, name: string) => page.getByRole('link', { name, exact: true }).first().click();
 const wordsOf = (page: Page) => page.locator('main').innerText();
 const says = (page: Page, words: RegExp) => expect.poll(() => wordsOf(page), PATIENCE).toMatch(words);
@@ -20,7 +20,7 @@ describe('a newcomer', () => {
     await follow(page, 'travel');
     await page.getByLabel('Id (optional)').fill('trip-tokyo');
     await page.getByLabel('Owner (optional)').fill('ann');
-    await shoot(page, 'start', { desk: 900 });
+    await shoot(page, 'start', { desk: 940 });
     await press(page, 'Start');
     await says(page, /It waits for\s*an answer: book/);
     const first = await scene.openLink(await scene.link('trip-tokyo'));
@@ -93,7 +93,7 @@ describe('a newcomer', () => {
     const state = page.getByLabel('State, as JSON');
     await state.fill((await state.inputValue()).replace('short mails', 'mails as short as a telegram'));
     await shoot(page, 'fork', { desk: 900 });
-    await press(page, 'Fork the run');
+    await press(page, /^Fork from checkpoint \d+$/);
     await says(page, /This is the fork/);
     await page.getByText('The whole state').click();
     await says(page, /as short as a telegram/);

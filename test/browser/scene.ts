@@ -10,7 +10,7 @@ import { launch } from './browser.ts';
 import { type WatchOptions, watch } from './watched.ts';
 
 /** How long a condition may take to come true: processes of agents start slowly where much else goes on. */
-export const PATIENCE = { timeout: 15_000, interval: 100 };
+export const PATIENCE = { timeout: 60_000, interval: 100 };
 
 /** A browser, and the local server with agents that really run, for one file of tests. */
 export interface Scene {

@@ -37,6 +37,7 @@ export interface ActionView {
 
 interface Spec {
   readonly title: string;
+  /** What goes back ends in the checkpoint: the field above may hold another one that was not opened. */
   readonly button: string;
   readonly isSevere?: boolean;
   /** Whether it begins with a checkpoint. */
@@ -63,7 +64,7 @@ ${goesBack && otherVersion(view)}
 <form method="post" action="${PATHS.ofRun(run.run, action)}" class="stack">
 ${goesBack && html`<input type="hidden" name="version" value="${versionOf(view)}">`}
 ${fields(view)}
-<p class="actions"><button class="${isSevere ? 'reject' : 'primary'}">${button}</button><a class="button" href="${PATHS.run(run.run)}">Leave it as it is</a></p>
+<p class="actions"><button class="${isSevere ? 'reject' : 'primary'}">${button}${goesBack && ` ${versionOf(view)}`}</button><a class="button" href="${PATHS.run(run.run)}">Leave it as it is</a></p>
 </form></section>`,
   });
 }
@@ -113,13 +114,13 @@ ${input('name', 'Name', form.name ?? run.waits.find(({ kind }) => kind === 'sign
 ${jsonEditor({ name: 'value', label: 'Value, as JSON', hint: 'What the agent is given.', value: form.value ?? 'null', isRequired: true })}`,
   },
   rewind: {
-    ...{ title: 'Rewind', button: 'Rewind the run', isSevere: true, goesBack: true },
+    ...{ title: 'Rewind', button: 'Rewind to checkpoint', isSevere: true, goesBack: true },
     says: html`<p>The run goes on from an earlier checkpoint. Whoever runs it now loses it, open questions are withdrawn, and steps after the checkpoint are run again. Nothing is removed from history.</p>`,
     fields: (view) => html`${view.run.isDurable && stateEditor(view)}
 <div><label><input type="checkbox" name="newKeys" value="true"${view.form.newKeys === 'true' && html` checked`}>New idempotency keys</label><p class="hint">Services then take steps that run again for new work. Without, they recognise what they did before.</p></div>`,
   },
   fork: {
-    ...{ title: 'Fork', button: 'Fork the run', goesBack: true },
+    ...{ title: 'Fork', button: 'Fork from checkpoint', goesBack: true },
     says: html`<p>A new run begins with this checkpoint and goes on by itself. This one stays as it is.</p>`,
     fields: (view) => html`${stateEditor(view)}
 <details${view.form.results !== undefined && html` open`}><summary>Other results</summary>${jsonEditor({
