@@ -92,4 +92,4 @@ function goingOn(last: CheckpointSummary, now: Date): Stretch {
 }
 
 /** A status in words: `waiting for approval`. */
-const wordsOf = (status: Status): string => status.toLowerCase().replaceAll('_', ' ');
+export const wordsOf = (status: Status): string => status.toLowerCase().replaceAll('_', ' ');
