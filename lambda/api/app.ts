@@ -12,6 +12,7 @@ import type { SignedUrls } from '../storage/s3/signed-urls.ts';
 import type { Identify } from './caller.ts';
 import type { ApiEnv } from './environment.ts';
 import { ANSWER_SECONDS, MOST_JSON, MOST_URL } from './limits.ts';
+import { ANYBODY, need, notAllowed } from './may.ts';
 import { HttpError, problemOf } from './problem.ts';
 import { type Route, requestOf } from './route.ts';
 import { wantsPage } from './routes/links.ts';
@@ -80,7 +81,7 @@ const pattern = ({ path }: Route): string => path.replace(/\{(\w+)\}/g, ':$1');
 async function identified({ runtime, identify }: ApiOptions, context: Context<ApiEnv>): Promise<void> {
   const caller = await identify(context.req.raw, context.env);
   if (!caller) throw notAuthenticated();
-  if (caller.roles.size === 0) throw notAllowed('no role at all');
+  need(caller, ANYBODY);
   context.set('caller', caller);
   context.set('desk', deskOn({ ...runtime, contexts: contextsFor(runtime.contexts, caller.tenant) }));
 }
@@ -89,13 +90,11 @@ async function identified({ runtime, identify }: ApiOptions, context: Context<Ap
 function refuseOtherSites({ method, headers }: Request): void {
   const site = headers.get('sec-fetch-site') ?? 'none';
   if (method === 'GET' || method === 'HEAD' || site === 'same-origin' || site === 'none') return;
-  throw new HttpError(403, 'NOT_ALLOWED', 'This was sent by a page of another site.');
+  throw notAllowed('This was sent by a page of another site. Send it from a page of this one.');
 }
 
 async function handled(options: ApiOptions, route: Route, context: Context<ApiEnv>): Promise<Response> {
-  const { may } = route;
-  if (may !== 'everyone' && !may.some((role) => context.get('caller').roles.has(role)))
-    throw notAllowed(`none of the roles ${may.join(', ')}`);
+  if (route.may !== 'everyone') need(context.get('caller'), route.may);
   const answer = await route.handle(requestOf(route, options, context));
   if (answer instanceof Response) return answer;
   const { status, json, headers } = answer;
@@ -149,8 +148,6 @@ const notAuthenticated = (): HttpError =>
   new HttpError(401, 'NOT_AUTHENTICATED', 'Nobody whom this trusts says who calls. Sign in, or sign the request.', {
     headers: { 'www-authenticate': 'Bearer' },
   });
-
-const notAllowed = (has: string): HttpError => new HttpError(403, 'NOT_ALLOWED', `This caller has ${has}.`);
 
 const answerTooLarge = (): HttpError =>
   new HttpError(413, 'TOO_LARGE', `The answer would have more than ${MOST_JSON} bytes. Ask for less: a smaller limit.`);

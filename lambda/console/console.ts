@@ -1,19 +1,16 @@
 import { Hono } from 'hono';
 import type { ApiEnv } from '../api/environment.ts';
+import { ANSWER, may } from '../api/may.ts';
 import { approvalRoutes } from './approvals/routes.ts';
 import { PATHS } from './paths.ts';
 import type { ConsoleOptions } from './request.ts';
-import { maySee } from './rights.ts';
 import { runRoutes } from './run/routes.ts';
 import { runsRoutes } from './runs/routes.ts';
 
 /** The pages of the console, for callers who are known; what goes wrong in them is for the application to answer. */
 export function consoleApp(options: ConsoleOptions): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
-  app.get('/', (context) => {
-    const { roles } = context.get('caller');
-    return context.redirect(roles.has('approver') || !maySee(context.get('caller')) ? PATHS.inbox : PATHS.runs);
-  });
+  app.get('/', (context) => context.redirect(may(context.get('caller'), ANSWER) ? PATHS.inbox : PATHS.runs));
   approvalRoutes(app, options);
   runsRoutes(app, options);
   runRoutes(app, options);

@@ -1,8 +1,8 @@
 import type { Caller } from '../api/caller.ts';
+import { LOOK, may, OPERATE } from '../api/may.ts';
 import { FILES } from './assets.ts';
 import { type Html, html, type Part } from './markup.ts';
 import { PATHS } from './paths.ts';
-import { maySee, mayStart } from './rights.ts';
 import { plain, text } from './text.ts';
 
 /** The places that the head of every page leads to. */
@@ -61,8 +61,8 @@ const MARK = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M8 2h8l6 
 function navigation(caller: Caller, current: Place | undefined): Html {
   const links = [
     ['inbox', PATHS.inbox, 'Inbox', true],
-    ['runs', PATHS.runs, 'Runs', maySee(caller)],
-    ['start', PATHS.start, 'Start a run', mayStart(caller)],
+    ['runs', PATHS.runs, 'Runs', may(caller, LOOK)],
+    ['start', PATHS.start, 'Start a run', may(caller, OPERATE)],
   ] as const;
   return html`<nav aria-label="Main"><ul>${links
     .filter(([, , , isThere]) => isThere)

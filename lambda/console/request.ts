@@ -1,15 +1,18 @@
 import type { Context } from 'hono';
 import type { ApiOptions } from '../api/app.ts';
 import { parseJson, readBody } from '../api/body.ts';
-import type { Caller, Role } from '../api/caller.ts';
+import type { Role } from '../api/caller.ts';
 import type { ApiEnv } from '../api/environment.ts';
 import { MOST_BODY } from '../api/limits.ts';
+import { need } from '../api/may.ts';
 import { idInPath } from '../api/path-id.ts';
 import { HttpError, problemOf } from '../api/problem.ts';
 import type { Doc } from '../checkpoints/document/document.ts';
+import { isGroup } from '../core/approval.ts';
 import { mistakeIn, wordsOf } from './json-place.ts';
 import type { Html } from './markup.ts';
 import type { Trouble } from './notice.ts';
+import { plain } from './text.ts';
 
 /** What the console needs of the application. */
 export type ConsoleOptions = Pick<ApiOptions, 'agents' | 'runtime' | 'observing'>;
@@ -20,10 +23,11 @@ export type ConsoleContext = Context<ApiEnv>;
 export const idIn = ({ req }: ConsoleContext, place: 0 | 2 = 0): string =>
   idInPath(new URL(req.url).pathname.split('/')[3 + place] ?? '');
 
-/** Refuses a caller without any of the roles. */
-export function need({ roles }: Caller, allowed: readonly Role[]): void {
-  if (allowed.some((role) => roles.has(role))) return;
-  throw new HttpError(403, 'NOT_ALLOWED', `This needs the role ${allowed.join(' or ')}. Ask who gives roles here.`);
+/** Who calls, and the desk of their tenant; refuses a caller who has none of the roles. */
+export function admitted(context: ConsoleContext, allowed: readonly Role[]): ApiEnv['Variables'] {
+  const [caller, desk] = [context.get('caller'), context.get('desk')];
+  need(caller, allowed);
+  return { caller, desk };
 }
 
 /** The fields of a form. */
@@ -38,6 +42,18 @@ export async function formIn({ req }: ConsoleContext): Promise<Readonly<Record<s
 export function numberIn(given: string | undefined): number | undefined {
   return given !== undefined && /^\d{1,15}$/.test(given) ? Number(given) : undefined;
 }
+
+/** The tags in a field of a form, separated by commas; undefined when there are none. */
+export function tagsIn(given: string | undefined): readonly string[] | undefined {
+  const tags = namesIn(given);
+  return tags.length > 0 ? tags : undefined;
+}
+
+/** The groups in a field of a form, separated by commas. */
+export const groupsIn = (given: string | undefined): readonly string[] => namesIn(given).map(plain).filter(isGroup);
+
+const namesIn = (given: string | undefined): readonly string[] =>
+  (given ?? '').split(',').flatMap((name) => name.trim() || []);
 
 /** The document that a field of a form holds as JSON; refuses what is none, and says where. */
 export function documentIn(label: string, text: string): Doc {

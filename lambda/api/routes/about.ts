@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { present } from '../../core/present.ts';
+import { ROLES } from '../caller.ts';
 import { ANYBODY } from '../may.ts';
 import { type Route, route } from '../route.ts';
 import { named } from '../schemas/named.ts';
@@ -11,7 +12,7 @@ const Me = named(
     tenant: z.string(),
     person: z.string().optional(),
     groups: Texts,
-    roles: z.array(z.enum(['viewer', 'approver', 'operator'])),
+    roles: z.array(z.enum(ROLES)),
     answersForOthers: z.boolean(),
   }),
 );

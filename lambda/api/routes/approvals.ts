@@ -1,12 +1,9 @@
 import * as z from 'zod';
-import { mayDecide, notAnApprover } from '../../core/approval.ts';
 import { present } from '../../core/present.ts';
-import type { ApprovalDocument } from '../../desk/approval-document.ts';
 import type { Caller } from '../caller.ts';
 import { downloaded } from '../download.ts';
 import { MOST_ANSWER, MOST_BODY } from '../limits.ts';
-import { ANSWER, ANYBODY, LOOK, OPERATE } from '../may.ts';
-import { HttpError } from '../problem.ts';
+import { ANSWER, ANYBODY, INBOX, LOOK, may, needAsked, notAllowed, OPERATE, ownAnswer } from '../may.ts';
 import { type Route, route } from '../route.ts';
 import { Approval, Approvals } from '../schemas/approvals.ts';
 import { named } from '../schemas/named.ts';
@@ -21,7 +18,7 @@ const answers = { 200: { description: 'The approval', schema: Approval } };
 /** Approvals: what waits for whom, answers, reminders, withdrawals. */
 export const APPROVAL_ROUTES: readonly Route[] = [
   route({
-    ...{ method: 'GET', path: '/api/approvals', may: ['approver', 'operator'], name: 'listApprovals' },
+    ...{ method: 'GET', path: '/api/approvals', may: INBOX, name: 'listApprovals' },
     summary: 'What the caller can still answer, oldest first; with `all`, everything that is open',
     query: z.strictObject({
       all: z.boolean().optional().describe('All that is open, for operators'),
@@ -38,10 +35,10 @@ export const APPROVAL_ROUTES: readonly Route[] = [
     async handle({ desk, caller, query }) {
       const { all, limit, person, group } = query;
       if (all) {
-        if (!caller.roles.has('operator')) throw notAllowed('Only an operator sees what others are asked.');
+        if (!may(caller, OPERATE)) throw notAllowed('Only an operator sees what others are asked.');
         return { status: 200, json: approvalsAnswer(await desk.openApprovals(present({ limit }))) };
       }
-      if (!caller.roles.has('approver')) throw notAllowed('Only an approver has an inbox; operators pass `all=true`.');
+      if (!may(caller, ANSWER)) throw notAllowed('Only an approver has an inbox; operators pass `all=true`.');
       const { by, groups } = answeringAs(caller, person, group);
       return { status: 200, json: approvalsAnswer(await desk.inbox(by, { groups, ...present({ limit }) })) };
     },
@@ -67,7 +64,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
     problems: [404, 410],
     async handle({ desk, caller, params: { run, approval } }) {
       const found = await desk.approval(run, approval);
-      refuseOthers(caller, found);
+      needAsked(caller, found);
       return { status: 200, json: approvalAnswer(found) };
     },
   }),
@@ -82,7 +79,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
     },
     problems: [404, 410, 413],
     async handle({ desk, caller, api, context, params: { run, approval, payload: id } }) {
-      refuseOthers(caller, await desk.approval(run, approval));
+      needAsked(caller, await desk.approval(run, approval));
       const payload = await desk.payload(run, { approval }, id);
       return downloaded(context, {
         ...{ payload, tenant: desk.tenant, run, id, signedUrls: api.signedUrls },
@@ -162,21 +159,8 @@ export const APPROVAL_ROUTES: readonly Route[] = [
 
 /** Who answers: the person that the caller is, or whom a caller names who may answer for others. */
 function answeringAs(caller: Caller, person: string | undefined, groups: readonly string[] | undefined) {
-  if (person === undefined && groups === undefined) {
-    if (caller.person !== undefined) return { by: caller.person, groups: caller.groups };
-    throw notAllowed(
-      caller.answersForOthers ? 'Say who answers.' : 'Only a person can answer, and this caller is none.',
-    );
-  }
+  if (person === undefined && groups === undefined) return ownAnswer(caller);
   if (!caller.answersForOthers) throw notAllowed('This caller may not answer for others: leave out who answers.');
   if (person === undefined) throw notAllowed('Groups are those of a person: say who answers.');
   return { by: person, groups: groups ?? [] };
 }
-
-/** An approver who may not look at runs sees what they are asked, and nothing else. */
-function refuseOthers({ roles, person = '', groups, answersForOthers }: Caller, approval: ApprovalDocument): void {
-  if (roles.has('viewer') || roles.has('operator') || answersForOthers) return;
-  if (!mayDecide(approval, person, groups)) throw notAnApprover(approval, person);
-}
-
-const notAllowed = (message: string): HttpError => new HttpError(403, 'NOT_ALLOWED', message);

@@ -1,13 +1,11 @@
 import * as z from 'zod';
 import type { Doc } from '../../checkpoints/document/document.ts';
-import { HoldpointError } from '../../core/errors.ts';
 import { refused } from '../../core/input.ts';
 import { present } from '../../core/present.ts';
 import type { Status } from '../../core/status.ts';
-import type { ApiOptions } from '../app.ts';
+import { checkAgent } from '../check-agent.ts';
 import { MOST_BODY } from '../limits.ts';
 import { LOOK, OPERATE } from '../may.ts';
-
 import { type Route, route } from '../route.ts';
 import { named } from '../schemas/named.ts';
 import { Agents, Counts, Lineage, Run, RunsPage, Started } from '../schemas/runs.ts';
@@ -45,7 +43,7 @@ export const RUN_ROUTES: readonly Route[] = [
     problems: [404, 409, 410],
     async handle({ desk, api, headers, body }) {
       const { agent, input, id, owner, tags, retentionSeconds, timeout } = await body();
-      await refuseUnknown(api, agent);
+      checkAgent((await api.agents?.()) ?? [], agent);
       const key = headers['idempotency-key'];
       const started = await desk.start({
         ...{ agent, ...present({ id, key, owner, tags, retentionSeconds }) },
@@ -121,13 +119,5 @@ export const RUN_ROUTES: readonly Route[] = [
     handle: async ({ desk, params: { run } }) => ({ status: 200, json: await desk.lineage(run) }),
   }),
 ];
-
-/** Refuses to start what nobody here would run, where it is known who is here. */
-async function refuseUnknown({ agents }: ApiOptions, name: string): Promise<void> {
-  const known = (await agents?.()) ?? [];
-  if (known.length === 0 || known.some((agent) => agent.name === name)) return;
-  const names = known.map((agent) => agent.name).join(', ');
-  throw new HoldpointError('AGENT_NOT_FOUND', `No agent "${name}" is known here; there is ${names}. Check the name.`);
-}
 
 const dateOf = (text: string | undefined): Date | undefined => (text === undefined ? undefined : new Date(text));

@@ -1,4 +1,5 @@
 import type { Caller } from '../../api/caller.ts';
+import { ANSWER, LOOK, may, OPERATE } from '../../api/may.ts';
 import { pathId } from '../../api/path-id.ts';
 import { isGroup, mayDecide } from '../../core/approval.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
@@ -7,7 +8,6 @@ import { type Html, html } from '../markup.ts';
 import { type Trouble, trouble } from '../notice.ts';
 import { page } from '../page.ts';
 import { PATHS } from '../paths.ts';
-import { mayAnswer, maySee, mayStart } from '../rights.ts';
 import { text } from '../text.ts';
 import { type Answering, decideForm, type Given } from './decide-form.ts';
 import { outcome } from './outcome.ts';
@@ -38,15 +38,19 @@ export function approvalPage({ caller, approval, run, as, problem, given, now }:
     current: 'inbox',
     isNarrow: true,
     live: isOver ? undefined : '',
-    body: html`<p class="crumbs"><a href="${PATHS.inbox}">Inbox</a>${maySee(caller) && html` / <a href="${PATHS.run(approval.run)}">Run <span class="id">${text(approval.run)}</span></a>`}</p>
+    body: html`<p class="crumbs"><a href="${PATHS.inbox}">Inbox</a>${may(caller, LOOK) && html` / <a href="${PATHS.run(approval.run)}">Run <span class="id">${text(approval.run)}</span></a>`}</p>
 ${problem && trouble(problem)}
-${outcome(approval, run, { person, link: maySee(caller) ? PATHS.run(approval.run) : undefined, now })}
+${outcome(approval, run, { person, link: may(caller, LOOK) ? PATHS.run(approval.run) : undefined, now })}
 ${question(approval, { payloadUrl }, now)}
 ${people(approval, now)}
 ${isPending ? answering(caller, approval, person, given) : html`<div data-key="form" data-quiet data-rev="over"></div>`}
-${isPending && mayStart(caller) && forOperators(approval)}`,
+${isPending && may(caller, OPERATE) && forOperators(approval)}`,
   });
 }
+
+/** Whether a caller may answer at all: as the person that they are, or for others. */
+const mayAnswer = (caller: Caller): boolean =>
+  may(caller, ANSWER) && (caller.person !== undefined || caller.answersForOthers);
 
 function answering(caller: Caller, approval: ApprovalDocument, person: string | undefined, given?: Given): Html {
   const who = answeringIn(caller, approval, person);

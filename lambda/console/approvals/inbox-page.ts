@@ -1,12 +1,11 @@
 import type { Caller } from '../../api/caller.ts';
-import { isGroup } from '../../core/approval.ts';
+import { may, OPERATE } from '../../api/may.ts';
 import type { ApprovalDocument } from '../../desk/approval-document.ts';
 import { fragment } from '../fragment.ts';
 import { type Html, html } from '../markup.ts';
 import { page } from '../page.ts';
 import { PATHS, query } from '../paths.ts';
-import { mayStart } from '../rights.ts';
-import { plain, text } from '../text.ts';
+import { text } from '../text.ts';
 import { agoAndAt } from '../time.ts';
 import { changedInBrief } from './changed-facts.ts';
 import { listed } from './people.ts';
@@ -22,6 +21,9 @@ export interface InboxView {
   readonly since: Date;
   readonly now: Date;
 }
+
+/** What stands in URLs for the inbox of all. */
+export const EVERYBODY = 'everybody';
 
 /** What waits for an answer, oldest first: since when, and until when. */
 export function inboxPage(view: InboxView): Html {
@@ -46,14 +48,14 @@ export const inboxChanges = (view: InboxView): Html =>
   fragment(liveUrl(view), `${view.approvals.length} wait for an answer.`, list(view));
 
 const liveUrl = ({ person, groups, since }: InboxView): string =>
-  `${PATHS.inbox}/changes${query({ as: person ?? 'everybody', groups: groups.join(','), since: since.getTime() })}`;
+  `${PATHS.inbox}/changes${query({ as: person ?? EVERYBODY, groups: groups.join(','), since: since.getTime() })}`;
 
 /** Operators choose between their own inbox and all of it. */
 function views({ caller, person }: InboxView): Html | false {
-  if (!mayStart(caller) || caller.person === undefined) return false;
+  if (!may(caller, OPERATE) || caller.person === undefined) return false;
   const tab = (as: string, label: string, isCurrent: boolean) =>
     html`<li><a href="${PATHS.inbox}${query({ as })}"${isCurrent && html` aria-current="true"`}>${label}</a></li>`;
-  return html`<ul class="tabs" aria-label="Whose inbox">${tab('everybody', 'Everything', person === undefined)}${tab(caller.person, 'For me', person === caller.person)}</ul>`;
+  return html`<ul class="tabs" aria-label="Whose inbox">${tab(EVERYBODY, 'Everything', person === undefined)}${tab(caller.person, 'For me', person === caller.person)}</ul>`;
 }
 
 /** Where somebody may answer for others, they choose for whom. */
@@ -92,11 +94,4 @@ ${quorum > 1 && html`<div><dt>Approvals</dt><dd>${votes.length} of ${quorum}</dd
 const empty = (caller: Caller): Html =>
   html`<section class="card empty"><h2>Nothing waits for an answer</h2>
 <p>Questions that agents ask with <code>ctx.approval</code> appear here by themselves.</p>
-${mayStart(caller) && html`<p class="actions"><a class="button" href="${PATHS.start}">Start a run</a><a class="button" href="${PATHS.runs}">Look at the runs</a></p>`}</section>`;
-
-/** The groups in a field of a form, separated by commas. */
-export const groupsIn = (given: string | undefined): readonly string[] =>
-  (given ?? '')
-    .split(',')
-    .map((group) => plain(group.trim()))
-    .filter(isGroup);
+${may(caller, OPERATE) && html`<p class="actions"><a class="button" href="${PATHS.start}">Start a run</a><a class="button" href="${PATHS.runs}">Look at the runs</a></p>`}</section>`;

@@ -1,4 +1,5 @@
 import type { Caller } from '../../api/caller.ts';
+import { may, OPERATE } from '../../api/may.ts';
 import { pathId } from '../../api/path-id.ts';
 import { type Doc, isFields } from '../../checkpoints/document/document.ts';
 import { show } from '../../checkpoints/document/render.ts';
@@ -11,7 +12,6 @@ import { sizeOf } from '../document/sizes.ts';
 import { type Html, html, type Part } from '../markup.ts';
 import { page } from '../page.ts';
 import { PATHS, query } from '../paths.ts';
-import { mayStart } from '../rights.ts';
 import { badge } from '../status-badge.ts';
 import { plain, text } from '../text.ts';
 import { agoAndAt } from '../time.ts';
@@ -52,7 +52,7 @@ export function checkpointPage({ caller, checkpoint, newest, now }: CheckpointPa
 <div class="actions">
 ${before !== undefined && html`<a class="button" rel="prev" href="${PATHS.checkpoint(run, before)}">Before</a>`}
 ${version < newest && html`<a class="button" rel="next" href="${PATHS.checkpoint(run, version + 1)}">Next</a>`}
-${mayStart(caller) && html`<a class="button" href="${PATHS.ofRun(run, 'fork')}${query({ version })}">Fork from here</a><a class="button" href="${PATHS.ofRun(run, 'rewind')}${query({ version })}">Rewind to here</a>`}
+${may(caller, OPERATE) && html`<a class="button" href="${PATHS.ofRun(run, 'fork')}${query({ version })}">Fork from here</a><a class="button" href="${PATHS.ofRun(run, 'rewind')}${query({ version })}">Rewind to here</a>`}
 </div></header>
 ${facts(checkpoint, now)}
 ${before !== undefined && changes(run, before, version)}

@@ -10,6 +10,7 @@ import type { Desk, RunView } from '../../desk/desk.ts';
 import { jsonText } from '../json-editor.ts';
 import { PATHS, query } from '../paths.ts';
 import {
+  admitted,
   answer,
   type ConsoleContext,
   type ConsoleOptions,
@@ -17,11 +18,10 @@ import {
   formIn,
   goTo,
   idIn,
-  need,
   numberIn,
+  tagsIn,
   tried,
 } from '../request.ts';
-import { tagsIn } from '../runs/routes.ts';
 import { type Action, type ActionForm, type ActionView, actionPage } from './actions.ts';
 import { type CheckpointPageView, checkpointPage, memoryPage, piecePage } from './checkpoint-page.ts';
 import { differencePage } from './difference-page.ts';
@@ -79,12 +79,12 @@ export function runRoutes(app: Hono<ApiEnv>, { runtime }: ConsoleOptions): void 
       answer(context, actionPage(action, await viewed(context, action, context.req.query()))),
     );
     app.post(`/runs/:run/${action}`, async (context) => {
-      need(context.get('caller'), OPERATE);
+      const { desk } = admitted(context, OPERATE);
       const form = await formIn(context);
       return tried(
         context,
         async () => {
-          const run = await DOING[action](context.get('desk'), idIn(context), form);
+          const run = await DOING[action](desk, idIn(context), form);
           return goTo(context, `${PATHS.run(run)}${query({ done: action })}`);
         },
         async (problem) => actionPage(action, { ...(await viewed(context, action, form)), problem }),
@@ -94,8 +94,8 @@ export function runRoutes(app: Hono<ApiEnv>, { runtime }: ConsoleOptions): void 
 }
 
 function looking(context: ConsoleContext) {
-  need(context.get('caller'), LOOK);
-  return [context.get('caller'), context.get('desk'), idIn(context)] as const;
+  const { caller, desk } = admitted(context, LOOK);
+  return [caller, desk, idIn(context)] as const;
 }
 
 /** A page of checkpoints, with one before them where a stretch begins. */
@@ -131,8 +131,8 @@ const MOST_STATE = 256 * 1024;
 
 /** What the page of an action shows. */
 async function viewed(context: ConsoleContext, action: Action, form: ActionForm): Promise<ActionView> {
-  const [caller, desk, id] = [context.get('caller'), context.get('desk'), idIn(context)];
-  need(caller, OPERATE);
+  const { caller, desk } = admitted(context, OPERATE);
+  const id = idIn(context);
   const run = await desk.run(id);
   const version = numberIn(form.version);
   const isEdited = action === 'fork' || (action === 'rewind' && run.isDurable);

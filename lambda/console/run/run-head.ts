@@ -1,4 +1,5 @@
 import type { Caller } from '../../api/caller.ts';
+import { may, OPERATE } from '../../api/may.ts';
 import { hasEnded } from '../../core/status.ts';
 import type { RunView, Wait } from '../../desk/desk.ts';
 import { pieceOf } from '../../desk/piece.ts';
@@ -7,7 +8,6 @@ import { count, type Showing } from '../document/showing.ts';
 import { type Html, html, type Part } from '../markup.ts';
 import { notice } from '../notice.ts';
 import { PATHS, query, type RunPageName } from '../paths.ts';
-import { mayStart } from '../rights.ts';
 import { badge } from '../status-badge.ts';
 import { text, visible } from '../text.ts';
 import { ago, agoAndAt } from '../time.ts';
@@ -22,7 +22,7 @@ export function runHead(run: RunView, caller: Caller, now: Date): Html {
     parent &&
     html`<span>from <a href="${PATHS.checkpoint(parent.run, parent.version)}"><span class="id">${text(parent.run)}</span> at ${parent.version}</a></span>`
   }${tags.map((tag) => html`<span class="tag">${text(tag)}</span>`)}</p>
-</div>${mayStart(caller) && actions(run)}</header>
+</div>${may(caller, OPERATE) && actions(run)}</header>
 ${waiting(run, now)}
 ${run.parked !== undefined && notice('bad', 'It cannot go on with the code that is deployed', html`<p>${text(run.parked)}</p>`)}
 ${run.error && failure(run.error)}

@@ -1,11 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
+import { checkAgent } from '../../api/check-agent.ts';
 import type { ApiEnv } from '../../api/environment.ts';
 import { LOOK, OPERATE } from '../../api/may.ts';
-import { HoldpointError } from '../../core/errors.ts';
 import { present } from '../../core/present.ts';
 import { PATHS, query } from '../paths.ts';
-import { answer, type ConsoleOptions, documentIn, formIn, goTo, need, numberIn, tried } from '../request.ts';
+import {
+  admitted,
+  answer,
+  type ConsoleOptions,
+  documentIn,
+  formIn,
+  goTo,
+  numberIn,
+  tagsIn,
+  tried,
+} from '../request.ts';
 import { runsChanges, runsPage } from './runs-page.ts';
 import { runsForm, runsQuery } from './runs-query.ts';
 import { startPage } from './start-page.ts';
@@ -22,8 +32,7 @@ export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOption
   const known = async () => (await agents?.()) ?? [];
 
   app.get('/runs', async (context) => {
-    const [caller, desk] = [context.get('caller'), context.get('desk')];
-    need(caller, LOOK);
+    const { caller, desk } = admitted(context, LOOK);
     const form = runsForm(new URL(context.req.url).searchParams);
     const cursor = context.req.query('cursor');
     const [found, counts, offered] = await Promise.all([
@@ -36,8 +45,7 @@ export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOption
   });
 
   app.get('/changes', async (context) => {
-    const [caller, desk] = [context.get('caller'), context.get('desk')];
-    need(caller, LOOK);
+    const { desk } = admitted(context, LOOK);
     const { status, ...form } = runsForm(new URL(context.req.url).searchParams);
     const [since, counted] = [context.req.query('since'), context.req.query('counted')].map(
       (text) => numberIn(text) ?? 0,
@@ -59,8 +67,7 @@ export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOption
   });
 
   app.get('/start', async (context) => {
-    const caller = context.get('caller');
-    need(caller, OPERATE);
+    const { caller } = admitted(context, OPERATE);
     return answer(
       context,
       startPage({ caller, agents: await known(), agent: context.req.query('agent'), key: randomUUID() }),
@@ -68,16 +75,14 @@ export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOption
   });
 
   app.post('/start', async (context) => {
-    const [caller, desk] = [context.get('caller'), context.get('desk')];
-    need(caller, OPERATE);
+    const { caller, desk } = admitted(context, OPERATE);
     const form = await formIn(context);
     const offered = await known();
     return tried(
       context,
       async () => {
         const { agent = '', id, owner, key } = form;
-        if (offered.length > 0 && !offered.some(({ name }) => name === agent))
-          throw new HoldpointError('AGENT_NOT_FOUND', `No agent "${agent}" is known here. Choose one that is.`);
+        checkAgent(offered, agent);
         const input = documentIn('The input', form.input ?? '');
         const tags = tagsIn(form.tags);
         const started = await desk.start({ agent, input, ...present({ id, owner, key, tags }) });
@@ -86,10 +91,4 @@ export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOption
       async (problem) => startPage({ caller, agents: offered, given: form, problem, key: randomUUID() }),
     );
   });
-}
-
-/** The tags in a field of a form, separated by commas. */
-export function tagsIn(given: string | undefined): readonly string[] | undefined {
-  const tags = (given ?? '').split(',').flatMap((tag) => tag.trim() || []);
-  return tags.length > 0 ? tags : undefined;
 }

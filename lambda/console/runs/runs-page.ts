@@ -1,4 +1,5 @@
 import type { Caller } from '../../api/caller.ts';
+import { may, OPERATE } from '../../api/may.ts';
 import type { RunSummary } from '../../checkpoints/checkpoint.ts';
 import { STATUSES } from '../../core/status.ts';
 import type { Count, Counts, RunsPage } from '../../desk/desk.ts';
@@ -6,7 +7,6 @@ import { fragment } from '../fragment.ts';
 import { type Html, html } from '../markup.ts';
 import { page } from '../page.ts';
 import { PATHS, query } from '../paths.ts';
-import { mayStart } from '../rights.ts';
 import { badge, statusWords } from '../status-badge.ts';
 import { text } from '../text.ts';
 import { ago } from '../time.ts';
@@ -36,7 +36,7 @@ export function runsPage(view: RunsView): Html {
     caller,
     current: 'runs',
     live,
-    body: html`<header class="head"><div><h1>Runs</h1></div>${mayStart(caller) && html`<p class="actions"><a class="button primary" href="${PATHS.start}">Start a run</a></p>`}</header>
+    body: html`<header class="head"><div><h1>Runs</h1></div>${may(caller, OPERATE) && html`<p class="actions"><a class="button primary" href="${PATHS.start}">Start a run</a></p>`}</header>
 ${counts && tabs(form, counts)}
 ${filterForm(form, agents)}
 ${isEmpty ? html`<div data-key="found">${none(view)}</div>` : table(found.runs, now)}
@@ -122,7 +122,7 @@ function none({ form, caller, cursor, found }: RunsView): Html {
     return html`<section class="card empty"><h2>None of those that were looked through</h2><p>Few runs fit. Look on to find them among older ones.</p></section>`;
   if (isFiltered(form) || cursor !== undefined)
     return html`<section class="card empty"><h2>No run fits</h2><p>Lists may be a moment behind. Take a condition away, or look again.</p><p class="actions"><a class="button" href="${PATHS.runs}">All runs</a></p></section>`;
-  return html`<section class="card empty"><h2>There are no runs yet</h2><p>A run is one execution of an agent. Start one here, with <code>holdpoint start</code>, or with <code>agent.start()</code>.</p>${mayStart(caller) && html`<p class="actions"><a class="button primary" href="${PATHS.start}">Start a run</a></p>`}</section>`;
+  return html`<section class="card empty"><h2>There are no runs yet</h2><p>A run is one execution of an agent. Start one here, with <code>holdpoint start</code>, or with <code>agent.start()</code>.</p>${may(caller, OPERATE) && html`<p class="actions"><a class="button primary" href="${PATHS.start}">Start a run</a></p>`}</section>`;
 }
 
 function pages(form: RunsForm, { cursor: next }: RunsPage, cursor: string | undefined): Html | false {
