@@ -60,12 +60,10 @@ async function unpacked(): Promise<string> {
 
   await mkdir(cache, { recursive: true });
   const staging = await mkdtemp(join(cache, 'unpacking-'));
-  // The package unpacks into the folder for temporary files, with its libraries only where it takes itself to be on Lambda.
-  await promisify(execFile)(
-    process.execPath,
-    ['--input-type=module', '-e', `import chromium from '@sparticuz/chromium'; await chromium.executablePath()`],
-    { cwd: import.meta.dirname, env: { ...process.env, TMPDIR: staging, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' } },
-  );
+  // The libraries come along only where the package takes itself to be on Lambda.
+  await promisify(execFile)(process.execPath, [fileURLToPath(new URL('./child-unpacking.ts', import.meta.url))], {
+    env: { ...process.env, TMPDIR: staging, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' },
+  });
   await rename(staging, folder).catch(async (error) => {
     await rm(staging, { recursive: true, force: true });
     // Where another was faster, theirs is the same.

@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import axe from 'axe-core';
 import type { Page } from 'playwright-core';
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 interface Violation {
   readonly id: string;
@@ -12,7 +9,7 @@ interface Violation {
 
 /** What axe-core finds wrong with a page for those who cannot see it, use no mouse, or see badly; each with where. */
 export async function barriers(page: Page): Promise<string[]> {
-  await page.evaluate(`${AXE};0`);
+  await page.evaluate(`${axe.source};0`);
   const violations: Violation[] = await page.evaluate('axe.run().then(({ violations }) => violations)');
   return violations.flatMap(({ id, help, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${help}: ${html.slice(0, 200)} ${failureSummary ?? ''}`),

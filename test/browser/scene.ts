@@ -34,7 +34,7 @@ export interface Scene {
   api(path: string, init?: { readonly method?: string; readonly body?: unknown }): Promise<Answer>;
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly json: Readonly<Record<string, unknown>>;
 }
