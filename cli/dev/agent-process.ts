@@ -56,9 +56,9 @@ export function agentProcess(options: AgentProcessOptions): AgentProcess {
   };
   const silence = setTimeout(endFor('silent'), silentMs);
   const lateness = setTimeout(endFor('late'), mostMs);
-  child.on('message', (told) => {
+  child.on('message', (message) => {
     silence.refresh();
-    hear(told as Told);
+    if (isTold(message)) hear(message);
   });
   for (const stream of [child.stdout, child.stderr]) if (stream) linesOf(stream, print);
   const over = new Promise<ProcessEnd>((resolve) => {
@@ -81,6 +81,9 @@ export function agentProcess(options: AgentProcessOptions): AgentProcess {
   });
   return { pid: child.pid, over, kill };
 }
+
+/** Whether a message is one of ours: code of agents may send others. */
+const isTold = (message: unknown): message is Told => typeof Object(message).tell === 'string';
 
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return;

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { projectOf, serverOf } from '../cli/dev/scene.ts';
+
+const AGENT = `
+  import { agent } from 'holdpoint';
+  for (const message of [null, 'ready', 7, {}, { tell: 7 }, []]) process.send?.(message);
+  export const odd = agent({
+    name: 'odd',
+    async run(ctx) {
+      for (const message of [null, 'ready', 7, {}, { tell: 'nonsense' }]) process.send?.(message);
+      return 'done';
+    },
+  });
+`;
+
+describe('a process of agents', () => {
+  it('may send what it likes to whoever started it: the server goes on', async () => {
+    const server = serverOf(projectOf({ 'odd.ts': AGENT }), ['odd.ts']);
+    await server.ready();
+    expect(await server.becomes(await server.start('odd'), 'SUCCEEDED')).toMatchObject({ result: 'done' });
+  });
+
+  it('gets a run whatever its id is made of', async () => {
+    const server = serverOf(projectOf({ 'odd.ts': AGENT }), ['odd.ts']);
+    await server.ready();
+    for (const id of ['a\0zero', '--inspect-brk', '-e', 'a\nline', "quote's", '$(x)', '.'])
+      await server.start('odd', null, id);
+    for (const path of ['~a~00zero', '--inspect-brk', '-e', '~a~0Aline', '~quote~27s', '~~24~28x~29', '~~2E'])
+      await server.becomes(path, 'SUCCEEDED');
+  });
+});
