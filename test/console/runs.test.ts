@@ -37,6 +37,7 @@ describe('the list of runs', () => {
     expect(await found('to=2026-01-02T00:00')).toEqual(['old']);
     expect(await found('from=2026-01-02T00:00&to=2026-01-05T00:00')).toEqual(['fresh-1', 'failed-1']);
     expect(await found('status=NONSENSE&period=1y&from=tomorrow')).toHaveLength(3);
+    expect(await found('period=constructor')).toHaveLength(3);
   });
 
   it('goes on by cursor until every run was seen once', async () => {

@@ -40,7 +40,7 @@ export function runsForm(given: URLSearchParams): RunsForm {
   return present({
     status: STATUSES.find((status) => status === text('status')),
     ...{ agent: text('agent'), owner: text('owner'), tag: text('tag'), id: text('id') },
-    period: period !== undefined && period in PERIODS ? (period as Period) : undefined,
+    period: period !== undefined && Object.hasOwn(PERIODS, period) ? (period as Period) : undefined,
     ...{ from: moment('from'), to: moment('to') },
   });
 }
