@@ -19,7 +19,7 @@ export interface Session {
 }
 
 /** What a command does; the exit code is 0 unless it gives another. */
-export type Work = (session: Session) => Promise<ExitCode | void>;
+type Work = (session: Session) => Promise<ExitCode | void>;
 
 /** Runs what a command does in a session of its own. */
 export type Go = (options: Located, work: Work) => Promise<void>;

@@ -30,7 +30,7 @@ export function progressOn({ replace, now }: Terminal): Progress {
 }
 
 /** One line: a bar where the end is known, otherwise what was done so far. */
-export function barOf(done: number, total: number | undefined, what: string, elapsedMs: number): Line {
+function barOf(done: number, total: number | undefined, what: string, elapsedMs: number): Line {
   const since = dim(` ${lengthOf(elapsedMs)}`);
   const count = done.toLocaleString('en');
   if (total === undefined || total <= 0) return [`${count} ${what}`, since];

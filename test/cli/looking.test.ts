@@ -106,6 +106,15 @@ describe('holdpoint show', () => {
     expect(places).toEqual(places.toSorted((a, b) => a - b));
   });
 
+  it('draws a change from outside as a moment, and what was before it as the wait that it was', async () => {
+    const { command, world } = await scene();
+    await world.skip({ hours: 3 });
+    await world.run('trip-41').rewind(2);
+    const text = stripVTControlCharacters((await command(['show', 'trip-41'], { columns: 80 })).out);
+    expect(text).toMatch(/\n +waiting for approval +░+ +8h( 1m)?\n +5 {2}rewind +◆\n/);
+    expect(text).toMatch(/░ waited 8h/);
+  });
+
   it('says what is asked, of whom, until when, and how to answer', async () => {
     const { command } = await scene();
     const text = stripVTControlCharacters((await command(['show', 'trip-41'], { columns: 80 })).out);

@@ -48,7 +48,7 @@ function trajectoryOf(view: RunView, checkpoint: CheckpointView, approvals: read
 const MOST_LEVELS = 3;
 
 /** The first list of messages in a state: objects with a role each. */
-export function messagesIn(state: Doc, level = 0): List | undefined {
+function messagesIn(state: Doc, level = 0): List | undefined {
   if (isList(state)) return state.length > 0 && state.every(isMessage) ? state : undefined;
   if (!isFields(state) || level >= MOST_LEVELS) return undefined;
   for (const part of Object.values(state)) {
