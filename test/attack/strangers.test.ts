@@ -3,7 +3,7 @@ import { openApiOf } from '../../lambda/api/open-api.ts';
 import { ROUTES } from '../../lambda/api/routes/routes.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { type OpenApi, type Operation, operationsOf } from './open-api.ts';
-import { type AttackScene, attacker, attackScene } from './scene.ts';
+import { type AttackScene, attacker, attackScene, MARK, VICTIM } from './scene.ts';
 
 const operations = operationsOf(openApiOf(ROUTES) as OpenApi);
 const ofRuns = operations.filter(({ path }) => path.includes('{run}'));
@@ -22,6 +22,32 @@ describe('what is another tenant’s', () => {
     const theirs = await ask(scene, operation, THEIRS);
     const nobodys = await ask(scene, operation, NOBODYS);
     expect(theirs.replaceAll(THEIRS, NOBODYS)).toBe(nobodys);
+  });
+
+  test('does not come by naming its tenant', async () => {
+    const names = ['tenant', 'tenantId', 'x-tenant', 'x-holdpoint-tenant', 'x-amzn-oidc-tenant'];
+    const headers = [
+      ...names.map((name) => [name, VICTIM] as const),
+      ['accept', 'text/html'] as const,
+      ['cookie', `tenant=${VICTIM}`] as const,
+    ];
+    const paths = operations
+      .filter(({ method, path }) => method === 'GET' && !path.includes('{'))
+      .map(({ path }) => path);
+    for (const path of [
+      ...paths,
+      '/console/runs',
+      '/console/inbox',
+      '/console/changes',
+      '/console/start',
+      '/console/runs/known-asks',
+    ])
+      for (const search of ['', '?tenant=south', '?tenant[]=south&tenantId=south', '?all=true'])
+        for (const given of [[], headers]) {
+          const got = await scene.ask({ method: 'GET', path: `${path}${search}`, headers: given, as: attacker() });
+          expect(got.status, path).toBeLessThan(500);
+          expect(got.text).not.toContain(MARK);
+        }
   });
 
   test('does not come by its cursor, its payloads or a document that points at them', async () => {
