@@ -35,14 +35,13 @@ export interface AgentProcessOptions {
 
 const LEAVING_MS = 1_000;
 
-/** Starts a process of its own for code of agents. It ends with this one, however that ends. */
+/** Starts a process of its own for code of agents. */
 export function agentProcess(options: AgentProcessOptions): AgentProcess {
   const { program, args, environment, silentMs, mostMs, hear, print } = options;
   const own = fileURLToPath(ownFile(`./${program}`));
   const child = spawn(process.execPath, [...nodeOptions(), own, ...args], {
     env: environment,
-    // The fourth is held open for as long as this process lives; see tell-server.ts.
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'ipc'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     serialization: 'advanced',
     // A group of its own, so that Ctrl-C reaches this process alone, and all that an agent starts can be ended with it.
     detached: process.platform !== 'win32',

@@ -18,6 +18,8 @@ export function endOf(
   if (ended.end === 'suspended') return [...lying(ended, view, now), dim(done)];
   if (ended.end === 'fenced') return ['was taken over by another process', dim(done)];
   if (ended.end === 'failed') return [styled('red', `could not go on: ${ended.error}`), dim(done)];
+  // It was given up instead of being run once more.
+  if (ended.end === 'aside' && ended.why === 'ended' && view) return finished(view.status, view, now);
   if (ended.end === 'aside' && ended.why === 'parked')
     return [styled('yellow', 'waits for other code: '), view?.parked ?? 'what is stored does not fit this one'];
   return undefined;

@@ -88,15 +88,17 @@ describe('the local server, when processes are killed', () => {
     expectEachOnce(project, run);
   });
 
-  it('takes its processes with it, even one that is busy for ever', async () => {
+  it('takes its processes with it, even one that is busy for ever, and what that has started', async () => {
     const project = projectOf({
       'busy.ts': `
+        import { spawn } from 'node:child_process';
         import { appendFileSync } from 'node:fs';
         import { agent } from 'holdpoint';
         export const busy = agent({
           name: 'busy',
           run: () => {
-            appendFileSync('pid.txt', process.pid + '\\n');
+            const { pid } = spawn('sleep', ['1000'], { stdio: 'ignore' });
+            appendFileSync('pids.txt', pid + '\\n' + process.pid + '\\n');
             for (;;);
           },
         });
@@ -105,9 +107,10 @@ describe('the local server, when processes are killed', () => {
     const server = serverOf(project, ['busy.ts']);
     await server.ready();
     await server.start('busy');
-    const pid = Number(await until('it is busy', () => project.lines('pid.txt')[0]));
+    const pids = await until('it is busy', () => project.lines('pids.txt').length === 2 && project.lines('pids.txt'));
+    expect(pids.map(Number).map(isAlive)).toEqual([true, true]);
     await server.kill('SIGKILL');
-    await until('its process is gone', () => !isAlive(pid));
+    await until('its processes are gone', () => pids.every((pid) => !isAlive(Number(pid))));
   });
 
   it('ends what an agent has started with the process of the agent', async () => {
