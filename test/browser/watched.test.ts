@@ -8,13 +8,14 @@ import { barriers, sticksOut } from './looks.ts';
 import { type WatchOptions, watch } from './watched.ts';
 
 // What the other tests of this folder trust in: that a page with something wrong is found out.
-let browser: Browser;
+let browser: Browser | undefined;
 beforeAll(async () => {
   browser = await launch();
 }, 120_000);
-afterAll(() => browser.close());
+afterAll(() => browser?.close());
 
 async function served(html: string, policy: string, options: WatchOptions = {}) {
+  if (!browser) throw new Error('There is a browser before the first test.');
   const server = createServer((request, response) => {
     response.writeHead(request.url === '/' ? 200 : 409, {
       'content-type': 'text/html',
