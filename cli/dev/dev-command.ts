@@ -1,11 +1,11 @@
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
-import { makeFolder } from '../../lambda/storage/embedded/folders.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { dim } from '../terminal/line.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { shortPath } from './dev-log.ts';
-import { address, agents } from './welcome.ts';
+import { makeServerFolder } from './server-file.ts';
+import { address, agents, waiting } from './welcome.ts';
 
 export interface DevOptions {
   readonly folder?: string;
@@ -25,7 +25,7 @@ export async function dev(terminal: Terminal, files: readonly string[], options:
   const interrupted = onInterrupt();
   try {
     // Most of a start is reading code.
-    await makeFolder(folder);
+    await makeServerFolder(folder);
     enableCompileCache(join(folder, 'code'));
     const { serve } = await import('./serve.ts');
     const server = await serve({ ...rest, files, folder, say: terminal.say });
@@ -35,14 +35,17 @@ export async function dev(terminal: Terminal, files: readonly string[], options:
     };
     terminal.say(...address(server, shortPath));
     if (open) (await import('../commands/console/open-browser.ts')).openBrowser(server.keyedUrl, terminal);
-    const ready = server.ready.then(() => {
-      terminal.say(...agents(server), '');
-      flushCompileCache();
-    });
-    // When it cannot get ready, that is the end.
-    await Promise.race([interrupted.once, ready.then(() => interrupted.once)]);
-    terminal.say('', dim(farewell(server.count)));
-    await server.stop();
+    try {
+      const ready = server.ready.then(async () => {
+        terminal.say(...agents(server), ...waiting(server.url, await server.openApprovals()), '');
+        flushCompileCache();
+      });
+      // When it cannot get ready, that is the end.
+      await Promise.race([interrupted.once, ready.then(() => interrupted.once)]);
+      terminal.say('', dim(farewell(server.count)));
+    } finally {
+      await server.stop();
+    }
     return EXIT.ok;
   } finally {
     interrupted.end();

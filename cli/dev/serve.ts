@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { createApi, type KnownAgent } from '../../lambda/api/app.ts';
 import { HttpError } from '../../lambda/api/problem.ts';
+import { deskOn } from '../../lambda/desk/desk-on.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import type { Line } from '../terminal/line.ts';
 import { devLog } from './dev-log.ts';
@@ -43,6 +44,8 @@ export interface LocalServer {
   /** Resolves when the files of agents are known and runs go on. */
   readonly ready: Promise<void>;
   agents(): readonly KnownAgent[];
+  /** How many approvals wait for an answer; counting stops at a hundred. */
+  openApprovals(): Promise<number>;
   /** How many processes go on. */
   readonly count: number;
   /** Takes no more work, lets processes go on for a moment, and lets go of everything. */
@@ -83,10 +86,14 @@ export async function serve(options: ServeOptions): Promise<LocalServer> {
     opened.agents = agents;
     answerOn(server, agents, { key, port, tenant });
     await writeServerFile(folder, { key, port, url, pid: process.pid });
+    const ready = agents.start({ watch });
+    // Whoever does not wait for it has its errors in the log.
+    ready.catch(() => {});
     return {
       ...{ url, key, folder, keyedUrl: `${url}/?key=${key}` },
-      ready: agents.start({ watch }),
+      ready,
       agents: () => agents.files.known(),
+      openApprovals: async () => (await deskOn(agents.runtime).openApprovals()).length,
       get count() {
         return agents.count;
       },

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { unlessMissing } from '../../lambda/storage/embedded/errors.ts';
+import { onFiles, unlessMissing } from '../../lambda/storage/embedded/errors.ts';
 import { makeFolder } from '../../lambda/storage/embedded/folders.ts';
 
 /** What the file in the folder says of the server: the key is the same from start to start, the rest while it runs. */
@@ -21,11 +21,16 @@ const fileIn = (folder: string): string => join(folder, 'server.json');
 
 const KEY = /^[\w-]{43}$/;
 
+/** Makes a folder for its owner alone, or says in words why it cannot be. */
+export async function makeServerFolder(folder: string): Promise<void> {
+  await onFiles(folder, () => makeFolder(folder));
+  // Neither the key nor runs belong into a repository. Whoever has a file of their own there knows better.
+  await writeFile(join(folder, '.gitignore'), '*\n', { flag: 'wx' }).catch(() => {});
+}
+
 /** The file of a folder, with a new key where there is none, or where others could have read it. */
 export async function openServerFile(folder: string): Promise<ServerFile> {
-  await makeFolder(folder);
-  // Neither the key nor runs belong into a repository. Whoever has a file of their own knows better.
-  await writeFile(join(folder, '.gitignore'), '*\n', { flag: 'wx' }).catch(() => {});
+  await makeServerFolder(folder);
   const { key, port } = (await readServerFile(folder)) ?? { key: randomBytes(32).toString('base64url') };
   return { key, ...(port !== undefined && { port }) };
 }

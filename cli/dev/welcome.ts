@@ -1,3 +1,4 @@
+import { PATHS } from '../../lambda/console/paths.ts';
 import { bold, dim, type Line, styled } from '../terminal/line.ts';
 import { shellQuote } from '../terminal/shell-quote.ts';
 import type { LocalServer } from './serve.ts';
@@ -9,7 +10,7 @@ export const address = ({ keyedUrl, folder }: LocalServer, shortPath: (path: str
 ];
 
 // More would push what to click off the screen.
-const MOST_AGENTS = 6;
+const MOST_AGENTS = 5;
 
 /** Who is there, and what to try: said as soon as that is known. */
 export function agents({ agents: known, url, key }: LocalServer): readonly Line[] {
@@ -29,3 +30,14 @@ export function agents({ agents: known, url, key }: LocalServer): readonly Line[
     `    -H 'Content-Type: application/json' -d ${shellQuote(body)}`,
   ];
 }
+
+/** What waits for people since an earlier time. */
+export const waiting = (url: string, count: number): readonly Line[] =>
+  count === 0
+    ? []
+    : [
+        [
+          styled('yellow', `${count === 1 ? 'An approval waits' : `${count} approvals wait`} for an answer: `),
+          `${url}${PATHS.inbox}`,
+        ],
+      ];

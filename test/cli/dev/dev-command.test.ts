@@ -73,8 +73,8 @@ describe('holdpoint dev', () => {
     await until('all is said', () => server.lines.at(-1) === '');
     expect(server.lines.length).toBeLessThanOrEqual(12);
     expect(server.lines[0]).toBe(`Holdpoint  ${url}/?key=${key}`);
-    expect(server.lines.filter((line) => /^ {2}agent-\d {2}Does little\.$/.test(line))).toHaveLength(5);
-    expect(server.lines).toContain('  and 4 more');
+    expect(server.lines.filter((line) => /^ {2}agent-\d {2}Does little\.$/.test(line))).toHaveLength(4);
+    expect(server.lines).toContain('  and 5 more');
     const command = server.lines
       .slice(server.lines.findIndex((line) => line.includes('curl')))
       .join('\n')
@@ -117,6 +117,24 @@ describe('holdpoint dev', () => {
     expect(server.child.exitCode).toBe(0);
     expect(server.lines.join('\n')).not.toContain('is cut off');
     await until('its process is gone', () => !isAlive(pid));
+  });
+
+  it('says at its start what waits for people since before', async () => {
+    const project = projectOf({
+      'ask.ts': `
+        import { agent } from 'holdpoint';
+        export const ask = agent({ name: 'ask', run: (ctx) => ctx.approval('go', { title: 'Go?', approvers: ['user:ann'] }) });
+      `,
+    });
+    const first = dev(project, 'ask.ts');
+    await says(first, 'curl');
+    await start(project, 'ask');
+    await says(first, 'asks user:ann');
+    interrupt(first);
+    await first.over;
+    expect(await says(dev(project, 'ask.ts'), 'An approval waits')).toMatch(
+      /for an answer: http:\/\/\S+\/console\/inbox$/,
+    );
   });
 
   it('serves without agents, and says what it lacks', async () => {

@@ -123,7 +123,7 @@ describe('the local server', () => {
         import { agent } from 'holdpoint';
         export const bad = agent({
           name: 'bad',
-          run: (ctx) => ctx.step('look', () => { throw new TypeError('There is no such city.'); }, { retry: { attempts: 1 } }),
+          run: (ctx) => ctx.step('look', () => { console.log('\\u001b[2Jcleared'); throw new TypeError('There is no such city.'); }, { retry: { attempts: 1 } }),
         });
       `,
     });
@@ -131,6 +131,9 @@ describe('the local server', () => {
     await server.ready();
     const run = await server.start('bad');
     await server.says(new RegExp(`${run} +failed after .+ at "look": TypeError: There is no such city\\.`));
+    // Whatever an agent prints, it cannot steer the terminal.
+    expect(server.log).toContain('│ \\u001b[2Jcleared');
+    expect(server.log).not.toContain('\u001b');
   });
 
   it('leaves runs of agents that it does not have, and says so once', async () => {
