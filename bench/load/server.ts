@@ -16,7 +16,7 @@ function say(line: Line): void {
   const url = /user:ann\s+(http\S+)/.exec(text)?.[1];
   if (url !== undefined) tell({ tell: 'link', run: asking, url });
   const isWrong = piecesOf(line).some((piece) => typeof piece !== 'string' && /red/.test(String(piece.style)));
-  if (isWrong) tell({ tell: 'wrong', text });
+  if (isWrong && !/rejected by/.test(text)) tell({ tell: 'wrong', text });
 }
 
 const server = await serve({ files, folder, port: 0, watch: false, say });

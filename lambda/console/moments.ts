@@ -31,6 +31,16 @@ export function distance(moment: number, now: number): string {
 /** A moment to the minute, in a time zone. @default UTC, which it then says */
 export function exactly(moment: number, timeZone?: string): string {
   const [zone, ending] = timeZone === undefined ? ['UTC', ' UTC'] : [timeZone, ''];
-  const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: zone });
-  return `${format.format(moment)}${ending}`;
+  return `${formatIn(zone).format(moment)}${ending}`;
+}
+
+// To make one takes far longer than to use it, and memory that no collection of garbage sees in time.
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatIn(timeZone: string): Intl.DateTimeFormat {
+  const known = formats.get(timeZone);
+  if (known) return known;
+  const made = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone });
+  formats.set(timeZone, made);
+  return made;
 }
