@@ -17,11 +17,12 @@ export type { EveryTenant, FailedRun, SweepResult } from './checkpoints/deletion
 export type { Difference } from './checkpoints/difference.ts';
 export type { TypeCodec, TypeCodecs } from './checkpoints/document/document.ts';
 export type { Draft, Edit } from './checkpoints/draft.ts';
-export type { HistoryOptions, RunFilter } from './checkpoints/history.ts';
+export type { HistoryOptions } from './checkpoints/history.ts';
 export { type KeyContext, type KeyRing, localKeys, type WrappedKey } from './checkpoints/keys.ts';
 export type { Which } from './checkpoints/open.ts';
 export { type Payload, type PayloadContent, type PayloadOptions, payload } from './checkpoints/payload.ts';
 export type { PruneOptions, PruneResult } from './checkpoints/prune.ts';
+export type { RunFilter } from './checkpoints/runs.ts';
 export type { SaveFields, SaveInput } from './checkpoints/save.ts';
 export type { Schema, SchemaVersion } from './checkpoints/schema.ts';
 export { StaleVersionError } from './checkpoints/stale-version-error.ts';

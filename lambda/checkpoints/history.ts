@@ -1,28 +1,8 @@
-import { isHoldpointError } from '../core/errors.ts';
-import { escapeId, idsOf } from '../core/ids.ts';
-import { refused } from '../core/input.ts';
-import { present } from '../core/present.ts';
-import { STATUSES, type Status } from '../core/status.ts';
-import type { ListName, StoredRecord } from '../storage/ports.ts';
-import type { CheckpointSummary, RunSummary } from './checkpoint.ts';
-import type { Context, RunContext } from './context.ts';
-import type { HeadMeta } from './meta.ts';
+import type { CheckpointSummary } from './checkpoint.ts';
+import type { RunContext } from './context.ts';
 import { checkVersion, readLiveHead } from './open.ts';
-import {
-  DUE_SHARDS,
-  groupOf,
-  HEAD_KEY,
-  isLeased,
-  LEASED_DUE_MS,
-  MAX_VERSION,
-  readCheckpoint,
-  readHead,
-  summaryOf,
-  TOUCH_MS,
-  timeOrder,
-  versionKey,
-} from './records.ts';
-import { pages, recordsOf } from './scan.ts';
+import { MAX_VERSION, readCheckpoint, summaryOf, versionKey } from './records.ts';
+import { limited, recordsOf } from './scan.ts';
 
 /** Which checkpoints of a run, and in which order. */
 export interface HistoryOptions {
@@ -33,6 +13,8 @@ export interface HistoryOptions {
   readonly limit?: number;
 }
 
+const PAGE = 100;
+
 /** The checkpoints of a run without their states, page by page. */
 export async function* history(at: RunContext, options: HistoryOptions): AsyncGenerator<CheckpointSummary> {
   const { from = 1, to = MAX_VERSION, newestFirst = false, limit } = options;
@@ -40,175 +22,11 @@ export async function* history(at: RunContext, options: HistoryOptions): AsyncGe
     from: versionKey(checkVersion(from, '`from`')),
     to: versionKey(checkVersion(to, '`to`')),
     newestFirst,
+    limit: Math.min(limit ?? PAGE, PAGE),
   };
-  checkLimit(limit);
-  await readLiveHead(at);
   const summaries = async function* () {
-    const page = Math.min(limit ?? PAGE, PAGE);
-    for await (const record of recordsOf(at, { ...range, limit: page }))
-      yield summaryOf(at.run, readCheckpoint(record));
+    await readLiveHead(at);
+    for await (const record of recordsOf(at, range)) yield summaryOf(at.run, readCheckpoint(record));
   };
-  yield* first(limit, summaries());
-}
-
-/** Which runs: all conditions must hold. */
-export interface RunFilter {
-  readonly status?: Status | readonly Status[];
-  readonly agent?: string;
-  readonly owner?: string;
-  readonly tag?: string;
-  /** The step, by name or number, at which the run last changed its status. */
-  readonly step?: string | number;
-  /** Runs that were touched from this moment, and before that one. */
-  readonly since?: Date;
-  readonly until?: Date;
-  readonly limit?: number;
-}
-
-const END_OF_TIME = 999_999_999_999_999;
-
-/** The runs of the tenant, last touched first. The list may be a moment behind. */
-export async function* runs(context: Context, filter: RunFilter): AsyncGenerator<RunSummary> {
-  checkLimit(filter.limit);
-  const fitting = async function* () {
-    for await (const { partition, head, fits } of lookThroughRuns(context, filter))
-      if (fits) yield runSummaryOf(partition, head);
-  };
-  yield* first(filter.limit, fitting());
-}
-
-/** A run as a list holds it. */
-export interface ListedRun {
-  readonly partition: string;
-  readonly head: HeadMeta;
-  /** Whether all conditions hold; some of them lists cannot look up. */
-  readonly fits: boolean;
-}
-
-/** Every run that has to be read to find those that fit: for those who must stop reading at some point. */
-export async function* lookThroughRuns(context: Context, filter: RunFilter): AsyncGenerator<ListedRun> {
-  const { status, owner, since, until } = filter;
-  const statuses = status === undefined ? STATUSES : [...new Set([status].flat())];
-  for (const each of statuses) {
-    if (!STATUSES.includes(each)) throw refused('`status`', `one of ${STATUSES.join(', ')}`, each);
-  }
-  const range = {
-    newestFirst: true,
-    limit: PAGE,
-    from: timeOrder(since ? timeOf('`since`', since) : 0),
-    to: timeOrder(until ? timeOf('`until`', until) - 1 : END_OF_TIME),
-  };
-  const source = (list: ListName, kind: string) =>
-    pages((from) => context.records.list(list, groupOf(context.tenant, kind), { ...range, ...from }));
-  const byStatus = () => [
-    ...statuses.map((each) => source('status', each)),
-    ...(statuses.includes('RUNNING') ? [leasedRuns(context, range)] : []),
-  ];
-  const sources = owner === undefined ? byStatus() : [source('owner', escapeId('owner', owner))];
-  for await (const listed of merged(sources))
-    yield { ...listed, fits: matches(listed.head, filter, statuses, context.now()) };
-}
-
-/** The runs that agents have just now. They are in no list by status, but due soon: when their lease is over. */
-async function* leasedRuns(
-  { records, tenant, now }: Context,
-  { from, to }: { readonly from: string; readonly to: string },
-): AsyncGenerator<StoredRecord> {
-  const isAsked = (stored: StoredRecord) => {
-    const { meta } = readHead(stored);
-    const order = timeOrder(meta.touchedAt);
-    return isLeased(meta) && order >= from && order <= to;
-  };
-  const leasedIn = async (shard: number): Promise<readonly StoredRecord[]> => {
-    const soon = { to: timeOrder(now() + LEASED_DUE_MS), limit: PAGE };
-    const leased: StoredRecord[] = [];
-    for await (const stored of pages((cursor) => records.list('due', `due/${shard}`, { ...soon, ...cursor }))) {
-      if (stored.key === HEAD_KEY && idsOf(stored.partition).tenant === tenant && isAsked(stored)) leased.push(stored);
-    }
-    return leased;
-  };
-  // The due list is of all tenants. Who may see but one of them sees what waits or has ended.
-  const found = await Promise.all(Array.from({ length: DUE_SHARDS }, (_, shard) => leasedIn(shard))).catch((error) => {
-    if (isHoldpointError(error, 'STORAGE_DENIED')) return [];
-    throw error;
-  });
-  yield* found.flat().sort((a, b) => readHead(b).meta.touchedAt - readHead(a).meta.touchedAt);
-}
-
-function matches(head: HeadMeta, filter: RunFilter, statuses: readonly Status[], now: number): boolean {
-  const { agent, tag, step, owner } = filter;
-  const { touchedAt, retentionMs } = head;
-  // Only what is over for sure is left out: the head may be behind the last write.
-  const over = retentionMs !== undefined && now >= touchedAt + retentionMs + TOUCH_MS;
-  return (
-    !over &&
-    statuses.includes(head.status) &&
-    (agent === undefined || head.agent === agent) &&
-    (owner === undefined || head.owner === owner) &&
-    (tag === undefined || head.tags?.includes(tag) === true) &&
-    (step === undefined || (typeof step === 'number' ? head.stepNumber : head.step) === step)
-  );
-}
-
-type Listed = { readonly partition: string; readonly head: HeadMeta };
-
-/** Joins lists that are each newest first into one. */
-async function* merged(sources: readonly AsyncGenerator<StoredRecord>[]): AsyncGenerator<Listed> {
-  const next = async (source: AsyncGenerator<StoredRecord>) => {
-    const { value, done } = await source.next();
-    return done ? undefined : { partition: value.partition, head: readHead(value).meta, source };
-  };
-  const fronts = (await Promise.all(sources.map(next))).filter((front) => front !== undefined);
-  for (;;) {
-    const newest = fronts.reduce(
-      (best, { head }, i) => (head.touchedAt > (fronts[best]?.head.touchedAt ?? 0) ? i : best),
-      0,
-    );
-    const [front] = fronts.splice(newest, 1);
-    if (!front) return;
-    yield front;
-    const following = await next(front.source);
-    if (following) fronts.push(following);
-  }
-}
-
-const PAGE = 100;
-
-async function* first<T>(limit: number | undefined, items: AsyncGenerator<T>): AsyncGenerator<T> {
-  let count = 0;
-  for await (const item of items) {
-    yield item;
-    if (++count === limit) return;
-  }
-}
-
-function checkLimit(limit: number | undefined): void {
-  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0))
-    throw refused('`limit`', 'a whole number above 0', limit);
-}
-
-function timeOf(argument: string, time: Date): number {
-  if (time instanceof Date && !Number.isNaN(time.getTime())) return time.getTime();
-  throw refused(argument, 'a valid Date', String(time));
-}
-
-/** What is known of one run without opening it. */
-export async function runSummary(at: RunContext): Promise<RunSummary> {
-  return runSummaryOf(at.partition, (await readLiveHead(at)).meta);
-}
-
-/** What is known of a run whose head was read. */
-export function runSummaryOf(partition: string, head: HeadMeta): RunSummary {
-  const { agent, owner, parent, retentionMs, step, version, stepNumber } = head;
-  return {
-    run: idsOf(partition).run,
-    status: head.status,
-    tags: head.tags ?? [],
-    statusChange: { version, stepNumber, ...present({ step }) },
-    createdAt: new Date(head.createdAt),
-    touchedAt: new Date(head.touchedAt),
-    encrypted: head.key !== undefined || head.shredded === true,
-    shredded: head.shredded === true,
-    ...present({ agent, owner, parent, retentionSeconds: retentionMs === undefined ? undefined : retentionMs / 1000 }),
-  };
+  yield* limited(limit, summaries());
 }

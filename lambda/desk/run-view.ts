@@ -1,7 +1,7 @@
 import type { RunContext } from '../checkpoints/context.ts';
 import { type Doc, partOf } from '../checkpoints/document/document.ts';
-import { runSummaryOf } from '../checkpoints/history.ts';
 import { open } from '../checkpoints/open.ts';
+import { runSummaryOf } from '../checkpoints/runs.ts';
 import { present } from '../core/present.ts';
 import { rawEntries } from '../runtime/append-entries.ts';
 import { hasSettled } from '../runtime/entries.ts';

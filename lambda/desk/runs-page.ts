@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Context } from '../checkpoints/context.ts';
-import { type ListedRun, lookThroughRuns, runSummaryOf } from '../checkpoints/history.ts';
+import { type ListedRun, lookThroughRuns, runSummaryOf } from '../checkpoints/runs.ts';
 import { idsOf } from '../core/ids.ts';
 import { refused } from '../core/input.ts';
 import { STATUSES, type Status } from '../core/status.ts';
+import { checkLimit } from './check-limit.ts';
 import type { Count, Counts, RunsPage, RunsQuery } from './desk.ts';
 
 /** The most that a page holds, and the most that is read for one: a rare filter then gives short pages. */
@@ -19,8 +20,7 @@ interface Place {
 /** A page of the runs that fit. It may be short; only a missing cursor means the end. */
 export async function runsPage(context: Context, query: RunsQuery): Promise<RunsPage> {
   const { cursor, id, limit = MOST_RUNS, ...filter } = query;
-  if (!(Number.isSafeInteger(limit) && limit >= 1 && limit <= MOST_RUNS))
-    throw refused('`limit`', `a whole number from 1 to ${MOST_RUNS}`, limit);
+  checkLimit(limit, MOST_RUNS);
   const after = cursor === undefined ? undefined : placeOf(cursor);
   const until = after && new Date(Math.min(after.at + 1, filter.until?.getTime() ?? Infinity));
   const found = new Map<string, ListedRun>();

@@ -1,9 +1,9 @@
 import { checkpointOf, decodeResult } from '../checkpoints/content.ts';
 import type { RunContext } from '../checkpoints/context.ts';
-import { runs } from '../checkpoints/history.ts';
 import { open, readLiveHead } from '../checkpoints/open.ts';
 import { HEAD_KEY, readHead } from '../checkpoints/records.ts';
 import { retried } from '../checkpoints/retry.ts';
+import { runs } from '../checkpoints/runs.ts';
 import { type Duration, millisecondsOf } from '../core/duration.ts';
 import { HoldpointError, isHoldpointError } from '../core/errors.ts';
 import { partitionOf } from '../core/ids.ts';

@@ -1,0 +1,141 @@
+import { isHoldpointError } from '../core/errors.ts';
+import { escapeId, idsOf } from '../core/ids.ts';
+import { refused } from '../core/input.ts';
+import { present } from '../core/present.ts';
+import { STATUSES, type Status } from '../core/status.ts';
+import type { ListName, StoredRecord } from '../storage/ports.ts';
+import type { RunSummary } from './checkpoint.ts';
+import type { Context, RunContext } from './context.ts';
+import type { HeadMeta } from './meta.ts';
+import { readLiveHead } from './open.ts';
+import { DUE_SHARDS, groupOf, HEAD_KEY, isLeased, LEASED_DUE_MS, readHead, TOUCH_MS, timeOrder } from './records.ts';
+import { limited, merged, pages } from './scan.ts';
+
+/** Which runs: all conditions must hold. */
+export interface RunFilter {
+  readonly status?: Status | readonly Status[];
+  readonly agent?: string;
+  readonly owner?: string;
+  readonly tag?: string;
+  /** The step, by name or number, at which the run last changed its status. */
+  readonly step?: string | number;
+  /** Runs that were touched from this moment, and before that one. */
+  readonly since?: Date;
+  readonly until?: Date;
+  readonly limit?: number;
+}
+
+const PAGE = 100;
+const END_OF_TIME = 999_999_999_999_999;
+
+/** The runs of the tenant, last touched first. The list may be a moment behind. */
+export async function* runs(context: Context, filter: RunFilter): AsyncGenerator<RunSummary> {
+  const fitting = async function* () {
+    for await (const { partition, head, fits } of lookThroughRuns(context, filter))
+      if (fits) yield runSummaryOf(partition, head);
+  };
+  yield* limited(filter.limit, fitting());
+}
+
+/** A run as a list holds it. */
+export interface ListedRun {
+  readonly partition: string;
+  readonly head: HeadMeta;
+  /** Whether all conditions hold; some of them lists cannot look up. */
+  readonly fits: boolean;
+}
+
+/** Every run that has to be read to find those that fit: for those who must stop reading at some point. */
+export async function* lookThroughRuns(context: Context, filter: RunFilter): AsyncGenerator<ListedRun> {
+  const { status, owner, since, until } = filter;
+  const statuses = status === undefined ? STATUSES : [...new Set([status].flat())];
+  for (const each of statuses) {
+    if (!STATUSES.includes(each)) throw refused('`status`', `one of ${STATUSES.join(', ')}`, each);
+  }
+  const range = {
+    newestFirst: true,
+    limit: PAGE,
+    from: timeOrder(since ? timeOf('`since`', since) : 0),
+    to: timeOrder(until ? timeOf('`until`', until) - 1 : END_OF_TIME),
+  };
+  const source = (list: ListName, kind: string) =>
+    pages((from) => context.records.list(list, groupOf(context.tenant, kind), { ...range, ...from }));
+  const byStatus = () => [
+    ...statuses.map((each) => source('status', each)),
+    ...(statuses.includes('RUNNING') ? [leasedRuns(context, range)] : []),
+  ];
+  const sources = owner === undefined ? byStatus() : [source('owner', escapeId('owner', owner))];
+  for await (const listed of merged(sources.map(headsIn), ({ head }) => -head.touchedAt))
+    yield { ...listed, fits: matches(listed.head, filter, statuses, context.now()) };
+}
+
+/** The runs that agents have just now. They are in no list by status, but due soon: when their lease is over. */
+async function* leasedRuns(
+  { records, tenant, now }: Context,
+  { from, to }: { readonly from: string; readonly to: string },
+): AsyncGenerator<StoredRecord> {
+  const isAsked = (stored: StoredRecord) => {
+    const { meta } = readHead(stored);
+    const order = timeOrder(meta.touchedAt);
+    return isLeased(meta) && order >= from && order <= to;
+  };
+  const leasedIn = async (shard: number): Promise<readonly StoredRecord[]> => {
+    const soon = { to: timeOrder(now() + LEASED_DUE_MS), limit: PAGE };
+    const leased: StoredRecord[] = [];
+    for await (const stored of pages((cursor) => records.list('due', `due/${shard}`, { ...soon, ...cursor }))) {
+      if (stored.key === HEAD_KEY && idsOf(stored.partition).tenant === tenant && isAsked(stored)) leased.push(stored);
+    }
+    return leased;
+  };
+  // The due list is of all tenants. Who may see but one of them sees what waits or has ended.
+  const found = await Promise.all(Array.from({ length: DUE_SHARDS }, (_, shard) => leasedIn(shard))).catch((error) => {
+    if (isHoldpointError(error, 'STORAGE_DENIED')) return [];
+    throw error;
+  });
+  yield* found.flat().sort((a, b) => readHead(b).meta.touchedAt - readHead(a).meta.touchedAt);
+}
+
+function matches(head: HeadMeta, filter: RunFilter, statuses: readonly Status[], now: number): boolean {
+  const { agent, tag, step, owner } = filter;
+  const { touchedAt, retentionMs } = head;
+  // Only what is over for sure is left out: the head may be behind the last write.
+  const over = retentionMs !== undefined && now >= touchedAt + retentionMs + TOUCH_MS;
+  return (
+    !over &&
+    statuses.includes(head.status) &&
+    (agent === undefined || head.agent === agent) &&
+    (owner === undefined || head.owner === owner) &&
+    (tag === undefined || head.tags?.includes(tag) === true) &&
+    (step === undefined || (typeof step === 'number' ? head.stepNumber : head.step) === step)
+  );
+}
+
+async function* headsIn(records: AsyncGenerator<StoredRecord>): AsyncGenerator<Omit<ListedRun, 'fits'>> {
+  for await (const stored of records) yield { partition: stored.partition, head: readHead(stored).meta };
+}
+
+function timeOf(argument: string, time: Date): number {
+  if (time instanceof Date && !Number.isNaN(time.getTime())) return time.getTime();
+  throw refused(argument, 'a valid Date', String(time));
+}
+
+/** What is known of one run without opening it. */
+export async function runSummary(at: RunContext): Promise<RunSummary> {
+  return runSummaryOf(at.partition, (await readLiveHead(at)).meta);
+}
+
+/** What is known of a run whose head was read. */
+export function runSummaryOf(partition: string, head: HeadMeta): RunSummary {
+  const { agent, owner, parent, retentionMs, step, version, stepNumber } = head;
+  return {
+    run: idsOf(partition).run,
+    status: head.status,
+    tags: head.tags ?? [],
+    statusChange: { version, stepNumber, ...present({ step }) },
+    createdAt: new Date(head.createdAt),
+    touchedAt: new Date(head.touchedAt),
+    encrypted: head.key !== undefined || head.shredded === true,
+    shredded: head.shredded === true,
+    ...present({ agent, owner, parent, retentionSeconds: retentionMs === undefined ? undefined : retentionMs / 1000 }),
+  };
+}
