@@ -4,7 +4,7 @@ import { refused } from '../core/input.ts';
 import type { Storage } from '../storage/ports.ts';
 import { cacheOf } from './cache.ts';
 import type { Context, RunContext } from './context.ts';
-import type { TypeCodecs } from './document/document.ts';
+import { ANY_TYPE, type TypeCodecs } from './document/document.ts';
 import type { KeyRing } from './keys.ts';
 import { checkRetention, isText } from './save.ts';
 import { ladderOf, type Schema } from './schema.ts';
@@ -96,5 +96,19 @@ export function contextsFor(contexts: Contexts, tenant: string): Contexts {
     tenant,
     context: async () => ({ ...(await contexts.context()), tenant }),
     inRun: async (run) => runAt(await contexts.context(), tenant, run),
+  };
+}
+
+/** The same contexts for those who have no code of agents: no migrations, and any class is kept as it is. */
+export function withoutCode(contexts: Contexts): Contexts {
+  const bare = <C extends Context>(context: C): C => ({
+    ...context,
+    ladder: undefined,
+    types: { ...context.types, ...ANY_TYPE },
+  });
+  return {
+    ...contexts,
+    context: async () => bare(await contexts.context()),
+    inRun: async (run) => bare(await contexts.inRun(run)),
   };
 }

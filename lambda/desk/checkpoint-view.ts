@@ -9,11 +9,11 @@ import { type Opened, open, type Which } from '../checkpoints/open.ts';
 import { isPayload, type Payload } from '../checkpoints/payload.ts';
 import { summaryOf } from '../checkpoints/records.ts';
 import { HoldpointError } from '../core/errors.ts';
-import { refused } from '../core/input.ts';
 import { present } from '../core/present.ts';
 import { approvalDoc } from '../runtime/approvals/approval-content.ts';
 import { findApproval } from '../runtime/approvals/change.ts';
-import type { CheckpointView, DifferenceView, HistoryPage, HistoryQuery } from './desk.ts';
+import { checkLimit } from './check-limit.ts';
+import type { CheckpointView, DifferenceView, HistoryPage, HistoryQuery, PayloadPlace } from './desk.ts';
 
 /** A checkpoint with its content as documents. */
 export async function checkpointView(at: RunContext, which: Which | undefined): Promise<CheckpointView> {
@@ -40,15 +40,18 @@ const MOST_CHECKPOINTS = 1000;
 /** A page of a run's checkpoints without their content. */
 export async function historyPage(at: RunContext, query: HistoryQuery): Promise<HistoryPage> {
   const { limit = 100, ...options } = query;
-  if (!(Number.isSafeInteger(limit) && limit >= 1 && limit <= MOST_CHECKPOINTS))
-    throw refused('`limit`', `a whole number from 1 to ${MOST_CHECKPOINTS}`, limit);
+  checkLimit(limit, MOST_CHECKPOINTS);
   const checkpoints = await Array.fromAsync(history(at, { ...options, limit: limit + 1 }));
   const next = checkpoints.length > limit ? checkpoints.pop()?.version : undefined;
   return { checkpoints, ...present({ next }) };
 }
 
 /** What changed in the state from one checkpoint to another. */
-export async function differenceView(at: RunContext, before: Which, after: Which): Promise<DifferenceView> {
+export async function differenceView(
+  at: RunContext,
+  before: Which | undefined,
+  after: Which | undefined,
+): Promise<DifferenceView> {
   const [from, to] = [await open(at, before), await open(at, after)];
   const compared = compare(from.root.state, to.root.state);
   return {
@@ -60,26 +63,25 @@ export async function differenceView(at: RunContext, before: Which, after: Which
 }
 
 /** A payload that a checkpoint or an approval points at; refuses any other. */
-export async function payloadIn(
-  at: RunContext,
-  from: { readonly version: number } | { readonly approval: string },
-  id: string,
-): Promise<Payload> {
-  const { doc, sealing } = 'version' in from ? await contentOf(at, from.version) : await shownIn(at, from.approval);
+export async function payloadIn(at: RunContext, from: PayloadPlace, id: string): Promise<Payload> {
+  const { where, doc, sealing } =
+    'version' in from ? await contentOf(at, from.version) : await shownIn(at, from.approval);
   const ref = payloadRefs(doc).get(id);
   const payload = ref && decoding(at, { sealing }).payload(ref);
   if (isPayload(payload)) return payload;
-  const where = 'version' in from ? `Checkpoint ${from.version}` : `Approval "${from.approval}"`;
-  throw new HoldpointError('CHECKPOINT_NOT_FOUND', `${where} of run "${at.run}" points at no payload "${id}".`);
+  throw new HoldpointError(
+    'CHECKPOINT_NOT_FOUND',
+    `${where} of run "${at.run}" points at no payload "${id}". The ids of payloads are in what it holds.`,
+  );
 }
 
-async function contentOf(at: RunContext, version: number) {
-  const { root, sealing } = await open(at, version);
-  return { doc: root as Doc, sealing };
+async function contentOf(at: RunContext, which: Which | undefined) {
+  const { root, record, sealing } = await open(at, which);
+  return { where: `Checkpoint ${record.version}`, doc: root as Doc, sealing };
 }
 
 async function shownIn(at: RunContext, approval: string) {
   const found = await findApproval(at, approval);
   const sealing = await found.sealing();
-  return { doc: await approvalDoc(at, sealing, found.approval), sealing };
+  return { where: `Approval "${approval}"`, doc: await approvalDoc(at, sealing, found.approval), sealing };
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Context, RunContext } from '../checkpoints/context.ts';
-import type { Contexts } from '../checkpoints/contexts.ts';
-import { ANY_TYPE } from '../checkpoints/document/document.ts';
+import type { RunContext } from '../checkpoints/context.ts';
+import { withoutCode } from '../checkpoints/contexts.ts';
 import { open, readLiveHead } from '../checkpoints/open.ts';
 import { fork, forkId, rewind } from '../checkpoints/travel.ts';
 import { millisecondsOf } from '../core/duration.ts';
@@ -15,7 +14,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { startRun } from '../runtime/start.ts';
 import { approvalDesk } from './approval-desk.ts';
 import { checkpointView, differenceView, historyPage, payloadIn } from './checkpoint-view.ts';
-import type { Desk, ForkInput, StartInput } from './desk.ts';
+import type { Desk, ForkInput } from './desk.ts';
 import { lineageOf } from './lineage.ts';
 import { runView } from './run-view.ts';
 import { countRuns, runsPage } from './runs-page.ts';
@@ -33,11 +32,7 @@ export function deskOn(given: Runtime): Desk {
     checkpoint: async (run, which) => checkpointView(await inRun(run), which),
     diff: async (run, before, after) => differenceView(await inRun(run), before, after),
     payload: async (run, from, id) => payloadIn(await inRun(run), from, id),
-    async lineage(run) {
-      const at = await inRun(run);
-      await readLiveHead(at);
-      return lineageOf(at);
-    },
+    lineage: async (run) => lineageOf(await inRun(run)),
 
     async start(input) {
       const { agent, owner, tags, retentionSeconds, timeout } = input;
@@ -78,22 +73,8 @@ export function deskOn(given: Runtime): Desk {
   };
 }
 
-/** Contexts for those who have no code of agents: no migrations, and any class is kept as it is. */
-function withoutCode(contexts: Contexts): Contexts {
-  const bare = <C extends Context>(context: C): C => ({
-    ...context,
-    ladder: undefined,
-    types: { ...context.types, ...ANY_TYPE },
-  });
-  return {
-    ...contexts,
-    context: async () => bare(await contexts.context()),
-    inRun: async (run) => bare(await contexts.inRun(run)),
-  };
-}
-
 /** The id of the run that a key starts; the same key of another agent starts another. */
-function idOfKey(agent: StartInput['agent'], key: string): string {
+function idOfKey(agent: string, key: string): string {
   const digest = createHash('sha256')
     .update(JSON.stringify([agent, key]))
     .digest('base64url');

@@ -1,9 +1,10 @@
 import type { CheckpointSummary, RunSummary } from '../checkpoints/checkpoint.ts';
 import type { Doc } from '../checkpoints/document/document.ts';
 import type { PayloadRef } from '../checkpoints/document/payloads.ts';
-import type { RunFilter } from '../checkpoints/history.ts';
+import type { HistoryOptions } from '../checkpoints/history.ts';
 import type { Which } from '../checkpoints/open.ts';
 import type { Payload } from '../checkpoints/payload.ts';
+import type { RunFilter } from '../checkpoints/runs.ts';
 import type { Duration } from '../core/duration.ts';
 import type { Status } from '../core/status.ts';
 import type { AnswerInput, DecideInput } from '../runtime/approvals/decide.ts';
@@ -26,14 +27,10 @@ export interface Desk {
   /** One run: what is known of it, what it waits for, and how it ended. */
   run(run: string): Promise<RunView>;
   history(run: string, query?: HistoryQuery): Promise<HistoryPage>;
+  /** Where a checkpoint is named, undefined is the newest. */
   checkpoint(run: string, which?: Which): Promise<CheckpointView>;
-  diff(run: string, before: Which, after: Which): Promise<DifferenceView>;
-  /** A payload that a checkpoint, or an approval of the run, points at. */
-  payload(
-    run: string,
-    from: { readonly version: number } | { readonly approval: string },
-    id: string,
-  ): Promise<Payload>;
+  diff(run: string, before: Which | undefined, after: Which | undefined): Promise<DifferenceView>;
+  payload(run: string, from: PayloadPlace, id: string): Promise<Payload>;
   /** Where a run comes from and what was forked from it. */
   lineage(run: string): Promise<Lineage>;
 
@@ -129,10 +126,7 @@ export interface Wait {
   readonly until?: Date;
 }
 
-export interface HistoryQuery {
-  readonly newestFirst?: boolean;
-  readonly from?: number;
-  readonly to?: number;
+export interface HistoryQuery extends HistoryOptions {
   /** @default 100, at most 1,000 */
   readonly limit?: number;
 }
@@ -154,6 +148,9 @@ export interface CheckpointView extends CheckpointSummary {
   /** Whether the results are a journal of the runtime. */
   readonly isDurable: boolean;
 }
+
+/** What points at a payload: a checkpoint, or an approval of the run. */
+export type PayloadPlace = { readonly version: Which | undefined } | { readonly approval: string };
 
 /** What changed in the state. */
 export interface DifferenceView {

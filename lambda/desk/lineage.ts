@@ -1,10 +1,11 @@
 import type { CheckpointId } from '../checkpoints/checkpoint.ts';
 import type { RunContext } from '../checkpoints/context.ts';
+import { runAt } from '../checkpoints/contexts.ts';
 import type { HeadMeta } from '../checkpoints/meta.ts';
+import { readLiveHead } from '../checkpoints/open.ts';
 import { HEAD_KEY, readCheckpoint, readHead, versionKey } from '../checkpoints/records.ts';
 import { recordsOf } from '../checkpoints/scan.ts';
 import { FORKS, forkOf } from '../checkpoints/travel.ts';
-import { partitionOf } from '../core/ids.ts';
 import { present } from '../core/present.ts';
 import type { Status } from '../core/status.ts';
 
@@ -28,12 +29,13 @@ export interface Lineage {
 const MOST_ANCESTORS = 20;
 const MOST_RUNS = 200;
 
-/** The tree of forks that a run is in. */
+/** The tree of forks that a run is in; refuses a run that is gone. */
 export async function lineageOf(at: RunContext): Promise<Lineage> {
+  await readLiveHead(at);
   let oldest = at;
   for (let i = 0; i < MOST_ANCESTORS; i++) {
     const origin = await originOf(oldest);
-    const parent = origin && runIn(at, origin.run);
+    const parent = origin && runAt(at, at.tenant, origin.run);
     if (!parent || !(await headOf(parent))) break;
     oldest = parent;
   }
@@ -56,14 +58,12 @@ async function relative(
       break;
     }
     const { run, born, version } = forkOf(stored);
-    const there = runIn(at, run);
+    const there = runAt(at, at.tenant, run);
     const alive = await headOf(there);
     forks.push(await relative(there, alive?.born === born ? alive : undefined, version, room));
   }
   return { run: at.run, ...present({ status: head?.status, fromVersion }), forks };
 }
-
-const runIn = (at: RunContext, run: string): RunContext => ({ ...at, run, partition: partitionOf(at.tenant, run) });
 
 /** What a run was forked from, if it was. */
 async function originOf(at: RunContext): Promise<CheckpointId | undefined> {

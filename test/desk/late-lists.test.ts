@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { deskOn } from '../../lambda/desk/desk-on.ts';
-import { agent } from '../../lambda/index.ts';
+import { agent, localKeys } from '../../lambda/index.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage, Write } from '../../lambda/storage/ports.ts';
 
@@ -25,6 +26,8 @@ function lateLists(): { readonly storage: Storage; catchUp(): Promise<void> } {
   };
 }
 
+const keys = localKeys({ current: 'k', keys: { k: new Uint8Array(32).fill(7) } });
+
 function scene() {
   const { storage, catchUp } = lateLists();
   const trips = agent(
@@ -32,10 +35,10 @@ function scene() {
       name: 'trips',
       run: async (ctx) => (await ctx.approval('book', { title: 'Book?', approvers: ['user:ann'] })).approved,
     },
-    { storage },
+    { storage, keys },
   );
   const invoke = (run: string) => trips.invoke({ run }, { by: 'me', until: Date.now() + 60_000 });
-  return { desk: deskOn(trips.runtime), invoke, catchUp };
+  return { desk: deskOn(trips.runtime), invoke, catchUp, store: checkpointStoreOn(storage, { keys }) };
 }
 
 describe('where lists are behind', () => {
@@ -64,6 +67,18 @@ describe('where lists are behind', () => {
     await expect(late).rejects.toMatchObject({ code: 'APPROVAL_DECIDED' });
     await invoke(run);
     expect(await desk.run(run)).toMatchObject({ status: 'SUCCEEDED', result: true });
+  });
+
+  it('an approval that nobody can read any more is in no inbox, and the others still are', async () => {
+    const { desk, invoke, catchUp, store } = scene();
+    for (const id of ['shredded', 'whole']) {
+      await desk.start({ agent: 'trips', id });
+      await invoke(id);
+    }
+    await store.shred('shredded');
+    await catchUp();
+    expect(await desk.inbox('user:ann')).toMatchObject([{ run: 'whole' }]);
+    expect(await desk.openApprovals()).toMatchObject([{ run: 'whole' }]);
   });
 
   it('a run that is gone is in lists until they know, and opens to nothing', async () => {

@@ -2,7 +2,7 @@ import { besideText, closedText, openedText } from '../../checkpoints/beside.ts'
 import { decoding } from '../../checkpoints/content.ts';
 import type { RunContext } from '../../checkpoints/context.ts';
 import { decode } from '../../checkpoints/document/decode.ts';
-import type { Doc } from '../../checkpoints/document/document.ts';
+import type { Doc, Fields } from '../../checkpoints/document/document.ts';
 import { parse } from '../../checkpoints/document/parse.ts';
 import type { Sealing } from '../../checkpoints/sealing.ts';
 import type { Answer } from '../../core/approval.ts';
@@ -18,6 +18,14 @@ export interface ApprovalContent {
   readonly facts: Readonly<Record<string, unknown>> | undefined;
   readonly changed: { readonly before: unknown; readonly after: unknown } | undefined;
 }
+
+/** The same as documents, in which `$` nodes stand for what JSON lacks. */
+export type ShownDoc = {
+  readonly title: string;
+  readonly show?: Doc;
+  readonly facts?: Fields;
+  readonly changed?: { readonly before: Doc; readonly after: Doc };
+};
 
 /** The hash of what was shown, in hex: SHA-256 of the stored text, under the run's key where there is one. */
 export const shownHash = (sealing: Sealing, text: string): string => sealing.hash().update(text).digest('hex');
@@ -40,15 +48,15 @@ export async function openApproval(
   return { title, show, facts, changed };
 }
 
-/** The document of what was shown, likewise. */
+/** What was shown as documents, likewise: it needs no code of the agent that asked. */
 export async function approvalDoc(
   at: RunContext,
   sealing: Sealing,
   { meta, stored }: Pick<Approval, 'meta' | 'stored'>,
-): Promise<Doc> {
+): Promise<ShownDoc> {
   const text = await storedText(at, sealing, stored);
   if (shownHash(sealing, text) !== meta.shown) throw damagedApproval(stored, 'what was shown does not have its hash');
-  return parse(text);
+  return parse(text) as ShownDoc;
 }
 
 /** What one person answered, with what they said. */

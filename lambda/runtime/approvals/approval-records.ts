@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { bareRecord, besideRecord, withMeta } from '../../checkpoints/beside.ts';
 import type { RunContext } from '../../checkpoints/context.ts';
 import { dueGroup, groupOf, timeOrder } from '../../checkpoints/records.ts';
+import { recordsOf } from '../../checkpoints/scan.ts';
 import type { Sealing } from '../../checkpoints/sealing.ts';
 import { type ApprovalMeta, type ApprovalRequest, asked, checkRequest, dueAt, withdraw } from '../../core/approval.ts';
 import { escapeId, unescapeId } from '../../core/ids.ts';
@@ -58,6 +59,10 @@ export async function readApprovals(at: RunContext, ids: readonly string[]): Pro
 }
 
 const MOST_KEYS = 100;
+
+/** All approvals of a run, in the order of their ids. */
+export const allApprovals = (at: RunContext): Promise<readonly Approval[]> =>
+  Array.fromAsync(recordsOf(at, { from: 'a', to: 'b' }), readApproval);
 
 /** What an approval is about, beside its request. */
 export interface AskedBy {

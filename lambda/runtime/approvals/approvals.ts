@@ -1,7 +1,6 @@
-import { partitionOf } from '../../core/ids.ts';
 import { type AgentPlace, runtimeOf } from '../agent-place.ts';
-import { deliverIfReady } from '../outside.ts';
 import { type AnswerInput, type DecideInput, decide, remind, withdraw } from './decide.ts';
+import { delivered } from './delivered.ts';
 import { type InboxOptions, inbox } from './inbox.ts';
 import { decideByToken, revokeToken, viewByToken } from './tokens.ts';
 import { type ApprovalView, viewApproval } from './view.ts';
@@ -27,22 +26,18 @@ export interface Approvals {
 export function approvals(place: AgentPlace = {}): Approvals {
   const runtime = runtimeOf({ name: 'approvals', run: () => {} }, place);
   const { contexts } = runtime;
-  /** Brings the run of a decided approval to a process, where somebody does that. */
-  const delivered = async (view: ApprovalView): Promise<ApprovalView> => {
-    const { tenant, run } = view;
-    await deliverIfReady(runtime, { ...(await contexts.context()), tenant, run, partition: partitionOf(tenant, run) });
-    return view;
-  };
   return {
     async *inbox(person, options) {
       yield* inbox(await contexts.context(), person, options);
     },
     view: async (run, approval) => viewApproval(await contexts.inRun(run), approval),
-    decide: async (run, input) => delivered(await decide(await contexts.inRun(run), input)),
-    withdraw: async (run, approval, why) => delivered(await withdraw(await contexts.inRun(run), approval, why)),
+    decide: async (run, input) => delivered(runtime, await decide(await contexts.inRun(run), input)),
+    withdraw: async (run, approval, why) =>
+      delivered(runtime, await withdraw(await contexts.inRun(run), approval, why)),
     remind: async (run, approval) => remind(await contexts.inRun(run), approval),
     viewByToken: async (token) => viewByToken(await contexts.context(), token),
-    decideByToken: async (token, answer) => delivered(await decideByToken(await contexts.context(), token, answer)),
+    decideByToken: async (token, answer) =>
+      delivered(runtime, await decideByToken(await contexts.context(), token, answer)),
     revokeToken: async (token) => revokeToken(await contexts.context(), token),
   };
 }

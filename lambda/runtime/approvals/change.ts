@@ -8,7 +8,7 @@ import type { ApprovalMeta } from '../../core/approval.ts';
 import { type ErrorCode, HoldpointError, isHoldpointError } from '../../core/errors.ts';
 import { ConditionFailedError } from '../../storage/ports.ts';
 import { wakeRun } from '../wake.ts';
-import { type Approval, changeWrites, readApprovals } from './approval-records.ts';
+import { type Approval, allApprovals, changeWrites, readApprovals } from './approval-records.ts';
 
 /** An approval of a run that is there. */
 export interface FoundApproval {
@@ -24,11 +24,22 @@ export async function findApproval(at: RunContext, id: string): Promise<FoundApp
   try {
     const [head, [approval]] = await Promise.all([readLiveHead(at), readApprovals(at, [id])]);
     if (!approval) throw approvalNotFound(at, id);
-    return { approval, head: head.meta, headRecord: head, sealing: () => sealingFor(at, head.meta) };
+    return foundIn(at, head, approval);
   } catch (error) {
     throw isRunGone(error) ? approvalNotFound(at, id, error) : error;
   }
 }
+
+/** All approvals of a run, open and ended. */
+export async function findApprovals(at: RunContext): Promise<readonly FoundApproval[]> {
+  const head = await readLiveHead(at);
+  return (await allApprovals(at)).map((approval) => foundIn(at, head, approval));
+}
+
+const foundIn = (at: RunContext, head: HeadRecord, approval: Approval): FoundApproval => ({
+  ...{ approval, head: head.meta, headRecord: head },
+  sealing: () => sealingFor(at, head.meta),
+});
 
 /**
  * Changes an approval, however many change it at the same time: the change is made again on what they left. What ends
@@ -75,7 +86,7 @@ function without({ work }: HeadMeta, id: string): readonly string[] | undefined 
 
 const GONE: readonly ErrorCode[] = ['RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED'];
 
-const isRunGone = (error: unknown): boolean => GONE.some((code) => isHoldpointError(error, code));
+const isRunGone = (error: unknown): boolean => isHoldpointError(error, ...GONE);
 
 const approvalNotFound = ({ run, tenant }: RunContext, id: string, cause?: unknown): HoldpointError =>
   new HoldpointError(

@@ -1,13 +1,14 @@
 import { besideMeta } from '../../checkpoints/beside.ts';
 import type { Context, RunContext } from '../../checkpoints/context.ts';
-import { pages } from '../../checkpoints/scan.ts';
+import { runAt } from '../../checkpoints/contexts.ts';
+import { merged, pages } from '../../checkpoints/scan.ts';
 import { asOf } from '../../core/approval.ts';
 import { isHoldpointError } from '../../core/errors.ts';
 import { idsOf } from '../../core/ids.ts';
 import { refused } from '../../core/input.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 import { approvalIdOf, inboxGroup } from './approval-records.ts';
-import { type FoundApproval, findApproval } from './change.ts';
+import { findApproval } from './change.ts';
 import { type ApprovalView, type Show, viewOf } from './view.ts';
 
 /** How much of an inbox. */
@@ -36,15 +37,15 @@ export async function* inboxAs<View>(
   const seen = new Set<string>();
   const entries = [...new Set([approver, ...groups])].map((name) => entriesOf(context, name));
   let given = 0;
-  for await (const { partition, key } of merged(entries)) {
+  for await (const { partition, key } of merged(entries, askedAtOf)) {
     const id = approvalIdOf(key);
     const name = `${partition} ${id}`;
     if (id === undefined || seen.has(name)) continue;
     seen.add(name);
-    const at = { ...context, ...idsOf(partition), partition };
-    const found = await findOpen(at, id, approver);
-    if (!found) continue;
-    yield await show(at, found);
+    const { tenant, run } = idsOf(partition);
+    const shown = await showOpen(runAt(context, tenant, run), id, show, approver);
+    if (shown === undefined) continue;
+    yield shown;
     if (++given >= limit) return;
   }
 }
@@ -54,29 +55,24 @@ const PAGE = 100;
 const entriesOf = ({ records, tenant }: Context, approver: string): AsyncGenerator<StoredRecord> =>
   pages((from) => records.list('owner', inboxGroup(tenant, approver), { limit: PAGE, ...from }));
 
-/** The approval, if this person can still answer it. */
-async function findOpen(at: RunContext, id: string, approver: string): Promise<FoundApproval | undefined> {
+const askedAtOf = (entry: StoredRecord): number => Number(besideMeta(entry).askedAt);
+
+/**
+ * What is shown of an approval that is open and that this person did not answer yet; undefined of any other, and of one
+ * that is gone or that nobody can read any more: the list that named it may be behind.
+ */
+export async function showOpen<View>(
+  at: RunContext,
+  id: string,
+  show: Show<View>,
+  approver?: string,
+): Promise<View | undefined> {
   try {
     const found = await findApproval(at, id);
     const { status, votes } = asOf(found.approval.meta, at.now());
-    return status === 'PENDING' && !votes.some(({ by }) => by === approver) ? found : undefined;
+    return status === 'PENDING' && !votes.some(({ by }) => by === approver) ? await show(at, found) : undefined;
   } catch (error) {
-    if (isHoldpointError(error, 'APPROVAL_NOT_FOUND') || isHoldpointError(error, 'RUN_SHREDDED')) return undefined;
+    if (isHoldpointError(error, 'APPROVAL_NOT_FOUND', 'RUN_SHREDDED')) return undefined;
     throw error;
-  }
-}
-
-/** Several lists, each in the order of when was asked, as one in that order. */
-async function* merged(lists: readonly AsyncGenerator<StoredRecord>[]): AsyncGenerator<StoredRecord> {
-  const next = async (list: AsyncGenerator<StoredRecord>) => {
-    const { value, done } = await list.next();
-    return done ? [] : [{ list, record: value, askedAt: Number(besideMeta(value).askedAt) }];
-  };
-  let heads = (await Promise.all(lists.map(next))).flat();
-  for (;;) {
-    const [oldest, ...rest] = heads.toSorted((a, b) => a.askedAt - b.askedAt);
-    if (!oldest) return;
-    yield oldest.record;
-    heads = [...rest, ...(await next(oldest.list))];
   }
 }

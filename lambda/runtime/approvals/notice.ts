@@ -4,7 +4,7 @@ import { writeEach } from '../../checkpoints/whole-run.ts';
 import type { ApprovalMeta, NoticeKind } from '../../core/approval.ts';
 import { isGroup } from '../../core/approval.ts';
 import { present } from '../../core/present.ts';
-import { type ApprovalContent, approvalDoc } from './approval-content.ts';
+import { approvalDoc } from './approval-content.ts';
 import type { FoundApproval } from './change.ts';
 import { tokenWrite } from './tokens.ts';
 
@@ -43,7 +43,7 @@ export async function makeNotice(at: RunContext, found: FoundApproval, options: 
   const { approval, head } = found;
   const { agent, name, askedAt, deadline, approvers, tell = 'asked' } = approval.meta;
   // Not made live: who tells people need not know the classes of what is shown.
-  const { title } = (await approvalDoc(at, await found.sealing(), approval)) as unknown as ApprovalContent;
+  const { title } = await approvalDoc(at, await found.sealing(), approval);
   return {
     ...{ kind: tell, tenant: at.tenant, run: at.run, approval: approval.id, name, title, approvers },
     isEncrypted: head.key !== undefined,

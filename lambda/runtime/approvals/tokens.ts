@@ -2,11 +2,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import { bareRecord, besideMeta } from '../../checkpoints/beside.ts';
 import { committed } from '../../checkpoints/committed.ts';
 import type { Context, RunContext } from '../../checkpoints/context.ts';
+import { runAt } from '../../checkpoints/contexts.ts';
 import { readLiveHead } from '../../checkpoints/open.ts';
 import { dueGroup, timeOrder } from '../../checkpoints/records.ts';
 import { damaged } from '../../checkpoints/run-errors.ts';
 import { type ErrorCode, HoldpointError, isHoldpointError } from '../../core/errors.ts';
-import { partitionOf } from '../../core/ids.ts';
 import { refused } from '../../core/input.ts';
 import type { StoredRecord, Write } from '../../storage/ports.ts';
 import { type FoundApproval, findApproval } from './change.ts';
@@ -56,7 +56,7 @@ export async function openToken(context: Context, token: string): Promise<TokenM
   const [stored] = await context.records.read(tokenPartition(token), [TOKEN_KEY]);
   const meta = stored && readToken(stored);
   if (!meta || context.now() >= meta.expiresAt) throw linkNotFound();
-  const { born } = (await asLink(readLiveHead(runOf(context, meta)))).meta;
+  const { born } = (await asLink(readLiveHead(runAt(context, meta.tenant, meta.run)))).meta;
   if (born !== meta.born) throw linkNotFound();
   return meta;
 }
@@ -74,7 +74,7 @@ export const viewByToken = (context: Context, token: string): Promise<ApprovalVi
 /** The same, shown in another way to the person that the token was made for. */
 export async function showByToken<View>(context: Context, token: string, show: ShowTo<View>): Promise<View> {
   const meta = await openToken(context, token);
-  const at = runOf(context, meta);
+  const at = runAt(context, meta.tenant, meta.run);
   return asLink(findApproval(at, meta.approval).then((found) => show(at, found, meta.person)));
 }
 
@@ -93,7 +93,7 @@ export async function decideByTokenAs<View>(
   const { approval, person: by, as } = meta;
   const given = Object(answer) as AnswerInput;
   const input = { ...given, approval, by, groups: as === undefined ? [] : [as] };
-  return asLink(decideAs(runOf(context, meta), input, (at, found) => show(at, found, by)));
+  return asLink(decideAs(runAt(context, meta.tenant, meta.run), input, (at, found) => show(at, found, by)));
 }
 
 type ShowTo<View> = (at: RunContext, found: FoundApproval, person: string) => Promise<View>;
@@ -103,13 +103,6 @@ const tokenPartition = (token: unknown): string =>
   `${TOKENS}${createHash('sha256')
     .update(typeof token === 'string' ? token : '')
     .digest('base64url')}`;
-
-const runOf = (context: Context, { tenant, run }: Pick<Link, 'tenant' | 'run'>): RunContext => ({
-  ...context,
-  tenant,
-  run,
-  partition: partitionOf(tenant, run),
-});
 
 function readToken(stored: StoredRecord): TokenMeta {
   const meta = besideMeta(stored) as Partial<TokenMeta>;
@@ -133,7 +126,7 @@ async function asLink<T>(opening: Promise<T>): Promise<T> {
   try {
     return await opening;
   } catch (error) {
-    throw GONE.some((code) => isHoldpointError(error, code)) ? linkNotFound() : error;
+    throw isHoldpointError(error, ...GONE) ? linkNotFound() : error;
   }
 }
 
