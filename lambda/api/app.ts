@@ -9,15 +9,16 @@ import { linkNotFound } from '../runtime/approvals/tokens.ts';
 import { errorFields, type Observing } from '../runtime/observing.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { SignedUrls } from '../storage/s3/signed-urls.ts';
+import type { ApiEnv } from './api-env.ts';
 import type { Identify } from './caller.ts';
-import type { ApiEnv } from './environment.ts';
 import { ANSWER_SECONDS, MOST_JSON, MOST_URL } from './limits.ts';
 import { ANYBODY, need, notAllowed } from './may.ts';
 import { HttpError, problemOf } from './problem.ts';
 import { type Route, requestOf } from './route.ts';
-import { wantsPage } from './routes/links.ts';
 import { ROUTES } from './routes/routes.ts';
 import { secure } from './security-headers.ts';
+import { wantsPage } from './wants-page.ts';
+import { within } from './within.ts';
 
 /** An agent that can be started, as the console offers it. */
 export interface KnownAgent {
@@ -62,7 +63,9 @@ export function createApi(options: ApiOptions): Hono<ApiEnv> {
 
   app.get('/approvals/assets/:file', (context) => asset(context.req.param('file')));
   for (const route of ROUTES)
-    app.on(route.method, pattern(route), (context) => within(ANSWER_SECONDS, handled(options, route, context)));
+    app.on(route.method, pattern(route), (context) =>
+      within(ANSWER_SECONDS, handled(options, route, context), tooLate),
+    );
   for (const route of ROUTES)
     app.all(pattern(route), ({ req }) => {
       throw methodNotAllowed(
@@ -103,17 +106,6 @@ async function handled(options: ApiOptions, route: Route, context: Context<ApiEn
   return new Response(body, { status, headers: { 'content-type': 'application/json', ...headers } });
 }
 
-/** The answer, or after a while that there is none. */
-async function within(seconds: number, answering: Promise<Response>): Promise<Response> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(tooLate(seconds)), seconds * 1000);
-  try {
-    return await Promise.race([answering, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 /** A file that pages load. Its name is that of its content, so it never changes. */
 function asset(file: string): Response {
   const found = ASSETS.get(file);
@@ -152,11 +144,11 @@ const notAuthenticated = (): HttpError =>
 const answerTooLarge = (): HttpError =>
   new HttpError(413, 'TOO_LARGE', `The answer would have more than ${MOST_JSON} bytes. Ask for less: a smaller limit.`);
 
-const tooLate = (seconds: number): HttpError =>
+const tooLate = (): HttpError =>
   new HttpError(
     503,
     'TIMED_OUT',
-    `There was no answer within ${seconds} seconds. It may have been done or not: look, then try again.`,
+    `There was no answer within ${ANSWER_SECONDS} seconds. It may have been done or not: look, then try again.`,
   );
 
 function methodNotAllowed(method: string, routes: readonly Route[]): HttpError {

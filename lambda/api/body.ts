@@ -2,6 +2,7 @@ import { mistakeIn, wordsOf } from '../console/json-place.ts';
 import { HoldpointError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
 import { HttpError } from './problem.ts';
+import { within } from './within.ts';
 
 /** What a body may be. */
 export interface BodyLimits {
@@ -62,23 +63,22 @@ async function readText(request: Request, mostBytes: number): Promise<string> {
   const reader = request.body.getReader();
   const pieces: Uint8Array[] = [];
   let bytes = 0;
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(bodyTimedOut()), SECONDS * 1000);
-  try {
+  const readAll = async () => {
     for (;;) {
-      const { done, value } = await Promise.race([reader.read(), late.promise]);
-      if (done) break;
+      const { done, value } = await reader.read();
+      if (done) return;
       bytes += value.length;
       if (bytes > mostBytes) throw tooLarge;
       pieces.push(value);
     }
+  };
+  try {
+    await within(SECONDS, readAll(), bodyTimedOut);
   } catch (error) {
     // Whoever sends it need not send the rest.
     reader.cancel().catch(() => undefined);
     // What else goes wrong is theirs too: they left, or it ends otherwise than it says.
     throw error instanceof HttpError ? error : refused('The body', 'there as a whole', `${bytes} bytes of it`);
-  } finally {
-    clearTimeout(timer);
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces));

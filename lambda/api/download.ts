@@ -1,44 +1,37 @@
-import type { Context } from 'hono';
-import type { Payload } from '../checkpoints/payload.ts';
 import { partitionOf } from '../core/ids.ts';
+import type { Desk, PayloadPlace } from '../desk/desk.ts';
 import type { SignedUrls } from '../storage/s3/signed-urls.ts';
-import type { ApiEnv } from './environment.ts';
 import { MOST_PAYLOAD } from './limits.ts';
+import { PICTURES } from './pictures.ts';
 import { HttpError } from './problem.ts';
+import type { AnswerDescription, RouteRequest } from './route.ts';
 
-// What a browser draws and never runs. SVG is a document with scripts.
-const INLINE = new Map([
-  ['image/png', 'png'],
-  ['image/jpeg', 'jpg'],
-  ['image/gif', 'gif'],
-  ['image/webp', 'webp'],
-  ['image/avif', 'avif'],
-]);
+/** What of a request matters when a payload is downloaded; the desk is that of the payload's tenant. */
+type Downloading = Pick<RouteRequest, 'api' | 'context' | 'desk'>;
 
-/** Where a payload is, for those who may have it. */
-export interface Download {
-  readonly payload: Payload;
-  readonly tenant: string;
+/** Which payload: its id, and what points at it. */
+interface Download {
   readonly run: string;
+  readonly from: PayloadPlace;
   readonly id: string;
-  /** Whether its bytes are encrypted where they are. */
-  isEncrypted(): Promise<boolean>;
-  readonly signedUrls: SignedUrls | undefined;
 }
 
+/** What is answered, described. */
+export const DOWNLOADED: Readonly<Record<number, AnswerDescription>> = {
+  200: { description: 'Its bytes', types: ['application/octet-stream', 'image/*'] },
+  302: { description: 'Where its bytes are, for a few minutes', headers: { location: 'A signed URL' } },
+};
+
 /**
- * A payload as an answer: an image that is safe to draw, and anything else as a file that no browser opens by itself. What
+ * A payload as an answer: a picture that is safe to draw, and anything else as a file that no browser opens by itself. What
  * is too large for Lambda is found at a signed URL.
  */
-export async function downloaded(context: Context<ApiEnv>, download: Download): Promise<Response> {
-  const { payload, tenant, run, id, signedUrls } = download;
+export async function downloaded(request: Downloading, { run, from, id }: Download): Promise<Response> {
+  const { api, context, desk } = request;
+  const payload = await desk.payload(run, from, id);
   const { size = 0 } = payload;
-  if (signedUrls && size > MOST_PAYLOAD) {
-    if (await download.isEncrypted()) throw tooLarge(size);
-    const location = await signedUrls.get(partitionOf(tenant, run), id);
-    return new Response(null, { status: 302, headers: { location, 'referrer-policy': 'no-referrer' } });
-  }
-  const extension = INLINE.get(payload.type?.toLowerCase() ?? '');
+  if (api.signedUrls && size > MOST_PAYLOAD) return elsewhere(api.signedUrls, desk, run, id, size);
+  const extension = PICTURES.get(payload.type?.toLowerCase() ?? '');
   const name = id.replace(/[^\w-]/g, '') || 'payload';
   const headers = {
     'content-type': (extension && payload.type?.toLowerCase()) ?? 'application/octet-stream',
@@ -50,6 +43,12 @@ export async function downloaded(context: Context<ApiEnv>, download: Download): 
   // What fits in memory is proven before its first byte is answered.
   const body = size <= MOST_PAYLOAD ? await payload.bytes() : ReadableStream.from(payload.stream());
   return new Response(body, { headers });
+}
+
+async function elsewhere(urls: SignedUrls, desk: Desk, run: string, id: string, size: number): Promise<Response> {
+  if ((await desk.run(run)).encrypted) throw tooLarge(size);
+  const location = await urls.get(partitionOf(desk.tenant, run), id);
+  return new Response(null, { status: 302, headers: { location, 'referrer-policy': 'no-referrer' } });
 }
 
 const tooLarge = (size: number): HttpError =>

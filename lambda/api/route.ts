@@ -1,10 +1,11 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
 import type { Desk } from '../desk/desk.ts';
+import type { ApiEnv } from './api-env.ts';
 import type { ApiOptions } from './app.ts';
 import { type BodyLimits, readBody } from './body.ts';
 import type { Caller, Role } from './caller.ts';
-import type { ApiEnv } from './environment.ts';
+import { MOST_BODY } from './limits.ts';
 import { idInPath } from './path-id.ts';
 import { type Fault, HttpError } from './problem.ts';
 
@@ -37,11 +38,11 @@ export interface Route {
   readonly answers: Readonly<Record<number, AnswerDescription>>;
   /** The statuses of problems that it may answer with beside those that every route has. */
   readonly problems: readonly number[];
-  readonly handle: (request: RouteRequest<Shape, Shape, Shape, Shape>) => Promise<Answer>;
+  readonly handle: (request: RouteRequest) => Promise<Answer>;
 }
 
-interface RouteBody<B extends Shape = Shape> extends BodyLimits {
-  readonly schema: B;
+interface RouteBody extends BodyLimits {
+  readonly schema: Shape;
 }
 
 /** JSON with a status, or a response of another kind. */
@@ -54,7 +55,12 @@ interface JsonAnswer {
 }
 
 /** A request whose parameters were checked. */
-export interface RouteRequest<P extends Shape, Q extends Shape, H extends Shape, B extends Shape> {
+export interface RouteRequest<
+  P extends Shape = Shape,
+  Q extends Shape = Shape,
+  H extends Shape = Shape,
+  B extends Shape = Shape,
+> {
   readonly params: z.infer<P>;
   readonly query: z.infer<Q>;
   readonly headers: z.infer<H>;
@@ -72,12 +78,16 @@ const NOTHING = z.strictObject({});
 
 type Nothing = typeof NOTHING;
 
+interface BodySpec<B extends Shape> extends Partial<BodyLimits> {
+  readonly schema: B;
+}
+
 interface RouteSpec<P extends Shape, Q extends Shape, H extends Shape, B extends Shape>
   extends Omit<Route, 'params' | 'query' | 'headers' | 'body' | 'problems' | 'handle'> {
   readonly params?: P;
   readonly query?: Q;
   readonly headers?: H;
-  readonly body?: RouteBody<B>;
+  readonly body?: BodySpec<B>;
   readonly problems?: readonly number[];
   readonly handle: (request: RouteRequest<P, Q, H, B>) => Promise<Answer>;
 }
@@ -95,17 +105,14 @@ export const route = <
   params: spec.params ?? NOTHING,
   query: spec.query ?? NOTHING,
   headers: spec.headers ?? NOTHING,
+  body: spec.body && { mostBytes: MOST_BODY, ...spec.body },
   problems: spec.problems ?? [],
   // What the schemas let through is of their types.
   handle: spec.handle as unknown as Route['handle'],
 });
 
 /** The checked request of a route; refuses what its schemas do not describe. */
-export function requestOf(
-  route: Route,
-  api: ApiOptions,
-  context: Context<ApiEnv>,
-): RouteRequest<Shape, Shape, Shape, Shape> {
+export function requestOf(route: Route, api: ApiOptions, context: Context<ApiEnv>): RouteRequest {
   const { body } = route;
   const url = new URL(context.req.url);
   return {

@@ -38,7 +38,7 @@ const MOST_CHANGES = 500;
 /** A difference that fits an answer: at most so many changes of each kind, each shortened. */
 export function differenceAnswer({ added, removed, changed, text }: DifferenceView): object {
   let isWhole = text.length <= PIECE_BYTES && [added, removed, changed].every(({ length }) => length <= MOST_CHANGES);
-  const most = Math.floor((MOST_PIECE / (added.length + removed.length + 2 * changed.length + 1)) | 0);
+  const most = Math.floor(MOST_PIECE / (added.length + removed.length + 2 * changed.length + 1));
   const short = (doc: Doc): Doc => {
     const piece = pieceOf(doc, '', Math.max(200, Math.min(most, PIECE_BYTES)));
     isWhole &&= piece?.isWhole === true;

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import type { ApiEnv } from '../api/environment.ts';
+import type { ApiEnv } from '../api/api-env.ts';
 import { ANSWER, may } from '../api/may.ts';
 import { approvalRoutes } from './approvals/routes.ts';
 import { PATHS } from './paths.ts';

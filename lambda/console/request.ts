@@ -1,8 +1,8 @@
 import type { Context } from 'hono';
+import type { ApiEnv } from '../api/api-env.ts';
 import type { ApiOptions } from '../api/app.ts';
 import { parseJson, readBody } from '../api/body.ts';
 import type { Role } from '../api/caller.ts';
-import type { ApiEnv } from '../api/environment.ts';
 import { MOST_BODY } from '../api/limits.ts';
 import { need } from '../api/may.ts';
 import { idInPath } from '../api/path-id.ts';

@@ -4,7 +4,8 @@ import { HoldpointError } from './errors.ts';
 export { type ApprovalRequest, type ApprovalTerms, checkRequest, isGroup } from './approval-request.ts';
 
 /** Where an approval stands; all but PENDING are for ever. */
-export type ApprovalStatus = 'PENDING' | 'APPROVED' | 'REJECTED' | 'EXPIRED' | 'WITHDRAWN';
+export const APPROVAL_STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'EXPIRED', 'WITHDRAWN'] as const;
+export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
 
 /** What an approver says. */
 export type Answer = 'approve' | 'reject';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { MAX_VERSION } from '../checkpoints/records.ts';
+import { ON_TIMEOUT } from '../core/approval-request.ts';
 import { refused } from '../core/input.ts';
 import { isToolId } from '../runtime/remote/wait.ts';
 
@@ -116,7 +117,7 @@ const APPROVAL: Fields = {
   remindAfter: duration,
   escalateTo: texts,
   escalateAfter: duration,
-  onTimeout: oneOf('reject', 'approve', 'fail', 'escalate'),
+  onTimeout: oneOf(...ON_TIMEOUT),
   facts: recordOf('an object of facts by name'),
   editable: oneOf(true, false),
 };

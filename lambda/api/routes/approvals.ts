@@ -1,18 +1,23 @@
 import * as z from 'zod';
 import { present } from '../../core/present.ts';
 import type { Caller } from '../caller.ts';
-import { downloaded } from '../download.ts';
-import { MOST_ANSWER, MOST_BODY } from '../limits.ts';
+import { DOWNLOADED, downloaded } from '../download.ts';
+import { MOST_ANSWER } from '../limits.ts';
 import { ANSWER, ANYBODY, INBOX, LOOK, may, needAsked, notAllowed, OPERATE, ownAnswer } from '../may.ts';
 import { type Route, route } from '../route.ts';
-import { Approval, Approvals } from '../schemas/approvals.ts';
+import { Approval, Approvals, answerFields } from '../schemas/approvals.ts';
 import { named } from '../schemas/named.ts';
-import { Group, Person, RunId } from '../schemas/values.ts';
+import { Group, ofRun, PayloadId, Person } from '../schemas/values.ts';
 import { approvalAnswer, approvalsAnswer } from '../shortened.ts';
 
 const Limit = z.int().min(1).max(100).optional();
-const ofRun = z.strictObject({ run: RunId });
-const ofApproval = z.strictObject({ run: RunId, approval: z.string().min(1).max(1000) });
+const ofApproval = ofRun.extend({ approval: z.string().min(1).max(1000) });
+const LISTED = {
+  200: {
+    description: 'Approvals, with what they show shortened, and votes without comments and edits',
+    schema: Approvals,
+  },
+};
 const answers = { 200: { description: 'The approval', schema: Approval } };
 
 /** Approvals: what waits for whom, answers, reminders, withdrawals. */
@@ -26,12 +31,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
       group: z.array(Group).max(100).optional().describe('The groups of that person'),
       limit: Limit,
     }),
-    answers: {
-      200: {
-        description: 'Approvals, with what they show shortened, and votes without comments and edits',
-        schema: Approvals,
-      },
-    },
+    answers: LISTED,
     async handle({ desk, caller, query }) {
       const { all, limit, person, group } = query;
       if (all) {
@@ -47,12 +47,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
   route({
     ...{ method: 'GET', path: '/api/runs/{run}/approvals', may: LOOK, name: 'listApprovalsOfRun', params: ofRun },
     summary: 'All approvals of a run, open and ended, oldest first',
-    answers: {
-      200: {
-        description: 'Approvals, with what they show shortened, and votes without comments and edits',
-        schema: Approvals,
-      },
-    },
+    answers: LISTED,
     problems: [404, 410],
     handle: async ({ desk, params: { run } }) => ({ status: 200, json: approvalsAnswer(await desk.approvals(run)) }),
   }),
@@ -72,19 +67,13 @@ export const APPROVAL_ROUTES: readonly Route[] = [
   route({
     ...{ method: 'GET', path: '/api/runs/{run}/approvals/{approval}/payloads/{payload}', may: ANYBODY },
     ...{ name: 'getApprovalPayload', summary: 'A payload that an approval shows' },
-    params: ofApproval.extend({ payload: z.string().min(1).max(200) }),
-    answers: {
-      200: { description: 'Its bytes', types: ['application/octet-stream', 'image/*'] },
-      302: { description: 'Where its bytes are, for a few minutes', headers: { location: 'A signed URL' } },
-    },
+    params: ofApproval.extend({ payload: PayloadId }),
+    answers: DOWNLOADED,
     problems: [404, 410, 413],
-    async handle({ desk, caller, api, context, params: { run, approval, payload: id } }) {
-      needAsked(caller, await desk.approval(run, approval));
-      const payload = await desk.payload(run, { approval }, id);
-      return downloaded(context, {
-        ...{ payload, tenant: desk.tenant, run, id, signedUrls: api.signedUrls },
-        isEncrypted: async () => (await desk.run(run)).encrypted,
-      });
+    async handle(request) {
+      const { run, approval, payload } = request.params;
+      needAsked(request.caller, await request.desk.approval(run, approval));
+      return downloaded(request, { run, from: { approval }, id: payload });
     },
   }),
 
@@ -97,14 +86,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
       schema: named(
         'Decide',
         z.strictObject({
-          answer: z.enum(['approve', 'reject']),
-          comment: z.string().max(10_000).optional(),
-          edits: z.unknown().optional().describe('What is to be done otherwise, where the approval is editable'),
-          shown: z
-            .string()
-            .max(200)
-            .optional()
-            .describe('The hash of what was seen; an answer to something else is refused'),
+          ...answerFields,
           by: Person.optional().describe('For callers who answer for others'),
           groups: z.array(Group).max(100).optional().describe('The groups of that person'),
         }),
@@ -125,7 +107,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
   route({
     ...{ method: 'POST', path: '/api/runs/{run}/approvals/{approval}/remind', may: OPERATE, name: 'remindApprovers' },
     ...{ summary: 'Has people told once more', params: ofApproval, answers },
-    body: { mostBytes: MOST_BODY, schema: named('Remind', z.strictObject({})) },
+    body: { schema: named('Remind', z.strictObject({})) },
     problems: [404, 409, 410],
     async handle({ desk, params: { run, approval }, body }) {
       await body();
@@ -145,10 +127,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
       params: ofApproval,
       answers,
     },
-    body: {
-      mostBytes: MOST_BODY,
-      schema: named('Withdraw', z.strictObject({ why: z.string().min(1).max(500) })),
-    },
+    body: { schema: named('Withdraw', z.strictObject({ why: z.string().min(1).max(500) })) },
     problems: [404, 409, 410],
     async handle({ desk, params: { run, approval }, body }) {
       const { why } = await body();

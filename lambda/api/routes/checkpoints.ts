@@ -4,22 +4,23 @@ import type { Which } from '../../checkpoints/open.ts';
 import { refused } from '../../core/input.ts';
 import { present } from '../../core/present.ts';
 import { pieceOf } from '../../desk/piece.ts';
-import { downloaded } from '../download.ts';
+import { DOWNLOADED, downloaded } from '../download.ts';
 import { MOST_PIECE, PIECE_BYTES } from '../limits.ts';
 import { LOOK } from '../may.ts';
 import { HttpError } from '../problem.ts';
 import { type Route, route } from '../route.ts';
 import { Checkpoint, CheckpointsPage, Difference } from '../schemas/checkpoints.ts';
-import { Name, RunId, Version } from '../schemas/values.ts';
+import { Name, ofRun, PayloadId, Version } from '../schemas/values.ts';
 import { differenceAnswer } from '../shortened.ts';
 
-const params = z.strictObject({ run: RunId });
 const WhichText = z.string().min(1).max(300).describe('A version, `latest`, or `name:` and the name of a checkpoint');
+
+const ofCheckpoint = ofRun.extend({ version: WhichText });
 
 /** Checkpoints: list, open, compare, and the payloads that they point at. */
 export const CHECKPOINT_ROUTES: readonly Route[] = [
   route({
-    ...{ method: 'GET', path: '/api/runs/{run}/checkpoints', may: LOOK, name: 'listCheckpoints', params },
+    ...{ method: 'GET', path: '/api/runs/{run}/checkpoints', may: LOOK, name: 'listCheckpoints', params: ofRun },
     summary: 'The checkpoints of a run without their content',
     query: z.strictObject({
       from: Version.optional(),
@@ -40,7 +41,7 @@ export const CHECKPOINT_ROUTES: readonly Route[] = [
     summary: 'A checkpoint with its state, results and model parameters',
     description:
       'What is large is shortened: a part of it is found by its path, a JSON pointer such as /state/messages, and the rest of a long list, object or text with `from`.',
-    params: z.strictObject({ run: RunId, version: WhichText }),
+    params: ofCheckpoint,
     query: z.strictObject({
       path: z.string().max(4000).optional().describe('A JSON pointer into the content'),
       from: z.int().min(0).optional().describe('The first element, key or character that is shown'),
@@ -77,33 +78,24 @@ export const CHECKPOINT_ROUTES: readonly Route[] = [
       name: 'getPayload',
     },
     summary: 'A payload that a checkpoint points at',
-    params: z.strictObject({ run: RunId, version: WhichText, payload: z.string().min(1).max(200) }),
-    answers: {
-      200: { description: 'Its bytes', types: ['application/octet-stream', 'image/*'] },
-      302: { description: 'Where its bytes are, for a few minutes', headers: { location: 'A signed URL' } },
-    },
+    params: ofCheckpoint.extend({ payload: PayloadId }),
+    answers: DOWNLOADED,
     problems: [404, 410, 413],
-    async handle({ desk, api, context, params: { run, version, payload: id } }) {
-      const which = whichOf(version);
-      const number = typeof which === 'number' ? which : (await desk.checkpoint(run, which)).version;
-      const payload = await desk.payload(run, { version: number }, id);
-      return downloaded(context, {
-        ...{ payload, tenant: desk.tenant, run, id, signedUrls: api.signedUrls },
-        isEncrypted: async () => (await desk.run(run)).encrypted,
-      });
+    async handle(request) {
+      const { run, version, payload } = request.params;
+      return downloaded(request, { run, from: { version: whichOf(version) }, id: payload });
     },
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/runs/{run}/diff', may: LOOK, name: 'diffCheckpoints', params },
+    ...{ method: 'GET', path: '/api/runs/{run}/diff', may: LOOK, name: 'diffCheckpoints', params: ofRun },
     summary: 'What changed in the state from one checkpoint to another',
     query: z.strictObject({ before: WhichText, after: WhichText }),
     answers: { 200: { description: 'The difference', schema: Difference } },
     problems: [404, 410],
     async handle({ desk, params: { run }, query: { before, after } }) {
-      const from = whichOf(before) ?? (await desk.run(run)).version;
-      const to = whichOf(after) ?? (await desk.run(run)).version;
-      return { status: 200, json: differenceAnswer(await desk.diff(run, from, to)) };
+      const difference = await desk.diff(run, whichOf(before), whichOf(after));
+      return { status: 200, json: differenceAnswer(difference) };
     },
   }),
 ];

@@ -1,5 +1,4 @@
 import type { Context } from 'hono';
-import { accepts } from 'hono/accepts';
 import * as z from 'zod';
 import { contextsFor } from '../../checkpoints/contexts.ts';
 import { linkPage } from '../../console/link-page.ts';
@@ -9,33 +8,24 @@ import type { OpenedLink } from '../../desk/desk.ts';
 import { deskOn } from '../../desk/desk-on.ts';
 import type { AnswerInput } from '../../runtime/approvals/decide.ts';
 import { linkNotFound } from '../../runtime/approvals/tokens.ts';
+import type { ApiEnv } from '../api-env.ts';
 import type { ApiOptions } from '../app.ts';
 import { isForm, parseJson, readBody } from '../body.ts';
-import { downloaded } from '../download.ts';
-import type { ApiEnv } from '../environment.ts';
+import { DOWNLOADED, downloaded } from '../download.ts';
 import { MOST_ANSWER } from '../limits.ts';
 import { problemOf } from '../problem.ts';
 import { checked, type Route, route } from '../route.ts';
-import { Link } from '../schemas/approvals.ts';
+import { answerFields, Link } from '../schemas/approvals.ts';
 import { named } from '../schemas/named.ts';
+import { PayloadId } from '../schemas/values.ts';
 import { approvalAnswer } from '../shortened.ts';
+import { wantsPage } from '../wants-page.ts';
 
 const Token = z.string().describe('The last part of a link');
 const params = z.strictObject({ token: Token });
 const PAGE = { types: ['text/html'] };
 
-const LinkAnswer = named(
-  'LinkAnswer',
-  z.strictObject({
-    answer: z.enum(['approve', 'reject']),
-    comment: z.string().max(10_000).optional(),
-    edits: z
-      .unknown()
-      .optional()
-      .describe('What is to be done otherwise, where the approval is editable; JSON as text in a form'),
-    shown: z.string().max(200).optional().describe('The hash of what was seen; an answer to something else is refused'),
-  }),
-);
+const LinkAnswer = named('LinkAnswer', z.strictObject(answerFields));
 
 const body = { mostBytes: MOST_ANSWER, forms: true, schema: LinkAnswer };
 
@@ -83,22 +73,14 @@ export const LINK_ROUTES: readonly Route[] = [
   route({
     ...{ method: 'GET', path: '/approvals/{token}/payloads/{payload}', may: 'everyone', name: 'getLinkPayload' },
     summary: 'A payload that the approval of a link shows',
-    params: params.extend({ payload: z.string().min(1).max(200) }),
-    answers: {
-      200: { description: 'Its bytes', types: ['application/octet-stream', 'image/*'] },
-      302: { description: 'Where its bytes are, for a few minutes', headers: { location: 'A signed URL' } },
-    },
+    params: params.extend({ payload: PayloadId }),
+    answers: DOWNLOADED,
     problems: [404, 413],
     async handle({ api, context, params: { token, payload: id } }) {
-      const { approval } = await deskOn(api.runtime).link(token);
-      const { tenant, run } = approval;
+      const { tenant, run, id: approval } = (await deskOn(api.runtime).link(token)).approval;
       const desk = deskOn({ ...api.runtime, contexts: contextsFor(api.runtime.contexts, tenant) });
-      const payload = await desk.payload(run, { approval: approval.id }, id).catch((error) => {
+      return downloaded({ api, context, desk }, { run, from: { approval }, id }).catch((error) => {
         throw isHoldpointError(error, 'CHECKPOINT_NOT_FOUND') ? linkNotFound() : error;
-      });
-      return downloaded(context, {
-        ...{ payload, tenant, run, id, signedUrls: api.signedUrls },
-        isEncrypted: async () => (await desk.run(run)).encrypted,
       });
     },
   }),
@@ -106,11 +88,6 @@ export const LINK_ROUTES: readonly Route[] = [
 
 // A browser and a program get different things at one URL.
 const VARY = { vary: 'Accept' };
-
-/** Whether somebody looks at this in a browser. */
-export const wantsPage = (context: Context): boolean =>
-  accepts(context, { header: 'Accept', supports: ['application/json', 'text/html'], default: 'application/json' }) ===
-  'text/html';
 
 /** What is answered; in a form, edits are JSON as text. */
 function answerIn(request: Request, given: unknown): AnswerInput {

@@ -3,24 +3,21 @@ import type { Doc } from '../../checkpoints/document/document.ts';
 import { refused } from '../../core/input.ts';
 import { present } from '../../core/present.ts';
 import type { ForkInput } from '../../desk/desk.ts';
-import { MOST_BODY } from '../limits.ts';
 import { OPERATE } from '../may.ts';
 import { type Route, route } from '../route.ts';
 import { named } from '../schemas/named.ts';
 import { Cancelled, Forked, Signalled } from '../schemas/runs.ts';
-import { Document, Name, RunId, Tags, Version } from '../schemas/values.ts';
-import { at, LOCATION } from './locations.ts';
+import { Document, Name, ofRun, RunId, Tags, Version } from '../schemas/values.ts';
+import { LOCATION, locationOf } from './location.ts';
 
-const params = z.strictObject({ run: RunId });
 const NO_CONTENT = { description: 'Done' };
 
 /** What is done to runs: signal, cancel, retry, rewind, fork. */
 export const CHANGE_ROUTES: readonly Route[] = [
   route({
-    ...{ method: 'POST', path: '/api/runs/{run}/signals', may: OPERATE, name: 'signalRun', params },
+    ...{ method: 'POST', path: '/api/runs/{run}/signals', may: OPERATE, name: 'signalRun', params: ofRun },
     summary: 'Sends a signal; the same id twice sends one. One to a run that has not been started is kept for it',
     body: {
-      mostBytes: MOST_BODY,
       schema: named(
         'Signal',
         z.strictObject({
@@ -47,10 +44,9 @@ export const CHANGE_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'POST', path: '/api/runs/{run}/cancel', may: OPERATE, name: 'cancelRun', params },
+    ...{ method: 'POST', path: '/api/runs/{run}/cancel', may: OPERATE, name: 'cancelRun', params: ofRun },
     summary: 'Cancels a run: what it did is undone, then it has ended',
     body: {
-      mostBytes: MOST_BODY,
       schema: named('Cancel', z.strictObject({ reason: z.string().min(1).max(2000).optional() })),
     },
     answers: { 200: { description: 'The status that it has now', schema: Cancelled } },
@@ -62,9 +58,9 @@ export const CHANGE_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'POST', path: '/api/runs/{run}/retry', may: OPERATE, name: 'retryRun', params },
+    ...{ method: 'POST', path: '/api/runs/{run}/retry', may: OPERATE, name: 'retryRun', params: ofRun },
     summary: 'Lets a run that failed go on from where it was',
-    body: { mostBytes: MOST_BODY, schema: named('Retry', z.strictObject({})) },
+    body: { schema: named('Retry', z.strictObject({})) },
     answers: { 204: NO_CONTENT },
     problems: [404, 409, 410],
     async handle({ desk, params: { run }, body }) {
@@ -75,10 +71,9 @@ export const CHANGE_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'POST', path: '/api/runs/{run}/rewind', may: OPERATE, name: 'rewindRun', params },
+    ...{ method: 'POST', path: '/api/runs/{run}/rewind', may: OPERATE, name: 'rewindRun', params: ofRun },
     summary: 'Lets a run go on from an earlier checkpoint of its own, perhaps with another state',
     body: {
-      mostBytes: MOST_BODY,
       schema: named(
         'Rewind',
         z.strictObject({
@@ -101,10 +96,9 @@ export const CHANGE_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'POST', path: '/api/runs/{run}/fork', may: OPERATE, name: 'forkRun', params },
+    ...{ method: 'POST', path: '/api/runs/{run}/fork', may: OPERATE, name: 'forkRun', params: ofRun },
     summary: 'Begins a new run at a checkpoint, perhaps with another state or other results',
     body: {
-      mostBytes: MOST_BODY,
       schema: named(
         'Fork',
         z.strictObject({
@@ -124,7 +118,7 @@ export const CHANGE_ROUTES: readonly Route[] = [
       const { version, name, ...rest } = await body();
       if (version !== undefined && name !== undefined) throw refused('A fork', 'given `version` or `name`', 'both');
       const forked = await desk.fork(run, present({ version, name, ...rest }) as ForkInput);
-      return { status: 201, json: { run: forked }, headers: at(forked) };
+      return { status: 201, json: { run: forked }, headers: locationOf(forked) };
     },
   }),
 ];

@@ -2,18 +2,14 @@ import * as z from 'zod';
 import type { Doc } from '../../checkpoints/document/document.ts';
 import { refused } from '../../core/input.ts';
 import { present } from '../../core/present.ts';
-import type { Status } from '../../core/status.ts';
 import { checkAgent } from '../check-agent.ts';
-import { MOST_BODY } from '../limits.ts';
 import { LOOK, OPERATE } from '../may.ts';
 import { type Route, route } from '../route.ts';
 import { named } from '../schemas/named.ts';
 import { Agents, Counts, Lineage, Run, RunsPage, Started } from '../schemas/runs.ts';
-import { Cursor, Document, Duration, Moment, Name, RunId, StatusName, Tags } from '../schemas/values.ts';
+import { Cursor, Document, Duration, Moment, Name, ofRun, RunId, StatusName, Tags } from '../schemas/values.ts';
 import { runAnswer } from '../shortened.ts';
-import { at, LOCATION } from './locations.ts';
-
-const params = z.strictObject({ run: RunId });
+import { LOCATION, locationOf } from './location.ts';
 
 /** Runs: start, list, look. */
 export const RUN_ROUTES: readonly Route[] = [
@@ -22,7 +18,6 @@ export const RUN_ROUTES: readonly Route[] = [
     summary: 'Starts a run; the same id, or the same Idempotency-Key, twice starts one',
     headers: z.strictObject({ 'idempotency-key': z.string().min(1).max(200).optional() }),
     body: {
-      mostBytes: MOST_BODY,
       schema: named(
         'Start',
         z.strictObject({
@@ -50,7 +45,7 @@ export const RUN_ROUTES: readonly Route[] = [
         ...(timeout && { timeout: present(timeout) }),
         ...(input !== undefined && { input: input as Doc }),
       });
-      return { status: started.isNew ? 201 : 200, json: started, headers: at(started.run) };
+      return { status: started.isNew ? 201 : 200, json: started, headers: locationOf(started.run) };
     },
   }),
 
@@ -80,7 +75,7 @@ export const RUN_ROUTES: readonly Route[] = [
       const page = await desk.runs({
         ...present(rest),
         ...present(filter),
-        ...(status && status.length > 0 && { status: status as Status[] }),
+        ...(status && status.length > 0 && { status }),
       });
       return { status: 200, json: page };
     },
@@ -101,7 +96,7 @@ export const RUN_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/runs/{run}', may: LOOK, name: 'getRun', params },
+    ...{ method: 'GET', path: '/api/runs/{run}', may: LOOK, name: 'getRun', params: ofRun },
     summary: 'One run: what is known of it, what it waits for, how it ended',
     answers: { 200: { description: 'The run', schema: Run, headers: { etag: 'Its version' } } },
     problems: [404, 410],
@@ -112,7 +107,7 @@ export const RUN_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/runs/{run}/lineage', may: LOOK, name: 'getLineage', params },
+    ...{ method: 'GET', path: '/api/runs/{run}/lineage', may: LOOK, name: 'getLineage', params: ofRun },
     summary: 'Where a run comes from and what was forked from it',
     answers: { 200: { description: 'The tree of forks', schema: Lineage } },
     problems: [404, 410],

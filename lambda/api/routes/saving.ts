@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { type Contexts, contextsFor } from '../../checkpoints/contexts.ts';
-import { ANY_TYPE } from '../../checkpoints/document/document.ts';
+import { contextsFor, withoutCode } from '../../checkpoints/contexts.ts';
 import { MAX_VERSION } from '../../checkpoints/records.ts';
+import { ON_TIMEOUT } from '../../core/approval-request.ts';
 import { isHoldpointError } from '../../core/errors.ts';
 import { refused } from '../../core/input.ts';
 import { present } from '../../core/present.ts';
@@ -10,15 +10,12 @@ import { act } from '../../protocol/actions.ts';
 import { type Action, checkRequest } from '../../protocol/request.ts';
 import { deliverIfReady } from '../../runtime/outside.ts';
 import type { ApiOptions } from '../app.ts';
-import { MOST_BODY } from '../limits.ts';
 import { LOOK, OPERATE } from '../may.ts';
 import { HttpError } from '../problem.ts';
 import { type Route, route } from '../route.ts';
 import { Loaded, Saved, Upload } from '../schemas/checkpoints.ts';
 import { named } from '../schemas/named.ts';
-import { Document, Duration, Name, RunId, Tags, Texts, Version } from '../schemas/values.ts';
-
-const params = z.strictObject({ run: RunId });
+import { Document, Duration, Name, ofRun, Tags, Texts, Version } from '../schemas/values.ts';
 
 const conditions = z.strictObject({
   'if-match': z
@@ -61,7 +58,7 @@ const ApprovalRequest = named(
     remindAfter: Duration.optional(),
     escalateTo: Texts.optional(),
     escalateAfter: Duration.optional(),
-    onTimeout: z.enum(['reject', 'approve', 'fail', 'escalate']).optional(),
+    onTimeout: z.enum(ON_TIMEOUT).optional(),
     facts: z.record(z.string(), Document).optional(),
     editable: z.boolean().optional(),
   }),
@@ -115,7 +112,7 @@ export const SAVING_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/runs/{run}/load', may: LOOK, name: 'loadRun', params },
+    ...{ method: 'GET', path: '/api/runs/{run}/load', may: LOOK, name: 'loadRun', params: ofRun },
     summary: 'A checkpoint with all that an agent needs to go on from it',
     query: z.strictObject({ version: Version.optional(), name: Name.optional() }),
     answers: { 200: { description: 'The checkpoint', schema: Loaded, headers: { etag: 'Its version' } } },
@@ -127,9 +124,9 @@ export const SAVING_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'POST', path: '/api/runs/{run}/uploads', may: OPERATE, name: 'makeUpload', params },
+    ...{ method: 'POST', path: '/api/runs/{run}/uploads', may: OPERATE, name: 'makeUpload', params: ofRun },
     summary: 'A URL to put a state to that is too large for a body; save it as `stateFrom` within 15 minutes',
-    body: { mostBytes: MOST_BODY, schema: named('MakeUpload', z.strictObject({})) },
+    body: { schema: named('MakeUpload', z.strictObject({})) },
     answers: { 201: { description: 'Where to put it', schema: Upload } },
     async handle({ api, desk, params: { run }, body }) {
       await body();
@@ -145,8 +142,8 @@ interface SavingSpec extends Pick<Route, 'path' | 'name' | 'summary'> {
 
 function savingRoute({ action, schema, ...spec }: SavingSpec): Route {
   return route({
-    ...{ ...spec, method: 'POST', may: OPERATE, params, headers: conditions },
-    body: { mostBytes: MOST_BODY, schema },
+    ...{ ...spec, method: 'POST', may: OPERATE, params: ofRun, headers: conditions },
+    body: { schema },
     answers: { 201: { description: 'It was saved', schema: Saved, headers: ETAG } },
     problems: [404, 409, 410, 412, 428],
     async handle({ api, desk, params: { run }, headers, body }) {
@@ -155,6 +152,7 @@ function savingRoute({ action, schema, ...spec }: SavingSpec): Route {
       const writeId = headers['idempotency-key'];
       try {
         const saved = await done(api, desk, action, run, { ...fields, expectedVersion, ...present({ writeId }) });
+        await delivered(api, desk, action, run);
         const { version } = saved as { version: number };
         return { status: 201, json: { run, ...saved }, headers: { etag: `"${version}"` } };
       } catch (error) {
@@ -165,28 +163,22 @@ function savingRoute({ action, schema, ...spec }: SavingSpec): Route {
   });
 }
 
-/** Does what the protocol of agents in other languages has an action for, and brings the run to a process if it is ready. */
-async function done(api: ApiOptions, desk: Desk, action: Action, run: string, fields: object): Promise<object> {
+/** Does what the protocol of agents in other languages has an action for. */
+function done(api: ApiOptions, desk: Desk, action: Action, run: string, fields: object): Promise<object> {
   const { runtime, signedUrls, observing } = api;
-  const contexts = anyType(contextsFor(runtime.contexts, desk.tenant));
+  const contexts = withoutCode(contextsFor(runtime.contexts, desk.tenant));
   const request = checkRequest({ holdpoint: 1, action, tenant: desk.tenant, run, ...fields });
-  const answer = await act({ contexts, signedUrls, observing, clock: runtime.clock }, request);
-  if (runtime.deliver && action !== 'load' && action !== 'upload') {
-    await deliverIfReady(runtime, await contexts.inRun(run));
-    const { parent } = action === 'finish' ? await desk.run(run) : {};
-    if (parent) await deliverIfReady(runtime, await contexts.inRun(parent.run));
-  }
-  return answer;
+  return act({ contexts, signedUrls, observing, clock: runtime.clock }, request);
 }
 
-/** Contexts for those who have no code of agents: what is of a class passes through as it is. */
-const anyType = (contexts: Contexts): Contexts => ({
-  ...contexts,
-  async inRun(run) {
-    const at = await contexts.inRun(run);
-    return { ...at, types: { ...at.types, ...ANY_TYPE } };
-  },
-});
+/** Brings a run that was saved to a process if it is ready for one, and with its end the run that called it. */
+async function delivered({ runtime }: ApiOptions, desk: Desk, action: Action, run: string): Promise<void> {
+  if (!runtime.deliver) return;
+  const { inRun } = contextsFor(runtime.contexts, desk.tenant);
+  await deliverIfReady(runtime, await inRun(run));
+  const { parent } = action === 'finish' ? await desk.run(run) : {};
+  if (parent) await deliverIfReady(runtime, await inRun(parent.run));
+}
 
 /** The version that a request goes on from; that it says so is what keeps writers apart. */
 function versionIn(headers: z.infer<typeof conditions>): number {

@@ -1,6 +1,18 @@
 import * as z from 'zod';
+import { APPROVAL_STATUSES } from '../../core/approval.ts';
 import { named } from './named.ts';
 import { Document, Moment, StatusName, Texts } from './values.ts';
+
+/** What somebody answers, by a link or as a caller. */
+export const answerFields = {
+  answer: z.enum(['approve', 'reject']),
+  comment: z.string().max(10_000).optional(),
+  edits: z
+    .unknown()
+    .optional()
+    .describe('What is to be done otherwise, where the approval is editable; in a form, JSON as text'),
+  shown: z.string().max(200).optional().describe('The hash of what was seen; an answer to something else is refused'),
+};
 
 const Vote = named(
   'Vote',
@@ -23,7 +35,7 @@ export const Approval = named(
     agent: z.string().optional(),
     name: z.string(),
     ask: z.int().describe('1, 2, …: how often it was asked'),
-    status: z.enum(['PENDING', 'APPROVED', 'REJECTED', 'EXPIRED', 'WITHDRAWN']),
+    status: z.enum(APPROVAL_STATUSES),
     title: z.string(),
     show: Document.optional(),
     facts: Document.optional(),

@@ -16,7 +16,8 @@ export const Document = named(
 export const Moment = z.iso.datetime({ offset: true }).describe('A moment in ISO 8601');
 export const Version = z.int().min(1).max(MAX_VERSION);
 export const RunId = z.string().min(1).max(256).describe('The id of a run: any characters');
-export const StatusName = named('Status', z.enum(STATUSES as [string, ...string[]]));
+export const PayloadId = z.string().min(1).max(200);
+export const StatusName = named('Status', z.enum(STATUSES));
 export const Name = z.string().min(1).max(256);
 export const Texts = z.array(z.string());
 export const Tags = z.array(Name).max(50);
@@ -42,6 +43,9 @@ export const Duration = named(
 );
 
 export const CheckpointId = z.strictObject({ run: z.string(), version: z.int() });
+
+/** The parameters of a path that names a run. */
+export const ofRun = z.strictObject({ run: RunId });
 
 /** What of a page is left. */
 export const Cursor = z.string().min(1).max(8000).describe('That of the page before');

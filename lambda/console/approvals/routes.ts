@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
+import type { ApiEnv } from '../../api/api-env.ts';
 import type { Caller } from '../../api/caller.ts';
-import type { ApiEnv } from '../../api/environment.ts';
 import { ANSWER, ANYBODY, INBOX, may, needAsked, notAllowed, OPERATE, ownAnswer } from '../../api/may.ts';
 import { isGroup } from '../../core/approval.ts';
 import { refused } from '../../core/input.ts';

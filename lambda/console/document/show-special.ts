@@ -1,3 +1,4 @@
+import { PICTURES } from '../../api/pictures.ts';
 import {
   type Doc,
   type Fields,
@@ -101,14 +102,11 @@ ${Object.keys(others).length > 0 && showFields(others, showing, within(place, '$
 const isPayload = ([, id, sha256, size]: List): boolean =>
   typeof id === 'string' && typeof sha256 === 'string' && typeof size === 'number';
 
-// Pictures that every browser shows, and none runs.
-const PICTURES = /^image\/(png|jpeg|gif|webp|avif)$/;
-
 function showPayload({ id, size, type, digest }: PayloadRef, { payloadUrl }: Showing): Html {
   const url = payloadUrl?.(id);
   const about = html`${text(type ?? 'bytes')}, ${sizeOf(size)}${digest !== undefined && html`: ${text(digest)}`}`;
   if (url === undefined) return html`<span class="payload">${about}</span>`;
-  if (type === undefined || !PICTURES.test(type))
+  if (type === undefined || !PICTURES.has(type.toLowerCase()))
     return html`<span class="payload"><a href="${url}" download>Download</a> ${about}</span>`;
   const alt = digest === undefined ? `Picture, ${sizeOf(size)}` : plain(digest);
   return html`<figure class="picture"><a href="${url}"><img src="${url}" alt="${alt}" loading="lazy"></a><figcaption>${about}</figcaption></figure>`;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
-import type { ApiEnv } from '../../api/environment.ts';
+import type { ApiEnv } from '../../api/api-env.ts';
 import { LOOK, OPERATE } from '../../api/may.ts';
 import { HttpError } from '../../api/problem.ts';
 import { type Doc, equal, isFields } from '../../checkpoints/document/document.ts';

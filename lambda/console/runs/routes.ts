@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
+import type { ApiEnv } from '../../api/api-env.ts';
 import { checkAgent } from '../../api/check-agent.ts';
-import type { ApiEnv } from '../../api/environment.ts';
 import { LOOK, OPERATE } from '../../api/may.ts';
 import { present } from '../../core/present.ts';
 import { PATHS, query } from '../paths.ts';

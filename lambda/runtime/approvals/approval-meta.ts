@@ -1,6 +1,6 @@
 import { besideMeta } from '../../checkpoints/beside.ts';
 import { damaged } from '../../checkpoints/run-errors.ts';
-import type { ApprovalMeta, ApprovalStatus, Vote } from '../../core/approval.ts';
+import { APPROVAL_STATUSES, type ApprovalMeta, type Vote } from '../../core/approval.ts';
 import { ON_TIMEOUT } from '../../core/approval-request.ts';
 import { idsOf } from '../../core/ids.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
@@ -28,8 +28,6 @@ const haveAll = (checks: Readonly<Record<string, Check>>, value: unknown): boole
   value !== null &&
   Object.entries(checks).every(([field, is]) => is((value as Record<string, unknown>)[field]));
 
-const STATUSES: readonly ApprovalStatus[] = ['PENDING', 'APPROVED', 'REJECTED', 'EXPIRED', 'WITHDRAWN'];
-
 const VOTE: Readonly<Record<keyof Vote, Check>> = {
   by: isName,
   as: may(isName),
@@ -53,7 +51,7 @@ const APPROVAL: Readonly<Record<keyof ApprovalMeta, Check>> = {
   escalateTo: may(isListOf(isName)),
   onTimeout: isOneOf(...ON_TIMEOUT),
   editable: isOneOf(true, false),
-  status: isOneOf(...STATUSES),
+  status: isOneOf(...APPROVAL_STATUSES),
   votes: isListOf((vote) => haveAll(VOTE, vote)),
   endedAt: may(isMoment),
   outcome: may(isOneOf('approve', 'reject', 'fail')),
