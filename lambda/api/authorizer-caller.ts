@@ -3,11 +3,10 @@ import { escapeId } from '../core/ids.ts';
 import { present } from '../core/present.ts';
 import { type Caller, type Identify, ROLES, type Role } from './caller.ts';
 
-/** Which claims of a JWT, that an authorizer has checked, say who calls. */
-export interface JwtCallers {
-  /** The tenant of every caller, or the claim that names it. One of the two. */
-  readonly tenant?: string | undefined;
-  readonly tenantClaim?: string | undefined;
+/** Which claims of a JWT, that an authorizer has checked, say who calls; the tenant is that of all, or a claim names it. */
+export type JwtCallers = JwtClaims & ({ readonly tenant: string } | { readonly tenantClaim: string });
+
+interface JwtClaims {
   readonly rolesClaim: string;
   /** The roles by the values of that claim. @default the values are roles */
   readonly roles?: Readonly<Record<string, readonly Role[]>> | undefined;
@@ -60,7 +59,7 @@ export const authorizerCaller =
 
 function callerOfClaims(jwt: JwtCallers, claims: Readonly<Record<string, unknown>>): Caller | undefined {
   const { rolesClaim, roles: names, personClaim, groupsClaim } = jwt;
-  const tenant = jwt.tenant ?? only(valuesOf(claims, jwt.tenantClaim));
+  const tenant = 'tenant' in jwt ? jwt.tenant : only(valuesOf(claims, jwt.tenantClaim));
   const person = only(valuesOf(claims, personClaim));
   const roles = valuesOf(claims, rolesClaim).flatMap((value): readonly string[] =>
     names ? (Object.hasOwn(names, value) && names[value]) || [] : [value],

@@ -6,16 +6,14 @@ import { ENVIRONMENT, refuse } from './environment.ts';
 const Text = z.string().min(1);
 const Roles = z.array(z.enum(ROLES));
 
-const Jwt = z
-  .strictObject({
-    tenant: Text.optional(),
-    tenantClaim: Text.optional(),
-    rolesClaim: Text,
-    roles: z.record(Text, Roles).optional(),
-    personClaim: Text.optional(),
-    groupsClaim: Text.optional(),
-  })
-  .refine(({ tenant, tenantClaim }) => (tenant === undefined) !== (tenantClaim === undefined));
+const Claims = z.strictObject({
+  rolesClaim: Text,
+  roles: z.record(Text, Roles).optional(),
+  personClaim: Text.optional(),
+  groupsClaim: Text.optional(),
+});
+
+const Jwt = z.union([Claims.extend({ tenant: Text }), Claims.extend({ tenantClaim: Text })]);
 
 const Iam = z.record(
   z.string().startsWith('arn:'),
