@@ -1,4 +1,5 @@
 // Describes the files of agents that it is given, one after the other, in a process of its own.
+import { existsSync, realpathSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { AnyAgent } from '../../lambda/runtime/agent.ts';
 import { findHoldpoint } from './find-holdpoint.ts';
@@ -24,7 +25,9 @@ async function describe(file: string): Promise<DescribedFile> {
   }
 }
 
-const importsOf = (file: string): readonly string[] => imports.of(pathToFileURL(file));
+/** Modules are known by their real paths, which symbolic links may hide. */
+const importsOf = (file: string): readonly string[] =>
+  existsSync(file) ? imports.of(pathToFileURL(realpathSync(file))) : [file];
 
 async function describeAgent({ name, telling, runtime }: AnyAgent): Promise<DescribedAgent> {
   const { tenant, keys } = await runtime.contexts.context();

@@ -100,17 +100,18 @@ export function localRuntime(options: LocalRuntimeOptions): LocalRuntime {
   };
 }
 
-/** Warnings and errors of the runtime and of the API, for people. */
-const logTo =
-  (log: DevLog): Log =>
-  (level, message, { run, ...fields }) => {
-    if (level === 'info') return;
+/** Warnings and errors of the runtime and of the API, for people; what is said again and again is said once. */
+function logTo(log: DevLog): Log {
+  let last = '';
+  return (level, message, { run, ...fields }) => {
     const said = Object.entries(fields).filter(([, value]) => value !== undefined);
     const details = said.map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`);
-    const line = [
-      styled(level === 'error' ? 'red' : 'yellow', message),
-      details.length > 0 ? ` (${details.join(', ')})` : '',
-    ];
+    const now = JSON.stringify([run, message, details]);
+    if (level === 'info' || now === last) return;
+    last = now;
+    const style = level === 'error' ? 'red' : 'yellow';
+    const line = [styled(style, message), details.length > 0 ? ` (${details.join(', ')})` : ''];
     if (typeof run === 'string') log.run(run, ...line);
     else log.server(...line);
   };
+}

@@ -89,6 +89,7 @@ export async function serve(options: ServeOptions): Promise<LocalServer> {
     const ready = agents.start({ watch });
     // Whoever does not wait for it has its errors in the log.
     ready.catch(() => {});
+    let stopped: Promise<void> | undefined;
     return {
       ...{ url, key, folder, keyedUrl: `${url}/?key=${key}` },
       ready,
@@ -97,9 +98,9 @@ export async function serve(options: ServeOptions): Promise<LocalServer> {
       get count() {
         return agents.count;
       },
-      async stop() {
-        await writeServerFile(folder, { key, port });
-        await close();
+      stop() {
+        stopped ??= writeServerFile(folder, { key, port }).then(close);
+        return stopped;
       },
       kill: () => agents.kill(),
     };

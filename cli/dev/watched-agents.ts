@@ -26,9 +26,16 @@ export function watchedAgents({ processes, log, patienceMs, changed }: WatchingO
   const print = (file: string, line: string) => log.server(`${shortPath(file)}: ${line}`);
   const describe = (which: readonly string[]) => describeFiles(which, { processes, patienceMs, print });
   const watched = watchFiles(
-    (different) => void reload(files.affectedBy(different)),
+    (different) => {
+      // One after the other, so that what is known last is what is there.
+      reloading = reloading
+        .then(() => reload(files.affectedBy(different)))
+        .catch((error) => log.server(styled('red', String(error))));
+    },
     (folder) => log.server(styled('yellow', `Changes in ${shortPath(folder)} are not noticed; start again after one.`)),
   );
+
+  let reloading = Promise.resolve();
 
   async function reload(affected: readonly string[]): Promise<void> {
     for (const described of await describe(affected)) {
@@ -45,6 +52,8 @@ export function watchedAgents({ processes, log, patienceMs, changed }: WatchingO
   return {
     files,
     async load(given, { watch }) {
+      // Before they are read, so that no change is missed.
+      if (watch) watched.watch(new Set(given));
       for (const described of await describe(given)) for (const problem of files.take(described)) log.problem(problem);
       for (const { name, encrypts } of files.agents())
         if (encrypts)

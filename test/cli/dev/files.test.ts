@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -96,6 +96,24 @@ describe('files of agents', () => {
     utimesSync(project.file('agents/shop.ts'), new Date(), new Date());
     await pause(1_000);
     expect(server.lines.filter((line) => line.includes('has changed'))).toHaveLength(2);
+  });
+
+  it('behind a symbolic link are looked at again too', async () => {
+    const project = projectOf({
+      'real/price.ts': 'export const price = 1;\n',
+      'real/shop.ts': `
+        import { agent } from 'holdpoint';
+        import { price } from './price.ts';
+        export const shop = agent({ name: 'shop-' + price, run: async () => price });
+      `,
+    });
+    symlinkSync(project.file('real'), project.file('agents'));
+    const server = serverOf(project, ['agents/shop.ts']);
+    await server.ready();
+    project.write('real/price.ts', 'export const price = 2;\n');
+    await server.says(/agents\/shop\.ts has changed: shop-2/);
+    project.write('real/shop.ts', named('other'));
+    await server.says(/agents\/shop\.ts has changed: other/);
   });
 
   it('that no longer load let their runs wait, and go on with them when they do again', async () => {
