@@ -1,5 +1,5 @@
 import { isWaiting } from '../../lambda/core/status.ts';
-import type { Stretch, StretchKind, Timeline } from '../../lambda/desk/timeline.ts';
+import { type Stretch, type StretchKind, type Timeline, wordsOf } from '../../lambda/desk/timeline.ts';
 import {
   dim,
   fitted,
@@ -80,7 +80,7 @@ function rowsOf(stretch: Stretch): readonly Row[] {
   const wait = {
     ...row,
     kind: isWaiting(status) ? 'waiting' : 'queued',
-    label: status.toLowerCase().replaceAll('_', ' '),
+    label: wordsOf(status),
   } as const;
   return [...(row.milliseconds > 0 ? [wait] : []), { ...ended, milliseconds: 0 }];
 }

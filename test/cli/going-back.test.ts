@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Chat, chatIn, travelIn } from './agents.ts';
-import { freshFolder, isAsking, runIn } from './scene.ts';
+import { runOnTerminal } from './process.ts';
+import { freshFolder, runIn } from './scene.ts';
 
 async function chat() {
   const folder = freshFolder();
@@ -72,19 +72,11 @@ describe('holdpoint fork --edit', () => {
     const script = join(folder, 'editor.mjs');
     writeFileSync(script, editor);
     const before = leftovers();
-    const program = `${process.execPath} ${join(import.meta.dirname, '../../cli/main.ts')} fork chat-7 --edit --id edited`;
-    const child = spawn('script', ['-qec', program, '/dev/null'], {
-      env: { ...process.env, HOLDPOINT_FOLDER: folder, VISUAL: '', EDITOR: `${process.execPath} ${script}` },
-    });
-    let shown = '';
-    child.stdout.on('data', (piece) => {
-      shown += piece;
-      if (isAsking(shown)) child.stdin.write(typed);
-    });
-    const code = await new Promise((resolve) => child.on('close', resolve));
+    const env = { HOLDPOINT_FOLDER: folder, EDITOR: `${process.execPath} ${script}` };
+    const ended = await runOnTerminal(['fork', 'chat-7', '--edit', '--id', 'edited'], { env, typed });
     // States may be secret: none stays behind.
     expect(leftovers()).toEqual(before);
-    return { code, shown };
+    return ended;
   }
 
   const leftovers = () =>

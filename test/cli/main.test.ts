@@ -5,7 +5,7 @@ import { EXIT, EXIT_CODE } from '../../cli/exit-codes.ts';
 import { createProgram } from '../../cli/program/program.ts';
 import { processTerminal } from '../../cli/terminal/process-terminal.ts';
 import { chatIn, travelIn } from './agents.ts';
-import { MAIN, runProcess } from './process.ts';
+import { MAIN, runOnTerminal, runProcess } from './process.ts';
 import { freshFolder } from './scene.ts';
 
 /** Runs a line of bash in which `holdpoint` is the command. */
@@ -77,24 +77,20 @@ describe('the command as a process', () => {
   it('has colours on a terminal, and none in a pipe or where NO_COLOR is set', async () => {
     const folder = freshFolder();
     await travelIn(folder).start({ to: 'Rome' }, { id: 'trip-1' });
-    const onTerminal = (env: NodeJS.ProcessEnv) =>
-      bash(`script -qec "${process.execPath} ${MAIN} runs" /dev/null`, {
-        HOLDPOINT_FOLDER: folder,
-        TERM: 'xterm-256color',
-        ...env,
-      });
+    const onTerminal = async (env: NodeJS.ProcessEnv) =>
+      (await runOnTerminal(['runs'], { env: { HOLDPOINT_FOLDER: folder, ...env } })).shown;
     const isColoured = (text: string) => stripVTControlCharacters(text) !== text;
-    expect(isColoured((await onTerminal({})).out)).toBe(true);
-    expect(isColoured((await onTerminal({ NO_COLOR: '1' })).out)).toBe(false);
+    expect(isColoured(await onTerminal({}))).toBe(true);
+    expect(isColoured(await onTerminal({ NO_COLOR: '1' }))).toBe(false);
     expect(isColoured((await runProcess(['runs'], { env: { HOLDPOINT_FOLDER: folder } })).out)).toBe(false);
   });
 
   it('ends with 130 when a question is answered by Ctrl-C, and does nothing', async () => {
     const folder = freshFolder();
     await travelIn(folder).start({ to: 'Rome' }, { id: 'trip-1' });
-    const ask = `(sleep 2; printf '\\003') | script -qec "${process.execPath} ${MAIN} rewind trip-1 2" /dev/null`;
-    const { code, out } = await bash(ask, { HOLDPOINT_FOLDER: folder, TERM: 'xterm' });
-    expect(out).toContain('Go on?');
+    const env = { HOLDPOINT_FOLDER: folder };
+    const { code, shown } = await runOnTerminal(['rewind', 'trip-1', '2'], { env, typed: '\u0003' });
+    expect(shown).toContain('Go on?');
     expect(code).toBe(EXIT.interrupted);
     expect(
       (await runProcess(['history', 'trip-1', '--json'], { env: { HOLDPOINT_FOLDER: folder } })).out,

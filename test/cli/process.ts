@@ -1,5 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { shellQuote } from '../../cli/terminal/shell-quote.ts';
+import { isAsking } from './scene.ts';
 
 /** The file of the command. */
 export const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
@@ -27,4 +29,25 @@ export async function runProcess(
   child.stdin.end(input);
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
   return { code, out, err };
+}
+
+/** Runs the command on a terminal of its own; to each question somebody types the same. */
+export async function runOnTerminal(
+  args: readonly string[],
+  { env, typed = '' }: { readonly env: NodeJS.ProcessEnv; readonly typed?: string },
+): Promise<{ readonly code: number | null; readonly shown: string }> {
+  const program = [process.execPath, MAIN, ...args].map(shellQuote).join(' ');
+  const { PATH, HOME, TMPDIR } = process.env;
+  const child = spawn('script', ['-qec', program, '/dev/null'], {
+    env: { PATH, HOME, TMPDIR, TERM: 'xterm-256color', ...env },
+  });
+  let [shown, answered] = ['', 0];
+  child.stdout.on('data', (piece) => {
+    shown += piece;
+    if (!isAsking(shown) || shown.length === answered) return;
+    answered = shown.length;
+    child.stdin.write(typed);
+  });
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  return { code, shown };
 }
