@@ -96,9 +96,7 @@ function cutTo(text: string, columns: number): string {
 
 /** Text over as many lines as it takes, broken between words where there are any. */
 export function wrap(text: string, columns: number): readonly string[] {
-  const lines: string[] = [];
-  for (const paragraph of text.split(/\r?\n/)) lines.push(...wrapParagraph(clean(paragraph), Math.max(8, columns)));
-  return lines;
+  return text.split(/\r?\n/).flatMap((paragraph) => wrapParagraph(clean(paragraph), Math.max(8, columns)));
 }
 
 function wrapParagraph(text: string, columns: number): readonly string[] {
@@ -114,13 +112,31 @@ function wrapParagraph(text: string, columns: number): readonly string[] {
       lines.push(line);
       rest = word;
     }
-    while (columnsOf(rest) > room) {
-      const cut = cutTo(rest, room);
-      lines.push(cut);
-      rest = rest.slice(cut.length);
-    }
-    line = rest;
+    const pieces = piecesIn(rest, room);
+    line = pieces.pop() ?? '';
+    for (const piece of pieces) lines.push(piece);
   }
   lines.push(line);
   return lines.map((each) => indent + each);
+}
+
+/** A word in pieces that fit, found in one go: it may be as long as a state is. */
+function piecesIn(word: string, columns: number): string[] {
+  if (columnsOf(word) <= columns) return [word];
+  const pieces: string[] = [];
+  let piece = '';
+  let room = columns;
+  const widths = new Map<string, number>();
+  for (const { segment } of graphemes.segment(word)) {
+    const width = widths.get(segment) ?? columnsOf(segment);
+    widths.set(segment, width);
+    if (width > room && piece !== '') {
+      pieces.push(piece);
+      piece = '';
+      room = columns;
+    }
+    piece += segment;
+    room -= width;
+  }
+  return [...pieces, piece];
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { wrap } from '../../cli/terminal/line.ts';
 import { apiScene } from '../api/scene.ts';
 
 /** A form of so many bytes whose fields all have other names. */
@@ -19,5 +20,13 @@ describe('what costs more to read than to send', () => {
     expect(answer.status).toBe(400);
     // To compare every name with every other takes fifteen seconds.
     expect(user / 1000).toBeLessThan(3000);
+  });
+
+  it('is no text without a space: an agent may ask one, and operators list what is asked', () => {
+    const text = 'ä'.repeat(50_000);
+    const before = process.cpuUsage();
+    expect(wrap(text, 80).join('')).toBe(text);
+    // To measure all that is left for each line takes half a minute.
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(3000);
   });
 });

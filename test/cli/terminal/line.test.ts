@@ -84,6 +84,7 @@ describe('a line', () => {
     expect(wrap('one two three', 9)).toEqual(['one two', 'three']);
     expect(wrap('  "shown": "0123456789abcdef"', 14)).toEqual(['  "shown":', '  "0123456789a', '  bcdef"']);
     expect(wrap('a\nb', 9)).toEqual(['a', 'b']);
+    expect(wrap('語'.repeat(5), 8)).toEqual(['語語語語', '語']);
   });
 
   it('flows as a sentence, with its styles', () => {
