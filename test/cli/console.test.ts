@@ -5,7 +5,12 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startProxy } from '../../cli/commands/console/signing-proxy.ts';
 import { writeServerFile } from '../../cli/dev/server-file.ts';
+import { createApi } from '../../lambda/api/app.ts';
+import { ROLES } from '../../lambda/api/caller.ts';
+import { contextsOn } from '../../lambda/checkpoints/contexts.ts';
 import { STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
+import { systemClock } from '../../lambda/runtime/clock.ts';
+import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import { fakeCloudFormation } from './fake-cloud-formation.ts';
 import { runProcess, startProcess } from './process.ts';
 import { freshFolder, run } from './scene.ts';
@@ -28,7 +33,7 @@ const ENVIRONMENT = {
 
 afterEach(() => void vi.unstubAllEnvs());
 
-type Answer = (request: IncomingMessage & { readonly body: Buffer }, response: ServerResponse) => void;
+type Answer = (request: IncomingMessage & { readonly body: Buffer }, response: ServerResponse) => unknown;
 
 /** An API that answers only what is signed rightly, as API Gateway does. */
 async function signedApi(answer: Answer = (_, response) => response.end('ok')): Promise<string> {
@@ -36,7 +41,7 @@ async function signedApi(answer: Answer = (_, response) => response.end('ok')): 
     const body = await buffer(request);
     const refusal = refusalOf(request, body, KEY, 'eu-west-1');
     if (refusal !== undefined) response.writeHead(403).end(refusal);
-    else answer(Object.assign(request, { body }), response);
+    else await answer(Object.assign(request, { body }), response);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
@@ -181,6 +186,47 @@ describe('the proxy of holdpoint console --stack', () => {
       sign: () => Promise.reject(expired),
     });
     expect(over).toMatchObject({ status: 502, problem: { detail: expect.stringContaining('aws sso login') } });
+  });
+});
+
+describe('the real application behind the proxy', () => {
+  it('shows its pages, and starts what a page of it asks for', async () => {
+    const folder = freshFolder();
+    const contexts = contextsOn(embeddedStorage({ folder }), {});
+    onTestFinished(() => contexts.close());
+    const app = createApi({
+      runtime: { contexts, clock: systemClock, chance: Math.random, log: () => {} },
+      identify: () => ({ tenant: 'default', groups: [], roles: new Set(ROLES), answersForOthers: false }),
+      observing: { log: () => {}, count: () => {} },
+    });
+    const { get, origin } = await proxied(async ({ url = '', method = '', headers, body }, response) => {
+      const sent = Object.entries(headers).map(([name, value]) => [name, String(value)] as [string, string]);
+      const answer = await app.fetch(
+        new Request(`https://api.example${url}`, {
+          method,
+          headers: sent,
+          ...(body.length > 0 && { body: new Uint8Array(body) }),
+        }),
+      );
+      response
+        .writeHead(answer.status, Object.fromEntries(answer.headers))
+        .end(Buffer.from(await answer.arrayBuffer()));
+    });
+    const home = await get('/');
+    expect([home.status, home.headers.get('location')]).toEqual([302, '/console']);
+    const page = await get('/console/runs', { headers: { accept: 'text/html' } });
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+    const [, asset = ''] = /(?:href|src)="(\/approvals\/assets\/[^"]+)"/.exec(await page.text()) ?? [];
+    expect((await get(asset)).status).toBe(200);
+    const headers = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin', origin };
+    const started = await get('/api/runs', {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ agent: 'travel', id: 'trip-1' }),
+    });
+    expect(started.status).toBe(201);
+    expect((await run(['show', 'trip-1', '--json', '--folder', folder])).json()).toMatchObject([{ status: 'READY' }]);
   });
 });
 
