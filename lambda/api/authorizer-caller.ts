@@ -10,7 +10,7 @@ interface JwtClaims {
   readonly rolesClaim: string;
   /** The roles by the values of that claim. @default the values are roles */
   readonly roles?: Readonly<Record<string, readonly Role[]>> | undefined;
-  /** Names the person; `user:` is put in front. @default the caller is a program */
+  /** Names the person; `user:` is put in front. What is not verified names nobody. @default the caller is a program */
   readonly personClaim?: string | undefined;
   /** Names their groups; `group:` is put in front of each. @default they are in none */
   readonly groupsClaim?: string | undefined;
@@ -60,7 +60,7 @@ export const authorizerCaller =
 function callerOfClaims(jwt: JwtCallers, claims: Readonly<Record<string, unknown>>): Caller | undefined {
   const { rolesClaim, roles: names, personClaim, groupsClaim } = jwt;
   const tenant = 'tenant' in jwt ? jwt.tenant : only(valuesOf(claims, jwt.tenantClaim));
-  const person = only(valuesOf(claims, personClaim));
+  const person = isProven(claims, personClaim) ? only(valuesOf(claims, personClaim)) : undefined;
   const roles = valuesOf(claims, rolesClaim).flatMap((value): readonly string[] =>
     names ? (Object.hasOwn(names, value) && names[value]) || [] : [value],
   );
@@ -73,6 +73,15 @@ function callerOfClaims(jwt: JwtCallers, claims: Readonly<Record<string, unknown
 }
 
 /**
+ * Whether a claim is more than what somebody typed in. People may change their address themselves; whose it is, `email_verified`
+ * says, and `phone_number_verified` of a number. https://openid.net/specs/openid-connect-core-1_0.html#StandardClaims
+ */
+function isProven(claims: Readonly<Record<string, unknown>>, claim: string | undefined): boolean {
+  const proof = `${claim}_verified`;
+  return !Object.hasOwn(claims, proof) || String(claims[proof]) === 'true';
+}
+
+/**
  * The values of a claim. API Gateway writes a list as text, `[a b]`; a name with a space in it is then two. Other text is
  * one value, but for `scope`, which is a list by its definition.
  */
@@ -82,7 +91,7 @@ function valuesOf(claims: Readonly<Record<string, unknown>>, claim: string | und
   if (typeof value !== 'string') return [];
   const list = claim === 'scope' ? value : /^\[(.*)\]$/s.exec(value.trim())?.[1];
   if (list === undefined) return value === '' ? [] : [value];
-  return jsonTexts(value) ?? list.split(/[\s,]+/).filter((each) => each !== '');
+  return jsonTexts(value) ?? list.split(/,?\s+/).filter((each) => each !== '');
 }
 
 function jsonTexts(text: string): readonly string[] | undefined {

@@ -41,6 +41,8 @@ describe('a caller with a JWT', () => {
     [7, []],
     ['[admin constructor]', []],
     ['OPERATOR', []],
+    ['[x,operator]', []],
+    ['[x;operator viewer]', ['viewer']],
   ])('with the roles %j has %j', async (roles, expected) => {
     expect([...((await byClaims({ tenant: 't', roles }))?.roles ?? [])]).toEqual(expected);
   });
@@ -51,6 +53,16 @@ describe('a caller with a JWT', () => {
     const names = { ...JWT, rolesClaim: 'cognito:groups', roles: { ops: ['operator', 'viewer'] } };
     const named = await byClaims({ tenant: 't', 'cognito:groups': '[ops operator toString]' }, names);
     expect([...(named?.roles ?? [])]).toEqual(['operator', 'viewer']);
+  });
+
+  it('is no person by an address that is not verified: anybody could have typed it in', async () => {
+    const byEmail = { ...JWT, personClaim: 'email' };
+    const person = async (proof: object) =>
+      (await byClaims({ tenant: 't', roles: '[approver]', email: 'boss@x.test', ...proof }, byEmail))?.person;
+    for (const proof of [false, 'false', '', 'TRUE', null, 0])
+      expect(await person({ email_verified: proof })).toBeUndefined();
+    for (const proof of [{}, { email_verified: true }, { email_verified: 'true' }, { phone_number_verified: 'false' }])
+      expect(await person(proof)).toBe('user:boss@x.test');
   });
 
   it('without a tenant, or with several, is nobody', async () => {
