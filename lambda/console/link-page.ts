@@ -1,3 +1,4 @@
+import { pathId } from '../api/path-id.ts';
 import { hasEnded } from '../core/status.ts';
 import type { OpenedLink } from '../desk/desk.ts';
 import { decideForm, type Given } from './approvals/decide-form.ts';
@@ -18,15 +19,15 @@ export interface LinkPageOptions {
   readonly given?: Given | undefined;
   /** Whether the reader's answer was just taken. */
   readonly justDecided?: boolean | undefined;
-  readonly now?: Date | undefined;
+  readonly now: Date;
 }
 
 /** The page behind a link: what is asked, the form that answers, and then what came of it. Posts to its own URL. */
 export function linkPage(link: OpenedLink, options: LinkPageOptions): Html {
   const { approval, person, run } = link;
-  const { token, problem, given, justDecided = false, now = new Date() } = options;
+  const { token, problem, given, justDecided = false, now } = options;
   const isOpen = approval.status === 'PENDING' && !approval.votes.some(({ by }) => by === person);
-  const payloadUrl = (id: string) => `/approvals/${encodeURIComponent(token)}/payloads/${encodeURIComponent(id)}`;
+  const payloadUrl = (id: string) => `/approvals/${encodeURIComponent(token)}/payloads/${pathId(id)}`;
   const goesOn = approval.status === 'PENDING' || !hasEnded(run.status);
   return page({
     title: `${justDecided ? 'Answered: ' : ''}${plain(approval.title)}`,

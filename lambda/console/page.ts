@@ -45,7 +45,7 @@ ${!caller && html`<meta name="referrer" content="no-referrer">`}
 <a class="skip" href="#main">Skip to the content</a>
 <header class="top">
 <div class="bar${isNarrow && !caller && ' narrow-bar'}">
-${caller ? html`<a class="mark" href="/console">${MARK}Holdpoint</a>` : html`<span class="mark">${MARK}Holdpoint</span>`}
+${caller ? html`<a class="mark" href="${PATHS.home}">${MARK}Holdpoint</a>` : html`<span class="mark">${MARK}Holdpoint</span>`}
 ${caller && navigation(caller, current)}
 </div>
 </header>

@@ -12,6 +12,7 @@ const runPath = (run: string): string => `/console/runs/${pathId(run)}`;
 
 /** Where the pages of the console are. */
 export const PATHS = {
+  home: '/console',
   inbox: '/console/inbox',
   runs: '/console/runs',
   /** What changed in the list of runs. */

@@ -2,6 +2,7 @@ import type { Caller } from '../api/caller.ts';
 import { type Html, html } from './markup.ts';
 import type { Trouble } from './notice.ts';
 import { page } from './page.ts';
+import { PATHS } from './paths.ts';
 import { text } from './text.ts';
 
 /** A page that says what went wrong, and what to do. */
@@ -14,6 +15,6 @@ export const problemPage = ({ status, title, detail }: Trouble, caller?: Caller)
 <p class="eyebrow">${status}</p>
 <h1>${text(title)}</h1>
 <p>${text(detail)}</p>
-${caller && html`<p class="actions"><a class="button" href="/console">Go to the console</a></p>`}
+${caller && html`<p class="actions"><a class="button" href="${PATHS.home}">Go to the console</a></p>`}
 </section>`,
   });

@@ -48,9 +48,13 @@ const CUT_BYTES = 32;
 export function pieceOf(doc: Doc, pointer: string, budget: number, { from = 0 }: PieceOptions = {}): Piece | undefined {
   if (!(Number.isSafeInteger(from) && from >= 0)) throw refused('`from`', 'a whole number from 0', from);
   const part = partAt(doc, pointer);
-  if (part === undefined) return undefined;
+  return part === undefined ? undefined : shortened(part, budget, { from });
+}
+
+/** A document in about so many bytes of JSON. */
+export function shortened(doc: Doc, budget: number, { from = 0 }: PieceOptions = {}): Piece {
   const cutter = new Cutter();
-  const value = from === 0 ? cutter.fitted(part, budget) : cutter.cut(part, budget, from);
+  const value = from === 0 ? cutter.fitted(doc, budget) : cutter.cut(doc, budget, from);
   return { value, isWhole: !cutter.hasCut };
 }
 

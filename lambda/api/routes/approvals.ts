@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { present } from '../../core/present.ts';
+import { approvalAnswer, approvalsAnswer } from '../answers.ts';
 import type { Caller } from '../caller.ts';
 import { DOWNLOADED, downloaded } from '../download.ts';
 import { MOST_ANSWER } from '../limits.ts';
@@ -8,7 +9,6 @@ import { type Route, route } from '../route.ts';
 import { Approval, Approvals, answerFields } from '../schemas/approvals.ts';
 import { named } from '../schemas/named.ts';
 import { Group, ofRun, PayloadId, Person } from '../schemas/values.ts';
-import { approvalAnswer, approvalsAnswer } from '../shortened.ts';
 
 const Limit = z.int().min(1).max(100).optional();
 const ofApproval = ofRun.extend({ approval: z.string().min(1).max(1000) });

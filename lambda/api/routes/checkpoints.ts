@@ -4,6 +4,7 @@ import type { Which } from '../../checkpoints/open.ts';
 import { refused } from '../../core/input.ts';
 import { present } from '../../core/present.ts';
 import { pieceOf } from '../../desk/piece.ts';
+import { differenceAnswer } from '../answers.ts';
 import { DOWNLOADED, downloaded } from '../download.ts';
 import { MOST_PIECE, PIECE_BYTES } from '../limits.ts';
 import { LOOK } from '../may.ts';
@@ -11,7 +12,6 @@ import { HttpError } from '../problem.ts';
 import { type Route, route } from '../route.ts';
 import { Checkpoint, CheckpointsPage, Difference } from '../schemas/checkpoints.ts';
 import { Name, ofRun, PayloadId, Version } from '../schemas/values.ts';
-import { differenceAnswer } from '../shortened.ts';
 
 const WhichText = z.string().min(1).max(300).describe('A version, `latest`, or `name:` and the name of a checkpoint');
 

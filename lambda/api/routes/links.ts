@@ -8,6 +8,7 @@ import type { OpenedLink } from '../../desk/desk.ts';
 import { deskOn } from '../../desk/desk-on.ts';
 import type { AnswerInput } from '../../runtime/approvals/decide.ts';
 import { linkNotFound } from '../../runtime/approvals/tokens.ts';
+import { approvalAnswer } from '../answers.ts';
 import type { ApiEnv } from '../api-env.ts';
 import type { ApiOptions } from '../app.ts';
 import { isForm, parseJson, readBody } from '../body.ts';
@@ -18,7 +19,6 @@ import { checked, type Route, route } from '../route.ts';
 import { answerFields, Link } from '../schemas/approvals.ts';
 import { named } from '../schemas/named.ts';
 import { PayloadId } from '../schemas/values.ts';
-import { approvalAnswer } from '../shortened.ts';
 import { wantsPage } from '../wants-page.ts';
 
 const Token = z.string().describe('The last part of a link');
@@ -41,7 +41,7 @@ export const LINK_ROUTES: readonly Route[] = [
     async handle({ api, context, params: { token }, query }) {
       const link = await deskOn(api.runtime).link(token);
       if (!wantsPage(context)) return { status: 200, json: linkAnswer(link), headers: VARY };
-      return page(context, linkPage(link, { token, justDecided: query.decided !== undefined }));
+      return page(context, linkPage(link, { token, justDecided: query.decided !== undefined, now: nowOf(api) }));
     },
   }),
 
@@ -111,8 +111,14 @@ async function refusedPage(
   const { answer, comment, edits } = Object(given) as Record<string, unknown>;
   const typed = { answer, comment, edits };
   const texts = Object.entries(typed).filter(([, value]) => typeof value === 'string');
-  return page(context, linkPage(link, { token, problem, given: Object.fromEntries(texts) }), problem.status);
+  return page(
+    context,
+    linkPage(link, { token, problem, given: Object.fromEntries(texts), now: nowOf(api) }),
+    problem.status,
+  );
 }
+
+const nowOf = ({ runtime }: ApiOptions): Date => new Date(runtime.clock.now());
 
 const page = (context: Context<ApiEnv>, html: unknown, status = 200): Response =>
   context.html(String(html), status as 200, VARY);

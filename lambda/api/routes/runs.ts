@@ -2,13 +2,13 @@ import * as z from 'zod';
 import type { Doc } from '../../checkpoints/document/document.ts';
 import { refused } from '../../core/input.ts';
 import { present } from '../../core/present.ts';
+import { runAnswer } from '../answers.ts';
 import { checkAgent } from '../check-agent.ts';
 import { LOOK, OPERATE } from '../may.ts';
 import { type Route, route } from '../route.ts';
 import { named } from '../schemas/named.ts';
 import { Agents, Counts, Lineage, Run, RunsPage, Started } from '../schemas/runs.ts';
 import { Cursor, Document, Duration, Moment, Name, ofRun, RunId, StatusName, Tags } from '../schemas/values.ts';
-import { runAnswer } from '../shortened.ts';
 import { LOCATION, locationOf } from './location.ts';
 
 /** Runs: start, list, look. */

@@ -4,6 +4,7 @@ import { pathId } from '../../api/path-id.ts';
 import { isGroup, mayDecide } from '../../core/approval.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
 import type { ApprovalDocument } from '../../desk/approval-document.ts';
+import { crumbs } from '../crumbs.ts';
 import { type Html, html } from '../markup.ts';
 import { type Trouble, trouble } from '../notice.ts';
 import { page } from '../page.ts';
@@ -38,7 +39,7 @@ export function approvalPage({ caller, approval, run, as, problem, given, now }:
     current: 'inbox',
     isNarrow: true,
     live: isOver ? undefined : '',
-    body: html`<p class="crumbs"><a href="${PATHS.inbox}">Inbox</a>${may(caller, LOOK) && html` / <a href="${PATHS.run(approval.run)}">Run <span class="id">${text(approval.run)}</span></a>`}</p>
+    body: html`${crumbs(html`<a href="${PATHS.inbox}">Inbox</a>`, may(caller, LOOK) && html`<a href="${PATHS.run(approval.run)}">Run <span class="id">${text(approval.run)}</span></a>`)}
 ${problem && trouble(problem)}
 ${outcome(approval, run, { person, link: may(caller, LOOK) ? PATHS.run(approval.run) : undefined, now })}
 ${question(approval, { payloadUrl }, now)}

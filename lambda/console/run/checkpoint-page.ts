@@ -4,8 +4,9 @@ import { pathId } from '../../api/path-id.ts';
 import { type Doc, isFields } from '../../checkpoints/document/document.ts';
 import { show } from '../../checkpoints/document/render.ts';
 import type { CheckpointView } from '../../desk/desk.ts';
-import { pieceOf, pointerTo } from '../../desk/piece.ts';
+import { pieceOf, pointerTo, shortened } from '../../desk/piece.ts';
 import { writeCost } from '../../desk/write-cost.ts';
+import { runCrumbs } from '../crumbs.ts';
 import { showDocument } from '../document/show-document.ts';
 import { count, left, type Showing } from '../document/showing.ts';
 import { sizeOf } from '../document/sizes.ts';
@@ -46,7 +47,7 @@ export function checkpointPage({ caller, checkpoint, newest, now }: CheckpointPa
     title: `Checkpoint ${version} of ${plain(run)}`,
     caller,
     current: 'runs',
-    body: html`<p class="crumbs"><a href="${PATHS.runs}">Runs</a> / <a href="${PATHS.run(run)}"><span class="id">${text(run)}</span></a></p>
+    body: html`${runCrumbs(run)}
 <header class="head"><div><h1>Checkpoint ${version}${step !== undefined && html`: ${text(step)}`}</h1>
 <p class="line lead">${badge(checkpoint.status)}${kind !== 'save' && html`<span class="tag">${kind}</span>`}</p></div>
 <div class="actions">
@@ -92,8 +93,7 @@ const changes = (run: string, before: number, version: number): Html =>
 function memory({ run, version, state }: CheckpointView): Html {
   const showing = showingOf(run, version, 'state');
   const messages = messagesIn(state);
-  const piece = pieceOf(state, '', MOST_BYTES);
-  const shown = html`<div class="doc">${showDocument(piece?.value ?? null, showing)}</div>`;
+  const shown = html`<div class="doc">${showDocument(shortened(state, MOST_BYTES).value, showing)}</div>`;
   return html`<section class="card" id="memory" aria-labelledby="memory-title"><h2 id="memory-title">${messages ? 'Conversation' : 'State'}</h2>
 ${messages ? html`${conversation(messages, showing)}<details><summary>The whole state</summary>${shown}</details>` : shown}</section>`;
 }
@@ -116,7 +116,7 @@ ${rest > 0 && left(showing, { pointer: '', level: 0, from }, from + entries.leng
 function result(id: string, doc: Doc, showing: Showing): Html {
   const kind = isFields(doc) && typeof doc.kind === 'string' ? doc.kind : undefined;
   const brief = isFields(doc) && doc.value !== undefined ? doc.value : doc;
-  const piece = pieceOf(doc, '', RESULT_BYTES)?.value ?? null;
+  const piece = shortened(doc, RESULT_BYTES).value;
   return html`<details class="result"><summary><span class="id">${text(id)}</span>${kind !== undefined && html` <span class="tag">${text(kind)}</span>`} <span class="quiet">${text(show(brief))}</span></summary>
 <div class="doc">${showDocument(piece, showing, { pointer: pointerTo('', id), level: 0, from: 0 })}</div></details>`;
 }
@@ -144,7 +144,7 @@ export function piecePage(
     title: `A piece of checkpoint ${version}`,
     caller,
     current: 'runs',
-    body: html`<p class="crumbs"><a href="${PATHS.runs}">Runs</a> / <a href="${PATHS.run(run)}"><span class="id">${text(run)}</span></a> / <a href="${PATHS.checkpoint(run, version)}">Checkpoint ${version}</a></p>
+    body: html`${runCrumbs(run, html`<a href="${PATHS.checkpoint(run, version)}">Checkpoint ${version}</a>`)}
 <h1>${part === 'state' ? 'State' : 'Results'} <span class="id">${text(at)}</span>${from > 0 && html` <span class="quiet">from ${from.toLocaleString('en')}</span>`}</h1>
 <section class="card"><div class="doc" id="piece">${content}</div></section>`,
   });

@@ -1,7 +1,8 @@
 import type { Caller } from '../../api/caller.ts';
 import type { Doc } from '../../checkpoints/document/document.ts';
 import type { DifferenceView } from '../../desk/desk.ts';
-import { pieceOf } from '../../desk/piece.ts';
+import { shortened } from '../../desk/piece.ts';
+import { runCrumbs } from '../crumbs.ts';
 import { showDocument } from '../document/show-document.ts';
 import { count } from '../document/showing.ts';
 import { type Html, html } from '../markup.ts';
@@ -23,7 +24,7 @@ export function differencePage({ caller, run, before, after, difference }: Diffe
     title: `From checkpoint ${before} to ${after}`,
     caller,
     current: 'runs',
-    body: html`<p class="crumbs"><a href="${PATHS.runs}">Runs</a> / <a href="${PATHS.run(run)}"><span class="id">${text(run)}</span></a></p>
+    body: html`${runCrumbs(run)}
 <h1>From checkpoint ${before} to ${after}</h1>
 <form method="get" class="line compare"><label for="before">From</label><input id="before" name="before" type="number" min="1" value="${before}" required><label for="after">to</label><input id="after" name="after" type="number" min="1" value="${after}" required><button>Compare</button></form>
 <section class="card" id="changes" aria-labelledby="changes-title"><h2 id="changes-title">What changed in the state <span class="quiet">since <a href="${PATHS.checkpoint(run, before)}">checkpoint ${before}</a></span></h2>${changesIn(difference)}</section>`,
@@ -37,42 +38,27 @@ function changesIn({ added, removed, changed }: DifferenceView): Html {
   const all = added.length + removed.length + changed.length;
   if (all === 0) return html`<p class="quiet">Nothing.</p>`;
   const rows = [
-    ...changed.map(({ path, before, after }) => ({
-      path,
-      sign: '~',
-      word: 'changed',
-      content: () => change(before, after),
-    })),
-    ...added.map(({ path, value }) => ({
-      path,
-      sign: '+',
-      word: 'added',
-      content: () => html`<div class="after">${value_(value)}</div>`,
-    })),
-    ...removed.map(({ path, value }) => ({
-      path,
-      sign: '−',
-      word: 'removed',
-      content: () => html`<div class="before">${value_(value)}</div>`,
-    })),
+    ...changed.map(({ path, before, after }) => row('~', 'changed', path, () => bothValues(before, after))),
+    ...added.map(({ path, value }) => row('+', 'added', path, () => html`<div class="after">${shown(value)}</div>`)),
+    ...removed.map(({ path, value }) =>
+      row('−', 'removed', path, () => html`<div class="before">${shown(value)}</div>`),
+    ),
   ];
-  const shown = rows
-    .slice(0, MOST)
-    .map(
-      ({ path, sign, word, content }) =>
-        html`<li class="${word}"><p><span class="sign" aria-hidden="true">${sign}</span> <code>${text(path)}</code> <span class="quiet">${word}</span></p><div class="doc">${content()}</div></li>`,
-    );
   return html`<p class="quiet">${count(changed.length, 'change')}, ${added.length} added, ${removed.length} removed</p>
-<ul class="changes">${shown}</ul>${rows.length > MOST && html`<p class="quiet">${count(rows.length - MOST, 'more change')} can be had from the API or with holdpoint diff.</p>`}`;
+<ul class="changes">${rows.slice(0, MOST).map((make) => make())}</ul>${rows.length > MOST && html`<p class="quiet">${count(rows.length - MOST, 'more change')} can be had from the API or with holdpoint diff.</p>`}`;
 }
 
-const value_ = (doc: Doc): Html => showDocument(pieceOf(doc, '', MOST_BYTES)?.value ?? null);
+/** A change, made only where it is shown. */
+const row = (sign: string, word: string, path: string, content: () => Html) => (): Html =>
+  html`<li class="${word}"><p><span class="sign" aria-hidden="true">${sign}</span> <code>${text(path)}</code> <span class="quiet">${word}</span></p><div class="doc">${content()}</div></li>`;
+
+const shown = (doc: Doc): Html => showDocument(shortened(doc, MOST_BYTES).value);
 
 /** Both values; of long texts only the lines that differ. */
-function change(before: Doc, after: Doc): Html {
+function bothValues(before: Doc, after: Doc): Html {
   if (typeof before === 'string' && typeof after === 'string' && `${before}${after}`.includes('\n'))
     return lines(before, after);
-  return html`<div class="before"><del>${value_(before)}</del></div><div class="after"><ins>${value_(after)}</ins></div>`;
+  return html`<div class="before"><del>${shown(before)}</del></div><div class="after"><ins>${shown(after)}</ins></div>`;
 }
 
 const AROUND = 2;

@@ -1,5 +1,6 @@
 import type { Caller } from '../../api/caller.ts';
 import type { Lineage, Relative } from '../../desk/lineage.ts';
+import { runCrumbs } from '../crumbs.ts';
 import { type Html, html } from '../markup.ts';
 import { page } from '../page.ts';
 import { PATHS } from '../paths.ts';
@@ -12,7 +13,7 @@ export const lineagePage = (caller: Caller, run: string, lineage: Lineage): Html
     title: 'Forks',
     caller,
     current: 'runs',
-    body: html`<p class="crumbs"><a href="${PATHS.runs}">Runs</a> / <a href="${PATHS.run(run)}"><span class="id">${text(run)}</span></a></p>
+    body: html`${runCrumbs(run)}
 <h1>Forks</h1>
 <section class="card" id="lineage" aria-labelledby="lineage-title"><h2 id="lineage-title">Forks</h2>${tree(run, lineage)}</section>`,
   });

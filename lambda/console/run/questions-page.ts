@@ -1,5 +1,6 @@
 import type { Caller } from '../../api/caller.ts';
 import type { ApprovalDocument } from '../../desk/approval-document.ts';
+import { runCrumbs } from '../crumbs.ts';
 import { type Html, html } from '../markup.ts';
 import { page } from '../page.ts';
 import { PATHS } from '../paths.ts';
@@ -13,7 +14,7 @@ export const questionsPage = (caller: Caller, run: string, approvals: readonly A
     title: 'Questions',
     caller,
     current: 'runs',
-    body: html`<p class="crumbs"><a href="${PATHS.runs}">Runs</a> / <a href="${PATHS.run(run)}"><span class="id">${text(run)}</span></a></p>
+    body: html`${runCrumbs(run)}
 <h1>Questions</h1>
 <section class="card" id="questions" aria-labelledby="questions-title"><h2 id="questions-title">Questions</h2>${
       approvals.length === 0

@@ -22,7 +22,7 @@ import {
   tagsIn,
   tried,
 } from '../request.ts';
-import { type Action, type ActionForm, type ActionView, actionPage } from './actions.ts';
+import { type Action, type ActionForm, type ActionView, actionPage } from './action-page.ts';
 import { type CheckpointPageView, checkpointPage, memoryPage, piecePage } from './checkpoint-page.ts';
 import { differencePage } from './difference-page.ts';
 import { lineagePage } from './lineage-page.ts';
@@ -138,12 +138,8 @@ async function viewed(context: ConsoleContext, action: Action, form: ActionForm)
   const isEdited = action === 'fork' || (action === 'rewind' && run.isDurable);
   const state = isEdited ? jsonText((await desk.checkpoint(id, version)).state) : undefined;
   return {
-    ...{
-      caller,
-      run,
-      key: randomUUID(),
-      form: { ...form, version: version === undefined ? undefined : String(version) },
-    },
+    ...{ caller, run, key: randomUUID() },
+    form: { ...form, version: version?.toString() },
     state: state !== undefined && state.length <= MOST_STATE ? state : undefined,
   };
 }
@@ -162,9 +158,10 @@ const DOING: Readonly<Record<Action, (desk: Desk, run: string, form: ActionForm)
     await desk.signal(run, { name, value: documentIn('The value', value ?? 'null'), ...present({ id }) });
     return run;
   },
-  async rewind(desk, run, { version, newKeys, state }) {
-    const edited = await editedState(desk, run, versionIn(version), state);
-    await desk.rewind(run, versionIn(version), { newKeys: newKeys === 'true', ...present({ state: edited }) });
+  async rewind(desk, run, { version: given, newKeys, state }) {
+    const version = versionIn(given);
+    const edited = await editedState(desk, run, version, state);
+    await desk.rewind(run, version, { newKeys: newKeys === 'true', ...present({ state: edited }) });
     return run;
   },
   async fork(desk, run, { version: given, state, results, id, tags }) {
@@ -173,10 +170,7 @@ const DOING: Readonly<Record<Action, (desk: Desk, run: string, form: ActionForm)
     const toolResults = results === undefined ? undefined : documentIn('The results', results);
     if (toolResults !== undefined && !isFields(toolResults))
       throw refused('The results', 'an object, by id', toolResults);
-    return desk.fork(run, {
-      version,
-      ...present({ state: edited, toolResults, id, tags: tagsIn(tags) }),
-    });
+    return desk.fork(run, { version, ...present({ state: edited, toolResults, id, tags: tagsIn(tags) }) });
   },
 };
 

@@ -2,7 +2,7 @@ import type { Caller } from '../../api/caller.ts';
 import { may, OPERATE } from '../../api/may.ts';
 import { hasEnded } from '../../core/status.ts';
 import type { RunView, Wait } from '../../desk/desk.ts';
-import { pieceOf } from '../../desk/piece.ts';
+import { shortened } from '../../desk/piece.ts';
 import { showDocument } from '../document/show-document.ts';
 import { count, type Showing } from '../document/showing.ts';
 import { type Html, html, type Part } from '../markup.ts';
@@ -101,7 +101,7 @@ const MOST_BYTES = 16 * 1024;
 export function inAndOut({ input, result, version }: RunView, showing: Showing): Html | false {
   const card = (id: string, title: string, doc: typeof input) =>
     doc !== undefined &&
-    html`<section class="card" aria-labelledby="${id}"><h2 id="${id}">${title}</h2><div class="doc">${showDocument(pieceOf(doc, '', MOST_BYTES)?.value ?? null, showing, { pointer: `/@${id}/value`, level: 0, from: 0 })}</div></section>`;
+    html`<section class="card" aria-labelledby="${id}"><h2 id="${id}">${title}</h2><div class="doc">${showDocument(shortened(doc, MOST_BYTES).value, showing, { pointer: `/@${id}/value`, level: 0, from: 0 })}</div></section>`;
   const both = [card('input', 'Input', input), card('result', 'Result', result)];
   return (
     both.some(Boolean) &&

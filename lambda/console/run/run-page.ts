@@ -2,13 +2,14 @@ import type { Caller } from '../../api/caller.ts';
 import type { CheckpointSummary } from '../../checkpoints/checkpoint.ts';
 import { hasEnded } from '../../core/status.ts';
 import type { RunView } from '../../desk/desk.ts';
+import { crumbs } from '../crumbs.ts';
 import { fragment } from '../fragment.ts';
 import { type Html, html } from '../markup.ts';
-import { notice, type Trouble, trouble } from '../notice.ts';
+import { notice } from '../notice.ts';
 import { page } from '../page.ts';
 import { PATHS, query } from '../paths.ts';
 import { statusWords } from '../status-badge.ts';
-import { DONE } from './actions.ts';
+import { DONE } from './action-page.ts';
 import { showingOf } from './checkpoint-page.ts';
 import { inAndOut, runHead } from './run-head.ts';
 import {
@@ -34,12 +35,11 @@ export interface RunPageView {
   readonly checkpoints: readonly CheckpointSummary[];
   /** What was just done to it. */
   readonly done?: string | undefined;
-  readonly problem?: Trouble | undefined;
   readonly now: Date;
 }
 
 /** One run: its head, its time as a picture, what went in and out, what it remembers, where it comes from. */
-export function runPage({ caller, run, checkpoints, done, problem, now }: RunPageView): Html {
+export function runPage({ caller, run, checkpoints, done, now }: RunPageView): Html {
   const last = checkpoints.at(-1)?.version ?? 0;
   const isNewest = last >= run.version;
   const stretches = stretchesOf(checkpoints, isNewest ? now : undefined);
@@ -51,8 +51,7 @@ export function runPage({ caller, run, checkpoints, done, problem, now }: RunPag
     caller,
     current: 'runs',
     live: isNewest && !hasEnded(run.status) ? liveUrl(run, stretches.totals, first) : undefined,
-    body: html`<p class="crumbs"><a href="${PATHS.runs}">Runs</a></p>
-${problem && trouble(problem)}
+    body: html`${crumbs(html`<a href="${PATHS.runs}">Runs</a>`)}
 ${said !== undefined && notice('ok', said)}
 ${runHead(run, caller, now)}
 <section class="card sheet" aria-labelledby="timeline"><h2 id="timeline">Timeline</h2>

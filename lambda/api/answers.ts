@@ -2,26 +2,24 @@ import type { Doc } from '../checkpoints/document/document.ts';
 import { present } from '../core/present.ts';
 import type { ApprovalDocument } from '../desk/approval-document.ts';
 import type { DifferenceView, RunView } from '../desk/desk.ts';
-import { pieceOf } from '../desk/piece.ts';
+import { shortened } from '../desk/piece.ts';
 import { MOST_PIECE, PART_BYTES, PIECE_BYTES } from './limits.ts';
 
-/** A document of at most so many bytes, in which cuts stand for the rest. */
-const shortened = (doc: Doc | undefined, bytes: number): Doc | undefined =>
-  doc === undefined ? undefined : pieceOf(doc, '', bytes)?.value;
+const short = (doc: Doc | undefined, bytes: number): Doc | undefined =>
+  doc === undefined ? undefined : shortened(doc, bytes).value;
 
 /** A run whose input and result fit an answer. */
 export const runAnswer = ({ input, result, ...view }: RunView): object => ({
   ...view,
-  ...present({ input: shortened(input, MOST_PIECE / 2), result: shortened(result, MOST_PIECE / 2) }),
+  ...present({ input: short(input, MOST_PIECE / 2), result: short(result, MOST_PIECE / 2) }),
 });
 
 /** An approval whose documents fit an answer; in a list each has less room. */
 export function approvalAnswer({ show, facts, changed, ...view }: ApprovalDocument, bytes = MOST_PIECE / 2): object {
-  const { before = null, after = null } = changed ?? {};
   return {
     ...view,
-    ...present({ show: shortened(show, bytes), facts: shortened(facts, bytes) }),
-    ...(changed && { changed: { before: shortened(before, bytes), after: shortened(after, bytes) } }),
+    ...present({ show: short(show, bytes), facts: short(facts, bytes) }),
+    ...(changed && { changed: { before: short(changed.before, bytes), after: short(changed.after, bytes) } }),
   };
 }
 
@@ -39,18 +37,18 @@ const MOST_CHANGES = 500;
 export function differenceAnswer({ added, removed, changed, text }: DifferenceView): object {
   let isWhole = text.length <= PIECE_BYTES && [added, removed, changed].every(({ length }) => length <= MOST_CHANGES);
   const most = Math.floor(MOST_PIECE / (added.length + removed.length + 2 * changed.length + 1));
-  const short = (doc: Doc): Doc => {
-    const piece = pieceOf(doc, '', Math.max(200, Math.min(most, PIECE_BYTES)));
-    isWhole &&= piece?.isWhole === true;
-    return piece?.value ?? null;
+  const fitting = (doc: Doc): Doc => {
+    const piece = shortened(doc, Math.max(200, Math.min(most, PIECE_BYTES)));
+    isWhole &&= piece.isWhole;
+    return piece.value;
   };
-  const one = ({ path, value }: { path: string; value: Doc }) => ({ path, value: short(value) });
+  const one = ({ path, value }: { path: string; value: Doc }) => ({ path, value: fitting(value) });
   return {
     added: added.slice(0, MOST_CHANGES).map(one),
     removed: removed.slice(0, MOST_CHANGES).map(one),
     changed: changed
       .slice(0, MOST_CHANGES)
-      .map(({ path, before, after }) => ({ path, before: short(before), after: short(after) })),
+      .map(({ path, before, after }) => ({ path, before: fitting(before), after: fitting(after) })),
     text: text.slice(0, PIECE_BYTES),
     isWhole,
   };

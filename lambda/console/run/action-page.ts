@@ -1,5 +1,6 @@
 import type { Caller } from '../../api/caller.ts';
 import type { RunView } from '../../desk/desk.ts';
+import { runCrumbs } from '../crumbs.ts';
 import { jsonEditor } from '../json-editor.ts';
 import { type Html, html, type Part } from '../markup.ts';
 import { type Trouble, trouble } from '../notice.ts';
@@ -16,7 +17,6 @@ export const DONE = {
   signal: 'The signal was sent.',
   rewind: 'It goes on from the checkpoint.',
   fork: 'This is the fork. It goes on by itself.',
-  remind: 'Those who are asked are told once more.',
 } as const;
 
 export type Action = 'cancel' | 'retry' | 'signal' | 'rewind' | 'fork';
@@ -55,7 +55,7 @@ export function actionPage(action: Action, view: ActionView): Html {
     caller,
     current: 'runs',
     isNarrow: !goesBack,
-    body: html`<p class="crumbs"><a href="${PATHS.runs}">Runs</a> / <a href="${PATHS.run(run.run)}"><span class="id">${text(run.run)}</span></a></p>
+    body: html`${runCrumbs(run.run)}
 <h1>${title} <span class="id">${text(run.run)}</span></h1>
 ${problem && trouble(problem)}
 <section class="card" aria-label="${title}">
