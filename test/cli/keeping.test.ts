@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -214,7 +214,7 @@ describe('holdpoint export', () => {
     const file = join(folder, 'damaged.jsonl');
     const { code } = await command(['export', 'chat-7', '--out', file]);
     expect(code).toBe(7);
-    expect([existsSync(file), existsSync(`${file}.partial`)]).toEqual([false, false]);
+    expect(readdirSync(folder).filter((name) => name.includes('jsonl'))).toEqual([]);
     expect((await command(['export', 'trip-42', '--out', '/no/such/folder/x'])).code).toBe(2);
   });
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { HoldpointError } from '../../../lambda/core/errors.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
@@ -34,13 +34,15 @@ export function terminalSink({ write }: Terminal): Sink {
 
 /** A file, which has its name only when it is whole and synced; for its owner alone, as states may be secret. */
 export async function fileSink(file: string): Promise<Sink> {
-  const partial = `${file}.partial`;
-  const handle = await written(file, () => open(partial, 'w', 0o600));
+  // A name that nobody knows beforehand: in a folder of others they could have put a file of theirs, or a link, there.
+  const partial = `${file}.${randomUUID()}.partial`;
+  const handle = await written(file, () => open(partial, 'wx', 0o600));
   const counter = counting();
   return {
     async write(line) {
       counter.add(line);
-      await written(file, () => handle.write(line));
+      // Not `write`: a disk that is nearly full takes a part, and that is no error.
+      await written(file, () => handle.writeFile(line));
     },
     async end() {
       await written(file, async () => {
