@@ -43,7 +43,7 @@ describe('files of agents', () => {
       'quits',
     ];
     const files = [...names.map((name) => `${name}.ts`), 'jsx.tsx', 'never.ts', 'text.ts', 'good.ts'];
-    const server = serverOf(project, files, { timing: { silentMs: 2_000 } });
+    const server = serverOf(project, files, { timing: { silentMs: 8_000 } });
     await server.ready();
     for (const line of [
       'enum.ts:5 TypeScript enum is not supported in strip-only mode.',

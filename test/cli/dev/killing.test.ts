@@ -171,16 +171,17 @@ describe('a process of an agent', () => {
         });
       `,
     });
-    const server = serverOf(project, ['stuck.ts'], { timing: { silentMs: 3_000, crashPauseMs: 20 } });
+    const server = serverOf(project, ['stuck.ts'], { timing: { silentMs: 6_000, crashPauseMs: 20 } });
     await server.ready();
     const run = await server.start('stuck');
-    await server.says(new RegExp(`${run} +pid \\d+ did not answer for 3s and was ended`));
+    await server.says(new RegExp(`${run} +pid \\d+ did not answer for 6s and was ended`));
     expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'free' });
   });
 
   it('that takes longer than an invocation may yields, and the run goes on in another one', async () => {
-    const project = projectOf({ 'work.ts': WORK });
-    const server = serverOf(project, ['work.ts'], { timing: { invocationMs: 1_500 } });
+    // It must have some time left when it has read its code.
+    const project = projectOf({ 'work.ts': WORK.replace('setTimeout(80)', 'setTimeout(1_500)') });
+    const server = serverOf(project, ['work.ts'], { timing: { invocationMs: 8_000 } });
     await server.ready();
     const run = await server.start('work');
     await server.says(new RegExp(`${run} +goes on in a new process`));

@@ -45,7 +45,9 @@ export class Project {
 
   /** The lines of a file that agents write to. */
   lines(name: string): readonly string[] {
-    return existsSync(this.file(name)) ? readFileSync(this.file(name), 'utf8').trimEnd().split('\n') : [];
+    const text = existsSync(this.file(name)) ? readFileSync(this.file(name), 'utf8') : '';
+    // The last one may be on its way.
+    return text.split('\n').slice(0, -1);
   }
 
   remove(): void {
