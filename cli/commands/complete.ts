@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 import type { Located, Session } from '../session.ts';
-import { isClean } from '../terminal/clean.ts';
+import { clean, isClean } from '../terminal/clean.ts';
 
 /** What a word may become, and what that is. */
 interface Candidate {
@@ -14,7 +14,7 @@ export async function complete(session: Session, program: Command, words: readon
   const found = await candidates(session, program, words.slice(0, -1), last);
   const lines = found
     .filter(({ word }) => word.startsWith(last) && isClean(word))
-    .map(({ word, about }) => `${word}\t${about}\n`);
+    .map(({ word, about }) => `${word}\t${clean(about)}\n`);
   await session.terminal.write(lines.join(''));
 }
 

@@ -43,6 +43,14 @@ describe('holdpoint complete', () => {
     expect(words((await run(['complete', '--', 'show', '--folder', folder, 'v'])).out)).toEqual(['visit-1']);
   });
 
+  it('takes no word from what a run is of', async () => {
+    const folder = freshFolder();
+    const command = runIn(folder);
+    await command(['start', 'travel\nextra\tword', '--id', 'trip-1']);
+    const { out } = await command(['complete', '--', 'show', '']);
+    expect(out).toBe('trip-1\tREADY travel\\nextra\\tword\n');
+  });
+
   it('says nothing when there is nothing to look into', async () => {
     const { code, out, err } = await run(['complete', '--', 'show', '--folder', '/no/such', '']);
     expect([code, out, err]).toEqual([0, '', '']);
