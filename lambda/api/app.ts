@@ -8,7 +8,7 @@ import { deskOn } from '../desk/desk-on.ts';
 import { linkNotFound } from '../runtime/approvals/tokens.ts';
 import { errorFields, type Observing } from '../runtime/observing.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { SignedUrls } from '../storage/s3/signed-urls.ts';
+import type { SignedUrls } from '../storage/ports.ts';
 import type { ApiEnv } from './api-env.ts';
 import type { Identify } from './caller.ts';
 import { ANSWER_SECONDS, MOST_JSON, MOST_URL } from './limits.ts';

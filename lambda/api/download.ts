@@ -1,6 +1,6 @@
 import { partitionOf } from '../core/ids.ts';
 import type { Desk, PayloadPlace } from '../desk/desk.ts';
-import type { SignedUrls } from '../storage/s3/signed-urls.ts';
+import type { SignedUrls } from '../storage/ports.ts';
 import { MOST_PAYLOAD } from './limits.ts';
 import { PICTURES } from './pictures.ts';
 import { HttpError } from './problem.ts';

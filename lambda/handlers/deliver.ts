@@ -2,7 +2,7 @@ import type { Contexts } from '../checkpoints/contexts.ts';
 import { HoldpointError } from '../core/errors.ts';
 import { errorFields, type Observing } from '../runtime/observing.ts';
 import type { Delivery } from '../runtime/runtime.ts';
-import type { SignedUrls } from '../storage/s3/signed-urls.ts';
+import type { SignedUrls } from '../storage/ports.ts';
 import type { AgentFunctions } from './agent-functions.ts';
 import { type Agents, ENVIRONMENT } from './environment.ts';
 import { hydrate } from './hydrate.ts';

@@ -18,7 +18,7 @@ import { remoteValue } from '../runtime/remote/value.ts';
 import { askRemotely, isToolId, type Suspended, waitRemotely } from '../runtime/remote/wait.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { startRun } from '../runtime/start.ts';
-import { type SignedUrls, URL_SECONDS } from '../storage/s3/signed-urls.ts';
+import { type SignedUrls, URL_SECONDS } from '../storage/ports.ts';
 import { handedOver } from './handed-over.ts';
 import type { Action, CheckpointRequest } from './request.ts';
 import { makeUpload, readUpload } from './uploads.ts';

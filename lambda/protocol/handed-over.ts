@@ -6,7 +6,7 @@ import { HoldpointError } from '../core/errors.ts';
 import { present } from '../core/present.ts';
 import { rawEntries } from '../runtime/append-entries.ts';
 import { type Journal, journalOf, openWaits } from '../runtime/remote/wait.ts';
-import type { SignedUrls } from '../storage/s3/signed-urls.ts';
+import type { SignedUrls } from '../storage/ports.ts';
 
 /** A checkpoint as agents in other languages get it: documents, not live values. */
 interface HandedContent {

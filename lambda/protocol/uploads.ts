@@ -2,7 +2,7 @@ import type { RunContext } from '../checkpoints/context.ts';
 import { randomId } from '../checkpoints/records.ts';
 import { HoldpointError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
-import { type SignedUrls, URL_SECONDS } from '../storage/s3/signed-urls.ts';
+import { type SignedUrls, URL_SECONDS } from '../storage/ports.ts';
 
 const MOST_BYTES = 64 * 1024 * 1024;
 

@@ -130,3 +130,12 @@ export interface Storage {
   readonly records: RecordStore;
   readonly payloads: PayloadStore;
 }
+
+/** Lets somebody without any permission of their own put or get one payload of a run, for a few minutes. */
+export interface SignedUrls {
+  put(partition: string, id: string): Promise<string>;
+  get(partition: string, id: string): Promise<string>;
+}
+
+/** How long such a URL works. */
+export const URL_SECONDS = 900;

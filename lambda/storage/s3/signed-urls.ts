@@ -1,14 +1,6 @@
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { installed } from '../installed.ts';
-
-/** Lets somebody without any permission of their own put or get one object of a run, for a few minutes. */
-export interface SignedUrls {
-  put(partition: string, id: string): Promise<string>;
-  get(partition: string, id: string): Promise<string>;
-}
-
-/** How long such a URL works. */
-export const URL_SECONDS = 900;
+import { type SignedUrls, URL_SECONDS } from '../ports.ts';
 
 /** Presigned URLs of the payloads of a bucket; nothing is loaded or made before the first one. */
 export function s3SignedUrls({
