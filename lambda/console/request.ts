@@ -38,6 +38,12 @@ export async function formIn({ req }: ConsoleContext): Promise<Readonly<Record<s
   );
 }
 
+/**
+ * What a page that is open looks back by when it asks what changed: lists may be behind, so that what was written before
+ * the newest that is known is listed after it.
+ */
+export const OVERLAP_MS = 3000;
+
 /** A whole number in a query, undefined when there is none. */
 export function numberIn(given: string | undefined): number | undefined {
   return given !== undefined && /^\d{1,15}$/.test(given) ? Number(given) : undefined;

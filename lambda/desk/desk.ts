@@ -160,7 +160,7 @@ export interface DifferenceView {
   readonly text: string;
 }
 
-export interface StartInput {
+interface StartInput {
   readonly agent: string;
   /** @default null */
   readonly input?: Doc;

@@ -18,6 +18,7 @@ import {
   groupsIn,
   idIn,
   numberIn,
+  OVERLAP_MS,
   tried,
 } from '../request.ts';
 import { type ApprovalPageOptions, approvalPage } from './approval-page.ts';
@@ -89,9 +90,6 @@ export function approvalRoutes(app: Hono<ApiEnv>, { runtime, observing }: Consol
     );
   });
 }
-
-// Lists may be behind: what is written before a page is made may be listed after it.
-const OVERLAP_MS = 3000;
 
 async function inbox(context: ConsoleContext, now: Date): Promise<InboxView> {
   const { caller, desk } = admitted(context, INBOX);

@@ -13,6 +13,7 @@ import {
   formIn,
   goTo,
   numberIn,
+  OVERLAP_MS,
   tagsIn,
   tried,
 } from '../request.ts';
@@ -21,8 +22,6 @@ import { runsForm, runsQuery } from './runs-query.ts';
 import { startPage } from './start-page.ts';
 
 const PAGE = 50;
-// Lists may be behind: what was written before the newest that is known may be listed after it.
-const OVERLAP_MS = 2000;
 // Counting reads all that it counts, so a page that is open counts only now and then.
 const COUNT_EVERY_MS = 30_000;
 
