@@ -9,7 +9,8 @@ export const hostile = (field: string): string =>
 export const hostileId = (field: string): string => `${field}"><img src=x onerror=${HOOK}('${field}')>`;
 
 /** An address that runs where somebody makes a link of it. */
-export const hostileUrl = (field: string): string => `javascript:${HOOK}('${field}')//https://example.com`;
+export const hostileUrl = (field: string): string =>
+  `javascript:${HOOK}('${field.replaceAll(' ', '-')}')//https://example.com`;
 
 /** A document with scripts, for payloads. */
 export const hostileHtml = (field: string): string =>
