@@ -10,6 +10,8 @@ export interface InvocationsOptions {
   /** The pause after a first crash; it is doubled after each. */
   readonly crashPauseMs: number;
   invoke(delivery: Delivery): Promise<Next>;
+  /** Hears that one could not even begin; it is tried again, as after a crash. */
+  failed(delivery: Delivery, error: unknown): void;
 }
 
 /** The invocations of one server: so many at a time, and one for each run. */
@@ -37,7 +39,7 @@ interface Crash {
 
 const LONGEST_PAUSE_MS = 60_000;
 
-export function invocations({ concurrency, crashPauseMs, invoke }: InvocationsOptions): Invocations {
+export function invocations({ concurrency, crashPauseMs, invoke, failed }: InvocationsOptions): Invocations {
   const waiting = new Map<string, Delivery>();
   const going = new Map<string, Promise<void>>();
   const crashed = new Map<string, Crash>();
@@ -59,8 +61,10 @@ export function invocations({ concurrency, crashPauseMs, invoke }: InvocationsOp
   }
 
   async function go(id: string, delivery: Delivery): Promise<void> {
-    // What goes wrong here goes wrong with the storage: as if the process had.
-    const next = await invoke(delivery).catch((): Next => 'crashed');
+    const next = await invoke(delivery).catch((error): Next => {
+      failed(delivery, error);
+      return 'crashed';
+    });
     going.delete(id);
     const { times = 0 } = crashed.get(id) ?? {};
     crashed.delete(id);

@@ -2,7 +2,7 @@ import { contextsOn } from '../../lambda/checkpoints/contexts.ts';
 import { ANY_TYPE } from '../../lambda/checkpoints/document/document.ts';
 import { systemClock } from '../../lambda/runtime/clock.ts';
 import { type Repeated, repeatedly } from '../../lambda/runtime/repeatedly.ts';
-import type { Log, Runtime } from '../../lambda/runtime/runtime.ts';
+import type { Delivery, Log, Runtime } from '../../lambda/runtime/runtime.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { styled } from '../terminal/line.ts';
 import type { AgentFiles } from './agent-files.ts';
@@ -59,7 +59,9 @@ export function localRuntime(options: LocalRuntimeOptions): LocalRuntime {
   const { files } = agents;
   const jobs = { ...options, clock: runtime.clock, processes, files };
   const invoke = invokingRuns({ ...jobs, runtime, asked: () => loops.sweep?.soon() });
-  const queue = invocations({ concurrency, crashPauseMs: timing.crashPauseMs, invoke });
+  const failed = ({ run }: Delivery, error: unknown) =>
+    runtime.log('error', 'An invocation could not begin; it is tried again later.', { run, error: String(error) });
+  const queue = invocations({ concurrency, crashPauseMs: timing.crashPauseMs, invoke, failed });
   const telling = (agent: string | undefined) => tellingOf(jobs, agent);
   const look = lookingFor({ runtime, files, queue, telling, log, leaseMs: timing.leaseMs });
 

@@ -1,0 +1,73 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it, vi } from 'vitest';
+import { invocations, type Next } from '../../../cli/dev/invocations.ts';
+import { gate } from '../../runtime/places.ts';
+
+const delivery = (run: string) => ({ tenant: 'default', run, agent: 'a' });
+
+describe('invocations', () => {
+  it('go on one for each run, however often it is delivered', async () => {
+    const { opened, open } = gate();
+    const invoke = vi.fn(async (): Promise<Next> => opened.then(() => 'over'));
+    const queue = invocations({ concurrency: 5, crashPauseMs: 1, invoke, failed: () => {} });
+    for (let i = 0; i < 10; i++) queue.deliver(delivery('r1'));
+    expect(invoke).toHaveBeenCalledTimes(1);
+    expect(queue.count).toBe(1);
+    open();
+    await vi.waitFor(() => expect(queue.count).toBe(0));
+    queue.deliver(delivery('r1'));
+    expect(invoke).toHaveBeenCalledTimes(2);
+  });
+
+  it('follow each other when a run is ready once more', async () => {
+    const nexts: Next[] = ['again', 'again', 'over'];
+    const invoke = vi.fn(async (): Promise<Next> => nexts.shift() ?? 'over');
+    const queue = invocations({ concurrency: 1, crashPauseMs: 1, invoke, failed: () => {} });
+    queue.deliver(delivery('r1'));
+    await vi.waitFor(() => expect(invoke).toHaveBeenCalledTimes(3));
+  });
+
+  it('that cannot begin are told and tried again, and nothing else is delivered meanwhile', async () => {
+    const failed = vi.fn();
+    const invoke = vi.fn(async (): Promise<Next> => {
+      if (invoke.mock.calls.length < 3) throw new Error('The disk is full.');
+      return 'over';
+    });
+    const queue = invocations({ concurrency: 1, crashPauseMs: 30, invoke, failed });
+    queue.deliver(delivery('r1'));
+    await vi.waitFor(() => expect(failed).toHaveBeenCalledTimes(1));
+    for (let i = 0; i < 10; i++) queue.deliver(delivery('r1'));
+    expect(invoke).toHaveBeenCalledTimes(1);
+    await vi.waitFor(() => expect(invoke).toHaveBeenCalledTimes(3));
+    expect(failed.mock.calls.map(([{ run }, error]) => [run, String(error)])).toEqual([
+      ['r1', 'Error: The disk is full.'],
+      ['r1', 'Error: The disk is full.'],
+    ]);
+  });
+
+  it('that crashed are tried at once when somebody hurries them', async () => {
+    const nexts: Next[] = ['crashed', 'over'];
+    const invoke = vi.fn(async (): Promise<Next> => nexts.shift() ?? 'over');
+    const queue = invocations({ concurrency: 1, crashPauseMs: 3_600_000, invoke, failed: () => {} });
+    queue.deliver(delivery('r1'));
+    await vi.waitFor(() => expect(queue.count).toBe(0));
+    queue.hurry();
+    expect(invoke).toHaveBeenCalledTimes(2);
+  });
+
+  it('do not begin after a stop, which waits for those that go on and then ends them', async () => {
+    const { opened, open } = gate();
+    const invoke = vi.fn(async (): Promise<Next> => opened.then(() => 'crashed'));
+    const queue = invocations({ concurrency: 1, crashPauseMs: 1, invoke, failed: () => {} });
+    queue.deliver(delivery('r1'));
+    queue.deliver(delivery('r2'));
+    const end = vi.fn(open);
+    const stopped = queue.stop(50, end);
+    queue.deliver(delivery('r3'));
+    expect(end).not.toHaveBeenCalled();
+    await stopped;
+    expect(end).toHaveBeenCalledTimes(1);
+    await pause(20);
+    expect(invoke).toHaveBeenCalledTimes(1);
+  });
+});
