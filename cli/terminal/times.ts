@@ -30,17 +30,17 @@ export function relative(time: Date, now: number): string {
   const difference = time.getTime() - now;
   const size = Math.abs(difference);
   if (size < SECOND) return 'now';
-  const [unit, name] = (
-    [
-      [DAY, 'd'],
-      [HOUR, 'h'],
-      [MINUTE, 'm'],
-      [SECOND, 's'],
-    ] as const
-  ).find(([each]) => size >= each) ?? [SECOND, 's'];
-  const count = `${Math.floor(size / unit)}${name}`;
+  // Rounded: what ends in a second less than two days ends in two days. Up to there hours are told, for those who plan.
+  const [unit, name] = STEPS.find(([each, , most]) => Math.round(size / each) < most) ?? ([DAY, 'd'] as const);
+  const count = `${Math.round(size / unit)}${name}`;
   return difference < 0 ? `${count} ago` : `in ${count}`;
 }
+
+const STEPS = [
+  [SECOND, 's', 60],
+  [MINUTE, 'm', 60],
+  [HOUR, 'h', 48],
+] as const;
 
 /** A moment to the second, in the time zone of the terminal, as it sorts: `2026-03-12 10:04:12`. */
 export function moment(time: Date): string {

@@ -22,11 +22,17 @@ function two(ms: number, large: number, largeName: string, small: number, smallN
 export function distance(moment: number, now: number): string {
   const away = Math.abs(now - moment);
   if (away < 10 * SECOND) return 'just now';
-  const [unit, name] =
-    away < MINUTE ? [SECOND, 's'] : away < HOUR ? [MINUTE, 'min'] : away < DAY ? [HOUR, 'h'] : [DAY, 'd'];
-  const amount = `${Math.floor(away / unit).toLocaleString('en')} ${name}`;
+  // Rounded: what ends in a second less than two days ends in two days. Up to there hours are told, for those who plan.
+  const [unit, name] = UNITS.find(([each, , most]) => Math.round(away / each) < most) ?? ([DAY, 'd'] as const);
+  const amount = `${Math.round(away / unit).toLocaleString('en')} ${name}`;
   return moment > now ? `in ${amount}` : `${amount} ago`;
 }
+
+const UNITS = [
+  [SECOND, 's', 60],
+  [MINUTE, 'min', 60],
+  [HOUR, 'h', 48],
+] as const;
 
 /** A moment to the minute, in a time zone. @default UTC, which it then says */
 export function exactly(moment: number, timeZone?: string): string {

@@ -45,7 +45,7 @@ describe('an approval in the console', () => {
     const { get, desk } = await asked();
     const before = await desk.approval('trip', 'book');
     const { page } = await get(PATH);
-    for (const part of ['Book for 1200?', 'BER to LIS', 'fare 1200', '0 of 1 needed', 'in 1 d', 'Asked: user:ann'])
+    for (const part of ['Book for 1200?', 'BER to LIS', 'fare 1200', '0 of 1 needed', 'in 24 h', 'Asked: user:ann'])
       expect(textOf(page)).toContain(part);
     expect(field(page, 'shown')).toBe(before.shown);
     expect(await desk.approval('trip', 'book')).toEqual(before);

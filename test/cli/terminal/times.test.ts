@@ -48,7 +48,8 @@ describe('a moment', () => {
     [-999, 'now'],
     [-12 * SECOND, '12s ago'],
     [-59 * MINUTE, '59m ago'],
-    [-47 * HOUR, '1d ago'],
+    [-47 * HOUR, '47h ago'],
+    [2 * DAY - SECOND, 'in 2d'],
     [3 * HOUR + 1, 'in 3h'],
     [40 * DAY, 'in 40d'],
   ])('%d ms from now is %s', (milliseconds, text) => {
