@@ -1,7 +1,6 @@
 import { type Doc, isFields, specialOf } from '../../checkpoints/document/document.ts';
 import type { ApprovalDocument } from '../../desk/approval-document.ts';
-import { shortened } from '../../desk/piece.ts';
-import { showDocument } from '../document/show-document.ts';
+import { showShortened } from '../document/show-document.ts';
 import { count, type Showing } from '../document/showing.ts';
 import { type Html, html } from '../markup.ts';
 import { text } from '../text.ts';
@@ -38,7 +37,7 @@ ${
 }
 
 const card = (id: string, title: string, doc: Doc, showing: Showing): Html =>
-  html`<section class="card" aria-labelledby="${id}"><h2 id="${id}">${title}</h2><div class="doc">${showDocument(shortened(doc, MOST_BYTES).value, showing)}</div></section>`;
+  html`<section class="card" aria-labelledby="${id}"><h2 id="${id}">${title}</h2><div class="doc">${showShortened(doc, MOST_BYTES, showing)}</div></section>`;
 
 /** Whether an agent gave it: what it left out is stored as undefined. */
 const isThere = (doc: Doc | undefined): doc is Doc =>

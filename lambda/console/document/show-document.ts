@@ -7,7 +7,7 @@ import {
   partOf,
   specialOf,
 } from '../../checkpoints/document/document.ts';
-import { type Cut, cutOf } from '../../desk/piece.ts';
+import { type Cut, cutOf, shortened } from '../../desk/piece.ts';
 import { type Html, html } from '../markup.ts';
 import { text } from '../text.ts';
 import { showSpecial } from './show-special.ts';
@@ -36,6 +36,17 @@ export function showDocument(doc: Doc, showing: Showing = {}, place: Place = TOP
   if (place.level === 0 || place.level % MOST_LEVELS > 0) return content();
   const label = isList(doc) ? count(size, 'item') : count(size, 'field');
   return folded(label, content());
+}
+
+// Lambda gives no more than 6 MB for a whole page.
+const MOST_MARKUP = 1_500_000;
+const LEAST_BYTES = 1024;
+
+/** As much of a document as has its place on a page, in bytes and in markup: of a number there is twenty times as much. */
+export function showShortened(doc: Doc, bytes: number, showing: Showing = {}, place: Place = TOP): Html {
+  const shown = showDocument(shortened(doc, bytes).value, showing, place);
+  const fits = shown.length <= MOST_MARKUP || bytes < LEAST_BYTES;
+  return fits ? shown : showShortened(doc, Math.floor(bytes / 2), showing, place);
 }
 
 function showCut({ kind, size, shown }: Cut, showing: Showing, place: Place): Html {

@@ -1,5 +1,6 @@
 import { type Doc, isFields, isList, type List, specialOf } from '../../checkpoints/document/document.ts';
-import { pointerTo } from '../../desk/piece.ts';
+import { present } from '../../core/present.ts';
+import { pointerTo, shortened } from '../../desk/piece.ts';
 import { showDocument } from '../document/show-document.ts';
 import { showText } from '../document/show-text.ts';
 import { count, folded, type Showing, TOP } from '../document/showing.ts';
@@ -27,9 +28,12 @@ const isMessage = (doc: Doc): boolean =>
   isFields(doc) && typeof doc.role === 'string' && (doc.text !== undefined || doc.content !== undefined);
 
 const SHOWN = 30;
+// A picture in a message may be as large as a page may be.
+const MOST_BYTES = 8 * 1024;
 
 /** Messages as a conversation, the last ones in sight. */
-export function conversation({ list }: Messages, showing: Showing): Html {
+export function conversation({ list }: Messages, { payloadUrl }: Showing): Html {
+  const showing: Showing = present({ payloadUrl });
   const earlier = Math.max(0, list.length - SHOWN);
   const messages = (some: List) => html`<ol class="conversation">${some.map((doc) => message(doc, showing))}</ol>`;
   // What is much longer than anybody reads stays in the state below.
@@ -41,7 +45,10 @@ ${messages(list.slice(earlier))}`;
 
 const SIDES = new Map(Object.entries({ user: 'user', human: 'user', system: 'system', tool: 'tool' }));
 
-function message(doc: Doc, showing: Showing): Html {
+function message(whole: Doc, showing: Showing): Html {
+  const doc = shortened(whole, MOST_BYTES).value;
+  if (specialOf(doc) !== undefined)
+    return html`<li class="other"><div class="doc">${showDocument(doc, showing)}</div></li>`;
   const { role, name, text: said, content, ...others } = isFields(doc) ? doc : {};
   const speaker = typeof name === 'string' ? `${role}, ${name}` : String(role);
   return html`<li class="${SIDES.get(String(role).toLowerCase()) ?? 'other'}"><p class="speaker">${text(speaker)}</p>
