@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir, totalmem } from 'node:os';
+import { cpus, loadavg, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { shown, table } from '../table.ts';
 import { damagedRuns, wrongEffects, wrongLists } from './checks.ts';
@@ -37,8 +37,8 @@ export async function load(options: LoadOptions): Promise<readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'holdpoint-load-'));
   const effects = join(folder, 'effects.txt');
   writeFileSync(effects, '');
-  const machine = `${cpus().length} cores, ${shown(totalmem() / 2 ** 30)} GB`;
-  print(`Node ${process.version}, ${machine}; the load is made on the same machine.`);
+  const machine = `${cpus().length} cores, ${shown(totalmem() / 2 ** 30)} GB, load average ${shown(loadavg()[0])}`;
+  print(`Node ${process.version}, ${machine} before it begins; the load is made on the same machine.`);
   const server = await startServer(folder, effects);
   try {
     const wrongs = await underLoad(server, options, { folder, effects });

@@ -26,11 +26,15 @@ describe('whatever is sent', () => {
   test.each([
     ['in a folder', folderStorage],
     ['on DynamoDB and S3', awsStorage],
-  ])('to any route %s, the answer is as described and shows nothing', async (_, open) => {
-    const scene = await attackScene(await open());
-    const before = await scene.untouched();
-    const attacking = { runs: RUNS_ON_ENGINES, arsenal: arsenalOf(scene), described: operations };
-    for (const operation of operations) await attack(scene, operation, attacking);
-    await expectUnharmed(scene, before);
-  });
+  ])(
+    'to any route %s, the answer is as described and shows nothing',
+    async (_, open) => {
+      const scene = await attackScene(await open());
+      const before = await scene.untouched();
+      const attacking = { runs: RUNS_ON_ENGINES, arsenal: arsenalOf(scene), described: operations };
+      for (const operation of operations) await attack(scene, operation, attacking);
+      await expectUnharmed(scene, before);
+    },
+    300_000,
+  );
 });

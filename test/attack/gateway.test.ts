@@ -20,9 +20,11 @@ const MOST_ANSWER = 6 * 1024 * 1024;
 
 describe('whatever API Gateway passes on', () => {
   let scene: AttackScene;
+  let serve: Serve;
   let before: unknown;
   beforeAll(async () => {
     scene = await attackScene(memoryStorage());
+    serve = serveOn(scene);
     before = await scene.untouched();
   });
 
@@ -30,7 +32,7 @@ describe('whatever API Gateway passes on', () => {
     await fc.assert(
       fc.asyncProperty(requestsTo(operation, arsenalOf(scene)), async (request) => {
         const event = eventOf(request);
-        const got = await ask(scene, event);
+        const got = await answerTo(serve, event);
         const path = event.rawPath.toWellFormed().split('/').map(encodeURIComponent).join('/');
         const asked = { ...request, path: `${path}?${event.rawQueryString}` };
         expect(wrongsOf(scene.openApi, operations, asked, got)).toEqual([]);
@@ -64,27 +66,29 @@ function eventOf({ method, path, headers = [], body }: Asked): HttpEvent & { rea
 const decoded = (pathname: string): string =>
   pathname.replaceAll(/(%[0-9a-f]{2})+/gi, (escaped) => Buffer.from(escaped.replaceAll('%', ''), 'hex').toString());
 
-async function ask(scene: AttackScene, event: HttpEvent): Promise<Got> {
-  const serve = createServe({
-    contexts: scene.runtime.contexts,
+type Serve = ReturnType<typeof createServe>;
+
+/** The function on what the scene has, for callers whom a JWT authorizer let through. */
+const serveOn = ({ runtime, logged, clock }: AttackScene): Serve =>
+  createServe({
+    contexts: runtime.contexts,
     identify: authorizerCaller({
       jwt: { tenantClaim: 'tenant', rolesClaim: 'roles', personClaim: 'sub', groupsClaim: 'groups' },
     }),
-    agents: new Map([
-      ['trips', { function: 'trips' }],
-      ['elsewhere', { function: 'elsewhere' }],
-    ]) as never,
+    agents: new Map(['trips', 'elsewhere'].map((name) => [name, { function: name }])) as never,
     signedUrls: {
       put: async (_, id) => `https://bucket.test/${id}`,
       get: async (_, id) => `https://bucket.test/${id}`,
     },
     observing: {
-      log: (level, message, fields) => void scene.logged.push(JSON.stringify({ level, message, ...fields })),
+      log: (level, message, fields) => void logged.push(JSON.stringify({ level, message, ...fields })),
       count: () => {},
       invocation: (run) => run(),
     },
-    clock: scene.clock,
+    clock,
   });
+
+async function answerTo(serve: Serve, event: HttpEvent): Promise<Got> {
   const answer = await serve(event);
   expect(JSON.stringify(answer).length).toBeLessThan(MOST_ANSWER);
   const bytes = Buffer.from(answer.body, answer.isBase64Encoded ? 'base64' : 'utf8');

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { pathId } from '../../lambda/api/path-id.ts';
+import { HEADERS, type Header, headerOf, METHODS, MORE, QUERIES, TYPES } from './broken.ts';
 import { Fitting, type Known, some } from './fitting.ts';
-import { HOSTILE_TEXTS, hostileBody, hostilePathPart, hostileText, hostileValue } from './hostile.ts';
+import { hostileBody, hostilePathPart, hostileText, hostileValue } from './hostile.ts';
 import type { OpenApi, Operation, Parameter } from './open-api.ts';
 import { textOf } from './raw.ts';
 import type { Asked } from './scene.ts';
 
-type Header = readonly [name: string, value: string];
 type Request = Omit<Asked, 'as'>;
 type Values = Readonly<Record<string, unknown>>;
 
@@ -96,10 +96,6 @@ const pathPart = (id: string): string =>
 const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());
 const plain = (value: unknown): string => (typeof value === 'string' ? value : textOf(value));
 
-/** A header, if a client could send it at all. */
-const headerOf = (name: string, value: string): readonly Header[] =>
-  /^[\w-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value) ? [[name, value]] : [];
-
 const MAY_HAVE_BODY = /^(?!GET$|HEAD$)/;
 
 function withBody(request: Request, body: string | Uint8Array): Request {
@@ -111,25 +107,6 @@ function ofType(request: Request, type: string): Request {
   const others = request.headers?.filter(([name]) => name !== 'content-type') ?? [];
   return { ...request, headers: type === '' ? others : [...others, ['content-type', type]] };
 }
-
-const TYPES = [
-  ...[
-    '',
-    'text/plain',
-    'application/x-www-form-urlencoded',
-    'multipart/form-data; boundary=x',
-    'application/JSON; charset=x',
-  ],
-  ...[
-    'application/json;',
-    'application/problem+json',
-    'application/json, text/plain',
-    'x'.repeat(9_000),
-    '\xff/\xff',
-    ';',
-    '*/*',
-  ],
-];
 
 /** Fields as a form of a browser sends them; of a browser that somebody else wrote. */
 const formsOf = (operation: Operation, parts: fc.Arbitrary<Parts>): fc.Arbitrary<Request> =>
@@ -158,21 +135,6 @@ function oneValueOff(operation: Operation) {
   };
 }
 
-const MORE = [
-  '__proto__',
-  'constructor',
-  'tenant',
-  'by',
-  'person',
-  'approval',
-  'roles',
-  'expectedVersion',
-  'writeId',
-  '',
-  '\0',
-  '$',
-];
-
 /** A value with one thing changed somewhere in it. */
 function changed(value: unknown, to: unknown, choice: number): unknown {
   const entries = Object.entries(Object(value));
@@ -197,111 +159,16 @@ function otherPath([request, part, choice]: [Request, string, number]): Request 
   return { ...request, path: `${made.join('/')}${search === undefined ? '' : `?${search}`}` };
 }
 
-const QUERIES = [
-  ...[
-    'limit=1&limit=2',
-    'limit=-1',
-    'limit=1.5',
-    'limit=NaN',
-    'limit=1e2',
-    'limit=',
-    'limit=99999999999999999999',
-    'version=0',
-  ],
-  ...[
-    'status=READY&status=NONE',
-    'status[]=READY',
-    'status=READY,FAILED',
-    'since=x',
-    'until=2026-02-30T00:00:00Z',
-    'from=-1',
-  ],
-  ...[
-    '__proto__=1',
-    'constructor=1',
-    '__proto__[polluted]=true',
-    'tenant=south',
-    'a=%',
-    '%',
-    '=',
-    '&&',
-    '%00=%00',
-    '%ff=%ff',
-  ],
-  ...[
-    'cursor=zzzzzzzzzzz.aaaaaa',
-    'cursor=..',
-    'cursor=0.______',
-    `cursor=${'a'.repeat(8_500)}`,
-    `id=${'x'.repeat(9_000)}`,
-  ],
-  ...[
-    'since=0000-01-01T00:00:00Z',
-    'until=9999-12-31T23:59:59.999%2B23:59',
-    'since=2026-05-01T00:00:00-99:99',
-    'cursor=zzzzzzzzzzz.',
-  ],
-  ...[
-    'all=true&person=user:bob',
-    'person=group:desk',
-    'group=user:ann',
-    'path=/state/__proto__',
-    'path=~2',
-    'path=/state&from=1e9',
-  ],
-  ...[
-    'bytes=1000&path=/toolResults',
-    'before=latest&after=latest',
-    'before=name:&after=0',
-    'decided=true&decided=true',
-    'newestFirst=1',
-  ],
-];
-
 const withQuery = (request: Request, more: string): Request => ({
   ...request,
   path: `${request.path}${request.path.includes('?') ? '&' : '?'}${more}`,
 });
-
-const HEADERS: readonly Header[] = [
-  ...['text/html', '*/*', 'text/html;q=0', 'application/json;q=0.1,text/html', ';;;', 'x'.repeat(9_000), '\xff'].map(
-    (value): Header => ['accept', value],
-  ),
-  ...['"1"', '"0"', 'W/"1"', '*', '"-1"', '"1", "2"', '"999999999999"', '1', '""', '"1e3"'].map(
-    (value): Header => ['if-match', value],
-  ),
-  ...['*', '"1"', '"2", W/"3"', '""', '\xff'].map((value): Header => ['if-none-match', value]),
-  ...['cross-site', 'same-site', 'none', 'same-origin', 'x'].map((value): Header => ['sec-fetch-site', value]),
-  ...HOSTILE_TEXTS.flatMap((text) => headerOf('idempotency-key', text)),
-  ...(
-    [
-      'host',
-      'x-forwarded-host',
-      'x-forwarded-proto',
-      'x-http-method-override',
-      'authorization',
-      'cookie',
-      'range',
-      'origin',
-    ] as const
-  ).map((name): Header => [name, 'https://south.test/, bytes=0-99999999999']),
-  ...[
-    ['content-encoding', 'gzip'],
-    ['transfer-encoding', 'chunked'],
-    ['expect', '100-continue'],
-    ['upgrade', 'h2c'],
-  ].map(([name = '', value = '']): Header => [name, value]),
-  ...['-1', '0', '1e99', '99999999999', 'x'].map((value): Header => ['content-length', value]),
-  ['x-huge', 'x'.repeat(100_000)],
-];
 
 /** One more header; one that is there already is then there twice. */
 const withHeader = (request: Request, header: Header): Request => ({
   ...request,
   headers: [...(request.headers ?? []), header],
 });
-
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'get', 'X'];
 
 function byMethod({ body, ...request }: Request, method: string): Request {
   return { ...request, method, ...(MAY_HAVE_BODY.test(method.toUpperCase()) && { body }) };

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { describeEverywhere } from '../runtime/places.ts';
+import { bentTokens } from './bent-tokens.ts';
 import { DAY, type TokenScene, tokenScene } from './token-scene.ts';
 
 const UNKNOWN = randomBytes(32).toString('base64url');
@@ -240,62 +241,3 @@ const approval = () => ({
   headers: { 'content-type': 'application/json' },
   body: '{"answer":"approve"}',
 });
-
-/** Tokens that are almost one. */
-function bentTokens(token: string): readonly string[] {
-  const last = token.at(-1) ?? '';
-  // 43 characters have two bits more than 32 bytes: decoded, four of them would be the same.
-  const sameBytes = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'].filter(
-    (each) => each !== last,
-  );
-  return [
-    ...sameBytes.slice(0, 64).map((each) => token.slice(0, -1) + each),
-    ...[
-      token.slice(1),
-      token.slice(0, -1),
-      token.slice(0, 8),
-      'x',
-      '-',
-      '_',
-      'A'.repeat(43),
-      token + token,
-      'a'.repeat(2_000),
-    ],
-    ...[
-      `${token}=`,
-      `${token}A`,
-      `A${token}`,
-      `${token}%00`,
-      `%00${token}`,
-      `${token}%20`,
-      `%20${token}`,
-      `${token}%0A`,
-    ],
-    ...[
-      token.toLowerCase(),
-      token.toUpperCase(),
-      token.replaceAll('-', '+'),
-      [...token].toReversed().join(''),
-      `${token}.json`,
-    ],
-    // The same token to whoever decodes it.
-    ...[
-      `%${token.charCodeAt(0).toString(16)}${token.slice(1)}`,
-      [...token].map((c) => `%${c.charCodeAt(0).toString(16)}`).join(''),
-    ],
-    ...[
-      `~${token}`,
-      `${token};a=b`,
-      `${token},`,
-      `${token}~`,
-      `.${token}`,
-      '__proto__',
-      'constructor',
-      '%40token%2Fx',
-      '%ff',
-      '%',
-      '~',
-    ],
-    ...Array.from({ length: 10 }, () => randomBytes(32).toString('base64url')),
-  ].filter((each) => each !== token);
-}
