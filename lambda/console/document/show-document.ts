@@ -46,7 +46,8 @@ const LEAST_BYTES = 1024;
 export function showShortened(doc: Doc, bytes: number, showing: Showing = {}, place: Place = TOP): Html {
   const shown = showDocument(shortened(doc, bytes).value, showing, place);
   const fits = shown.length <= MOST_MARKUP || bytes < LEAST_BYTES;
-  return fits ? shown : showShortened(doc, Math.floor(bytes / 2), showing, place);
+  const share = Math.min(0.5, MOST_MARKUP / shown.length);
+  return fits ? shown : showShortened(doc, Math.floor(bytes * share), showing, place);
 }
 
 function showCut({ kind, size, shown }: Cut, showing: Showing, place: Place): Html {
