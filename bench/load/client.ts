@@ -7,7 +7,7 @@ export interface Answer {
   readonly json: Readonly<Record<string, unknown>>;
 }
 
-export interface Request {
+interface Request {
   readonly method?: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   readonly json?: unknown;

@@ -12,7 +12,7 @@ export type FromServer =
   | ({ readonly tell: 'memory' } & Memory);
 
 /** Bytes after a collection of garbage. */
-export interface Memory {
+interface Memory {
   readonly rss: number;
   readonly heapUsed: number;
   readonly external: number;
