@@ -1,16 +1,17 @@
 // Plans a trip, asks before it books, asks again when the fare has changed, and gives the ticket back when the hotel is
 // full. The airline and the hotels are simulated; the rest is as in earnest.
 import { agent } from 'holdpoint';
+import * as z from 'zod';
 import { airline, type Flight } from './airline.ts';
 import { hotel } from './hotel.ts';
 
-interface Trip {
-  /** Cities to leave from. */
-  from: string[];
-  to: string;
-  hotel: string;
-  nights: number;
-}
+/** What a run begins with; what is left out has a default, and what does not fit is refused before anything is paid. */
+const Trip = z.object({
+  from: z.array(z.string()).min(1).default(['Hamburg', 'Berlin']), // cities to leave from
+  to: z.string(),
+  hotel: z.string().default('Garden Hotel'),
+  nights: z.int().min(1).default(5),
+});
 
 interface Plan {
   offers: readonly Flight[];
@@ -19,7 +20,8 @@ interface Plan {
 
 export const travel = agent({
   name: 'travel',
-  state: { initial: (_: Trip): Plan => ({ offers: [] }) },
+  input: Trip,
+  state: { initial: (): Plan => ({ offers: [] }) },
 
   async run(ctx, trip) {
     // A search costs $0.40. Its result is recorded, and for an hour no other run pays for the same search.
@@ -75,4 +77,4 @@ export const handler = travel.handler();
 
 export const description = 'Books a trip when somebody approves, and asks again when the fare has changed.';
 
-export const example: Trip = { from: ['Hamburg', 'Berlin'], to: 'Tokyo', hotel: 'Garden Hotel', nights: 5 };
+export const example = { from: ['Hamburg', 'Berlin'], to: 'Tokyo', hotel: 'Garden Hotel', nights: 5 };

@@ -20,7 +20,7 @@ export async function namedRecord(at: RunContext, which: Which): Promise<Found> 
     const missing = 'version' in asked ? `checkpoint ${asked.version}` : `checkpoint named "${asked.name}"`;
     throw new HoldpointError(
       'CHECKPOINT_NOT_FOUND',
-      `Run "${at.run}" has no ${missing}. \`history\` lists those it has.`,
+      `Run "${at.run}" has no ${missing}. Its history lists those it has.`,
     );
   }
   if ('version' in asked) return { head, records: [refusePruned(at, readCheckpoint(stored))] };

@@ -3,10 +3,7 @@ import { HoldpointError } from '../core/errors.ts';
 const ofRun = { scope: 'run' } as const;
 
 export const runNotFound = ({ run, tenant }: { readonly run: string; readonly tenant: string }): HoldpointError =>
-  new HoldpointError(
-    'RUN_NOT_FOUND',
-    `There is no run "${run}" of tenant "${tenant}". \`find\` gives undefined instead.`,
-  );
+  new HoldpointError('RUN_NOT_FOUND', `There is no run "${run}" of tenant "${tenant}". Check its id, and whose it is.`);
 
 export const runDeleted = (run: string, until?: number): HoldpointError =>
   new HoldpointError(

@@ -1,6 +1,6 @@
 import type { CheckpointSummary } from '../checkpoints/checkpoint.ts';
 import { hasEnded, isWaiting, type Status } from '../core/status.ts';
-import { FAILED } from '../runtime/batch.ts';
+import { FAILED, UNDONE } from '../runtime/batch.ts';
 
 /** What a stretch of a run's time was spent on. */
 export type StretchKind =
@@ -74,6 +74,8 @@ function kindAndLabel(
   if (kind !== 'save') return { kind: 'change', label: kind };
   const failed = labels[FAILED];
   if (failed !== undefined) return { kind: 'failure', label: failed };
+  const undone = labels[UNDONE];
+  if (undone !== undefined) return { kind: 'step', label: `undo ${undone}` };
   if (step !== undefined) return { kind: 'step', label: step };
   return { kind: 'step', label: status === before.status ? 'update' : wordsOf(status) };
 }

@@ -66,14 +66,22 @@ export async function editedBy(items: readonly Item[], before: unknown): Promise
 
 /** What one checkpoint changes that records all items. */
 export function joined(items: readonly Item[]): EntriesChange {
-  const steps = items.flatMap(({ step }) => step ?? []);
+  const ended = items.flatMap(({ step }) => step ?? []);
+  // A run stands at the step that it got to, not at what it took back on the way to its end.
+  const undone = ended.flatMap((id) => (id.startsWith(UNDO) ? id.slice(UNDO.length) : []));
+  const steps = ended.filter((id) => !id.startsWith(UNDO));
   const failed = items.flatMap((item) => item.failed ?? []);
   const status = items.find((item) => item.status)?.status;
   return {
     entries: entriesOf(items),
     forget: items.flatMap(({ forget = [] }) => forget),
     ...(steps.length > 0 && { step: titleOf(steps), steps: steps.length }),
-    ...(failed.length > 0 && { labels: { [FAILED]: titleOf(failed) } }),
+    ...(failed.length + undone.length > 0 && {
+      labels: {
+        ...(failed.length > 0 && { [FAILED]: titleOf(failed) }),
+        ...(undone.length > 0 && { [UNDONE]: titleOf(undone) }),
+      },
+    }),
     ...(status && { status }),
     name: items.findLast(({ name }) => name !== undefined)?.name,
     model: items.findLast(({ model }) => model !== undefined)?.model,
@@ -90,8 +98,11 @@ function entriesOf(items: readonly Item[]): ReadonlyMap<string, Entry> {
   return all;
 }
 
-/** The label of a checkpoint that records failed attempts: of which operations. */
+/** The labels of a checkpoint that records failed attempts, and of one that records what was undone: of which operations. */
 export const FAILED = 'failed';
+export const UNDONE = 'undone';
+
+const UNDO = '@undo:';
 
 const titleOf = (steps: readonly string[]): string =>
   (steps.length === 1 ? String(steps[0]) : `${steps[0]} and ${steps.length - 1} more`).slice(0, 256);

@@ -39,7 +39,7 @@ describe('a timeline', () => {
       'crash crash 0',
       'step pay 0',
       'step ending 0',
-      'step @undo:pay 0',
+      'step undo pay 0',
       'step failed 0',
     ]);
     expect([totals.waiting, crashes, failures]).toEqual([7_500_000, 1, 1]);

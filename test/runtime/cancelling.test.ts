@@ -162,7 +162,7 @@ describe('cancelling', () => {
     expect(did).toEqual(['paid', 'gave back 12']);
     await expect(run.result()).rejects.toThrow('was cancelled: stop');
     const all = await run.checkpoints();
-    expect(all.map(({ kind, step }) => step ?? kind)).toEqual(['save', 'claim', 'cancel', 'pay', '@undo:pay', 'save']);
+    expect(all.map(({ kind, step }) => step ?? kind)).toEqual(['save', 'claim', 'cancel', 'pay', 'save', 'save']);
     expect(world.invocations).toHaveLength(1);
   });
 

@@ -34,11 +34,7 @@ describe('undo', () => {
     const error = await run.result().catch((lost: Error) => lost);
     expect(error).toMatchObject({ code: 'RUN_FAILED', cause: { name: 'RangeError', message: 'too expensive' } });
     const checkpoints = await run.checkpoints();
-    expect(checkpoints.flatMap(({ step }) => (step?.startsWith('@undo:') ? step : []))).toEqual([
-      '@undo:car',
-      '@undo:hotel',
-      '@undo:flight',
-    ]);
+    expect(checkpoints.flatMap(({ labels }) => labels.undone ?? [])).toEqual(['car', 'hotel', 'flight']);
     const statuses = checkpoints.map(({ status }) => status);
     expect(statuses.filter((status, i) => status !== statuses[i - 1])).toEqual([
       'READY',
