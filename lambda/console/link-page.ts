@@ -24,7 +24,7 @@ export interface LinkPageOptions {
 
 /** The page behind a link: what is asked, the form that answers, and then what came of it. Posts to its own URL. */
 export function linkPage(link: OpenedLink, options: LinkPageOptions): Html {
-  const { approval, person, run } = link;
+  const { approval, person, run, again } = link;
   const { token, problem, given, justDecided = false, now } = options;
   const isOpen = approval.status === 'PENDING' && !approval.votes.some(({ by }) => by === person);
   const payloadUrl = (id: string) => `/approvals/${encodeURIComponent(token)}/payloads/${pathId(id)}`;
@@ -34,7 +34,7 @@ export function linkPage(link: OpenedLink, options: LinkPageOptions): Html {
     isNarrow: true,
     live: goesOn ? '' : undefined,
     body: html`${problem && trouble(problem)}
-${outcome(approval, run, { person, now })}
+${outcome(approval, run, { person, again, now })}
 ${question(approval, { payloadUrl }, now)}
 ${people(approval, now)}
 ${isOpen ? decideForm(approval, { as: person }, given) : html`<div data-key="form" data-quiet data-rev="over"></div>`}`,

@@ -10,12 +10,22 @@ import { inboxAs, showOpen } from '../runtime/approvals/inbox.ts';
 import { decideByTokenAs, showByToken } from '../runtime/approvals/tokens.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { type ApprovalDocument, documentOf } from './approval-document.ts';
+import { askedAgain } from './asked-again.ts';
 import { checkLimit } from './check-limit.ts';
 import type { Desk, OpenedLink } from './desk.ts';
 
 type ApprovalDesk = Pick<
   Desk,
-  'inbox' | 'openApprovals' | 'approvals' | 'approval' | 'decide' | 'remind' | 'withdraw' | 'link' | 'decideByLink'
+  | 'inbox'
+  | 'openApprovals'
+  | 'approvals'
+  | 'approval'
+  | 'askedAgain'
+  | 'decide'
+  | 'remind'
+  | 'withdraw'
+  | 'link'
+  | 'decideByLink'
 >;
 
 const WAITING = ['WAITING_FOR_APPROVAL', 'WAITING_FOR_SIGNAL', 'SLEEPING'] as const;
@@ -52,6 +62,7 @@ export function approvalDesk(runtime: Runtime): ApprovalDesk {
       const at = await inRun(run);
       return documentOf(at, await findApproval(at, id));
     },
+    askedAgain: async (run, approval) => askedAgain(await inRun(run), approval),
     decide: async (run, input) => delivered(runtime, await decideAs(await inRun(run), input, documentOf)),
     remind: async (run, id) => remindAs(await inRun(run), id, documentOf),
     withdraw: async (run, id, why) => delivered(runtime, await withdrawAs(await inRun(run), id, why, documentOf)),
@@ -69,5 +80,7 @@ const oldestFirst = (approvals: readonly ApprovalDocument[]): readonly ApprovalD
 
 async function openedLink(at: RunContext, found: FoundApproval, person: string): Promise<OpenedLink> {
   const { status, agent } = found.head;
-  return { approval: await documentOf(at, found), person, run: { status, ...present({ agent }) } };
+  const approval = await documentOf(at, found);
+  const again = await askedAgain(at, approval);
+  return { approval, person, run: { status, ...present({ agent }) }, ...present({ again }) };
 }

@@ -55,6 +55,8 @@ export interface Desk {
   /** All approvals of a run, open and ended, oldest first. */
   approvals(run: string): Promise<readonly ApprovalDocument[]>;
   approval(run: string, id: string): Promise<ApprovalDocument>;
+  /** The question that followed one that was approved, since what was approved did not hold; undefined when none did. */
+  askedAgain(run: string, approval: ApprovalDocument): Promise<ApprovalDocument | undefined>;
   decide(run: string, input: DecideInput): Promise<ApprovalDocument>;
   remind(run: string, id: string): Promise<ApprovalDocument>;
   withdraw(run: string, id: string, why: string): Promise<ApprovalDocument>;
@@ -196,4 +198,6 @@ export interface OpenedLink {
   readonly person: string;
   /** What became of the run since: for those who decided and want to know. */
   readonly run: { readonly status: Status; readonly agent?: string };
+  /** The question that followed it, since what was approved did not hold. */
+  readonly again?: ApprovalDocument;
 }

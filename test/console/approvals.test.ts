@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { PATHS } from '../../lambda/console/paths.ts';
 import { agent } from '../../lambda/index.ts';
 import { caller, consoleScene } from './scene.ts';
@@ -82,12 +83,41 @@ describe('an approval in the console', () => {
     fares.now = 1500;
     await post(PATH, { answer: 'approve', shown: field(page, 'shown') });
     const again = PATHS.approval('trip', 'book~2');
+    const first = await get(PATH);
+    expect(textOf(first.page)).toMatch(/Approved, but it is asked again .*Meanwhile this changed: fare\./);
+    expect(first.page).toContain(`href="${again}">Open the new question`);
     const second = await get(again);
     expect(textOf(second.page)).toMatch(/for the second time.*What changed since it was asked before.*fare 1200 1500/);
     const stale = await post(again, { answer: 'approve', shown: field(page, 'shown') });
     expect(stale.status).toBe(400);
     expect(textOf(stale.page)).toContain('look at it again');
     expect(textOf((await get(PATHS.inbox)).page)).toContain('because this changed: fare');
+  });
+
+  it('says that changes were not accepted, and why', async () => {
+    const sending = agent({
+      name: 'sending',
+      run: (ctx) =>
+        ctx.approval('send', {
+          ...{ title: 'Send it?', show: { subject: 'Hello' }, approvers: ['user:ann'] },
+          editable: z.object({ subject: z.string('must be text') }),
+        }),
+    });
+    const { start, get, post, run } = consoleScene(sending);
+    await start(undefined, { id: 'mail' });
+    const [first, again] = [PATHS.approval('mail', 'send'), PATHS.approval('mail', 'send~2')];
+    await post(first, { answer: 'approve', edits: '{"subject": 5}' });
+    const after = textOf((await get(first)).page);
+    expect(after).toMatch(/Approved, but it is asked again .*The changes were not accepted: .*subject: must be text/);
+    const { page } = await get(again);
+    expect(textOf(page)).toMatch(/approved with changes that were not accepted .*subject: must be text/);
+    expect(textOf(page)).not.toMatch(/What changed since|Before Now/);
+    expect(page).toContain('id="edits-source" hidden>{\n  &quot;subject&quot;: 5\n}');
+    expect(textOf((await get(PATHS.inbox)).page)).toContain(
+      'Asked again, because the changes that it was approved with were not accepted',
+    );
+    await post(again, { answer: 'approve', edits: '{"subject": "Good day"}' });
+    expect(await run('mail').result()).toMatchObject({ edits: { subject: 'Good day' }, asks: 2 });
   });
 
   it('tells the second of two tabs what was decided in the first', async () => {
@@ -152,11 +182,35 @@ describe('who may answer', () => {
     const portal = caller({ person: undefined as never, answersForOthers: true });
     const { person: _, ...anybody } = portal;
     const { page } = await get(PATH, anybody);
-    expect(page).toContain('id="by" name="by" value="user:bob"');
+    expect(page).toMatch(/<select id="by"[^>]*><option value="user:bob">/);
+    expect(page).toContain('id="member" name="member" value=""');
     const first = await post(PATH, { answer: 'approve', by: 'user:bob' }, anybody);
     expect(first).toMatchObject({ status: 303, location: `${PATH}?as=user%3Abob` });
-    await post(PATH, { answer: 'approve', by: 'user:ann' }, anybody);
+    await post(PATH, { answer: 'approve', by: 'user:bob', member: 'user:ann' }, anybody);
     expect(await run('trip').result()).toMatchObject({ approved: true, by: ['user:bob', 'user:ann'] });
+  });
+
+  it('makes nobody up for a group, and counts nobody under two names', async () => {
+    const { get, post, desk } = await asked({ approvers: ['group:finance'], quorum: 2 });
+    const { person: _, ...anybody } = caller({ answersForOthers: true });
+    const { page } = await get(PATH, anybody);
+    expect(page).toMatch(/id="member" name="member" value="" required placeholder="user:…" pattern="user:\.\+"/);
+    expect(page).not.toMatch(/user:me|<select/);
+    await post(PATH, { answer: 'approve', member: 'user:ann' }, anybody);
+    for (const member of ['ann', 'user:', 'group:finance']) {
+      const refused = await post(PATH, { answer: 'approve', member }, anybody);
+      expect(refused.status, member).toBe(400);
+      expect(refused.page).toContain(`name="member" value="${member}"`);
+    }
+    expect((await desk.approval('trip', 'book')).votes).toHaveLength(1);
+  });
+
+  it('begins with the person whose inbox it comes from', async () => {
+    const { get } = await asked({ approvers: ['user:ann', 'user:bob', 'group:finance'] });
+    const portal = caller({ answersForOthers: true });
+    expect((await get(`${PATH}?as=user:bob`, portal)).page).toContain('<option value="user:bob" selected>');
+    const { page } = await get(`${PATH}?as=user:cleo`, portal);
+    expect(page).toMatch(/<option value="" selected>.*name="member" value="user:cleo"/s);
   });
 
   it('sees their own questions, and an operator all of them', async () => {

@@ -67,6 +67,18 @@ describe('the page behind a link', () => {
     expect(page).toContain('role="alert"');
   });
 
+  it('says that it is asked again, and leads to nothing that needs a login', () => {
+    const changed = { before: adopt({ price: 1200 }), after: adopt({ price: 1500 }) };
+    const link = {
+      approval: { ...question, status: 'APPROVED', outcome: 'approve', votes: [VOTE] } as const,
+      ...{ person: 'user:ann', run: { status: 'WAITING_FOR_APPROVAL' } as const },
+      again: { ...question, id: 'book~2', ask: 2, changed },
+    };
+    const page = String(linkPage(link, { token: TOKEN, now: NOW }));
+    expect(textOf(page)).toMatch(/asked again .*Meanwhile this changed: price\. Those who are asked get a new link\./);
+    expect(page).not.toContain('/console');
+  });
+
   it('follows the run after the answer, and stops when it has ended', () => {
     const decided = { status: 'APPROVED', outcome: 'approve', endedAt: NOW, votes: [VOTE] } as const;
     const page = shown(decided, { justDecided: true }, 'RUNNING');

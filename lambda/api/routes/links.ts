@@ -123,4 +123,8 @@ const nowOf = ({ runtime }: ApiOptions): Date => new Date(runtime.clock.now());
 const page = (context: Context<ApiEnv>, html: unknown, status = 200): Response =>
   context.html(String(html), status as 200, VARY);
 
-const linkAnswer = ({ approval, ...link }: OpenedLink): object => ({ ...link, approval: approvalAnswer(approval) });
+const linkAnswer = ({ approval, again, ...link }: OpenedLink): object => ({
+  ...link,
+  approval: approvalAnswer(approval),
+  ...(again && { isAskedAgain: true }),
+});

@@ -61,5 +61,6 @@ export const Link = named(
     approval: Approval,
     person: z.string().describe('Whom the link was made for'),
     run: z.strictObject({ status: StatusName, agent: z.string().optional() }),
+    isAskedAgain: z.boolean().optional().describe('Whether another question followed: what was approved did not hold'),
   }),
 );

@@ -8,7 +8,7 @@ import { crumbs } from '../crumbs.ts';
 import { type Html, html } from '../markup.ts';
 import { type Trouble, trouble } from '../notice.ts';
 import { page } from '../page.ts';
-import { PATHS } from '../paths.ts';
+import { PATHS, query } from '../paths.ts';
 import { text } from '../text.ts';
 import { type Answering, decideForm, type Given } from './decide-form.ts';
 import { outcome } from './outcome.ts';
@@ -19,6 +19,8 @@ export interface ApprovalPageOptions {
   readonly caller: Caller;
   readonly approval: ApprovalDocument;
   readonly run: { readonly status: Status };
+  /** The question that followed it. */
+  readonly again?: ApprovalDocument | undefined;
   /** The person as whom a caller answers who may answer for others. */
   readonly as?: string | undefined;
   readonly problem?: Trouble | undefined;
@@ -27,7 +29,8 @@ export interface ApprovalPageOptions {
 }
 
 /** An approval for those who are logged in: like the page behind a link, and with what operators can do. */
-export function approvalPage({ caller, approval, run, as, problem, given, now }: ApprovalPageOptions): Html {
+export function approvalPage(options: ApprovalPageOptions): Html {
+  const { caller, approval, run, again, as, problem, given, now } = options;
   const person = as ?? caller.person;
   const payloadUrl = (id: string) =>
     `/api/runs/${pathId(approval.run)}/approvals/${pathId(approval.id)}/payloads/${pathId(id)}`;
@@ -41,7 +44,7 @@ export function approvalPage({ caller, approval, run, as, problem, given, now }:
     live: isOver ? undefined : '',
     body: html`${crumbs(html`<a href="${PATHS.inbox}">Inbox</a>`, may(caller, LOOK) && html`<a href="${PATHS.run(approval.run)}">Run <span class="id">${text(approval.run)}</span></a>`)}
 ${problem && trouble(problem)}
-${outcome(approval, run, { person, link: may(caller, LOOK) ? PATHS.run(approval.run) : undefined, now })}
+${outcome(approval, run, { person, link: may(caller, LOOK) ? PATHS.run(approval.run) : undefined, again, againLink: again && `${PATHS.approval(again.run, again.id)}${query({ as })}`, now })}
 ${question(approval, { payloadUrl }, now)}
 ${people(approval, now)}
 ${isPending ? answering(caller, approval, person, given) : html`<div data-key="form" data-quiet data-rev="over"></div>`}
@@ -64,11 +67,11 @@ function answeringIn(caller: Caller, approval: ApprovalDocument, person: string 
   if (!mayAnswer(caller)) return undefined;
   const hasAnswered = approval.votes.some(({ by }) => by === person);
   if (caller.answersForOthers) {
+    const groups = approval.approvers.filter(isGroup);
     const asked = approval.approvers.filter((approver) => !isGroup(approver));
-    const open = asked.filter((approver) => !approval.votes.some(({ by }) => by === approver));
-    const isAsked =
-      person !== undefined && !hasAnswered && mayDecide(approval, person, approval.approvers.filter(isGroup));
-    return { choosing: (isAsked ? person : undefined) ?? open[0] ?? person ?? 'user:me', others: open };
+    const people = asked.filter((approver) => !approval.votes.some(({ by }) => by === approver));
+    const isMeant = person !== undefined && !hasAnswered && mayDecide(approval, person, groups);
+    return people.length + groups.length > 0 ? { people, groups, chosen: isMeant ? person : undefined } : undefined;
   }
   if (person === undefined || hasAnswered || !mayDecide(approval, person, caller.groups)) return undefined;
   return { as: person };

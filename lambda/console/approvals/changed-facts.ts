@@ -1,10 +1,31 @@
 import { type Doc, equal, isFields, specialOf } from '../../checkpoints/document/document.ts';
+import type { ApprovalDocument } from '../../desk/approval-document.ts';
 import { showDocument } from '../document/show-document.ts';
 import { type Html, html } from '../markup.ts';
-import { plain, text } from '../text.ts';
+import { notice } from '../notice.ts';
+import { plain, text, visible } from '../text.ts';
 
-/** Why it is asked again: the facts that are others now, before and after. */
-export function changedFacts(before: Doc, after: Doc): Html {
+type Changed = NonNullable<ApprovalDocument['changed']>;
+
+/** Why it is asked again. */
+export const whyAgain = (changed: Changed): Html => {
+  const refused = refusedEdits(changed);
+  return refused === undefined ? changedFacts(changed) : notAccepted(changed.before, refused);
+};
+
+/** What was wrong with the changes of whoever approved it before: told as text, which facts are not. */
+export const refusedEdits = ({ after }: Changed): string | undefined => (typeof after === 'string' ? after : undefined);
+
+const notAccepted = (edits: Doc, why: string): Html =>
+  notice(
+    'wait',
+    'It was approved with changes that were not accepted',
+    html`<div class="text" dir="auto">${visible(why)}</div>
+<details><summary>The changes</summary><div class="doc">${showDocument(edits)}</div></details>`,
+  );
+
+/** The facts that are others now, before and after. */
+function changedFacts({ before, after }: Changed): Html {
   const rows = differences(before, after).map(
     ([name, old, now]) => html`<tr role="row">
 <th role="rowheader" scope="row">${name === '' ? 'All' : text(name)}</th>
@@ -32,8 +53,9 @@ function differences(before: Doc, after: Doc): readonly Row[] {
   return rows.filter(([, old, now]) => !equal(old, now));
 }
 
-/** One line of what changed, where there is no room for more. */
-export const changedInBrief = (before: Doc, after: Doc): string =>
-  differences(before, after)
-    .map(([name]) => plain(name === '' ? 'the facts' : name))
-    .join(', ');
+/** One line of why it is asked again, where there is no room for more. */
+export function againInBrief(changed: Changed): string {
+  if (refusedEdits(changed) !== undefined) return 'the changes that it was approved with were not accepted';
+  const names = differences(changed.before, changed.after).map(([name]) => plain(name === '' ? 'the facts' : name));
+  return `this changed: ${names.join(', ')}`;
+}

@@ -1,8 +1,10 @@
 import { type Doc, isContainer, plainHeight } from '../../checkpoints/document/document.ts';
 import type { ApprovalDocument } from '../../desk/approval-document.ts';
 import { jsonEditor, jsonText } from '../json-editor.ts';
-import { type Html, html } from '../markup.ts';
+import { type Html, html, type Part } from '../markup.ts';
 import { plain, text } from '../text.ts';
+import { refusedEdits } from './changed-facts.ts';
+import { listed } from './people.ts';
 
 /** What somebody had filled in before something was wrong with it. */
 export interface Given {
@@ -11,13 +13,20 @@ export interface Given {
   /** As text, since it may be no JSON. */
   readonly edits?: string | undefined;
   readonly by?: string | undefined;
+  readonly member?: string | undefined;
 }
 
-/** As whom the form answers: one person, or whoever is named. */
-export type Answering =
-  | { readonly as: string }
-  /** The one to begin with, and others who may be meant. */
-  | { readonly choosing: string; readonly others: readonly string[] };
+/** As whom the form answers: one person, or whoever is chosen or named. */
+export type Answering = { readonly as: string } | Choice;
+
+interface Choice {
+  /** Those who are asked by name, and have not answered. */
+  readonly people: readonly string[];
+  /** The groups that are asked; who is in them, the reader knows. */
+  readonly groups: readonly string[];
+  /** The one to begin with, where somebody is meant. */
+  readonly chosen?: string | undefined;
+}
 
 /** The form that decides. It carries the hash of what is shown, and works without any script. */
 export function decideForm(approval: ApprovalDocument, answering: Answering, given: Given = {}): Html {
@@ -35,15 +44,25 @@ ${approval.editable && edits(approval, given)}
 </section>`;
 }
 
-const choice = ({ choosing, others }: Extract<Answering, { choosing: string }>, given: Given): Html =>
-  html`<div><label for="by">Answer as</label><p class="hint" id="by-hint">Here you may answer for others: name the person.</p>
-<input id="by" name="by" value="${given.by ?? choosing}" required maxlength="256" autocomplete="off" autocapitalize="off" spellcheck="false" list="people-asked" aria-describedby="by-hint">
-<datalist id="people-asked">${others.map((other) => html`<option value="${plain(other)}"></option>`)}</datalist></div>`;
+/** Those who are asked by name are chosen; who is in a group is named, and nobody is made up. */
+function choice({ people, groups, chosen }: Choice, given: Given): Html {
+  const by = given.by ?? chosen;
+  const named = given.member ?? (chosen !== undefined && !people.includes(chosen) ? chosen : undefined);
+  const option = (value: string, label: Part) =>
+    html`<option value="${value}"${value === (named === undefined ? by : '') && html` selected`}>${label}</option>`;
+  const select = html`<div><label for="by">Answer as</label><p class="hint" id="by-hint">Here you may answer for others.</p>
+<select id="by" name="by" aria-describedby="by-hint">${people.map((person) => option(person, plain(person)))}${groups.length > 0 && option('', 'Somebody else, named below')}</select></div>`;
+  const isAlone = people.length === 0;
+  const member = html`<div><label for="member">${isAlone ? 'Answer as' : 'Somebody else'}</label><p class="hint" id="member-hint">Somebody in ${listed(groups)}: <code>user:</code> and a name${isAlone ? '. Here you may answer for others.' : '; it counts instead of the choice above.'}</p>
+<input id="member" name="member" value="${named ?? ''}"${isAlone && html` required`} placeholder="user:…" pattern="user:.+" title="user: and a name" maxlength="256" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="member-hint"></div>`;
+  return html`${!isAlone && select}${groups.length > 0 && member}`;
+}
 
 const MOST_SOURCE = 64 * 1024;
 
-function edits({ facts, show }: ApprovalDocument, given: Given): Html {
-  const source = [facts, show].find((doc) => doc !== undefined && isPlain(doc));
+function edits({ facts, show, changed }: ApprovalDocument, given: Given): Html {
+  const refused = changed && refusedEdits(changed) !== undefined ? changed.before : undefined;
+  const source = [refused, facts, show].find((doc) => doc !== undefined && isPlain(doc));
   const json = source === undefined ? undefined : jsonText(source);
   return html`<details${given.edits !== undefined && html` open`}><summary>Approve with changes</summary>
 ${jsonEditor({

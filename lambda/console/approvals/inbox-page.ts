@@ -7,7 +7,7 @@ import { page } from '../page.ts';
 import { PATHS, query } from '../paths.ts';
 import { text } from '../text.ts';
 import { agoAndAt } from '../time.ts';
-import { changedInBrief } from './changed-facts.ts';
+import { againInBrief } from './changed-facts.ts';
 import { listed } from './people.ts';
 
 /** Whose inbox: what waits for one person, or everything that waits. */
@@ -84,7 +84,7 @@ function item(approval: ApprovalDocument, as: string | undefined, now: Date): Ht
   return html`<li>
 <div><h2><a href="${PATHS.approval(run, id)}${query({ as })}">${text(title)}</a></h2>
 <p class="quiet">${agent !== undefined && html`${text(agent)} · `}<span class="id">${text(run)}</span> · asked of ${listed(approvers)}</p>
-${changed && html`<p>Asked again, because this changed: ${changedInBrief(changed.before, changed.after)}</p>`}</div>
+${changed && html`<p>Asked again, because ${againInBrief(changed)}</p>`}</div>
 <dl><div><dt>Waits since</dt><dd>${agoAndAt(askedAt, now)}</dd></div>
 <div><dt>Answer until</dt><dd>${deadline ? agoAndAt(deadline, now) : 'no deadline'}</dd></div>
 ${quorum > 1 && html`<div><dt>Approvals</dt><dd>${votes.length} of ${quorum}</dd></div>`}</dl>

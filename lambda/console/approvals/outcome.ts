@@ -3,25 +3,43 @@ import type { ApprovalDocument } from '../../desk/approval-document.ts';
 import { type Html, html, type Part } from '../markup.ts';
 import { notice } from '../notice.ts';
 import { badge } from '../status-badge.ts';
-import { text } from '../text.ts';
+import { text, visible } from '../text.ts';
 import { agoAndAt } from '../time.ts';
+import { againInBrief, refusedEdits } from './changed-facts.ts';
 import { listed } from './people.ts';
 import { stillNeeded } from './question.ts';
+
+export interface OutcomeOptions {
+  readonly person?: string | undefined;
+  /** To the run, for those who may look at it. */
+  readonly link?: string | undefined;
+  /** The question that followed, since what was approved did not hold. */
+  readonly again?: ApprovalDocument | undefined;
+  readonly againLink?: string | undefined;
+  readonly now: Date;
+}
 
 /** What came of an approval, and of its run since; nothing while the reader can still answer. */
 export function outcome(
   approval: ApprovalDocument,
   run: { readonly status: Status },
-  {
-    person,
-    link,
-    now,
-  }: { readonly person?: string | undefined; readonly link?: string | undefined; readonly now: Date },
+  { person, link, again, againLink, now }: OutcomeOptions,
 ): Html {
   const own = approval.votes.find(({ by }) => by === person);
-  const rev = `${approval.status} ${approval.votes.length} ${run.status} ${own?.answer}`;
+  const rev = `${approval.status} ${approval.votes.length} ${run.status} ${own?.answer} ${again?.status}`;
   const shown = approval.status === 'PENDING' && !own ? false : told(approval, own?.answer, now);
-  return html`<div data-key="outcome" data-rev="${rev}">${shown && notice(toneOf(approval), headline(approval, own), shown, runNow(run.status, link))}</div>`;
+  return html`<div data-key="outcome" data-rev="${rev}">${shown && notice(again ? 'wait' : toneOf(approval), again ? 'Approved, but it is asked again' : headline(approval, own), shown, again && asksAgain(again, againLink), runNow(run.status, link))}</div>`;
+}
+
+/** Why what was approved did not hold, and where it is asked again. */
+function asksAgain({ changed, status }: ApprovalDocument, link: string | undefined): Html {
+  const refused = changed && refusedEdits(changed);
+  const why =
+    refused !== undefined
+      ? html`<p>The changes were not accepted:</p><div class="text" dir="auto">${visible(refused)}</div>`
+      : changed && html`<p>Meanwhile ${againInBrief(changed)}.</p>`;
+  const words = status === 'PENDING' ? 'Open the new question' : 'Look at the new question';
+  return html`${why}<p>${link === undefined ? 'Those who are asked get a new link.' : html`<a class="button" href="${link}">${words}</a>`}</p>`;
 }
 
 const toneOf = ({ status }: ApprovalDocument): 'ok' | 'bad' | 'rest' | 'wait' =>

@@ -5,7 +5,7 @@ import { count, type Showing } from '../document/showing.ts';
 import { type Html, html } from '../markup.ts';
 import { text } from '../text.ts';
 import { agoAndAt } from '../time.ts';
-import { changedFacts } from './changed-facts.ts';
+import { whyAgain } from './changed-facts.ts';
 
 // What people decide on is on the page as a whole; this only keeps a page from breaking the browser.
 const MOST_BYTES = 1024 * 1024;
@@ -18,7 +18,7 @@ export function question(approval: ApprovalDocument, showing: Showing, now: Date
 <h1>${text(title)}</h1>
 </header>
 ${terms(approval, now)}
-${changed && changedFacts(changed.before, changed.after)}
+${changed && whyAgain(changed)}
 ${isThere(show) && card('shown', 'What is shown', show, showing)}
 ${isThere(facts) && card('facts', 'Facts', facts, showing)}`;
 }

@@ -56,7 +56,7 @@ export function approvalRoutes(app: Hono<ApiEnv>, { runtime, observing }: Consol
         const { answer: given, comment, shown } = form;
         if (given !== 'approve' && given !== 'reject') throw refused('`answer`', '"approve" or "reject"', given);
         const edits = form.edits === undefined ? undefined : documentIn('What is to be done otherwise', form.edits);
-        const who = whoAnswers(caller, approval, form.by);
+        const who = whoAnswers(caller, approval, form.member ?? form.by);
         await desk.decide(approval.run, {
           ...{ approval: approval.id, answer: given, ...who },
           ...present({ comment, shown, edits }),
@@ -119,11 +119,15 @@ async function opened(context: ConsoleContext, now: Date): Promise<ApprovalPageO
   const isOpen = approval.status === 'PENDING' && approval.votes.length === 0;
   // While nobody answered, the page does not tell of the run.
   const run = isOpen ? { status: 'WAITING_FOR_APPROVAL' as const } : await desk.run(approval.run);
-  return { caller, approval, run, as, now };
+  return { caller, approval, run, again: await desk.askedAgain(approval.run, approval), as, now };
 }
 
 /** The person that a caller is, or names; one who answers for others is taken to know their groups. */
 function whoAnswers(caller: Caller, { approvers }: ApprovalDocument, by: string | undefined) {
-  if (caller.answersForOthers && by !== undefined) return { by: by.trim(), groups: approvers.filter(isGroup) };
-  return ownAnswer(caller);
+  if (!caller.answersForOthers || by === undefined) return ownAnswer(caller);
+  const person = by.trim();
+  // Somebody with two names would count twice.
+  if (!approvers.includes(person) && !/^user:./.test(person))
+    throw refused('Who answers', 'one of those who are asked by name, or "user:" and a name', person);
+  return { by: person, groups: approvers.filter(isGroup) };
 }
