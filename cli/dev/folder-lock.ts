@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import { HoldpointError } from '../../lambda/core/errors.ts';
 import { isBusy, storageError } from '../../lambda/storage/embedded/errors.ts';
-import { runningServer } from './server-file.ts';
+import { lockIn, runningServer } from './server-file.ts';
 
 /** That this process alone is the server of a folder. */
 export interface FolderLock {
@@ -16,8 +15,9 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
   let db: InstanceType<typeof DatabaseSync> | undefined;
   try {
-    db = new DatabaseSync(join(folder, 'server.lock'));
-    db.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
+    db = new DatabaseSync(lockIn(folder));
+    // Who only asks whether there is a server is done in no time.
+    db.exec('PRAGMA busy_timeout = 300; BEGIN EXCLUSIVE');
   } catch (error) {
     db?.close();
     throw isBusy(error) ? await taken(folder) : storageError(error, folder);

@@ -2,6 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type Caller, ROLES } from '../../lambda/api/caller.ts';
 import { HttpError, problemOf } from '../../lambda/api/problem.ts';
+import { ticketsOf } from './ticket.ts';
 
 /** Who may reach the server of one machine. */
 export interface Guard {
@@ -19,6 +20,7 @@ export interface GuardOptions {
 
 const NAMES = ['127.0.0.1', 'localhost', '[::1]'];
 const WRONG_KEY = 'This is not the key of this server. Open the URL that it printed when it started.';
+const OLD_TICKET = 'This was used, or is too old. Open the URL that the server printed when it started.';
 const COOKIE_SECONDS = 30 * 24 * 3600;
 
 /**
@@ -31,6 +33,7 @@ export function guardOf({ key, port, tenant }: GuardOptions): Guard {
   const cookieName = `holdpoint-${port}`;
   // Browsers send cookies to all ports of a host: what they send must not be the key itself.
   const cookie = createHmac('sha256', key).update('cookie').digest('base64url');
+  const redeem = ticketsOf(key);
   const caller: Caller = { tenant, groups: [], roles: new Set(ROLES), answersForOthers: true };
 
   const isBearer = ({ headers }: Request): boolean => {
@@ -56,6 +59,8 @@ export function guardOf({ key, port, tenant }: GuardOptions): Guard {
       const isRead = request.method === 'GET' || request.method === 'HEAD';
       const given = url.pathname === '/' && isRead ? url.searchParams.get('key') : null;
       if (given !== null) return isSame(given, key) ? letIn() : refused(401, 'NOT_AUTHENTICATED', WRONG_KEY);
+      const ticket = url.pathname === '/' && request.method === 'GET' ? url.searchParams.get('ticket') : null;
+      if (ticket !== null) return redeem(ticket) ? letIn() : refused(401, 'NOT_AUTHENTICATED', OLD_TICKET);
       const isLink = request.method === 'POST' && /^\/approvals\/[^/]+$/.test(url.pathname);
       if (isRead || isLink || isBearer(request) || isOwnPage(request, host)) return undefined;
       return refused(

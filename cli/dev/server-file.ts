@@ -3,6 +3,7 @@ import { chmod, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onFiles, unlessMissing } from '../../lambda/storage/embedded/errors.ts';
 import { makeFolder } from '../../lambda/storage/embedded/folders.ts';
+import { isServed } from './is-served.ts';
 
 /** What the file in the folder says of the server: the key is the same from start to start, the rest while it runs. */
 export interface ServerFile {
@@ -16,6 +17,9 @@ export interface ServerFile {
 
 /** A server that runs. */
 export type RunningServer = Required<ServerFile>;
+
+/** What the server of a folder holds while it lives. */
+export const lockIn = (folder: string): string => join(folder, 'server.lock');
 
 const fileIn = (folder: string): string => join(folder, 'server.json');
 
@@ -49,7 +53,7 @@ export async function writeServerFile(folder: string, content: ServerFile): Prom
 export async function runningServer(folder: string): Promise<RunningServer | undefined> {
   const { key, port, url, pid } = (await readServerFile(folder)) ?? {};
   if (key === undefined || port === undefined || url === undefined || pid === undefined) return undefined;
-  return isAlive(pid) ? { key, port, url, pid } : undefined;
+  return isServed(lockIn(folder)) ? { key, port, url, pid } : undefined;
 }
 
 async function readServerFile(folder: string): Promise<ServerFile | undefined> {
@@ -62,14 +66,5 @@ async function readServerFile(folder: string): Promise<ServerFile | undefined> {
     return content.key !== undefined && KEY.test(content.key) ? { ...content, key: content.key } : undefined;
   } catch {
     return undefined;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return Object(error).code === 'EPERM';
   }
 }

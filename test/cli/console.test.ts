@@ -14,6 +14,7 @@ import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.
 import { fakeCloudFormation } from './fake-cloud-formation.ts';
 import { runProcess, startProcess } from './process.ts';
 import { freshFolder, run } from './scene.ts';
+import { servedFolder } from './served-folder.ts';
 import { refusalOf } from './signature.ts';
 
 const KEY = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret+/=', sessionToken: 'session//token==' };
@@ -245,6 +246,7 @@ describe('holdpoint console', () => {
   it('prints the URL of the server that runs on a folder, with its key', async () => {
     const folder = freshFolder();
     const key = 'k'.repeat(43);
+    using _ = await servedFolder(folder);
     await writeServerFile(folder, { key, port: 4180, url: 'http://127.0.0.1:4180', pid: process.pid });
     const { code, out } = await run(['console', '--folder', folder]);
     expect([code, out]).toEqual([0, `✓ http://127.0.0.1:4180/?key=${key}\n`]);

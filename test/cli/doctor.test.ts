@@ -22,6 +22,7 @@ import { fakeCloudFormation } from './fake-cloud-formation.ts';
 import { engineEnvironment } from './on-aws.ts';
 import { runProcess } from './process.ts';
 import { freshFolder, type Running, run } from './scene.ts';
+import { servedFolder } from './served-folder.ts';
 
 afterEach(() => void vi.unstubAllEnvs());
 
@@ -106,6 +107,7 @@ describe('holdpoint doctor on a folder', () => {
   it('finds whether the server that says that it runs does answer', async () => {
     const folder = freshFolder();
     const url = await listening((_, response) => response.writeHead(401).end());
+    using _ = await servedFolder(folder);
     const file = { key: 'k'.repeat(43), pid: process.pid };
     await writeServerFile(folder, { ...file, url, port: Number(new URL(url).port) });
     expect((await examine({}, '--folder', folder)).of('server')).toMatchObject({ status: 'ok' });

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { writeServerFile } from '../../cli/dev/server-file.ts';
 import { chatIn, travelIn } from './agents.ts';
 import { freshFolder, runIn } from './scene.ts';
+import { servedFolder } from './served-folder.ts';
 
 describe('holdpoint start', () => {
   it('starts a run in a new folder, and says that nobody runs it', async () => {
@@ -22,6 +23,7 @@ describe('holdpoint start', () => {
     const folder = freshFolder();
     const command = runIn(folder);
     await command(['start', 'travel', '--id', 'first']);
+    using _ = await servedFolder(folder);
     await writeServerFile(folder, { key: 'k'.repeat(43), port: 1, url: 'http://127.0.0.1:1', pid: process.pid });
     expect((await command(['start', 'travel', '--id', 'second'])).err).toBe('');
     await writeServerFile(folder, { key: 'k'.repeat(43), port: 1 });

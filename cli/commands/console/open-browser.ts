@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { ticketFor } from '../../dev/ticket.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 
 const OPENERS: { readonly [platform: string]: readonly string[] } = {
@@ -6,11 +7,21 @@ const OPENERS: { readonly [platform: string]: readonly string[] } = {
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Opens a URL in a browser where somebody sits at this machine; where that fails, they have seen the URL. */
-export function openBrowser(url: string, { ask, environment }: Terminal): void {
+/**
+ * Opens a server of this machine in a browser where somebody sits at it; where that fails, they have seen the URL. The
+ * key does not go to the browser by its arguments, which others can read.
+ */
+export function openBrowser(keyedUrl: string, { ask, environment }: Terminal): void {
   if (!ask || environment.SSH_CONNECTION || environment.CI) return;
   const [program = 'xdg-open', ...args] = OPENERS[process.platform] ?? ['xdg-open'];
-  const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true });
+  const child = spawn(program, [...args, ticketed(keyedUrl)], { stdio: 'ignore', detached: true });
   child.on('error', () => {});
   child.unref();
+}
+
+/** The same URL with what lets in once in the place of the key. */
+export function ticketed(keyedUrl: string): string {
+  const url = new URL(keyedUrl);
+  url.search = new URLSearchParams({ ticket: ticketFor(url.searchParams.get('key') ?? '') }).toString();
+  return url.href;
 }

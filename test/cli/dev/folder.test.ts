@@ -23,6 +23,16 @@ describe('the folder of the local server', () => {
     expect(JSON.parse(readFileSync(project.file(FILE), 'utf8'))).toEqual({ key, port });
   });
 
+  it('is not taken for served because a process has the number of the server that was killed', async () => {
+    const project = projectOf();
+    const server = serverOf(project, []);
+    await server.ready();
+    await server.kill('SIGKILL');
+    const file = JSON.parse(readFileSync(project.file(FILE), 'utf8'));
+    writeFileSync(project.file(FILE), JSON.stringify({ ...file, pid: process.pid }));
+    expect(await runningServer(project.file('.holdpoint'))).toBeUndefined();
+  });
+
   it('gives the next server the same key and port, so that bookmarks work, also after a kill', async () => {
     const project = projectOf();
     const first = serverOf(project, [], { port: 0 });

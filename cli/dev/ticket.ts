@@ -1,0 +1,29 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+
+const LASTS_MS = 60_000;
+
+/**
+ * A text that lets one browser in, once, within a minute. What a program is started with can be read by everybody on the
+ * machine: so a browser is opened with this, and not with the key.
+ */
+export function ticketFor(key: string, now = Date.now()): string {
+  const text = `${now.toString(36)}.${randomBytes(12).toString('base64url')}`;
+  return `${text}.${signature(key, text)}`;
+}
+
+/** Takes the tickets of a key, each once. Says whether it lets in. */
+export function ticketsOf(key: string): (ticket: string, now?: number) => boolean {
+  const used = new Map<string, number>();
+  return (ticket, now = Date.now()) => {
+    const [, text = '', made = '', signed = ''] = /^(([0-9a-z]{1,11})\.[\w-]{16})\.([\w-]{43})$/.exec(ticket) ?? [];
+    const isOurs = timingSafeEqual(Buffer.from(signature(key, text)), Buffer.from(signed.padEnd(43, '.')));
+    const age = now - Number.parseInt(made || '0', 36);
+    for (const [old, at] of used) if (now - at > 2 * LASTS_MS) used.delete(old);
+    if (!isOurs || Math.abs(age) > LASTS_MS || used.has(text)) return false;
+    used.set(text, now);
+    return true;
+  };
+}
+
+const signature = (key: string, text: string): string =>
+  createHmac('sha256', key).update(`ticket ${text}`).digest('base64url');
