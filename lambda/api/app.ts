@@ -3,7 +3,7 @@ import { matchedRoutes } from 'hono/route';
 import { contextsFor } from '../checkpoints/contexts.ts';
 import { ASSETS } from '../console/assets.ts';
 import { consoleApp } from '../console/console.ts';
-import { problemPage } from '../console/problem-page.ts';
+import { problemPage, wayBack } from '../console/problem-page.ts';
 import { deskOn } from '../desk/desk-on.ts';
 import { linkNotFound } from '../runtime/approvals/tokens.ts';
 import { errorFields, type Observing } from '../runtime/observing.ts';
@@ -127,7 +127,10 @@ async function notDone({ observing }: ApiOptions, context: Context<ApiEnv>, erro
   });
   const headers = error instanceof HttpError ? error.headers : {};
   const isPage = path !== '/api' && !path.startsWith('/api/') && wantsPage(context);
-  const body = isPage ? String(problemPage(problem, context.get('caller'))) : JSON.stringify(problem);
+  const caller = context.get('caller');
+  const body = isPage
+    ? String(problemPage(problem, caller, wayBack(new URL(context.req.url).pathname, problem.code, caller)))
+    : JSON.stringify(problem);
   const type = isPage ? 'text/html; charset=UTF-8' : 'application/problem+json';
   return new Response(body, { status: problem.status, headers: { 'content-type': type, ...headers } });
 }

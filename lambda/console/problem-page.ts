@@ -1,12 +1,29 @@
 import type { Caller } from '../api/caller.ts';
+import { LOOK, may } from '../api/may.ts';
 import { type Html, html } from './markup.ts';
 import type { Trouble } from './notice.ts';
 import { page } from './page.ts';
 import { PATHS } from './paths.ts';
 import { text } from './text.ts';
 
+/** Where somebody goes on from a page that could not be shown. */
+interface WayBack {
+  readonly path: string;
+  readonly label: string;
+}
+
+/** The way back from a page of a run: to the run, or to the list where there is no such run. */
+export function wayBack(path: string, code: string, caller: Caller | undefined): WayBack | undefined {
+  const [run, page] = /^\/console\/runs\/([^/]+)(\/.+)?$/.exec(path)?.slice(1) ?? [];
+  if (run === undefined || !caller || !may(caller, LOOK)) return undefined;
+  const isThere = page !== undefined && !code.startsWith('RUN_');
+  return isThere
+    ? { path: `${PATHS.runs}/${run}`, label: 'Go to the run' }
+    : { path: PATHS.runs, label: 'Look at the runs' };
+}
+
 /** A page that says what went wrong, and what to do. */
-export const problemPage = ({ status, title, detail }: Trouble, caller?: Caller): Html =>
+export const problemPage = ({ status, title, detail }: Trouble, caller?: Caller, back?: WayBack): Html =>
   page({
     title,
     caller,
@@ -15,6 +32,6 @@ export const problemPage = ({ status, title, detail }: Trouble, caller?: Caller)
 <p class="eyebrow">${status}</p>
 <h1>${text(title)}</h1>
 <p>${text(detail)}</p>
-${caller && html`<p class="actions"><a class="button" href="${PATHS.home}">Go to the console</a></p>`}
+${caller && html`<p class="actions">${back && html`<a class="button primary" href="${back.path}">${back.label}</a>`}<a class="button" href="${PATHS.home}">Go to the console</a></p>`}
 </section>`,
   });

@@ -14,6 +14,7 @@ import { approvalDoc } from '../runtime/approvals/approval-content.ts';
 import { findApproval } from '../runtime/approvals/change.ts';
 import { checkLimit } from './check-limit.ts';
 import type { CheckpointView, DifferenceView, HistoryPage, HistoryQuery, PayloadPlace } from './desk.ts';
+import { type Recorded, recordedBetween, recordedOf } from './recorded.ts';
 
 /** A checkpoint with its content as documents. */
 export async function checkpointView(at: RunContext, which: Which | undefined): Promise<CheckpointView> {
@@ -35,6 +36,9 @@ function resultsOf({ root }: Opened): Readonly<Record<string, Doc>> {
   return Object.fromEntries(results.map(([id, doc]) => [id.replace(/^\$/, ''), doc]));
 }
 
+const recordedIn = (opened: Opened): readonly Recorded[] =>
+  recordedOf({ toolResults: resultsOf(opened), isDurable: opened.head.meta.work !== undefined });
+
 const MOST_CHECKPOINTS = 1000;
 
 /** A page of a run's checkpoints without their content. */
@@ -46,7 +50,7 @@ export async function historyPage(at: RunContext, query: HistoryQuery): Promise<
   return { checkpoints, ...present({ next }) };
 }
 
-/** What changed in the state from one checkpoint to another. */
+/** What changed in the state from one checkpoint to another, and what was recorded between them. */
 export async function differenceView(
   at: RunContext,
   before: Which | undefined,
@@ -59,6 +63,7 @@ export async function differenceView(
     removed: compared.removed.map(({ path, value }) => ({ path, value })),
     changed: compared.changed.map((change) => ({ path: change.path, before: change.before, after: change.after })),
     text: render(compared),
+    recorded: recordedBetween(recordedIn(from), recordedIn(to)),
   };
 }
 

@@ -12,6 +12,7 @@ import type { RewindOptions } from '../runtime/going-back.ts';
 import type { Started } from '../runtime/start.ts';
 import type { ApprovalDocument } from './approval-document.ts';
 import type { Lineage } from './lineage.ts';
+import type { RecordedChanges } from './recorded.ts';
 
 /**
  * What people and programs do with the runs of one tenant from outside, without the code of their agents: what the API,
@@ -115,6 +116,8 @@ export interface RunView extends RunSummary {
   readonly error?: {
     readonly name: string;
     readonly message: string;
+    /** Where it came up, as the engine told it. */
+    readonly stack?: string;
     readonly failedAt: readonly string[];
     readonly notUndone: readonly string[];
   };
@@ -154,12 +157,14 @@ export interface CheckpointView extends CheckpointSummary {
 /** What points at a payload: a checkpoint, or an approval of the run. */
 export type PayloadPlace = { readonly version: Which | undefined } | { readonly approval: string };
 
-/** What changed in the state. */
+/** What changed in the state, and what was recorded. */
 export interface DifferenceView {
   readonly added: readonly { readonly path: string; readonly value: Doc }[];
   readonly removed: readonly { readonly path: string; readonly value: Doc }[];
   readonly changed: readonly { readonly path: string; readonly before: Doc; readonly after: Doc }[];
+  /** The same in words, of the state. */
   readonly text: string;
+  readonly recorded: RecordedChanges;
 }
 
 interface StartInput {

@@ -1,5 +1,5 @@
 import type { RunContext } from '../checkpoints/context.ts';
-import { type Doc, partOf } from '../checkpoints/document/document.ts';
+import { type Doc, isFields, partOf } from '../checkpoints/document/document.ts';
 import { open } from '../checkpoints/open.ts';
 import { runSummaryOf } from '../checkpoints/runs.ts';
 import { present } from '../core/present.ts';
@@ -56,7 +56,12 @@ function errorOf({ error, failedAt, notUndone }: Entry): NonNullable<RunView['er
   const doc = error as Doc | undefined;
   const name = partOf(doc, 'error', 1) ?? 'Error';
   const message = partOf(doc, 'error', 2) ?? (typeof doc === 'string' ? doc : JSON.stringify(doc ?? null));
-  return { name: String(name), message: String(message), failedAt: texts(failedAt), notUndone: texts(notUndone) };
+  const fields = partOf(doc, 'error', 3);
+  const stack = isFields(fields) && typeof fields.stack === 'string' ? fields.stack : undefined;
+  return {
+    ...{ name: String(name), message: String(message), ...present({ stack }) },
+    ...{ failedAt: texts(failedAt), notUndone: texts(notUndone) },
+  };
 }
 
 const texts = (list: unknown): readonly string[] => (Array.isArray(list) ? list.map(String) : []);

@@ -72,7 +72,10 @@ describe('the page of a run', () => {
     expect(there.page).not.toContain('/retry"');
     await post(PATHS.ofRun('run', 'signal'), { name: 'seat', value: '"bad"' });
     const { page } = await get(PATHS.run('run'));
-    expect(textOf(page)).toContain('FatalError No such seat.');
+    expect(textOf(page)).toMatch(
+      /FatalError No such seat\..*Where it came up FatalError: No such seat\. +at .*run\.test\.ts/,
+    );
+    expect(page).toMatch(/<details class="rest"><summary>Where it came up/);
     expect(page).toContain('/retry"');
     expect(page).not.toContain('/cancel"');
     const viewer = await get(PATHS.run('run'), caller({ roles: ['viewer'] }));
@@ -94,17 +97,79 @@ describe('the page of a run', () => {
     const { checkpoints } = await desk.history('run');
     const asked = checkpoints.find(({ step }) => step?.includes('ask'))?.version ?? 0;
     const { page } = await get(PATHS.checkpoint('run', asked));
-    for (const part of [
-      'Model parameters id large temperature 0.2',
-      'Journal',
-      'write unit',
-      'What changed in the state',
-    ])
+    for (const part of ['Model parameters id large temperature 0.2', 'Journal', 'write unit', 'What changed'])
       expect(textOf(page)).toContain(part);
     const after = await get(PATHS.checkpoint('run', asked + 1));
     expect(textOf(after.page)).toMatch(/Conversation user Hello\? assistant Good day\./);
     const diff = await get(`${PATHS.ofRun('run', 'diff')}?before=${asked}&after=${asked + 1}`);
     expect(textOf(diff.page)).toMatch(/\+ messages\[1\] added role assistant text Good day\./);
+  });
+
+  it('shows what a checkpoint recorded, also where the state stayed as it was', async () => {
+    let tries = 0;
+    const trip = agent({
+      name: 'trip',
+      async run(ctx) {
+        const seat = await ctx.step('search', () => ({ seat: '4A' }));
+        await ctx.step('book', () => {
+          if (++tries < 2) throw new Error('The line is busy.');
+          return 'booked';
+        });
+        const { approved } = await ctx.approval('keep', { title: 'Keep it?', approvers: ['user:ann'] });
+        return { seat, approved };
+      },
+    });
+    const { start, get, post, skip, desk } = consoleScene(trip);
+    await start(undefined, { id: 'trip' });
+    await skip({ minutes: 5 });
+    await post(PATHS.approval('trip', 'keep'), { answer: 'approve' });
+    const { version } = await desk.run('trip');
+    const changes: string[] = [];
+    for (let after = 2; after <= version; after++)
+      changes.push(textOf((await get(`${PATHS.ofRun('trip', 'diff')}?before=${after - 1}&after=${after}`)).page));
+    for (const part of [
+      /In the state Nothing\. Recorded \+ search came step seat 4A/,
+      /book failed, and is tried again step The line is busy\./,
+      /~ book came step booked/,
+      /keep waits approval/,
+      /keep came approval approved true/,
+      /@result came result/,
+    ])
+      expect(
+        changes.filter((each) => part.test(each)),
+        String(part),
+      ).toHaveLength(1);
+  });
+
+  it('has its journal in the order in which things happened', async () => {
+    const steps = ['zebra', 'ant', 'mole'];
+    const zoo = agent({
+      name: 'zoo',
+      async run(ctx) {
+        for (const step of steps) await ctx.step(step, () => step);
+      },
+    });
+    const { start, get, desk } = consoleScene(zoo);
+    await start(undefined, { id: 'zoo' });
+    const { page } = await get(PATHS.checkpoint('zoo', (await desk.run('zoo')).version));
+    const ids = [...page.matchAll(/<details class="result"><summary><span class="id"><bdi>([^<]*)/g)].map(
+      ([, id]) => id,
+    );
+    expect(ids.slice(0, 4)).toEqual(['@input', ...steps]);
+  });
+
+  it('leads back to the run from what it does not have, and to the list where there is no run', async () => {
+    const { start, get } = consoleScene(counting);
+    await start(undefined, { id: 'run 1/2' });
+    const back = `href="${PATHS.run('run 1/2')}">Go to the run`;
+    expect((await get(`${PATHS.ofRun('run 1/2', 'diff')}?before=99&after=1`)).page).toContain(back);
+    expect((await get(PATHS.checkpoint('run 1/2', 99))).page).toContain(back);
+    for (const path of [PATHS.run('none'), PATHS.checkpoint('none', 1)]) {
+      const { page } = await get(path);
+      expect(page).toContain(`href="${PATHS.runs}">Look at the runs`);
+      expect(page).not.toContain('Go to the run');
+    }
+    expect((await get(PATHS.checkpoint('none', 1), caller({ roles: ['approver'] }))).page).not.toContain('Look at');
   });
 
   it('answers what is not there, or not allowed, with a page', async () => {
@@ -151,6 +216,49 @@ describe('what is done to a run', () => {
       /run Succeeded fork Succeeded from checkpoint 4/,
     );
     expect(textOf((await get('/console/runs/fork?done=fork')).page)).toContain('This is the fork.');
+  });
+
+  it('is a fork with another result of what is recorded', async () => {
+    const trip = agent({
+      name: 'trip',
+      state: { initial: () => ({ fare: 0 }) },
+      async run(ctx) {
+        const fare = await ctx.step('search flights', () => 1200);
+        await ctx.update((draft) => {
+          draft.fare = fare;
+        });
+        const failed = await ctx.step('hotel', () => Promise.reject(new FatalError('None.'))).catch(() => 'none');
+        const seat = await ctx.waitForSignal('seat');
+        return { fare, seat, failed, state: ctx.state };
+      },
+    });
+    const { start, get, post, run, desk } = consoleScene(trip);
+    await start(undefined, { id: 'trip' });
+    const { version } = await desk.run('trip');
+    const fork = `${PATHS.ofRun('trip', 'fork')}?version=${version}`;
+    const { page } = await get(fork);
+    expect(textOf(page)).toMatch(/Recorded results .*search flights step 1200 .*hotel step failed: .*State, as JSON/);
+    expect(textOf(page)).toContain('what its steps gave before stays as it is recorded: change that above.');
+    expect(textOf((await get(fork.replace('/fork', '/rewind'))).page)).toContain('to change that, fork it');
+    expect(page).toMatch(/name="result-0-id" value="search flights"/);
+    const same = { version: `${version}`, 'result-0-id': 'search flights', 'result-1-id': 'hotel', state: state(page) };
+    expect(await post(PATHS.ofRun('trip', 'fork'), { ...same, 'result-0': '900', id: 'cheap' })).toMatchObject({
+      status: 303,
+    });
+    await post(PATHS.ofRun('cheap', 'signal'), { name: 'seat', value: '"4A"' });
+    expect(await run('cheap').result()).toMatchObject({ fare: 900, failed: 'none' });
+    const booked = { ...same, 'result-0': '1200', 'result-1': '"Grand"', id: 'grand' };
+    await post(PATHS.ofRun('trip', 'fork'), booked);
+    await post(PATHS.ofRun('grand', 'signal'), { name: 'seat', value: '"4A"' });
+    expect(await run('grand').result()).toMatchObject({ fare: 1200, failed: 'Grand' });
+    const wrong = await post(PATHS.ofRun('trip', 'fork'), { ...same, 'result-0': '{', id: 'wrong' });
+    expect(wrong.status).toBe(400);
+    expect(textOf(wrong.page)).toContain('What search flights gave is no JSON. Line 1');
+    expect(wrong.page).toMatch(/<details class="result" open><summary><span class="id"><bdi>search flights/);
+    const unknown = await post(PATHS.ofRun('trip', 'fork'), { ...same, results: '{"search": 1}' });
+    expect(unknown.status).toBe(400);
+    expect(textOf(unknown.page)).toContain(`Results by id must be of ids that are recorded at checkpoint ${version}`);
+    expect(textOf(unknown.page)).not.toContain('toolResults');
   });
 
   it('is a rewind with an edited state', async () => {
@@ -202,6 +310,9 @@ describe('what is done to a run', () => {
     expect(textOf((await get(PATHS.ofRun('run', 'cancel'))).page)).toContain('is undone, the last one first');
     await post(PATHS.ofRun('run', 'cancel'), { reason: 'No longer needed.' });
     expect((await desk.run('run')).status).toBe('CANCELLED');
+    const { page } = await get(`${PATHS.run('run')}?done=cancel`);
+    expect(textOf(page)).toMatch(/It was cancelled No longer needed\./);
+    expect(page).not.toMatch(/notice bad|HoldpointError|is being cancelled/);
     await start(undefined, { id: 'other' });
     await post(PATHS.ofRun('other', 'signal'), { name: 'seat', value: '"bad"' });
     expect((await desk.run('other')).status).toBe('FAILED');

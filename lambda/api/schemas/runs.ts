@@ -60,7 +60,15 @@ export const Run = named(
     waits: z.array(Wait),
     input: Document.optional(),
     result: Document.optional(),
-    error: z.strictObject({ name: z.string(), message: z.string(), failedAt: Texts, notUndone: Texts }).optional(),
+    error: z
+      .strictObject({
+        name: z.string(),
+        message: z.string(),
+        stack: z.string().optional().describe('Where it came up'),
+        failedAt: Texts,
+        notUndone: Texts,
+      })
+      .optional(),
   }),
 );
 

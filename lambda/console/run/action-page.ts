@@ -1,18 +1,20 @@
 import type { Caller } from '../../api/caller.ts';
 import type { RunView } from '../../desk/desk.ts';
+import type { Recorded } from '../../desk/recorded.ts';
 import { runCrumbs } from '../crumbs.ts';
 import { jsonEditor } from '../json-editor.ts';
 import { type Html, html, type Part } from '../markup.ts';
 import { type Trouble, trouble } from '../notice.ts';
 import { page } from '../page.ts';
-import { PATHS } from '../paths.ts';
+import { PATHS, query } from '../paths.ts';
 import { text } from '../text.ts';
+import { resultEditors } from './result-editors.ts';
 
 /** What was just done, for the page of the run. */
 export const DONE = {
   start: 'It was started.',
   again: 'There was such a run already: here it is.',
-  cancel: 'It is being cancelled: what it did is undone first.',
+  cancel: 'It is being cancelled.',
   retry: 'It goes on from where it was.',
   signal: 'The signal was sent.',
   rewind: 'It goes on from the checkpoint.',
@@ -33,6 +35,8 @@ export interface ActionView {
   readonly key: string;
   /** The state to be edited as JSON; absent where it is too large for a form. */
   readonly state?: string | undefined;
+  /** What is recorded at the checkpoint. */
+  readonly recorded?: readonly Recorded[] | undefined;
 }
 
 interface Spec {
@@ -83,17 +87,23 @@ const otherVersion = (view: ActionView): Html =>
   html`<form method="get" class="line compare"><label for="from">From checkpoint</label><input id="from" name="version" value="${versionOf(view)}" ${versionRange(view)}><button>Open</button></form>`;
 
 /** The state that it goes on with; one that is left as it is, is that of the checkpoint. */
-function stateEditor(view: ActionView): Html {
+function stateEditor(view: ActionView, about?: Part): Html {
   if (view.state === undefined)
     return html`<p class="hint">The state is too large to be edited here; the API and the command take another one.</p>`;
   return jsonEditor({
     name: 'state',
     label: 'State, as JSON',
-    hint: html`Of checkpoint ${versionOf(view)}. An object with a single field <code>$</code> stands for what JSON lacks, such as a date; leave those as they are.`,
+    hint: html`Of checkpoint ${versionOf(view)}. ${about && html`${about} `}An object with a single field <code>$</code> stands for what JSON lacks, such as a date; leave those as they are.`,
     value: view.form.state ?? view.state,
     ...{ isRequired: true, isTall: true },
   });
 }
+
+/** What an edited state changes, where results are recorded that stay what they are. */
+const notResults = ({ run, recorded = [] }: ActionView, instead: Part): Part =>
+  run.isDurable &&
+  recorded.some(({ id, isOver }) => isOver && !id.startsWith('@')) &&
+  html`It is what the agent finds as its state from here on; what its steps gave before stays as it is recorded: ${instead}.`;
 
 const ACTIONS: Readonly<Record<Action, Spec>> = {
   cancel: {
@@ -116,19 +126,16 @@ ${jsonEditor({ name: 'value', label: 'Value, as JSON', hint: 'What the agent is 
   rewind: {
     ...{ title: 'Rewind', button: 'Rewind to checkpoint', isSevere: true, goesBack: true },
     says: html`<p>The run goes on from an earlier checkpoint. Whoever runs it now loses it, open questions are withdrawn, and steps after the checkpoint are run again. Nothing is removed from history.</p>`,
-    fields: (view) => html`${view.run.isDurable && stateEditor(view)}
+    fields: (
+      view,
+    ) => html`${view.run.isDurable && stateEditor(view, notResults(view, html`to change that, <a href="${PATHS.ofRun(view.run.run, 'fork')}${query({ version: versionOf(view) })}">fork it</a>`))}
 <div><label><input type="checkbox" name="newKeys" value="true"${view.form.newKeys === 'true' && html` checked`}>New idempotency keys</label><p class="hint">Services then take steps that run again for new work. Without, they recognise what they did before.</p></div>`,
   },
   fork: {
     ...{ title: 'Fork', button: 'Fork from checkpoint', goesBack: true },
     says: html`<p>A new run begins with this checkpoint and goes on by itself. This one stays as it is.</p>`,
-    fields: (view) => html`${stateEditor(view)}
-<details${view.form.results !== undefined && html` open`}><summary>Other results</summary>${jsonEditor({
-      name: 'results',
-      label: 'Results by id, as JSON',
-      hint: html`For steps that are recorded at the checkpoint: <code>{"search": {"price": 270}}</code> lets it go on as if the step had given that.`,
-      value: view.form.results ?? '',
-    })}</details>
+    fields: (view) => html`${resultEditors(view.recorded ?? [], view.form)}
+${stateEditor(view, notResults(view, 'change that above'))}
 ${input('id', html`Id ${OPTIONAL}`, view.form.id, 'Left empty, it gets one.')}
 ${input('tags', html`Tags ${OPTIONAL}`, view.form.tags, 'Separated by commas.')}`,
   },

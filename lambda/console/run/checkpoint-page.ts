@@ -5,6 +5,7 @@ import { type Doc, isFields } from '../../checkpoints/document/document.ts';
 import { show } from '../../checkpoints/document/render.ts';
 import type { CheckpointView } from '../../desk/desk.ts';
 import { pieceOf, pointerTo, shortened } from '../../desk/piece.ts';
+import { inOrder } from '../../desk/recorded.ts';
 import { writeCost } from '../../desk/write-cost.ts';
 import { runCrumbs } from '../crumbs.ts';
 import { showDocument } from '../document/show-document.ts';
@@ -87,7 +88,7 @@ const compareForm = (run: string, version: number): Html =>
   html`<form method="get" action="${PATHS.ofRun(run, 'diff')}" class="line compare"><label for="before">Compare with checkpoint</label><input id="before" name="before" type="number" min="1" value="${version - 1}" required><input type="hidden" name="after" value="${version}"><button>Compare</button></form>`;
 
 const changes = (run: string, before: number, version: number): Html =>
-  html`<section class="card" id="changes" aria-labelledby="changes-title" data-load="${PATHS.ofRun(run, 'diff')}${query({ before, after: version })}"><h2 id="changes-title">What changed in the state</h2><p><a href="${PATHS.ofRun(run, 'diff')}${query({ before, after: version })}">The difference from checkpoint ${before}</a></p></section>`;
+  html`<section class="card" id="changes" aria-labelledby="changes-title" data-load="${PATHS.ofRun(run, 'diff')}${query({ before, after: version })}"><h2 id="changes-title">What changed</h2><p><a href="${PATHS.ofRun(run, 'diff')}${query({ before, after: version })}">The difference from checkpoint ${before}</a></p></section>`;
 
 /** The conversation and the state. */
 function memory({ run, version, state }: CheckpointView): Html {
@@ -107,7 +108,7 @@ ${resultList(run, version, toolResults, 0)}</section>`;
 
 function resultList(run: string, version: number, all: CheckpointView['toolResults'], from: number): Html {
   const showing = showingOf(run, version, 'results');
-  const entries = Object.entries(all).slice(from, from + MOST_RESULTS);
+  const entries = inOrder(Object.entries(all)).slice(from, from + MOST_RESULTS);
   const rest = Object.keys(all).length - from - entries.length;
   return html`${entries.map(([id, doc]) => result(id, doc, showing))}
 ${rest > 0 && left(showing, { pointer: '', level: 0, from }, from + entries.length, count(rest, 'result'))}`;

@@ -2,6 +2,7 @@ import type { Caller } from '../../api/caller.ts';
 import type { Doc } from '../../checkpoints/document/document.ts';
 import type { DifferenceView } from '../../desk/desk.ts';
 import { shortened } from '../../desk/piece.ts';
+import type { Recorded } from '../../desk/recorded.ts';
 import { runCrumbs } from '../crumbs.ts';
 import { showDocument } from '../document/show-document.ts';
 import { count } from '../document/showing.ts';
@@ -18,7 +19,7 @@ export interface DifferencePageView {
   readonly difference: DifferenceView;
 }
 
-/** What changed in the state from one checkpoint to another. */
+/** What changed in the state from one checkpoint to another, and what was recorded between them. */
 export function differencePage({ caller, run, before, after, difference }: DifferencePageView): Html {
   return page({
     title: `From checkpoint ${before} to ${after}`,
@@ -27,7 +28,11 @@ export function differencePage({ caller, run, before, after, difference }: Diffe
     body: html`${runCrumbs(run)}
 <h1>From checkpoint ${before} to ${after}</h1>
 <form method="get" class="line compare"><label for="before">From</label><input id="before" name="before" type="number" min="1" value="${before}" required><label for="after">to</label><input id="after" name="after" type="number" min="1" value="${after}" required><button>Compare</button></form>
-<section class="card" id="changes" aria-labelledby="changes-title"><h2 id="changes-title">What changed in the state <span class="quiet">since <a href="${PATHS.checkpoint(run, before)}">checkpoint ${before}</a></span></h2>${changesIn(difference)}</section>`,
+<section class="card" id="changes" aria-labelledby="changes-title"><h2 id="changes-title">What changed <span class="quiet">since <a href="${PATHS.checkpoint(run, before)}">checkpoint ${before}</a></span></h2>
+<h3>In the state</h3>
+${changesIn(difference)}
+<h3>Recorded</h3>
+${recordedIn(difference)}</section>`,
   });
 }
 
@@ -48,9 +53,33 @@ function changesIn({ added, removed, changed }: DifferenceView): Html {
 <ul class="changes">${rows.slice(0, MOST).map((make) => make())}</ul>${rows.length > MOST && html`<p class="quiet">${count(rows.length - MOST, 'more change')} can be had from the API or with holdpoint diff.</p>`}`;
 }
 
+/** What operations gave, or went on to wait for. */
+function recordedIn({ recorded: { added, removed, changed } }: DifferenceView): Html {
+  const rows = [
+    ...changed.map(({ before, after }) => row('~', wordOf(after, before), after.id, () => bothRecorded(before, after))),
+    ...added.map((each) => row('+', wordOf(each), each.id, () => gave(each, 'after'))),
+    ...removed.map((each) => row('−', 'removed', each.id, () => gave(each, 'before'))),
+  ];
+  if (rows.length === 0) return html`<p class="quiet">Nothing.</p>`;
+  return html`<ul class="changes">${rows.slice(0, MOST).map((make) => make())}</ul>${rows.length > MOST && html`<p class="quiet">and ${count(rows.length - MOST, 'more')}</p>`}`;
+}
+
+function wordOf({ isOver, because }: Recorded, before?: Recorded): string {
+  if (isOver) return before?.isOver ? 'changed' : 'came';
+  return because === undefined ? 'waits' : 'failed, and is tried again';
+}
+
+const bothRecorded = (before: Recorded, after: Recorded): Html =>
+  html`${before.isOver && gave(before, 'before')}${gave(after, 'after')}`;
+
+function gave({ kind, value, error, because }: Recorded, side: 'before' | 'after'): Html {
+  const doc = value ?? error;
+  return html`<div class="${side}">${kind !== undefined && html`<span class="tag">${text(kind)}</span> `}${doc !== undefined && shown(doc)}${because !== undefined && html`<div class="text" dir="auto">${visible(because)}</div>`}</div>`;
+}
+
 /** A change, made only where it is shown. */
 const row = (sign: string, word: string, path: string, content: () => Html) => (): Html =>
-  html`<li class="${word}"><p><span class="sign" aria-hidden="true">${sign}</span> <code>${text(path)}</code> <span class="quiet">${word}</span></p><div class="doc">${content()}</div></li>`;
+  html`<li><p><span class="sign" aria-hidden="true">${sign}</span> <code>${text(path)}</code> <span class="quiet">${word}</span></p><div class="doc">${content()}</div></li>`;
 
 const shown = (doc: Doc): Html => showDocument(shortened(doc, MOST_BYTES).value);
 

@@ -7,6 +7,7 @@ import { type Doc, equal, isFields } from '../../checkpoints/document/document.t
 import { refused } from '../../core/input.ts';
 import { present } from '../../core/present.ts';
 import type { Desk, RunView } from '../../desk/desk.ts';
+import { recordedOf } from '../../desk/recorded.ts';
 import { jsonText } from '../json-editor.ts';
 import { PATHS, query } from '../paths.ts';
 import {
@@ -27,6 +28,7 @@ import { type CheckpointPageView, checkpointPage, memoryPage, piecePage } from '
 import { differencePage } from './difference-page.ts';
 import { lineagePage } from './lineage-page.ts';
 import { questionsPage } from './questions-page.ts';
+import { resultsIn } from './result-editors.ts';
 import { type Known, PAGE, runChanges, runPage } from './run-page.ts';
 
 /** The pages of one run. */
@@ -136,11 +138,13 @@ async function viewed(context: ConsoleContext, action: Action, form: ActionForm)
   const run = await desk.run(id);
   const version = numberIn(form.version);
   const isEdited = action === 'fork' || (action === 'rewind' && run.isDurable);
-  const state = isEdited ? jsonText((await desk.checkpoint(id, version)).state) : undefined;
+  const checkpoint = isEdited ? await desk.checkpoint(id, version) : undefined;
+  const state = checkpoint && jsonText(checkpoint.state);
   return {
     ...{ caller, run, key: randomUUID() },
     form: { ...form, version: version?.toString() },
     state: state !== undefined && state.length <= MOST_STATE ? state : undefined,
+    recorded: checkpoint && recordedOf(checkpoint),
   };
 }
 
@@ -164,15 +168,29 @@ const DOING: Readonly<Record<Action, (desk: Desk, run: string, form: ActionForm)
     await desk.rewind(run, version, { newKeys: newKeys === 'true', ...present({ state: edited }) });
     return run;
   },
-  async fork(desk, run, { version: given, state, results, id, tags }) {
-    const version = versionIn(given);
-    const edited = await editedState(desk, run, version, state);
-    const toolResults = results === undefined ? undefined : documentIn('The results', results);
-    if (toolResults !== undefined && !isFields(toolResults))
-      throw refused('The results', 'an object, by id', toolResults);
+  async fork(desk, run, form) {
+    const version = versionIn(form.version);
+    const edited = await editedState(desk, run, version, form.state);
+    const toolResults = await editedResults(desk, run, version, form);
+    const { id, tags } = form;
     return desk.fork(run, { version, ...present({ state: edited, toolResults, id, tags: tagsIn(tags) }) });
   },
 };
+
+/** The results of a form that are others than those of the checkpoint; undefined when none is. */
+async function editedResults(desk: Desk, run: string, version: number, form: ActionForm) {
+  const given = form.results === undefined ? {} : documentIn('Results by id', form.results);
+  if (!isFields(given)) throw refused('Results by id', 'an object, by id', given);
+  const sent = resultsIn(form).map(([id, json]) => [id, documentIn(`What ${id} gave`, json)] as const);
+  const all = [...sent, ...Object.entries(given)];
+  if (all.length === 0) return undefined;
+  const recorded = new Map(recordedOf(await desk.checkpoint(run, version)).map((each) => [each.id, each]));
+  for (const [id] of all)
+    if (!recorded.get(id)?.isOver)
+      throw refused('Results by id', `of ids that are recorded at checkpoint ${version}`, id);
+  const others = all.filter(([id, value]) => !equal(recorded.get(id)?.value, value));
+  return others.length === 0 ? undefined : Object.fromEntries(others);
+}
 
 /** The state of a form, unless it is that of the checkpoint. */
 async function editedState(

@@ -4,7 +4,8 @@ import { hasEnded } from '../../core/status.ts';
 import type { RunView, Wait } from '../../desk/desk.ts';
 import { shortened } from '../../desk/piece.ts';
 import { showDocument } from '../document/show-document.ts';
-import { count, type Showing } from '../document/showing.ts';
+import { codeBlock } from '../document/show-text.ts';
+import { count, folded, type Showing } from '../document/showing.ts';
 import { type Html, html, type Part } from '../markup.ts';
 import { notice } from '../notice.ts';
 import { PATHS, query, type RunPageName } from '../paths.ts';
@@ -25,7 +26,7 @@ export function runHead(run: RunView, caller: Caller, now: Date): Html {
 </div>${may(caller, OPERATE) && actions(run)}</header>
 ${waiting(run, now)}
 ${run.parked !== undefined && notice('bad', 'It cannot go on with the code that is deployed', html`<p>${text(run.parked)}</p>`)}
-${run.error && failure(run.error)}
+${run.error && (cancellation(run, run.error) ?? failure(run.error))}
 ${facts(run, now)}
 </div>`;
 }
@@ -71,11 +72,32 @@ function waitOf(run: string, { kind, name, until }: Wait, now: Date): Part {
   }
 }
 
-function failure({ name, message, failedAt, notUndone }: NonNullable<RunView['error']>): Html {
+/** That somebody wanted it to end is no fault. */
+function cancellation({ run, status }: RunView, error: NonNullable<RunView['error']>): Html | undefined {
+  const told = `Run "${run}" was cancelled`;
+  if (status !== 'CANCELLED' && !(status === 'ENDING' && error.message.startsWith(told))) return undefined;
+  const reason = error.message.startsWith(told)
+    ? error.message.slice(told.length).replace(/^[:.] ?/, '')
+    : error.message;
+  return notice(
+    'rest',
+    status === 'CANCELLED' ? 'It was cancelled' : 'It is being cancelled: what it did is undone first',
+    reason !== '' && html`<div class="text" dir="auto">${visible(reason)}</div>`,
+    notUndone(error),
+  );
+}
+
+function failure(error: NonNullable<RunView['error']>): Html {
+  const { name, message, stack, failedAt } = error;
   return html`<div class="notice bad"><h2>${text(name)}</h2><div class="text" dir="auto">${visible(message)}</div>
 ${failedAt.length > 0 && html`<p>It came up at ${failedAt.map((step, i) => html`${i > 0 && ', then '}<code>${text(step)}</code>`)}.</p>`}
-${notUndone.length > 0 && html`<p>This could not be undone: ${notUndone.map((step, i) => html`${i > 0 && ', '}<code>${text(step)}</code>`)}.</p>`}</div>`;
+${notUndone(error)}
+${stack !== undefined && folded('Where it came up', codeBlock(stack))}</div>`;
 }
+
+const notUndone = ({ notUndone: steps }: NonNullable<RunView['error']>): Html | false =>
+  steps.length > 0 &&
+  html`<p>This could not be undone: ${steps.map((step, i) => html`${i > 0 && ', '}<code>${text(step)}</code>`)}.</p>`;
 
 function facts(run: RunView, now: Date): Html {
   const { createdAt, touchedAt, version, step, stepNumber, lease, dueAt, deadline, deliveries, retentionSeconds } = run;
