@@ -1,5 +1,5 @@
 import { contextsOn } from '../../lambda/checkpoints/contexts.ts';
-import { ANY_TYPE } from '../../lambda/checkpoints/document/document.ts';
+import { ANY_TYPE } from '../../lambda/checkpoints/document/unknown-instance.ts';
 import { systemClock } from '../../lambda/runtime/clock.ts';
 import { type Repeated, repeatedly } from '../../lambda/runtime/repeatedly.ts';
 import type { Delivery, Log, Runtime } from '../../lambda/runtime/runtime.ts';
@@ -13,6 +13,7 @@ import { invokingRuns } from './invoke-run.ts';
 import { lookingFor } from './looking.ts';
 import { tellingOf } from './telling.ts';
 import type { Timing } from './timing.ts';
+import { toldEnds } from './told-ends.ts';
 import { watchedAgents } from './watched-agents.ts';
 
 export interface LocalRuntimeOptions {
@@ -58,12 +59,16 @@ export function localRuntime(options: LocalRuntimeOptions): LocalRuntime {
   const agents = watchedAgents({ processes, log, patienceMs: timing.silentMs, changed: () => void goOn() });
   const { files } = agents;
   const jobs = { ...options, clock: runtime.clock, processes, files };
-  const invoke = invokingRuns({ ...jobs, runtime, asked: () => loops.sweep?.soon() });
+  const ends = toldEnds(log, runtime.clock);
+  const { invoke, tellUnloadable } = invokingRuns({ ...jobs, runtime, ends, asked: () => loops.sweep?.soon() });
   const failed = ({ run }: Delivery, error: unknown) =>
     runtime.log('error', 'An invocation could not begin; it is tried again later.', { run, error: String(error) });
   const queue = invocations({ concurrency, crashPauseMs: timing.crashPauseMs, invoke, failed });
   const telling = (agent: string | undefined) => tellingOf(jobs, agent);
-  const look = lookingFor({ runtime, files, queue, telling, log, leaseMs: timing.leaseMs });
+  const look = lookingFor({
+    ...{ runtime, files, queue, telling, log, leaseMs: timing.leaseMs, ends },
+    tellUnloadable: (delivery) => void tellUnloadable(delivery).catch((error) => failed(delivery, error)),
+  });
 
   /** What waited for other code, or had crashed, may go on with the code of now. */
   async function goOn(): Promise<void> {
@@ -76,7 +81,10 @@ export function localRuntime(options: LocalRuntimeOptions): LocalRuntime {
     await look.forCutOff();
     if (isStopping) return;
     loops.poll = repeatedly(runtime, timing.pollMs, look.forReady);
-    loops.sweep = repeatedly(runtime, timing.sweepMs, look.atDue);
+    loops.sweep = repeatedly(runtime, timing.sweepMs, async () => {
+      await look.atDue();
+      await look.atEnded();
+    });
   }
 
   let starting = Promise.resolve();

@@ -1,5 +1,7 @@
-import { contextsFor } from '../../lambda/checkpoints/contexts.ts';
 import type { FailedRun } from '../../lambda/checkpoints/deletion.ts';
+import { contextsFor } from '../../lambda/checkpoints/other-contexts.ts';
+import { hasEnded, STATUSES } from '../../lambda/core/status.ts';
+import { deskOn } from '../../lambda/desk/desk-on.ts';
 import { isPaused } from '../../lambda/runtime/pausing.ts';
 import { readyRuns, runsHeldBy } from '../../lambda/runtime/ready-runs.ts';
 import type { Delivery, Runtime } from '../../lambda/runtime/runtime.ts';
@@ -9,6 +11,9 @@ import type { AgentFiles } from './agent-files.ts';
 import type { DevLog } from './dev-log.ts';
 import type { Invocations } from './invocations.ts';
 import { CLAIMANT } from './job-process.ts';
+import type { ToldEnds } from './told-ends.ts';
+
+const ENDED = STATUSES.filter(hasEnded);
 
 export interface LookingOptions {
   readonly runtime: Runtime;
@@ -17,6 +22,9 @@ export interface LookingOptions {
   readonly telling: NonNullable<Sweeping['telling']>;
   readonly log: DevLog;
   readonly leaseMs: number;
+  readonly ends: ToldEnds;
+  /** A run is ready, and its file does not load. */
+  tellUnloadable(delivery: Delivery): void;
 }
 
 /** How the server finds what is to be done. */
@@ -27,19 +35,28 @@ export interface Looking {
   forReady(options?: { readonly parked?: boolean }): Promise<void>;
   /** What is due: timers, reminders, what nobody took. */
   atDue(): Promise<void>;
+  /** Runs that ended, whoever ended them. */
+  atEnded(): Promise<void>;
 }
 
-export function lookingFor({ runtime, files, queue, telling, log, leaseMs }: LookingOptions): Looking {
+export function lookingFor(options: LookingOptions): Looking {
+  const { runtime, files, queue, telling, log, leaseMs, ends, tellUnloadable } = options;
   const { contexts } = runtime;
+  // Agents may start runs in a tenant of their own.
+  const tenants = () => new Set([contexts.tenant, ...files.agents().map((agent) => agent.tenant)]);
+  const endedSince = new Map<string, Date>();
+  const begun = new Date(runtime.clock.now());
   const unknown = new Set<string>();
   const failures = new Map<string, string>();
 
-  function takes({ run, agent = '' }: Delivery): boolean {
+  function takes(delivery: Delivery): boolean {
+    const { run, agent = '' } = delivery;
     const found = files.find(agent);
     if (!found && !unknown.has(agent))
       log.run(run, styled('yellow', `is of agent "${agent}", which no file here has; it waits for one`));
     if (found) unknown.delete(agent);
     else unknown.add(agent);
+    if (found?.problem) tellUnloadable(delivery);
     return found !== undefined && !found.problem;
   }
 
@@ -55,8 +72,7 @@ export function lookingFor({ runtime, files, queue, telling, log, leaseMs }: Loo
         if (takes(delivery)) queue.deliver(delivery);
     },
     async forReady({ parked = false } = {}) {
-      // Agents may start runs in a tenant of their own.
-      for (const tenant of new Set([contexts.tenant, ...files.agents().map((agent) => agent.tenant)])) {
+      for (const tenant of tenants()) {
         const context = await contextsFor(contexts, tenant).context();
         const paused = new Map<string, boolean>();
         for await (const delivery of readyRuns(context, { parked })) {
@@ -71,6 +87,19 @@ export function lookingFor({ runtime, files, queue, telling, log, leaseMs }: Loo
     async atDue() {
       const { failed } = await sweepDue({ runtime, telling, takes });
       for (const each of failed) tellFailure(each);
+    },
+    async atEnded() {
+      for (const tenant of tenants()) {
+        const desk = deskOn({ ...runtime, contexts: contextsFor(contexts, tenant) });
+        const since = endedSince.get(tenant) ?? begun;
+        const { runs } = await desk.runs({ status: [...ENDED], since });
+        // What a process is at is told when that is over.
+        const goOn = runs.filter(({ run }) => queue.has({ tenant, run }));
+        for (const each of runs.toReversed())
+          if (!goOn.includes(each) && files.find(each.agent ?? '')) await ends.tellListed(desk, each);
+        const from = goOn.at(-1) ?? runs[0];
+        if (from) endedSince.set(tenant, from.touchedAt);
+      }
     },
   };
 }

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { matchedRoutes } from 'hono/route';
-import { contextsFor } from '../checkpoints/contexts.ts';
+import { contextsFor } from '../checkpoints/other-contexts.ts';
 import { ASSETS } from '../console/assets.ts';
 import { consoleApp } from '../console/console.ts';
 import { problemPage, wayBack } from '../console/problem-page.ts';

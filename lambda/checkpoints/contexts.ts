@@ -4,7 +4,7 @@ import { refused } from '../core/input.ts';
 import type { Storage } from '../storage/ports.ts';
 import { cacheOf } from './cache.ts';
 import type { Context, RunContext } from './context.ts';
-import { ANY_TYPE, type TypeCodecs } from './document/document.ts';
+import type { TypeCodecs } from './document/document.ts';
 import type { KeyRing } from './keys.ts';
 import { checkRetention, isText } from './save.ts';
 import { ladderOf, type Schema } from './schema.ts';
@@ -79,36 +79,5 @@ export function contextsOn(storage: Storage | (() => Promise<Storage>), options:
       const used = await opened;
       await Promise.all([used?.records.close(), used?.payloads.close()]);
     },
-  };
-}
-
-/** A run of any tenant; its state comes as it was saved, whatever its schema. */
-export const runAt = (context: Context, tenant: string, run: string): RunContext => ({
-  ...context,
-  ...{ tenant, run, partition: partitionOf(tenant, run), ladder: undefined },
-});
-
-/** The same contexts for another tenant. */
-export function contextsFor(contexts: Contexts, tenant: string): Contexts {
-  escapeId('tenant', tenant);
-  return {
-    ...contexts,
-    tenant,
-    context: async () => ({ ...(await contexts.context()), tenant }),
-    inRun: async (run) => runAt(await contexts.context(), tenant, run),
-  };
-}
-
-/** The same contexts for those who have no code of agents: no migrations, and any class is kept as it is. */
-export function withoutCode(contexts: Contexts): Contexts {
-  const bare = <C extends Context>(context: C): C => ({
-    ...context,
-    ladder: undefined,
-    types: { ...context.types, ...ANY_TYPE },
-  });
-  return {
-    ...contexts,
-    context: async () => bare(await contexts.context()),
-    inRun: async (run) => bare(await contexts.inRun(run)),
   };
 }

@@ -1,5 +1,5 @@
 import type { RunContext } from '../checkpoints/context.ts';
-import { runAt } from '../checkpoints/contexts.ts';
+import { runAt } from '../checkpoints/other-contexts.ts';
 import { lookThroughRuns } from '../checkpoints/runs.ts';
 import { idsOf } from '../core/ids.ts';
 import { present } from '../core/present.ts';

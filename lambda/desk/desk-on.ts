@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { RunContext } from '../checkpoints/context.ts';
-import { withoutCode } from '../checkpoints/contexts.ts';
 import { open, readLiveHead } from '../checkpoints/open.ts';
+import { withoutCode } from '../checkpoints/other-contexts.ts';
 import { fork, forkId, rewind } from '../checkpoints/travel.ts';
 import { millisecondsOf } from '../core/duration.ts';
 import { HoldpointError } from '../core/errors.ts';

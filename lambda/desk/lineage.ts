@@ -1,8 +1,8 @@
 import type { CheckpointId } from '../checkpoints/checkpoint.ts';
 import type { RunContext } from '../checkpoints/context.ts';
-import { runAt } from '../checkpoints/contexts.ts';
 import type { HeadMeta } from '../checkpoints/meta.ts';
 import { readLiveHead } from '../checkpoints/open.ts';
+import { runAt } from '../checkpoints/other-contexts.ts';
 import { HEAD_KEY, readCheckpoint, readHead, versionKey } from '../checkpoints/records.ts';
 import { recordsOf } from '../checkpoints/scan.ts';
 import { FORKS, forkOf } from '../checkpoints/travel.ts';

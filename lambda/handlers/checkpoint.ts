@@ -1,5 +1,5 @@
 import type { Contexts } from '../checkpoints/contexts.ts';
-import { contextsFor } from '../checkpoints/contexts.ts';
+import { contextsFor } from '../checkpoints/other-contexts.ts';
 import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
 import { isHoldpointError } from '../core/errors.ts';
 import { act } from '../protocol/actions.ts';

@@ -1,5 +1,5 @@
-import { runAt } from '../checkpoints/contexts.ts';
 import { open } from '../checkpoints/open.ts';
+import { runAt } from '../checkpoints/other-contexts.ts';
 import { handedOver } from '../protocol/handed-over.ts';
 import { type Claimed, claim } from '../runtime/claim.ts';
 import { giveBack } from '../runtime/remote/give-back.ts';

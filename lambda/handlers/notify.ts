@@ -1,5 +1,5 @@
 import type { Contexts } from '../checkpoints/contexts.ts';
-import { runAt } from '../checkpoints/contexts.ts';
+import { runAt } from '../checkpoints/other-contexts.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import { readApprovalMeta } from '../runtime/approvals/approval-meta.ts';
 import { approvalIdOf } from '../runtime/approvals/approval-records.ts';

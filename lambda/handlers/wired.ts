@@ -1,5 +1,5 @@
 import { type Contexts, contextsOn } from '../checkpoints/contexts.ts';
-import { ANY_TYPE } from '../checkpoints/document/document.ts';
+import { ANY_TYPE } from '../checkpoints/document/unknown-instance.ts';
 import { dynamoStorage } from '../dynamodb.ts';
 import { kmsKeys } from '../kms.ts';
 import { type Environment, readEnvironment } from './environment.ts';

@@ -6,7 +6,7 @@ import { problemsOf } from '../../lambda/api/open-api.ts';
 import type { Route } from '../../lambda/api/route.ts';
 import { ROUTES } from '../../lambda/api/routes/routes.ts';
 import { ProblemSchema } from '../../lambda/api/schemas/problems.ts';
-import { contextsFor } from '../../lambda/checkpoints/contexts.ts';
+import { contextsFor } from '../../lambda/checkpoints/other-contexts.ts';
 import type { Desk } from '../../lambda/desk/desk.ts';
 import { deskOn } from '../../lambda/desk/desk-on.ts';
 import { agent, payload } from '../../lambda/index.ts';

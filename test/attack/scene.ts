@@ -1,6 +1,6 @@
 import { createApi } from '../../lambda/api/app.ts';
 import { type Caller, ROLES, type Role } from '../../lambda/api/caller.ts';
-import { contextsFor } from '../../lambda/checkpoints/contexts.ts';
+import { contextsFor } from '../../lambda/checkpoints/other-contexts.ts';
 import type { Desk } from '../../lambda/desk/desk.ts';
 import { deskOn } from '../../lambda/desk/desk-on.ts';
 import type { AgentPlace } from '../../lambda/runtime/agent-place.ts';
@@ -33,6 +33,9 @@ export interface Got {
   readonly bytes: Uint8Array;
   readonly text: string;
 }
+
+/** What the attacker has in their own runs tries to be markup on a page. */
+export const ownWords = (what: string): string => `our ${what}"><img src=x onerror=x()><script>x()</script>`;
 
 /** Whoever an attacker is: somebody of their own tenant, who may do everything there. */
 export const attacker = (
@@ -86,7 +89,7 @@ export async function attackScene(storage: Storage) {
 
   const desk = (tenant: string): Desk => deskOn({ ...runtime, contexts: contextsFor(runtime.contexts, tenant) });
   const at = { place, desk, settle, clock };
-  const own = await furnish(at, { tenant: ATTACKER, prefix: 'own', words: (what) => `our ${what}` });
+  const own = await furnish(at, { tenant: ATTACKER, prefix: 'own', words: ownWords });
   const kept = await furnish(at, { tenant: ATTACKER, prefix: 'kept-out-of-reach', words: (what) => `kept ${what}` });
   const theirs = await furnish(at, { tenant: VICTIM, prefix: 'known', words: (what) => `${MARK} ${what}` });
   const hidden = await furnish(at, { tenant: VICTIM, prefix: `${MARK}-run`, words: (what) => `${MARK} ${what}` });

@@ -191,7 +191,7 @@ describe('a function that gets its run claimed and loaded', () => {
     const scene = await handlerScene();
     await started(scene);
     const { cancelRun } = await import('../../lambda/runtime/outside.ts');
-    const { contextsFor } = await import('../../lambda/checkpoints/contexts.ts');
+    const { contextsFor } = await import('../../lambda/checkpoints/other-contexts.ts');
     const contexts = contextsFor(scene.contexts, 'acme');
     await cancelRun({ contexts, clock: scene.clock, chance: () => 0, log: () => {} }, 'q-1', 'no more');
     const late = await request(scene, 'finish', { expectedVersion: 2, status: 'SUCCEEDED', result: 1 });

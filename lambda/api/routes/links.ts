@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
-import { contextsFor } from '../../checkpoints/contexts.ts';
+import { contextsFor } from '../../checkpoints/other-contexts.ts';
 import { linkPage } from '../../console/link-page.ts';
 import { isHoldpointError } from '../../core/errors.ts';
 import { present } from '../../core/present.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { contextsFor, withoutCode } from '../../checkpoints/contexts.ts';
+import { contextsFor, withoutCode } from '../../checkpoints/other-contexts.ts';
 import { MAX_VERSION } from '../../checkpoints/records.ts';
 import { ON_TIMEOUT } from '../../core/approval-request.ts';
 import { isHoldpointError } from '../../core/errors.ts';

@@ -7,13 +7,12 @@ import {
   isContainer,
   isFields,
   isList,
-  keepsUnknown,
   type List,
+  OTHERS,
   plainHeight,
   put,
   specialOf,
   type TypeCodecs,
-  UnknownInstance,
 } from './document.ts';
 import { createError, putErrorField } from './error-values.ts';
 import { leafValue } from './leaves.ts';
@@ -126,7 +125,8 @@ class Decoder {
     const codecs = this.#options.types ?? {};
     const codec = Object.hasOwn(codecs, name) ? codecs[name] : undefined;
     if (codec) return codec.decode(data);
-    if (keepsUnknown(codecs)) return new UnknownInstance(name, data);
+    const others = codecs[OTHERS];
+    if (others) return others.decode(name, data);
     throw new HoldpointError(
       'INVALID_INPUT',
       `The document has an instance of ${name}, which is not among \`types\`; register the class under this name.`,

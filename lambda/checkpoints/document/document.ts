@@ -13,25 +13,16 @@ export interface TypeCodec<T = unknown, D = unknown> {
 }
 
 /** Codecs by the name that documents hold; a name must stay what it is as long as documents with it exist. */
-export type TypeCodecs = { readonly [name: string]: TypeCodec };
+export type TypeCodecs = { readonly [name: string]: TypeCodec; readonly [OTHERS]?: OtherTypes };
 
-/** An instance of a class that this code does not know, kept as it was stored: it can be shown and written again. */
-export class UnknownInstance {
-  readonly type: string;
-  readonly data: unknown;
+/** Where codecs have what keeps instances of classes that they do not name. */
+export const OTHERS = Symbol('others');
 
-  constructor(type: string, data: unknown) {
-    this.type = type;
-    this.data = data;
-  }
+/** Keeps instances of any class by their name and data. */
+export interface OtherTypes {
+  is(value: unknown): value is { readonly type: string; readonly data: unknown };
+  decode(type: string, data: unknown): unknown;
 }
-
-const KEEPS_UNKNOWN = Symbol('keeps unknown');
-
-/** For those who have no code of agents: instances of any class are kept as UnknownInstance instead of being refused. */
-export const ANY_TYPE: TypeCodecs = Object.freeze({ [KEEPS_UNKNOWN]: true });
-
-export const keepsUnknown = (types: TypeCodecs): boolean => KEEPS_UNKNOWN in types;
 
 /** How deep a value may nest: far above what people build, far below where recursion or `JSON.stringify` overflow. */
 export const MAX_DEPTH = 1000;

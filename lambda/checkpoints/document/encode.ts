@@ -11,6 +11,7 @@ import {
   type List,
   MAX_DEPTH,
   MAX_DIGITS,
+  OTHERS,
   partOf,
   plainHeight,
   put,
@@ -18,7 +19,6 @@ import {
   specialOf,
   type TypeCodecs,
   taller,
-  UnknownInstance,
 } from './document.ts';
 import { errorFields, isError, textOf } from './error-values.ts';
 import { leafParts } from './leaves.ts';
@@ -237,7 +237,7 @@ class Encoder {
   #findStandIn(value: object): StandIn | undefined {
     for (const [name, codec] of Object.entries(this.#options.types ?? {}))
       if (codec.is(value)) return { name, data: codec.encode(value) };
-    if (value instanceof UnknownInstance) return { name: value.type, data: value.data };
+    if (this.#options.types?.[OTHERS]?.is(value)) return { name: value.type, data: value.data };
     const doc = this.#options.payload?.(value);
     return doc === undefined ? undefined : { doc: adopt(doc) };
   }

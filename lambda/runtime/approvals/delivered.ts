@@ -1,4 +1,4 @@
-import { runAt } from '../../checkpoints/contexts.ts';
+import { runAt } from '../../checkpoints/other-contexts.ts';
 import { deliverIfReady } from '../outside.ts';
 import type { Runtime } from '../runtime.ts';
 import type { ApprovalView } from './view.ts';

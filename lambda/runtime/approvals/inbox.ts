@@ -1,6 +1,6 @@
 import { besideMeta } from '../../checkpoints/beside.ts';
 import type { Context, RunContext } from '../../checkpoints/context.ts';
-import { runAt } from '../../checkpoints/contexts.ts';
+import { runAt } from '../../checkpoints/other-contexts.ts';
 import { merged, pages } from '../../checkpoints/scan.ts';
 import { asOf } from '../../core/approval.ts';
 import { isHoldpointError } from '../../core/errors.ts';
