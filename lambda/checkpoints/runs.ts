@@ -6,10 +6,11 @@ import { STATUSES, type Status } from '../core/status.ts';
 import type { ListName, StoredRecord } from '../storage/ports.ts';
 import type { RunSummary } from './checkpoint.ts';
 import type { Context, RunContext } from './context.ts';
+import { limited, merged } from './lists.ts';
 import type { HeadMeta } from './meta.ts';
 import { readLiveHead } from './open.ts';
 import { DUE_SHARDS, groupOf, HEAD_KEY, isLeased, LEASED_DUE_MS, readHead, TOUCH_MS, timeOrder } from './records.ts';
-import { limited, merged, pages } from './scan.ts';
+import { pages } from './scan.ts';
 
 /** Which runs: all conditions must hold. */
 export interface RunFilter {

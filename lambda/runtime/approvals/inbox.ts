@@ -1,7 +1,8 @@
 import { besideMeta } from '../../checkpoints/beside.ts';
 import type { Context, RunContext } from '../../checkpoints/context.ts';
+import { merged } from '../../checkpoints/lists.ts';
 import { runAt } from '../../checkpoints/other-contexts.ts';
-import { merged, pages } from '../../checkpoints/scan.ts';
+import { pages } from '../../checkpoints/scan.ts';
 import { asOf } from '../../core/approval.ts';
 import { isHoldpointError } from '../../core/errors.ts';
 import { idsOf } from '../../core/ids.ts';
