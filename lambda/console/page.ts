@@ -70,5 +70,5 @@ function navigation(caller: Caller, current: Place | undefined): Html {
       ([name, path, label]) =>
         html`<li><a href="${path}"${name === current && html` aria-current="page"`}>${label}</a></li>`,
     )}</ul></nav>
-<p class="who">${caller.person !== undefined && html`${text(caller.person)} <span class="quiet">in</span> `}${text(caller.tenant)}</p>`;
+<p class="who">${caller.person !== undefined && html`${text(caller.person)} <span class="quiet">in</span> `}<span class="quiet">tenant</span> ${text(caller.tenant)}</p>`;
 }

@@ -1,5 +1,9 @@
 import { type Html, html } from './markup.ts';
-import { distance, exactly } from './moments.ts';
+import { distance, exactly, lengthOf } from './moments.ts';
+
+/** How long something goes on that began at a moment, with what went on before it. The script counts on. */
+export const since = (moment: Date, now: Date, before = 0): Html =>
+  html`<time datetime="${moment.toISOString()}" data-since="${before}">${lengthOf(now.getTime() - moment.getTime() + before)}</time>`;
 
 /** A moment as its distance from now, with the exact one for those who point at it. The script keeps it fresh. */
 export const ago = (moment: Date, now: Date): Html =>

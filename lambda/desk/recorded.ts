@@ -49,7 +49,9 @@ function placeOf(id: string, entry: Doc): number {
 
 const BEHIND = 1e9;
 
-const isTold = (id: string): boolean => isOperation(id) || /^@(input|result|error|undo:)/.test(id);
+// What an update did is in the state.
+const isTold = (id: string): boolean =>
+  (isOperation(id) && !/^@(update|checkpoint)/.test(id)) || /^@(input|result|error|undo:)/.test(id);
 
 function recorded(id: string, entry: Readonly<Record<string, Doc>>): Recorded {
   // What was decided counts once the facts were looked at.

@@ -50,6 +50,17 @@ describe('the operator at the console', () => {
     await says(question, /Questions.*Buy a saw for \$30\?\s*Approved.*user:ann approved/s);
   });
 
+  it('is told while the page cannot be kept fresh', async () => {
+    await scene.start('purchase', DRILL, { id: 'offline' });
+    await scene.until('offline', 'WAITING_FOR_APPROVAL');
+    const page = await scene.open(pageOf('offline'));
+    const note = page.getByText('Not connected: what you see may be old.');
+    await page.route('**/changes?*', (route) => route.fulfill({ status: 503 }));
+    await expect.poll(() => note.count(), PATIENCE).toBe(1);
+    await page.unroute('**/changes?*');
+    await expect.poll(() => note.count(), PATIENCE).toBe(0);
+  });
+
   it('is told where an input is no JSON, and nothing is started', async () => {
     const page = await scene.open('/console/start?agent=purchase');
     await page.getByLabel('Input, as JSON').fill('{\n  "item": \'a saw\'\n}');

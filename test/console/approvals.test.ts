@@ -64,6 +64,13 @@ describe('an approval in the console', () => {
     expect(after.page).not.toContain('data-live');
   });
 
+  it('does not make a run that succeeds with a no sound like a yes', async () => {
+    const { get, post } = await asked();
+    await post(PATH, { answer: 'reject' });
+    const after = textOf((await get(PATH)).page);
+    expect(after).toMatch(/Rejected By user:ann , .*The run went on with that answer, and has ended: Succeeded/);
+  });
+
   it('says where edits are wrong, and keeps what was typed', async () => {
     const { post, desk } = await asked();
     const edits = '{\n  "seat": "4A",\n  "row": four\n}';

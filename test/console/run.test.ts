@@ -141,6 +141,33 @@ describe('the page of a run', () => {
       ).toHaveLength(1);
   });
 
+  it('says that there is no state, and what goes on is counted on', async () => {
+    const still = agent({ name: 'still', run: (ctx) => ctx.waitForSignal('go') });
+    const { start, get, skip } = consoleScene(still);
+    await start(undefined, { id: 'still' });
+    await skip({ minutes: 3 });
+    const { page } = await get(PATHS.run('still'));
+    const since = [...page.matchAll(/<time datetime="[^"]+" data-since="(\d+)">([^<]*)<\/time>/g)];
+    expect(since.map(([, , told]) => told)).toEqual(['3 min', '3 min', '3 min']);
+    expect(textOf(page)).toContain('The thin line is true to scale.');
+    expect(textOf(page)).toContain('tenant default');
+    const memory = await get(PATHS.checkpoint('still', 1));
+    expect(textOf(memory.page)).toContain('State None: this agent keeps no state.');
+  });
+
+  it('names a step that failed once', async () => {
+    const failing = agent({
+      name: 'failing',
+      run: (ctx) => ctx.step('book hotel', () => Promise.reject(new Error('x'))),
+    });
+    const { start, get, skip } = consoleScene(failing);
+    await start(undefined, { id: 'run' });
+    await skip({ minutes: 1 });
+    const { page } = await get(PATHS.run('run'));
+    expect(textOf(page)).toContain('book hotel failed attempts');
+    expect(textOf(page)).not.toContain('failed attempts book hotel');
+  });
+
   it('has its journal in the order in which things happened', async () => {
     const steps = ['zebra', 'ant', 'mole'];
     const zoo = agent({
@@ -270,6 +297,15 @@ describe('what is done to a run', () => {
     expect(await run('run').result()).toMatchObject({ notes: ['again', 'counted 2', 'counted 3'] });
     await post(PATHS.ofRun('run', 'rewind'), { version: '4', state: state(page), newKeys: 'true' });
     expect(await run('run').result()).toMatchObject({ notes: ['counted 1', 'counted 2', 'counted 3'] });
+  });
+
+  it('is a rewind to a checkpoint that somebody chose', async () => {
+    const { start, get } = consoleScene(counting);
+    await start(undefined, { id: 'run' });
+    const { page } = await get(PATHS.ofRun('run', 'rewind'));
+    expect(page).toContain('id="from" name="version" value=""');
+    expect(page).not.toContain('method="post"');
+    expect((await get(`${PATHS.ofRun('run', 'rewind')}?version=2`)).page).toContain('Rewind to checkpoint 2');
   });
 
   it('is refused with the place where JSON is wrong, and nothing that was typed is lost', async () => {

@@ -28,7 +28,7 @@ export function outcome(
   const own = approval.votes.find(({ by }) => by === person);
   const rev = `${approval.status} ${approval.votes.length} ${run.status} ${own?.answer} ${again?.status}`;
   const shown = approval.status === 'PENDING' && !own ? false : told(approval, own?.answer, now);
-  return html`<div data-key="outcome" data-rev="${rev}">${shown && notice(again ? 'wait' : toneOf(approval), again ? 'Approved, but it is asked again' : headline(approval, own), shown, again && asksAgain(again, againLink), runNow(run.status, link))}</div>`;
+  return html`<div data-key="outcome" data-rev="${rev}">${shown && notice(again ? 'wait' : toneOf(approval), again ? 'Approved, but it is asked again' : headline(approval, own), shown, again && asksAgain(again, againLink), runNow(run.status, approval.outcome, link))}</div>`;
 }
 
 /** Why what was approved did not hold, and where it is asked again. */
@@ -79,7 +79,9 @@ const MEANING = {
   fail: 'The run fails with it.',
 } as const;
 
-function runNow(status: Status, link: string | undefined): Html {
-  const words = hasEnded(status) ? 'The run has ended:' : 'The run is now:';
+function runNow(status: Status, meant: ApprovalDocument['outcome'], link: string | undefined): Html {
+  // A run that was told no may well succeed.
+  const ended = meant === 'reject' ? 'The run went on with that answer, and has ended:' : 'The run has ended:';
+  const words = hasEnded(status) ? ended : 'The run is now:';
   return html`<p class="line">${words} ${badge(status)}${link !== undefined && html` <a href="${link}">Look at the run</a>`}${!hasEnded(status) && html` <a href="" class="quiet">Look again</a>`}</p>`;
 }

@@ -4,6 +4,7 @@ import { tellTimes } from './times.ts';
 
 const SHORTEST_MS = 2000;
 const LONGEST_MS = 30_000;
+const AFTER_FAILURE_MS = 4000;
 
 /** Asks what changed for as long as the page says where; less and less often while nothing does, and never unseen. */
 export async function follow(): Promise<void> {
@@ -15,12 +16,26 @@ export async function follow(): Promise<void> {
     if (url === undefined) return;
     try {
       const news = await fetched(url);
+      connected(true);
       pause = news && bringIn(news) ? SHORTEST_MS : Math.min(pause * 1.5, LONGEST_MS);
     } catch (error) {
+      connected(false);
       if (error instanceof Refused && error.isFinal) return;
-      pause = LONGEST_MS;
+      pause = Math.min(Math.max(pause, AFTER_FAILURE_MS) * 1.5, LONGEST_MS);
     }
   }
+}
+
+/** Says that what is on the page may be old, until it is known again what changed. */
+function connected(isSo: boolean): void {
+  const there = document.getElementById('offline');
+  if (isSo) there?.remove();
+  if (isSo || there) return;
+  const note = document.createElement('p');
+  note.id = 'offline';
+  note.setAttribute('role', 'status');
+  document.body.append(note);
+  note.textContent = 'Not connected: what you see may be old.';
 }
 
 const passed = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));

@@ -54,6 +54,8 @@ interface Spec {
 export function actionPage(action: Action, view: ActionView): Html {
   const { caller, run, problem } = view;
   const { title, button, says, fields, isSevere = false, goesBack = false } = ACTIONS[action];
+  // Nobody wants to go back to where it is: which checkpoint is meant is said first.
+  const isChosen = action !== 'rewind' || view.form.version !== undefined;
   return page({
     title: `${title} ${run.run}`,
     caller,
@@ -64,12 +66,15 @@ export function actionPage(action: Action, view: ActionView): Html {
 ${problem && trouble(problem)}
 <section class="card" aria-label="${title}">
 <div class="says">${says}</div>
-${goesBack && otherVersion(view)}
-<form method="post" action="${PATHS.ofRun(run.run, action)}" class="stack">
+${goesBack && otherVersion(view, isChosen)}
+${
+  isChosen &&
+  html`<form method="post" action="${PATHS.ofRun(run.run, action)}" class="stack">
 ${goesBack && html`<input type="hidden" name="version" value="${versionOf(view)}">`}
 ${fields(view)}
 <p class="actions"><button class="${isSevere ? 'reject' : 'primary'}">${button}${goesBack && ` ${versionOf(view)}`}</button><a class="button" href="${PATHS.run(run.run)}">Leave it as it is</a></p>
-</form></section>`,
+</form>`
+}</section>`,
   });
 }
 
@@ -83,8 +88,8 @@ const versionOf = ({ form, run }: ActionView): string => form.version ?? String(
 const versionRange = ({ run }: ActionView): Html => html`type="number" required min="1" max="${run.version}"`;
 
 /** Another checkpoint has another state to be edited, so it is chosen first. */
-const otherVersion = (view: ActionView): Html =>
-  html`<form method="get" class="line compare"><label for="from">From checkpoint</label><input id="from" name="version" value="${versionOf(view)}" ${versionRange(view)}><button>Open</button></form>`;
+const otherVersion = (view: ActionView, isChosen: boolean): Html =>
+  html`<form method="get" class="line compare"><label for="from">From checkpoint</label><input id="from" name="version" value="${isChosen && versionOf(view)}" ${versionRange(view)}><button>Open</button></form>`;
 
 /** The state that it goes on with; one that is left as it is, is that of the checkpoint. */
 function stateEditor(view: ActionView, about?: Part): Html {

@@ -1,7 +1,7 @@
 import type { Caller } from '../../api/caller.ts';
 import { may, OPERATE } from '../../api/may.ts';
 import { pathId } from '../../api/path-id.ts';
-import { type Doc, isFields } from '../../checkpoints/document/document.ts';
+import { type Doc, isFields, specialOf } from '../../checkpoints/document/document.ts';
 import { show } from '../../checkpoints/document/render.ts';
 import type { CheckpointView } from '../../desk/desk.ts';
 import { pieceOf, pointerTo, shortened } from '../../desk/piece.ts';
@@ -94,7 +94,10 @@ const changes = (run: string, before: number, version: number): Html =>
 function memory({ run, version, state }: CheckpointView): Html {
   const showing = showingOf(run, version, 'state');
   const messages = messagesIn(state);
-  const shown = html`<div class="doc">${showDocument(shortened(state, MOST_BYTES).value, showing)}</div>`;
+  const shown =
+    specialOf(state) === 'undefined'
+      ? html`<p class="quiet">None: this agent keeps no state.</p>`
+      : html`<div class="doc">${showDocument(shortened(state, MOST_BYTES).value, showing)}</div>`;
   return html`<section class="card" id="memory" aria-labelledby="memory-title"><h2 id="memory-title">${messages ? 'Conversation' : 'State'}</h2>
 ${messages ? html`${conversation(messages, showing)}<details><summary>The whole state</summary>${shown}</details>` : shown}</section>`;
 }

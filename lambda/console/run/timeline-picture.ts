@@ -7,7 +7,7 @@ import { type Html, html } from '../markup.ts';
 import { lengthOf } from '../moments.ts';
 import { PATHS } from '../paths.ts';
 import { plain, text } from '../text.ts';
-import { ago } from '../time.ts';
+import { ago, since } from '../time.ts';
 
 /** What the kinds of stretches are called. */
 const KINDS: Readonly<Record<StretchKind, string>> = {
@@ -51,6 +51,7 @@ export function picture(run: string, { ended, current, totals }: Stretches, rang
   return html`<div class="strip-box">
 <ol class="strip" data-list="strip" aria-label="The stretches of time of the run, in their order">${ended.map((stretch) => segment(run, stretch))}${current && segment(run, current)}</ol>
 ${legend(totals, current, range)}
+<p class="hint">The thin line is true to scale. The other bars grow by the logarithm, so that a wait of days leaves room for steps.</p>
 </div>`;
 }
 
@@ -65,7 +66,10 @@ export function segment(run: string, stretch: Stretch): Html {
 /** Where the time went: each kind with what it took, and a bar that is true to scale. */
 export function legend(ended: Totals, current: Stretch | undefined, range: string): Html {
   const totals = current ? sum(ended, { ...NONE, [current.kind]: took(current) }) : ended;
-  const all = ORDER.reduce((total, kind) => total + totals[kind], 0);
+  const all = together(totals);
+  // What goes on is counted on by the script.
+  const length = (before: number, goesOn: boolean) =>
+    current && goesOn ? since(current.from, current.to, before) : lengthOf(before);
   let x = 0;
   const rects = ORDER.map((kind) => {
     const width = all === 0 ? 0 : (totals[kind] / all) * 1000;
@@ -76,11 +80,13 @@ export function legend(ended: Totals, current: Stretch | undefined, range: strin
   });
   const items = ORDER.filter((kind) => totals[kind] > 0).map(
     (kind) =>
-      html`<li><span class="swatch ${kind}"></span>${KINDS[kind]} <span class="quiet">${lengthOf(totals[kind])}</span></li>`,
+      html`<li><span class="swatch ${kind}"></span>${KINDS[kind]} <span class="quiet">${length(ended[kind], kind === current?.kind)}</span></li>`,
   );
   return html`<div data-key="legend" data-quiet><svg class="share" viewBox="0 0 1000 8" preserveAspectRatio="none" aria-hidden="true">${rects}</svg>
-<ul class="legend"><li class="quiet">${range}, ${lengthOf(all)}:</li>${items}</ul></div>`;
+<ul class="legend"><li class="quiet"><span>${range}, ${length(together(ended), true)}:</span></li>${items}</ul></div>`;
 }
+
+const together = (totals: Totals): number => ORDER.reduce((total, kind) => total + totals[kind], 0);
 
 const took = ({ from, to }: Stretch): number => to.getTime() - from.getTime();
 
@@ -116,7 +122,7 @@ export function stretchRow(run: string, stretch: Stretch, now: Date): Html {
   const cost = `about ${count(writeUnits, 'write unit')}${puts > 0 ? ` and ${count(puts, 'put')}` : ''}`;
   return html`<tr role="row" id="v${version}" data-key="version:${version}">
 <td role="cell" class="number version" data-label="Version">${version}</td>
-<th role="rowheader" scope="row"><a href="${PATHS.checkpoint(run, version)}">${text(label)}</a>${kind !== 'step' && version > 1 && html` <span class="tag">${KINDS[kind]}</span>`}${kind === 'failure' && step !== undefined && html` <span class="quiet">${text(step)}</span>`}${name !== undefined && html` <span class="tag">${text(name)}</span>`}${pruned && html` <span class="tag">pruned</span>`}</th>
+<th role="rowheader" scope="row"><a href="${PATHS.checkpoint(run, version)}">${text(label)}</a>${kind !== 'step' && version > 1 && html` <span class="tag">${KINDS[kind]}</span>`}${kind === 'failure' && step !== undefined && step !== label && html` <span class="quiet">${text(step)}</span>`}${name !== undefined && html` <span class="tag">${text(name)}</span>`}${pruned && html` <span class="tag">pruned</span>`}</th>
 <td role="cell" class="picture-cell">${bar(stretch)}</td>
 <td role="cell" class="number nowrap" data-label="Took">${lengthOf(took(stretch))}</td>
 <td role="cell" class="nowrap" data-label="Ended">${ago(savedAt, now)}</td>
@@ -131,7 +137,7 @@ export function currentRow(stretch: Stretch | undefined): Html {
 <td role="cell" class="number bare"></td>
 <th role="rowheader" scope="row">${text(stretch.label)} <span class="tag">now</span></th>
 <td role="cell" class="picture-cell">${bar(stretch)}</td>
-<td role="cell" class="number nowrap" data-label="So far">${lengthOf(took(stretch))}</td>
+<td role="cell" class="number nowrap" data-label="So far">${since(stretch.from, stretch.to)}</td>
 <td role="cell" class="bare"></td><td role="cell" class="bare"></td>
 </tr>`;
 }

@@ -54,8 +54,7 @@ ${jsonEditor({
   isRequired: true,
 })}
 ${field('id', 'Id', 'The same id twice starts one run. Left empty, it gets one.')}
-${field('owner', 'Owner', 'Whose run it is; runs can be found by it.')}
-${field('tags', 'Tags', 'Separated by commas.')}
+<div class="two">${field('owner', 'Owner', 'Whose run it is; runs can be found by it.')}${field('tags', 'Tags', 'Separated by commas.')}</div>
 <button class="primary">Start</button>
 </form></section>`,
   });
