@@ -6,12 +6,19 @@ const AHEAD = { rootMargin: '400px' };
 /** What each part is to show: a part that is to be loaded anew waits no longer for what it was to show before. */
 const wanted = new WeakMap<HTMLElement, string>();
 
+const loaded = new WeakSet<HTMLElement>();
+
 /** Loads parts of a page that are pages of their own when they come into sight, and more of long ones where they end. */
 export function loadParts(within: ParentNode): void {
   for (const part of within.querySelectorAll<HTMLElement>('[data-load]')) {
     const url = part.dataset.load ?? '';
     delete part.dataset.load;
     wanted.set(part, url);
+    // What was in sight once may be read again at any time: it is not to be old.
+    if (loaded.has(part)) {
+      void load(part, url);
+      continue;
+    }
     const observer = new IntersectionObserver((seen) => {
       if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
       observer.disconnect();
@@ -35,7 +42,9 @@ async function load(part: HTMLElement, url: string): Promise<void> {
   if (wanted.get(part) !== url) return;
   part.removeAttribute('aria-busy');
   const found = page?.getElementById(part.id);
-  if (found) bring(part, found);
+  if (!found) return;
+  bring(part, found);
+  loaded.add(part);
 }
 
 async function more(link: HTMLAnchorElement): Promise<void> {
