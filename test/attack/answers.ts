@@ -40,12 +40,14 @@ export function wrongsOf(
 /** Of pages nothing is described but that they are pages. */
 const isConsole = ({ pathname }: URL): boolean => /^\/(console(\/|$)|$)/.test(decodeURISafely(pathname));
 
-/** What only a stored text can have made of a page. */
-const markupFaults = ({ text }: Got): readonly string[] =>
-  [/<script(?![^>]*\bsrc=)[^>]*>/, /<img src=x/, /\son\w+=/, /javascript:/].flatMap((pattern) => {
-    const [found] = pattern.exec(text.replaceAll(/<(textarea|pre|code)\b[^>]*>.*?<\/\1>/gs, '')) ?? [];
-    return found === undefined ? [] : [`It has markup of others: ${found}`];
-  });
+const MARKUP = [/<script(?![^>]*\bsrc)[^>]*>/i, /<img src=x/i, /<[a-z][^<>]*\son\w+/i];
+
+/** What only a stored text can have made of a page: tags and attributes of its own, or an address that runs. */
+function markupFaults({ text }: Got): readonly string[] {
+  const bare = text.replaceAll(/="[^"]*"/g, '');
+  const found = [...MARKUP.map((pattern) => pattern.exec(bare)), /(href|src|action)="\s*javascript:/i.exec(text)];
+  return found.flatMap((match) => (match ? [`It has markup of others: ${match[0]}`] : []));
+}
 
 const isProblem = ({ status, headers }: Got): boolean =>
   status >= 400 && headers.get('content-type')?.startsWith('text/html') !== true;

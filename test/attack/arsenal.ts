@@ -1,5 +1,5 @@
 import type { Arsenal } from './requests.ts';
-import type { AttackScene } from './scene.ts';
+import { type AttackScene, ownWords } from './scene.ts';
 
 /** What an attacker has: all of their own, and ids, hashes and cursors of the other tenant. */
 export function arsenalOf({ openApi, own, theirs }: AttackScene): Arsenal {
@@ -11,7 +11,7 @@ export function arsenalOf({ openApi, own, theirs }: AttackScene): Arsenal {
       ...{ run: runs, id: runs, token: own.tokens, payload: payloads, cursor: [...own.cursors, ...theirs.cursors] },
       ...{ version: ['1', '2', '3', 'latest', 'name:begin'], before: ['1', '2'], after: ['3', 'latest'] },
       ...{ approval: ['book', 'none'], shown: [...own.shown, ...theirs.shown], signal: ['seat'] },
-      ...{ agent: ['trips', 'elsewhere'], owner: ['our owner'], tag: ['all'], name: ['begin', 'seat', 'book'] },
+      ...{ agent: ['trips', 'elsewhere'], owner: [ownWords('owner')], tag: ['all'], name: ['begin', 'seat', 'book'] },
       ...{ by: ['user:ann', 'user:bob'], person: ['user:ann', 'user:bob'] },
       ...{ 'if-match': ['"0"', '"1"', '"2"'], 'if-none-match': ['*'] },
     },

@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { openApiOf } from '../../lambda/api/open-api.ts';
+import { pathId } from '../../lambda/api/path-id.ts';
 import { ROUTES } from '../../lambda/api/routes/routes.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { awsStorage } from '../engines/engines.ts';
 import { folderStorage } from '../runtime/places.ts';
+import { wrongsOf } from './answers.ts';
 import { arsenalOf } from './arsenal.ts';
 import { attack, expectUnharmed } from './attack.ts';
 import { type OpenApi, operationsOf } from './open-api.ts';
-import { attackScene } from './scene.ts';
+import { attacker, attackScene } from './scene.ts';
 
 const RUNS = 150;
 const RUNS_ON_ENGINES = 12;
@@ -21,6 +23,25 @@ describe('whatever is sent', () => {
     const statuses = await attack(scene, operation, { runs: RUNS, arsenal: arsenalOf(scene), described: operations });
     await expectUnharmed(scene, before);
     expect([...statuses], 'It must also do what it does.').toContainEqual(expect.toSatisfy((status) => status < 300));
+  });
+
+  test('for any run that there is, what can be looked at is as described and shows nothing', async () => {
+    const scene = await attackScene(memoryStorage());
+    const pages = ['', '/lineage', '/questions', '/checkpoints/1', '/checkpoints/2', '/diff?before=1&after=2', '/fork'];
+    for (const run of scene.own.runs) {
+      const looked = operations.filter(({ method, path }) => method === 'GET' && path.includes('{run}'));
+      const paths = looked.map(({ path }) => path.replace('{run}', pathId(run)).replace('{approval}', 'book'));
+      const all = [
+        ...paths.flatMap((path) => ['1', '2', 'latest'].map((version) => path.replace('{version}', version))),
+        ...pages.map((page) => `/console/runs/${pathId(run)}${page}`),
+      ];
+      for (const path of new Set(all)) {
+        const search = path.endsWith('/diff') ? '?before=1&after=latest' : '';
+        const headers = path.startsWith('/console') ? ([['accept', 'text/html']] as const) : [];
+        const asked = { method: 'GET', path: `${path}${search}`, headers, as: attacker() };
+        expect(wrongsOf(scene.openApi, operations, asked, await scene.ask(asked)), path).toEqual([]);
+      }
+    }
   });
 
   test.each([
