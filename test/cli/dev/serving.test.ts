@@ -92,13 +92,15 @@ describe('the local server', () => {
   it('runs as many processes as it may, and the others in turn', async () => {
     const project = projectOf({
       'slow.ts': `
-        import { appendFileSync } from 'node:fs';
+        import { appendFileSync, readFileSync } from 'node:fs';
         import { setTimeout } from 'node:timers/promises';
         import { agent } from 'holdpoint';
         export const slow = agent({
           name: 'slow',
           run: (ctx) => ctx.step('wait', async () => {
             appendFileSync('seen.txt', 'begins\\n');
+            // However slow the machine is, the first two are there at the same time.
+            while (readFileSync('seen.txt', 'utf8').split('begins').length < 3) await setTimeout(20);
             await setTimeout(300);
             appendFileSync('seen.txt', 'ends\\n');
           }),
@@ -130,10 +132,49 @@ describe('the local server', () => {
     const server = serverOf(project, ['bad.ts']);
     await server.ready();
     const run = await server.start('bad');
-    await server.says(new RegExp(`${run} +failed after .+ at "look": TypeError: There is no such city\\.`));
+    await server.says(
+      new RegExp(`${run} +failed after .+ at "look": TypeError: There is no such city\\. \\(bad\\.ts:5\\)`),
+    );
     // Whatever an agent prints, it cannot steer the terminal.
     expect(server.log).toContain('│ \\u001b[2Jcleared');
     expect(server.log).not.toContain('\u001b');
+  });
+
+  it('says that runs were ended by others, once each', async () => {
+    const server = serverOf(projectOf({ 'trip.ts': TRIP }), ['trip.ts']);
+    await server.ready();
+    for (const [run, reason] of [['t1', 'Rain.'], ['t2']] as const) {
+      await server.start('trip', { to: 'Tokyo' }, run);
+      await server.becomes(run, 'WAITING_FOR_APPROVAL');
+      await server.ask(`/api/runs/${run}/cancel`, reason === undefined ? {} : { reason });
+    }
+    await server.says(/t2 +cancelled after [^:]+$/);
+    await server.says(/t1 +cancelled after [^:]+: Rain\.$/);
+    const run = await server.start('trip', { to: 'Lisbon' });
+    await server.becomes(run, 'WAITING_FOR_APPROVAL');
+    expect(server.lines.filter((line) => line.includes('cancelled after'))).toHaveLength(2);
+  });
+
+  it('says that a step is tried again, and why', async () => {
+    const project = projectOf({
+      'busy.ts': `
+        import { agent } from 'holdpoint';
+        export const busy = agent({
+          name: 'busy',
+          run: (ctx) => ctx.step('call', async ({ attempt }) => {
+            if (attempt === 1) throw new Error('The line is busy.');
+            await new Promise((resolve) => setTimeout(resolve, 2_000));
+            return attempt;
+          }, { retry: { attempts: 3 } }),
+        });
+      `,
+    });
+    const server = serverOf(project, ['busy.ts']);
+    await server.ready();
+    const run = await server.start('busy');
+    await server.says(new RegExp(`${run} +tries "call" again: The line is busy\\.`));
+    await server.becomes(run, 'SUCCEEDED');
+    expect(server.lines.filter((line) => line.includes('tries "call"'))).toHaveLength(1);
   });
 
   it('leaves runs of agents that it does not have, and says so once', async () => {
