@@ -51,7 +51,7 @@ export function runPage({ caller, run, checkpoints, done, now }: RunPageView): H
     current: 'runs',
     live: isNewest && !hasEnded(run.status) ? liveUrl(run, stretches.totals, first) : undefined,
     body: html`${crumbs(html`<a href="${PATHS.runs}">Runs</a>`)}
-<div data-key="done" data-quiet data-rev="said">${justDone(run, done)}</div>
+${justDone(run, done)}
 ${runHead(run, caller, now)}
 <section class="card sheet" aria-labelledby="timeline"><h2 id="timeline">Timeline</h2>
 ${picture(run.run, stretches, range)}
@@ -63,10 +63,11 @@ ${parts(run)}`,
   });
 }
 
-/** What was just done to it; nothing when it has ended since, and its head says how. */
+/** What was just done to it; that it is being cancelled is said until it was. */
 function justDone({ status }: RunView, done: string | undefined): Html | false {
   if (done === undefined || !Object.hasOwn(DONE, done) || (done === 'cancel' && hasEnded(status))) return false;
-  return notice('ok', DONE[done as keyof typeof DONE]);
+  const said = notice('ok', DONE[done as keyof typeof DONE]);
+  return done === 'cancel' ? html`<div data-key="cancelling" data-rev="said">${said}</div>` : said;
 }
 
 /** Parts that are pages of their own; the script brings them here, and anew when the status of the run changed. */
@@ -98,7 +99,7 @@ export function runChanges({ caller, run, checkpoints, now }: RunPageView, known
   return fragment(
     goesOn ? liveUrl({ ...run, version }, totals, known.first) : undefined,
     run.status === known.status ? '' : `The run is now: ${statusWords(run.status)}.`,
-    html`${hasEnded(run.status) && html`<div data-key="done" data-quiet data-rev="over"></div>`}${runHead(run, caller, now)}
+    html`${hasEnded(run.status) && html`<div data-key="cancelling" data-quiet data-rev="over"></div>`}${runHead(run, caller, now)}
 <ol data-list="strip">${fresh.map((stretch) => segment(run.run, stretch))}${nowSegment(run.run, current)}</ol>
 ${legend(totals, current, known.first === 1 ? 'Altogether' : `From checkpoint ${known.first} to ${version}`)}
 <table><tbody data-list="timeline">${fresh.map((stretch) => stretchRow(run.run, stretch, now))}</tbody><tbody>${currentRow(current)}</tbody></table>
