@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import { isHoldpointError } from '../lambda/core/errors.ts';
 import { ADVICE } from './advice.ts';
+import { CommandError } from './command-error.ts';
 import { EXIT, EXIT_CODE, type ExitCode } from './exit-codes.ts';
 import { jsonText } from './terminal/json-text.ts';
 import { dim, type Line, styled, wrap } from './terminal/line.ts';
@@ -21,7 +22,7 @@ export function reportError(error: unknown, terminal: Terminal, args: readonly s
   if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
   if (error instanceof Interrupted) return EXIT.interrupted;
   if (error instanceof Declined) {
-    terminal.tell(dim('Nothing was done.'));
+    terminal.tell(dim(error.message === '' ? 'Nothing was done.' : `${error.message} Nothing was done.`));
     return EXIT.failed;
   }
   const isJson = args.includes('--json');
@@ -40,6 +41,7 @@ function failureOf(error: unknown, [command = '']: readonly string[]): Failure {
       hint?.replace(/^\(|\)$/g, '') ?? `See holdpoint ${/^[a-z]+$/.test(command) ? `${command} ` : ''}--help.`;
     return { code: 'USAGE', exitCode: EXIT.usage, what: sentence(what), advice };
   }
+  if (error instanceof CommandError) return { code: error.code, exitCode: error.exitCode, what: error.message };
   if (!isHoldpointError(error)) {
     const what = `This should not have happened: ${error instanceof Error ? `${error.name}: ${error.message}` : error}`;
     return { code: 'UNEXPECTED', exitCode: EXIT.failed, what, advice: 'HOLDPOINT_DEBUG=1 shows where it came from.' };

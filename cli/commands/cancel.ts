@@ -1,4 +1,5 @@
 import { isFields } from '../../lambda/checkpoints/document/document.ts';
+import { HoldpointError } from '../../lambda/core/errors.ts';
 import { present } from '../../lambda/core/present.ts';
 import { hasEnded } from '../../lambda/core/status.ts';
 import type { Desk, RunView } from '../../lambda/desk/desk.ts';
@@ -24,11 +25,13 @@ export async function cancel(session: Session, run: string, { reason, yes }: Can
     await confirm(session, `Cancelling run "${run}" undoes ${steps}.`, yes);
   }
   const status = await place.desk.cancel(run, ...(reason === undefined ? [] : ([reason] as const)));
+  if (hasEnded(status) && status !== 'CANCELLED')
+    throw new HoldpointError('RUN_ENDED', `Run "${run}" had ended already: it is ${status}. Nothing was cancelled.`);
   await answer(session, { run, status, ...present({ reason }) }, () => [
     [
-      styled('green', '✓ '),
+      view.status === 'CANCELLED' ? styled('yellow', '= ') : styled('green', '✓ '),
       bold(run),
-      ' is ',
+      view.status === 'CANCELLED' ? ' was cancelled before: ' : ' is ',
       statusText(status),
       ...(status === 'ENDING' ? [' while it undoes what it did'] : []),
     ],

@@ -1,4 +1,6 @@
 import type { Command, Option } from 'commander';
+import { present } from '../../lambda/core/present.ts';
+import { hasEnded, STATUSES, type Status } from '../../lambda/core/status.ts';
 import type { Located, Session } from '../session.ts';
 import { clean, isClean } from '../terminal/clean.ts';
 
@@ -47,7 +49,8 @@ const optionsOf = (command: Command): readonly Candidate[] =>
     .visibleOptions(command)
     .flatMap(({ long, description }) => (long ? [{ word: long, about: description }] : []));
 
-const valuesOf = ({ argChoices = [] }: Option): readonly Candidate[] => argChoices.map((word) => ({ word, about: '' }));
+const valuesOf = ({ argChoices, long }: Option): readonly Candidate[] =>
+  (argChoices ?? (long === '--status' ? STATUSES : [])).map((word) => ({ word, about: '' }));
 
 /** The runs of the folder, where a run is wanted; those of a stack are too far away to be asked while somebody types. */
 async function argumentsOf(
@@ -59,7 +62,7 @@ async function argumentsOf(
   const wanted = command.registeredArguments[given.length];
   if (wanted?.argChoices) return wanted.argChoices.map((word) => ({ word, about: '' }));
   if (wanted?.name() !== 'run' || typed.includes('--stack')) return [];
-  return runsOf(session, optionIn(typed, '--folder'), optionIn(typed, '--tenant'));
+  return runsOf(session, FITTING[command.name()], optionIn(typed, '--folder'), optionIn(typed, '--tenant'));
 }
 
 const optionIn = (typed: readonly string[], flag: string): string | undefined =>
@@ -74,7 +77,20 @@ function positional(command: Command, typed: readonly string[]): readonly string
 
 const MOST_RUNS = 100;
 
-async function runsOf({ terminal }: Session, folder?: string, tenant?: string): Promise<readonly Candidate[]> {
+/** The runs for which a command is, by their status. */
+const FITTING: { readonly [command: string]: readonly Status[] } = {
+  ...Object.fromEntries(['approve', 'reject', 'remind', 'withdraw'].map((name) => [name, ['WAITING_FOR_APPROVAL']])),
+  retry: ['FAILED'],
+  cancel: STATUSES.filter((status) => !hasEnded(status)),
+  signal: STATUSES.filter((status) => !hasEnded(status)),
+};
+
+async function runsOf(
+  { terminal }: Session,
+  status: readonly Status[] | undefined,
+  folder?: string,
+  tenant?: string,
+): Promise<readonly Candidate[]> {
   const { HOLDPOINT_TABLE: table, HOLDPOINT_BUCKET: bucket } = terminal.environment;
   if (folder === undefined && (table || bucket)) return [];
   const where: Located = { ...(folder !== undefined && { folder }), ...(tenant !== undefined && { tenant }) };
@@ -85,7 +101,7 @@ async function runsOf({ terminal }: Session, folder?: string, tenant?: string): 
   try {
     const place = await openPlace(await whereIs(where, terminal.environment), { tenant, log: () => {} });
     try {
-      const { runs } = await place.desk.runs({ limit: MOST_RUNS });
+      const { runs } = await place.desk.runs({ limit: MOST_RUNS, ...present({ status }) });
       return runs.map(({ run, status, agent = '' }) => ({ word: run, about: `${status} ${agent}`.trim() }));
     } finally {
       await place.close();

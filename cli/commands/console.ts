@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { HoldpointError } from '../../lambda/core/errors.ts';
+import { CommandError } from '../command-error.ts';
 import { type AwsPlace, type FolderPlace, whereIs } from '../place/where.ts';
 import type { Located, Session } from '../session.ts';
 import { bold, dim, styled } from '../terminal/line.ts';
@@ -27,8 +28,8 @@ async function openLocal(session: Session, { folder }: FolderPlace, { open, port
   const { runningServer } = await import('../dev/server-file.ts');
   const server = await runningServer(folder);
   if (!server)
-    throw new HoldpointError(
-      'STORAGE_MISSING',
+    throw new CommandError(
+      'NO_SERVER',
       `No server is running on the folder ${folder}. Start one: holdpoint dev${folder === '.holdpoint' ? '' : ` --folder ${shellQuote(folder)}`} AGENT-FILES.`,
     );
   const url = new URL(`/?key=${server.key}`, server.url).href;

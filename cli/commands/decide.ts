@@ -1,11 +1,11 @@
 import { HoldpointError } from '../../lambda/core/errors.ts';
 import { present } from '../../lambda/core/present.ts';
 import type { ApprovalDocument } from '../../lambda/desk/approval-document.ts';
-import type { Desk } from '../../lambda/desk/desk.ts';
 import type { Located, Session } from '../session.ts';
 import { bold, type Line, styled, wrap } from '../terminal/line.ts';
 import { answer } from './answer.ts';
 import { outcomeLine } from './approval-lines.ts';
+import { findAsked } from './find-asked.ts';
 import { readText } from './given-json.ts';
 import { tellIfNobodyRuns } from './made-ready.ts';
 import { readJson } from './read-json.ts';
@@ -32,7 +32,7 @@ export async function decide(session: Session, decision: Decision, options: Deci
   if (!by) throw new HoldpointError('INVALID_INPUT', 'Who answers? Pass --as user:ann, or set HOLDPOINT_PERSON.');
   const edits = options.edits === undefined ? undefined : readEdits(options.edits);
   const place = await session.open();
-  const asked = await findAsked(place.desk, decision);
+  const asked = await findAsked(place.desk, decision.run, decision.approval);
   const decided = await place.desk.decide(decision.run, {
     ...{ approval: asked.id, by, answer: decision.answer },
     // What was just read is what is decided on.
@@ -46,21 +46,6 @@ export async function decide(session: Session, decision: Decision, options: Deci
 function readEdits(text: string): unknown {
   if (!text.startsWith('@')) return readJson(text, '--edits');
   return readJson(readText(text.slice(1)), `The file ${text.slice(1)}`);
-}
-
-/** The approval that is meant: the one that is named, or the only one that is open. */
-async function findAsked(desk: Desk, { run, approval }: Decision): Promise<ApprovalDocument> {
-  if (approval !== undefined) return desk.approval(run, approval);
-  const { openApprovals, status } = await desk.run(run);
-  const [only, ...others] = openApprovals;
-  if (only === undefined)
-    throw new HoldpointError('APPROVAL_NOT_FOUND', `Run "${run}" is ${status} and asks nothing just now.`);
-  if (others.length > 0)
-    throw new HoldpointError(
-      'INVALID_INPUT',
-      `Run "${run}" asks ${openApprovals.length} things: ${openApprovals.join(', ')}. Name the one that you answer.`,
-    );
-  return desk.approval(run, only);
 }
 
 function linesOf(approval: ApprovalDocument, columns: number): readonly Line[] {

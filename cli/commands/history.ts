@@ -1,6 +1,7 @@
 import type { CheckpointSummary } from '../../lambda/checkpoints/checkpoint.ts';
 import { present } from '../../lambda/core/present.ts';
 import type { Desk, HistoryQuery } from '../../lambda/desk/desk.ts';
+import { timelineOf } from '../../lambda/desk/timeline.ts';
 import { FAILED } from '../../lambda/runtime/batch.ts';
 import type { Located, Session } from '../session.ts';
 import { dim, styled } from '../terminal/line.ts';
@@ -8,6 +9,7 @@ import { statusText } from '../terminal/status-style.ts';
 import { type Column, table } from '../terminal/table.ts';
 import { relative } from '../terminal/times.ts';
 import { answerEach, counted } from './answer.ts';
+import { labelOf } from './timeline-lines.ts';
 
 export interface HistoryOptions extends Located {
   readonly from?: number;
@@ -26,14 +28,20 @@ export async function history(session: Session, run: string, options: HistoryOpt
   const limit = options.all ? Infinity : (options.limit ?? FEW);
   // From where somebody says, the first so many; otherwise the last.
   const newestFirst = from === undefined;
-  const query = { newestFirst, ...present({ from, to }) };
-  const { checkpoints, isMore } = await collectHistory(desk, run, query, limit);
-  const found = newestFirst ? checkpoints.toReversed() : checkpoints;
+  // One more before the first: what a checkpoint is depends on the one before it.
+  const query = { newestFirst, ...present({ from: from === undefined ? from : Math.max(1, from - 1), to }) };
+  const before = newestFirst || from > 1 ? 1 : 0;
+  const read = await collectHistory(desk, run, query, limit + before);
+  const inOrder = newestFirst ? read.checkpoints.toReversed() : read.checkpoints;
+  const isExtra = newestFirst ? inOrder.length > limit : before > 0;
+  const found = isExtra ? inOrder.slice(1) : inOrder;
+  const isMore = read.isMore || (newestFirst && isExtra);
+  const words = new Map(timelineOf(inOrder).stretches.map((each) => [each.checkpoint?.version, labelOf(each)]));
   const { terminal, isJson } = session;
   const earlier = isMore && newestFirst ? (found[0]?.version ?? 1) - 1 : 0;
   if (earlier > 0 && !isJson)
     terminal.tell(dim(`${counted(earlier, 'earlier checkpoint')}: --all, or --from VERSION.`));
-  await answerEach(session, found, () => table(columns(terminal.now()), found, terminal.columns));
+  await answerEach(session, found, () => table(columns(terminal.now(), words), found, terminal.columns));
   const [last] = found.slice(-1);
   if (isMore && !newestFirst && !isJson && last) terminal.tell(dim(`There are more: --from ${last.version + 1}.`));
 }
@@ -58,16 +66,23 @@ export async function collectHistory(
   return { checkpoints, isMore: next !== undefined };
 }
 
+/** What checkpoints are, in the words of the timeline. */
+type Words = ReadonlyMap<number | undefined, string>;
+
 /** The newest version of a run, for which no key is needed. */
 export async function newestVersion(desk: Desk, run: string): Promise<number> {
   const { checkpoints } = await desk.history(run, { newestFirst: true, limit: 1 });
   return checkpoints[0]?.version ?? 0;
 }
 
-const columns = (now: number): readonly Column<CheckpointSummary>[] => [
+const columns = (now: number, words: Words): readonly Column<CheckpointSummary>[] => [
   { title: 'V', cell: ({ version }) => String(version), align: 'right' },
-  { title: 'STEP', cell: (checkpoint) => whatOf(checkpoint), least: 10 },
-  { title: 'STATUS', cell: ({ status }) => statusText(status), least: 9, showsEnd: true, leaveOut: 2 },
+  {
+    title: 'STEP',
+    cell: (checkpoint) => whatOf(checkpoint, words.get(checkpoint.version) ?? checkpoint.kind),
+    least: 10,
+  },
+  { title: 'STATUS', cell: ({ status }) => statusText(status), leaveOut: 2 },
   { title: 'NAME', cell: ({ name = '' }) => name, least: 6, leaveOut: 3 },
   { title: 'WRITER', cell: ({ writer }) => writer, least: 8, leaveOut: 4 },
   {
@@ -80,10 +95,8 @@ const columns = (now: number): readonly Column<CheckpointSummary>[] => [
 ];
 
 /** The step, or what else a checkpoint is. */
-function whatOf({ step, kind, pruned, restored, version, labels }: CheckpointSummary) {
-  if (pruned) return dim(step === undefined ? '(emptied)' : `${step} (emptied)`);
-  const failed = labels[FAILED];
-  if (failed !== undefined) return styled('yellow', `${failed} failed`);
-  if (kind === 'save') return step ?? dim(version === 1 ? 'start' : 'update');
-  return dim(restored === undefined ? kind : `${kind} to ${restored}`);
+function whatOf({ step, pruned, restored, labels }: CheckpointSummary, label: string) {
+  if (pruned) return dim(`${label} (emptied)`);
+  if (labels[FAILED] !== undefined) return styled('yellow', label);
+  return step === undefined || label !== step ? dim(restored === undefined ? label : `${label} to ${restored}`) : step;
 }

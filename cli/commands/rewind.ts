@@ -1,12 +1,18 @@
+import type { Doc } from '../../lambda/checkpoints/document/document.ts';
+import { present } from '../../lambda/core/present.ts';
 import { which } from '../program/reading.ts';
 import type { Located, Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
 import { answer, counted } from './answer.ts';
 import { confirm } from './confirm.ts';
+import { editState } from './edit-json.ts';
+import { givenJson } from './given-json.ts';
 import { tellIfNobodyRuns } from './made-ready.ts';
 
 export interface RewindOptions extends Located {
   readonly newKeys?: boolean;
+  readonly state?: string;
+  readonly edit?: boolean;
   readonly yes?: boolean;
 }
 
@@ -14,8 +20,9 @@ export interface RewindOptions extends Located {
 export async function rewind(
   session: Session,
   { run, version }: { readonly run: string; readonly version: string },
-  { newKeys = false, yes }: RewindOptions,
+  { newKeys = false, yes, state: file, edit }: RewindOptions,
 ): Promise<void> {
+  const given = await givenJson(session.terminal, 'state', undefined, file);
   const place = await session.open();
   const { desk } = place;
   const to = await desk.checkpoint(run, which(version));
@@ -28,7 +35,9 @@ export async function rewind(
   const step = to.step === undefined ? '' : ` ("${to.step}")`;
   const why = lost.length > 0 ? `: ${lost.join(', ')}.` : '.';
   await confirm(session, `Run "${run}" goes back to version ${to.version}${step}${why}`, yes);
-  await desk.rewind(run, to.version, { newKeys });
+  const goBack = (state: Doc | undefined) => desk.rewind(run, to.version, { newKeys, ...present({ state }) });
+  if (edit) await editState(session.terminal, given ?? to.state, goBack);
+  else await goBack(given);
   const { version: now, status } = await desk.run(run);
   await answer(session, { run, to: to.version, version: now, status }, () => [
     [styled('green', '✓ '), bold(run), ` goes on from version ${to.version}, as version ${now}`],

@@ -66,7 +66,7 @@ export async function collect(
 
 const columns = (now: number): readonly Column<RunSummary>[] => [
   { title: 'RUN', cell: ({ run }) => run, least: 16 },
-  { title: 'STATUS', cell: ({ status }) => statusText(status), least: 9, showsEnd: true },
+  { title: 'STATUS', cell: ({ status }) => statusText(status) },
   { title: 'AGENT', cell: ({ agent = '' }) => agent, least: 6, leaveOut: 2 },
   { title: 'STEP', cell: ({ statusChange }) => statusChange.step ?? '', least: 8, leaveOut: 3 },
   { title: 'OWNER', cell: ({ owner = '' }) => owner, least: 6, leaveOut: 4 },

@@ -3,6 +3,9 @@ import { hasEnded } from '../../lambda/core/status.ts';
 import type { ApprovalDocument } from '../../lambda/desk/approval-document.ts';
 import type { Desk, RunView, Wait } from '../../lambda/desk/desk.ts';
 import { type Timeline, timelineOf } from '../../lambda/desk/timeline.ts';
+import { shortPath } from '../dev/dev-log.ts';
+import { errorPlace } from '../dev/error-place.ts';
+import type { StackPlace } from '../dev/stack-place.ts';
 import type { Located, Session } from '../session.ts';
 import { bold, dim, fitted, type Line, piecesOf, styled, wrap } from '../terminal/line.ts';
 import { shellQuote } from '../terminal/shell-quote.ts';
@@ -28,18 +31,35 @@ export async function show(session: Session, run: string, { all = false }: ShowO
   const timeline = await readTimeline(desk, view, terminal.now(), all);
   const approvals = await Promise.all(view.openApprovals.map((id) => desk.approval(run, id)));
   const value = { ...view, timeline, approvals };
-  await answerAsIs(session, value, () => linesOf(value, terminal.columns, terminal.now(), all ? Infinity : MOST_ROWS));
+  const place = view.error && view.status !== 'CANCELLED' ? await errorPlace(desk, run) : undefined;
+  const shown = { ...value, waits: waitsOf(view), place };
+  await answerAsIs(session, value, () => linesOf(shown, terminal.columns, terminal.now(), all ? Infinity : MOST_ROWS));
 }
 
-async function readTimeline(desk: Desk, { run, status }: RunView, now: number, all: boolean): Promise<Timeline> {
+/** What a run still waits for: one that was answered, or has ended, is only not told yet. */
+function waitsOf({ status, waits, openApprovals }: RunView): readonly Wait[] {
+  if (hasEnded(status)) return [];
+  return waits.filter(({ kind, name }) => (kind === 'approval' ? openApprovals.includes(name) : status !== 'READY'));
+}
+
+async function readTimeline(
+  desk: Desk,
+  { run, status, isDurable }: RunView,
+  now: number,
+  all: boolean,
+): Promise<Timeline> {
   const limit = all ? Infinity : MOST_CHECKPOINTS;
   const { checkpoints } = await collectHistory(desk, run, { newestFirst: true }, limit);
-  return timelineOf(checkpoints.toReversed(), hasEnded(status) ? undefined : new Date(now));
+  // Nobody knows whether a program of its own still works on a run.
+  const goesOn = !hasEnded(status) && (isDurable || status !== 'RUNNING');
+  return timelineOf(checkpoints.toReversed(), goesOn ? new Date(now) : undefined);
 }
 
 interface Shown extends RunView {
   readonly timeline: Timeline;
   readonly approvals: readonly ApprovalDocument[];
+  /** Where its error came up. */
+  readonly place: StackPlace | undefined;
 }
 
 function linesOf(view: Shown, columns: number, now: number, most: number): readonly Line[] {
@@ -63,7 +83,7 @@ function linesOf(view: Shown, columns: number, now: number, most: number): reado
 
 function factLines(view: Shown, columns: number, now: number): readonly Line[] {
   const { version, stepNumber, step, agent, owner, tags, createdAt, touchedAt, parent, lease, deadline, parked } = view;
-  const { status, input, result, error, waits, encrypted, shredded, retentionSeconds } = view;
+  const { status, input, result, error, place, waits, encrypted, shredded, retentionSeconds } = view;
   const facts: readonly (readonly [string, Line | undefined])[] = [
     ['agent', agent],
     ['owner', owner],
@@ -76,7 +96,7 @@ function factLines(view: Shown, columns: number, now: number): readonly Line[] {
     ['kept', retentionSeconds === undefined ? undefined : `${lengthOf(retentionSeconds * 1000)} after its last write`],
     ['encrypted', shredded ? styled('red', 'its key was destroyed') : encrypted ? 'yes' : undefined],
     ['input', input === undefined || input === null ? undefined : showDoc(input)],
-    ...(hasEnded(status) ? [] : waits).map((wait): readonly [string, Line] => ['waits for', waitText(wait, now)]),
+    ...waits.map((wait): readonly [string, Line] => ['waits for', waitText(wait, now)]),
     ['result', result === undefined ? undefined : styled('green', showDoc(result))],
   ];
   return [
@@ -85,6 +105,7 @@ function factLines(view: Shown, columns: number, now: number): readonly Line[] {
     ),
     ...longFact('parked', parked, columns),
     ...longFact(status === 'CANCELLED' ? 'because' : 'error', error && reasonOf(error), columns),
+    ...longFact('in', place && `${shortPath(place.file)}:${place.line}`, columns),
     ...longFact('failed at', error?.failedAt.join(', '), columns),
     ...longFact('not undone', error?.notUndone.join('; '), columns),
   ];

@@ -1,6 +1,8 @@
 import { present } from '../../lambda/core/present.ts';
+import type { Whereabouts } from '../place/where.ts';
 import type { Located, Session } from '../session.ts';
-import { bold, styled } from '../terminal/line.ts';
+import { bold, dim, styled } from '../terminal/line.ts';
+import { shellQuote } from '../terminal/shell-quote.ts';
 import { statusText } from '../terminal/status-style.ts';
 import { answer } from './answer.ts';
 import { givenJson } from './given-json.ts';
@@ -36,5 +38,13 @@ export async function start(
       ? [styled('green', '✓ '), 'Started ', bold(run)]
       : [styled('yellow', '= '), 'There is such a run already: ', bold(run), '  ', statusText(status)],
   ]);
-  if (isNew) await tellIfNobodyRuns(session, place);
+  if (isNew) await tellIfNobodyRuns(session, place, agent);
+  if (!session.isJson)
+    session.terminal.tell(dim(`holdpoint show ${shellQuote(run)}${flagsOf(session.where)} shows how it goes.`));
 }
+
+/** Where the runs are, as the command line said it. */
+const flagsOf = ({ folder, stack, region, profile, tenant }: Whereabouts): string =>
+  Object.entries(present({ stack, folder, region, profile, tenant }))
+    .map(([name, value]) => ` --${name} ${shellQuote(value)}`)
+    .join('');

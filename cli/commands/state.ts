@@ -1,6 +1,7 @@
 import { type Doc, specialOf } from '../../lambda/checkpoints/document/document.ts';
 import { HoldpointError } from '../../lambda/core/errors.ts';
 import { partAt, pointerTo } from '../../lambda/desk/piece.ts';
+import { CommandError } from '../command-error.ts';
 import { which } from '../program/reading.ts';
 import type { Located, Session } from '../session.ts';
 import { jsonLines } from '../terminal/json-text.ts';
@@ -30,8 +31,8 @@ export async function state(
   }
   const part = partAt(whole, pointerOf(path));
   if (part === undefined)
-    throw new HoldpointError(
-      'CHECKPOINT_NOT_FOUND',
+    throw new CommandError(
+      'PART_NOT_FOUND',
       `Checkpoint ${checkpoint.version} of run "${run}" has nothing at ${path}. Leave --path out to see all of it.`,
     );
   await answerAsIs(session, part, () => jsonLines(part).map(colouredJson));

@@ -88,7 +88,7 @@ function rowsOf(stretch: Stretch): readonly Row[] {
 const MARKS: { readonly [K in StretchKind]?: string } = { crash: '✗ ', failure: '! ' };
 
 /** What happened; crashes and failures have a mark, and what only changes the status an arrow. */
-function labelOf({ kind, label, checkpoint, status }: Stretch): string {
+export function labelOf({ kind, label, checkpoint, status }: Stretch): string {
   const isChange = kind === 'step' && checkpoint?.step === undefined && (checkpoint?.status ?? status) !== status;
   const mark = isChange ? '→ ' : (MARKS[kind] ?? '');
   return `${mark}${label}${kind === 'failure' ? ' failed' : ''}${checkpoint ? '' : ' …'}`;

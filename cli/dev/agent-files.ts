@@ -15,6 +15,8 @@ export interface AgentFiles {
   readonly files: readonly string[];
   /** Takes what is known of a file now; gives what is wrong with it. */
   take(described: DescribedFile): readonly LoadProblem[];
+  /** Whether nothing is known to be wrong with a file. */
+  isWhole(file: string): boolean;
   find(agent: string): FoundAgent | undefined;
   agents(): readonly FoundAgent[];
   /** As the console offers them. */
@@ -56,6 +58,7 @@ export function agentFiles(): AgentFiles {
       const twice = collect().filter((each) => each.file === file);
       return problem ? [problem] : twice;
     },
+    isWhole: (file) => described.get(file)?.problem === undefined,
     find: (agent) => found.get(agent),
     agents: () => [...found.values()],
     known: () =>

@@ -16,9 +16,9 @@ export async function describeFiles(
   { processes, patienceMs, print }: DescribingOptions,
 ): Promise<readonly DescribedFile[]> {
   const described = new Map<string, DescribedFile>();
-  for (;;) {
+  while (!processes.isOver) {
     const [first, ...others] = files.filter((file) => !described.has(file));
-    if (first === undefined || processes.isOver) return [...described.values()];
+    if (first === undefined) break;
     let loading = first;
     const { over } = processes.start({
       program: 'describe',
@@ -32,9 +32,11 @@ export async function describeFiles(
       print: (line) => print(loading, line),
     });
     const end = await over;
+    if (processes.isOver) break;
     const isWhole = files.every((file) => described.has(file));
     if (!isWhole && !described.has(loading)) described.set(loading, unloadable(loading, end));
   }
+  return [...described.values()];
 }
 
 function unloadable(file: string, { code, signal, ended }: ProcessEnd): DescribedFile {

@@ -6,6 +6,8 @@ import { findHoldpoint } from './find-holdpoint.ts';
 import { loadAgents } from './load-agents.ts';
 import { loadProblem } from './load-problem.ts';
 import type { DescribedAgent, DescribedFile } from './messages.ts';
+import { nearestPackage } from './nearest-package.ts';
+import { quietWarnings } from './quiet-warnings.ts';
 import { belongToServer, tellServer } from './tell-server.ts';
 
 const imports = findHoldpoint();
@@ -25,15 +27,19 @@ async function describe(file: string): Promise<DescribedFile> {
   }
 }
 
-/** Modules are known by their real paths, which symbolic links may hide. */
-const importsOf = (file: string): readonly string[] =>
-  existsSync(file) ? imports.of(pathToFileURL(realpathSync(file))) : [file];
+/** What a file stands on; also what says of which kind its modules are, and what is installed. */
+function importsOf(file: string): readonly string[] {
+  // Modules are known by their real paths, which symbolic links may hide.
+  const found = existsSync(file) ? imports.of(pathToFileURL(realpathSync(file))) : [file];
+  return [...new Set([...found, ...found.flatMap((each) => nearestPackage(each) ?? [])])];
+}
 
 async function describeAgent({ name, telling, runtime }: AnyAgent): Promise<DescribedAgent> {
   const { tenant, keys } = await runtime.contexts.context();
   return { name, tenant, tells: telling !== undefined, encrypts: keys !== undefined };
 }
 
+quietWarnings();
 belongToServer();
 for (const file of process.argv.slice(2)) {
   await tellServer({ tell: 'loading', file });

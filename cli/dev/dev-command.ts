@@ -1,9 +1,10 @@
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { dim } from '../terminal/line.ts';
+import { dim, type Line } from '../terminal/line.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { shortPath } from './dev-log.ts';
+import type { LocalServer } from './serve.ts';
 import { makeServerFolder } from './server-file.ts';
 import { address, agents, waiting } from './welcome.ts';
 
@@ -28,7 +29,9 @@ export async function dev(terminal: Terminal, files: readonly string[], options:
     await makeServerFolder(folder);
     enableCompileCache(join(folder, 'code'));
     const { serve } = await import('./serve.ts');
-    const server = await serve({ ...rest, files, folder, say: terminal.say });
+    const served = Promise.withResolvers<LocalServer>();
+    const known = async () => greet(terminal, await served.promise, files, options);
+    const server = await serve({ ...rest, files, folder, say: terminal.say, known });
     interrupted.twice = () => {
       server.kill();
       process.exit(EXIT.ok);
@@ -36,26 +39,37 @@ export async function dev(terminal: Terminal, files: readonly string[], options:
     terminal.say(...address(server, shortPath));
     if (open) (await import('../commands/console/open-browser.ts')).openBrowser(server.keyedUrl, terminal);
     try {
-      const ready = server.ready.then(async () => {
-        terminal.say(...agents(server), ...waiting(server.url, await server.openApprovals()), '');
-        flushCompileCache();
-      });
+      served.resolve(server);
+      const ready = server.ready.then(() => flushCompileCache());
       // When it cannot get ready, that is the end.
       await Promise.race([interrupted.once, ready.then(() => interrupted.once)]);
-      terminal.say('', dim(farewell(server.count)));
+      terminal.say('', ...stopping(server.count));
     } finally {
       await server.stop();
     }
+    terminal.say(dim('Stopped. Runs go on at the next start.'));
     return EXIT.ok;
   } finally {
     interrupted.end();
   }
 }
 
-const farewell = (count: number): string =>
+/** Says who is there and what waits, before runs have something to say. */
+async function greet(
+  { say }: Terminal,
+  server: LocalServer,
+  files: readonly string[],
+  { watch = true }: DevOptions,
+): Promise<void> {
+  const open = await server.openApprovals();
+  say(...agents(server, { areNamed: files.length > 0, watch }), ...waiting(server.url, open), '');
+}
+
+/** What is said while processes may still go on for a moment. */
+const stopping = (count: number): readonly Line[] =>
   count === 0
-    ? 'Stopped. Runs go on at the next start.'
-    : `Stopping; ${count === 1 ? 'a run is' : `${count} runs are`} under way. Ctrl-C again ends at once; they go on at the next start.`;
+    ? []
+    : [dim(`Stopping; ${count === 1 ? 'a run is' : `${count} runs are`} under way. Ctrl-C again ends at once.`)];
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 

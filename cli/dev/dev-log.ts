@@ -29,11 +29,14 @@ export function devLog(say: (line: Line) => void, now: () => Date = () => new Da
     printed: (run, line) => say([time(), '  ', of(run), dim('  │ '), line]),
     server,
     problem({ file, line, message, advice }) {
-      server(styled('red', `${shortPath(file)}${line === undefined ? '' : `:${line}`}`), ` ${message}`);
+      const place = `${shortPath(file)}${line === undefined ? '' : `:${line}`}`;
+      server(styled('red', place), `: ${withShortPaths(message)}`);
       if (advice !== undefined) say(['          ', advice]);
     },
   };
 }
+
+const withShortPaths = (text: string, cwd = process.cwd()): string => text.replaceAll(`${cwd}/`, '');
 
 /** A path as short as it is from here. */
 export function shortPath(file: string, cwd = process.cwd()): string {

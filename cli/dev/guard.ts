@@ -2,6 +2,8 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type Caller, ROLES } from '../../lambda/api/caller.ts';
 import { HttpError, problemOf } from '../../lambda/api/problem.ts';
+import { secure } from '../../lambda/api/security-headers.ts';
+import { problemPage } from '../../lambda/console/problem-page.ts';
 import { ticketsOf } from './ticket.ts';
 
 /** Who may reach the server of one machine. */
@@ -58,9 +60,9 @@ export function guardOf({ key, port, tenant }: GuardOptions): Guard {
         );
       const isRead = request.method === 'GET' || request.method === 'HEAD';
       const given = url.pathname === '/' && isRead ? url.searchParams.get('key') : null;
-      if (given !== null) return isSame(given, key) ? letIn() : refused(401, 'NOT_AUTHENTICATED', WRONG_KEY);
+      if (given !== null) return isSame(given, key) ? letIn() : notLetIn(request, WRONG_KEY);
       const ticket = url.pathname === '/' && request.method === 'GET' ? url.searchParams.get('ticket') : null;
-      if (ticket !== null) return redeem(ticket) ? letIn() : refused(401, 'NOT_AUTHENTICATED', OLD_TICKET);
+      if (ticket !== null) return redeem(ticket) ? letIn() : notLetIn(request, OLD_TICKET);
       const isLink = request.method === 'POST' && /^\/approvals\/[^/]+$/.test(url.pathname);
       if (isRead || isLink || isBearer(request) || isOwnPage(request, host)) return undefined;
       return refused(
@@ -97,6 +99,18 @@ function isOwnPage({ headers }: Request, host: string): boolean {
   const isOwnOrigin = origin?.toLowerCase() === `http://${host.toLowerCase()}`;
   if (site === null) return isOwnOrigin;
   return site === 'same-origin' && (isOwnOrigin || origin === null || origin === 'null');
+}
+
+/** The same refusal on a page where a browser shows it. */
+function notLetIn({ headers }: Request, detail: string): Response {
+  if (!headers.get('accept')?.includes('text/html')) return refused(401, 'NOT_AUTHENTICATED', detail);
+  const problem = problemOf(new HttpError(401, 'NOT_AUTHENTICATED', detail));
+  const answer = new Response(String(problemPage(problem)), {
+    status: problem.status,
+    headers: { 'content-type': 'text/html; charset=UTF-8', 'referrer-policy': 'no-referrer' },
+  });
+  secure(answer.headers, { path: '/', isHttps: false });
+  return answer;
 }
 
 /** A refusal in the form of all others. */

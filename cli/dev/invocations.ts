@@ -20,6 +20,8 @@ export interface Invocations {
   readonly hasRoom: boolean;
   /** How many go on. */
   readonly count: number;
+  /** Whether a run goes on, or is about to. */
+  has(delivery: Pick<Delivery, 'tenant' | 'run'>): boolean;
   /** Runs a run as soon as there is room. */
   deliver(delivery: Delivery): void;
   /** What waits after a crash is tried at once. */
@@ -39,15 +41,19 @@ interface Crash {
 
 const LONGEST_PAUSE_MS = 60_000;
 
+const idOf = ({ tenant, run }: Pick<Delivery, 'tenant' | 'run'>): string => JSON.stringify([tenant, run]);
+
 export function invocations({ concurrency, crashPauseMs, invoke, failed }: InvocationsOptions): Invocations {
   const waiting = new Map<string, Delivery>();
   const going = new Map<string, Promise<void>>();
   const crashed = new Map<string, Crash>();
   let isStopping = false;
 
+  const has: Invocations['has'] = (delivery) => waiting.has(idOf(delivery)) || going.has(idOf(delivery));
+
   function deliver(delivery: Delivery): void {
-    const id = JSON.stringify([delivery.tenant, delivery.run]);
-    if (isStopping || waiting.has(id) || going.has(id) || crashed.get(id)?.timer) return;
+    const id = idOf(delivery);
+    if (isStopping || has(delivery) || crashed.get(id)?.timer) return;
     waiting.set(id, delivery);
     begin();
   }
@@ -94,6 +100,7 @@ export function invocations({ concurrency, crashPauseMs, invoke, failed }: Invoc
     get count() {
       return going.size;
     },
+    has,
     deliver,
     hurry() {
       for (const { timer, retry } of [...crashed.values()]) if (timer) retry();

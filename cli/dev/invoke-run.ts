@@ -1,5 +1,6 @@
-import { contextsFor } from '../../lambda/checkpoints/contexts.ts';
+import type { HeadMeta } from '../../lambda/checkpoints/meta.ts';
 import { readLiveHead } from '../../lambda/checkpoints/open.ts';
+import { contextsFor } from '../../lambda/checkpoints/other-contexts.ts';
 import { hasEnded } from '../../lambda/core/status.ts';
 import type { Desk } from '../../lambda/desk/desk.ts';
 import { deskOn } from '../../lambda/desk/desk-on.ts';
@@ -7,32 +8,42 @@ import { isPaused } from '../../lambda/runtime/pausing.ts';
 import type { Delivery, Runtime } from '../../lambda/runtime/runtime.ts';
 import { dim, styled } from '../terminal/line.ts';
 import type { AgentFiles } from './agent-files.ts';
+import { shortPath } from './dev-log.ts';
+import { lastFailure } from './error-place.ts';
 import type { Next } from './invocations.ts';
 import { CLAIMANT, type JobOptions, jobProcess } from './job-process.ts';
 import type { Told } from './messages.ts';
-import { crashOf, endOf } from './run-report.ts';
+import { crashOf, doneOf, endOf } from './run-report.ts';
 import { toldDecisions } from './told-decisions.ts';
+import type { ToldEnds } from './told-ends.ts';
 
 export interface InvokingOptions extends JobOptions {
   readonly runtime: Runtime;
   readonly files: Pick<AgentFiles, 'find'>;
+  readonly ends: ToldEnds;
   /** A run waits for people, who are to be told. */
   asked(): void;
 }
 
-/** Runs runs, each in a process of its own; a run for which there is nothing to do is left alone. */
-export function invokingRuns(options: InvokingOptions): (delivery: Delivery) => Promise<Next> {
-  const { runtime, files, log, processes, timing, asked } = options;
-  const decisions = toldDecisions(log);
+/** How runs are run from here. */
+export interface InvokingRuns {
+  invoke(delivery: Delivery): Promise<Next>;
+  /** Says, once, that a run is ready and its file does not load. */
+  tellUnloadable(delivery: Delivery): Promise<void>;
+}
 
-  return async (delivery) => {
+/** Runs runs, each in a process of its own; a run for which there is nothing to do is left alone. */
+export function invokingRuns(options: InvokingOptions): InvokingRuns {
+  const { runtime, files, log, processes, timing, ends, asked } = options;
+  const decisions = toldDecisions(log);
+  const unloadable = new Set<string>();
+
+  async function invoke(delivery: Delivery): Promise<Next> {
     const { tenant, run, agent = '' } = delivery;
-    const contexts = contextsFor(runtime.contexts, tenant);
-    const desk = deskOn({ ...runtime, contexts });
-    const at = await contexts.inRun(run);
-    const { meta } = (await readLiveHead(at).catch(() => undefined)) ?? {};
+    const { desk, at, meta } = await look(delivery);
     const found = files.find(agent);
     if (!meta || hasEnded(meta.status) || !found || found.problem || (await isPaused(at, agent))) return 'over';
+    unloadable.delete(idOf(delivery));
     await decisions.tell(desk, run, meta.work?.approvals ?? []);
 
     let ended: Extract<Told, { readonly tell: 'ended' }> | undefined;
@@ -41,17 +52,42 @@ export function invokingRuns(options: InvokingOptions): (delivery: Delivery) => 
       if (told.tell === 'ended') ended = told;
       if (told.tell === 'unloadable') isUnloadable = true;
       if (told.tell === 'deliver') void runtime.deliver?.(told.delivery);
+      if (told.tell === 'again') void tellAgain(desk, run, told.step);
     });
-    const wasCutOff = meta.work?.lease?.by === CLAIMANT;
-    const beginning =
-      meta.work?.claimed === undefined ? `starts: ${agent}` : wasCutOff ? 'goes on where it was cut off' : 'goes on';
-    log.run(run, beginning, dim(` (pid ${child.pid})`));
+    log.run(run, beginningOf(agent, meta), dim(` (pid ${child.pid})`));
     const end = await child.over;
     if (ended) return report(desk, run, ended);
     if (processes.isOver) log.run(run, styled('yellow', 'is cut off; it goes on at the next start'));
-    else if (!isUnloadable) log.run(run, styled('red', `pid ${child.pid} ${crashOf(end, timing.silentMs)}`));
+    else if (!isUnloadable) {
+      const how = crashOf(end, timing.silentMs);
+      ends.crashed(tenant, run, how);
+      log.run(run, styled('red', `pid ${child.pid} ${how}`));
+    }
     return 'crashed';
-  };
+  }
+
+  /** What is known of a run before anybody runs it. */
+  async function look({ tenant, run }: Delivery) {
+    const contexts = contextsFor(runtime.contexts, tenant);
+    const at = await contexts.inRun(run);
+    const { meta } = (await readLiveHead(at).catch(() => undefined)) ?? {};
+    return { desk: deskOn({ ...runtime, contexts }), at, meta };
+  }
+
+  async function tellAgain(desk: Desk, run: string, step: string): Promise<void> {
+    const because = await lastFailure(desk, run, step);
+    log.run(run, styled('yellow', `tries "${step}" again`), because === undefined ? '' : `: ${because}`);
+  }
+
+  async function tellUnloadable(delivery: Delivery): Promise<void> {
+    const { file } = files.find(delivery.agent ?? '') ?? {};
+    if (file === undefined || unloadable.has(idOf(delivery))) return;
+    unloadable.add(idOf(delivery));
+    const { desk, meta } = await look(delivery);
+    if (!meta || hasEnded(meta.status)) return;
+    await decisions.tell(desk, delivery.run, meta.work?.approvals ?? []);
+    log.run(delivery.run, styled('yellow', `is ready; ${shortPath(file)} does not load`));
+  }
 
   /** Says how an invocation went, and what comes next. */
   async function report(
@@ -62,9 +98,24 @@ export function invokingRuns(options: InvokingOptions): (delivery: Delivery) => 
     const view = await desk.run(run).catch(() => undefined);
     const line = endOf(ended, steps, view, runtime.clock.now());
     if (line) log.run(run, ...line);
+    if (view && hasEnded(view.status)) await ends.tell(desk, view, ...(line ? [] : [doneOf(steps)]));
+    else if (ended.end === 'finished') log.run(run, ended.status.toLowerCase(), doneOf(steps));
+    else ends.wentOn(desk.tenant, run);
     if (view) decisions.remember(view);
     if (view && view.openApprovals.length > 0) asked();
     if (ended.end === 'failed') return 'crashed';
     return view?.status === 'READY' && view.parked === undefined ? 'again' : 'over';
   }
+
+  return { invoke, tellUnloadable };
+}
+
+const idOf = ({ tenant, run }: Delivery): string => JSON.stringify([tenant, run]);
+
+/** What a process is begun for. */
+function beginningOf(agent: string, { work, status }: HeadMeta): string {
+  if (work?.claimed === undefined) return `starts: ${agent}`;
+  if (work.lease?.by === CLAIMANT) return 'goes on where it was cut off';
+  if (status !== 'ENDING') return 'goes on';
+  return work.ending === 'CANCELLED' ? 'is being cancelled' : 'is being ended';
 }

@@ -7,10 +7,12 @@ import { readJob } from './job.ts';
 import { loadAgents } from './load-agents.ts';
 import { loadProblem } from './load-problem.ts';
 import type { Ended } from './messages.ts';
+import { quietWarnings } from './quiet-warnings.ts';
 import { belongToServer, tellServer } from './tell-server.ts';
 
 const job = readJob(process.argv.slice(2));
 let steps = 0;
+const begun = new Set<string>();
 
 async function load(): Promise<AnyAgent | undefined> {
   findHoldpoint(pathToFileURL(job.file));
@@ -28,8 +30,10 @@ async function load(): Promise<AnyAgent | undefined> {
       deliver: (delivery) => tellServer({ tell: 'deliver', delivery }),
       log: (level, message, { run: _, agent: __, tenant: ___, ...fields }) =>
         console[level](message, ...(Object.keys(fields).length > 0 ? [JSON.stringify(fields)] : [])),
-      probe: (moment) => {
+      probe: (moment, _run, step) => {
         if (moment === 'recorded') steps += 1;
+        if (moment === 'before' && begun.has(step)) void tellServer({ tell: 'again', step });
+        if (moment === 'before') begun.add(step);
         return undefined;
       },
     });
@@ -50,7 +54,7 @@ async function invoke(agent: AnyAgent): Promise<Ended> {
 async function notify({ runtime, telling }: AnyAgent, approval: string): Promise<Ended> {
   if (!telling) return { end: 'told' };
   const [{ contextsFor }, { findApproval }, { makeNotice }] = await Promise.all([
-    import('../../lambda/checkpoints/contexts.ts'),
+    import('../../lambda/checkpoints/other-contexts.ts'),
     import('../../lambda/runtime/approvals/change.ts'),
     import('../../lambda/runtime/approvals/notice.ts'),
   ]);
@@ -61,6 +65,7 @@ async function notify({ runtime, telling }: AnyAgent, approval: string): Promise
   return { end: 'told' };
 }
 
+quietWarnings();
 belongToServer();
 const agent = await load();
 if (agent) {

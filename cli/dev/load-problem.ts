@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { basename } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { basename, dirname } from 'node:path';
 import { isHoldpointError } from '../../lambda/core/errors.ts';
-import { isOwnCode } from './own-file.ts';
+import { shellQuote } from '../terminal/shell-quote.ts';
+import { nearestPackage } from './nearest-package.ts';
+import { stackPlace } from './stack-place.ts';
 
 /** Why the file of an agent cannot be used. */
 export interface LoadProblem {
@@ -26,22 +27,29 @@ export function loadProblem(file: string, thrown: unknown): LoadProblem {
     return { ...placeOf(file, thrown), message: sentence, advice: COMPILE };
   if (!existsSync(file)) return { file, message: 'It is no longer there.' };
   if (code === 'ERR_MODULE_NOT_FOUND') return { message: sentence, ...notFound(file, message) };
+  const wrong = wrongType(thrown, placeOf(file, thrown));
+  if (wrong) return wrong;
   const isPlain = thrown instanceof SyntaxError || isHoldpointError(thrown);
   return { ...placeOf(file, thrown), message: isPlain ? sentence : `${thrown.name}: ${sentence}` };
 }
 
-/** Where an error points: the line that a syntax error begins with, or the first frame in code of the user. */
-function placeOf(file: string, { stack = '' }: Error): Pick<LoadProblem, 'file' | 'line'> {
-  const [head = ''] = stack.split('\n');
-  const frames = [head, ...stack.split('\n').filter((line) => /^\s+at /.test(line))];
-  for (const frame of frames) {
-    const [, path = '', line] =
-      /(?:^|\(|at |async )((?:file:\/\/|\/|[A-Za-z]:\\)[^()]*?):(\d+)(?::\d+)?\)?$/.exec(frame) ?? [];
-    const found = path.startsWith('file:') ? fileURLToPath(path) : path;
-    const isTheirs = found !== '' && !/[\\/]node_modules[\\/]/.test(found) && !isOwnCode(found);
-    if (isTheirs) return { file: found, line: Number(line) };
-  }
-  return { file };
+const placeOf = (file: string, { stack = '' }: Error): Pick<LoadProblem, 'file' | 'line'> =>
+  stackPlace(stack) ?? { file };
+
+/** What Node says of a file that is read as CommonJS and is an ES module. */
+const MODULE_SYNTAX =
+  /^(Cannot use (import statement|'import\.meta') outside a module|Unexpected token 'export'|await is only valid in async functions)/;
+
+/** That a file is an ES module, and its package.json says otherwise. */
+function wrongType(error: Error, { file, line }: Pick<LoadProblem, 'file' | 'line'>): LoadProblem | undefined {
+  const [, extension] = /\.([jt]s)$/.exec(file) ?? [];
+  const found = nearestPackage(file);
+  if (!(error instanceof SyntaxError) || !extension || !found || !MODULE_SYNTAX.test(error.message)) return undefined;
+  const other = basename(file).replace(/\.[jt]s$/, `.m${extension}`);
+  const isHere = dirname(found) === process.cwd();
+  const command = `npm pkg set type=module${isHere ? '' : ` --prefix ${shellQuote(dirname(found))}`}`;
+  const message = `It is an ES module, and package.json says that it is not. Run "${command}", or name it ${other}.`;
+  return { file, ...(line !== undefined && { line }), message };
 }
 
 /** Who imports what is not there, and what to do. */

@@ -31,6 +31,12 @@ export interface LocalRuntimeOptions {
   readonly timing: Timing;
 }
 
+/** How it begins; `known` is called when the agents are known, before runs go on. */
+interface Beginning {
+  readonly watch: boolean;
+  readonly known?: (() => Promise<void>) | undefined;
+}
+
 /** What runs agents on one machine: each invocation in a process of its own. */
 export interface LocalRuntime {
   readonly runtime: Runtime;
@@ -38,7 +44,7 @@ export interface LocalRuntime {
   /** How many processes run a run. */
   readonly count: number;
   /** Gets to know the agents, and begins to run what is ready; with `watch`, looks again at files that change. */
-  start(options: { readonly watch: boolean }): Promise<void>;
+  start(options: Beginning): Promise<void>;
   /** Begins nothing more; what goes on may do so for a moment. */
   stop(): Promise<void>;
   /** Ends all processes at once. */
@@ -76,8 +82,10 @@ export function localRuntime(options: LocalRuntimeOptions): LocalRuntime {
     await look.forReady({ parked: true }).catch((error) => log.server(styled('red', String(error))));
   }
 
-  async function begin(watch: boolean): Promise<void> {
+  async function begin({ watch, known }: Beginning): Promise<void> {
     await agents.load(options.files, { watch });
+    if (isStopping) return;
+    await known?.();
     await look.forCutOff();
     if (isStopping) return;
     loops.poll = repeatedly(runtime, timing.pollMs, look.forReady);
@@ -95,8 +103,8 @@ export function localRuntime(options: LocalRuntimeOptions): LocalRuntime {
     get count() {
       return queue.count;
     },
-    start({ watch }) {
-      starting = begin(watch);
+    start(beginning) {
+      starting = begin(beginning);
       return starting;
     },
     async stop() {

@@ -43,5 +43,7 @@ export type Told =
   | { readonly tell: 'unloadable'; readonly problem: LoadProblem }
   /** Another run is ready, such as a child of this one. */
   | { readonly tell: 'deliver'; readonly delivery: Delivery }
+  /** A step failed, and is tried again in the same process. */
+  | { readonly tell: 'again'; readonly step: string }
   | { readonly tell: 'notice'; readonly notice: Notice }
   | { readonly tell: 'ended'; readonly ended: Ended; readonly steps: number };

@@ -4,35 +4,55 @@ import type { RunView, Wait } from '../../lambda/desk/desk.ts';
 import { dim, type Piece, styled } from '../terminal/line.ts';
 import { lengthOf } from '../terminal/times.ts';
 import type { ProcessEnd } from './agent-process.ts';
+import { shortPath } from './dev-log.ts';
 import type { Ended } from './messages.ts';
+import type { StackPlace } from './stack-place.ts';
 
-/** How an invocation went, in one line; undefined when there is nothing to say. */
+/** How an invocation went that did not end its run, in one line; undefined when there is nothing to say. */
 export function endOf(
   ended: Ended,
   steps: number,
   view: RunView | undefined,
   now: number,
 ): readonly Piece[] | undefined {
-  const done = steps === 0 ? '' : ` (${steps} ${steps === 1 ? 'step' : 'steps'})`;
-  if (ended.end === 'finished') return [...finished(ended.status, view, now), dim(done)];
-  if (ended.end === 'suspended') return [...lying(ended, view, now), dim(done)];
-  if (ended.end === 'fenced') return ['was taken over by another process', dim(done)];
-  if (ended.end === 'failed') return [styled('red', `could not go on: ${ended.error}`), dim(done)];
-  // It was given up instead of being run once more.
-  if (ended.end === 'aside' && ended.why === 'ended' && view) return finished(view.status, view, now);
+  const done = doneOf(steps);
+  if (ended.end === 'suspended') return [...lying(ended, view, now), done];
+  if (ended.end === 'fenced') return ['was taken over by another process', done];
+  if (ended.end === 'failed') return [styled('red', `could not go on: ${ended.error}`), done];
   if (ended.end === 'aside' && ended.why === 'parked')
     return [styled('yellow', 'waits for other code: '), view?.parked ?? 'what is stored does not fit this one'];
   return undefined;
 }
 
-function finished(status: string, view: RunView | undefined, now: number): readonly Piece[] {
-  const after = view ? ` after ${lengthOf(now - view.createdAt.getTime())}` : '';
+/** How many steps an invocation did, behind what it came to. */
+export const doneOf = (steps: number): Piece => dim(steps === 0 ? '' : ` (${steps} ${steps === 1 ? 'step' : 'steps'})`);
+
+/** What is known of an end beside the run itself. */
+export interface EndFacts {
+  /** Where in code of the user its error came up. */
+  readonly place?: StackPlace | undefined;
+  /** How its last process crashed. */
+  readonly crash?: string | undefined;
+}
+
+/** How a run ended. */
+export function finishedOf(view: RunView, now: number, { place, crash }: EndFacts = {}): readonly Piece[] {
+  const { status, createdAt, error } = view;
+  const after = ` after ${lengthOf(now - createdAt.getTime())}`;
   if (status === 'SUCCEEDED') return [styled('green', 'succeeded'), after];
-  if (status === 'CANCELLED') return [styled('magenta', 'cancelled'), after];
-  const { name = '', message = '', failedAt = [], notUndone = [] } = view?.error ?? {};
-  const where = failedAt.length > 0 ? ` at "${failedAt.join('", "')}"` : '';
+  const { name = '', message = '', failedAt = [], notUndone = [] } = error ?? {};
   const left = notUndone.length > 0 ? ` Not undone: ${notUndone.join('; ')}.` : '';
-  return [styled('red', 'failed'), `${after}${where}: ${name}: ${message}${left}`];
+  if (status === 'CANCELLED') return [styled('magenta', 'cancelled'), `${after}${reasonOf(message)}${left}`];
+  const where = failedAt.length > 0 ? ` at "${failedAt.join('", "')}"` : '';
+  const at = place ? ` (${shortPath(place.file)}:${place.line})` : '';
+  const last = crash === undefined ? '' : ` Its last process ${crash}.`;
+  return [styled('red', 'failed'), `${after}${where}: ${name}: ${message}${at}${last}${left}`];
+}
+
+/** The reason that somebody gave. */
+function reasonOf(message: string): string {
+  const [, reason = ''] = /^Run ".*?" was cancelled: (.*)$/s.exec(message) ?? [];
+  return reason === '' || reason === 'No reason was given.' ? '' : `: ${reason}`;
 }
 
 function lying(

@@ -29,6 +29,8 @@ export interface ServeOptions {
   readonly watch?: boolean | undefined;
   /** How many processes of agents there are at the same time. @default 8, or more on a larger machine */
   readonly concurrency?: number | undefined;
+  /** Called when the files of agents are known, before runs go on. */
+  readonly known?: (() => Promise<void>) | undefined;
   /** Where the log goes. */
   readonly say: (line: Line) => void;
   readonly timing?: Partial<Timing> | undefined;
@@ -86,7 +88,7 @@ export async function serve(options: ServeOptions): Promise<LocalServer> {
     opened.agents = agents;
     answerOn(server, agents, { key, port, tenant });
     await writeServerFile(folder, { key, port, url, pid: process.pid });
-    const ready = agents.start({ watch });
+    const ready = agents.start({ watch, known: options.known });
     // Whoever does not wait for it has its errors in the log.
     ready.catch(() => {});
     let stopped: Promise<void> | undefined;

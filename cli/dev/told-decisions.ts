@@ -25,6 +25,7 @@ export function toldDecisions(log: DevLog): ToldDecisions {
         const decision = approval && decisionOf(approval);
         if (decision) log.run(run, ...decision);
       }
+      if (waited.has(run)) waited.set(run, open);
     },
   };
 }

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { styled } from '../terminal/line.ts';
 import { type AgentFiles, agentFiles } from './agent-files.ts';
 import type { AgentProcesses } from './agent-processes.ts';
@@ -21,6 +22,8 @@ export interface WatchingOptions {
   changed(): void;
 }
 
+const isPackage = (file: string): boolean => basename(file) === 'package.json';
+
 export function watchedAgents({ processes, log, patienceMs, changed }: WatchingOptions): WatchedAgents {
   const files = agentFiles();
   const print = (file: string, line: string) => log.server(`${shortPath(file)}: ${line}`);
@@ -29,7 +32,7 @@ export function watchedAgents({ processes, log, patienceMs, changed }: WatchingO
     (different) => {
       // One after the other, so that what is known last is what is there.
       reloading = reloading
-        .then(() => reload(files.affectedBy(different)))
+        .then(() => reload(files.affectedBy(different), [...different].every(isPackage)))
         .catch((error) => log.server(styled('red', String(error))));
     },
     (folder) => log.server(styled('yellow', `Changes in ${shortPath(folder)} are not noticed; start again after one.`)),
@@ -37,12 +40,15 @@ export function watchedAgents({ processes, log, patienceMs, changed }: WatchingO
 
   let reloading = Promise.resolve();
 
-  async function reload(affected: readonly string[]): Promise<void> {
+  /** A package.json changes for many reasons: then only a file that did not load before is worth a line. */
+  async function reload(affected: readonly string[], isPackageAlone: boolean): Promise<void> {
     for (const described of await describe(affected)) {
+      const wasWhole = files.isWhole(described.file);
       const problems = files.take(described);
       for (const problem of problems) log.problem(problem);
       const names = described.agents.map(({ name }) => name).join(', ');
-      if (problems.length === 0) log.server(`${shortPath(described.file)} has changed: `, styled('bold', names));
+      if (described.problem || (isPackageAlone && wasWhole)) continue;
+      log.server(`${shortPath(described.file)} has changed: `, styled('bold', names));
     }
     if (processes.isOver) return;
     watched.watch(files.watched());

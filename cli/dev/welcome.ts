@@ -12,11 +12,20 @@ export const address = ({ keyedUrl, folder }: LocalServer, shortPath: (path: str
 // More would push what to click off the screen.
 const MOST_AGENTS = 5;
 
+/** Whether files of agents were named, and are watched. */
+export interface Named {
+  readonly areNamed: boolean;
+  readonly watch: boolean;
+}
+
+const NONE_NAMED = 'No agent is here: name files of agents, such as holdpoint dev ./agents/*.ts';
+const noneLoads = (watch: boolean): string =>
+  `No agent is here yet: mend the files above${watch ? ', which are looked at again when they change.' : ' and start again.'}`;
+
 /** Who is there, and what to try: said as soon as that is known. */
-export function agents({ agents: known, url, key }: LocalServer): readonly Line[] {
+export function agents({ agents: known, url, key }: LocalServer, { areNamed, watch }: Named): readonly Line[] {
   const all = known();
-  if (all.length === 0)
-    return [styled('yellow', 'No agent is here: name files of agents, such as holdpoint dev ./agents/*.ts')];
+  if (all.length === 0) return [styled('yellow', areNamed ? noneLoads(watch) : NONE_NAMED)];
   const shown = all.slice(0, all.length > MOST_AGENTS ? MOST_AGENTS - 1 : MOST_AGENTS);
   const width = Math.max(...shown.map(({ name }) => name.length));
   const more = all.length - shown.length;
@@ -25,7 +34,7 @@ export function agents({ agents: known, url, key }: LocalServer): readonly Line[
   return [
     ...shown.map((each): Line => ['  ', bold(each.name.padEnd(width)), `  ${each.description ?? ''}`]),
     ...(more > 0 ? [dim(`  and ${more} more`)] : []),
-    dim('Start a run in the console, or so:'),
+    dim(`Start a run in the console, by "holdpoint start ${shellQuote(name)}" ("holdpoint --help" says more), or so:`),
     `  curl ${url}/api/runs -H 'Authorization: Bearer ${key}' \\`,
     `    -H 'Content-Type: application/json' -d ${shellQuote(body)}`,
   ];

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { DecideOptions } from '../commands/decide.ts';
-import type { Go } from '../session.ts';
+import type { WithdrawOptions } from '../commands/withdraw.ts';
+import type { Go, Located } from '../session.ts';
 import { located, withExamples } from './located.ts';
 import { oneMore } from './reading.ts';
 
@@ -31,4 +32,34 @@ export function addDeciding(program: Command, go: Go): void {
     `holdpoint approve trip-42 book --as user:ann --edits '{"seat":"aisle"}'`,
   );
   add('reject', 'rejects what a run asks', `holdpoint reject trip-42 --as user:ann --comment 'Too expensive.'`);
+
+  withExamples(
+    located(
+      program
+        .command('remind <run> [approval]')
+        .description('tells people once more what a run asks them; without an id, the one that is open')
+        .summary('reminds people of what they are asked')
+        .helpGroup('Answer:'),
+    ),
+    'holdpoint remind trip-42',
+  ).action((run: string, approval: string | undefined, options: Located) =>
+    go(options, async (session) => (await import('../commands/remind.ts')).remind(session, run, approval)),
+  );
+
+  withExamples(
+    located(
+      program
+        .command('withdraw <run> [approval]')
+        .description(
+          'takes back what a run asks, so that it goes on without an answer; without an id, the one that is open',
+        )
+        .summary('takes back what a run asks')
+        .helpGroup('Answer:')
+        .requiredOption('-r, --reason <text>', 'why')
+        .option('-y, --yes', 'does not ask'),
+    ),
+    `holdpoint withdraw trip-42 book --reason 'The flight is gone.'`,
+  ).action((run: string, approval: string | undefined, options: WithdrawOptions) =>
+    go(options, async (session) => (await import('../commands/withdraw.ts')).withdraw(session, run, approval, options)),
+  );
 }

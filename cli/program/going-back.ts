@@ -33,10 +33,13 @@ export function addGoingBack(program: Command, go: Go): void {
     located(
       add('rewind <run> <version>', 'lets a run go on from an earlier checkpoint, by version or name')
         .summary('goes on from an earlier checkpoint')
+        .option('--state <file>', 'goes on with the state in this file, as JSON; - is standard input')
+        .option('-e, --edit', 'opens the state in $EDITOR first')
         .option('--new-keys', 'gives the steps that run again new idempotency keys')
         .option('-y, --yes', 'does not ask'),
     ),
     'holdpoint rewind trip-42 14',
+    'holdpoint rewind chat-7 before-payment --edit',
   ).action((run: string, version: string, options: RewindOptions) =>
     go(options, async (session) => (await import('../commands/rewind.ts')).rewind(session, { run, version }, options)),
   );

@@ -17,10 +17,18 @@ export function addSettingUp(program: Command, go: Go): void {
       'serves a folder on this machine: API, console, and the agents of these files, each in a process of its own',
     )
       .summary('runs agents and the console on this machine')
-      .option('-p, --port <port>', 'the port; refused when it is taken (default: 4180, or the next that is free)', port)
+      .option(
+        '-p, --port <port>',
+        'the port; refused when it is taken (default: that of the last time, 4180, or the next that is free)',
+        port,
+      )
       .option('--folder <folder>', 'where runs are kept (default: HOLDPOINT_FOLDER, or .holdpoint)')
       .option('--tenant <tenant>', 'whose runs the console shows (default: "default")')
-      .option('--concurrency <number>', 'how many runs go on at the same time', wholeNumber)
+      .option(
+        '--concurrency <number>',
+        'how many runs go on at the same time (default: 8, or more on a larger machine)',
+        wholeNumber,
+      )
       .option('--no-watch', 'does not look at files again when they change')
       .option('--open', 'opens the console in a browser'),
     'holdpoint dev ./agents/*.ts',

@@ -56,17 +56,6 @@ export function fitted(line: Line, columns: number): Line {
   return kept;
 }
 
-/** The same of text whose end says more than its beginning. */
-export function fittedAtStart(line: Line, columns: number): Line {
-  if (widthOf(line) <= columns) return line;
-  const [piece = '', ...rest] = piecesOf(line);
-  if (rest.length > 0) return fitted(line, columns);
-  const characters = [...graphemes.segment(textOf(piece))].map(({ segment }) => segment);
-  while (characters.length > 0 && columnsOf(characters.join('')) >= columns) characters.shift();
-  const text = `…${characters.join('')}`;
-  return typeof piece === 'string' ? text : styled(piece.style, text);
-}
-
 /** A line of exactly so many columns. */
 export function pad(line: Line, columns: number, align: 'left' | 'right' = 'left'): Line {
   const text = fitted(line, columns);

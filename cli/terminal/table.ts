@@ -1,4 +1,4 @@
-import { dim, fitted, fittedAtStart, type Line, type Piece, pad, piecesOf, trimmed, widthOf } from './line.ts';
+import { dim, fitted, type Line, type Piece, pad, piecesOf, trimmed, widthOf } from './line.ts';
 
 /** A column of a table, and what becomes of it where room is scarce. */
 export interface Column<Row> {
@@ -7,8 +7,6 @@ export interface Column<Row> {
   readonly align?: 'left' | 'right';
   /** As narrow as it may get. @default as wide as what is in it */
   readonly least?: number;
-  /** Whether the end of what does not fit is shown, not the beginning. */
-  readonly showsEnd?: boolean;
   /** Columns with a number give room, then are left out, before those with a smaller one; those without never are. */
   readonly leaveOut?: number;
 }
@@ -24,9 +22,9 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
   const said = all.filter(({ index }) => rows.length === 0 || cells.some((row) => widthOf(row[index] ?? '') > 0));
   const shown = fitting(said, width);
   const line = (row: readonly Line[]): Line => {
-    const pieces = shown.flatMap(({ index, room, align, showsEnd = false }, i): Piece[] => {
+    const pieces = shown.flatMap(({ index, room, align }, i): Piece[] => {
       const isLast = i === shown.length - 1 && align !== 'right';
-      const text = (showsEnd ? fittedAtStart : fitted)(row[index] ?? '', room);
+      const text = fitted(row[index] ?? '', room);
       const cell = isLast ? text : pad(text, room, align);
       return [...(i > 0 ? [' '.repeat(GAP)] : []), ...piecesOf(cell)];
     });

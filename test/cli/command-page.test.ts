@@ -61,7 +61,7 @@ describe('docs/command.md', () => {
       ['`runs`', ['runs'], ['parent', 'retentionSeconds']],
       ['`history`', ['history', 'trip-1', '--from', '3', '--to', '3'], ['name']],
       ['`diff`', ['diff', 'trip-1'], []],
-      ['`approvals`, `approve`, `reject`', ['approvals', 'trip-1'], ['changed']],
+      ['`approvals`, `approve`, `reject`, `remind`, `withdraw`', ['approvals', 'trip-1'], ['changed']],
       ['`start`', ['start', 'travel'], []],
       ['`signal`', ['signal', 'trip-1', 'departed'], []],
       ['`fork`', ['fork', 'trip-1'], []],

@@ -22,6 +22,7 @@ describe('holdpoint complete', () => {
     expect(await complete('--v')).toEqual(['--version']);
     expect(await complete('runs', '--st')).toEqual(['--status', '--stack']);
     expect(await complete('export', '--format', '')).toEqual(['checkpoints', 'trajectory']);
+    expect(await complete('runs', '--status', 'WAITING_FOR_A')).toEqual(['WAITING_FOR_APPROVAL']);
     expect(await complete('completion', '')).toEqual(['bash', 'zsh', 'fish']);
     expect(await complete('nonsense', '')).toEqual([]);
   });
@@ -41,6 +42,19 @@ describe('holdpoint complete', () => {
     expect(await of('approve', '--as', 'v')).toBe('');
     expect(await of('show', '--stack', 'x', '')).toBe('');
     expect(words((await run(['complete', '--', 'show', '--folder', folder, 'v'])).out)).toEqual(['visit-1']);
+  });
+
+  it('offers the runs that a command is for', async () => {
+    const folder = freshFolder();
+    const world = travelIn(folder);
+    await world.start({ to: 'Rome' }, { id: 'asks' });
+    await world.start({ to: 'Nowhere' }, { id: 'failed' });
+    const command = runIn(folder);
+    const of = async (...typed: string[]) => words((await command(['complete', '--', ...typed, ''])).out);
+    expect(await of('show')).toEqual(['failed', 'asks']);
+    for (const name of ['approve', 'reject', 'remind', 'withdraw', 'cancel', 'signal'])
+      expect([name, await of(name)]).toEqual([name, ['asks']]);
+    expect(await of('retry')).toEqual(['failed']);
   });
 
   it('takes no word from what a run is of', async () => {

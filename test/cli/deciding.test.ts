@@ -103,3 +103,32 @@ describe('holdpoint approve and reject', () => {
     expect(answers).toMatchObject([{ approval: 'book', shown: asked?.shown }]);
   });
 });
+
+describe('holdpoint remind and withdraw', () => {
+  it('has people told once more, as long as they are asked', async () => {
+    const { command } = await scene();
+    const { code, out } = await command(['remind', 'trip-42']);
+    expect([code, out.replace(/\n +/g, ' ')]).toEqual([
+      0,
+      '✓ user:ann, group:finance will be reminded: Book HP 118 to Lisbon for $1200?\n',
+    ]);
+    expect((await command(['remind', 'trip-42', 'book', '--json'])).json()).toMatchObject([{ status: 'PENDING' }]);
+    await command(['approve', 'trip-42', '--as', 'user:ann']);
+    const late = await command(['remind', 'trip-42', 'book', '--json']);
+    expect([late.code, late.error().code]).toEqual([4, 'APPROVAL_DECIDED']);
+  });
+
+  it('takes a question back when that is meant, and says why', async () => {
+    const { command, trip, world } = await scene();
+    expect((await command(['withdraw', 'trip-42', '--yes'])).code).toBe(2);
+    const because = ['withdraw', 'trip-42', '--reason', 'The flight is gone.'];
+    expect((await command(because)).err).toContain('Pass --yes if you mean it.');
+    expect((await command(because, { columns: 80, input: 'n' })).code).toBe(1);
+    const { code, out } = await command([...because, '--yes']);
+    expect([code, out]).toEqual([0, expect.stringContaining('WITHDRAWN  The flight is gone.')]);
+    const again = await command(['withdraw', 'trip-42', 'book', '--reason', 'Twice.', '--yes', '--json']);
+    expect([again.code, again.error().code]).toEqual([4, 'APPROVAL_WITHDRAWN']);
+    await world.skip({ hours: 2 });
+    expect(await trip.status()).toBe('SUCCEEDED');
+  });
+});

@@ -139,6 +139,27 @@ describe('holdpoint rewind', () => {
     expect((await command(['approvals', 'trip-42', '--json'])).json()).toMatchObject([{ status: 'WITHDRAWN' }]);
   });
 
+  it('goes on with another state, from a file or an editor', async () => {
+    const { command, folder } = await chat();
+    const state = { prompt: 'Be brief.', messages: [] };
+    const args = ['rewind', 'chat-7', '2', '--yes', '--state', '-', '--json'];
+    expect((await command(args, { input: JSON.stringify(state) })).code).toBe(0);
+    expect(JSON.parse((await command(['state', 'chat-7'])).out)).toEqual(state);
+    expect((await command(['rewind', 'chat-7', '2', '--yes', '--edit'])).err).toContain('Pass --state FILE instead.');
+
+    const script = join(folder, 'editor.mjs');
+    const env = { HOLDPOINT_FOLDER: folder, EDITOR: `${process.execPath} ${script}` };
+    const write = (text: string) => writeFileSync(script, `import { writeFileSync } from 'node:fs'; ${text}`);
+    write(`writeFileSync(process.argv[2], '{"prompt":"Edited.","messages":[]}');`);
+    const edited = await runOnTerminal(['rewind', 'chat-7', '2', '--yes', '--edit'], { env, typed: '' });
+    expect([edited.code, edited.shown]).toEqual([0, expect.stringContaining('goes on from version 2')]);
+    expect(JSON.parse((await command(['state', 'chat-7', '--path', 'prompt'])).out)).toBe('Edited.');
+    write('');
+    const same = await runOnTerminal(['rewind', 'chat-7', '2', '--yes', '--edit'], { env, typed: '' });
+    expect([same.code, same.shown.match(/Nothing was/g)?.length]).toEqual([1, 2]);
+    expect(JSON.parse((await command(['state', 'chat-7', '--path', 'prompt'])).out)).toBe('Edited.');
+  });
+
   it('refuses without a terminal, unless it is told that it is meant', async () => {
     const command = await asked();
     expect((await command(['rewind', 'trip-42', '3'])).code).toBe(2);

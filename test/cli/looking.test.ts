@@ -1,6 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
+import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import { type Chat, chatIn, travelIn } from './agents.ts';
 import { freshFolder, runIn } from './scene.ts';
 
@@ -119,7 +121,7 @@ describe('holdpoint show', () => {
     const { command } = await scene();
     const text = stripVTControlCharacters((await command(['show', 'trip-41'], { columns: 80 })).out);
     expect(text).toContain('? Book HP 118 to Lisbon for $1200?');
-    expect(text).toContain('asked 5h ago, until in 2d; by user:ann, group:finance');
+    expect(text).toContain('asked 5h ago, until in 3d; by user:ann, group:finance');
     expect(text).toMatch(/price +1200/);
     expect(text).toContain('No red-eye.');
     expect(text).toContain('holdpoint approve trip-41 book --as user:ann');
@@ -129,10 +131,30 @@ describe('holdpoint show', () => {
     const { command } = await scene();
     const failed = (await command(['show', 'trip-43'])).out;
     expect(failed).toMatch(/error +Error: There is no flight to Nowhere\./);
+    expect(failed).toMatch(/\n +in +test\/cli\/agents\.ts:\d+\n/);
     expect(failed).toContain('holdpoint retry trip-43');
     const cancelled = (await command(['show', 'trip-44'])).out;
     expect(cancelled).toMatch(/because +Run "trip-44" was cancelled: The customer called\./);
     expect(cancelled).not.toContain('waits for');
+  });
+
+  it('does not wait any more for what was answered', async () => {
+    const { command } = await scene();
+    expect((await command(['show', 'trip-41'])).out).toMatch(/waits for +approval book/);
+    await command(['approve', 'trip-41', '--as', 'user:ann']);
+    const { out } = await command(['show', 'trip-41']);
+    expect(out).toContain('READY');
+    expect(out).not.toContain('waits for');
+  });
+
+  it('does not say that a run works of which nobody knows', async () => {
+    const folder = freshFolder();
+    const store = checkpointStoreOn(embeddedStorage({ folder }));
+    await store.save({ run: 'plain', state: { n: 1 }, step: 'one' });
+    const later = runIn(folder, { now: () => Date.now() + 3_600_000 });
+    const { out } = await later(['show', 'plain']);
+    expect(out).toContain('RUNNING');
+    expect(out).not.toMatch(/worked 1h|running …/);
   });
 
   it('gives programs the run, its timeline and its open approvals', async () => {
@@ -168,6 +190,23 @@ describe('holdpoint history', () => {
     expect(out).toMatch(/\n *1 +start +READY/);
     expect(out).toMatch(/book seat failed +RUNNING/);
     expect(out.indexOf('search flights')).toBeLessThan(out.indexOf('pay'));
+  });
+
+  it('has the words of the timeline, wherever the list begins', async () => {
+    const { command } = await scene();
+    const { out } = await command(['history', 'trip-42']);
+    expect(out).toMatch(/\n *2 +ready +RUNNING/);
+    expect(out).toMatch(/✗ crash/);
+    expect(out).not.toContain('claim');
+    const line = (text: string, version: number) =>
+      text.split('\n').find((each) => each.startsWith(`${version} `.padStart(3)));
+    for (const version of [2, 5]) {
+      const [step = ''] = /^ *\d+ {2}.+? {2}/.exec(line(out, version) ?? '') ?? [];
+      expect(step.trim()).not.toBe('');
+      const from = await command(['history', 'trip-42', '--from', String(version), '-n', '1']);
+      expect(from.out.split('\n')[1]?.replace(/ +/g, ' ').trim()).toContain(step.replace(/ +/g, ' ').trim());
+    }
+    expect((await command(['history', 'trip-42', '-n', '1', '--json'])).json()).toHaveLength(1);
   });
 
   it('gives the last so many, or those from a version', async () => {
@@ -220,7 +259,8 @@ describe('holdpoint state and diff', () => {
   it('says where there is nothing, and what is no path', async () => {
     const command = await chat();
     const missing = await command(['state', 'chat-7', '--path', 'messages[9]', '--json']);
-    expect([missing.code, missing.error().message]).toEqual([3, expect.stringContaining('has nothing at messages[9]')]);
+    expect([missing.code, missing.error().code]).toEqual([3, 'PART_NOT_FOUND']);
+    expect(missing.error().message).toContain('has nothing at messages[9]');
     expect((await command(['state', 'chat-7', '--path', 'a[b'])).code).toBe(2);
     expect((await command(['state', 'chat-7', '99', '--json'])).error().code).toBe('CHECKPOINT_NOT_FOUND');
   });
@@ -294,6 +334,14 @@ describe('every screen', () => {
       const lines = stripVTControlCharacters(out + err).split('\n');
       const wide = lines.filter((line) => stringWidth(line) > columns && !/^ +holdpoint /.test(line));
       expect([args, wide]).toEqual([args, []]);
+    }
+  });
+
+  it('shows a status as a whole or not at all', async () => {
+    const { command } = await scene();
+    for (const columns of [40, 50, 60, 70]) {
+      const { out } = await command(['runs'], { columns });
+      expect(stripVTControlCharacters(out)).toMatch(/trip-41 +WAITING_FOR_APPROVAL/);
     }
   });
 

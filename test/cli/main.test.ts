@@ -122,7 +122,7 @@ describe('the command', () => {
 
   it('has all that was asked for', () => {
     expect(commands.map((command) => command.name()).toSorted()).toEqual(
-      'approvals approve cancel completion console dev diff doctor export fork history prune reject retry rewind runs show signal start state verify'.split(
+      'approvals approve cancel completion console dev diff doctor export fork history prune reject remind retry rewind runs show signal start state verify withdraw'.split(
         ' ',
       ),
     );

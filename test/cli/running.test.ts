@@ -1,6 +1,9 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { writeServerFile } from '../../cli/dev/server-file.ts';
 import { chatIn, travelIn } from './agents.ts';
 import { freshFolder, runIn } from './scene.ts';
@@ -25,9 +28,30 @@ describe('holdpoint start', () => {
     await command(['start', 'travel', '--id', 'first']);
     using _ = await servedFolder(folder);
     await writeServerFile(folder, { key: 'k'.repeat(43), port: 1, url: 'http://127.0.0.1:1', pid: process.pid });
-    expect((await command(['start', 'travel', '--id', 'second'])).err).toBe('');
+    expect((await command(['start', 'travel', '--id', 'second'])).err).not.toContain('server');
     await writeServerFile(folder, { key: 'k'.repeat(43), port: 1 });
     expect((await command(['start', 'travel', '--id', 'third'])).err).toContain('No server is running');
+  });
+
+  it('warns where the server does not have the agent, and says what to look at next', async () => {
+    const folder = freshFolder();
+    const command = runIn(folder);
+    await command(['start', 'travel', '--id', 'first']);
+    const server = createServer((request, response) => {
+      const isAsked = request.url === '/api/agents' && request.headers.authorization === `Bearer ${'k'.repeat(43)}`;
+      response.end(JSON.stringify(isAsked ? { agents: [{ name: 'travel' }] } : {}));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    using _ = await servedFolder(folder);
+    const { port } = server.address() as AddressInfo;
+    await writeServerFile(folder, { key: 'k'.repeat(43), port, url: `http://127.0.0.1:${port}`, pid: process.pid });
+    const wrong = await command(['start', 'nosuch', '{}', '--id', 'lost']);
+    expect([wrong.code, wrong.out]).toEqual([0, '✓ Started lost\n']);
+    expect(wrong.err).toContain('! The server here has no agent "nosuch" (it has travel)');
+    const right = await command(['start', 'travel', '--id', 'second']);
+    expect(right.err).toBe('holdpoint show second shows how it goes.\n');
+    expect((await command(['start', 'nosuch', '--json'])).err).toBe('');
   });
 
   it('takes its input from a file or from standard input', async () => {
@@ -132,6 +156,20 @@ describe('holdpoint cancel', () => {
     expect((await command(['cancel', 'trip-42', '--yes', '--json'])).json()).toEqual([
       { run: 'trip-42', status: 'ENDING' },
     ]);
+  });
+
+  it('refuses what had ended, and says what was cancelled before', async () => {
+    const folder = freshFolder();
+    const world = travelIn(folder, { hoursAgo: 1 });
+    await world.start({ to: 'Nowhere' }, { id: 'trip-44' });
+    await world.start({ to: 'Rome' }, { id: 'trip-45' });
+    const command = runIn(folder);
+    const late = await command(['cancel', 'trip-44', '--json']);
+    expect([late.code, late.error().code, late.out]).toEqual([4, 'RUN_ENDED', '']);
+    expect(late.error().message).toContain('had ended already: it is FAILED');
+    await command(['cancel', 'trip-45']);
+    const again = await command(['cancel', 'trip-45']);
+    expect([again.code, again.out]).toEqual([0, '= trip-45 was cancelled before: CANCELLED\n']);
   });
 
   it('does not ask when nothing would be undone', async () => {

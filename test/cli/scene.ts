@@ -16,7 +16,11 @@ export interface Ended {
   /** Of `--json`: each line of the output. */
   json<T = Record<string, unknown>>(): T[];
   /** Of `--json`: what the error says. */
-  error(): { readonly code: ErrorCode | 'USAGE' | 'UNEXPECTED'; readonly exitCode: number; readonly message: string };
+  error(): {
+    readonly code: ErrorCode | 'PART_NOT_FOUND' | 'NO_SERVER' | 'USAGE' | 'UNEXPECTED';
+    readonly exitCode: number;
+    readonly message: string;
+  };
 }
 
 /** How a command line is run. */

@@ -102,6 +102,7 @@ describe('holdpoint dev', () => {
     expect(server.child.exitCode).toBe(0);
     expect(server.lines.join('\n')).toContain('Stopping; a run is under way.');
     expect(server.lines.join('\n')).toContain(`${run}  succeeded`);
+    expect(server.lines.at(-1)).toBe('Stopped. Runs go on at the next start.');
   });
 
   it('ends at once when it is interrupted again', async () => {
@@ -117,6 +118,21 @@ describe('holdpoint dev', () => {
     expect(server.child.exitCode).toBe(0);
     expect(server.lines.join('\n')).not.toContain('is cut off');
     await until('its process is gone', () => !isAlive(pid));
+  });
+
+  it('says who is there before it says what goes on', async () => {
+    const project = projectOf({ 'slow.ts': SLOW(600_000) });
+    const first = dev(project, 'slow.ts');
+    await says(first, 'curl');
+    await start(project, 'slow');
+    await until('it runs', () => project.lines('pid.txt')[0]);
+    first.child.kill('SIGKILL');
+    await first.over;
+    const second = dev(project, 'slow.ts');
+    await says(second, 'goes on where it was cut off');
+    const place = (text: string) => second.lines.findIndex((line) => line.includes(text));
+    expect(place('curl')).toBeGreaterThan(0);
+    expect(place('curl')).toBeLessThan(place('goes on where'));
   });
 
   it('says at its start what waits for people since before', async () => {
@@ -143,6 +159,11 @@ describe('holdpoint dev', () => {
     interrupt(server);
     await server.over;
     expect(server.child.exitCode).toBe(0);
+  });
+
+  it('that cannot use the files it was given says so, and not that it was given none', async () => {
+    const server = dev(projectOf({ 'broken.ts': 'export const a = ;\n' }), 'broken.ts');
+    expect(await says(server, 'No agent is here')).toContain('yet: mend the files above');
   });
 
   it('points to the server that works on the folder already', async () => {

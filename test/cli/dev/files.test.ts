@@ -46,25 +46,56 @@ describe('files of agents', () => {
     const server = serverOf(project, files, { timing: { silentMs: 8_000 } });
     await server.ready();
     for (const line of [
-      'enum.ts:5 TypeScript enum is not supported in strip-only mode.',
-      'syntax.ts:2 Expression expected.',
-      'throws.ts:3 Error: There is no URL.',
-      "package.ts:2 Cannot find package 'not-installed' imported from",
-      'nothing.ts It exports no agent. Export what agent({ … }) gives',
-      'misused.ts:3 Agent "misused" must have either `run` or `turn`.',
-      'twice.ts It exports two agents with the name "one". Rename one.',
-      'quits.ts Loading it ends the process (exit code 3).',
-      'jsx.tsx Unknown file extension ".tsx"',
-      'text.ts It throws just text when it is loaded.',
-      'never.ts Loading it does not come to an end.',
+      'enum.ts:5: TypeScript enum is not supported in strip-only mode.',
+      'syntax.ts:2: Expression expected.',
+      'throws.ts:3: Error: There is no URL.',
+      "package.ts:2: Cannot find package 'not-installed' imported from",
+      'nothing.ts: It exports no agent. Export what agent({ … }) gives',
+      'misused.ts:3: Agent "misused" must have either `run` or `turn`.',
+      'twice.ts: It exports two agents with the name "one". Rename one.',
+      'quits.ts: Loading it ends the process (exit code 3).',
+      'jsx.tsx: Unknown file extension ".tsx"',
+      'text.ts: It throws just text when it is loaded.',
+      'never.ts: Loading it does not come to an end.',
     ])
       expect(server.log).toContain(line);
-    expect(server.log).toMatch(/extension\.ts:1 Cannot find module .*\n +Name the file with its extension: good\.ts\./);
+    expect(server.log).toMatch(
+      /extension\.ts:1: Cannot find module .*\n +Name the file with its extension: good\.ts\./,
+    );
     expect(server.log.match(/Node only strips types\./g)).toHaveLength(2);
     expect(server.log).toContain('Install it (npm install not-installed)');
     expect(server.lines.filter((line) => line.includes('throws.ts:3'))).toHaveLength(2);
     expect(await server.ask('/api/agents')).toEqual({ agents: [{ name: 'good' }] });
     await server.becomes(await server.start('good'), 'SUCCEEDED');
+  });
+
+  it('that package.json keeps from being modules are told in one line, and used as soon as that is mended', async () => {
+    const project = projectOf({ 'package.json': '{"type":"commonjs"}', 'agents/greet.ts': named('greet') });
+    const server = serverOf(project, ['agents/greet.ts']);
+    await server.ready();
+    const [only, ...others] = server.lines.filter((line) => line.includes('greet.ts'));
+    expect(only).toMatch(
+      /agents\/greet\.ts:2: It is an ES module, and package\.json says that it is not\. Run "npm pkg set type=module", or name it greet\.mts\.$/,
+    );
+    expect(others).toEqual([]);
+    expect(server.log).not.toContain('trace-warnings');
+
+    project.write('package.json', '{"type":"module"}');
+    await server.says(/agents\/greet\.ts has changed: greet/);
+    await server.becomes(await server.start('greet'), 'SUCCEEDED');
+    // Another reason to change it is not worth a line: nothing was wrong.
+    project.write('package.json', '{"private":true}');
+    await pause(1_500);
+    await server.becomes(await server.start('greet'), 'SUCCEEDED');
+    expect(server.lines.filter((line) => line.includes('has changed'))).toHaveLength(1);
+    expect(server.log).not.toContain('MODULE_TYPELESS');
+  });
+
+  it('may warn of what they like', async () => {
+    const project = projectOf({ 'a.ts': `${named('a')}\nprocess.emitWarning('This is old.');\n` });
+    const server = serverOf(project, ['a.ts']);
+    await server.ready();
+    expect(server.log).toMatch(/a\.ts: \(node:\d+\) Warning: This is old\./);
   });
 
   it('are looked at again when they or what they import change, told in one line', async () => {
@@ -121,7 +152,7 @@ describe('files of agents', () => {
     const server = serverOf(project, ['a.ts']);
     await server.ready();
     project.write('a.ts', 'export const oops = ;\n');
-    await server.says(/a\.ts:1 Expression expected/);
+    await server.says(/a\.ts:1: Expression expected/);
     const run = await server.start('a');
     await pause(1_000);
     expect(await server.ask(`/api/runs/${run}`)).toMatchObject({ status: 'READY', version: 1 });
@@ -131,7 +162,31 @@ describe('files of agents', () => {
     expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'second' });
 
     rmSync(project.file('a.ts'));
-    await server.says(/a\.ts It is no longer there\./);
+    await server.says(/a\.ts: It is no longer there\./);
+  });
+
+  it('that no longer load keep nobody from being told that a run was answered and waits for them', async () => {
+    const asks = `
+      import { agent } from 'holdpoint';
+      export const it = agent({
+        name: 'a',
+        run: async (ctx) => (await ctx.approval('send', { title: 'Send it?', approvers: ['user:ann'] })).by,
+      });
+    `;
+    const project = projectOf({ 'a.ts': asks });
+    const server = serverOf(project, ['a.ts']);
+    await server.ready();
+    const run = await server.start('a');
+    const link = await server.link();
+    project.write('a.ts', 'export const oops = ;\n');
+    await server.says(/a\.ts:1: Expression expected/);
+    await fetch(link, { method: 'POST', body: new URLSearchParams({ answer: 'approve' }) });
+    await server.says(new RegExp(`${run} +approved by user:ann: Send it`));
+    await server.says(new RegExp(`${run} +is ready; a\\.ts does not load`));
+    project.write('a.ts', asks);
+    await server.becomes(run, 'SUCCEEDED');
+    expect(server.lines.filter((line) => line.includes('approved by'))).toHaveLength(1);
+    expect(server.lines.filter((line) => line.includes('does not load'))).toHaveLength(1);
   });
 
   it('are not watched when nobody wants that, but run as they are now', async () => {
@@ -140,7 +195,7 @@ describe('files of agents', () => {
     await server.ready();
     project.write('a.ts', 'export const oops = ;\n');
     const run = await server.start('a');
-    await server.says(/a\.ts:1 Expression expected/);
+    await server.says(/a\.ts:1: Expression expected/);
     project.write('a.ts', named('a', 'second'));
     expect(await server.becomes(run, 'SUCCEEDED')).toMatchObject({ result: 'second' });
     expect(server.log).not.toContain('has changed');
@@ -150,7 +205,7 @@ describe('files of agents', () => {
     const project = projectOf({ 'one.ts': named('same', 'one'), 'two.ts': named('same', 'two') });
     const server = serverOf(project, ['one.ts', 'two.ts']);
     await server.ready();
-    await server.says(/two\.ts Its agent "same" is not used: .*one\.ts has one of that name already\./);
+    await server.says(/two\.ts: Its agent "same" is not used: one\.ts has one of that name already\./);
     expect(await server.becomes(await server.start('same'), 'SUCCEEDED')).toMatchObject({ result: 'one' });
     project.write('one.ts', named('other'));
     await server.says(/one\.ts has changed: other/);

@@ -60,6 +60,17 @@ describe('the guard of the local server', () => {
       });
     });
 
+    it('and tells a browser so on a page', async () => {
+      const accept = 'text/html,application/xhtml+xml';
+      for (const query of ['key=wrong', 'ticket=wrong']) {
+        const answer = await fetch(`${server.url}/?${query}`, { headers: { accept }, redirect: 'manual' });
+        expect(answer.status).toBe(401);
+        expect(answer.headers.get('content-type')).toMatch(/^text\/html/);
+        expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+        expect(await answer.text()).toContain('Open the URL that');
+      }
+    });
+
     it('nor with another one', async () => {
       const others = [server.key.slice(1), `${server.key}x`, 'x'.repeat(43), '', cookie.split('=')[1] ?? ''];
       for (const other of others) {

@@ -153,7 +153,7 @@ describe('a process of an agent', () => {
     expect(failed.error).toMatchObject({ message: expect.stringContaining('first') });
     // The first attempt recorded a step; three more did not, and then as many to end the run.
     expect(server.lines.filter((line) => line.includes('ended by itself with exit code 7'))).toHaveLength(7);
-    await server.says(new RegExp(`${run} +failed after`));
+    await server.says(new RegExp(`${run} +failed after .* Its last process ended by itself with exit code 7\\.`));
   });
 
   it('that does not answer any more is ended and tried again', async () => {

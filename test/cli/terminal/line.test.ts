@@ -2,18 +2,7 @@ import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { clean } from '../../../cli/terminal/clean.ts';
 import { jsonLines, jsonText } from '../../../cli/terminal/json-text.ts';
-import {
-  bold,
-  dim,
-  fitted,
-  fittedAtStart,
-  type Line,
-  pad,
-  render,
-  styled,
-  widthOf,
-  wrap,
-} from '../../../cli/terminal/line.ts';
+import { bold, dim, fitted, type Line, pad, render, styled, widthOf, wrap } from '../../../cli/terminal/line.ts';
 import { prose } from '../../../cli/terminal/prose.ts';
 
 const text = (line: Line): string => render(line, (_, plain) => plain);
@@ -67,11 +56,6 @@ describe('a line', () => {
   it('is cut across its pieces, and keeps their styles', () => {
     const cut = fitted([bold('abc'), dim('defgh')], 6);
     expect(cut).toEqual([bold('abc'), dim('de…')]);
-  });
-
-  it('shows its end where that says more', () => {
-    expect(fittedAtStart(styled('yellow', 'WAITING_FOR_APPROVAL'), 10)).toEqual(styled('yellow', '…_APPROVAL'));
-    expect(text(fittedAtStart('東京東京', 5))).toBe('…東京');
   });
 
   it('is as wide as it looks, escapes included', () => {

@@ -1,0 +1,35 @@
+import type { Located, Session } from '../session.ts';
+import { bold, styled } from '../terminal/line.ts';
+import { answer } from './answer.ts';
+import { outcomeLine } from './approval-lines.ts';
+import { confirm } from './confirm.ts';
+import { checkPending, findAsked } from './find-asked.ts';
+import { tellIfNobodyRuns } from './made-ready.ts';
+
+export interface WithdrawOptions extends Located {
+  readonly reason: string;
+  readonly yes?: boolean;
+}
+
+/** Takes a question back; asks first, since nobody can answer it any more. */
+export async function withdraw(
+  session: Session,
+  run: string,
+  approval: string | undefined,
+  { reason, yes }: WithdrawOptions,
+): Promise<void> {
+  const place = await session.open();
+  const asked = await findAsked(place.desk, run, approval);
+  checkPending(asked, 'there is nothing to withdraw');
+  await confirm(
+    session,
+    `Nobody can answer "${asked.title}" any more, and run "${run}" goes on without an answer.`,
+    yes,
+  );
+  const withdrawn = await place.desk.withdraw(run, asked.id, reason);
+  await answer(session, withdrawn, () => [
+    [styled('green', '✓ '), bold(withdrawn.title)],
+    ['  ', ...[outcomeLine(withdrawn)].flat()],
+  ]);
+  await tellIfNobodyRuns(session, place);
+}
