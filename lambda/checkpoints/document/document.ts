@@ -19,7 +19,7 @@ export type TypeCodecs = { readonly [name: string]: TypeCodec; readonly [OTHERS]
 export const OTHERS = Symbol('others');
 
 /** Keeps instances of any class by their name and data. */
-export interface OtherTypes {
+interface OtherTypes {
   is(value: unknown): value is { readonly type: string; readonly data: unknown };
   decode(type: string, data: unknown): unknown;
 }
