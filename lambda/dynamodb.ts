@@ -8,7 +8,7 @@ import { lazyPayloadStore } from './storage/lazy-payloads.ts';
 import type { Storage } from './storage/ports.ts';
 import type { S3PayloadStoreOptions } from './storage/s3/s3-payloads.ts';
 
-export { TABLE } from './storage/dynamodb/table.ts';
+export { STREAM, TABLE, TIME_TO_LIVE } from './storage/dynamodb/table.ts';
 
 export interface DynamoStorageOptions {
   /** @default the environment's HOLDPOINT_TABLE */

@@ -1,10 +1,12 @@
 import { type DynamoDBClient, UpdateTableCommand } from '@aws-sdk/client-dynamodb';
 import type { StreamRecord } from '../../lambda/handlers/stream-records.ts';
+import { STREAM } from '../../lambda/storage/dynamodb/table.ts';
 
 /** Turns the stream of a table on; each call of what it gives has the records since the last, as Lambda gets them. */
 export async function streamOf(client: DynamoDBClient, table: string): Promise<() => Promise<StreamRecord[]>> {
-  const StreamSpecification = { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' as const };
-  const { TableDescription } = await client.send(new UpdateTableCommand({ TableName: table, StreamSpecification }));
+  const { TableDescription } = await client.send(
+    new UpdateTableCommand({ TableName: table, StreamSpecification: STREAM }),
+  );
   const StreamArn = TableDescription?.LatestStreamArn;
   const { protocol, hostname, port } = (await client.config.endpoint?.()) ?? {};
   const call = async (operation: string, input: object) => {

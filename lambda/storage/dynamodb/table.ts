@@ -1,4 +1,4 @@
-import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
+import type { CreateTableCommandInput, StreamSpecification, TimeToLiveSpecification } from '@aws-sdk/client-dynamodb';
 import { LISTS } from './lists.ts';
 
 /**
@@ -17,6 +17,15 @@ export const TABLE = {
     Projection: { ProjectionType: 'INCLUDE' as const, NonKeyAttributes: ['m', 'r'] },
   })),
 } as const satisfies Omit<CreateTableCommandInput, 'TableName'>;
+
+/** The time to live of the table: it removes what nobody misses, and nothing that belongs to a run. */
+export const TIME_TO_LIVE = { AttributeName: 'x', Enabled: true } as const satisfies TimeToLiveSpecification;
+
+/** The stream that delivers durable runs. */
+export const STREAM = {
+  StreamEnabled: true,
+  StreamViewType: 'NEW_AND_OLD_IMAGES',
+} as const satisfies StreamSpecification;
 
 function keySchema(hash: string, range: string) {
   return [
