@@ -7,8 +7,8 @@ import { type Clock, systemClock } from '../runtime/clock.ts';
 import type { Observing } from '../runtime/observing.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 import { s3SignedUrls } from '../storage/s3/signed-urls.ts';
+import type { Agents } from './agents.ts';
 import { readIamCallers, readJwtCallers } from './caller-maps.ts';
-import type { Agents } from './environment.ts';
 import { observingOf } from './powertools.ts';
 import { contextsOf, wired } from './wired.ts';
 
@@ -62,7 +62,7 @@ function asRequested(event: HttpEvent): HttpEvent {
   return { ...rest, requestContext, rawPath: isDecoded ? path : rawPath, ...(hasBody && { body }) };
 }
 
-export const handler = wired((environment) => {
+export const handler = wired('api', (environment) => {
   const { jwtCallers, iamCallers } = environment;
   return createServe({
     contexts: contextsOf(environment),
@@ -72,6 +72,6 @@ export const handler = wired((environment) => {
     }),
     agents: environment.agents,
     signedUrls: s3SignedUrls(environment),
-    observing: observingOf('api'),
+    observing: observingOf('api', environment),
   });
 });

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { IamCaller, JwtCallers } from '../api/authorizer-caller.ts';
 import { ROLES } from '../api/caller.ts';
-import { ENVIRONMENT, refuse } from './environment.ts';
+import { ENVIRONMENT } from './environment.ts';
+import { jsonOf, refuse } from './refuse.ts';
 
 const Text = z.string().min(1);
 const Roles = z.array(z.enum(ROLES));
@@ -46,12 +47,6 @@ export const readIamCallers = (text: string): Readonly<Record<string, IamCaller>
   );
 
 function read<S extends z.ZodType>(name: string, schema: S, expected: string, text: string): z.infer<S> {
-  let given: unknown;
-  try {
-    given = JSON.parse(text);
-  } catch {
-    refuse(name, expected, text);
-  }
-  const result = schema.safeParse(given);
+  const result = schema.safeParse(jsonOf(name, expected, text));
   return result.success ? result.data : refuse(name, expected, text);
 }

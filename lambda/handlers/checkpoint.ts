@@ -44,10 +44,10 @@ function errorJson(error: unknown): object {
   return { code, message, ...(found && { found: { version: found.version, status: found.status } }) };
 }
 
-export const handler = wired((environment) =>
+export const handler = wired('checkpoint', (environment) =>
   createCheckpoint({
     contexts: contextsOf(environment),
     signedUrls: s3SignedUrls(environment),
-    observing: observingOf('checkpoint'),
+    observing: observingOf('checkpoint', environment),
   }),
 );

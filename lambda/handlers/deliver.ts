@@ -4,7 +4,8 @@ import { errorFields, type Observing } from '../runtime/observing.ts';
 import type { Delivery } from '../runtime/runtime.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 import type { AgentFunctions } from './agent-functions.ts';
-import { type Agents, ENVIRONMENT } from './environment.ts';
+import type { Agents } from './agents.ts';
+import { ENVIRONMENT } from './environment.ts';
 import { hydrate } from './hydrate.ts';
 
 /** What it takes to bring runs to the functions of their agents. */

@@ -1,6 +1,4 @@
-import { HoldpointError } from '../core/errors.ts';
-
-/** The names of what handlers read from the environment. Whoever deploys them sets these, and nothing else. */
+/** The names of what handlers and agents read from the environment. Whoever deploys them sets these, and nothing else. */
 export const ENVIRONMENT = {
   /** The DynamoDB table of the runs. */
   table: 'HOLDPOINT_TABLE',
@@ -8,6 +6,8 @@ export const ENVIRONMENT = {
   bucket: 'HOLDPOINT_BUCKET',
   /** The KMS key of encrypted runs. @default runs are not encrypted by Holdpoint */
   key: 'HOLDPOINT_KMS_KEY',
+  /** How many seconds runs that are begun here are kept after their last write. @default for ever */
+  retentionSeconds: 'HOLDPOINT_RETENTION_SECONDS',
   /** What links to approvals begin with. @default no links are made */
   approvalUrl: 'HOLDPOINT_APPROVAL_URL',
   /** The EventBridge bus for approvals and ends of runs. @default none */
@@ -20,82 +20,42 @@ export const ENVIRONMENT = {
   jwtCallers: 'HOLDPOINT_JWT_CALLERS',
   /** Who calls the API by the ARN that IAM knows them by, as JSON. @default nobody in IAM may */
   iamCallers: 'HOLDPOINT_IAM_CALLERS',
+  /** The origins of other sites whose pages may call the API, with commas between them. @default none */
+  corsOrigins: 'HOLDPOINT_CORS_ORIGINS',
+  /** The tenants whose runs are counted, as JSON. @default ["default"] */
+  tenants: 'HOLDPOINT_TENANTS',
+  /** The namespace of the metrics; two deployments in one account have two. @default Holdpoint */
+  metricsNamespace: 'HOLDPOINT_METRICS_NAMESPACE',
 } as const;
 
-/** The function of an agent, and whether it gets its run claimed and loaded. */
-export interface AgentFunction {
-  /** A name or an ARN. */
-  readonly function: string;
-  readonly hydrate: boolean;
-}
+export type EnvironmentName = keyof typeof ENVIRONMENT;
 
-/** The functions by the names of their agents. */
-export type Agents = ReadonlyMap<string, AgentFunction>;
+/** The variable that tells an agent in another language which function is `checkpoint`; nothing here reads it. */
+export const CHECKPOINT_FUNCTION_VARIABLE = 'HOLDPOINT_CHECKPOINT_FUNCTION';
 
-/** What the environment says. */
-export interface Environment {
-  readonly table: string;
-  readonly bucket: string;
-  readonly key: string | undefined;
-  readonly approvalUrl: string | undefined;
-  readonly bus: string | undefined;
-  readonly topic: string | undefined;
-  readonly agents: Agents;
-  /** What these two hold is read by the one handler that has callers. */
-  readonly jwtCallers: string | undefined;
-  readonly iamCallers: string | undefined;
-}
+/** The handlers, each in a module of this name. */
+export const HANDLERS = ['api', 'checkpoint', 'gauge', 'notify', 'resume', 'sweep'] as const;
 
-/** Reads the environment; refuses one that handlers cannot work with. */
-export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
-  const optional = (name: string): string | undefined => variables[name]?.trim() || undefined;
-  const required = (name: string, what: string): string =>
-    optional(name) ?? refuse(name, `the name of ${what}`, variables[name] === undefined ? 'nothing' : 'an empty text');
-  const approvalUrl = optional(ENVIRONMENT.approvalUrl);
-  if (approvalUrl !== undefined && !/^https?:$/.test(URL.parse(approvalUrl)?.protocol ?? ''))
-    refuse(ENVIRONMENT.approvalUrl, 'a URL such as https://approvals.example.com/approvals', approvalUrl);
-  return {
-    table: required(ENVIRONMENT.table, 'the DynamoDB table'),
-    bucket: required(ENVIRONMENT.bucket, 'the S3 bucket'),
-    key: optional(ENVIRONMENT.key),
-    approvalUrl,
-    bus: optional(ENVIRONMENT.bus),
-    topic: optional(ENVIRONMENT.topic),
-    agents: readAgents(optional(ENVIRONMENT.agents) ?? '{}'),
-    jwtCallers: optional(ENVIRONMENT.jwtCallers),
-    iamCallers: optional(ENVIRONMENT.iamCallers),
-  };
-}
+export type HandlerName = (typeof HANDLERS)[number];
 
-const AGENTS_EXPECTED = '{"agent": "function name or ARN", "other": {"function": "…", "hydrate": true}} as JSON';
+/** What a handler calls itself in logs, traces and the dimension `service` of its metrics. */
+export const serviceOf = (handler: HandlerName): string => `holdpoint-${handler}`;
 
-/** Reads the functions of agents; `{"refunds": "refunds-fn", "quotes": {"function": "quotes-fn", "hydrate": true}}`. */
-export function readAgents(text: string): Agents {
-  let given: unknown;
-  try {
-    given = JSON.parse(text);
-  } catch {
-    refuse(ENVIRONMENT.agents, AGENTS_EXPECTED, text);
-  }
-  if (!isRecord(given)) refuse(ENVIRONMENT.agents, AGENTS_EXPECTED, text);
-  return new Map(Object.entries(given).map(([agent, value]) => [agent, readAgent(agent, value)]));
-}
+const READS = {
+  agent: ['table', 'bucket', 'key', 'retentionSeconds', 'approvalUrl'],
+  api: [
+    ...(['table', 'bucket', 'key', 'retentionSeconds', 'agents', 'jwtCallers', 'iamCallers', 'corsOrigins'] as const),
+    'metricsNamespace',
+  ],
+  checkpoint: ['table', 'bucket', 'key', 'retentionSeconds', 'metricsNamespace'],
+  gauge: ['table', 'tenants', 'metricsNamespace'],
+  notify: ['table', 'bucket', 'key', 'approvalUrl', 'bus', 'topic', 'agents', 'metricsNamespace'],
+  resume: ['table', 'bucket', 'key', 'agents', 'metricsNamespace'],
+  sweep: ['table', 'bucket', 'key', 'approvalUrl', 'bus', 'topic', 'agents', 'metricsNamespace'],
+} as const satisfies Record<HandlerName | 'agent', readonly EnvironmentName[]>;
 
-function readAgent(agent: string, value: unknown): AgentFunction {
-  const { function: name, hydrate = false, ...rest } = isRecord(value) ? value : { function: value };
-  const isKnown = Object.keys(rest).length === 0 && typeof hydrate === 'boolean';
-  if (agent !== '' && typeof name === 'string' && name !== '' && isKnown) return { function: name, hydrate };
-  return refuse(ENVIRONMENT.agents, AGENTS_EXPECTED, `for agent "${agent}": ${JSON.stringify(value)}`);
-}
+/** What each handler, and the function of an agent, reads: all of it, and nothing else. */
+export const READ_BY: Readonly<Record<HandlerName | 'agent', readonly EnvironmentName[]>> = READS;
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** The error for a variable that nothing can be made of. */
-export function refuse(name: string, expected: string, found: string): never {
-  const cut = found.length > 200 ? `${found.slice(0, 200)}…` : found;
-  throw new HoldpointError(
-    'INVALID_INPUT',
-    `The environment variable ${name} must be ${expected}; found ${cut}. Set it on the function, then deploy again.`,
-  );
-}
+/** The names that one of them reads. */
+export type ReadBy<Who extends HandlerName | 'agent'> = (typeof READS)[Who][number];

@@ -2,7 +2,7 @@ import type { Contexts } from '../checkpoints/contexts.ts';
 import { runAt } from '../checkpoints/other-contexts.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import { readApprovalMeta } from '../runtime/approvals/approval-meta.ts';
-import { approvalIdOf } from '../runtime/approvals/approval-records.ts';
+import { APPROVAL_PREFIX, approvalIdOf } from '../runtime/approvals/approval-records.ts';
 import { approvalDue } from '../runtime/approvals/due.ts';
 import { lambdaFunctions } from './agent-functions.ts';
 import { announcing } from './announcing.ts';
@@ -28,7 +28,7 @@ export const createNotify =
 
 async function tellOfApproval({ contexts, ...options }: Notifying, { now }: Change): Promise<void> {
   const ids = runOf(now);
-  const id = now.key.startsWith('a') ? approvalIdOf(now.key) : undefined;
+  const id = now.key.startsWith(APPROVAL_PREFIX) ? approvalIdOf(now.key) : undefined;
   if (!ids || id === undefined) return;
   const { status, agent, tell, tellTries = 0, tellAt = 0 } = readApprovalMeta(now);
   const at = runAt(await contexts.context(), ids.tenant, ids.run);
@@ -54,13 +54,13 @@ async function tellOfEnd({ announce, observing }: Notifying, change: Change): Pr
   await announce?.({ type: ENDS[status] ?? status, detail: { ...ids, agent, status, version } });
 }
 
-export const handler = wired((environment) =>
+export const handler = wired('notify', (environment) =>
   createNotify({
     contexts: contextsOf(environment),
     agents: environment.agents,
     functions: lambdaFunctions(),
     announce: announcing(environment),
     approvalUrl: environment.approvalUrl,
-    observing: observingOf('notify'),
+    observing: observingOf('notify', environment),
   }),
 );

@@ -2,6 +2,8 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { Tracer } from '@aws-lambda-powertools/tracer';
 import type { Observing } from '../runtime/observing.ts';
+import { type HandlerName, serviceOf } from './environment.ts';
+import type { Environment } from './read-environment.ts';
 
 /** What of the context of a Lambda invocation is needed. */
 export interface InvocationContext {
@@ -9,10 +11,13 @@ export interface InvocationContext {
 }
 
 /** Logs, metrics (EMF) and traces of one handler by AWS Lambda Powertools. */
-export function observingOf(handler: string): Observing {
-  const serviceName = `holdpoint-${handler}`;
+export function observingOf(
+  handler: HandlerName,
+  { metricsNamespace: namespace }: Pick<Environment, 'metricsNamespace'>,
+): Observing {
+  const serviceName = serviceOf(handler);
   const logger = new Logger({ serviceName });
-  const metrics = new Metrics({ namespace: 'Holdpoint', serviceName });
+  const metrics = new Metrics({ namespace, serviceName });
   // Requests and responses would carry states and tokens into the trace.
   const tracer = new Tracer({ serviceName, captureHTTPsRequests: false });
   return {

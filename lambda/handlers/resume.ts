@@ -31,12 +31,12 @@ function hasBecomeReady(now: HeadMeta, before: HeadMeta | undefined): boolean {
   return isReady(now) && !(before?.status === now.status && isReady(before));
 }
 
-export const handler = wired((environment) =>
+export const handler = wired('resume', (environment) =>
   createResume({
     contexts: contextsOf(environment),
     agents: environment.agents,
     functions: lambdaFunctions(),
     signedUrls: s3SignedUrls(environment),
-    observing: observingOf('resume'),
+    observing: observingOf('resume', environment),
   }),
 );

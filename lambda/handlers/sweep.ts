@@ -52,7 +52,7 @@ const METRICS = {
   failed: 'SweepFailed',
 } as const satisfies Record<keyof SweepAnswer, string>;
 
-export const handler = wired((environment) =>
+export const handler = wired('sweep', (environment) =>
   createSweep({
     contexts: contextsOf(environment),
     agents: environment.agents,
@@ -60,6 +60,6 @@ export const handler = wired((environment) =>
     signedUrls: s3SignedUrls(environment),
     announce: announcing(environment),
     approvalUrl: environment.approvalUrl,
-    observing: observingOf('sweep'),
+    observing: observingOf('sweep', environment),
   }),
 );

@@ -2,8 +2,8 @@ import type { Telling } from '../runtime/approvals/due.ts';
 import type { Notice } from '../runtime/approvals/notice.ts';
 import { errorFields, type Observing } from '../runtime/observing.ts';
 import type { AgentFunctions } from './agent-functions.ts';
+import type { AgentFunction, Agents } from './agents.ts';
 import type { Announce, Announcement } from './announcing.ts';
-import type { AgentFunction, Agents } from './environment.ts';
 
 /** What it takes to tell people of approvals. */
 export interface TellingOptions {

@@ -2,24 +2,30 @@ import { type Contexts, contextsOn } from '../checkpoints/contexts.ts';
 import { ANY_TYPE } from '../checkpoints/document/unknown-instance.ts';
 import { dynamoStorage } from '../dynamodb.ts';
 import { kmsKeys } from '../kms.ts';
-import { type Environment, readEnvironment } from './environment.ts';
+import type { HandlerName } from './environment.ts';
+import { type Environment, type EnvironmentOf, readEnvironment } from './read-environment.ts';
 
-/** A handler that is made of the environment by its first call, and then stays. */
-export function wired<Event, Context, Answer>(
-  make: (environment: Environment) => (event: Event, context: Context) => Promise<Answer>,
+/** A handler that is made of its environment by its first call, and then stays. */
+export function wired<Handler extends HandlerName, Event, Context, Answer>(
+  handler: Handler,
+  make: (environment: EnvironmentOf<Handler>) => (event: Event, context: Context) => Promise<Answer>,
 ): (event: Event, context: Context) => Promise<Answer> {
   let made: ReturnType<typeof make> | undefined;
   return async (event, context) => {
-    made ??= make(readEnvironment());
+    made ??= make(readEnvironment(handler));
     return made(event, context);
   };
 }
 
+/** Where a handler finds runs, and how long those that it begins are kept. */
+type Stored = Pick<Environment, 'table' | 'bucket' | 'key'> & Partial<Pick<Environment, 'retentionSeconds'>>;
+
 /** The contexts of what handlers do, on the storage that the environment names. */
-export const contextsOf = ({ table, bucket, key }: Environment): Contexts =>
+export const contextsOf = ({ table, bucket, key, retentionSeconds }: Stored): Contexts =>
   contextsOn(dynamoStorage({ table, bucket }), {
     // What agents keep of their own classes passes through as it is.
     types: ANY_TYPE,
     writer: process.env.AWS_LAMBDA_FUNCTION_NAME ?? 'holdpoint',
+    ...(retentionSeconds !== undefined && { retentionSeconds }),
     ...(key !== undefined && { keys: kmsKeys({ keyId: key }) }),
   });

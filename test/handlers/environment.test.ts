@@ -1,32 +1,45 @@
 import { describe, expect, it } from 'vitest';
-import { ENVIRONMENT, readAgents, readEnvironment } from '../../lambda/handlers/environment.ts';
+import { readAgents } from '../../lambda/handlers/agents.ts';
+import {
+  ENVIRONMENT,
+  type EnvironmentName,
+  HANDLERS,
+  type HandlerName,
+  READ_BY,
+} from '../../lambda/handlers/environment.ts';
+import { readEnvironment } from '../../lambda/handlers/read-environment.ts';
 import { handler } from '../../lambda/handlers/resume.ts';
 
 const GOOD = { HOLDPOINT_TABLE: 'runs', HOLDPOINT_BUCKET: 'payloads' };
 
 describe('the environment of handlers', () => {
   it('needs a table and a bucket, and nothing else', () => {
-    expect(readEnvironment(GOOD)).toEqual({
-      ...{
-        table: 'runs',
-        bucket: 'payloads',
-        key: undefined,
-        approvalUrl: undefined,
-        bus: undefined,
-        topic: undefined,
-      },
-      agents: new Map(),
+    const unset = { key: undefined, approvalUrl: undefined, bus: undefined, topic: undefined };
+    const named = { table: 'runs', bucket: 'payloads', metricsNamespace: 'Holdpoint' };
+    expect(readEnvironment('sweep', GOOD)).toEqual({ ...named, ...unset, agents: new Map() });
+    expect(readEnvironment('api', GOOD)).toMatchObject({ corsOrigins: [], retentionSeconds: undefined });
+    expect(readEnvironment('gauge', { HOLDPOINT_TABLE: 'runs' })).toEqual({
+      ...{ table: 'runs', tenants: ['default'], metricsNamespace: 'Holdpoint' },
     });
-    expect(() => readEnvironment({})).toThrow(/HOLDPOINT_TABLE must be the name of the DynamoDB table; found nothing/);
-    expect(() => readEnvironment({ ...GOOD, HOLDPOINT_BUCKET: ' ' })).toThrow(
+    expect(() => readEnvironment('resume', {})).toThrow(
+      /HOLDPOINT_TABLE must be the name of the DynamoDB table; found nothing/,
+    );
+    expect(() => readEnvironment('resume', { ...GOOD, HOLDPOINT_BUCKET: ' ' })).toThrow(
       /HOLDPOINT_BUCKET .* found an empty text/,
     );
   });
 
-  it('is read by the names that are listed', () => {
-    const all = Object.fromEntries(Object.values(ENVIRONMENT).map((name) => [name, 'https://x.test']));
-    const read = readEnvironment({ ...all, HOLDPOINT_AGENTS: '{"a":"b"}' });
-    expect(Object.keys(read).sort()).toEqual(Object.keys(ENVIRONMENT).sort());
+  it('has no name that nobody reads', () => {
+    expect(new Set(Object.values(READ_BY).flat())).toEqual(new Set(Object.keys(ENVIRONMENT)));
+  });
+
+  it.each(HANDLERS)('is read by %s under the names that are listed for it', (name) => {
+    const read = readEnvironment(name, {
+      ...Object.fromEntries(Object.values(ENVIRONMENT).map((variable) => [variable, 'https://x.test'])),
+      ...{ HOLDPOINT_AGENTS: '{"a":"b"}', HOLDPOINT_TENANTS: '["a"]', HOLDPOINT_RETENTION_SECONDS: '60' },
+      HOLDPOINT_METRICS_NAMESPACE: 'Shop',
+    });
+    expect(Object.keys(read).toSorted()).toEqual(READ_BY[name].toSorted());
     expect(Object.values(read).filter((value) => value === undefined)).toEqual([]);
   });
 
@@ -53,9 +66,26 @@ describe('the environment of handlers', () => {
     expect(() => readAgents(text)).toThrow(/HOLDPOINT_AGENTS must be .* found .* Set it on the function/);
   });
 
-  it('refuses an approval URL that is none', () => {
-    for (const HOLDPOINT_APPROVAL_URL of ['approvals', 'javascript:alert(1)', '/approvals'])
-      expect(() => readEnvironment({ ...GOOD, HOLDPOINT_APPROVAL_URL })).toThrow(/HOLDPOINT_APPROVAL_URL/);
+  it.each<[HandlerName, EnvironmentName, string, unknown]>([
+    ['api', 'retentionSeconds', ' 7776000 ', 7_776_000],
+    ['api', 'corsOrigins', 'https://a.test, http://localhost:5173,', ['https://a.test', 'http://localhost:5173']],
+    ['gauge', 'tenants', '["acme", "ü/1", "acme"]', ['acme', 'ü/1']],
+    ['gauge', 'metricsNamespace', ' Shop/Holdpoint 2', 'Shop/Holdpoint 2'],
+  ])('says to %s what it is to know of %s', (name, key, text, value) => {
+    expect(readEnvironment(name, { ...GOOD, [ENVIRONMENT[key]]: text })).toMatchObject({ [key]: value });
+  });
+
+  it.each<[HandlerName, EnvironmentName, readonly string[]]>([
+    ['sweep', 'approvalUrl', ['approvals', 'javascript:alert(1)', '/approvals']],
+    ['checkpoint', 'retentionSeconds', ['0', '-1', '1.5', '1e3', '90 days', '123456789012']],
+    ['api', 'corsOrigins', ['*', 'null', 'portal.test', 'https://a.test/', 'https://A.test', 'ftp://a.test', '//a']],
+    ['gauge', 'tenants', ['default', '[]', '{}', '[1]', '[""]', `["${'x'.repeat(300)}"]`]],
+    ['gauge', 'metricsNamespace', ['AWS/Lambda', 'ümlaut', 'x'.repeat(256)]],
+  ])('refuses to tell %s of %s what is none', (name, key, texts) => {
+    for (const text of texts)
+      expect(() => readEnvironment(name, { ...GOOD, [ENVIRONMENT[key]]: text })).toThrow(
+        new RegExp(`${ENVIRONMENT[key]} must be .*; found .* Set it on the function`),
+      );
   });
 
   it('is read by the first call of a handler, and says then what is missing', async () => {

@@ -3,10 +3,11 @@ import type { Identify } from '../../lambda/api/caller.ts';
 import { contextsOn } from '../../lambda/checkpoints/contexts.ts';
 import type { KeyRing } from '../../lambda/checkpoints/keys.ts';
 import { lambdaFunctions } from '../../lambda/handlers/agent-functions.ts';
+import type { AgentFunction } from '../../lambda/handlers/agents.ts';
 import { announcing } from '../../lambda/handlers/announcing.ts';
 import { createServe } from '../../lambda/handlers/api.ts';
 import { createCheckpoint } from '../../lambda/handlers/checkpoint.ts';
-import type { AgentFunction } from '../../lambda/handlers/environment.ts';
+import type { HandlerName } from '../../lambda/handlers/environment.ts';
 import { createNotify } from '../../lambda/handlers/notify.ts';
 import { createResume } from '../../lambda/handlers/resume.ts';
 import type { BatchResponse, StreamRecord } from '../../lambda/handlers/stream-records.ts';
@@ -37,7 +38,7 @@ export interface SceneOptions {
   /** @default nobody may call the API; links need nobody */
   readonly identify?: Identify;
   /** @default what is logged is kept, and what is counted is counted */
-  readonly observing?: (handler: string) => Observing;
+  readonly observing?: (handler: HandlerName) => Observing;
 }
 
 const AGENTS = {

@@ -60,7 +60,9 @@ afterEach(() => void vi.restoreAllMocks());
 
 describe('a run on the handlers', () => {
   it('starts, asks, is decided by a link, and ends, each by one function waking the next', async () => {
-    const scene = await handlerScene({ observing: observingOf });
+    const scene = await handlerScene({
+      observing: (handler) => observingOf(handler, { metricsNamespace: 'Shop/Holdpoint' }),
+    });
     const { refunds, notices, paid } = refundsIn(scene);
     const written = captured();
     const run = await refunds.start({ order: 'SECRET-ORDER' }, { id: 'r-1' });
@@ -100,7 +102,7 @@ describe('a run on the handlers', () => {
     await scene.sweep();
     const log = written();
     expect(log).toMatch(/"service":"holdpoint-checkpoint"/);
-    expect(log).toMatch(/"_aws":.*"Namespace":"Holdpoint"/);
+    expect(log).toMatch(/"_aws":.*"Namespace":"Shop\/Holdpoint"/);
     expect(log).not.toContain('SECRET');
     expect(log).not.toContain(token);
   });

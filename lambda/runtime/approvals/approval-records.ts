@@ -27,8 +27,11 @@ export const approvalIdFor = (
   { rewinds = 0, ask }: { readonly rewinds?: number | undefined; readonly ask: number },
 ): string => id + (rewinds > 0 ? `~r${rewinds}` : '') + (ask > 1 ? `~${ask}` : '');
 
+/** What the keys of approvals begin with, and no others in the partition of a run. */
+export const APPROVAL_PREFIX = 'a';
+
 /** Where an approval is kept in the partition of its run. */
-export const approvalKey = (id: string): string => `a${escapeId('approval', id)}`;
+export const approvalKey = (id: string): string => `${APPROVAL_PREFIX}${escapeId('approval', id)}`;
 
 // A space is in no escaped id.
 const inboxKey = (id: string, approver: string): string =>

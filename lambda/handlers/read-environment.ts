@@ -1,0 +1,103 @@
+import { escapeId } from '../core/ids.ts';
+import { type Agents, readAgents } from './agents.ts';
+import { ENVIRONMENT, type EnvironmentName, type HandlerName, READ_BY, type ReadBy } from './environment.ts';
+import { jsonOf, refuse } from './refuse.ts';
+import { wholeSeconds } from './whole-seconds.ts';
+
+/** What the environment says. */
+export interface Environment {
+  readonly table: string;
+  readonly bucket: string;
+  readonly key: string | undefined;
+  readonly retentionSeconds: number | undefined;
+  readonly approvalUrl: string | undefined;
+  readonly bus: string | undefined;
+  readonly topic: string | undefined;
+  readonly agents: Agents;
+  /** What these two hold is read by the one handler that has callers. */
+  readonly jwtCallers: string | undefined;
+  readonly iamCallers: string | undefined;
+  readonly corsOrigins: readonly string[];
+  readonly tenants: readonly string[];
+  readonly metricsNamespace: string;
+}
+
+/** What the environment says to one handler. */
+export type EnvironmentOf<Handler extends HandlerName> = Pick<Environment, ReadBy<Handler>>;
+
+/** Reads what a handler reads of the environment, and nothing else; refuses what it cannot work with. */
+export function readEnvironment<Handler extends HandlerName>(
+  handler: Handler,
+  variables: NodeJS.ProcessEnv = process.env,
+): EnvironmentOf<Handler> {
+  const read = READ_BY[handler].map((name) => [name, READERS[name](variables[ENVIRONMENT[name]])]);
+  return Object.fromEntries(read) as EnvironmentOf<Handler>;
+}
+
+type Reader<T> = (found: string | undefined) => T;
+
+const optional: Reader<string | undefined> = (found) => found?.trim() || undefined;
+
+const required =
+  (name: EnvironmentName, what: string): Reader<string> =>
+  (found) =>
+    optional(found) ??
+    refuse(ENVIRONMENT[name], `the name of ${what}`, found === undefined ? 'nothing' : 'an empty text');
+
+const READERS: { readonly [Name in EnvironmentName]: Reader<Environment[Name]> } = {
+  table: required('table', 'the DynamoDB table'),
+  bucket: required('bucket', 'the S3 bucket'),
+  key: optional,
+  retentionSeconds: (found) => wholeSeconds(ENVIRONMENT.retentionSeconds, found),
+  approvalUrl: readUrl,
+  bus: optional,
+  topic: optional,
+  agents: (found) => readAgents(optional(found) ?? '{}'),
+  jwtCallers: optional,
+  iamCallers: optional,
+  corsOrigins: readOrigins,
+  tenants: (found) => readTenants(optional(found) ?? '["default"]'),
+  metricsNamespace: readNamespace,
+};
+
+function readUrl(found: string | undefined): string | undefined {
+  const url = optional(found);
+  if (url === undefined || /^https?:$/.test(URL.parse(url)?.protocol ?? '')) return url;
+  return refuse(ENVIRONMENT.approvalUrl, 'a URL such as https://approvals.example.com/approvals', url);
+}
+
+/** A browser sends an origin in one form only, so that one that is written otherwise would let nobody in. */
+function readOrigins(found: string | undefined): readonly string[] {
+  const origins = (found ?? '').split(',').flatMap((each) => optional(each) ?? []);
+  const wrong = origins.find(
+    (each) => !/^https?:$/.test(URL.parse(each)?.protocol ?? '') || new URL(each).origin !== each,
+  );
+  if (wrong === undefined) return origins;
+  return refuse(ENVIRONMENT.corsOrigins, 'origins such as https://portal.example.com, with commas between them', wrong);
+}
+
+/** https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDatum.html */
+function readNamespace(found: string | undefined): string {
+  const name = optional(found) ?? 'Holdpoint';
+  if (/^(?!AWS\/)[\w.\-/#: ]{1,255}$/.test(name)) return name;
+  return refuse(
+    ENVIRONMENT.metricsNamespace,
+    'at most 255 letters, digits, spaces and . - _ / # :, without AWS/ at the beginning',
+    name,
+  );
+}
+
+function readTenants(text: string): readonly string[] {
+  const expected = 'at least one tenant, such as ["default", "acme"] as JSON';
+  const given = jsonOf(ENVIRONMENT.tenants, expected, text);
+  if (Array.isArray(given) && given.length > 0 && given.every(isTenant)) return [...new Set(given)];
+  return refuse(ENVIRONMENT.tenants, expected, text);
+}
+
+function isTenant(value: unknown): value is string {
+  try {
+    return typeof value === 'string' && escapeId('tenant', value) !== '';
+  } catch {
+    return false;
+  }
+}

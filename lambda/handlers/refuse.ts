@@ -1,0 +1,19 @@
+import { HoldpointError } from '../core/errors.ts';
+
+/** The error for a variable of the environment that nothing can be made of. */
+export function refuse(name: string, expected: string, found: string): never {
+  const cut = found.length > 200 ? `${found.slice(0, 200)}…` : found;
+  throw new HoldpointError(
+    'INVALID_INPUT',
+    `The environment variable ${name} must be ${expected}; found ${cut}. Set it on the function, then deploy again.`,
+  );
+}
+
+/** What a variable holds as JSON; refuses what is none. */
+export function jsonOf(name: string, expected: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return refuse(name, expected, text);
+  }
+}
