@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { CHECKPOINT_FUNCTION_VARIABLE } from '../../lambda/handlers/environment.ts';
 import { runResult } from '../../lambda/runtime/outside.ts';
 import { codeBlocks, pages } from '../docs/markdown.ts';
 import { type HandlerScene, handlerScene, linkEvent } from './scene.ts';
@@ -52,7 +53,7 @@ describe.runIf(has('--version'))('the agent in Python that the docs show', () =>
     const env = {
       ...process.env,
       ...{ AWS_ENDPOINT_URL_LAMBDA: endpoint, AWS_REGION: 'us-east-1', AWS_DEFAULT_REGION: 'us-east-1' },
-      ...{ AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', CHECKPOINT_FUNCTION: 'checkpoint-fn' },
+      ...{ AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', [CHECKPOINT_FUNCTION_VARIABLE]: 'checkpoint-fn' },
     };
     const program = 'import agent, json, sys; agent.handler(json.load(sys.stdin), None)';
     // Each invocation is a new process, as after days.
