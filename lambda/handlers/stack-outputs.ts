@@ -6,6 +6,8 @@ export const STACK_OUTPUTS = {
   bucket: 'HoldpointBucket',
   /** The URL of the API and the console; absent where none is deployed. */
   apiUrl: 'HoldpointApiUrl',
+  /** The same for callers by JWT; absent where there are none. */
+  jwtApiUrl: 'HoldpointJwtApiUrl',
   /** The KMS key of encrypted runs; absent where they are not. */
   key: 'HoldpointKmsKey',
 } as const;

@@ -1,0 +1,118 @@
+import { Aws } from 'aws-cdk-lib';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import type { IBucket } from 'aws-cdk-lib/aws-s3';
+import { escapeId } from '../lambda/core/ids.ts';
+import { LISTS } from '../lambda/storage/dynamodb/lists.ts';
+import type { ListName } from '../lambda/storage/ports.ts';
+
+/** Where runs are kept, and under which keys. */
+export interface Keeping {
+  readonly table: ITable;
+  readonly bucket: IBucket;
+  /** Those that encrypt the two at rest. */
+  readonly atRest: readonly IKey[];
+  readonly runKey: IKey | undefined;
+}
+
+/** What somebody does with what is kept. */
+export interface Access {
+  readonly table: readonly ('GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'DeleteItem')[];
+  readonly lists: readonly ListName[];
+  readonly objects: readonly ('GetObject' | 'PutObject' | 'AbortMultipartUpload' | 'DeleteObject')[];
+  readonly runKey: readonly ('Encrypt' | 'Decrypt')[];
+}
+
+const RECORDS = ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'DeleteItem'] as const;
+const PAYLOADS = ['GetObject', 'PutObject', 'AbortMultipartUpload'] as const;
+
+/** Saves and loads checkpoints, asks and waits: what an agent does. It lists nothing and removes no payload. */
+export const RUN: Access = { table: RECORDS, lists: [], objects: PAYLOADS, runKey: ['Encrypt', 'Decrypt'] };
+
+/** Looks at runs, and changes them from outside. */
+export const SERVE: Access = { ...RUN, lists: ['status', 'owner', 'due'] };
+
+/** Claims a run that exists, for somebody else. */
+export const CLAIM: Access = { ...RUN, runKey: ['Decrypt'] };
+
+/** Tells people of approvals. */
+export const TELL: Access = { table: RECORDS, lists: [], objects: ['GetObject'], runKey: ['Decrypt'] };
+
+/** Finds what is due, and removes what is over. */
+export const SWEEP: Access = {
+  ...CLAIM,
+  lists: ['due'],
+  objects: [...PAYLOADS, 'DeleteObject'],
+};
+
+/** Counts runs. */
+export const COUNT: Access = { table: [], lists: ['status', 'due'], objects: [], runKey: [] };
+
+/**
+ * Lets somebody do that, and nothing else, with the runs of these tenants; without any, with those of all. A partition
+ * begins with its tenant; that of a link with `@token`, and who does not know the token finds none.
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html
+ */
+export function grantAccess(
+  grantee: IGrantable,
+  { table, bucket, atRest, runKey }: Keeping,
+  access: Access,
+  tenants: readonly string[] | undefined,
+): Grant {
+  const prefixes = tenants?.map((tenant) => `${escapeId('tenant', tenant)}/*`);
+  const grants: Grant[] = [];
+  const allow = (actions: readonly string[], resourceArns: string[], conditions?: Conditions): void => {
+    if (actions.length === 0) return;
+    grants.push(
+      Grant.addToPrincipal({ grantee, actions: [...actions], resourceArns, ...(conditions && { conditions }) }),
+    );
+  };
+
+  allow(dynamodb(access.table), [table.tableArn], prefixes && leadingKeys([...prefixes, '@token/*']));
+  for (const list of access.lists) {
+    const groups = list === 'due' ? ['due/*'] : prefixes;
+    allow(dynamodb(['Query']), [`${table.tableArn}/index/${LISTS[list].index}`], groups && leadingKeys(groups));
+  }
+  if (access.objects.length > 0) {
+    const objects = (prefixes ?? ['*']).map((prefix) => bucket.arnForObjects(prefix));
+    allow(
+      access.objects.map((action) => `s3:${action}`),
+      objects,
+    );
+    allow(['s3:ListBucket'], [bucket.bucketArn], prefixes && { StringLike: { 's3:prefix': prefixes } });
+  }
+  const services = { StringEquals: { 'kms:ViaService': [viaService('dynamodb'), viaService('s3')] } };
+  for (const { keyArn } of atRest) allow(KEY_AT_REST, [keyArn], services);
+  if (runKey) {
+    const known = tenants && { StringEquals: { 'kms:EncryptionContext:tenant': tenants } };
+    allow(
+      access.runKey.map((action) => `kms:${action}`),
+      [runKey.keyArn],
+      known,
+    );
+  }
+  return grants.reduce((all, grant) => all.combine(grant));
+}
+
+type Conditions = Record<string, Record<string, unknown>>;
+
+const dynamodb = (actions: readonly string[]) => actions.map((action) => `dynamodb:${action}`);
+
+/** A request that names no key at all is refused, too. */
+const leadingKeys = (patterns: readonly string[]): Conditions => ({
+  'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': patterns },
+  Null: { 'dynamodb:LeadingKeys': 'false' },
+});
+
+const viaService = (service: string): string => `${service}.${Aws.REGION}.${Aws.URL_SUFFIX}`;
+
+/** What DynamoDB and S3 do in the name of who calls them. */
+const KEY_AT_REST = [
+  'kms:Decrypt',
+  'kms:DescribeKey',
+  'kms:Encrypt',
+  'kms:GenerateDataKey',
+  'kms:ReEncryptFrom',
+  'kms:ReEncryptTo',
+];

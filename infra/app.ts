@@ -1,0 +1,16 @@
+// The app that `npx cdk deploy` deploys. What it may be told: docs/deploying.md.
+import { App } from 'aws-cdk-lib';
+import { present } from '../lambda/core/present.ts';
+import { ExampleStack } from './example-stack.ts';
+
+const app = new App();
+
+const told = (name: string): string | undefined => {
+  const value: unknown = app.node.tryGetContext(name);
+  return value === undefined || value === '' ? undefined : String(value);
+};
+
+new ExampleStack(app, told('stack') ?? 'Holdpoint', {
+  ...present({ email: told('email'), operators: told('operators'), model: told('model') }),
+  disposable: told('disposable') === 'true',
+});

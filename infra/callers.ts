@@ -1,0 +1,104 @@
+import { Stack } from 'aws-cdk-lib';
+import { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
+import { Grant, type IGrantable, type IRole, type IUser } from 'aws-cdk-lib/aws-iam';
+import type { IamCaller } from '../lambda/api/authorizer-caller.ts';
+import type { Role } from '../lambda/api/caller.ts';
+import type { HttpEntrance } from './http-entrance.ts';
+
+/** What somebody may do through the API: the routes that IAM opens, and who the application takes them for. */
+export interface Permit {
+  readonly routes: readonly (readonly [HttpMethod, string])[];
+  readonly roles: readonly Role[];
+  readonly answersForOthers?: boolean;
+}
+
+const { ANY, GET, POST } = HttpMethod;
+
+/** Starts runs, and nothing else. */
+export const START: Permit = { routes: [[POST, '/api/runs']], roles: ['operator'] };
+
+/** Shows people what they are asked, and answers in their names. */
+export const APPROVE: Permit = {
+  routes: [
+    [GET, '/api/me'],
+    [GET, '/api/approvals'],
+    [GET, '/api/runs/*/approvals/*'],
+    [POST, '/api/runs/*/approvals/*/decide'],
+  ],
+  roles: ['approver'],
+  answersForOthers: true,
+};
+
+/** Looks. */
+export const READ: Permit = {
+  routes: [
+    [GET, '/api/*'],
+    [GET, '/console'],
+    [GET, '/console/*'],
+  ],
+  roles: ['viewer'],
+};
+
+/** Everything that an operator does. */
+export const OPERATE: Permit = {
+  routes: [
+    [ANY, '/api/*'],
+    [ANY, '/console'],
+    [ANY, '/console/*'],
+  ],
+  roles: ['operator', 'viewer'],
+};
+
+/** Who may call the API by IAM. A caller that is permitted several things is one caller with all of them. */
+export class Callers {
+  readonly #byArn = new Map<string, IamCaller>();
+
+  constructor(given: Readonly<Record<string, IamCaller>> = {}) {
+    for (const [arn, caller] of Object.entries(given)) this.#byArn.set(arn, caller);
+  }
+
+  /** Lets a role or a user through IAM, and has the application know them. */
+  permit(
+    entrance: HttpEntrance,
+    grantee: IGrantable,
+    { routes, roles, answersForOthers }: Permit,
+    tenant: string,
+  ): Grant {
+    const arn = arnOf(entrance, grantee);
+    const known = this.#byArn.get(arn);
+    if (known && known.tenant !== tenant)
+      throw new Error(
+        `${entrance.node.path}: a caller has one tenant; found "${known.tenant}" and "${tenant}" for one role. Use a role for each tenant.`,
+      );
+    this.#byArn.set(arn, {
+      ...known,
+      tenant,
+      roles: [...new Set([...(known?.roles ?? []), ...roles])],
+      ...(answersForOthers && { answersForOthers }),
+    });
+    return Grant.addToPrincipal({
+      grantee,
+      actions: ['execute-api:Invoke'],
+      resourceArns: routes.map(([method, path]) => entrance.arnOf(method, path)),
+    });
+  }
+
+  /** As the handler reads them; written by hand, because a name that CloudFormation gives cannot be a key of JSON. */
+  json(): string {
+    const entries = [...this.#byArn].map(([arn, caller]) => `${JSON.stringify(arn)}:${JSON.stringify(caller)}`);
+    return `{${entries.join(',')}}`;
+  }
+}
+
+/** What IAM calls somebody when they call: of a role, whatever the name of the session. */
+function arnOf(entrance: HttpEntrance, { grantPrincipal: principal }: IGrantable): string {
+  const { partition, account } = Stack.of(entrance);
+  if ('roleName' in principal) {
+    const { roleName, principalAccount = account } = principal as IRole;
+    return `arn:${partition}:sts::${principalAccount}:assumed-role/${roleName}/*`;
+  }
+  if ('userArn' in principal) return (principal as IUser).userArn;
+  throw new Error(
+    `${entrance.node.path}: permission is given to a role, a user, or what has a role; found ${principal}. Name others in \`iamCallers\`, and allow them execute-api:Invoke.`,
+  );
+}

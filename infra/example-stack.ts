@@ -1,0 +1,56 @@
+import { fileURLToPath } from 'node:url';
+import { Duration, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib';
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import type { Construct } from 'constructs';
+import { Holdpoint } from './holdpoint.ts';
+
+/** What the app may be told. */
+export interface ExampleStackProps extends StackProps {
+  /** Hears of approvals and alarms. @default nobody does */
+  readonly email?: string;
+  /** The name of a role of this account that may operate in the console, such as `Admin`; `*` is any text. @default none may */
+  readonly operators?: string;
+  /** The model of Amazon Bedrock that the model loop asks. @default its answers are scripted */
+  readonly model?: string;
+  /** Whether the runs go with the stack. @default false */
+  readonly disposable?: boolean;
+}
+
+/** Holdpoint with the agents of the examples. */
+export class ExampleStack extends Stack {
+  readonly holdpoint: Holdpoint;
+
+  constructor(scope: Construct, id: string, props: ExampleStackProps = {}) {
+    super(scope, id, { description: 'Holdpoint, with three agents to try it with', ...props });
+    const { email, operators, model, disposable = false } = props;
+    const operator = `arn:${this.partition}:sts::${this.account}:assumed-role/${operators}/*`;
+    this.holdpoint = new Holdpoint(this, 'Holdpoint', {
+      retention: Duration.days(90),
+      ...(disposable && { removalPolicy: RemovalPolicy.DESTROY }),
+      ...(operators && {
+        iamCallers: { [operator]: { tenant: 'default', roles: ['operator', 'approver'], answersForOthers: true } },
+      }),
+    });
+    const agentOf = (name: string, environment: Readonly<Record<string, string>> = {}) =>
+      this.holdpoint.addAgent(name, {
+        entry: fileURLToPath(new URL(`../examples/${name}/agent.ts`, import.meta.url)),
+        environment,
+      });
+    agentOf('refunds');
+    agentOf('travel');
+    const assistant = agentOf('model-loop', model ? { HOLDPOINT_MODEL: model } : {});
+    if (model)
+      assistant.addToRolePolicy(
+        new PolicyStatement({
+          actions: ['bedrock:InvokeModel'],
+          resources: ['foundation-model', 'inference-profile'].map((kind) =>
+            this.formatArn({ service: 'bedrock', region: '*', account: '*', resource: kind, resourceName: `*${model}` }),
+          ),
+        }),
+      );
+    if (email)
+      for (const topic of [this.holdpoint.topic, this.holdpoint.alarmTopic])
+        topic?.addSubscription(new EmailSubscription(email));
+  }
+}

@@ -1,0 +1,60 @@
+import { Aws, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { ManagedPolicy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Architecture, type FunctionOptions, LoggingFormat, Tracing } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { Construct } from 'constructs';
+import { present } from '../lambda/core/present.ts';
+import { acknowledge } from './acknowledge.ts';
+import type { HoldpointProps } from './holdpoint-props.ts';
+
+/** What all functions have alike, handlers and agents: a role and a log of their own, traces, the network. */
+export function functionOptions(scope: Construct, id: string, props: HoldpointProps) {
+  const { vpc, vpcSubnets, securityGroups } = props;
+  const logGroup = newLogGroup(scope, `${id}Log`, props);
+  const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+  logGroup.grantWrite(role);
+  acknowledge(role, {
+    'AwsSolutions-IAM5[Resource::*]':
+      'X-Ray takes segments, and DynamoDB lists streams, for no resource that could be named.',
+  });
+  if (vpc) {
+    role.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('service-role/AWSLambdaVPCAccessExecutionRole'));
+    acknowledge(role, {
+      'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole]':
+        'Network interfaces of a function have no names before Lambda makes them.',
+    });
+  }
+  return {
+    architecture: Architecture.ARM_64,
+    role,
+    logGroup,
+    loggingFormat: LoggingFormat.JSON,
+    tracing: Tracing.ACTIVE,
+    ...present({ vpc, vpcSubnets }),
+    ...(securityGroups && { securityGroups: [...securityGroups] }),
+  } satisfies FunctionOptions;
+}
+
+/** Where stack traces find the sources. */
+export const SOURCE_MAPS = { NODE_OPTIONS: '--enable-source-maps' };
+
+/** A log that is kept for as long as logs are, under the key that everything is under. */
+export function newLogGroup(scope: Construct, id: string, props: HoldpointProps): LogGroup {
+  const { logRetention = RetentionDays.THREE_MONTHS, encryptionKey, removalPolicy = RemovalPolicy.RETAIN } = props;
+  const logGroup = new LogGroup(scope, id, { retention: logRetention, removalPolicy, ...present({ encryptionKey }) });
+  if (encryptionKey) {
+    // https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html
+    const { account, region, partition } = Stack.of(scope);
+    encryptionKey.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal(`logs.${Aws.REGION}.${Aws.URL_SUFFIX}`)],
+        actions: ['kms:Encrypt', 'kms:Decrypt', 'kms:ReEncrypt*', 'kms:GenerateDataKey*', 'kms:Describe*'],
+        resources: ['*'],
+        conditions: {
+          ArnLike: { 'kms:EncryptionContext:aws:logs:arn': `arn:${partition}:logs:${region}:${account}:log-group:*` },
+        },
+      }),
+    );
+  }
+  return logGroup;
+}

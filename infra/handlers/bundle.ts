@@ -1,0 +1,67 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, type Metafile } from 'esbuild';
+import { HANDLERS } from '../../lambda/handlers/environment.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** What was written: the files, and what esbuild says that is in them. */
+export interface Bundles {
+  readonly metafile: Metafile;
+}
+
+/**
+ * Bundles the handlers into a folder, as functions of Lambda: one file for each, and what several need, or only some calls
+ * need, in chunks beside them. The same sources give the same bytes, wherever the folder is.
+ */
+export async function bundleHandlers(folder: string): Promise<Bundles> {
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: HANDLERS.filter((name) => existsSync(join(ROOT, `lambda/handlers/${name}.ts`))).map((name) => `lambda/handlers/${name}.ts`),
+    // Where files are said to be: what is written has paths from here to the sources, and none of this machine.
+    outdir: join(ROOT, 'dist/functions'),
+    write: false,
+    outExtension: { '.js': '.mjs' },
+    chunkNames: 'chunk-[hash]',
+    bundle: true,
+    splitting: true,
+    minify: true,
+    sourcemap: 'linked',
+    sourcesContent: false,
+    legalComments: 'none',
+    metafile: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    // The modules of the AWS SDK are half as large as its CommonJS.
+    mainFields: ['module', 'main'],
+    // What is CommonJS in it asks for a require.
+    banner: {
+      js: "import{createRequire as holdpointRequire}from'node:module';const require=holdpointRequire(import.meta.url);",
+    },
+    logLevel: 'warning',
+  });
+  mkdirSync(folder, { recursive: true });
+  for (const { path, contents } of outputFiles) writeFileSync(join(folder, basename(path)), contents);
+  writeFileSync(join(folder, 'LICENSES.txt'), licensesOf(metafile));
+  return { metafile };
+}
+
+/** The licences of the packages that are in the bundles, as they ask for. */
+function licensesOf({ inputs }: Metafile): string {
+  const packages = new Set(
+    Object.keys(inputs).flatMap((path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []),
+  );
+  return [...packages].sort().map(licenseOf).join('\n');
+}
+
+function licenseOf(folder: string): string {
+  const at = join(ROOT, folder);
+  const { name, version, license } = JSON.parse(readFileSync(join(at, 'package.json'), 'utf8')) as Record<
+    string,
+    string
+  >;
+  const file = existsSync(at) && readdirSync(at).find((each) => /^licen[cs]e/i.test(each));
+  return `${name} ${version} (${license})\n${file ? `\n${readFileSync(join(at, file), 'utf8').trim()}\n` : ''}`;
+}

@@ -1,0 +1,69 @@
+import { Duration } from 'aws-cdk-lib';
+import { Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import type { Construct } from 'constructs';
+import { present } from '../../lambda/core/present.ts';
+import type { HandlerName } from '../../lambda/handlers/environment.ts';
+import { type Access, CLAIM, COUNT, RUN, SERVE, SWEEP, TELL } from '../access.ts';
+import { functionOptions, SOURCE_MAPS } from '../functions.ts';
+import type { HoldpointProps } from '../holdpoint-props.ts';
+import { handlerCode } from './code.ts';
+
+/** How a handler is deployed. */
+interface Deployed {
+  readonly id: string;
+  readonly description: string;
+  readonly memoryMB: number;
+  readonly timeoutSeconds: number;
+  /** What its role may do with runs; that of `resume` only where it claims runs for others. */
+  readonly access: Access;
+}
+
+/** All handlers. Memory and time are from measurements: docs/operating.md has them. */
+export const DEPLOYED: Readonly<Record<HandlerName, Deployed>> = {
+  api: {
+    ...{ id: 'Api', description: 'Holdpoint: links, API and console' },
+    ...{ memoryMB: 1024, timeoutSeconds: 29, access: SERVE },
+  },
+  checkpoint: {
+    ...{ id: 'Checkpoint', description: 'Holdpoint: saves, asks and waits for agents in other languages' },
+    ...{ memoryMB: 512, timeoutSeconds: 60, access: RUN },
+  },
+  gauge: {
+    ...{ id: 'Gauge', description: 'Holdpoint: counts runs and measures how long they wait' },
+    ...{ memoryMB: 256, timeoutSeconds: 60, access: COUNT },
+  },
+  notify: {
+    ...{ id: 'Notify', description: 'Holdpoint: tells people of approvals, and everybody of ends' },
+    ...{ memoryMB: 512, timeoutSeconds: 120, access: TELL },
+  },
+  resume: {
+    ...{ id: 'Resume', description: 'Holdpoint: invokes the agents of runs that are ready' },
+    ...{ memoryMB: 512, timeoutSeconds: 60, access: CLAIM },
+  },
+  sweep: {
+    ...{ id: 'Sweep', description: 'Holdpoint: looks after everything that is due' },
+    ...{ memoryMB: 512, timeoutSeconds: 300, access: SWEEP },
+  },
+};
+
+/** The function of a handler, which may do nothing yet but log and trace. */
+export function handlerFunction(
+  scope: Construct,
+  name: HandlerName,
+  props: HoldpointProps,
+  environment: Readonly<Record<string, string>>,
+  id = DEPLOYED[name].id,
+): LambdaFunction {
+  const { description, memoryMB, timeoutSeconds } = DEPLOYED[name];
+  return new LambdaFunction(scope, id, {
+    ...functionOptions(scope, id, props),
+    description,
+    runtime: Runtime.NODEJS_24_X,
+    code: handlerCode(),
+    handler: `${name}.handler`,
+    memorySize: memoryMB,
+    timeout: Duration.seconds(timeoutSeconds),
+    environment: { ...environment, ...SOURCE_MAPS },
+    ...present({ reservedConcurrentExecutions: props.reservedConcurrency?.[name] }),
+  });
+}

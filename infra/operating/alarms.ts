@@ -1,0 +1,131 @@
+import { Duration } from 'aws-cdk-lib';
+import { Alarm, ComparisonOperator, type IMetric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import { Construct } from 'constructs';
+import { each, type Measured, ours, sumOf, throttled } from './measures.ts';
+
+/** When somebody must look. */
+interface AlarmWhen {
+  readonly metric: IMetric;
+  /** What it says to whoever is called; docs/operating.md says what to do. */
+  readonly says: string;
+  /** @default above 0 */
+  readonly above?: number;
+  /** Instead of above. */
+  readonly below?: number;
+  /** Of how many five minutes in a row. @default 1 */
+  readonly times?: number;
+  /** Whether silence is a reason, too. @default false */
+  readonly whenSilent?: boolean;
+}
+
+/** Alarms on what nobody would see otherwise. Their ids are the headings of docs/operating.md. */
+export class Alarms extends Construct {
+  readonly all: readonly Alarm[];
+
+  constructor(
+    scope: Construct,
+    id: string,
+    { topic, measured }: { readonly topic: ITopic; readonly measured: Measured },
+  ) {
+    super(scope, id);
+    const action = new SnsAction(topic);
+    this.all = Object.entries(whenToLook(measured)).map(([name, when]) => {
+      const { metric, says, above = 0, below, times = 1, whenSilent = false } = when;
+      const alarm = new Alarm(this, name, {
+        metric,
+        alarmDescription: `${says} See "${name}" in docs/operating.md of Holdpoint.`,
+        threshold: below ?? above,
+        comparisonOperator:
+          below === undefined ? ComparisonOperator.GREATER_THAN_THRESHOLD : ComparisonOperator.LESS_THAN_THRESHOLD,
+        evaluationPeriods: times,
+        treatMissingData: whenSilent ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
+      });
+      alarm.addAlarmAction(action);
+      alarm.addOkAction(action);
+      return alarm;
+    });
+  }
+}
+
+function whenToLook(measured: Measured): Readonly<Record<string, AlarmWhen>> {
+  const { handlers, apis, deadLetters } = measured;
+  const functions = Object.entries(handlers);
+  const period = Duration.minutes(5);
+  return {
+    OldestReady: {
+      metric: ours(measured, 'gauge', 'OldestReadySeconds', 'Maximum', 'oldest READY, seconds'),
+      ...{ above: 300, times: 2, says: 'A run has been READY for more than five minutes, and no agent took it.' },
+    },
+    SweepSilent: {
+      metric: handlers.sweep.metricInvocations({ period }),
+      ...{
+        below: 1,
+        times: 2,
+        whenSilent: true,
+        says: 'The sweeper did not run: timers, deadlines and lost wake-ups wait.',
+      },
+    },
+    ResumeLag: {
+      metric: handlers.resume.metric('IteratorAge', { statistic: 'Maximum', period }),
+      ...{ above: 60_000, times: 2, says: 'Runs that are ready reach their agents more than a minute late.' },
+    },
+    DeadLetters: {
+      metric: deadLetters.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
+      says: 'Something was given up after all tries.',
+    },
+    HandlerErrors: {
+      metric: sumOf(
+        'errors',
+        each(functions, (of, options) => of.metricErrors(options)),
+      ),
+      ...{ times: 2, says: 'A handler of Holdpoint keeps failing.' },
+    },
+    HandlerThrottles: {
+      metric: sumOf(
+        'throttles',
+        each(functions, (of, options) => of.metricThrottles(options)),
+      ),
+      ...{
+        times: 2,
+        says: 'Lambda keeps refusing to run handlers of Holdpoint: there is no concurrency left for them.',
+      },
+    },
+    TableThrottles: {
+      metric: throttled(measured),
+      ...{ times: 2, says: 'DynamoDB keeps refusing requests to the table.' },
+    },
+    ApiErrors: {
+      metric: sumOf(
+        '5xx',
+        apis.map((api) => api.metricServerError({ period })),
+      ),
+      ...{ times: 2, says: 'The API keeps answering with errors of its own.' },
+    },
+    ApprovalsDueSoon: {
+      metric: ours(measured, 'gauge', 'ApprovalsDueSoon', 'Maximum', 'open approvals, due within a day'),
+      says: 'Approvals that nobody has answered end within a day.',
+    },
+    NobodyTold: {
+      metric: sumOf('not told', [
+        ours(measured, 'notify', 'TellingFailed', 'Sum', 'notify'),
+        ours(measured, 'sweep', 'TellingFailed', 'Sum', 'sweep'),
+      ]),
+      ...{ times: 2, says: 'People could not be told of approvals.' },
+    },
+    NotDelivered: {
+      metric: sumOf('not delivered', [
+        ours(measured, 'resume', 'DeliveryFailed', 'Sum', 'resume'),
+        ours(measured, 'resume', 'UnknownAgent', 'Sum', 'resume, unknown agent'),
+        ours(measured, 'sweep', 'DeliveryFailed', 'Sum', 'sweep'),
+        ours(measured, 'sweep', 'UnknownAgent', 'Sum', 'sweep, unknown agent'),
+      ]),
+      ...{ times: 2, says: 'Runs could not be brought to their agents, or nobody knows the agent.' },
+    },
+    SweepFailed: {
+      metric: ours(measured, 'sweep', 'SweepFailed', 'Sum', 'not swept'),
+      ...{ times: 3, says: 'The same runs keep failing to be swept.' },
+    },
+  };
+}

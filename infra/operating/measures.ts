@@ -1,0 +1,77 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
+import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import { type ITable, Operation } from 'aws-cdk-lib/aws-dynamodb';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { IBucket } from 'aws-cdk-lib/aws-s3';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import type { Construct } from 'constructs';
+import { type HandlerName, serviceOf } from '../../lambda/handlers/environment.ts';
+import type { Metric as MetricName } from '../../lambda/runtime/observing.ts';
+
+/** What there is to measure. */
+export interface Measured {
+  readonly namespace: string;
+  readonly handlers: Readonly<Record<HandlerName, IFunction>>;
+  readonly table: ITable;
+  readonly bucket: IBucket;
+  readonly apis: readonly HttpApi[];
+  readonly deadLetters: IQueue;
+}
+
+const MINUTES = Duration.minutes(5);
+
+/** A metric of ours, as a handler writes it. */
+export const ours = (
+  { namespace }: Measured,
+  handler: HandlerName,
+  metricName: MetricName,
+  statistic: 'Sum' | 'Maximum',
+  label: string,
+): Metric =>
+  new Metric({
+    ...{ namespace, metricName, statistic, label, period: MINUTES },
+    dimensionsMap: { service: serviceOf(handler) },
+  });
+
+/** A metric of each function, by name. */
+export const each = (
+  functions: Iterable<readonly [string, IFunction]>,
+  metric: (of: IFunction, options: { label: string; period: Duration }) => Metric,
+): Metric[] => [...functions].map(([label, of]) => metric(of, { label, period: MINUTES }));
+
+/** The sum of metrics that may be missing. */
+export const sumOf = (label: string, metrics: readonly Metric[]): IMetric =>
+  new MathExpression({
+    label,
+    period: MINUTES,
+    expression: metrics.map((_, at) => `FILL(m${at},0)`).join('+'),
+    usingMetrics: Object.fromEntries(metrics.map((metric, at) => [`m${at}`, metric])),
+  });
+
+/** What DynamoDB refused because of too many requests, of all operations that are used. */
+export const throttled = ({ table }: Measured): IMetric =>
+  table.metricThrottledRequestsForOperations({
+    operations: [
+      Operation.GET_ITEM,
+      Operation.BATCH_GET_ITEM,
+      Operation.QUERY,
+      Operation.PUT_ITEM,
+      Operation.DELETE_ITEM,
+      Operation.TRANSACT_WRITE_ITEMS,
+    ],
+    period: MINUTES,
+  });
+
+/** What a table counts by itself. */
+export const ofTable = ({ table }: Measured, metricName: string, label: string): Metric =>
+  table.metric(metricName, { label, statistic: Stats.SUM, period: MINUTES });
+
+/** What a bucket holds; S3 measures it once a day. */
+export const stored = (scope: Construct, { bucket }: Measured): Metric =>
+  new Metric({
+    ...{ namespace: 'AWS/S3', metricName: 'BucketSizeBytes', statistic: 'Average', label: 'payloads' },
+    period: Duration.days(1),
+    dimensionsMap: { BucketName: bucket.bucketName, StorageType: 'StandardStorage' },
+    region: Stack.of(scope).region,
+  });

@@ -1,0 +1,50 @@
+import { Duration } from 'aws-cdk-lib';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
+import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction as FunctionTarget } from 'aws-cdk-lib/aws-events-targets';
+import { FilterCriteria, type Function as LambdaFunction, StartingPosition } from 'aws-cdk-lib/aws-lambda';
+import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import { STREAM_FILTERS } from '../lambda/handlers/stream-filters.ts';
+
+/**
+ * Has a function see the changes of the table that concern it. What fails is tried again by itself, and what was tried
+ * often enough goes to the dead letters, so that nothing waits behind it: the sweeper finds the run.
+ */
+export function onStream(
+  target: LambdaFunction,
+  handler: keyof typeof STREAM_FILTERS,
+  { table, deadLetters }: { readonly table: ITable; readonly deadLetters: IQueue },
+): void {
+  if (table.tableStreamArn === undefined)
+    throw new Error(
+      `${target.node.path}: the table needs a stream of new and old images, and this one says none. ` +
+        'Turn it on, and import the table with `Table.fromTableAttributes({ tableArn, tableStreamArn })`.',
+    );
+  target.addEventSource(
+    new DynamoEventSource(table, {
+      // From the very beginning: what is written before Lambda has begun to read is not lost.
+      startingPosition: StartingPosition.TRIM_HORIZON,
+      filters: STREAM_FILTERS[handler].map((filter) => FilterCriteria.filter(filter)),
+      batchSize: 100,
+      parallelizationFactor: 5,
+      retryAttempts: 4,
+      maxRecordAge: Duration.hours(1),
+      bisectBatchOnError: true,
+      reportBatchItemFailures: true,
+      onFailure: new SqsDlq(deadLetters),
+    }),
+  );
+}
+
+/** Invokes a function again and again. One that was missed is not made up for: the next one does it all. */
+export function onSchedule(target: LambdaFunction, every: Duration, deadLetters: IQueue): void {
+  target.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(5) });
+  new Rule(target, 'Schedule', {
+    description: `Invokes ${target.node.id} of Holdpoint`,
+    schedule: Schedule.rate(every),
+    targets: [
+      new FunctionTarget(target, { retryAttempts: 0, maxEventAge: Duration.minutes(5), deadLetterQueue: deadLetters }),
+    ],
+  });
+}
