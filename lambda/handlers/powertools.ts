@@ -22,7 +22,10 @@ export function observingOf(
   const tracer = new Tracer({ serviceName, captureHTTPsRequests: false });
   return {
     log: (level, message, fields) => logger[level](message, { ...fields }),
-    count: (metric, value = 1) => void metrics.addMetric(metric, MetricUnit.Count, value),
+    count: (metric, value = 1) => {
+      const unit = metric.endsWith('Seconds') ? MetricUnit.Seconds : MetricUnit.Count;
+      metrics.addMetric(metric, unit, value);
+    },
     async invocation(run) {
       const parent = tracer.isTracingEnabled() ? tracer.getSegment() : undefined;
       const part = parent?.addNewSubsegment(`## ${handler}`);

@@ -1,7 +1,7 @@
 import { type ErrorCode, isHoldpointError } from '../core/errors.ts';
 import type { Log } from './runtime.ts';
 
-/** What is counted, in the namespace `Holdpoint`. */
+/** What is counted or measured; what is measured in seconds says so in its name. */
 export type Metric =
   | 'Delivered'
   | 'DeliveryFailed'
@@ -10,6 +10,9 @@ export type Metric =
   | 'Told'
   | 'TellingFailed'
   | 'RunEnded'
+  | 'RunSucceeded'
+  | 'RunFailed'
+  | 'RunCancelled'
   | 'ApprovalAnswered'
   | 'RequestRefused'
   | 'RequestFailed'
@@ -20,7 +23,21 @@ export type Metric =
   | 'SweepExpired'
   | 'SweepFreed'
   | 'SweepRemoved'
-  | 'SweepFailed';
+  | 'SweepFailed'
+  | Gauge;
+
+/** What there is just now, whatever happened before. */
+export type Gauge =
+  | 'RunsReady'
+  | 'RunsRunning'
+  | 'RunsWaitingForApproval'
+  | 'RunsWaitingForSignal'
+  | 'RunsSleeping'
+  | 'RunsEnding'
+  | 'OldestReadySeconds'
+  | 'OldestApprovalSeconds'
+  | 'ApprovalsDueSoon'
+  | 'GaugesCut';
 
 /** Where a handler says what it does. Nothing of a state, no token, and nothing that people said goes there. */
 export interface Observing {
