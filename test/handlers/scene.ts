@@ -10,7 +10,8 @@ import { createCheckpoint } from '../../lambda/handlers/checkpoint.ts';
 import type { HandlerName } from '../../lambda/handlers/environment.ts';
 import { createNotify } from '../../lambda/handlers/notify.ts';
 import { createResume } from '../../lambda/handlers/resume.ts';
-import type { BatchResponse, StreamRecord } from '../../lambda/handlers/stream-records.ts';
+import { STREAM_FILTERS } from '../../lambda/handlers/stream-filters.ts';
+import type { BatchResponse, StreamEvent, StreamRecord } from '../../lambda/handlers/stream-records.ts';
 import { createSweep } from '../../lambda/handlers/sweep.ts';
 import type { Metric, Observing } from '../../lambda/runtime/observing.ts';
 import { dynamoRecordStore } from '../../lambda/storage/dynamodb/dynamo-records.ts';
@@ -18,6 +19,7 @@ import { s3PayloadStore } from '../../lambda/storage/s3/s3-payloads.ts';
 import { s3SignedUrls } from '../../lambda/storage/s3/signed-urls.ts';
 import { TestClock } from '../../lambda/testing.ts';
 import { dynamoClient, freshBucket, freshTable, s3Client } from '../engines/engines.ts';
+import { matching } from './matching.ts';
 import { streamOf } from './table-stream.ts';
 
 /** A function behind the Lambda of a scene. */
@@ -37,6 +39,8 @@ export interface SceneOptions {
   readonly announces?: boolean;
   /** @default nobody may call the API; links need nobody */
   readonly identify?: Identify;
+  /** Whether the functions on the stream get only what their filters let through. @default they get everything */
+  readonly filtered?: boolean;
   /** @default what is logged is kept, and what is counted is counted */
   readonly observing?: (handler: HandlerName) => Observing;
 }
@@ -48,7 +52,7 @@ const AGENTS = {
 
 /** All handlers on the engines, with a Lambda, a bus and a topic that are only seen. */
 export async function handlerScene(options: SceneOptions = {}) {
-  const { agents = AGENTS, keys, announces = true, identify = () => undefined } = options;
+  const { agents = AGENTS, keys, announces = true, filtered = false, identify = () => undefined } = options;
   const counts = new Map<Metric, number>();
   const logged: string[] = [];
   const quiet: Observing = {
@@ -118,8 +122,12 @@ export async function handlerScene(options: SceneOptions = {}) {
       ? announcing({ bus: 'bus', topic: 'topic', events: bridge as never, sns: sns as never })
       : undefined,
   };
-  const resume = createResume({ ...shared, observing: observingOf('resume') });
-  const notify = createNotify({ ...shared, observing: observingOf('notify') });
+  const onStream =
+    (handler: keyof typeof STREAM_FILTERS, handle: (event: StreamEvent) => Promise<BatchResponse>) =>
+    (event: StreamEvent) =>
+      handle(filtered ? { Records: event.Records.filter(matching(STREAM_FILTERS[handler])) } : event);
+  const resume = onStream('resume', createResume({ ...shared, observing: observingOf('resume') }));
+  const notify = onStream('notify', createNotify({ ...shared, observing: observingOf('notify') }));
   const sweep = createSweep({ ...shared, observing: observingOf('sweep') });
 
   /** Hands what is new in the stream to both functions on it, and runs what they invoked, until nothing happens. */

@@ -58,9 +58,13 @@ function captured(): () => string {
 
 afterEach(() => void vi.restoreAllMocks());
 
-describe('a run on the handlers', () => {
+describe.each([
+  ['get everything of the stream', false],
+  ['get what their filters let through', true],
+])('a run on handlers that %s', (_, filtered) => {
   it('starts, asks, is decided by a link, and ends, each by one function waking the next', async () => {
     const scene = await handlerScene({
+      filtered,
       observing: (handler) => observingOf(handler, { metricsNamespace: 'Shop/Holdpoint' }),
     });
     const { refunds, notices, paid } = refundsIn(scene);
@@ -108,7 +112,7 @@ describe('a run on the handlers', () => {
   });
 
   it('goes on when every record of the stream comes twice and the batches come in any order', async () => {
-    const scene = await handlerScene();
+    const scene = await handlerScene({ filtered });
     const { refunds, notices, paid } = refundsIn(scene);
     const run = await refunds.start({ order: 'o-1' }, { id: 'r-1' });
     const flowing = async () => {

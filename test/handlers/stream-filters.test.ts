@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { STREAM_FILTERS } from '../../lambda/handlers/stream-filters.ts';
+import { agent } from '../../lambda/runtime/agent.ts';
+import { decide, remind } from '../../lambda/runtime/approvals/decide.ts';
+import { matching } from './matching.ts';
+import { type HandlerScene, handlerScene, lambdaContext } from './scene.ts';
+
+const STEPS = 20;
+
+/** Agents that do all that a run can: steps, children, signals, sleep, questions, failure, and a cancel with an undo. */
+function agentsIn(scene: HandlerScene) {
+  const place = { storage: scene.storage, clock: scene.clock };
+  const told: string[] = [];
+  const orders = agent({ name: 'orders', run: async () => 'child' }, place);
+  const refunds = agent(
+    {
+      name: 'refunds',
+      notify: ({ approval, kind }) => void told.push(`${approval} ${kind}`),
+      async run(ctx, { how }: { how: 'long' | 'fails' | 'waits' }) {
+        if (how === 'fails') throw new Error('no');
+        const undone = { undo: () => {} };
+        if (how === 'waits') {
+          await ctx.step('book', () => 1, undone);
+          return ctx.waitForSignal('never');
+        }
+        for (let n = 0; n < STEPS; n++) await ctx.step(`step ${n}`, () => n);
+        const child = await ctx.call(orders, undefined);
+        const signal = await ctx.waitForSignal('go');
+        await ctx.sleep('rest', { hours: 1 });
+        const asking = { title: 'Pay?', approvers: ['user:ann', 'user:bob'], quorum: 2 };
+        const { approved } = await ctx.approval('pay', { ...asking, remindAfter: { hours: 1 } });
+        return { child, signal, approved };
+      },
+    },
+    place,
+  );
+  let requests = 0;
+  for (const each of [refunds, orders]) {
+    const handler = each.handler();
+    scene.shared.agents.set(each.name, { function: `${each.name}-fn`, hydrate: false });
+    scene.behind.set(`${each.name}-fn`, (event) => handler(event, lambdaContext(`agent-${++requests}`)));
+  }
+  return { refunds, told };
+}
+
+/** The same story each time; gives what came of it. */
+async function story(scene: HandlerScene, flow: () => Promise<unknown>) {
+  const { refunds, told } = agentsIn(scene);
+  const later = async (milliseconds: number) => {
+    scene.clock.moveTo(scene.clock.now() + milliseconds);
+    await scene.sweep();
+    await flow();
+  };
+  const long = await refunds.start({ how: 'long' }, { id: 'long' });
+  const waits = await refunds.start({ how: 'waits' }, { id: 'waits' });
+  const fails = await refunds.start({ how: 'fails' }, { id: 'fails' });
+  await flow();
+  await long.signal('go', 7);
+  await waits.cancel();
+  await flow();
+  await later(3_600_000);
+  await later(3_600_000);
+  const at = await scene.contexts.inRun('long');
+  await decide(at, { approval: 'pay', answer: 'approve', by: 'user:ann' });
+  await remind(at, 'pay');
+  await flow();
+  await decide(at, { approval: 'pay', answer: 'approve', by: 'user:bob' });
+  await flow();
+  const { invocations, events } = scene.sent;
+  return {
+    result: await long.result(),
+    statuses: [await long.status(), await waits.status(), await fails.status()],
+    invoked: invocations.map(({ event, type }) => `${type} ${event.run === 'long' ? 'long' : '…'} ${event.notify}`),
+    announced: events.map(({ type, detail }) => `${type} of ${detail.approval ?? 'a run'}`),
+    told,
+    counts: Object.fromEntries(scene.counts),
+  };
+}
+
+describe('the filters of the stream', () => {
+  it('lose nothing: the same comes of a story with them and without, and what they leave out is acted on by nobody', async () => {
+    const [all, some] = await Promise.all([handlerScene(), handlerScene()]);
+    const seen = { records: 0, resume: 0, notify: 0 };
+    const filtered = async () => {
+      for (;;) {
+        const Records = await some.nextRecords();
+        if (Records.length === 0 && some.queue.length === 0) return;
+        seen.records += Records.length;
+        for (const name of ['notify', 'resume'] as const) {
+          const passes = matching(STREAM_FILTERS[name]);
+          const before = JSON.stringify([some.sent, [...some.counts]]);
+          await some[name]({ Records: Records.filter((record) => !passes(record)) });
+          expect(JSON.stringify([some.sent, [...some.counts]])).toBe(before);
+          const passed = Records.filter(passes);
+          seen[name] += passed.length;
+          await some[name]({ Records: passed });
+        }
+        for (const run of some.queue.splice(0)) await run();
+      }
+    };
+    const whole = await story(all, all.flow);
+    expect(await story(some, filtered)).toEqual(whole);
+    expect(whole.result).toEqual({ child: 'child', signal: 7, approved: true });
+    expect(whole.statuses).toEqual(['SUCCEEDED', 'CANCELLED', 'FAILED']);
+    expect(whole.told).toEqual(['pay asked', 'pay reminder', 'pay reminder']);
+    // 87 records, of which they get 19 and 29.
+    expect(seen.records).toBeGreaterThan(3 * STEPS);
+    expect(seen.resume / seen.records).toBeLessThan(1 / 4);
+    expect(seen.notify / seen.records).toBeLessThan(2 / 5);
+  });
+
+  it('let nothing through of a run that only saves', async () => {
+    const scene = await handlerScene();
+    const save = (version: number) =>
+      scene.checkpoint({ holdpoint: 1, action: 'save', run: 'r', expectedVersion: version, state: { version } });
+    await save(0);
+    await scene.nextRecords();
+    for (let version = 1; version <= 10; version++) await save(version);
+    const Records = await scene.nextRecords();
+    expect(Records).toHaveLength(10);
+    for (const patterns of Object.values(STREAM_FILTERS)) expect(Records.filter(matching(patterns))).toEqual([]);
+  });
+
+  it('are what Lambda takes: at most five, each under `dynamodb` alone and short', () => {
+    for (const patterns of Object.values(STREAM_FILTERS)) {
+      expect(patterns.length).toBeLessThanOrEqual(5);
+      for (const pattern of patterns) {
+        expect(Object.keys(pattern)).toEqual(['dynamodb']);
+        expect(JSON.stringify(pattern).length).toBeLessThanOrEqual(4096);
+      }
+    }
+  });
+});
