@@ -6,6 +6,7 @@ import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import { escapeId } from '../lambda/core/ids.ts';
 import { LISTS } from '../lambda/storage/dynamodb/lists.ts';
 import type { ListName } from '../lambda/storage/ports.ts';
+import { acknowledgeWildcards } from './acknowledge.ts';
 
 /** Where runs are kept, and under which keys. */
 export interface Keeping {
@@ -80,6 +81,7 @@ export function grantAccess(
       access.objects.map((action) => `s3:${action}`),
       objects,
     );
+    acknowledgeWildcards(grantee.grantPrincipal, objects, 'Payloads have random names below their tenant and run.');
     allow(['s3:ListBucket'], [bucket.bucketArn], prefixes && { StringLike: { 's3:prefix': prefixes } });
   }
   const services = { StringEquals: { 'kms:ViaService': [viaService('dynamodb'), viaService('s3')] } };

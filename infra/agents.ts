@@ -6,7 +6,7 @@ import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { present } from '../lambda/core/present.ts';
-import { functionOptions, SOURCE_MAPS } from './functions.ts';
+import { functionOptions, SOURCE_MAPS, trace } from './functions.ts';
 import type { HoldpointProps } from './holdpoint-props.ts';
 
 /** An agent by its source: a file that exports `handler`, of `agent.handler()`. */
@@ -59,7 +59,7 @@ export function entryFunction(
     bundling,
   } = agent;
   const { reservedConcurrency, projectRoot, depsLockFilePath } = agent;
-  return new NodejsFunction(scope, id, {
+  const made = new NodejsFunction(scope, id, {
     ...functionOptions(scope, id, props),
     description: `An agent of Holdpoint: ${id}`,
     runtime: Runtime.NODEJS_24_X,
@@ -71,6 +71,8 @@ export function entryFunction(
     bundling: { ...bundlingOf(projectRoot ?? process.cwd()), ...bundling },
     ...present({ reservedConcurrentExecutions: reservedConcurrency, projectRoot, depsLockFilePath }),
   });
+  trace(made);
+  return made;
 }
 
 /** What an agent may load of the AWS SDK; Lambda's runtime has all of it. */

@@ -45,7 +45,13 @@ export class ExampleStack extends Stack {
         new PolicyStatement({
           actions: ['bedrock:InvokeModel'],
           resources: ['foundation-model', 'inference-profile'].map((kind) =>
-            this.formatArn({ service: 'bedrock', region: '*', account: '*', resource: kind, resourceName: `*${model}` }),
+            this.formatArn({
+              service: 'bedrock',
+              region: '*',
+              account: '*',
+              resource: kind,
+              resourceName: `*${model}`,
+            }),
           ),
         }),
       );

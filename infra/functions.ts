@@ -1,6 +1,13 @@
 import { Aws, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { ManagedPolicy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Architecture, type FunctionOptions, LoggingFormat, Tracing } from 'aws-cdk-lib/aws-lambda';
+import { ManagedPolicy, Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import {
+  Architecture,
+  type CfnFunction,
+  type FunctionOptions,
+  type Function as LambdaFunction,
+  LoggingFormat,
+  Tracing,
+} from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { present } from '../lambda/core/present.ts';
@@ -13,10 +20,6 @@ export function functionOptions(scope: Construct, id: string, props: HoldpointPr
   const logGroup = newLogGroup(scope, `${id}Log`, props);
   const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
   logGroup.grantWrite(role);
-  acknowledge(role, {
-    'AwsSolutions-IAM5[Resource::*]':
-      'X-Ray takes segments, and DynamoDB lists streams, for no resource that could be named.',
-  });
   if (vpc) {
     role.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('service-role/AWSLambdaVPCAccessExecutionRole'));
     acknowledge(role, {
@@ -29,10 +32,23 @@ export function functionOptions(scope: Construct, id: string, props: HoldpointPr
     role,
     logGroup,
     loggingFormat: LoggingFormat.JSON,
-    tracing: Tracing.ACTIVE,
     ...present({ vpc, vpcSubnets }),
     ...(securityGroups && { securityGroups: [...securityGroups] }),
   } satisfies FunctionOptions;
+}
+
+/** Has X-Ray trace a function, by a policy of its own: no wider one hides behind the one wildcard that X-Ray needs. */
+export function trace(made: LambdaFunction): void {
+  (made.node.defaultChild as CfnFunction).tracingConfig = { mode: Tracing.ACTIVE };
+  const policy = new Policy(made, 'Tracing', {
+    statements: [
+      new PolicyStatement({ actions: ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], resources: ['*'] }),
+    ],
+    roles: made.role ? [made.role] : [],
+  });
+  acknowledge(policy, {
+    'AwsSolutions-IAM5[Resource::*]': 'Segments of traces belong to no resource that could be named.',
+  });
 }
 
 /** Where stack traces find the sources. */

@@ -6,6 +6,7 @@ import { FilterCriteria, type Function as LambdaFunction, StartingPosition } fro
 import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { STREAM_FILTERS } from '../lambda/handlers/stream-filters.ts';
+import { acknowledge } from './acknowledge.ts';
 
 /**
  * Has a function see the changes of the table that concern it. What fails is tried again by itself, and what was tried
@@ -35,6 +36,10 @@ export function onStream(
       onFailure: new SqsDlq(deadLetters),
     }),
   );
+  if (target.role)
+    acknowledge(target.role, {
+      'AwsSolutions-IAM5[Resource::*]': 'dynamodb:ListStreams knows no resource that could be named.',
+    });
 }
 
 /** Invokes a function again and again. One that was missed is not made up for: the next one does it all. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Metafile } from 'esbuild';
@@ -18,7 +18,7 @@ export interface Bundles {
 export async function bundleHandlers(folder: string): Promise<Bundles> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
-    entryPoints: HANDLERS.filter((name) => existsSync(join(ROOT, `lambda/handlers/${name}.ts`))).map((name) => `lambda/handlers/${name}.ts`),
+    entryPoints: HANDLERS.map((name) => `lambda/handlers/${name}.ts`),
     // Where files are said to be: what is written has paths from here to the sources, and none of this machine.
     outdir: join(ROOT, 'dist/functions'),
     write: false,
@@ -48,20 +48,21 @@ export async function bundleHandlers(folder: string): Promise<Bundles> {
   return { metafile };
 }
 
-/** The licences of the packages that are in the bundles, as they ask for. */
+/** The licences of the packages that are in the bundles, as they ask for; one text for all who have the same. */
 function licensesOf({ inputs }: Metafile): string {
-  const packages = new Set(
+  const folders = new Set(
     Object.keys(inputs).flatMap((path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []),
   );
-  return [...packages].sort().map(licenseOf).join('\n');
+  const named = Map.groupBy([...folders].sort().map(licenseOf), ({ text }) => text);
+  return [...named].map(([text, packages]) => `${packages.map(({ name }) => name).join('\n')}\n\n${text}\n`).join('\n');
 }
 
-function licenseOf(folder: string): string {
+function licenseOf(folder: string): { readonly name: string; readonly text: string } {
   const at = join(ROOT, folder);
   const { name, version, license } = JSON.parse(readFileSync(join(at, 'package.json'), 'utf8')) as Record<
     string,
     string
   >;
-  const file = existsSync(at) && readdirSync(at).find((each) => /^licen[cs]e/i.test(each));
-  return `${name} ${version} (${license})\n${file ? `\n${readFileSync(join(at, file), 'utf8').trim()}\n` : ''}`;
+  const file = readdirSync(at).find((each) => /^licen[cs]e/i.test(each));
+  return { name: `${name} ${version} (${license})`, text: file ? readFileSync(join(at, file), 'utf8').trim() : '' };
 }

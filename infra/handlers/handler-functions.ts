@@ -4,7 +4,7 @@ import type { Construct } from 'constructs';
 import { present } from '../../lambda/core/present.ts';
 import type { HandlerName } from '../../lambda/handlers/environment.ts';
 import { type Access, CLAIM, COUNT, RUN, SERVE, SWEEP, TELL } from '../access.ts';
-import { functionOptions, SOURCE_MAPS } from '../functions.ts';
+import { functionOptions, SOURCE_MAPS, trace } from '../functions.ts';
 import type { HoldpointProps } from '../holdpoint-props.ts';
 import { handlerCode } from './code.ts';
 
@@ -55,7 +55,7 @@ export function handlerFunction(
   id = DEPLOYED[name].id,
 ): LambdaFunction {
   const { description, memoryMB, timeoutSeconds } = DEPLOYED[name];
-  return new LambdaFunction(scope, id, {
+  const made = new LambdaFunction(scope, id, {
     ...functionOptions(scope, id, props),
     description,
     runtime: Runtime.NODEJS_24_X,
@@ -66,4 +66,6 @@ export function handlerFunction(
     environment: { ...environment, ...SOURCE_MAPS },
     ...present({ reservedConcurrentExecutions: props.reservedConcurrency?.[name] }),
   });
+  trace(made);
+  return made;
 }
