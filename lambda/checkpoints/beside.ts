@@ -21,17 +21,16 @@ export async function besideRecord(
   key: string,
   meta: object,
   value: unknown,
-  places?: Places,
 ): Promise<StoredRecord> {
   const root = await encodeValues(at, sealing, NO_CONTENT, { state: value });
   const bytes = pack(JSON.stringify(root.state), at.records.packsSmall);
   const ids = [...payloadRefs(root).keys()];
   if (bytes.length <= at.records.inlineBytes) {
     const body = sealing.seal(bytes, aboutBeside(at, key));
-    return stored(at, key, { ...meta, ...(ids.length > 0 && { payloads: ids }) }, body, places);
+    return stored(at, key, { ...meta, ...(ids.length > 0 && { payloads: ids }) }, body);
   }
   const { id, sha256, size } = await storeBytes(at, sealing, bytes);
-  return stored(at, key, { ...meta, payloads: [...ids, id], value: [id, sha256, size] }, undefined, places);
+  return stored(at, key, { ...meta, payloads: [...ids, id], value: [id, sha256, size] });
 }
 
 const aboutBeside = ({ partition }: RunContext, key: string): string => `${partition}\n${key}`;
@@ -40,8 +39,8 @@ const stored = (
   { partition }: { readonly partition: string },
   key: string,
   meta: object,
-  body: Uint8Array | undefined,
-  places: Places | undefined,
+  body?: Uint8Array,
+  places?: Places,
 ): StoredRecord => ({
   ...{ partition, key, revision: randomId(), meta: metaText(meta) },
   ...(body && { body }),

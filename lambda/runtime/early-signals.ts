@@ -1,8 +1,9 @@
 import { besideMeta, besideRecord, besideValue } from '../checkpoints/beside.ts';
 import { committed } from '../checkpoints/committed.ts';
 import type { RunContext } from '../checkpoints/context.ts';
+import { expiring, hasExpired } from '../checkpoints/expiring.ts';
 import type { Keyed } from '../checkpoints/meta.ts';
-import { dueGroup, HEAD_KEY, randomId, timeOrder } from '../checkpoints/records.ts';
+import { HEAD_KEY, randomId } from '../checkpoints/records.ts';
 import { firstRecords } from '../checkpoints/scan.ts';
 import { notSealed, runKeys, sealingFor } from '../checkpoints/sealing.ts';
 import { isHoldpointError } from '../core/errors.ts';
@@ -41,14 +42,23 @@ async function keep(at: RunContext, { name, value, id = randomId(), unchecked }:
     : { sealing: notSealed, key: undefined };
   count += 1;
   const meta = { signal: name, at: at.now(), count, id, key, unchecked };
-  const places = { due: { group: dueGroup(at.partition), order: timeOrder(at.now() + KEPT_MS) } };
-  const put = await besideRecord(at, sealing, `w${escapeId('signal', id)}`, meta, value, places);
-  return committed(at.records, [{ put, when: 'absent' }]);
+  const signal = await besideRecord(at, sealing, `w${escapeId('signal', id)}`, meta, value);
+  const put = expiring(at.records, signal, at.now() + KEPT_MS);
+  try {
+    await at.records.commit([{ put, when: 'absent' }]);
+    return true;
+  } catch (error) {
+    if (!(error instanceof ConditionFailedError)) throw error;
+    const there = error.found.get(0);
+    // The one that was sent first has waited too long.
+    if (!there || !hasExpired(at, there)) return false;
+    return committed(at.records, [{ put, when: { revision: there.revision } }]);
+  }
 }
 
 /** Turns signals that came before the run into events, in the order in which they came; each by whoever is first. Says how many. */
 export async function adoptEarlySignals(at: RunContext): Promise<number> {
-  const early = await firstRecords(at, EARLY);
+  const early = (await firstRecords(at, EARLY)).filter((stored) => !hasExpired(at, stored));
   const inOrder = early.map((stored) => ({ stored, meta: besideMeta(stored) }));
   inOrder.sort((a, b) => Number(a.meta.at) - Number(b.meta.at) || Number(a.meta.count) - Number(b.meta.count));
   for (const { stored, meta } of inOrder) {

@@ -1,13 +1,13 @@
 import { besideMeta, besideRecord, besideValue } from '../checkpoints/beside.ts';
 import { committed } from '../checkpoints/committed.ts';
 import type { RunContext } from '../checkpoints/context.ts';
+import { expiring, hasExpired } from '../checkpoints/expiring.ts';
 import type { Keyed } from '../checkpoints/meta.ts';
-import { dueGroup, timeOrder } from '../checkpoints/records.ts';
 import { notSealed, runKeys, sealingFor } from '../checkpoints/sealing.ts';
 import { escapeId } from '../core/ids.ts';
 import type { Entry } from './entries.ts';
 
-// What is shared is removed after this time at the latest.
+// What is shared is gone after this time at the latest.
 const KEPT_MS = 30 * 86_400_000;
 
 /** The cache of a tenant, as if it were a run; `@` is always escaped in an id, so no run is in its place. */
@@ -21,7 +21,7 @@ const cacheOf = (at: RunContext): RunContext => ({
 export async function readShared(at: RunContext, name: string): Promise<Entry | undefined> {
   const there = cacheOf(at);
   const [stored] = await at.records.read(there.partition, [name]);
-  if (!stored) return undefined;
+  if (!stored || hasExpired(at, stored)) return undefined;
   const meta = besideMeta(stored);
   const value = await besideValue(there, await sealingFor(there, { key: meta.key as Keyed['key'] }), stored);
   return { kind: 'cache', at: Number(meta.at), value };
@@ -33,8 +33,8 @@ export async function keepShared(at: RunContext, name: string, value: unknown, t
   const { sealing, key } = at.keys
     ? await (await runKeys()).newKey(there, undefined)
     : { sealing: notSealed, key: undefined };
-  const places = { due: { group: dueGroup(there.partition), order: timeOrder(at.now() + Math.min(ttlMs, KEPT_MS)) } };
-  const put = await besideRecord(there, sealing, name, { at: at.now(), key }, value, places);
+  const kept = await besideRecord(there, sealing, name, { at: at.now(), key }, value);
+  const put = expiring(at.records, kept, at.now() + Math.min(ttlMs, KEPT_MS));
   const [before] = await at.records.read(there.partition, [name]);
   // When somebody else has just kept theirs, that is as good.
   await committed(at.records, [{ put, when: before ? { revision: before.revision } : 'absent' }]);

@@ -17,12 +17,17 @@ export interface StoredRecord extends RecordKey {
   readonly meta: string;
   readonly body?: Uint8Array;
   readonly places?: Places;
+  /**
+   * From then on, in milliseconds, nobody misses it, and a store that `removesExpired` may remove it by itself, days later
+   * too: whoever reads it must look at the moment. Other stores keep the record and forget the moment.
+   */
+  readonly expiresAt?: number;
 }
 
 /** By status, by owner, and by when somebody must look. */
 export type ListName = 'status' | 'owner' | 'due';
 
-/** In each list that has the record: the group it is in, and what orders it there. */
+/** In each list that has the record: the group it is in, and what orders it there, which is printable ASCII too. */
 export type Places = { readonly [L in ListName]?: { readonly group: string; readonly order: string } };
 
 /** That nothing is under the key, or this very record. */
@@ -63,6 +68,8 @@ export interface RecordStore {
   readonly packsSmall: boolean;
   /** Whether a commit may hold writes of the caller's own. @default false */
   readonly takesForeign?: boolean;
+  /** Whether what has an `expiresAt` goes by itself, at no cost, and never before. @default false */
+  readonly removesExpired?: boolean;
   /** Those of the keys, at most 100, that there are, in one request and any order. */
   read(partition: string, keys: readonly string[]): Promise<readonly StoredRecord[]>;
   /** A page of one partition in the order of its keys. A page may be short; only a missing `next` means the end. */

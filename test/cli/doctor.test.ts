@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { CreateTableCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { CreateTableCommand, ScanCommand, UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb';
 import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { checkNode } from '../../cli/commands/doctor/check-node.ts';
@@ -15,7 +15,7 @@ import { doctor } from '../../cli/commands/doctor.ts';
 import { writeServerFile } from '../../cli/dev/server-file.ts';
 import { processTerminal } from '../../cli/terminal/process-terminal.ts';
 import { STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
-import { TABLE } from '../../lambda/storage/dynamodb/table.ts';
+import { STREAM, TABLE } from '../../lambda/storage/dynamodb/table.ts';
 import { dynamoClient, freshBucket, freshTable, s3Client } from '../engines/engines.ts';
 import { travelIn } from './agents.ts';
 import { fakeCloudFormation } from './fake-cloud-formation.ts';
@@ -161,6 +161,7 @@ describe('holdpoint doctor on AWS', () => {
         'credentials',
         'table',
         'stream',
+        'time to live',
         'table rights',
         'clock',
         'bucket',
@@ -182,10 +183,30 @@ describe('holdpoint doctor on AWS', () => {
 
   it('finds the stream that durable runs need', async () => {
     const TableName = `with-stream-${randomBytes(4).toString('hex')}`;
-    const StreamSpecification = { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' } as const;
-    await dynamoClient().send(new CreateTableCommand({ TableName, ...TABLE, StreamSpecification }));
+    await dynamoClient().send(new CreateTableCommand({ TableName, ...TABLE, StreamSpecification: STREAM }));
     const env = await setUp({ HOLDPOINT_TABLE: TableName });
     expect((await examine({ env })).of('stream')).toMatchObject({ status: 'ok' });
+  });
+
+  it('finds that nothing is removed by time to live: it is off, or on for something else', async () => {
+    const TableName = `lasting-${randomBytes(4).toString('hex')}`;
+    await dynamoClient().send(new CreateTableCommand({ TableName, ...TABLE }));
+    const env = await setUp({ HOLDPOINT_TABLE: TableName });
+    const off = await examine({ env });
+    expect([off.code, off.of('time to live')]).toEqual([
+      0,
+      {
+        ...{ check: 'time to live', status: 'warn', found: 'it is off' },
+        mend: expect.stringMatching(/^Turn it on for the attribute "x".*links.*stay/),
+      },
+    ]);
+    const TimeToLiveSpecification = { AttributeName: 'ttl', Enabled: true };
+    await dynamoClient().send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
+    expect((await examine({ env })).of('time to live')).toMatchObject({
+      status: 'warn',
+      found: 'it is on for the attribute "ttl"',
+      mend: expect.stringMatching(/^Turn that off\. Turn it on for the attribute "x"/),
+    });
   });
 
   it('finds that a table is missing, or is another', async () => {
@@ -266,11 +287,29 @@ describe('holdpoint doctor on AWS', () => {
     const { of, code } = await examine({ env });
     expect(code).toBe(1);
     expect(of('table')).toMatchObject({ status: 'warn', mend: expect.stringContaining('dynamodb:DescribeTable') });
+    expect(of('time to live')).toMatchObject({
+      status: 'warn',
+      mend: 'Allow dynamodb:DescribeTimeToLive to have that checked.',
+    });
     const rights = of('table rights');
     expect(rights?.status).toBe('fail');
     for (const action of ['dynamodb:Query', 'dynamodb:Query on index/due', 'dynamodb:DeleteItem'])
       expect(rights?.mend).toContain(action);
     for (const action of ['GetItem', 'PutItem']) expect(rights?.mend).not.toMatch(new RegExp(`dynamodb:${action}\\b`));
+  });
+
+  it('says so where nobody can tell whether there is a time to live', async () => {
+    const endpoint = await listening((request, response) => {
+      const isAsked = String(request.headers['x-amz-target']).endsWith('.DescribeTimeToLive');
+      const name = isAsked ? 'UnknownOperationException' : 'AccessDeniedException';
+      response.writeHead(400, { 'content-type': 'application/x-amz-json-1.0' });
+      response.end(JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${name}`, message: 'What?' }));
+    });
+    const env = await setUp({ AWS_ENDPOINT_URL_DYNAMODB: endpoint });
+    expect((await examine({ env })).of('time to live')).toMatchObject({
+      status: 'warn',
+      found: 'no good answer: What?',
+    });
   });
 
   it('reads the time from refusals too', async () => {

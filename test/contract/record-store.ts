@@ -149,6 +149,38 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       });
     });
 
+    describe('records that expire', () => {
+      // So far away that no storage removes them meanwhile.
+      const MOMENT = Date.UTC(2100, 0, 1, 12, 0, 0, 1);
+      /** The moment that a store keeps, of those that it may. */
+      const kept = (moment: number) => (store.removesExpired ? Math.ceil(moment / 1000) * 1000 : undefined);
+
+      it('are kept until then, and their moment where the storage removes them: to the second, and never before', async () => {
+        for (const expiresAt of [MOMENT, MOMENT + 998, MOMENT + 999]) {
+          const record = aRecord({ body: bytes(10), places: { due: { group: unique(), order: '1' } } });
+          await put({ ...record, expiresAt });
+          const moment = kept(expiresAt);
+          const expected = { ...record, ...(moment !== undefined && { expiresAt: moment }) };
+          expect(await read(record)).toStrictEqual(expected);
+          expect((await store.range(record.partition)).records).toStrictEqual([expected]);
+          const { found } = await failureOf([creation(next(record))]);
+          expect(found.get(0)?.expiresAt).toBe(moment);
+        }
+      });
+
+      it('expire no longer when they are replaced by one that does not, and the other way round', async () => {
+        const lasting = aRecord();
+        const passing = { ...next(lasting), expiresAt: MOMENT };
+        await put(lasting);
+        expect(await read(lasting)).not.toHaveProperty('expiresAt');
+        await store.commit([change(lasting, passing)]);
+        expect((await read(lasting))?.expiresAt).toBe(kept(MOMENT));
+        const again = next(lasting);
+        await store.commit([change(passing, again)]);
+        expect(await read(lasting)).toStrictEqual(again);
+      });
+    });
+
     describe('conditions', () => {
       it('creates a record only where there is none', async () => {
         const first = aRecord({ body: bytes(10) });

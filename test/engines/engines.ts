@@ -1,15 +1,10 @@
-import {
-  CreateTableCommand,
-  DynamoDBClient,
-  type DynamoDBClientConfig,
-  waitUntilTableExists,
-} from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { inject } from 'vitest';
 import { dynamoRecordStore } from '../../lambda/storage/dynamodb/dynamo-records.ts';
-import { TABLE } from '../../lambda/storage/dynamodb/table.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { s3PayloadStore } from '../../lambda/storage/s3/s3-payloads.ts';
+import { makeTable } from './make-table.ts';
 
 /** Where the tests find their engines, or what to tell whoever needs one that is not there. */
 export type EngineAt = { readonly endpoint: string } | { readonly missing: string };
@@ -36,10 +31,9 @@ export function s3Client(): S3Client {
 export async function freshTable(client = dynamoClient()): Promise<string> {
   const given = process.env.DYNAMODB_TABLE;
   if (given) return given;
-  const TableName = freshName();
-  await client.send(new CreateTableCommand({ TableName, ...TABLE }));
-  await waitUntilTableExists({ client, maxWaitTime: 60, minDelay: 1 }, { TableName });
-  return TableName;
+  const table = freshName();
+  await makeTable(client, table);
+  return table;
 }
 
 /** The name of a bucket that nobody else uses, or S3_BUCKET. */

@@ -1,14 +1,12 @@
 // Starts the engines with a table and a bucket, and says how to point a program at them. Ends with Ctrl+C.
-import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
-import { TABLE } from '../../lambda/storage/dynamodb/table.ts';
 import { startDynamo, startS3 } from './engine-processes.ts';
+import { makeTable } from './make-table.ts';
 
 const [dynamodb, s3] = await Promise.all([startDynamo(), startS3()]);
 const account = { region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } };
-await new DynamoDBClient({ ...account, endpoint: dynamodb.endpoint }).send(
-  new CreateTableCommand({ TableName: 'holdpoint', ...TABLE }),
-);
+await makeTable(new DynamoDBClient({ ...account, endpoint: dynamodb.endpoint }), 'holdpoint');
 await new S3Client({ ...account, endpoint: s3.endpoint, forcePathStyle: true }).send(
   new CreateBucketCommand({ Bucket: 'holdpoint' }),
 );

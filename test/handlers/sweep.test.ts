@@ -55,12 +55,14 @@ describe('sweep', () => {
     expect(scene.logged.join()).toContain('"error":"DAMAGED"');
   });
 
-  it('removes a link that has expired, and not before', async () => {
+  it('removes a link of an older version that has expired, and not before; others go by the time to live', async () => {
     const scene = await handlerScene();
     await scene.checkpoint({ holdpoint: 1, action: 'save', run: 'r', expectedVersion: 0, state: 1 });
-    const at = await scene.contexts.inRun('r');
+    const now = await scene.contexts.inRun('r');
+    const at = { ...now, records: { ...now.records, removesExpired: false } };
     const expiresAt = scene.clock.now() + 60_000;
-    await linkFor(at, { tenant: at.tenant, run: 'r', approval: 'a', person: 'user:ann', expiresAt });
+    for (const each of [at, now])
+      await linkFor(each, { tenant: at.tenant, run: 'r', approval: 'a', person: 'user:ann', expiresAt });
     scene.clock.moveTo(expiresAt - 1);
     expect(await scene.sweep()).toMatchObject({ removed: 0, failed: 0 });
     scene.clock.moveTo(expiresAt);

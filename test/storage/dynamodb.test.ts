@@ -14,6 +14,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { dynamoRecordStore } from '../../lambda/storage/dynamodb/dynamo-records.ts';
+import { TIME_TO_LIVE } from '../../lambda/storage/dynamodb/table.ts';
 import type { Condition, ConditionFailedError, RecordStore, StoredRecord, Write } from '../../lambda/storage/ports.ts';
 import { recordStoreContract } from '../contract/record-store.ts';
 import { dynamoClient, freshTable } from '../engines/engines.ts';
@@ -340,10 +341,27 @@ describe('a request that is refused', () => {
     await expect(store.commit([put(sized('c2', 400 * 1024 - overhead + 1))])).rejects.toMatchObject({
       code: 'RECORD_TOO_LARGE',
     });
+    // A number of ten digits weighs six bytes, and its name one.
+    const passing = (bytes: number) => put({ ...sized('c3', bytes - overhead - 7), expiresAt: 4_102_444_799_001 });
+    await store.commit([passing(400 * 1024)]);
+    await expect(store.commit([passing(400 * 1024 + 1)])).rejects.toMatchObject({ code: 'RECORD_TOO_LARGE' });
     const eleven = Array.from({ length: 11 }, (_, n) => put(sized(`d${n}`, 399 * 1024)));
     await expect(store.commit(eleven)).rejects.toMatchObject({ code: 'RECORD_TOO_LARGE' });
-    expect(sent).toEqual(['PutItem']);
+    expect(sent).toEqual(['PutItem', 'PutItem']);
   });
+});
+
+test('what expires has its moment in whole seconds, rounded up, where the time to live of the table looks', async () => {
+  const partition = freshPartition();
+  const { store } = faulty();
+  await store.commit([put(record(partition, 'c1', 'r1', { expiresAt: 4_102_444_799_001 }))]);
+  await store.commit([put(record(partition, 'c2', 'r1'))]);
+  const itemOf = async (key: string) => {
+    const Key = { pk: { S: partition }, sk: { S: key } };
+    return (await dynamoClient().send(new GetItemCommand({ TableName: table, Key }))).Item;
+  };
+  expect((await itemOf('c1'))?.[TIME_TO_LIVE.AttributeName]).toEqual({ N: '4102444800' });
+  expect(await itemOf('c2')).not.toHaveProperty(TIME_TO_LIVE.AttributeName);
 });
 
 test('reads are consistent where an index is not in between', async () => {
@@ -370,6 +388,16 @@ test.each([{ from: 'b', to: 'a' }, { to: '' }])(
     expect(sent).toEqual([]);
   },
 );
+
+test('a bound that is empty, which DynamoDB refuses, is none', async () => {
+  const { mock, store } = mocked();
+  mock.on(QueryCommand).resolves({});
+  await store.range('a/b', { from: '' });
+  await store.range('a/b');
+  const [empty, none] = mock.commandCalls(QueryCommand).map(({ args }) => args[0].input);
+  expect(empty).toEqual(none);
+  expect(Object.values(empty?.ExpressionAttributeValues ?? {})).not.toContainEqual({ S: '' });
+});
 
 test('keys that come back unprocessed are asked for again', async () => {
   const { mock, store } = mocked();

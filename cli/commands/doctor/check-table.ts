@@ -1,9 +1,9 @@
 import type { DynamoDBClient, TableDescription } from '@aws-sdk/client-dynamodb';
 import { factsOf } from '../../../lambda/storage/aws-facts.ts';
 import { LISTS } from '../../../lambda/storage/dynamodb/lists.ts';
-import { TABLE } from '../../../lambda/storage/dynamodb/table.ts';
+import { STREAM, TABLE, TIME_TO_LIVE } from '../../../lambda/storage/dynamodb/table.ts';
 import { type Finding, fail, ok, saidBy, warn } from './finding.ts';
-import { permissionFinding, type Tried } from './permissions.ts';
+import { isDenied, permissionFinding, type Tried } from './permissions.ts';
 
 type Dynamo = typeof import('@aws-sdk/client-dynamodb');
 
@@ -18,6 +18,7 @@ export async function* checkTable(sdk: Dynamo, client: DynamoDBClient, table: st
     yield found;
     if (found.status === 'fail') return;
   }
+  yield await timeToLiveFinding(sdk, client, table);
   yield permissionFinding('table rights', `the table "${table}"`, await tryTable(sdk, client, table));
 }
 
@@ -82,13 +83,32 @@ function shapeFinding(
 function streamFinding({
   StreamSpecification: { StreamEnabled, StreamViewType } = {} as never,
 }: TableDescription): Finding {
-  if (StreamEnabled && StreamViewType === 'NEW_AND_OLD_IMAGES') return ok('stream', 'new and old images');
+  if (StreamEnabled && StreamViewType === STREAM.StreamViewType) return ok('stream', 'new and old images');
   const found = StreamEnabled ? `it carries ${StreamViewType}` : 'it is off';
   return warn(
     'stream',
     found,
     'Durable runs need the stream of the table with new and old images; checkpoints alone do not.',
   );
+}
+
+/** Whether the table removes what nobody misses. */
+async function timeToLiveFinding(sdk: Dynamo, client: DynamoDBClient, TableName: string): Promise<Finding> {
+  const check = 'time to live';
+  const wanted = `for the attribute "${TIME_TO_LIVE.AttributeName}"`;
+  const mend = `Turn it on ${wanted}, as docs/storage-on-aws.md says; until then expired links, shared results and early signals stay.`;
+  try {
+    const { TimeToLiveDescription: { TimeToLiveStatus = 'DISABLED', AttributeName } = {} } = await client.send(
+      new sdk.DescribeTimeToLiveCommand({ TableName }),
+    );
+    if (!/^ENABL/.test(TimeToLiveStatus)) return warn(check, 'it is off', mend);
+    if (AttributeName === TIME_TO_LIVE.AttributeName) return ok(check, wanted);
+    return warn(check, `it is on for the attribute "${AttributeName}"`, `Turn that off. ${mend}`);
+  } catch (error) {
+    const found = `nobody may look whether "${TableName}" has it`;
+    if (isDenied(error)) return warn(check, found, 'Allow dynamodb:DescribeTimeToLive to have that checked.');
+    return warn(check, `no good answer: ${saidBy(error)}`, 'Try again later.');
+  }
 }
 
 // Never true, so that nothing is written: DynamoDB says that it is not true only to those who may write.

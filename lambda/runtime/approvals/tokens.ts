@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { bareRecord, besideMeta } from '../../checkpoints/beside.ts';
 import { committed } from '../../checkpoints/committed.ts';
 import type { Context, RunContext } from '../../checkpoints/context.ts';
+import { expiring } from '../../checkpoints/expiring.ts';
 import { readLiveHead } from '../../checkpoints/open.ts';
 import { runAt } from '../../checkpoints/other-contexts.ts';
-import { dueGroup, timeOrder } from '../../checkpoints/records.ts';
 import { damaged } from '../../checkpoints/run-errors.ts';
 import { type ErrorCode, HoldpointError, isHoldpointError } from '../../core/errors.ts';
 import { refused } from '../../core/input.ts';
@@ -38,7 +38,7 @@ const TOKENS = '@token/';
 
 /** A new token that opens one approval for one person, and the write that makes it work; only its hash is stored. */
 export function tokenWrite(
-  { now }: Context,
+  { now, records }: Context,
   link: Link,
   born: string,
 ): { readonly token: string; readonly write: Write } {
@@ -46,9 +46,8 @@ export function tokenWrite(
   if (!Number.isFinite(expiresAt)) throw refused('`expiresAt`', 'a moment in milliseconds', expiresAt);
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   const meta: TokenMeta = { tenant, run, approval, person, as, born, madeAt: now(), expiresAt };
-  const partition = tokenPartition(token);
-  const due = { group: dueGroup(partition), order: timeOrder(expiresAt) };
-  return { token, write: { put: bareRecord({ partition }, TOKEN_KEY, meta, { due }), when: 'absent' } };
+  const kept = bareRecord({ partition: tokenPartition(token) }, TOKEN_KEY, meta);
+  return { token, write: { put: expiring(records, kept, expiresAt), when: 'absent' } };
 }
 
 /** What a token opens. Whatever is wrong with it, the error is the same: it tells nobody what there is. */

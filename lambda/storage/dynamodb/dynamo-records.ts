@@ -28,38 +28,29 @@ export function dynamoRecordStore({ table, client, ...retries }: DynamoRecordSto
   }, retries);
   const resource = `DynamoDB table "${table}"`;
 
-  const query = (on: string, input: Omit<QueryCommandInput, 'TableName'>) =>
-    call({ resource: on, actions: ['dynamodb:Query'] }, (client) =>
-      client.send(new QueryCommand({ TableName: table, ...input })),
+  async function page(on: string, how: How, group: Group, options: PageOptions = {}): Promise<Page> {
+    const input = queryOf(group, options);
+    if (!input) return { records: [] };
+    const answer = await call({ resource: on, actions: ['dynamodb:Query'] }, (client) =>
+      client.send(new QueryCommand({ TableName: table, ...how, ...input })),
     );
+    return toPage(answer, group, how.IndexName ? toListed : toRecord);
+  }
 
   return {
     inlineBytes: 8192,
     packsSmall: true,
     takesForeign: true,
+    removesExpired: true,
 
     read: readWith(call, table, resource),
 
-    async range(partition, options = {}) {
-      if (isEmpty(options)) return { records: [] };
-      const answer = await query(resource, {
-        ConsistentRead: true,
-        ...inGroup('pk', partition, 'sk', options),
-        ...startingAt(options.after, ['sk'], { pk: { S: partition } }),
-      });
-      return toPage(answer, ['sk'], toRecord);
-    },
+    range: (partition, options) => page(resource, { ConsistentRead: true }, ['pk', partition, 'sk'], options),
 
-    async list(list, group, options = {}) {
-      if (isEmpty(options)) return { records: [] };
-      const at = LISTS[list];
-      const position = [at.order, 'pk', 'sk'];
-      const answer = await query(`index "${at.index}" of the ${resource}`, {
-        IndexName: at.index,
-        ...inGroup(at.group, group, at.order, options),
-        ...startingAt(options.after, position, { [at.group]: { S: group } }),
-      });
-      return toPage(answer, position, toListed);
+    list(list, value, options) {
+      const { index, group, order } = LISTS[list];
+      const on = `index "${index}" of the ${resource}`;
+      return page(on, { IndexName: index }, [group, value, order, 'pk', 'sk'], options);
     },
 
     commit: commitWith(call, table, resource),
@@ -70,43 +61,43 @@ export function dynamoRecordStore({ table, client, ...retries }: DynamoRecordSto
   };
 }
 
+type How = Pick<QueryCommandInput, 'IndexName' | 'ConsistentRead'>;
+
+/** Items with one value in an attribute, and the attributes that order them; bounds are about the first. */
+type Group = readonly [attribute: string, value: string, order: string, ...orders: string[]];
+
 /** Tries are counted by the adapter alone, so that it knows of each; a dead connection shows within seconds. */
 const CLIENT = {
   maxAttempts: 1,
   requestHandler: { connectionTimeout: 3_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
 };
 
-// DynamoDB refuses empty values and bounds that are the wrong way round, where the port asks for an empty page.
-const isEmpty = ({ from = '', to }: PageOptions): boolean =>
-  to !== undefined && (to === '' || Buffer.compare(Buffer.from(from), Buffer.from(to)) > 0);
-
-function inGroup(group: string, value: string, order: string, { from, to, newestFirst, limit }: PageOptions) {
-  const bound = from && to ? '#o BETWEEN :from AND :to' : from ? '#o >= :from' : to ? '#o <= :to' : undefined;
+/** The query for a page; undefined where the bounds leave nothing, because DynamoDB refuses such bounds. */
+function queryOf([attribute, value, ...position]: Group, { from, to, newestFirst, limit, after }: PageOptions) {
+  // All keys and orders are between these: they are printable ASCII. An empty value is refused too.
+  const [first, last] = [from || ' ', to ?? '\x7f'];
+  if (first > last) return undefined;
+  const start = after === undefined ? undefined : positionIn(after, position.length);
   return {
-    KeyConditionExpression: bound ? `#g = :g AND ${bound}` : '#g = :g',
-    ExpressionAttributeNames: { '#g': group, ...(bound && { '#o': order }) },
-    ExpressionAttributeValues: {
-      ':g': { S: value },
-      ...(from && { ':from': { S: from } }),
-      ...(to && { ':to': { S: to } }),
-    },
+    KeyConditionExpression: '#g = :g AND #o BETWEEN :from AND :to',
+    ExpressionAttributeNames: { '#g': attribute, '#o': position[0] },
+    ExpressionAttributeValues: { ':g': { S: value }, ':from': { S: first }, ':to': { S: last } },
     ScanIndexForward: !newestFirst,
     ...(limit !== undefined && { Limit: Math.max(1, limit) }),
+    ...(start && {
+      ExclusiveStartKey: {
+        [attribute]: { S: value },
+        ...Object.fromEntries(position.map((name, at) => [name, { S: start[at] ?? '' }])),
+      },
+    }),
   };
 }
 
 function toPage(
   { Items = [], LastEvaluatedKey: last }: { Items?: Item[] | undefined; LastEvaluatedKey?: Item | undefined },
-  position: readonly string[],
+  [, , ...position]: Group,
   toStored: (item: Item) => StoredRecord,
 ): Page {
   const cursor = last && JSON.stringify(position.map((name) => text(last, name)));
   return { records: Items.map(toStored), ...(cursor && { next: Buffer.from(cursor).toString('base64url') }) };
-}
-
-function startingAt(cursor: string | undefined, position: readonly string[], group: Item) {
-  if (cursor === undefined) return {};
-  const values = positionIn(cursor, position.length);
-  const rest = position.map((name, at) => [name, { S: values[at] ?? '' }]);
-  return { ExclusiveStartKey: { ...group, ...Object.fromEntries(rest) } };
 }

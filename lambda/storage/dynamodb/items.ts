@@ -12,6 +12,8 @@ export const keyOf = ({ partition, key }: RecordKey): Item => ({ pk: { S: partit
 export function toItem(record: StoredRecord): Item {
   const item: Item = { ...keyOf(record), r: { S: record.revision }, m: { S: record.meta } };
   if (record.body) item.b = { B: record.body };
+  // Rounded up: DynamoDB counts whole seconds, and nothing may go before its moment.
+  if (record.expiresAt !== undefined) item.x = { N: String(Math.ceil(record.expiresAt / 1000)) };
   for (const list of listNames) {
     const place = record.places?.[list];
     if (!place) continue;
@@ -40,16 +42,18 @@ export function toRecord(item: Item): StoredRecord {
     ...toListed(item),
     ...(item.b?.B && { body: item.b.B }),
     ...(Object.keys(places).length > 0 && { places }),
+    ...(item.x?.N && { expiresAt: Number(item.x.N) * 1000 }),
   };
 }
 
 /**
- * What an item weighs against the limits: its names and values in UTF-8 or raw.
+ * What an item weighs against the limits: its names and values in UTF-8 or raw, numbers by two digits a byte and one more.
  * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
  */
 export const bytesOf = (item: Item): number =>
   Object.entries(item).reduce(
-    (sum, [name, { S = '', B }]) => sum + name.length + Buffer.byteLength(S) + (B?.byteLength ?? 0),
+    (sum, [name, { S = '', N, B }]) =>
+      sum + name.length + Buffer.byteLength(S) + (B?.byteLength ?? 0) + (N ? Math.ceil(N.length / 2) + 1 : 0),
     0,
   );
 

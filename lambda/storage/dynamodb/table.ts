@@ -3,7 +3,7 @@ import { LISTS } from './lists.ts';
 
 /**
  * The table of a record store, whatever its name: `pk` and `sk` are the key, `r` the revision, `m` the meta, `b` the
- * body. A record that is in no list costs nothing there, because an index holds only items that have its attributes.
+ * body, `x` when it may go. A record that is in no list costs nothing there, because an index holds only items that have its attributes.
  */
 export const TABLE = {
   BillingMode: 'PAY_PER_REQUEST',
@@ -18,7 +18,7 @@ export const TABLE = {
   })),
 } as const satisfies Omit<CreateTableCommandInput, 'TableName'>;
 
-/** The time to live of the table: it removes what nobody misses, and nothing that belongs to a run. */
+/** The time to live of the table. Without it nothing is lost, but expired links, shared results and signals stay. */
 export const TIME_TO_LIVE = { AttributeName: 'x', Enabled: true } as const satisfies TimeToLiveSpecification;
 
 /** The stream that delivers durable runs. */

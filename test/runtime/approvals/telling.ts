@@ -1,17 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { checkpointStoreOn } from '../../../lambda/checkpoints/checkpoint-store.ts';
-import { timeOrder } from '../../../lambda/checkpoints/records.ts';
 import { approvalKey } from '../../../lambda/runtime/approvals/approval-records.ts';
 import { decide } from '../../../lambda/runtime/approvals/decide.ts';
 import { approvalDue } from '../../../lambda/runtime/approvals/due.ts';
 import type { Notice } from '../../../lambda/runtime/approvals/notice.ts';
-import {
-  decideByToken,
-  openToken,
-  revokeToken,
-  tokenWrite,
-  viewByToken,
-} from '../../../lambda/runtime/approvals/tokens.ts';
+import { decideByToken, openToken, revokeToken, viewByToken } from '../../../lambda/runtime/approvals/tokens.ts';
 import { keys } from '../../contract/checkpoint-store/keys.ts';
 import { errorOf } from '../../contract/checkpoint-store/stores.ts';
 import { DAY, HOUR, MINUTE } from '../../faults/clock.ts';
@@ -273,14 +266,6 @@ export function tellingContract(open: OpenScene): void {
       await openToken(at, token);
       const kept = asked[3] ?? '';
       expect(JSON.stringify((await records.range(kept)).records)).not.toContain(token);
-    });
-
-    test('is due to be removed at the moment when it expires', async () => {
-      const scene = await open();
-      const { tenant, run } = scene.at;
-      const expiresAt = scene.clock.now + HOUR;
-      const { write } = tokenWrite(scene.at, { tenant, run, approval: 'a', person: 'user:ann', expiresAt }, 'born');
-      expect(write).toMatchObject({ put: { places: { due: { order: timeOrder(expiresAt) } } } });
     });
   });
 }

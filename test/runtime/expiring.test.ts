@@ -1,0 +1,163 @@
+import { expect, it } from 'vitest';
+import { timeOrder } from '../../lambda/checkpoints/records.ts';
+import { agent } from '../../lambda/runtime/agent.ts';
+import { openToken } from '../../lambda/runtime/approvals/tokens.ts';
+import { sweepDue } from '../../lambda/runtime/sweep.ts';
+import type { Storage, StoredRecord } from '../../lambda/storage/ports.ts';
+import { type TestWorld, testAgents } from '../../lambda/testing.ts';
+import { errorOf } from '../contract/checkpoint-store/stores.ts';
+import { linkFor } from './approvals/scene.ts';
+import { describeEverywhere } from './places.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+// Ahead of every clock, so that a storage that removes by itself leaves alone what has not expired here.
+const NOW = new Date('2100-01-01T00:00:00Z');
+
+let calls = 0;
+const listener = agent({
+  name: 'listener',
+  async run(ctx, wants: 'signal' | 'price' | 'price, for good') {
+    if (wants === 'signal') return ctx.waitForSignal('go');
+    const cache = { shared: true, ...(wants === 'price' && { hours: 1 }) };
+    return ctx.tool('price', {}, () => ++calls, { cache });
+  },
+});
+
+/** A world whose storage is seen: what expires in it, and when. */
+function worldOn(storage: Storage) {
+  const put: StoredRecord[] = [];
+  const records: Storage['records'] = {
+    ...storage.records,
+    async commit(writes) {
+      await storage.records.commit(writes);
+      put.push(...writes.flatMap((write) => ('put' in write ? write.put : [])));
+    },
+  };
+  const world = testAgents(listener, { storage: { ...storage, records }, now: NOW });
+  return { ...world, put, sweep: () => sweepDue({ runtime: world.agent.runtime }) };
+}
+
+/** What is kept until a moment, in each of the three ways. */
+const kinds = {
+  link: {
+    lasts: HOUR,
+    is: ({ partition }: StoredRecord) => partition.startsWith('@token/'),
+    async keep({ agent, clock }: TestWorld) {
+      const at = await agent.runtime.contexts.inRun('r');
+      const { tenant, run } = at;
+      await linkFor(at, { tenant, run, approval: 'a', person: 'user:ann', expiresAt: clock.now() + HOUR });
+    },
+  },
+  'shared result': {
+    lasts: HOUR,
+    is: ({ partition }: StoredRecord) => partition.endsWith('/@cache'),
+    keep: async (world: TestWorld) => void (await world.start('price')),
+  },
+  'shared result without a time': {
+    lasts: 30 * DAY,
+    is: ({ partition }: StoredRecord) => partition.endsWith('/@cache'),
+    keep: async (world: TestWorld) => void (await world.start('price, for good')),
+  },
+  'signal to a run that was never started': {
+    lasts: 7 * DAY,
+    is: ({ key }: StoredRecord) => key.startsWith('w'),
+    keep: async (world: TestWorld) => void (await world.run('never').signal('go', 1)),
+  },
+};
+
+describeEverywhere('what nobody misses', (open) => {
+  it.each(Object.entries(kinds))(
+    'goes by itself, or by a sweep where the storage removes nothing: a %s',
+    async (_, kind) => {
+      const storage = await open();
+      const { put, sweep, ...world } = worldOn(storage);
+      await world.start('signal', { id: 'r' });
+      await kind.keep(world as TestWorld);
+      const moment = world.clock.now() + kind.lasts;
+      const [kept] = put.filter(kind.is);
+      if (!kept) throw new Error('Nothing was kept.');
+      const isThere = async () => (await storage.records.read(kept.partition, [kept.key])).length > 0;
+      const goes = { expiresAt: kept.expiresAt, due: kept.places?.due?.order };
+      // Nothing else has a moment: runs go as wholes.
+      expect(put.filter((record) => record.expiresAt !== undefined && record !== kept)).toEqual([]);
+
+      if (storage.records.removesExpired) {
+        expect(goes).toEqual({ expiresAt: moment, due: undefined });
+        world.clock.moveTo(moment);
+        expect(await sweep()).toMatchObject({ removed: 0, failed: [] });
+        expect(await isThere()).toBe(true);
+        return;
+      }
+      expect(goes).toEqual({ expiresAt: undefined, due: timeOrder(moment) });
+      world.clock.moveTo(moment - 1);
+      expect(await sweep()).toMatchObject({ removed: 0, failed: [] });
+      expect(await isThere()).toBe(true);
+      world.clock.moveTo(moment);
+      expect(await sweep()).toMatchObject({ removed: 1, failed: [] });
+      expect(await isThere()).toBe(false);
+    },
+  );
+
+  it('is swept where an older version gave it a place in the due list', async () => {
+    const storage = await open();
+    const older = { ...storage, records: { ...storage.records, removesExpired: false } };
+    const { put, sweep, ...world } = worldOn(older);
+    await world.run('never').signal('go', 1);
+    expect(put).toMatchObject([{ places: { due: { order: timeOrder(NOW.getTime() + 7 * DAY) } } }]);
+    const now = worldOn(storage);
+    now.clock.moveTo(NOW.getTime() + 7 * DAY);
+    expect(await now.sweep()).toMatchObject({ removed: 1, failed: [] });
+  });
+
+  it('counts as gone at its moment, though nobody has removed it: a link', async () => {
+    const { clock, ...world } = worldOn(await open());
+    await world.start('signal', { id: 'r' });
+    const at = await world.agent.runtime.contexts.inRun('r');
+    const { tenant, run } = at;
+    const expiresAt = clock.now() + 1500;
+    const token = await linkFor(at, { tenant, run, approval: 'a', person: 'user:ann', expiresAt });
+    clock.moveTo(expiresAt - 1);
+    expect(await openToken(at, token)).toMatchObject({ expiresAt });
+    clock.moveTo(expiresAt);
+    expect(await errorOf(openToken(at, token))).toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
+  });
+
+  it('counts as gone at its moment, though nobody has removed it: a shared result', async () => {
+    const { clock, ...world } = worldOn(await open());
+    const price = async () => {
+      const { id } = await world.agent.start('price, for good');
+      await world.settle();
+      return world.run(id).result();
+    };
+    const first = await price();
+    // Its time is over before it is swept: the agent alone goes on.
+    clock.moveTo(clock.now() + 30 * DAY - 1);
+    expect(await price()).toBe(first);
+    clock.moveTo(clock.now() + 1);
+    expect(await price()).not.toBe(first);
+    expect(await price()).toBe(Number(first) + 1);
+  });
+
+  it('counts as gone at its moment, though nobody has removed it: an early signal', async () => {
+    const { clock, ...world } = worldOn(await open());
+    await world.agent.run('soon').signal('go', 'kept');
+    await world.agent.run('late').signal('go', 'lost');
+    clock.moveTo(clock.now() + 7 * DAY - 1);
+    expect(await (await world.start('signal', { id: 'soon' })).result()).toBe('kept');
+    clock.moveTo(clock.now() + 1);
+    expect(await (await world.start('signal', { id: 'late' })).status()).toBe('WAITING_FOR_SIGNAL');
+  });
+
+  it('leaves its place to another of its id: an early signal', async () => {
+    const { clock, ...world } = worldOn(await open());
+    const send = (value: string) => world.agent.run('r').signal('go', value, { id: 'click' });
+    expect(await send('first')).toBe(true);
+    clock.moveTo(clock.now() + 7 * DAY - 1);
+    expect(await send('again')).toBe(false);
+    clock.moveTo(clock.now() + 1);
+    expect(await send('much later')).toBe(true);
+    expect(await send('once more')).toBe(false);
+    expect(await (await world.start('signal', { id: 'r' })).result()).toBe('much later');
+  });
+});
