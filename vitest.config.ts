@@ -6,6 +6,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^holdpoint$/, replacement: fileURLToPath(new URL('lambda/index.ts', import.meta.url)) },
+      { find: /^holdpoint\/cdk$/, replacement: fileURLToPath(new URL('infra/index.ts', import.meta.url)) },
       { find: /^holdpoint\/(.+)$/, replacement: fileURLToPath(new URL('lambda/$1.ts', import.meta.url)) },
     ],
   },

@@ -5,22 +5,24 @@ import { awsCalls } from '../../lambda/storage/aws-calls.ts';
 import { installed } from '../../lambda/storage/installed.ts';
 import type { AwsPlace } from './where.ts';
 
-/** The place that a deployed stack says that its runs are in. */
+/** The place that a deployed stack says that its runs are in; of several Holdpoints in it, `stack#id` is one but the first. */
 export async function findStack(stack: string): Promise<AwsPlace> {
-  const outputs = await outputsOf(stack);
+  const [name = '', id = ''] = stack.split('#');
+  const outputs = await outputsOf(name);
   const { table, bucket, apiUrl, key } = STACK_OUTPUTS;
-  const required = (name: string): string => {
-    const value = outputs.get(name);
+  const optional = (output: string): string | undefined => outputs.get(id + output);
+  const required = (output: string): string => {
+    const value = optional(output);
     if (value) return value;
     const found = [...outputs.keys()].join(', ') || 'no outputs';
     throw new HoldpointError(
       'STORAGE_MISSING',
-      `Stack "${stack}" must have an output "${name}"; found ${found}. Is it the stack that the Holdpoint construct is in?`,
+      `Stack "${name}" must have an output "${id}${output}"; found ${found}. Is it the stack that the Holdpoint construct is in?`,
     );
   };
   return {
     ...{ kind: 'aws', stack, table: required(table), bucket: required(bucket) },
-    ...present({ apiUrl: outputs.get(apiUrl), key: outputs.get(key) }),
+    ...present({ apiUrl: optional(apiUrl), key: optional(key) }),
   };
 }
 

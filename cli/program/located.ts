@@ -8,7 +8,7 @@ export const located = (command: Command): Command =>
     .option('--json', 'answers in JSON, for programs')
     .optionsGroup(WHERE)
     .option('--folder <folder>', 'a folder (default: HOLDPOINT_FOLDER, or .holdpoint)')
-    .option('--stack <name>', 'a deployed stack')
+    .option('--stack <name>', 'a deployed stack; of several Holdpoints in one, name#id')
     .option('--region <region>', 'its AWS region')
     .option('--profile <name>', 'the AWS profile to use')
     .option('--tenant <tenant>', 'whose runs (default: "default")');

@@ -41,6 +41,21 @@ describe('holdpoint --stack', () => {
     expect((await runProcess(['show', 'trip-1', '--tenant', 'acme'], { env: named })).out).toContain('READY');
   });
 
+  it('finds one Holdpoint of several in a stack', async () => {
+    const [table, bucket] = await Promise.all([freshTable(), freshBucket()]);
+    const endpoint = await fakeCloudFormation({
+      both: {
+        ...{ [STACK_OUTPUTS.table]: 'another', [STACK_OUTPUTS.bucket]: 'another' },
+        ...{ [`Second${STACK_OUTPUTS.table}`]: table, [`Second${STACK_OUTPUTS.bucket}`]: bucket },
+      },
+    });
+    const env = { ...engineEnvironment(), AWS_ENDPOINT_URL_CLOUDFORMATION: endpoint };
+    const started = await runProcess(['start', 'travel', '{"to":"Rome"}', '--stack', 'both#Second'], { env });
+    expect([started.code, started.out]).toEqual([0, expect.stringContaining('✓ Started')]);
+    const third = await runProcess(['runs', '--stack', 'both#Third'], { env });
+    expect(third.err).toContain('Stack "both" must have an output "ThirdHoldpointTable"; found HoldpointTable');
+  });
+
   it('says which stack or output is not there', async () => {
     const { command } = await scene();
     const missing = await command('runs', '--stack', 'nothing');
