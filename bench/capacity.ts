@@ -16,7 +16,15 @@ interface Table {
 /** What is remembered of an item: enough to price the write that replaces it. */
 interface Footprint {
   readonly bytes: number;
-  readonly inIndexes: ReadonlyMap<string, { readonly key: string; readonly held: string; readonly bytes: number }>;
+  readonly inIndexes: ReadonlyMap<string, Held>;
+}
+
+/** What an index holds of an item, and in which group. */
+interface Held {
+  readonly group: string;
+  readonly key: string;
+  readonly held: string;
+  readonly bytes: number;
 }
 
 interface KeySchema {
@@ -37,9 +45,11 @@ export interface CreateTable {
 export interface Units {
   readonly units: number;
   readonly inIndexes: ReadonlyMap<string, number>;
+  /** The same by where in an index they fell: `status acme/READY`. */
+  readonly inGroups: ReadonlyMap<string, number>;
 }
 
-const NO_INDEXES: ReadonlyMap<string, number> = new Map();
+const NONE: ReadonlyMap<string, number> = new Map();
 
 const writeUnits = (bytes: number): number => Math.max(1, Math.ceil(bytes / 1024));
 
@@ -68,46 +78,59 @@ export function capacityRules() {
     /** Takes note of a write and returns its units, those of the indexes included. */
     put(tableName: string, item: WireItem): Units {
       const table = tables.get(tableName);
-      if (!table) return { units: writeUnits(itemBytes(item)), inIndexes: NO_INDEXES };
+      if (!table) return { units: writeUnits(itemBytes(item)), inIndexes: NONE, inGroups: NONE };
       const key = JSON.stringify(table.keys.map((name) => item[name]));
       const before = table.items.get(key);
       const after = footprint(table, item);
       table.items.set(key, after);
       return {
         units: writeUnits(Math.max(before?.bytes ?? 0, after.bytes)),
-        inIndexes: indexUnits(table, before, after),
+        ...indexUnits(table, before, after),
       };
     },
     remove(tableName: string, key: WireItem): Units {
       const table = tables.get(tableName);
-      if (!table) return { units: 1, inIndexes: NO_INDEXES };
+      if (!table) return { units: 1, inIndexes: NONE, inGroups: NONE };
       const name = JSON.stringify(table.keys.map((each) => key[each]));
       const before = table.items.get(name);
       table.items.delete(name);
-      return { units: writeUnits(before?.bytes ?? 0), inIndexes: indexUnits(table, before, undefined) };
+      return { units: writeUnits(before?.bytes ?? 0), ...indexUnits(table, before, undefined) };
     },
   };
 }
 
 function footprint(table: Table, item: WireItem): Footprint {
-  const inIndexes = new Map<string, { key: string; held: string; bytes: number }>();
+  const inIndexes = new Map<string, Held>();
   for (const { name, keys, holds } of table.indexes) {
     if (!keys.every((key) => key in item)) continue;
     const held = Object.fromEntries(Object.entries(item).filter(([each]) => !holds || holds.includes(each)));
     const key = JSON.stringify(keys.map((each) => item[each]));
-    inIndexes.set(name, { key, held: JSON.stringify(held), bytes: itemBytes(held) });
+    const group = `${name} ${Object.values(item[keys[0] ?? ''] ?? {})[0]}`;
+    inIndexes.set(name, { group, key, held: JSON.stringify(held), bytes: itemBytes(held) });
   }
   return { bytes: itemBytes(item), inIndexes };
 }
 
-function indexUnits(table: Table, before: Footprint | undefined, after: Footprint | undefined): Units['inIndexes'] {
-  const units = new Map<string, number>();
+function indexUnits(
+  table: Table,
+  before: Footprint | undefined,
+  after: Footprint | undefined,
+): Pick<Units, 'inIndexes' | 'inGroups'> {
+  const inIndexes = new Map<string, number>();
+  const inGroups = new Map<string, number>();
+  const spend = (index: string, { group }: Held, bytes: number): void => {
+    inIndexes.set(index, (inIndexes.get(index) ?? 0) + writeUnits(bytes));
+    inGroups.set(group, (inGroups.get(group) ?? 0) + writeUnits(bytes));
+  };
   for (const { name } of table.indexes) {
     const old = before?.inIndexes.get(name);
     const now = after?.inIndexes.get(name);
-    const isMoved = old?.key !== now?.key;
-    if (isMoved) units.set(name, (old ? writeUnits(old.bytes) : 0) + (now ? writeUnits(now.bytes) : 0));
-    else if (old && now && old.held !== now.held) units.set(name, writeUnits(Math.max(old.bytes, now.bytes)));
+    if (old && now && old.key === now.key) {
+      if (old.held !== now.held) spend(name, now, Math.max(old.bytes, now.bytes));
+      continue;
+    }
+    if (old) spend(name, old, old.bytes);
+    if (now) spend(name, now, now.bytes);
   }
-  return units;
+  return { inIndexes, inGroups };
 }

@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import { contextsOn } from '../lambda/checkpoints/contexts.ts';
+import type { AgentFunctions } from '../lambda/handlers/agent-functions.ts';
+import { createServe, type HttpAnswer } from '../lambda/handlers/api.ts';
+import { createNotify } from '../lambda/handlers/notify.ts';
+import { createResume } from '../lambda/handlers/resume.ts';
+import { STREAM_FILTERS } from '../lambda/handlers/stream-filters.ts';
+import type { StreamRecord } from '../lambda/handlers/stream-records.ts';
+import { createSweep, type SweepAnswer } from '../lambda/handlers/sweep.ts';
+import type { AgentPlace, AnyAgent } from '../lambda/index.ts';
+import type { Observing } from '../lambda/runtime/observing.ts';
+import type { Storage } from '../lambda/storage/ports.ts';
+import { TestClock } from '../lambda/testing.ts';
+import { matching } from '../test/handlers/matching.ts';
+
+/** What a deployment did beside asking its storage. */
+export interface Done {
+  /** Records in the stream, and those of them that each function on it is invoked with. */
+  streamed: number;
+  resume: number;
+  notify: number;
+  /** Invocations of agents: to run, and to tell people. */
+  runs: number;
+  tells: number;
+  /** Requests to the HTTP API. */
+  requests: number;
+  /** Events on the bus, and messages to the topic. */
+  events: number;
+  messages: number;
+}
+
+/** What a deployment stands on. */
+export interface Ground {
+  readonly storage: Storage;
+  /** What the stream of the table has since the last time. */
+  readonly nextRecords: () => Promise<StreamRecord[]>;
+  readonly agents: readonly AnyAgent[];
+  /** Who writes, as history shows it. */
+  readonly writer: string;
+  /** Sees each request to Lambda. @default nobody does */
+  readonly invoking?: (work: () => Promise<void>) => Promise<void>;
+}
+
+const QUIET: Observing = {
+  // Whatever a handler could not do is logged as an error, and would be counted as if it had been done.
+  log(level, message, fields) {
+    if (level === 'error') throw new Error(`${message} ${JSON.stringify(fields)}`);
+  },
+  count() {},
+  invocation: (run) => run(),
+};
+
+const APPROVAL_URL = 'https://approvals.example.com/approvals/';
+const FUNCTION_MS = 15 * 60_000;
+
+/**
+ * All handlers and agents in this process, on a clock that is moved: what the stream has goes to the functions on it,
+ * and what they invoke is invoked, each time as in a new process. What goes to a bus or a topic is only counted.
+ */
+export function deployment({ storage, nextRecords, agents, writer, invoking = (work) => work() }: Ground) {
+  const clock = new TestClock(Date.parse('2026-11-17T12:00:00Z'));
+  const none = (): Done => ({
+    ...{ streamed: 0, resume: 0, notify: 0, runs: 0, tells: 0, requests: 0, events: 0, messages: 0 },
+  });
+  let done = none();
+  const queue: (() => Promise<unknown>)[] = [];
+  const place = { storage, clock, writer, log: () => {}, approvalUrl: APPROVAL_URL } satisfies AgentPlace;
+  const byName = new Map(agents.map((agent) => [agent.name, agent]));
+
+  const invoke = (name: string, event: object): Promise<unknown> => {
+    const agent = byName.get(name);
+    if (!agent) throw new Error(`No agent is called "${name}".`);
+    const context = { awsRequestId: randomUUID(), getRemainingTimeInMillis: () => FUNCTION_MS };
+    return agent.with(place).handler()(event, context);
+  };
+  const functions: AgentFunctions = {
+    start: (name, event) =>
+      invoking(async () => {
+        done.runs += 1;
+        queue.push(() => invoke(name, event));
+      }),
+    call: (name, event) =>
+      invoking(async () => {
+        done.tells += 1;
+        await invoke(name, event);
+      }),
+  };
+
+  const contexts = contextsOn(storage, { clock: () => clock.now(), writer });
+  const shared = {
+    ...{ contexts, clock, functions, observing: QUIET, signedUrls: undefined, approvalUrl: APPROVAL_URL },
+    agents: new Map(agents.map(({ name }) => [name, { function: name, hydrate: false }])),
+    async announce({ text }: { readonly text?: object }) {
+      done.events += 1;
+      if (text) done.messages += 1;
+    },
+  };
+  const onStream = { resume: createResume(shared), notify: createNotify(shared) };
+  const sweep = createSweep(shared);
+  const serve = createServe({ ...shared, identify: () => undefined });
+
+  return {
+    clock,
+    /** An agent in this place, for a tenant, in a new process. */
+    at: <A extends AnyAgent>(agent: A, tenant?: string): A =>
+      agent.with({ ...place, ...(tenant !== undefined && { tenant }) }) as A,
+    /** What was done since the last time. */
+    take(): Done {
+      const taken = done;
+      done = none();
+      return taken;
+    },
+    /** Lets everything go on that somebody should run, until nothing is left but waiting. */
+    async flow(): Promise<void> {
+      for (;;) {
+        const records = await nextRecords();
+        if (records.length === 0 && queue.length === 0) return;
+        done.streamed += records.length;
+        for (const name of ['notify', 'resume'] as const) {
+          const Records = records.filter(matching(STREAM_FILTERS[name]));
+          done[name] += Records.length;
+          if (Records.length > 0) await onStream[name]({ Records });
+        }
+        for (const run of queue.splice(0)) await run();
+      }
+    },
+    sweep: (): Promise<SweepAnswer> => sweep({}, { awsRequestId: randomUUID() }),
+    /** What a link is answered with. */
+    async link(method: 'GET' | 'POST', url: string, body?: object): Promise<HttpAnswer> {
+      done.requests += 1;
+      const rawPath = new URL(url).pathname;
+      const http = { method, path: rawPath };
+      const answer = await serve({
+        ...{ version: '2.0', routeKey: '$default', rawPath, rawQueryString: '', isBase64Encoded: false },
+        headers: { 'content-type': 'application/json', host: 'approvals.example.com' },
+        requestContext: { domainName: 'approvals.example.com', http },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      if (answer.statusCode !== 200) throw new Error(`A link was answered with ${answer.statusCode}: ${answer.body}`);
+      return answer;
+    },
+  };
+}
+
+export type Deployment = ReturnType<typeof deployment>;

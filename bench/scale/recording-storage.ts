@@ -1,0 +1,128 @@
+import type { StreamRecord } from '../../lambda/handlers/stream-records.ts';
+import { type Item, keyOf, toItem } from '../../lambda/storage/dynamodb/items.ts';
+import { TABLE } from '../../lambda/storage/dynamodb/table.ts';
+import type { Page, RecordKey, Storage, StoredRecord, Write } from '../../lambda/storage/ports.ts';
+import { capacityRules, readUnits } from '../capacity.ts';
+import { itemBytes, type WireItem } from '../item-size.ts';
+import { add, type Ledger, newLedger, type Service } from './ledger.ts';
+import { virtualTime } from './virtual-time.ts';
+
+/** A storage that notes where each request falls in the table, its indexes and the bucket. */
+export interface RecordingStorage extends Storage {
+  /** What was asked since the last time, and how long it took. */
+  take(): { readonly ledger: Ledger; readonly ms: number };
+  /** What the stream of the table has since the last time. */
+  nextRecords(): Promise<StreamRecord[]>;
+  /** Notes a request to a service and does it. */
+  asked<T>(service: Service, work: () => Promise<T>): Promise<T>;
+}
+
+const RUNS = 'runs';
+
+/** How long a request is taken to last: no measurement, but what is usual inside of a region. */
+export const LATENCY_MS = { dynamodb: 5, s3: 30, lambda: 30 } as const satisfies Record<Service, number>;
+
+/**
+ * Notes what a storage is asked, in the units of DynamoDB, and lets the usual time pass for it; what the storage keeps
+ * inline must be what DynamoDB would.
+ */
+export function recordingStorage({ records, payloads }: Storage): RecordingStorage {
+  const rules = capacityRules();
+  rules.createTable({ TableName: RUNS, ...TABLE });
+  const images = new Map<string, Item>();
+  let ledger = newLedger();
+  let stream: StreamRecord[] = [];
+  let numbered = 0;
+  let taken = 0;
+  const time = virtualTime();
+
+  async function asked<T>(service: Service, work: () => Promise<T>): Promise<T> {
+    add(ledger.requests, service);
+    await time.pass(LATENCY_MS[service]);
+    return work();
+  }
+
+  function written(write: Write, times: number): void {
+    if ('foreign' in write) throw new Error('The simulation has no tables of others; found a write to one.');
+    const at: RecordKey = 'put' in write ? write.put : write.remove;
+    const name = `${at.partition}\n${at.key}`;
+    const item = 'put' in write ? toItem(write.put) : undefined;
+    const { units, inGroups } = item ? rules.put(RUNS, onWire(item)) : rules.remove(RUNS, onWire(keyOf(at)));
+    add(ledger.tableUnits, at.partition, units * times);
+    for (const [group, more] of inGroups) add(ledger.groupUnits, group, more);
+    const OldImage = images.get(name);
+    const SequenceNumber = String(++numbered);
+    stream.push({
+      eventID: SequenceNumber,
+      dynamodb: { Keys: keyOf(at), SequenceNumber, ...(item && { NewImage: item }), ...(OldImage && { OldImage }) },
+    } as StreamRecord);
+    if (item) images.set(name, item);
+    else images.delete(name);
+  }
+
+  const read = (where: string, found: readonly StoredRecord[], consistent: boolean): void => {
+    const bytes = found.reduce((all, record) => all + itemBytes(onWire(toItem(record))), 0);
+    add(ledger.readUnits, where, readUnits(bytes, consistent));
+  };
+  const page = (where: string, consistent: boolean, ask: () => Promise<Page>): Promise<Page> =>
+    asked('dynamodb', async () => {
+      const found = await ask();
+      read(where, found.records, consistent);
+      return found;
+    });
+
+  return {
+    asked,
+    take() {
+      const part = { ledger, ms: time.now() - taken };
+      taken = time.now();
+      ledger = newLedger();
+      return part;
+    },
+    async nextRecords() {
+      const records = stream;
+      stream = [];
+      return records;
+    },
+    records: {
+      ...records,
+      removesExpired: true,
+      read: (partition, keys) =>
+        asked('dynamodb', async () => {
+          const found = await records.read(partition, keys);
+          for (const record of found) read(partition, [record], true);
+          add(ledger.readUnits, partition, new Set(keys).size - found.length);
+          return found;
+        }),
+      range: (partition, options) => page(partition, true, () => records.range(partition, options)),
+      list: (list, group, options) => page(`${list} ${group}`, false, () => records.list(list, group, options)),
+      commit: (writes) =>
+        asked('dynamodb', async () => {
+          await records.commit(writes);
+          for (const write of writes) written(write, writes.length > 1 ? 2 : 1);
+        }),
+    },
+    payloads: {
+      ...payloads,
+      put: (partition, id, content) =>
+        asked('s3', async () => {
+          await payloads.put(partition, id, content);
+          add(ledger.objects, partition);
+        }),
+      open: (partition, id) => asked('s3', () => payloads.open(partition, id)),
+      async *list(scope) {
+        yield* await asked('s3', () => Array.fromAsync(payloads.list(scope)));
+      },
+      remove: (partition, ids) => asked('s3', () => payloads.remove(partition, ids)),
+    },
+  };
+}
+
+/** An item with its bytes as they are on the wire. */
+const onWire = (item: Item): WireItem =>
+  Object.fromEntries(
+    Object.entries(item).map(([name, { S, N, B }]) => [
+      name,
+      B ? { B: Buffer.from(B).toString('base64') } : N === undefined ? { S } : { N },
+    ]),
+  );

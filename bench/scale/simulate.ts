@@ -1,0 +1,95 @@
+import { memoryStorage } from '../../lambda/memory.ts';
+import { type Done, deployment } from '../deployment.ts';
+import { add, type Ledger, newLedger, type OpenLedger } from './ledger.ts';
+import { MIX, mixedRuns } from './mix.ts';
+import { recordingStorage } from './recording-storage.ts';
+
+/** What something took: of the storage, and of everything else. */
+export interface Part extends Done {
+  readonly ledger: Ledger;
+  /** How long it took if requests last as long as is usual, and one run is driven after the other. */
+  readonly ms: number;
+}
+
+/** What one kind of look of the sweeper took. */
+export interface Looks extends Part {
+  /** How many things were due. */
+  readonly looks: number;
+}
+
+/** What so many runs of the mix took. */
+export interface Simulated {
+  readonly runs: number;
+  /** From the start of each to its end, timers included. */
+  readonly work: Part;
+  /** What the sweeper did: woke runs, emptied those whose retention was over, and freed their ids a day later. */
+  readonly sweeps: Readonly<Record<'timers' | 'expiry' | 'freeing', Looks>>;
+  /** The units on the partition of the run that has most of them. */
+  readonly heaviest: number;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const RETENTION_DAYS = 90;
+
+/**
+ * Real agents on the real runtime and handlers, from start to end and until nothing is left of them, on a storage in
+ * memory that notes where each request falls. Gives the same numbers each time.
+ */
+export async function simulate(hundreds: number): Promise<Simulated> {
+  const storage = recordingStorage(memoryStorage({ clock: () => deployed.clock.now() }));
+  const deployed = deployment({
+    ...{ storage, nextRecords: storage.nextRecords, agents: MIX.map(({ agent }) => agent), writer: '169.254.100.6/8' },
+    invoking: (work) => storage.asked('lambda', work),
+  });
+  const { clock } = deployed;
+  const take = (): Part => ({ ...deployed.take(), ...storage.take() });
+  const swept = async (afterMs: number): Promise<Looks> => {
+    clock.moveTo(clock.now() + afterMs);
+    const { failed, redelivered, ...outcomes } = await deployed.sweep();
+    if (failed + redelivered > 0) throw new Error(`A sweep failed ${failed} times and delivered ${redelivered} again.`);
+    return { ...take(), looks: Object.values(outcomes).reduce((all, count) => all + count, 0) };
+  };
+  // What is removed goes through the stream as well, and is nothing to anybody there.
+  const streamed = async (looks: Looks): Promise<Looks> => {
+    await deployed.flow();
+    return { ...together(looks, { ...take(), ms: 0 }), looks: looks.looks };
+  };
+
+  const runs = mixedRuns(hundreds);
+  for (const { kind, tenant, id, owner } of runs) {
+    await deployed
+      .at(kind.agent, tenant)
+      .start({ order: 'o-17' } as never, { id, owner, retentionSeconds: RETENTION_DAYS * 24 * 3600 });
+    await deployed.flow();
+  }
+  for (const { kind, tenant, id } of runs) {
+    await kind.outside?.(deployed, deployed.at(kind.agent, tenant), id);
+    await deployed.flow();
+  }
+  const first = take();
+  const timers = await swept(HOUR_MS);
+  await deployed.flow();
+  const work = together(first, timers, take());
+  const expiry = await streamed(await swept((RETENTION_DAYS + 1) * DAY_MS));
+  const freeing = await streamed(await swept(DAY_MS + HOUR_MS));
+  if (expiry.looks !== runs.length || freeing.looks !== runs.length)
+    throw new Error(`${runs.length} runs began; ${expiry.looks} expired and ${freeing.looks} were freed.`);
+  const heaviest = Math.max(...work.ledger.tableUnits.values());
+  return { runs: runs.length, work, sweeps: { timers, expiry, freeing }, heaviest };
+}
+
+/** Several parts as one. */
+export function together(...parts: readonly [Part, ...Part[]]): Part {
+  const ledger = newLedger();
+  for (const { ledger: part } of parts)
+    for (const name of Object.keys(ledger) as (keyof OpenLedger)[])
+      for (const [key, amount] of part[name]) add(ledger[name] as Map<unknown, number>, key, amount);
+  const counts = COUNTS.map((name) => [name, parts.reduce((all, part) => all + part[name], 0)]);
+  return { ...(Object.fromEntries(counts) as Omit<Part, 'ledger'>), ledger };
+}
+
+const COUNTS = [
+  ...(['streamed', 'resume', 'notify', 'runs', 'tells', 'requests', 'events', 'messages'] as const),
+  'ms',
+] as const satisfies readonly (keyof Part)[];
