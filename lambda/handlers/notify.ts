@@ -4,6 +4,7 @@ import { hasEnded, type Status } from '../core/status.ts';
 import { readApprovalMeta } from '../runtime/approvals/approval-meta.ts';
 import { APPROVAL_PREFIX, approvalIdOf } from '../runtime/approvals/approval-records.ts';
 import { approvalDue } from '../runtime/approvals/due.ts';
+import type { Metric } from '../runtime/observing.ts';
 import { lambdaFunctions } from './agent-functions.ts';
 import { announcing } from './announcing.ts';
 import { observingOf } from './powertools.ts';
@@ -38,20 +39,24 @@ async function tellOfApproval({ contexts, ...options }: Notifying, { now }: Chan
   await approvalDue(at, id, tellingOf(options, agent));
 }
 
-const ENDS: Readonly<Partial<Record<Status, string>>> = {
-  SUCCEEDED: 'Run Succeeded',
-  FAILED: 'Run Failed',
-  CANCELLED: 'Run Cancelled',
+/** How an end is announced, and counted. */
+const ENDS: Readonly<Partial<Record<Status, { readonly type: string; readonly metric: Metric }>>> = {
+  SUCCEEDED: { type: 'Run Succeeded', metric: 'RunSucceeded' },
+  FAILED: { type: 'Run Failed', metric: 'RunFailed' },
+  CANCELLED: { type: 'Run Cancelled', metric: 'RunCancelled' },
 };
 
 async function tellOfEnd({ announce, observing }: Notifying, change: Change): Promise<void> {
   const heads = headsOf(change);
   const ids = runOf(change.now);
-  if (!heads || !ids || !hasEnded(heads.now.status)) return;
+  const end = heads && ENDS[heads.now.status];
+  if (!heads || !ids || !end) return;
   const { status, agent, version } = heads.now;
   if (heads.before && hasEnded(heads.before.status)) return;
+  await announce?.({ type: end.type, detail: { ...ids, agent, status, version } });
+  // Last: a record that fails comes again.
   observing.count('RunEnded');
-  await announce?.({ type: ENDS[status] ?? status, detail: { ...ids, agent, status, version } });
+  observing.count(end.metric);
 }
 
 export const handler = wired('notify', (environment) =>

@@ -68,7 +68,8 @@ export async function eachChange(
   return { batchItemFailures: failed.map((itemIdentifier) => ({ itemIdentifier })) };
 }
 
-const UNREADABLE = ['DAMAGED', 'FORMAT_TOO_NEW'] as const;
+/** The errors of a record that nobody can read, now or later. */
+export const UNREADABLE = ['DAMAGED', 'FORMAT_TOO_NEW'] as const;
 
 /** The change that a record is of; undefined for a removal. */
 function changeOf(record: StreamRecord): Change | undefined {

@@ -93,6 +93,7 @@ describe('notify', () => {
     expect(scene.sent.events).toEqual([]);
     await scene.notify({ Records: await scene.nextRecords() });
     expect(scene.sent.events.map(({ type }) => type)).toEqual(['Run Cancelled']);
+    expect(scene.counts.get('RunCancelled')).toBe(1);
   });
 
   it('says once that a run ended, and how, and nothing of what it did', async () => {
@@ -110,6 +111,7 @@ describe('notify', () => {
         detail: { tenant: 'default', run: 'r', agent: 'quotes', status: 'FAILED', version: 2 },
       },
     ]);
+    expect(Object.fromEntries(scene.counts)).toEqual({ RunEnded: 1, RunFailed: 1 });
   });
 
   it('has a completion event delivered again that the bus did not take', async () => {
@@ -122,5 +124,6 @@ describe('notify', () => {
     scene.failing.clear();
     expect((await scene.notify({ Records })).batchItemFailures).toEqual([]);
     expect(scene.sent.events.map(({ type }) => type)).toEqual(['Run Succeeded']);
+    expect(Object.fromEntries(scene.counts)).toEqual({ RunEnded: 1, RunSucceeded: 1 });
   });
 });

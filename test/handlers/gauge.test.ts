@@ -1,0 +1,202 @@
+import { describe, expect, it, vi } from 'vitest';
+import type { HeadMeta, Work } from '../../lambda/checkpoints/meta.ts';
+import { headRecord } from '../../lambda/checkpoints/records.ts';
+import { partitionOf } from '../../lambda/core/ids.ts';
+import { createGauge } from '../../lambda/handlers/gauge.ts';
+import { MOST_RECORDS, MOST_REQUESTS } from '../../lambda/handlers/gauges.ts';
+import { observingOf } from '../../lambda/handlers/powertools.ts';
+import { agent } from '../../lambda/index.ts';
+import { addSignal } from '../../lambda/runtime/events.ts';
+import type { Metric, Observing } from '../../lambda/runtime/observing.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import type { RecordStore } from '../../lambda/storage/ports.ts';
+import { TestClock } from '../../lambda/testing.ts';
+import { counted } from '../runtime/places.ts';
+import { type HandlerScene, handlerScene, lambdaContext } from './scene.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+const ZEROS = {
+  ...{ RunsReady: 0, RunsRunning: 0, RunsWaitingForApproval: 0, RunsWaitingForSignal: 0, RunsSleeping: 0 },
+  ...{ RunsEnding: 0, OldestReadySeconds: 0, OldestApprovalSeconds: 0, ApprovalsDueSoon: 0, GaugesCut: 0 },
+};
+
+const start = (scene: HandlerScene, run: string, agentName = 'refunds', tenant = 'default') =>
+  scene.checkpoint({ holdpoint: 1, action: 'start', run, agent: agentName, tenant, input: null });
+
+/** A run that asks, by the protocol; leaves it waiting. */
+async function asks(scene: HandlerScene, run: string, approval: object, tenant = 'default'): Promise<void> {
+  await start(scene, run, 'quotes', tenant);
+  await scene.resume({ Records: await scene.nextRecords() });
+  const asked = { name: 'buy', title: 'Buy?', approvers: ['user:ann'], ...approval };
+  const action = { holdpoint: 1, action: 'requestApproval', run, tenant, expectedVersion: 2, approval: asked };
+  expect(await scene.checkpoint(action)).toMatchObject({ ok: true, suspended: true });
+}
+
+/** The gauge on records, at a moment, and what it said. */
+function gaugeOn(records: Pick<RecordStore, 'list'>, clock = new TestClock(0), tenants = ['default']) {
+  const counts = new Map<Metric, number>();
+  const logged: string[] = [];
+  const observing: Observing = {
+    log: (_, message, fields) => void logged.push(JSON.stringify({ message, ...fields })),
+    count: (metric, value = 1) => void counts.set(metric, (counts.get(metric) ?? 0) + value),
+    invocation: (run) => run(),
+  };
+  return { gauge: createGauge({ records, tenants, observing, clock }), counts, logged };
+}
+
+const meta = (status: HeadMeta['status'], touchedAt: number, work?: Work): HeadMeta => ({
+  ...{ born: 'b', createdAt: 0, touchedAt, status, version: 1, hash: 'h', stepNumber: 1 },
+  ...(work && { work }),
+});
+
+const put = async (records: RecordStore, tenant: string, run: string, head: HeadMeta): Promise<void> =>
+  records.commit([{ put: headRecord(partitionOf(tenant, run), head).stored, when: 'absent' }]);
+
+describe('gauge', () => {
+  it('measures the runs of each status, the oldest that is ready, and questions that are open', async () => {
+    const scene = await handlerScene();
+    const { clock } = scene;
+    const sleepy = agent(
+      {
+        name: 'refunds',
+        async run(ctx, { how }: { how: 'sleeps' | 'listens' }) {
+          if (how === 'sleeps') await ctx.sleep('long', { days: 9 });
+          else await ctx.waitForSignal('go');
+        },
+      },
+      { storage: scene.storage, clock },
+    );
+    const handler = sleepy.handler();
+    for (const how of ['sleeps', 'listens'] as const) {
+      const { id } = await sleepy.start({ how });
+      await handler({ run: id }, lambdaContext(`agent-${how}`));
+    }
+    await start(scene, 'old');
+    clock.moveTo(clock.now() + 10 * MINUTE);
+    await start(scene, 'young');
+    // The one is held by its agent, the other was only saved.
+    await start(scene, 'held', 'quotes');
+    await scene.resume({ Records: await scene.nextRecords() });
+    await scene.checkpoint({ holdpoint: 1, action: 'save', run: 'saved', expectedVersion: 0, state: 1 });
+    await asks(scene, 'soon', { timeout: { hours: 20 } });
+    clock.moveTo(clock.now() + 5 * MINUTE);
+    await asks(scene, 'later', { timeout: { days: 3 }, remindAfter: { hours: 1 } });
+    await asks(scene, 'never', {});
+    await start(scene, 'theirs', 'refunds', 'acme');
+    await asks(scene, 'theirs too', { timeout: { hours: 1 } }, 'acme');
+    clock.moveTo(clock.now() + 5 * MINUTE);
+    // Neither a signal nor another delivery makes it younger.
+    await addSignal(await scene.contexts.inRun('old'), { name: 'go', value: 1 });
+    expect(await scene.sweep()).toMatchObject({ delivered: 3, failed: 0 });
+
+    const ours = gaugeOn(scene.storage.records, clock);
+    expect(await ours.gauge()).toEqual({
+      ...ZEROS,
+      ...{ RunsReady: 2, RunsRunning: 2, RunsWaitingForApproval: 3, RunsWaitingForSignal: 1, RunsSleeping: 1 },
+      ...{ OldestReadySeconds: 20 * 60, OldestApprovalSeconds: 10 * 60, ApprovalsDueSoon: 1 },
+    });
+    const both = gaugeOn(scene.storage.records, clock, ['default', 'acme', 'nobody']);
+    expect(await both.gauge()).toMatchObject({ RunsReady: 3, RunsWaitingForApproval: 4, ApprovalsDueSoon: 2 });
+    expect(both.counts.get('RunsReady')).toBe(3);
+
+    clock.moveTo(clock.now() + 20 * HOUR);
+    // It is over, though nobody has written that yet.
+    expect(await ours.gauge()).toMatchObject({ ApprovalsDueSoon: 0, RunsWaitingForApproval: 3 });
+  });
+
+  it('says 0 of everything when there is nothing, so that alarms have something to go by', async () => {
+    const { gauge, counts } = gaugeOn(memoryStorage().records);
+    expect(await gauge()).toEqual(ZEROS);
+    expect(Object.fromEntries(counts)).toEqual(ZEROS);
+  });
+
+  it('counts runs on their way out, and those of each tenant', async () => {
+    const { records } = memoryStorage();
+    await put(records, 'a/b', 'r', meta('ENDING', 1_000));
+    await put(records, 'c', 'r', meta('READY', 5_000));
+    await put(records, 'a/b', 's', meta('READY', 7_000));
+    const { gauge } = gaugeOn(records, new TestClock(10_000), ['c', 'a/b']);
+    expect(await gauge()).toEqual({ ...ZEROS, RunsEnding: 1, RunsReady: 2, OldestReadySeconds: 5 });
+  });
+
+  it('makes one request for each status of a tenant and each shard of what is due, and reads nothing else', async () => {
+    const { storage, calls } = counted(memoryStorage());
+    await gaugeOn(storage.records).gauge();
+    expect(calls).toEqual({ read: 0, range: 0, list: 6 + 8, commit: 0 });
+    await gaugeOn(storage.records, new TestClock(0), ['a', 'b', 'c']).gauge();
+    expect(calls).toEqual({ read: 0, range: 0, list: 14 + 3 * 6 + 8, commit: 0 });
+  });
+
+  it('stops where it has read enough of a list, says so, and still knows the oldest', async () => {
+    const { storage, calls } = counted(memoryStorage());
+    const { records } = storage;
+    const lease = { wake: 0, dueAt: 1, lease: { by: 'x', until: 1 } };
+    for (let n = 0; n < MOST_RECORDS + 200; n++) {
+      await put(records, 'default', `r${n}`, meta('READY', 2_000 + n));
+      await put(records, 'default', `l${n}`, meta('RUNNING', 2_000, lease));
+    }
+    calls.list = 0;
+    const whole = gaugeOn(records, new TestClock(60_000));
+    expect(await whole.gauge()).toMatchObject({ RunsReady: MOST_RECORDS, RunsRunning: MOST_RECORDS, GaugesCut: 1 });
+    expect(whole.counts.get('OldestReadySeconds')).toBe(58);
+    expect(calls.list).toBe(14);
+    // Pages may be short, as when their records are large.
+    const asked: (number | undefined)[] = [];
+    const short = (most: number): Pick<RecordStore, 'list'> => ({
+      list(list, group, { limit = 0, ...options } = {}) {
+        if (group === 'default/READY') asked.push(limit);
+        return records.list(list, group, { ...options, limit: Math.min(limit, most) });
+      },
+    });
+    expect(await gaugeOn(short(400), new TestClock(60_000)).gauge()).toMatchObject({ RunsReady: 1_000, GaugesCut: 1 });
+    expect(asked).toEqual([1_000, 600, 200]);
+    calls.list = 0;
+    const least = await gaugeOn(short(30), new TestClock(60_000)).gauge();
+    expect(least).toMatchObject({
+      RunsReady: 4 * 30,
+      RunsRunning: 8 * 4 * 30,
+      GaugesCut: 1 + 8,
+      OldestReadySeconds: 58,
+    });
+    expect(calls.list).toBe(5 + MOST_REQUESTS + 8 * MOST_REQUESTS);
+  });
+
+  it('passes over what nobody can read, and says that there is some', async () => {
+    const { records } = memoryStorage();
+    for (const [run, touchedAt] of [
+      ['bad', 1_000],
+      ['good', 2_000],
+    ] as const) {
+      const { stored } = headRecord(partitionOf('default', run), meta('READY', touchedAt, { wake: 0, dueAt: 1 }));
+      const damaged = run === 'bad' && { meta: '1{"nonsense":true}' };
+      await records.commit([{ put: { ...stored, ...damaged }, when: 'absent' }]);
+    }
+    const { gauge, counts, logged } = gaugeOn(records, new TestClock(10_000));
+    expect(await gauge()).toMatchObject({ RunsReady: 2, OldestReadySeconds: 8 });
+    expect(counts.get('MalformedRecord')).toBe(2);
+    expect(logged.join()).toContain('DAMAGED');
+    expect(logged.join()).not.toContain('nonsense');
+    const failing = gaugeOn({ list: () => Promise.reject(new Error('not now')) });
+    await expect(failing.gauge()).rejects.toThrow('not now');
+  });
+
+  it('writes counts as counts, and ages as seconds, in the namespace of the deployment', async () => {
+    const written = vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
+    const { records } = memoryStorage();
+    const observing = observingOf('gauge', { metricsNamespace: 'Shop' });
+    await createGauge({ records, tenants: ['default'], observing, clock: new TestClock(0) })();
+    const lines = written.mock.calls.map(([line]) => JSON.parse(String(line)));
+    vi.restoreAllMocks();
+    expect(lines).toHaveLength(1);
+    const [{ Namespace, Dimensions, Metrics }] = lines[0]._aws.CloudWatchMetrics;
+    expect([Namespace, Dimensions, lines[0].service]).toEqual(['Shop', [['service']], 'holdpoint-gauge']);
+    const units = Object.fromEntries(Metrics.map(({ Name, Unit }: { Name: string; Unit: string }) => [Name, Unit]));
+    expect(Object.keys(units).toSorted()).toEqual(Object.keys(ZEROS).toSorted());
+    expect(Object.keys(units).filter((name) => units[name] === 'Seconds')).toEqual([
+      'OldestReadySeconds',
+      'OldestApprovalSeconds',
+    ]);
+  });
+});
