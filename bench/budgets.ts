@@ -1,7 +1,9 @@
+import { HANDLERS } from '../lambda/handlers/environment.ts';
 import type { ColdStart } from './cold-start.ts';
 import { dynamoRequests } from './counts.ts';
 import type { Cpu } from './cpu.ts';
 import type { DurableSteps } from './durable-steps.ts';
+import type { FunctionStarts } from './functions.ts';
 import { type Growth, windows } from './growth.ts';
 import { readRatio, worst } from './hydrate.ts';
 import type { RunCosts } from './run-costs.ts';
@@ -37,6 +39,8 @@ const LIMITS = {
    */
   runtimeStartKb: 141,
   runtimeOneFileKb: 198,
+  /** What each deployed function may load at its start, the AWS SDK included: what was measured, and 3 %. */
+  functionKb: { api: 845, checkpoint: 525, gauge: 491, notify: 505, resume: 515, sweep: 540 },
   importMs: 10,
   ofBareDisk: 0.5,
   ofPeer: 1,
@@ -46,6 +50,7 @@ interface Measured {
   readonly growths: readonly Growth[];
   readonly runs: RunCosts;
   readonly bundle: ColdStart;
+  readonly functions: FunctionStarts;
   readonly runtimeSteps: RuntimeSteps;
   readonly runtimeCosts: RuntimeCosts;
   readonly cpu?: Cpu;
@@ -163,7 +168,7 @@ function runtimeVerdicts({ runtimeSteps: { steps, turns, marks }, runtimeCosts }
   ];
 }
 
-function otherVerdicts({ runs, bundle: { store, runtime } }: Measured): readonly Verdict[] {
+function otherVerdicts({ runs, bundle: { store, runtime }, functions }: Measured): readonly Verdict[] {
   return [
     count('3-step run, write units, plain', runs.plainUnits, LIMITS.threeStepUnits),
     count('3-step run, write units, with owner and retention', runs.fullUnits, LIMITS.threeStepUnits),
@@ -171,6 +176,9 @@ function otherVerdicts({ runs, bundle: { store, runtime } }: Measured): readonly
     count('bundle: KB of our own code in one file', store.ownKb, LIMITS.oneFileKb),
     count('bundle: the same for an agent of the runtime, at the start', runtime.ownStartKb, LIMITS.runtimeStartKb),
     count('bundle: the same for an agent of the runtime, in one file', runtime.ownKb, LIMITS.runtimeOneFileKb),
+    ...HANDLERS.map((name) =>
+      count(`function ${name}: KB that are loaded at the start`, functions[name], LIMITS.functionKb[name]),
+    ),
     time('import: ms more than the bare client, with splitting', store.extraMs, LIMITS.importMs),
     time('import: the same for an agent of the runtime', runtime.extraMs, LIMITS.importMs),
   ];

@@ -127,24 +127,23 @@ async function bundle(folder: string, name: string, contents: string, splitting:
   });
   const files = Object.entries(metafile.outputs);
   const start = atStart(metafile, files.find(([path]) => path.endsWith('/agent.mjs'))?.[0] ?? '');
-  const kb = (some: typeof files) => some.reduce((sum, [, { bytes }]) => sum + bytes, 0) / 1000;
-  const ownKb = (some: typeof files) =>
-    some
-      .flatMap(([, { inputs }]) => Object.entries(inputs))
-      .reduce((sum, [path, { bytesInOutput }]) => sum + (path.startsWith('lambda/') ? bytesInOutput : 0), 0) / 1000;
-  const loaded = files.filter(([path]) => start.has(path));
+  const { kb, ownKb } = kbOf(files);
+  const atFirst = kbOf(files.filter(([path]) => start.has(path)));
+  return { name, file: join(outdir, 'agent.mjs'), kb, ownKb, startKb: atFirst.kb, ownStartKb: atFirst.ownKb };
+}
+
+/** How large files are, and what of that is our own code, in KB of 1,000 bytes. */
+export function kbOf(files: readonly [string, Metafile['outputs'][string]][]): { kb: number; ownKb: number } {
+  const inputs = files.flatMap(([, output]) => Object.entries(output.inputs));
+  const own = inputs.filter(([path]) => path.startsWith('lambda/'));
   return {
-    name,
-    file: join(outdir, 'agent.mjs'),
-    kb: kb(files),
-    startKb: kb(loaded),
-    ownKb: ownKb(files),
-    ownStartKb: ownKb(loaded),
+    kb: files.reduce((sum, [, { bytes }]) => sum + bytes, 0) / 1000,
+    ownKb: own.reduce((sum, [, { bytesInOutput }]) => sum + bytesInOutput, 0) / 1000,
   };
 }
 
 /** The files that are loaded with the first, because something imports them other than by `import()`. */
-function atStart(metafile: Metafile, first: string, found = new Set<string>()): ReadonlySet<string> {
+export function atStart(metafile: Metafile, first: string, found = new Set<string>()): ReadonlySet<string> {
   if (found.has(first)) return found;
   found.add(first);
   for (const { path, kind } of metafile.outputs[first]?.imports ?? []) {
@@ -154,7 +153,7 @@ function atStart(metafile: Metafile, first: string, found = new Set<string>()): 
 }
 
 /** How long the import takes in a process that did nothing else. */
-function importMs(file: string): number {
+export function importMs(file: string): number {
   const program = `const before = performance.now(); await import(${JSON.stringify(pathToFileURL(file).href)}); console.log(performance.now() - before);`;
   return Number(
     execFileSync(process.execPath, ['--input-type=module', '-e', program], {

@@ -5,6 +5,7 @@ import { coldStart } from './cold-start.ts';
 import { cpu } from './cpu.ts';
 import { durableSteps } from './durable-steps.ts';
 import { embeddedSize } from './embedded.ts';
+import { functionStarts } from './functions.ts';
 import { type Growth, growth } from './growth.ts';
 import { printHydrate } from './hydrate.ts';
 import { installPeers, NO_PEERS, type Peers } from './peers.ts';
@@ -66,7 +67,8 @@ async function bench(): Promise<boolean> {
     };
     await sweepCosts(wire, short ? 500 : 10_000);
     const bundle = await coldStart(short ? 0 : 21);
-    const measured = { ...counts, bundle, ...(!short && (await times(peers))) };
+    const functions = await functionStarts(short ? 0 : 11);
+    const measured = { ...counts, bundle, functions, ...(!short && (await times(peers))) };
     if (flags.json)
       writeFileSync(
         flags.json,

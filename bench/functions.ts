@@ -1,0 +1,37 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bundleHandlers } from '../infra/handlers/bundle.ts';
+import { HANDLERS, type HandlerName } from '../lambda/handlers/environment.ts';
+import { atStart, importMs, kbOf } from './cold-start.ts';
+import { median, print, table } from './table.ts';
+
+/** What a function of a handler loads at its start, in KB, minified, the AWS SDK included. */
+export type FunctionStarts = Readonly<Record<HandlerName, number>>;
+
+/** Prints how large the functions are that are deployed, and, with rounds, how long their import takes in a fresh process. */
+export async function functionStarts(rounds: number): Promise<FunctionStarts> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdpoint-bench-'));
+  try {
+    const { metafile } = await bundleHandlers(folder);
+    const files = Object.entries(metafile.outputs).filter(([path]) => path.endsWith('.mjs'));
+    const starts = HANDLERS.map((name) => {
+      const loaded = atStart(metafile, `dist/functions/${name}.mjs`);
+      const { kb, ownKb } = kbOf(files.filter(([path]) => loaded.has(path)));
+      return { name, kb, ownKb, file: join(folder, `${name}.mjs`), times: [] as number[] };
+    });
+    for (let round = 0; round < rounds; round++) for (const { file, times } of starts) times.push(importMs(file));
+    print(
+      table(
+        `Functions: what a handler loads at its start, of ${Math.round(kbOf(files).kb)} KB that all handlers share, minified${
+          rounds > 0 ? `; import in fresh processes, medians of ${rounds} interleaved rounds` : ''
+        }.`,
+        ['function', 'KB at start', 'of it ours', 'import ms'],
+        starts.map(({ name, kb, ownKb, times }) => [name, kb, ownKb, rounds > 0 ? median(times) : undefined]),
+      ),
+    );
+    return Object.fromEntries(starts.map(({ name, kb }) => [name, kb])) as FunctionStarts;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
