@@ -59,7 +59,7 @@ export function handlerFunction(
     ...functionOptions(scope, id, props),
     description,
     runtime: Runtime.NODEJS_24_X,
-    code: handlerCode(),
+    code: handlerCode(scope),
     handler: `${name}.handler`,
     memorySize: memoryMB,
     timeout: Duration.seconds(timeoutSeconds),
