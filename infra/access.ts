@@ -47,6 +47,9 @@ export const SWEEP: Access = {
   objects: [...PAYLOADS, 'DeleteObject'],
 };
 
+/** Everything that there is to do. */
+export const ADMINISTER: Access = { ...SERVE, objects: [...PAYLOADS, 'DeleteObject'] };
+
 /** Counts runs. */
 export const COUNT: Access = { table: [], lists: ['status', 'due'], objects: [], runKey: [] };
 

@@ -1,4 +1,4 @@
-import { Annotations, Duration, Lazy, Names } from 'aws-cdk-lib';
+import { Annotations, Duration, Lazy, Names, Stack } from 'aws-cdk-lib';
 import { HttpIamAuthorizer, HttpJwtAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
@@ -20,13 +20,13 @@ import {
   type HandlerName,
   READ_BY,
 } from '../lambda/handlers/environment.ts';
-import { grantAccess, type Keeping, RUN } from './access.ts';
+import { ADMINISTER, grantAccess, type Keeping, RUN } from './access.ts';
 import { type AgentProps, entryFunction } from './agents.ts';
 import { APPROVE, Callers, OPERATE, type Permit, READ, START } from './callers.ts';
 import { DEPLOYED, handlerFunction } from './handlers/handler-functions.ts';
 import type { HoldpointProps, JwtProps } from './holdpoint-props.ts';
 import { HttpEntrance, type OwnDomain } from './http-entrance.ts';
-import { newAlarmTopic, newBus, newDeadLetters, newTopic } from './messages.ts';
+import { grantPublish, newAlarmTopic, newBus, newDeadLetters, newTopic } from './messages.ts';
 import { Alarms } from './operating/alarms.ts';
 import { Dashboard } from './operating/dashboard.ts';
 import type { Measured } from './operating/measures.ts';
@@ -67,7 +67,7 @@ export class Holdpoint extends Construct {
   readonly #keeping: Keeping;
   readonly #callers: Callers;
   readonly #entrance: HttpEntrance;
-  readonly #values: Readonly<Partial<Record<EnvironmentName, string>>>;
+  readonly #values: Values;
   readonly #agents = new Map<string, AgentFunction>();
   /** The functions `checkpoint` that are kept to one tenant. */
   readonly #checkpoints = new Map<string, LambdaFunction>();
@@ -87,20 +87,22 @@ export class Holdpoint extends Construct {
     this.#callers = new Callers(props.iamCallers);
 
     const { retention, tenants, jwt, corsOrigins, runKey } = props;
-    const stored = {
+    const values = {
       table: this.table.tableName,
       bucket: this.bucket.bucketName,
       key: runKey?.keyArn,
       retentionSeconds: retention?.toSeconds().toString(),
-      metricsNamespace: this.metricsNamespace,
-    };
-    const api = this.#handler('api', {
-      ...stored,
-      agents: this.#lateText(() => this.#agentsJson()),
-      iamCallers: this.#lateText(() => this.#callers.json()),
+      bus: this.bus.eventBusName,
+      topic: this.topic.topicArn,
+      // Agents and callers come after the functions that read of them.
+      agents: Lazy.string({ produce: () => this.#agentsJson() }),
+      iamCallers: Lazy.string({ produce: () => this.#callers.json() }),
       jwtCallers: jwt && callersJson(jwt),
       corsOrigins: corsOrigins?.join(','),
-    });
+      tenants: JSON.stringify(tenants ?? ['default']),
+      metricsNamespace: this.metricsNamespace,
+    };
+    const api = this.#handler('api', values);
     this.#entrance = new HttpEntrance(this, 'HttpApi', {
       ...{ function: api, props, authorizer: new HttpIamAuthorizer() },
       description: 'Holdpoint, for callers by IAM',
@@ -114,15 +116,7 @@ export class Holdpoint extends Construct {
       });
     this.apiUrl = this.#entrance.url;
     this.jwtApiUrl = people?.url;
-
-    this.#values = {
-      ...present(stored),
-      approvalUrl: `${(people ?? this.#entrance).url}/approvals`,
-      bus: this.bus.eventBusName,
-      topic: this.topic.topicArn,
-      agents: this.#lateText(() => this.#agentsJson()),
-      tenants: JSON.stringify(tenants ?? ['default']),
-    };
+    this.#values = { ...values, approvalUrl: `${(people ?? this.#entrance).url}/approvals` };
     const rest = HANDLERS.filter((name) => name !== 'api').map((name) => [name, this.#handler(name, this.#values)]);
     this.handlers = { api, ...Object.fromEntries(rest) };
     this.#wake();
@@ -131,6 +125,7 @@ export class Holdpoint extends Construct {
       namespace: this.metricsNamespace,
       apis: [this.#entrance, ...(people ? [people] : [])].map((entrance) => entrance.api),
       ...{ handlers: this.handlers, table: this.table, bucket: this.bucket, deadLetters: this.deadLetters },
+      sweepMinutes: this.#sweepEvery.toMinutes(),
     };
     if (props.alarms ?? true) {
       this.alarmTopic = props.alarmTopic ?? newAlarmTopic(this, props);
@@ -138,16 +133,8 @@ export class Holdpoint extends Construct {
     }
     if (props.dashboard ?? true)
       this.dashboard = new Dashboard(this, 'Dashboard', { measured, alarms: this.alarms?.all ?? [] });
-    addOutputs(
-      this,
-      present({
-        table: stored.table,
-        bucket: stored.bucket,
-        key: stored.key,
-        apiUrl: this.apiUrl,
-        jwtApiUrl: this.jwtApiUrl,
-      }),
-    );
+    const { table, bucket, key } = values;
+    addOutputs(this, present({ table, bucket, key, apiUrl: this.apiUrl, jwtApiUrl: this.jwtApiUrl }));
   }
 
   /** Adds an agent under the name that its code has: its function gets its environment and permissions, and its runs. */
@@ -161,7 +148,7 @@ export class Holdpoint extends Construct {
     const hydrate = 'function' in agent && (agent.hydrate ?? false);
     if (hydrate) this.#hydrate(behind, agent.tenant);
     else this.connect(behind, agent);
-    this.#agents.set(name, { function: behind.functionName, hydrate });
+    this.#agents.set(name, { function: nameOf(behind), hydrate });
     for (const handler of ['resume', 'notify', 'sweep'] as const) grantInvoke(this.handlers[handler], behind);
     this.dashboard?.addAgent(name, behind);
     return behind;
@@ -176,9 +163,20 @@ export class Holdpoint extends Construct {
     return this.grantStore(behind, options);
   }
 
-  /** Lets somebody save, load and change runs in table and bucket, with the library or the command. */
+  /** Lets somebody save, load and change runs in table and bucket, by the library. */
   grantStore(grantee: IGrantable, { tenant }: TenantOptions = {}): Grant {
     return grantAccess(grantee, this.#keeping, RUN, this.#tenants(tenant));
+  }
+
+  /** Lets somebody do all that the command does with this stack: also list, prune and delete runs. */
+  grantAdminister(grantee: IGrantable, { tenant }: TenantOptions = {}): Grant {
+    const { stackId } = Stack.of(this);
+    const find = Grant.addToPrincipal({
+      grantee,
+      actions: ['cloudformation:DescribeStacks'],
+      resourceArns: [stackId],
+    });
+    return grantAccess(grantee, this.#keeping, ADMINISTER, this.#tenants(tenant)).combine(find);
   }
 
   /** Lets somebody start runs by `POST /api/runs`. */
@@ -236,15 +234,19 @@ export class Holdpoint extends Construct {
     );
   }
 
+  get #sweepEvery(): Duration {
+    return this.#props.sweepEvery ?? Duration.minutes(1);
+  }
+
   #wake(): void {
     const { resume, notify, sweep, gauge } = this.handlers;
     onStream(resume, 'resume', this);
     onStream(notify, 'notify', this);
-    onSchedule(sweep, this.#props.sweepEvery ?? Duration.minutes(1), this.deadLetters);
+    onSchedule(sweep, this.#sweepEvery, this.deadLetters);
     onSchedule(gauge, Duration.minutes(5), this.deadLetters);
     for (const handler of [notify, sweep]) {
       this.bus.grantPutEventsTo(handler);
-      this.topic.grantPublish(handler);
+      grantPublish(this.topic, handler);
     }
   }
 
@@ -269,11 +271,6 @@ export class Holdpoint extends Construct {
     return JSON.stringify(
       Object.fromEntries([...this.#agents].map(([name, agent]) => [name, agent.hydrate ? agent : agent.function])),
     );
-  }
-
-  /** Text that is known when the template is made: agents and callers come after the functions that read of them. */
-  #lateText(produce: () => string): string {
-    return Lazy.string({ produce });
   }
 }
 
@@ -307,6 +304,10 @@ function keepingOf(table: ITable, bucket: IBucket, { encryptionKey, runKey }: Ho
 function callersJson({ issuer: _, audience: __, ...callers }: JwtProps): string {
   return JSON.stringify(callers);
 }
+
+/** What is deployed elsewhere may be of another account or region. */
+const nameOf = (behind: IFunction): string =>
+  behind instanceof LambdaFunction ? behind.functionName : behind.functionArn;
 
 /** Only the function itself, and none of its versions. */
 function grantInvoke(grantee: IGrantable, behind: IFunction): void {

@@ -1,8 +1,7 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Aws, Duration, Stack } from 'aws-cdk-lib';
 import { EventBus, type IEventBus } from 'aws-cdk-lib/aws-events';
-import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Alias } from 'aws-cdk-lib/aws-kms';
-import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
+import { Grant, type IGrantable, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type CfnTopic, type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { type IQueue, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
@@ -15,12 +14,27 @@ export const newBus = (scope: Construct): IEventBus =>
   }) as IEventBus;
 
 /** A topic for people who want to hear of approvals. */
-export const newTopic = (scope: Construct, { encryptionKey }: HoldpointProps): ITopic =>
-  new Topic(scope, 'Topic', {
+export function newTopic(scope: Construct, { encryptionKey }: HoldpointProps): ITopic {
+  const topic = new Topic(scope, 'Topic', {
     displayName: 'Holdpoint approvals',
     enforceSSL: true,
-    masterKey: encryptionKey ?? Alias.fromAliasName(scope, 'TopicKey', 'alias/aws/sns'),
+    ...(encryptionKey && { masterKey: encryptionKey }),
   });
+  if (!encryptionKey) (topic.node.defaultChild as CfnTopic).kmsMasterKeyId = 'alias/aws/sns';
+  return topic;
+}
+
+/** Lets somebody publish. The key of AWS lets all who may; one of your own must name them. */
+export function grantPublish({ topicArn, masterKey }: ITopic, grantee: IGrantable): void {
+  Grant.addToPrincipal({ grantee, actions: ['sns:Publish'], resourceArns: [topicArn] });
+  if (masterKey)
+    Grant.addToPrincipal({
+      grantee,
+      actions: ['kms:Decrypt', 'kms:GenerateDataKey'],
+      resourceArns: [masterKey.keyArn],
+      conditions: { StringEquals: { 'kms:ViaService': `sns.${Aws.REGION}.${Aws.URL_SUFFIX}` } },
+    });
+}
 
 /** A topic for alarms. CloudWatch cannot publish under the key of AWS: only one of your own encrypts it. */
 export function newAlarmTopic(scope: Construct, { encryptionKey }: HoldpointProps): ITopic {

@@ -50,7 +50,7 @@ export class Alarms extends Construct {
 }
 
 function whenToLook(measured: Measured): Readonly<Record<string, AlarmWhen>> {
-  const { handlers, apis, deadLetters } = measured;
+  const { handlers, apis, deadLetters, sweepMinutes } = measured;
   const functions = Object.entries(handlers);
   const period = Duration.minutes(5);
   return {
@@ -59,7 +59,7 @@ function whenToLook(measured: Measured): Readonly<Record<string, AlarmWhen>> {
       ...{ above: 300, times: 2, says: 'A run has been READY for more than five minutes, and no agent took it.' },
     },
     SweepSilent: {
-      metric: handlers.sweep.metricInvocations({ period }),
+      metric: handlers.sweep.metricInvocations({ period: Duration.minutes(Math.max(5, 2 * sweepMinutes)) }),
       ...{
         below: 1,
         times: 2,

@@ -17,6 +17,8 @@ export interface Measured {
   readonly bucket: IBucket;
   readonly apis: readonly HttpApi[];
   readonly deadLetters: IQueue;
+  /** How often there is a sweep. */
+  readonly sweepMinutes: number;
 }
 
 const MINUTES = Duration.minutes(5);
