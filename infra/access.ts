@@ -15,6 +15,8 @@ export interface Keeping {
   /** Those that encrypt the two at rest. */
   readonly atRest: readonly IKey[];
   readonly runKey: IKey | undefined;
+  /** Those that wrapped runs before. */
+  readonly retiredRunKeys: readonly IKey[];
 }
 
 /** What somebody does with what is kept. */
@@ -60,7 +62,7 @@ export const COUNT: Access = { table: [], lists: ['status', 'due'], objects: [],
  */
 export function grantAccess(
   grantee: IGrantable,
-  { table, bucket, atRest, runKey }: Keeping,
+  { table, bucket, atRest, runKey, retiredRunKeys }: Keeping,
   access: Access,
   tenants: readonly string[] | undefined,
 ): Grant {
@@ -89,14 +91,19 @@ export function grantAccess(
   }
   const services = { StringEquals: { 'kms:ViaService': [viaService('dynamodb'), viaService('s3')] } };
   for (const { keyArn } of atRest) allow(KEY_AT_REST, [keyArn], services);
-  if (runKey) {
-    const known = tenants && { StringEquals: { 'kms:EncryptionContext:tenant': tenants } };
+  const known = tenants && { StringEquals: { 'kms:EncryptionContext:tenant': tenants } };
+  const onKey = (key: IKey, actions: Access['runKey']) =>
     allow(
-      access.runKey.map((action) => `kms:${action}`),
-      [runKey.keyArn],
+      actions.map((action) => `kms:${action}`),
+      [key.keyArn],
       known,
     );
-  }
+  if (runKey) onKey(runKey, access.runKey);
+  for (const key of retiredRunKeys)
+    onKey(
+      key,
+      access.runKey.filter((action) => action === 'Decrypt'),
+    );
   return grants.reduce((all, grant) => all.combine(grant));
 }
 

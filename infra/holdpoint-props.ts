@@ -33,6 +33,8 @@ export interface HoldpointProps {
   readonly encryptionKey?: IKey;
   /** Wraps a key for each run, under which functions seal its content before they store it. @default runs are not sealed */
   readonly runKey?: IKey;
+  /** Keys that wrapped runs before `runKey` did: they still open them. @default none */
+  readonly retiredRunKeys?: readonly IKey[];
   /** Of table, bucket and logs. @default RETAIN */
   readonly removalPolicy?: RemovalPolicy;
   /** Whether DynamoDB refuses to delete the table. @default unless `removalPolicy` is DESTROY */

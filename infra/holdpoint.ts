@@ -294,11 +294,15 @@ function checked(
   return { domainName, certificate, hostedZone };
 }
 
-function keepingOf(table: ITable, bucket: IBucket, { encryptionKey, runKey }: HoldpointProps): Keeping {
+function keepingOf(
+  table: ITable,
+  bucket: IBucket,
+  { encryptionKey, runKey, retiredRunKeys = [] }: HoldpointProps,
+): Keeping {
   const keys = [encryptionKey, table.encryptionKey, bucket.encryptionKey].filter(
     (key): key is IKey => key !== undefined,
   );
-  return { table, bucket, runKey, atRest: [...new Set(keys)] };
+  return { table, bucket, runKey, retiredRunKeys, atRest: [...new Set(keys)] };
 }
 
 function callersJson({ issuer: _, audience: __, ...callers }: JwtProps): string {

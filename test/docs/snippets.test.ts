@@ -19,7 +19,11 @@ const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/pack
 /** Type-checks modules by their name, each by itself, against the sources; gives what the compiler says. */
 async function typeCheck(modules: ReadonlyMap<string, string>): Promise<string> {
   const project = realpathSync(mkdtempSync(join(tmpdir(), 'holdpoint-docs-')));
-  const paths = { holdpoint: [join(root, 'lambda/index.ts')], 'holdpoint/*': [join(root, 'lambda/*.ts')] };
+  const paths = {
+    holdpoint: [join(root, 'lambda/index.ts')],
+    'holdpoint/cdk': [join(root, 'infra/index.ts')],
+    'holdpoint/*': [join(root, 'lambda/*.ts')],
+  };
   const config = { extends: join(root, 'tsconfig.json'), compilerOptions: { paths }, include: ['*.ts'], exclude: [] };
   writeFileSync(join(project, 'package.json'), '{"type":"module"}');
   writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(config));
