@@ -38,6 +38,8 @@ export interface ApiOptions {
   readonly observing: Pick<Observing, 'log' | 'count'>;
   /** The agents that are here; others are refused. @default none are offered; any can be started by name */
   readonly agents?: () => Promise<readonly KnownAgent[]>;
+  /** The origins of other sites whose pages may call the API, but not the console. @default none */
+  readonly origins?: readonly string[];
 }
 
 /** The HTTP application: webhook, API and console, for API Gateway and for one machine alike. */
@@ -54,9 +56,12 @@ export function createApi(options: ApiOptions): Hono<ApiEnv> {
     if (req.url.length > MOST_URL) throw new HttpError(414, 'TOO_LARGE', `A URL has at most ${MOST_URL} characters.`);
     await next();
   });
-  for (const path of ['/api/*', '/console/*'])
+  for (const [path, origins] of [
+    ['/api/*', options.origins],
+    ['/console/*', []],
+  ] as const)
     app.use(path, async (context, next) => {
-      refuseOtherSites(context.req.raw);
+      refuseOtherSites(context.req.raw, origins);
       await identified(options, context);
       await next();
     });
@@ -89,10 +94,14 @@ async function identified({ runtime, identify }: ApiOptions, context: Context<Ap
   context.set('desk', deskOn({ ...runtime, contexts: contextsFor(runtime.contexts, caller.tenant) }));
 }
 
-/** Refuses what a page of another site makes a browser send, with whatever identity the browser adds. */
-function refuseOtherSites({ method, headers }: Request): void {
+/**
+ * Refuses what a page of another site makes a browser send, with whatever identity the browser adds; but for the sites
+ * that may.
+ */
+function refuseOtherSites({ method, headers }: Request, origins: readonly string[] = []): void {
   const site = headers.get('sec-fetch-site') ?? 'none';
   if (method === 'GET' || method === 'HEAD' || site === 'same-origin' || site === 'none') return;
+  if (origins.includes(headers.get('origin') ?? '')) return;
   throw notAllowed('This was sent by a page of another site. Send it from a page of this one.');
 }
 

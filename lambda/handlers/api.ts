@@ -17,6 +17,8 @@ export interface Serving {
   readonly identify: Identify;
   readonly agents: Agents;
   readonly signedUrls: SignedUrls | undefined;
+  /** The origins of other sites whose pages may call the API. @default none */
+  readonly origins?: readonly string[];
   readonly observing: Observing;
   readonly clock?: Clock;
 }
@@ -37,11 +39,12 @@ export interface HttpAnswer {
 }
 
 /** The function behind an HTTP API: links, API and console. */
-export function createServe({ contexts, identify, agents, signedUrls, observing, clock = systemClock }: Serving) {
+export function createServe({ contexts, agents, clock = systemClock, ...serving }: Serving) {
+  const { observing } = serving;
   const { log } = observing;
   const app = createApi({
     runtime: { contexts, clock, chance: Math.random, log },
-    ...{ identify, signedUrls, observing },
+    ...serving,
     agents: async () => [...agents.keys()].map((name) => ({ name })),
   });
   const serve = handle(app);
@@ -72,6 +75,7 @@ export const handler = wired('api', (environment) => {
     }),
     agents: environment.agents,
     signedUrls: s3SignedUrls(environment),
+    origins: environment.corsOrigins,
     observing: observingOf('api', environment),
   });
 });

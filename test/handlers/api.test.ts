@@ -15,7 +15,7 @@ const identify = authorizerCaller({
 });
 
 beforeAll(async () => {
-  scene = await handlerScene({ identify, agents: {} });
+  scene = await handlerScene({ identify, agents: {}, origins: ['https://portal.test', 'http://localhost:5173'] });
 });
 
 const CLAIMS = { tenant: 'default', sub: 'ann', 'cognito:groups': '[viewer operator approver]' };
@@ -54,6 +54,25 @@ describe('the function behind an HTTP API', () => {
     expect(
       (await scene.api(authorized('GET', '/api/me', { claims: { ...CLAIMS, 'cognito:groups': '[]' } }))).statusCode,
     ).toBe(403);
+  });
+
+  it('takes what pages of the sites that are named send to the API, and what those of any other send nowhere', async () => {
+    const sent = async (path: string, origin: string | undefined, site = 'cross-site') => {
+      const headers = { 'content-type': 'application/json', 'sec-fetch-site': site, ...(origin && { origin }) };
+      const event = authorized('POST', path, { headers, body: '{"agent":"x"}' });
+      const { statusCode, body } = await scene.api(event);
+      return statusCode === 403 ? JSON.parse(body).code : statusCode;
+    };
+    for (const site of ['cross-site', 'same-site'])
+      for (const origin of ['https://portal.test', 'http://localhost:5173'])
+        expect([origin, site, await sent('/api/runs', origin, site)]).toEqual([origin, site, 201]);
+    for (const origin of [
+      ...['https://evil.test', 'http://portal.test', 'https://portal.test:8443', 'https://portal.test.evil.test'],
+      ...['https://PORTAL.test', 'https://portal.test/', 'null', undefined],
+    ])
+      expect([origin, await sent('/api/runs', origin)]).toEqual([origin, 'NOT_ALLOWED']);
+    for (const path of ['/console/runs', '/console/api/runs', '/console'])
+      expect([path, await sent(path, 'https://portal.test')]).toEqual([path, 'NOT_ALLOWED']);
   });
 
   it('keeps everything over HTTPS', async () => {

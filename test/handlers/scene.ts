@@ -39,6 +39,8 @@ export interface SceneOptions {
   readonly announces?: boolean;
   /** @default nobody may call the API; links need nobody */
   readonly identify?: Identify;
+  /** @default no other site may call the API */
+  readonly origins?: readonly string[];
   /** Whether the functions on the stream get only what their filters let through. @default they get everything */
   readonly filtered?: boolean;
   /** @default what is logged is kept, and what is counted is counted */
@@ -161,7 +163,7 @@ export async function handlerScene(options: SceneOptions = {}) {
       notify,
     },
     sweep: () => sweep({}, { awsRequestId: 'request-1' }),
-    api: createServe({ ...shared, identify, observing: observingOf('api') }),
+    api: createServe({ ...shared, identify, origins: options.origins ?? [], observing: observingOf('api') }),
     checkpoint: createCheckpoint({ ...shared, observing: observingOf('checkpoint') }) as (
       event: unknown,
     ) => Promise<Answer>,
