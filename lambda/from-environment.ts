@@ -1,6 +1,9 @@
 import type { CheckpointStore } from './checkpoints/checkpoint-store.ts';
 import { checkpointStoreOn } from './checkpoints/checkpoint-store.ts';
 import type { CheckpointStoreOptions } from './checkpoints/contexts.ts';
+import type { KeyRing } from './checkpoints/keys.ts';
+import { present } from './core/present.ts';
+import { wholeSeconds } from './handlers/whole-seconds.ts';
 import { installed } from './storage/installed.ts';
 import type { Storage } from './storage/ports.ts';
 
@@ -9,18 +12,39 @@ import type { Storage } from './storage/ports.ts';
  * folder HOLDPOINT_FOLDER (`.holdpoint`) of this machine.
  */
 export function storageFromEnvironment(clock?: () => number): () => Promise<Storage> {
+  if (isOnDynamo())
+    return async () => (await installed('@aws-sdk/client-dynamodb', () => import('./dynamodb.ts'))).dynamoStorage();
   const { HOLDPOINT_FOLDER: folder = '.holdpoint' } = process.env;
-  return isOnDynamo()
-    ? async () => (await installed('@aws-sdk/client-dynamodb', () => import('./dynamodb.ts'))).dynamoStorage()
-    : async () => (await import('./embedded.ts')).embeddedStorage({ folder, ...(clock && { clock }) });
+  return async () => (await import('./embedded.ts')).embeddedStorage({ folder, ...(clock && { clock }) });
+}
+
+/**
+ * What else the environment says of runs on DynamoDB: how long those that are begun here are kept
+ * (HOLDPOINT_RETENTION_SECONDS), and which key of KMS encrypts them (HOLDPOINT_KMS_KEY). Nothing where it names no table.
+ */
+export function optionsFromEnvironment(): Pick<CheckpointStoreOptions, 'retentionSeconds' | 'keys'> {
+  if (!isOnDynamo()) return {};
+  const { HOLDPOINT_RETENTION_SECONDS: seconds, HOLDPOINT_KMS_KEY: key } = process.env;
+  const retentionSeconds = wholeSeconds('HOLDPOINT_RETENTION_SECONDS', seconds);
+  return { ...present({ retentionSeconds }), ...(key?.trim() && { keys: keysLater(key.trim()) }) };
+}
+
+/** A key ring in KMS that is loaded when first needed. */
+function keysLater(keyId: string): KeyRing {
+  let loaded: Promise<KeyRing> | undefined;
+  const ring = () => (loaded ??= import('./kms.ts').then(({ kmsKeys }) => kmsKeys({ keyId })));
+  return {
+    wrap: async (key, context) => (await ring()).wrap(key, context),
+    unwrap: async (wrapped, context) => (await ring()).unwrap(wrapped, context),
+  };
 }
 
 /** Whether the environment names a table. */
 export const isOnDynamo = (): boolean => Boolean(process.env.HOLDPOINT_TABLE || process.env.HOLDPOINT_BUCKET);
 
 /**
- * A checkpoint store where the environment says. To bundle only one of the two kinds of storage, import
- * `checkpointStore` from `holdpoint/dynamodb` or `holdpoint/embedded`.
+ * A checkpoint store where the environment says, and as it says unless `options` do. To bundle only one of the two kinds
+ * of storage, import `checkpointStore` from `holdpoint/dynamodb` or `holdpoint/embedded`.
  */
 export const checkpointStore = <State = unknown>(options: CheckpointStoreOptions = {}): CheckpointStore<State> =>
-  checkpointStoreOn<State>(storageFromEnvironment(options.clock), options);
+  checkpointStoreOn<State>(storageFromEnvironment(options.clock), { ...optionsFromEnvironment(), ...options });

@@ -1,5 +1,5 @@
 import { type CheckpointStoreOptions, contextsOn } from '../checkpoints/contexts.ts';
-import { isOnDynamo, storageFromEnvironment } from '../from-environment.ts';
+import { isOnDynamo, optionsFromEnvironment, storageFromEnvironment } from '../from-environment.ts';
 import type { Storage } from '../storage/ports.ts';
 import type { AgentDefinition } from './agent-definition.ts';
 import { misused } from './agent-errors.ts';
@@ -7,7 +7,10 @@ import type { Telling } from './approvals/due.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Delivery, Log, Probe, Runtime } from './runtime.ts';
 
-/** Where the runs of an agent are kept, and what they run on. */
+/**
+ * Where the runs of an agent are kept, and what they run on. Without `storage`, the environment also says how long runs are
+ * kept (HOLDPOINT_RETENTION_SECONDS) and with which key they are encrypted (HOLDPOINT_KMS_KEY), unless it is said here.
+ */
 export interface AgentPlace extends Omit<CheckpointStoreOptions, 'schema' | 'clock'> {
   /** @default what the environment names: HOLDPOINT_TABLE and HOLDPOINT_BUCKET, or a folder */
   readonly storage?: Storage | (() => Promise<Storage>);
@@ -30,17 +33,23 @@ type Definition = AgentDefinition<never, unknown, unknown>;
 /** How the store of an agent reads and writes states. */
 export function storeOptions({ state }: Definition, place: AgentPlace): CheckpointStoreOptions {
   const {
-    storage: _,
-    approvalUrl: __,
+    storage,
+    approvalUrl: _,
     clock = systemClock,
-    chance: ___,
-    deliver: ____,
-    log: _____,
-    probe: ______,
+    chance: __,
+    deliver: ___,
+    log: ____,
+    probe: _____,
     ...rest
   } = place;
-  const { initial: _______, version, ...ladder } = state ?? {};
-  return { ...rest, clock: () => clock.now(), ...(version !== undefined && { schema: { ...ladder, version } }) };
+  const { initial: ______, version, ...ladder } = state ?? {};
+  const named = storage === undefined ? optionsFromEnvironment() : {};
+  return {
+    ...named,
+    ...rest,
+    clock: () => clock.now(),
+    ...(version !== undefined && { schema: { ...ladder, version } }),
+  };
 }
 
 /** What an agent runs on in its place. */

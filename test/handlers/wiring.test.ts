@@ -1,0 +1,190 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { HEAD_KEY, readHead } from '../../lambda/checkpoints/records.ts';
+import { partitionOf } from '../../lambda/core/ids.ts';
+import { ENVIRONMENT, HANDLERS, type HandlerName, READ_BY } from '../../lambda/handlers/environment.ts';
+import { dynamoRecordStore } from '../../lambda/storage/dynamodb/dynamo-records.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import { dynamoClient, freshBucket, freshTable, s3Client } from '../engines/engines.ts';
+import { httpEvent, lambdaContext } from './scene.ts';
+
+const endpointOf = async (client: { config: { endpoint?: (() => Promise<object>) | undefined } }): Promise<string> => {
+  const { protocol, hostname, port } = Object(await client.config.endpoint?.());
+  return `${protocol}//${hostname}:${port}`;
+};
+
+let all: Record<string, string>;
+
+beforeAll(async () => {
+  const [table, bucket] = await Promise.all([freshTable(), freshBucket()]);
+  all = {
+    ...{ HOLDPOINT_TABLE: table, HOLDPOINT_BUCKET: bucket, HOLDPOINT_KMS_KEY: 'alias/runs', HOLDPOINT_BUS: 'bus' },
+    ...{ HOLDPOINT_RETENTION_SECONDS: '86400', HOLDPOINT_APPROVAL_URL: 'https://x.test/approvals' },
+    ...{ HOLDPOINT_TOPIC: 'arn:aws:sns:x', HOLDPOINT_AGENTS: '{}', HOLDPOINT_TENANTS: '["default"]' },
+    ...{ HOLDPOINT_JWT_CALLERS: '{"tenant":"default","rolesClaim":"roles"}', HOLDPOINT_IAM_CALLERS: '{}' },
+    ...{ HOLDPOINT_CORS_ORIGINS: 'https://portal.test', HOLDPOINT_METRICS_NAMESPACE: 'Shop' },
+    ...{
+      AWS_ENDPOINT_URL_DYNAMODB: await endpointOf(dynamoClient()),
+      AWS_ENDPOINT_URL_S3: await endpointOf(s3Client()),
+    },
+    ...{ AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
+  };
+});
+
+const before = process.env;
+afterEach(() => {
+  process.env = before;
+  vi.restoreAllMocks();
+  vi.doUnmock('../../lambda/handlers/read-environment.ts');
+  vi.resetModules();
+});
+
+/** Makes this the environment of the process, and gives what of ours is read of it from then on. */
+function watched(variables: Readonly<Record<string, string>>): ReadonlySet<string> {
+  const read = new Set<string>();
+  process.env = new Proxy({ ...before, ...variables } as NodeJS.ProcessEnv, {
+    get(of, name) {
+      if (String(name).startsWith('HOLDPOINT_')) read.add(String(name));
+      return Reflect.get(of, name);
+    },
+  });
+  return read;
+}
+
+/** What each handler is invoked with, of which it makes nothing much. */
+const EVENTS: Readonly<Record<HandlerName, object>> = {
+  ...{ api: httpEvent('GET', '/api/me'), checkpoint: {}, gauge: {}, sweep: {} },
+  ...{ notify: { Records: [] }, resume: { Records: [] } },
+};
+
+const namesOf = (who: keyof typeof READ_BY): readonly string[] => READ_BY[who].map((name) => ENVIRONMENT[name]).sort();
+
+describe('the wiring of functions', () => {
+  it('is tried with all that there is to set', () => {
+    expect(Object.keys(all)).toEqual(expect.arrayContaining(Object.values(ENVIRONMENT)));
+  });
+
+  it.each(HANDLERS)(
+    'of %s reads exactly what is listed for it, uses all of it, and needs nothing else',
+    async (name) => {
+      vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
+      const used = new Set<string>();
+      vi.doMock('../../lambda/handlers/read-environment.ts', async (original) => {
+        const real = await original<typeof import('../../lambda/handlers/read-environment.ts')>();
+        const noting = {
+          get(of: object, field: string): unknown {
+            if (Object.hasOwn(of, field)) used.add(field);
+            return Reflect.get(of, field);
+          },
+        };
+        return { ...real, readEnvironment: (handler: HandlerName) => new Proxy(real.readEnvironment(handler), noting) };
+      });
+      const ours = namesOf(name);
+      const isOurs = ([variable]: readonly [string, string]) =>
+        !variable.startsWith('HOLDPOINT_') || ours.includes(variable);
+      const read = watched(Object.fromEntries(Object.entries(all).filter(isOurs)));
+      const { handler } = (await import(`../../lambda/handlers/${name}.ts`)) as {
+        handler: (event: object, context: object) => Promise<unknown>;
+      };
+      expect(await handler(EVENTS[name], lambdaContext())).toBeTypeOf('object');
+      expect([...read].sort()).toEqual(ours);
+      expect([...used].sort()).toEqual(READ_BY[name].toSorted());
+    },
+  );
+
+  it('of an agent on DynamoDB reads exactly what is listed for it', async () => {
+    const read = watched({ ...all, AWS_ENDPOINT_URL_KMS: await kms() });
+    const { agent } = await import('../../lambda/index.ts');
+    const refunds = agent({ name: 'refunds', notify: () => {}, run: (ctx) => ctx.step('pay', () => 'SECRET') });
+    await refunds.start(undefined, { id: 'by agent' });
+    await refunds.handler()({ run: 'by agent' }, lambdaContext());
+    expect([...read].sort()).toEqual(namesOf('agent'));
+  });
+});
+
+describe('runs that are begun where the environment names a table, a retention and a key', () => {
+  const KEPT_MS = 86_400_000;
+
+  it('are kept for so long and encrypted, though no code of agents says so', async () => {
+    vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
+    watched({ ...all, AWS_ENDPOINT_URL_KMS: await kms() });
+    const { agent, checkpointStore } = await import('../../lambda/index.ts');
+    const refunds = agent({ name: 'refunds', run: (ctx) => ctx.step('pay', () => 'SECRET') });
+    await refunds.start(undefined, { id: 'of agent' });
+    await refunds.handler()({ run: 'of agent' }, lambdaContext());
+    await checkpointStore().save({ run: 'of store', state: 'SECRET' });
+    const { handler } = await import('../../lambda/handlers/checkpoint.ts');
+    const start = { holdpoint: 1, action: 'start', run: 'of handler', agent: 'refunds', input: 'SECRET' };
+    expect(await handler(start, {})).toMatchObject({ ok: true });
+    for (const run of ['of agent', 'of store', 'of handler'])
+      expect([run, await headIn(run)]).toMatchObject([run, { retentionMs: KEPT_MS, key: { by: 'alias/runs' } }]);
+    // Another process opens them by what the head says.
+    vi.resetModules();
+    const { agent: another } = await import('../../lambda/index.ts');
+    const { store } = another({ name: 'refunds', run: async () => {} });
+    expect(await store.load('of store')).toMatchObject({ state: 'SECRET' });
+  });
+
+  it('are as code says where it says something', async () => {
+    watched({ ...all, AWS_ENDPOINT_URL_KMS: 'http://127.0.0.1:1' });
+    const { agent, checkpointStore, localKeys } = await import('../../lambda/index.ts');
+    const secret = Buffer.alloc(32, 7).toString('base64');
+    const said = { retentionSeconds: 60, keys: localKeys({ current: 'mine', keys: { mine: secret } }) };
+    await agent({ name: 'a', run: async () => {} }, said).start(undefined, { id: 'said to agent' });
+    await checkpointStore(said).save({ run: 'said to store', state: 1 });
+    for (const run of ['said to agent', 'said to store'])
+      expect([run, await headIn(run)]).toMatchObject([run, { retentionMs: 60_000, key: { by: 'mine' } }]);
+  });
+
+  it('are none of an agent that is given its storage, or whose folder is on this machine', async () => {
+    const read = watched(all);
+    const { agent } = await import('../../lambda/index.ts');
+    const given = agent({ name: 'a', run: async () => {} }, { storage: memoryStorage() });
+    await given.start(undefined, { id: 'r' });
+    expect([...read]).toEqual([]);
+    const folder = mkdtempSync(join(tmpdir(), 'holdpoint-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    watched({ ...all, HOLDPOINT_TABLE: '', HOLDPOINT_BUCKET: '', HOLDPOINT_FOLDER: folder });
+    const local = agent({ name: 'a', run: async () => {} });
+    await local.start(undefined, { id: 'r' });
+    expect(await local.store.describe('r')).toMatchObject({ encrypted: false });
+    expect(await local.store.describe('r')).not.toHaveProperty('retentionSeconds');
+    await local.store.close();
+  });
+
+  it('are refused at once where the retention is none', async () => {
+    watched({ ...all, HOLDPOINT_RETENTION_SECONDS: '90 days' });
+    const { agent } = await import('../../lambda/index.ts');
+    expect(() => agent({ name: 'a', run: async () => {} })).toThrow(
+      'HOLDPOINT_RETENTION_SECONDS must be a whole number of seconds above 0, of at most 11 digits; found 90 days.',
+    );
+  });
+});
+
+const headIn = async (run: string) => {
+  const records = dynamoRecordStore({ table: all.HOLDPOINT_TABLE ?? '', client: dynamoClient() });
+  const [stored] = await records.read(partitionOf('default', run), [HEAD_KEY]);
+  return stored && readHead(stored).meta;
+};
+
+/** A KMS that binds what it encrypts to the key and the context. */
+async function kms(): Promise<string> {
+  const server = createServer(async (request, response) => {
+    let text = '';
+    for await (const piece of request) text += piece;
+    const { KeyId, EncryptionContext, Plaintext = '', CiphertextBlob = '' } = JSON.parse(text);
+    const bound = `${KeyId} ${JSON.stringify(EncryptionContext)} `;
+    const opened = Buffer.from(CiphertextBlob, 'base64').toString();
+    const answer = String(request.headers['x-amz-target']).endsWith('Encrypt')
+      ? { KeyId, CiphertextBlob: Buffer.from(bound + Plaintext).toString('base64') }
+      : { KeyId, Plaintext: opened.startsWith(bound) ? opened.slice(bound.length) : '' };
+    response.writeHead(200, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(answer));
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  return `http://127.0.0.1:${Object(server.address()).port}`;
+}
