@@ -47,9 +47,16 @@ describe('a program that is bundled', () => {
     expect(packages.filter((name) => name.startsWith('@aws-sdk'))).toEqual([]);
   });
 
-  test('loads S3, encryption, what operators do and what explains failures only when they are used', async () => {
+  test.each([
+    [
+      'dynamodb',
+      'S3, encryption, what operators do and what explains failures',
+      ['checkpoints/verify', 'checkpoints/encrypting', 'storage/s3/s3-payloads', 'storage/aws-errors'],
+    ],
+    ['index', 'DynamoDB, S3 and KMS', ['dynamodb', 'storage/s3/s3-payloads', 'kms']],
+  ] as const)('of %s.ts loads %s only when they are used', async (entry, _, lates) => {
     const { metafile } = await build({
-      entryPoints: ['lambda/dynamodb.ts'],
+      entryPoints: [`lambda/${entry}.ts`],
       bundle: true,
       write: false,
       metafile: true,
@@ -59,7 +66,7 @@ describe('a program that is bundled', () => {
       splitting: true,
       external: ['@aws-sdk/*'],
     });
-    const loaded = new Set(['out/dynamodb.js']);
+    const loaded = new Set([`out/${entry}.js`]);
     for (const output of loaded) {
       const now = metafile.outputs[output]?.imports.filter(
         ({ kind, external }) => kind === 'import-statement' && !external,
@@ -68,14 +75,7 @@ describe('a program that is bundled', () => {
     }
     const files = [...loaded].flatMap((output) => Object.keys(metafile.outputs[output]?.inputs ?? {}));
     expect(files).toContain('lambda/checkpoints/append.ts');
-    for (const late of [
-      'checkpoints/verify',
-      'checkpoints/encrypting',
-      'storage/s3/s3-payloads',
-      'storage/aws-errors',
-    ]) {
-      expect(files).not.toContain(`lambda/${late}.ts`);
-    }
+    for (const late of lates) expect(files).not.toContain(`lambda/${late}.ts`);
   });
 
   test('of the command needs no package but the dependencies, and of AWS what it loads when it is asked for', async () => {
