@@ -2,16 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { contextsOn } from '../lambda/checkpoints/contexts.ts';
 import type { AgentFunctions } from '../lambda/handlers/agent-functions.ts';
 import { createServe, type HttpAnswer } from '../lambda/handlers/api.ts';
+import { createGauge } from '../lambda/handlers/gauge.ts';
 import { createNotify } from '../lambda/handlers/notify.ts';
 import { createResume } from '../lambda/handlers/resume.ts';
 import { STREAM_FILTERS } from '../lambda/handlers/stream-filters.ts';
 import type { StreamRecord } from '../lambda/handlers/stream-records.ts';
 import { createSweep, type SweepAnswer } from '../lambda/handlers/sweep.ts';
 import type { AgentPlace, AnyAgent } from '../lambda/index.ts';
-import type { Observing } from '../lambda/runtime/observing.ts';
+import type { Metric, Observing } from '../lambda/runtime/observing.ts';
 import type { Storage } from '../lambda/storage/ports.ts';
-import { TestClock } from '../lambda/testing.ts';
 import { matching } from '../test/handlers/matching.ts';
+import { PassingClock } from './passing-clock.ts';
 
 /** What a deployment did beside asking its storage. */
 export interface Done {
@@ -29,6 +30,10 @@ export interface Done {
   messages: number;
 }
 
+export const NOTHING_DONE: Done = {
+  ...{ streamed: 0, resume: 0, notify: 0, runs: 0, tells: 0, requests: 0, events: 0, messages: 0 },
+};
+
 /** What a deployment stands on. */
 export interface Ground {
   readonly storage: Storage;
@@ -39,16 +44,9 @@ export interface Ground {
   readonly writer: string;
   /** Sees each request to Lambda. @default nobody does */
   readonly invoking?: (work: () => Promise<void>) => Promise<void>;
+  /** Sees the name of each metric that is written. @default nobody does */
+  readonly measuring?: (metric: Metric) => void;
 }
-
-const QUIET: Observing = {
-  // Whatever a handler could not do is logged as an error, and would be counted as if it had been done.
-  log(level, message, fields) {
-    if (level === 'error') throw new Error(`${message} ${JSON.stringify(fields)}`);
-  },
-  count() {},
-  invocation: (run) => run(),
-};
 
 const APPROVAL_URL = 'https://approvals.example.com/approvals/';
 const FUNCTION_MS = 15 * 60_000;
@@ -57,12 +55,18 @@ const FUNCTION_MS = 15 * 60_000;
  * All handlers and agents in this process, on a clock that is moved: what the stream has goes to the functions on it,
  * and what they invoke is invoked, each time as in a new process. What goes to a bus or a topic is only counted.
  */
-export function deployment({ storage, nextRecords, agents, writer, invoking = (work) => work() }: Ground) {
-  const clock = new TestClock(Date.parse('2026-11-17T12:00:00Z'));
-  const none = (): Done => ({
-    ...{ streamed: 0, resume: 0, notify: 0, runs: 0, tells: 0, requests: 0, events: 0, messages: 0 },
-  });
-  let done = none();
+export function deployment(ground: Ground) {
+  const { storage, nextRecords, agents, writer, invoking = (work) => work(), measuring = () => {} } = ground;
+  const observing: Observing = {
+    // Whatever a handler could not do is logged as an error, and would be counted as if it had been done.
+    log(level, message, fields) {
+      if (level === 'error') throw new Error(`${message} ${JSON.stringify(fields)}`);
+    },
+    count: measuring,
+    invocation: (run) => run(),
+  };
+  const clock = new PassingClock(Date.parse('2026-11-17T12:00:00Z'));
+  let done = { ...NOTHING_DONE };
   const queue: (() => Promise<unknown>)[] = [];
   const place = { storage, clock, writer, log: () => {}, approvalUrl: APPROVAL_URL } satisfies AgentPlace;
   const byName = new Map(agents.map((agent) => [agent.name, agent]));
@@ -88,7 +92,7 @@ export function deployment({ storage, nextRecords, agents, writer, invoking = (w
 
   const contexts = contextsOn(storage, { clock: () => clock.now(), writer });
   const shared = {
-    ...{ contexts, clock, functions, observing: QUIET, signedUrls: undefined, approvalUrl: APPROVAL_URL },
+    ...{ contexts, clock, functions, observing, signedUrls: undefined, approvalUrl: APPROVAL_URL },
     agents: new Map(agents.map(({ name }) => [name, { function: name, hydrate: false }])),
     async announce({ text }: { readonly text?: object }) {
       done.events += 1;
@@ -97,6 +101,7 @@ export function deployment({ storage, nextRecords, agents, writer, invoking = (w
   };
   const onStream = { resume: createResume(shared), notify: createNotify(shared) };
   const sweep = createSweep(shared);
+  const gauge = createGauge({ records: storage.records, tenants: ['default'], observing, clock });
   const serve = createServe({ ...shared, identify: () => undefined });
 
   return {
@@ -107,7 +112,7 @@ export function deployment({ storage, nextRecords, agents, writer, invoking = (w
     /** What was done since the last time. */
     take(): Done {
       const taken = done;
-      done = none();
+      done = { ...NOTHING_DONE };
       return taken;
     },
     /** Lets everything go on that somebody should run, until nothing is left but waiting. */
@@ -124,6 +129,7 @@ export function deployment({ storage, nextRecords, agents, writer, invoking = (w
         for (const run of queue.splice(0)) await run();
       }
     },
+    gauge,
     sweep: (): Promise<SweepAnswer> => sweep({}, { awsRequestId: randomUUID() }),
     /** What a link is answered with. */
     async link(method: 'GET' | 'POST', url: string, body?: object): Promise<HttpAnswer> {

@@ -1,4 +1,4 @@
-import { figure, type MarkdownCell, markdownTable } from '../markdown-table.ts';
+import { figure, type MarkdownCell, markdownTable, type Section } from '../markdown-table.ts';
 import { agentsInEnvironment } from './agents-in-environment.ts';
 import { demandsOf, MOST } from './demands.ts';
 import { sum } from './ledger.ts';
@@ -6,12 +6,6 @@ import { MIX } from './mix.ts';
 import { onePartition } from './one-run.ts';
 import { type Looks, type Simulated, simulate } from './simulate.ts';
 import { evenness } from './spread.ts';
-
-/** A table of docs/scale.md, and what it is of. */
-export interface Section {
-  readonly title: string;
-  readonly table: string;
-}
 
 /** How many hundreds of runs are simulated: all of one kind take the same, so that few will do. */
 const HUNDREDS = 2;

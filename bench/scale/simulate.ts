@@ -1,5 +1,5 @@
 import { memoryStorage } from '../../lambda/memory.ts';
-import { type Done, deployment } from '../deployment.ts';
+import { type Done, deployment, NOTHING_DONE } from '../deployment.ts';
 import { add, type Ledger, newLedger, type OpenLedger } from './ledger.ts';
 import { MIX, mixedRuns } from './mix.ts';
 import { recordingStorage } from './recording-storage.ts';
@@ -89,7 +89,4 @@ export function together(...parts: readonly [Part, ...Part[]]): Part {
   return { ...(Object.fromEntries(counts) as Omit<Part, 'ledger'>), ledger };
 }
 
-const COUNTS = [
-  ...(['streamed', 'resume', 'notify', 'runs', 'tells', 'requests', 'events', 'messages'] as const),
-  'ms',
-] as const satisfies readonly (keyof Part)[];
+const COUNTS = [...(Object.keys(NOTHING_DONE) as (keyof Done)[]), 'ms'] as const satisfies readonly (keyof Part)[];

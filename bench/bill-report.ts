@@ -1,0 +1,134 @@
+import { HOURS, lineOf, monthOf, stepCost } from './bill-lines.ts';
+import { type PeerWork, peerCosts } from './bill-peers.ts';
+import { type Steps, type StepUnits, stepUnits } from './bill-steps.ts';
+import { type DeploymentUnits, deploymentUnits, type Taken } from './bill-units.ts';
+import { type Counts, s3Requests } from './counts.ts';
+import { NOTHING_DONE } from './deployment.ts';
+import { type MarkdownCell, markdownTable, money, type Section } from './markdown-table.ts';
+import { MONTHLY, PEERS } from './prices.ts';
+import { approvalCosts } from './waking-costs.ts';
+import type { Wire } from './wire.ts';
+
+/** Counts on the wire, and gives the bill: the tables of docs/cost.md. */
+export async function billReport(wire: Wire): Promise<readonly Section[]> {
+  const steps = await stepUnits(wire);
+  const units = await deploymentUnits(wire);
+  const { all: bare } = await approvalCosts(wire, ['user:ann']);
+  if (!bare) throw new Error('An approval was not counted.');
+  return [
+    { title: 'Steps', table: stepsTable(steps) },
+    { title: 'Runs and approvals', table: runsTable(units, bare) },
+    { title: 'A month in which nothing runs', table: monthTable(units) },
+    { title: 'A GB that is kept for a month', table: keptTable() },
+    { title: 'Beside others', table: peersTable(steps, units, bare) },
+  ];
+}
+
+function stepsTable({ small, large, turn, update }: StepUnits): string {
+  const row = (what: string, taken: Steps): MarkdownCell[] => [
+    what,
+    taken.counts.writeUnits / taken.steps,
+    s3Requests(taken.counts) / taken.steps,
+    money(stepCost(taken)),
+  ];
+  return markdownTable(
+    ['a step', 'write units', 'S3 requests', 'a million of them'],
+    [
+      row('`ctx.step` with a result of 1 KB', small),
+      row('a turn that adds 1.2 KB of text to its state', turn),
+      row('the same by the store alone (`store.update`)', update),
+      row('`ctx.step` or `ctx.tool` with a result of 20 KB, by reference', large),
+    ],
+  );
+}
+
+/** What keeping so many bytes in the table for a week costs, a million times. */
+const weekOf = (bytes: number): number => (bytes / 1000) * (MONTHLY.dynamoGb + MONTHLY.recoveryGb) * (168 / HOURS);
+
+function runsTable(units: DeploymentUnits, bare: Counts): string {
+  const row = (what: string, taken: Taken): MarkdownCell[] => {
+    const { counts, done } = taken;
+    const { storage, lambda, messages, all } = lineOf(taken);
+    const functions = done.resume + done.notify + done.runs + done.tells + done.requests;
+    return [what, counts.writeUnits, counts.readUnits, functions, ...[storage, lambda, messages, all].map(money)];
+  };
+  const week = weekOf(units.waitingBytes);
+  return markdownTable(
+    [
+      ...['once', 'write units', 'read units', 'invocations', 'a million: DynamoDB and S3', 'Lambda'],
+      ...['API, bus, topic', 'together'],
+    ],
+    [
+      row('a run of three steps, from start to end', units.plainRun),
+      row('the same with owner, tag, timeout and retention', units.fullRun),
+      row('removing that one when its retention is over', units.removal),
+      row('an approval: asked, told, looked at and answered by a link, gone on', units.approval),
+      row('of that, only to suspend, decide and claim', { counts: bare, done: NOTHING_DONE }),
+      ['a week of waiting for it', 0, 0, 0, money(week), money(0), money(0), money(week)],
+    ],
+  );
+}
+
+function monthTable(units: DeploymentUnits): string {
+  const month = [...monthOf(units)];
+  return markdownTable(
+    ['for', 'a month'],
+    [...month.map(([what, cost]) => [what, money(cost)]), ['together', money(total(month))]],
+  );
+}
+
+const total = (month: readonly (readonly [string, number])[]): number => month.reduce((all, [, cost]) => all + cost, 0);
+
+const { durableFunctions, temporal } = PEERS;
+
+const keptTable = (): string =>
+  markdownTable(
+    ['where', 'a GB, a month'],
+    [
+      ['Holdpoint, in DynamoDB with point-in-time recovery', money(MONTHLY.dynamoGb + MONTHLY.recoveryGb)],
+      ['Holdpoint, in S3: all that is larger than 8 KB', money(MONTHLY.s3Gb)],
+      ['Lambda durable functions, up to 90 days after the end', money(durableFunctions.keptGb)],
+      ['Step Functions, up to 90 days after the end', money(0)],
+      ['Temporal Cloud, while a workflow is open', money(temporal.activeGbHour * HOURS)],
+      ['Temporal Cloud, up to 90 days after its end', money(temporal.retainedGbHour * HOURS)],
+    ],
+  );
+
+/** The same work as others count it. */
+const WORKS = {
+  step: { operations: 1, transitions: 1, actions: 1, bytes: 1_200 },
+  largeStep: { operations: 1, transitions: 1, actions: 1, bytes: 20_000 },
+  run: { operations: 4, transitions: 3, actions: 4, bytes: 3_000 },
+  approval: { operations: 3, transitions: 1, actions: 2, bytes: 0 },
+} as const satisfies Record<string, PeerWork>;
+
+function peersTable({ small, large, turn }: StepUnits, units: DeploymentUnits, bare: Counts): string {
+  const row = (what: string, ours: string, work: PeerWork): MarkdownCell[] => {
+    const { durableFunctions: durable, stepFunctions, temporal: actions } = peerCosts(work);
+    return [what, ours, money(durable), money(stepFunctions), actions.map(money).join('–')];
+  };
+  const gigabytes = units.waitingBytes / 1000;
+  const month = total([...monthOf(units)]);
+  return markdownTable(
+    ['a million of', 'Holdpoint', 'Lambda durable functions', 'Step Functions', 'Temporal Cloud'],
+    [
+      row('steps with 1.2 KB', `${money(stepCost(small))}–${money(stepCost(turn)).slice(1)}`, WORKS.step),
+      row('steps with 20 KB', money(stepCost(large)), WORKS.largeStep),
+      row('runs of three steps', money(lineOf(units.plainRun).all), WORKS.run),
+      row(
+        'approvals: only waiting and waking',
+        money(lineOf({ counts: bare, done: { ...NOTHING_DONE, resume: 1, runs: 1 } }).all),
+        WORKS.approval,
+      ),
+      ['approvals, with telling, link, page and inbox', money(lineOf(units.approval).all), '–', '–', '–'],
+      [
+        'weeks of waiting, by what is kept meanwhile',
+        money(weekOf(units.waitingBytes)),
+        money(gigabytes * durableFunctions.keptGb * (168 / HOURS)),
+        money(0),
+        money(gigabytes * temporal.activeGbHour * 168),
+      ],
+      ['and a month in which nothing runs', money(month), money(0), money(0), money(0)],
+    ],
+  );
+}

@@ -1,0 +1,124 @@
+import { dynamoStorage } from '../lambda/dynamodb.ts';
+import { agent } from '../lambda/index.ts';
+import { streamOf } from '../test/handlers/table-stream.ts';
+import { type Counts, plus, since } from './counts.ts';
+import { type Deployment, type Done, deployment } from './deployment.ts';
+import { resultOf } from './runtime-steps.ts';
+import { storedBytes } from './stored-bytes.ts';
+import { dynamoPlace } from './systems.ts';
+import type { Wire } from './wire.ts';
+import { RUN } from './works.ts';
+
+/** What something took: on the wire, and of everything else that is billed. */
+export interface Taken {
+  readonly counts: Counts;
+  readonly done: Done;
+}
+
+/** What a deployment takes. */
+export interface DeploymentUnits {
+  /** A run of three steps from start to end: with nothing else, and with an owner, a tag, a timeout and a retention. */
+  readonly plainRun: Taken;
+  readonly fullRun: Taken;
+  /** What it takes to remove the latter, by sweeps when its retention is over and a day later. */
+  readonly removal: Taken;
+  /** From the question to the agent that goes on with the answer: told, looked at and answered by a link. */
+  readonly approval: Taken;
+  /** Bytes of a run in the table and its indexes while it waits for that. */
+  readonly waitingBytes: number;
+  /** A sweep and a gauge when there is nothing to do, and how many metrics the two write. */
+  readonly sweep: Taken;
+  readonly gauge: Taken;
+  readonly metrics: number;
+}
+
+const RETENTION_DAYS = 90;
+const DAY_MS = 86_400_000;
+
+const trip = agent({
+  name: 'trip',
+  async run(ctx) {
+    for (const n of [1, 2, 3]) await ctx.step(`step ${n}`, () => resultOf(n));
+  },
+});
+
+/** Counts what handlers and agents take on the engines, each function woken by the one before it, as on AWS. */
+export async function deploymentUnits(wire: Wire): Promise<DeploymentUnits> {
+  const metrics = new Set<string>();
+  const asking = askingAgent(() => lap());
+  const { writer, ...place } = await dynamoPlace(wire);
+  const deployed: Deployment = deployment({
+    ...{ storage: dynamoStorage(place), writer, agents: [trip, asking.agent] },
+    nextRecords: await streamOf(wire.dynamo, place.table),
+    measuring: (metric) => void metrics.add(metric),
+  });
+  const { at, clock, flow } = deployed;
+  let last = await wire.counts();
+  async function lap(): Promise<Taken> {
+    const now = await wire.counts();
+    const taken = { counts: since(last, now), done: deployed.take() };
+    last = now;
+    return taken;
+  }
+  const during = async (work: () => Promise<unknown>): Promise<Taken> => {
+    await lap();
+    await work();
+    await flow();
+    return lap();
+  };
+
+  const sweep = await during(deployed.sweep);
+  const gauge = await during(deployed.gauge);
+  const written = metrics.size;
+  const plainRun = await during(() => at(trip).start({ to: 'Lisbon' }, { id: RUN }));
+  const full = { owner: 'ada', tags: ['vip'], timeout: { days: 7 }, retentionSeconds: RETENTION_DAYS * 24 * 3600 };
+  const fullRun = await during(() => at(trip).start({ to: 'Lisbon' }, { id: `${RUN}-full`, ...full }));
+
+  await at(asking.agent).start({ orderId: 'o-17' }, { id: `${RUN}-asks` });
+  await flow();
+  const waitingBytes = await storedBytes(wire.dynamo, place.table, `default/${RUN}-asks`);
+  await deployed.link('GET', asking.link());
+  await deployed.link('POST', asking.link(), { answer: 'approve' });
+  await flow();
+
+  const sweepAfter = async (milliseconds: number): Promise<Counts> => {
+    clock.moveTo(clock.now() + milliseconds);
+    return since(sweep.counts, (await during(deployed.sweep)).counts);
+  };
+  const emptied = await sweepAfter((RETENTION_DAYS + 1) * DAY_MS);
+  const freed = await sweepAfter(DAY_MS + DAY_MS / 24);
+  const removal = { counts: plus(emptied, freed), done: deployed.take() };
+  return { plainRun, fullRun, removal, approval: asking.taken(), waitingBytes, sweep, gauge, metrics: written };
+}
+
+/** An agent that asks once, and says what was taken from its question until it goes on. */
+function askingAgent(lap: () => Promise<Taken>) {
+  let link = '';
+  let hasAsked = false;
+  let taken: Taken | undefined;
+  return {
+    link: () => link,
+    taken(): Taken {
+      if (!taken) throw new Error('The agent should have gone on with the answer; it did not.');
+      return taken;
+    },
+    agent: agent({
+      name: 'refunds',
+      notify: ({ links: [first] }) => {
+        link = first?.url ?? '';
+      },
+      async run(ctx) {
+        await ctx.step('find order', () => ({ id: 'o-17', customer: 'Ada' }));
+        if (!hasAsked) await lap();
+        hasAsked = true;
+        await ctx.approval('refund', {
+          title: 'Refund $120.00 to Ada?',
+          show: { order: 'o-17', amount: 120, currency: 'USD', reason: 'The parcel came late.' },
+          approvers: ['user:ann'],
+          timeout: { days: 3 },
+        });
+        taken = await lap();
+      },
+    }),
+  };
+}

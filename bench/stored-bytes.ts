@@ -1,0 +1,38 @@
+import { type DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { LISTS } from '../lambda/storage/dynamodb/lists.ts';
+import { itemBytes, type WireItem } from './item-size.ts';
+
+/** What DynamoDB bills for each item, and for its place in an index, beside its bytes. */
+const OVERHEAD_BYTES = 100;
+
+/** What a partition takes of the storage that is billed: its items, and what indexes hold of them. */
+export async function storedBytes(client: DynamoDBClient, TableName: string, partition: string): Promise<number> {
+  const { Items = [] } = await client.send(
+    new QueryCommand({
+      ...{ TableName, KeyConditionExpression: 'pk = :pk' },
+      ExpressionAttributeValues: { ':pk': { S: partition } },
+    }),
+  );
+  const bytes = Items.map((found) => {
+    const item = Object.fromEntries(
+      Object.entries(found).map(([name, { B, ...rest }]) => [
+        name,
+        B ? { B: Buffer.from(B).toString('base64') } : rest,
+      ]),
+    );
+    return itemBytes(item) + OVERHEAD_BYTES + inIndexes(item);
+  });
+  if (bytes.length === 0) throw new Error(`Nothing is in the partition "${partition}".`);
+  return bytes.reduce((all, each) => all + each, 0);
+}
+
+function inIndexes(item: WireItem): number {
+  const held = Object.values(LISTS).map(({ group, order }) => {
+    if (!item[group]) return 0;
+    const names = ['pk', 'sk', 'm', 'r', group, order];
+    return (
+      itemBytes(Object.fromEntries(names.flatMap((name) => (item[name] ? [[name, item[name]]] : [])))) + OVERHEAD_BYTES
+    );
+  });
+  return held.reduce((all, each) => all + each, 0);
+}
