@@ -86,7 +86,7 @@ export class Holdpoint extends Construct {
     this.#keeping = keepingOf(this.table, this.bucket, props);
     this.#callers = new Callers(props.iamCallers);
 
-    const { retention, tenants, jwt, corsOrigins, runKey } = props;
+    const { retention, jwt, corsOrigins, runKey } = props;
     const values = {
       table: this.table.tableName,
       bucket: this.bucket.bucketName,
@@ -99,7 +99,7 @@ export class Holdpoint extends Construct {
       iamCallers: Lazy.string({ produce: () => this.#callers.json() }),
       jwtCallers: jwt && callersJson(jwt),
       corsOrigins: corsOrigins?.join(','),
-      tenants: JSON.stringify(tenants ?? ['default']),
+      tenants: JSON.stringify(this.#counted),
       metricsNamespace: this.metricsNamespace,
     };
     const api = this.#handler('api', values);
@@ -176,7 +176,9 @@ export class Holdpoint extends Construct {
       actions: ['cloudformation:DescribeStacks'],
       resourceArns: [stackId],
     });
-    return grantAccess(grantee, this.#keeping, ADMINISTER, this.#tenants(tenant)).combine(find);
+    // The list of what is due is that of all tenants.
+    const access = tenant === undefined ? ADMINISTER : { ...ADMINISTER, lists: ['status', 'owner'] as const };
+    return grantAccess(grantee, this.#keeping, access, this.#tenants(tenant)).combine(find);
   }
 
   /** Lets somebody start runs by `POST /api/runs`. */
@@ -222,8 +224,9 @@ export class Holdpoint extends Construct {
     { id = DEPLOYED[name].id, tenant }: { id?: string; tenant?: string } = {},
   ): LambdaFunction {
     const made = handlerFunction(this, name, this.#props, this.#environment(name, values), id);
+    const tenants = name === 'gauge' ? this.#counted : this.#tenants(tenant);
     // `resume` needs nothing of the runs, until it claims them for agents that cannot do it themselves.
-    if (name !== 'resume') grantAccess(made, this.#keeping, DEPLOYED[name].access, this.#tenants(tenant));
+    if (name !== 'resume') grantAccess(made, this.#keeping, DEPLOYED[name].access, tenants);
     return made;
   }
 
@@ -232,6 +235,11 @@ export class Holdpoint extends Construct {
     return Object.fromEntries(
       READ_BY[name].flatMap((key) => (values[key] === undefined ? [] : [[ENVIRONMENT[key], values[key]]])),
     );
+  }
+
+  /** The tenants whose runs are counted. */
+  get #counted(): readonly string[] {
+    return this.#props.tenants ?? ['default'];
   }
 
   get #sweepEvery(): Duration {
