@@ -43,13 +43,17 @@ export function newAlarmTopic(scope: Construct, { encryptionKey }: HoldpointProp
     enforceSSL: true,
     ...(encryptionKey && { masterKey: encryptionKey }),
   });
+  const ofThisAccount = {
+    principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
+    conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } },
+  };
+  // A policy of one's own replaces that which lets CloudWatch in.
+  // https://repost.aws/knowledge-center/cloudwatch-receive-sns-for-alarm-trigger
+  topic.addToResourcePolicy(
+    new PolicyStatement({ ...ofThisAccount, actions: ['sns:Publish'], resources: [topic.topicArn] }),
+  );
   encryptionKey?.addToResourcePolicy(
-    new PolicyStatement({
-      principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
-      actions: ['kms:Decrypt', 'kms:GenerateDataKey*'],
-      resources: ['*'],
-      conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } },
-    }),
+    new PolicyStatement({ ...ofThisAccount, actions: ['kms:Decrypt', 'kms:GenerateDataKey*'], resources: ['*'] }),
   );
   return topic;
 }
