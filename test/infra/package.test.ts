@@ -1,0 +1,120 @@
+import { execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { HANDLERS } from '../../lambda/handlers/environment.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
+
+// What a project has that deploys: no AWS SDK and no Powertools.
+const INSTALLED = [
+  'aws-cdk-lib',
+  'constructs',
+  'esbuild',
+  '@esbuild',
+  'zod',
+  'hono',
+  'commander',
+  '@hono',
+  'aws4fetch',
+  'string-width',
+];
+
+const APP = `
+import { App, Duration, Stack } from 'aws-cdk-lib';
+import { Holdpoint } from 'holdpoint/cdk';
+const app = new App({ outdir: 'cdk.out' });
+const hold = new Holdpoint(new Stack(app, 'Mine'), 'Holdpoint', { retention: Duration.days(90) });
+hold.addAgent('greet', { entry: 'agents/greet.ts' });
+app.synth();
+`;
+
+const AGENT = `
+import { agent } from 'holdpoint';
+const greet = agent({ name: 'greet', run: (ctx, name: string) => ctx.step('write', () => \`Hello, \${name}!\`) });
+export const handler = greet.handler();
+`;
+
+/** A project beside this one that has the package as it is published. */
+function project(): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'holdpoint-package-')));
+  const modules = join(folder, 'node_modules');
+  const published = join(modules, 'holdpoint');
+  mkdirSync(join(folder, 'agents'), { recursive: true });
+  mkdirSync(published, { recursive: true });
+  execFileSync(process.execPath, [tsc, '-p', join(ROOT, 'tsconfig.build.json'), '--outDir', join(published, 'dist')]);
+  execFileSync(process.execPath, [join(ROOT, 'infra/handlers/build.ts'), join(published, 'dist/functions')]);
+  copyFileSync(join(ROOT, 'package.json'), join(published, 'package.json'));
+  for (const name of INSTALLED) symlinkSync(join(ROOT, 'node_modules', name), join(modules, name), 'dir');
+  writeFileSync(join(folder, 'package.json'), '{"name":"mine","type":"module"}');
+  writeFileSync(join(folder, 'package-lock.json'), '{"name":"mine","lockfileVersion":3,"packages":{}}');
+  writeFileSync(join(folder, 'app.mjs'), APP);
+  writeFileSync(join(folder, 'agents/greet.ts'), AGENT);
+  return folder;
+}
+
+describe('the package in a project of somebody else', () => {
+  let folder = '';
+  beforeAll(() => {
+    folder = project();
+    execFileSync(process.execPath, ['app.mjs'], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  });
+
+  const assets = () =>
+    readdirSync(join(folder, 'cdk.out'))
+      .filter((name) => name.startsWith('asset.'))
+      .map((name) => join(folder, 'cdk.out', name));
+
+  it('deploys the handlers that were bundled with it, with neither the AWS SDK nor Powertools installed', () => {
+    const handlers = assets().find((asset) => readdirSync(asset).includes('api.mjs')) ?? '';
+    expect(readdirSync(handlers)).toEqual(expect.arrayContaining(HANDLERS.map((name) => `${name}.mjs`)));
+    const published = join(folder, 'node_modules/holdpoint/dist/functions/api.mjs');
+    expect(readFileSync(join(handlers, 'api.mjs'))).toEqual(readFileSync(published));
+    // There is nothing to be found around them, as in Lambda.
+    const load = `for (const name of ${JSON.stringify(HANDLERS)}) console.log(typeof (await import('./' + name + '.mjs')).handler);`;
+    const loaded = execFileSync(process.execPath, ['--input-type=module', '-e', load], {
+      cwd: handlers,
+      encoding: 'utf8',
+    });
+    expect(loaded.trim().split('\n')).toEqual(HANDLERS.map(() => 'function'));
+  });
+
+  it('bundles an agent from its source, and leaves what is not installed of the AWS SDK to Lambda', () => {
+    const agent = assets().find((asset) => readdirSync(asset).includes('index.mjs')) ?? '';
+    const code = readFileSync(join(agent, 'index.mjs'), 'utf8');
+    expect(code).toContain('Hello, ');
+    expect(code).toMatch(/from"@aws-sdk\/client-dynamodb"/);
+    expect(code).not.toContain('HoldpointTable');
+  });
+
+  it('ships the licences of what is bundled', () => {
+    const licenses = readFileSync(join(folder, 'node_modules/holdpoint/dist/functions/LICENSES.txt'), 'utf8');
+    for (const name of [
+      '@aws-sdk/client-dynamodb',
+      '@aws-lambda-powertools/logger',
+      'hono',
+      'zod',
+      'aws-xray-sdk-core',
+    ])
+      expect(licenses).toMatch(new RegExp(`^${name} \\d`, 'm'));
+  });
+
+  it('has no path of the machine that it was built on', () => {
+    const functions = join(folder, 'node_modules/holdpoint/dist/functions');
+    const telling = readdirSync(functions).filter((file) => readFileSync(join(functions, file), 'utf8').includes(ROOT));
+    expect(telling).toEqual([]);
+  });
+});
