@@ -10,7 +10,6 @@ import {
 } from 'aws-cdk-lib/aws-dynamodb';
 import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
 import type { Construct } from 'constructs';
-import { present } from '../lambda/core/present.ts';
 import { STREAM, TABLE, TIME_TO_LIVE } from '../lambda/storage/dynamodb/table.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { HoldpointProps } from './holdpoint-props.ts';
@@ -25,8 +24,8 @@ export function newTable(scope: Construct, props: HoldpointProps): ITable {
     stream: STREAM.StreamViewType as StreamViewType,
     timeToLiveAttribute: TIME_TO_LIVE.AttributeName,
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-    encryption: encryptionKey ? TableEncryption.CUSTOMER_MANAGED : TableEncryption.DEFAULT,
-    ...present({ encryptionKey }),
+    // Without a key of yours, DynamoDB encrypts under one of its own.
+    ...(encryptionKey && { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey }),
     ...{ removalPolicy, deletionProtection },
   });
   for (const { IndexName, KeySchema, Projection } of TABLE.GlobalSecondaryIndexes)

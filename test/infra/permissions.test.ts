@@ -1,0 +1,205 @@
+import { describe, expect, it } from 'vitest';
+import { permissionsOf } from './permissions.ts';
+import { everything, functionOf, grantAll, stackOf, withAgents } from './stacks.ts';
+import { StackTemplate, testApp } from './template.ts';
+
+const sorted = (table: Readonly<Record<string, readonly string[]>>) =>
+  Object.fromEntries(Object.entries(table).map(([role, lines]) => [role, [...lines].sort()]));
+
+// What those have who log and trace, wherever Holdpoint makes the function.
+const TRACES = 'xray:{PutTelemetryRecords,PutTraceSegments} on *';
+const logs = (group: string) => `logs:{CreateLogStream,PutLogEvents} on ${group}`;
+const BASIC = 'managed arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole';
+const NETWORK = 'managed arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole';
+const STREAM = [
+  'dynamodb:ListStreams on *',
+  'dynamodb:{DescribeStream,GetRecords,GetShardIterator} on Table.StreamArn',
+];
+const LETTERS = 'sqs:{GetQueueAttributes,GetQueueUrl,SendMessage} on DeadLetters';
+
+const keys = (...patterns: string[]) =>
+  `[ForAllValues:StringLike dynamodb:LeadingKeys ${patterns.join(' ')}, Null dynamodb:LeadingKeys false]`;
+const DUE = `dynamodb:Query on Table/index/due ${keys('due/*')}`;
+const RECORDS = 'dynamodb:{BatchGetItem,DeleteItem,GetItem,PutItem,Query} on Table';
+
+describe('who may do what, of a Holdpoint with an agent of each kind and nothing else', () => {
+  const INVOKES = ['Agent-refunds', 'Legacy', 'Quotes'].map((name) => `lambda:InvokeFunction on ${name}`);
+  const PAYLOADS = ['s3:{AbortMultipartUpload,GetObject,PutObject} on Bucket/*', 's3:ListBucket on Bucket'];
+  const LISTS = [DUE, 'dynamodb:Query on Table/index/owner', 'dynamodb:Query on Table/index/status'];
+  const REMOVES = ['s3:{AbortMultipartUpload,DeleteObject,GetObject,PutObject} on Bucket/*', 's3:ListBucket on Bucket'];
+
+  const EXPECTED = {
+    ApiRole: [logs('ApiLog'), TRACES, RECORDS, ...LISTS, ...PAYLOADS],
+    CheckpointRole: [logs('CheckpointLog'), TRACES, RECORDS, ...PAYLOADS],
+    GaugeRole: [logs('GaugeLog'), TRACES, DUE, `dynamodb:Query on Table/index/status ${keys('default/*')}`],
+    NotifyRole: [
+      ...[logs('NotifyLog'), TRACES, ...STREAM, LETTERS, RECORDS],
+      ...['s3:GetObject on Bucket/*', 's3:ListBucket on Bucket'],
+      ...['events:PutEvents on Bus', 'sns:Publish on Topic', ...INVOKES],
+    ],
+    ResumeRole: [logs('ResumeLog'), TRACES, ...STREAM, LETTERS, RECORDS, ...PAYLOADS, ...INVOKES],
+    SweepRole: [
+      ...[logs('SweepLog'), TRACES, RECORDS, DUE, ...REMOVES],
+      ...['events:PutEvents on Bus', 'sns:Publish on Topic', ...INVOKES],
+    ],
+    'Agent-refundsRole': [
+      ...[logs('Agent-refundsLog'), TRACES, RECORDS, ...PAYLOADS],
+      'sqs:SendMessage on DeadLetters',
+    ],
+    'Quotes/ServiceRole': [BASIC, RECORDS, ...PAYLOADS],
+    'Legacy/ServiceRole': [BASIC, 'lambda:InvokeFunction on Checkpoint'],
+    'Starter/ServiceRole': [BASIC, 'execute-api:Invoke on HttpApi: POST /api/runs'],
+    'Portal/ServiceRole': [
+      BASIC,
+      'execute-api:Invoke on HttpApi: GET /api/me',
+      'execute-api:Invoke on HttpApi: GET /api/approvals',
+      'execute-api:Invoke on HttpApi: GET /api/runs/*/approvals/*',
+      'execute-api:Invoke on HttpApi: POST /api/runs/*/approvals/*/decide',
+    ],
+    'Reader/ServiceRole': [
+      BASIC,
+      'execute-api:Invoke on HttpApi: GET /api/*',
+      'execute-api:Invoke on HttpApi: GET /console',
+      'execute-api:Invoke on HttpApi: GET /console/*',
+    ],
+    'Operator/ServiceRole': [
+      BASIC,
+      'execute-api:Invoke on HttpApi: * /api/*',
+      'execute-api:Invoke on HttpApi: * /console',
+      'execute-api:Invoke on HttpApi: * /console/*',
+    ],
+    'Storer/ServiceRole': [BASIC, RECORDS, ...PAYLOADS],
+    'Administrator/ServiceRole': [
+      ...[BASIC, RECORDS, ...LISTS, ...REMOVES],
+      'cloudformation:DescribeStacks on <AWS::StackId>',
+    ],
+  };
+
+  it('is this, and nothing more', () => {
+    const stack = stackOf();
+    grantAll(withAgents(stack), stack);
+    expect(permissionsOf(new StackTemplate(stack))).toEqual(sorted(EXPECTED));
+  });
+
+  it('is the same in an app without the flags of today', () => {
+    const off = Object.fromEntries(Object.keys(testApp().node.getAllContext()).map((flag) => [flag, false]));
+    const stack = stackOf(testApp({ context: { ...off, 'aws:cdk:bundling-stacks': [] } }));
+    grantAll(withAgents(stack), stack);
+    expect(permissionsOf(new StackTemplate(stack))).toEqual(sorted(EXPECTED));
+  });
+
+  it('lets `resume` touch no run where all agents claim theirs themselves', () => {
+    const stack = stackOf();
+    const hold = withAgents(stack, {}, ['quotes']);
+    expect(hold.handlers.resume.node.id).toBe('Resume');
+    expect(permissionsOf(new StackTemplate(stack)).ResumeRole).toEqual(
+      [logs('ResumeLog'), TRACES, ...STREAM, LETTERS, 'lambda:InvokeFunction on Quotes'].sort(),
+    );
+  });
+});
+
+describe('who may do what, of a Holdpoint with tenants, keys and a network', () => {
+  const VIA = ['dynamodb', 's3'].map((service) => `${service}.<AWS::Region>.<AWS::URLSuffix>`).join(' ');
+  const AT_REST = `kms:{Decrypt,DescribeKey,Encrypt,GenerateDataKey,ReEncryptFrom,ReEncryptTo} on AtRest [StringEquals kms:ViaService ${VIA}]`;
+  const TOPIC = [
+    'sns:Publish on Topic',
+    'kms:{Decrypt,GenerateDataKey} on AtRest [StringEquals kms:ViaService sns.<AWS::Region>.<AWS::URLSuffix>]',
+  ];
+  const SEALED_STREAM = [...STREAM, 'kms:{Decrypt,DescribeKey} on AtRest'];
+  const INVOKES = ['Agent-refunds', 'Legacy', 'Own', 'Quotes', 'Their'].map(
+    (name) => `lambda:InvokeFunction on ${name}`,
+  );
+
+  const records = (...tenants: string[]) => `${RECORDS} ${keys(...tenants.map((each) => `${each}/*`), '@token/*')}`;
+  const lists = (...tenants: string[]) =>
+    ['owner', 'status'].map(
+      (index) => `dynamodb:Query on Table/index/${index} ${keys(...tenants.map((each) => `${each}/*`))}`,
+    );
+  const objects = (actions: string, ...tenants: string[]) => [
+    ...tenants.map((each) => `s3:${actions} on Bucket/${each}/*`),
+    `s3:ListBucket on Bucket [StringLike s3:prefix ${tenants.map((each) => `${each}/*`).join(' ')}]`,
+  ];
+  const sealed = (actions: string, ...tenants: string[]) => [
+    AT_REST,
+    ...['Runs', 'OldRuns'].map(
+      (key) =>
+        `kms:${key === 'Runs' ? actions : 'Decrypt'} on ${key} [StringEquals kms:EncryptionContext:tenant ${tenants.join(' ')}]`,
+    ),
+  ];
+  const STORES = '{AbortMultipartUpload,GetObject,PutObject}';
+  const REMOVES = '{AbortMultipartUpload,DeleteObject,GetObject,PutObject}';
+  const BOTH = ['acme', 'globex'];
+  const runs = (...tenants: string[]) => [
+    ...[records(...tenants), ...objects(STORES, ...tenants), ...sealed('{Decrypt,Encrypt}', ...tenants)],
+  ];
+
+  const EXPECTED = {
+    ApiRole: [logs('ApiLog'), TRACES, NETWORK, DUE, ...lists(...BOTH), ...runs(...BOTH)],
+    CheckpointRole: [logs('CheckpointLog'), TRACES, NETWORK, ...runs(...BOTH)],
+    GaugeRole: [
+      ...[logs('GaugeLog'), TRACES, NETWORK, DUE, AT_REST],
+      `dynamodb:Query on Table/index/status ${keys('acme/*', 'globex/*')}`,
+    ],
+    NotifyRole: [
+      ...[logs('NotifyLog'), TRACES, NETWORK, ...SEALED_STREAM, LETTERS, 'events:PutEvents on Bus', ...TOPIC],
+      ...[records(...BOTH), ...objects('GetObject', ...BOTH), ...sealed('Decrypt', ...BOTH), ...INVOKES],
+    ],
+    ResumeRole: [
+      ...[logs('ResumeLog'), TRACES, NETWORK, ...SEALED_STREAM, LETTERS],
+      ...[records(...BOTH), ...objects(STORES, ...BOTH), ...sealed('Decrypt', ...BOTH), ...INVOKES],
+    ],
+    SweepRole: [
+      ...[logs('SweepLog'), TRACES, NETWORK, DUE, 'events:PutEvents on Bus', ...TOPIC],
+      ...[records(...BOTH), ...objects(REMOVES, ...BOTH), ...sealed('Decrypt', ...BOTH), ...INVOKES],
+    ],
+    'Agent-refundsRole': [
+      ...[logs('Agent-refundsLog'), TRACES, NETWORK, ...runs(...BOTH)],
+      'sqs:SendMessage on DeadLetters',
+    ],
+    'Quotes/ServiceRole': [BASIC, ...runs(...BOTH)],
+    'Legacy/ServiceRole': [BASIC, 'lambda:InvokeFunction on Checkpoint'],
+    'Own/ServiceRole': [BASIC, ...runs('acme')],
+    'Their/ServiceRole': [BASIC, 'lambda:InvokeFunction on Checkpoint-globex'],
+    'Checkpoint-globexRole': [logs('Checkpoint-globexLog'), TRACES, NETWORK, ...runs('globex')],
+    'Starter/ServiceRole': [BASIC, 'execute-api:Invoke on HttpApi: POST /api/runs'],
+    'Portal/ServiceRole': [
+      BASIC,
+      'execute-api:Invoke on HttpApi: GET /api/me',
+      'execute-api:Invoke on HttpApi: GET /api/approvals',
+      'execute-api:Invoke on HttpApi: GET /api/runs/*/approvals/*',
+      'execute-api:Invoke on HttpApi: POST /api/runs/*/approvals/*/decide',
+    ],
+    'Reader/ServiceRole': [
+      BASIC,
+      'execute-api:Invoke on HttpApi: GET /api/*',
+      'execute-api:Invoke on HttpApi: GET /console',
+      'execute-api:Invoke on HttpApi: GET /console/*',
+    ],
+    'Operator/ServiceRole': [
+      BASIC,
+      'execute-api:Invoke on HttpApi: * /api/*',
+      'execute-api:Invoke on HttpApi: * /console',
+      'execute-api:Invoke on HttpApi: * /console/*',
+    ],
+    'Storer/ServiceRole': [BASIC, ...runs('acme')],
+    'Administrator/ServiceRole': [
+      ...[
+        BASIC,
+        records('acme'),
+        ...lists('acme'),
+        ...objects(REMOVES, 'acme'),
+        ...sealed('{Decrypt,Encrypt}', 'acme'),
+      ],
+      'cloudformation:DescribeStacks on <AWS::StackId>',
+    ],
+  };
+
+  it('is this, and nothing more', () => {
+    const stack = stackOf();
+    const hold = withAgents(stack, everything(stack));
+    hold.addAgent('own', { function: functionOf(stack, 'Own'), tenant: 'acme' });
+    hold.addAgent('their', { function: functionOf(stack, 'Their'), tenant: 'globex', hydrate: true });
+    grantAll(hold, stack, { tenant: 'acme' });
+    expect(permissionsOf(new StackTemplate(stack))).toEqual(sorted(EXPECTED));
+  });
+});

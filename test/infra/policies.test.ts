@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import { linesOf, type Policy, permissionsOf } from './permissions.ts';
+import { brought, everything, grantAll, stackOf, withAgents } from './stacks.ts';
+import { StackTemplate } from './template.ts';
+
+function templateOf(props: typeof everything = () => ({}), tenant = 'default'): StackTemplate {
+  const stack = stackOf();
+  grantAll(withAgents(stack, props(stack)), stack, { tenant });
+  return new StackTemplate(stack);
+}
+
+const PLAIN = templateOf();
+const EVERYTHING = templateOf(everything, 'acme');
+const BROUGHT = templateOf(brought);
+
+describe('wildcards in what roles may do', () => {
+  const lines = [PLAIN, EVERYTHING, BROUGHT].flatMap((each) => Object.values(permissionsOf(each)).flat());
+
+  it('stand for every resource only where there is none that could be named', () => {
+    // https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsx-ray.html
+    // https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html
+    const nameless = ['xray:{PutTelemetryRecords,PutTraceSegments} on *', 'dynamodb:ListStreams on *'];
+    expect(new Set(lines.filter((line) => / on \*/.test(line)))).toEqual(new Set(nameless));
+  });
+
+  it('stand for part of a resource only below a bucket and an API', () => {
+    const parts = lines.flatMap((line) => / on (HttpApi: \S+ \S+|\S+)/.exec(line)?.[1] ?? []);
+    const known =
+      /^((Bucket|arn:<AWS::Partition>:s3:::payloads)\/((acme|globex|default)\/)?\*|HttpApi: (\*|GET|POST) \/\S+)$/;
+    const starred = new Set(parts.filter((each) => each.includes('*') && each !== '*'));
+    expect([...starred].filter((each) => !known.test(each))).toEqual([]);
+    expect(starred.size).toBeGreaterThan(10);
+  });
+
+  it('are in no action', () => {
+    expect(lines.filter((line) => line.split(' ', 1)[0]?.includes('*'))).toEqual([]);
+  });
+});
+
+describe('roles', () => {
+  it('are for Lambda, and for nobody else', () => {
+    for (const role of EVERYTHING.all('AWS::IAM::Role'))
+      expect(role.Properties.AssumeRolePolicyDocument, role.name).toEqual({
+        Version: '2012-10-17',
+        Statement: [{ Effect: 'Allow', Action: 'sts:AssumeRole', Principal: { Service: 'lambda.amazonaws.com' } }],
+      });
+  });
+
+  it('are one for each function', () => {
+    const functions = EVERYTHING.all<{ Role: unknown }>('AWS::Lambda::Function');
+    expect(new Set(functions.map((each) => EVERYTHING.text(each.Properties.Role))).size).toBe(functions.length);
+  });
+
+  it('have policies, and nothing else in the stack has', () => {
+    for (const type of ['AWS::IAM::ManagedPolicy', 'AWS::IAM::User', 'AWS::IAM::Group'])
+      expect(EVERYTHING.all(type), type).toEqual([]);
+    for (const each of EVERYTHING.all('AWS::IAM::Policy')) {
+      expect(each.Properties, each.name).toMatchObject({ Roles: [expect.anything()] });
+      expect(Object.keys(each.Properties).sort()).toEqual(['PolicyDocument', 'PolicyName', 'Roles']);
+    }
+  });
+});
+
+describe('who else may use what the stack has', () => {
+  const policiesOf = (template: StackTemplate, type: string, property = 'PolicyDocument') =>
+    Object.fromEntries(
+      template
+        .all<Record<string, Policy>>(type)
+        .map(({ name, Properties: { [property]: policy } }) => [name, policy && linesOf(template, [policy])]),
+    );
+
+  it('is nobody for the bucket, and whoever may needs TLS 1.2', () => {
+    expect(policiesOf(PLAIN, 'AWS::S3::BucketPolicy')).toEqual({
+      'Bucket/Policy': [
+        'Deny: s3:* on Bucket by AWS * [Bool aws:SecureTransport false]',
+        'Deny: s3:* on Bucket/* by AWS * [Bool aws:SecureTransport false]',
+        'Deny: s3:* on Bucket by AWS * [NumericLessThan s3:TlsVersion 1.2]',
+        'Deny: s3:* on Bucket/* by AWS * [NumericLessThan s3:TlsVersion 1.2]',
+      ],
+    });
+  });
+
+  it('are the schedules for the dead letters, and CloudWatch for the topic of alarms', () => {
+    expect(policiesOf(PLAIN, 'AWS::SQS::QueuePolicy')).toEqual({
+      'DeadLetters/Policy': [
+        'Deny: sqs:* on DeadLetters by AWS * [Bool aws:SecureTransport false]',
+        'sqs:SendMessage on DeadLetters by Service events.amazonaws.com [ArnEquals aws:SourceArn <Sweep/Schedule.Arn>]',
+        'sqs:SendMessage on DeadLetters by Service events.amazonaws.com [ArnEquals aws:SourceArn <Gauge/Schedule.Arn>]',
+      ],
+    });
+    expect(policiesOf(PLAIN, 'AWS::SNS::TopicPolicy')).toEqual({
+      'Topic/Policy': ['Deny: sns:Publish on Topic by * [Bool aws:SecureTransport false]'],
+      'AlarmTopic/Policy': [
+        'Deny: sns:Publish on AlarmTopic by * [Bool aws:SecureTransport false]',
+        'sns:Publish on AlarmTopic by Service cloudwatch.amazonaws.com [StringEquals aws:SourceAccount <AWS::AccountId>]',
+      ],
+    });
+  });
+
+  it('are the logs and alarms of this account for the key at rest, and nobody for that of runs', () => {
+    const account = 'kms:* on * by AWS arn:<AWS::Partition>:iam::<AWS::AccountId>:root';
+    expect(policiesOf(EVERYTHING, 'AWS::KMS::Key', 'KeyPolicy')).toEqual({
+      AtRest: [
+        account,
+        'kms:{Decrypt,Describe*,Encrypt,GenerateDataKey*,ReEncrypt*} on * by Service logs.<AWS::Region>.<AWS::URLSuffix> [ArnLike kms:EncryptionContext:aws:logs:arn arn:<AWS::Partition>:logs:<AWS::Region>:<AWS::AccountId>:log-group:*]',
+        'kms:{Decrypt,GenerateDataKey*} on * by Service cloudwatch.amazonaws.com [StringEquals aws:SourceAccount <AWS::AccountId>]',
+      ],
+      Runs: [account],
+      OldRuns: [account],
+    });
+  });
+
+  it('invokes a function only as its API or its schedule', () => {
+    const from = (api: string) => `arn:<AWS::Partition>:execute-api:<AWS::Region>:<AWS::AccountId>:<${api}/Http>/*/*/*`;
+    const invoke = { Action: 'lambda:InvokeFunction' };
+    expect(EVERYTHING.all('AWS::Lambda::Permission').map((each) => EVERYTHING.plain(each.Properties))).toEqual([
+      { ...invoke, FunctionName: '<Api.Arn>', Principal: 'apigateway.amazonaws.com', SourceArn: from('HttpApi') },
+      { ...invoke, FunctionName: '<Api.Arn>', Principal: 'apigateway.amazonaws.com', SourceArn: from('JwtHttpApi') },
+      { ...invoke, FunctionName: '<Gauge.Arn>', Principal: 'events.amazonaws.com', SourceArn: '<Gauge/Schedule.Arn>' },
+      { ...invoke, FunctionName: '<Sweep.Arn>', Principal: 'events.amazonaws.com', SourceArn: '<Sweep/Schedule.Arn>' },
+    ]);
+  });
+});

@@ -1,0 +1,108 @@
+import { type App, Duration, Stack, type StackProps } from 'aws-cdk-lib';
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
+import { UserPool } from 'aws-cdk-lib/aws-cognito';
+import { Table } from 'aws-cdk-lib/aws-dynamodb';
+import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
+import { EventBus } from 'aws-cdk-lib/aws-events';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { HostedZone } from 'aws-cdk-lib/aws-route53';
+import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import type { Construct } from 'constructs';
+import { cognitoIssuer, Holdpoint, type HoldpointProps, type TenantOptions } from '../../infra/index.ts';
+import { testApp } from './template.ts';
+
+/** A stack of an app of its own, or of the one that is given. */
+export const stackOf = (app: App = testApp(), id = 'Stack', props: StackProps = {}): Stack => new Stack(app, id, props);
+
+/** The source of an agent. */
+export const ENTRY = 'examples/refunds/agent.ts';
+
+/** A function that somebody else made. */
+export const functionOf = (scope: Construct, id: string, runtime = Runtime.NODEJS_24_X): LambdaFunction =>
+  new LambdaFunction(scope, id, { runtime, code: Code.fromInline('x'), handler: 'index.handler' });
+
+const AGENTS = ['refunds', 'quotes', 'legacy'] as const;
+
+/** A Holdpoint with an agent of each kind: by its source, by its function, and one that gets its runs loaded. */
+export function withAgents(
+  stack: Stack,
+  props: HoldpointProps = {},
+  names: readonly (typeof AGENTS)[number][] = AGENTS,
+): Holdpoint {
+  const hold = new Holdpoint(stack, 'Holdpoint', props);
+  if (names.includes('refunds')) hold.addAgent('refunds', { entry: ENTRY });
+  if (names.includes('quotes')) hold.addAgent('quotes', { function: functionOf(stack, 'Quotes') });
+  if (names.includes('legacy'))
+    hold.addAgent('legacy', { function: functionOf(stack, 'Legacy', Runtime.PYTHON_3_14), hydrate: true });
+  return hold;
+}
+
+/** A function for each permission that a Holdpoint gives. */
+export function grantAll(hold: Holdpoint, stack: Stack, options: TenantOptions = {}): void {
+  hold.grantStart(functionOf(stack, 'Starter'), options);
+  hold.grantApprove(functionOf(stack, 'Portal'), options);
+  hold.grantRead(functionOf(stack, 'Reader'), options);
+  hold.grantOperate(functionOf(stack, 'Operator'), options);
+  hold.grantStore(functionOf(stack, 'Storer'), options);
+  hold.grantAdminister(functionOf(stack, 'Administrator'), options);
+}
+
+/** All that is optional, turned on. */
+export function everything(stack: Stack): HoldpointProps {
+  const pool = new UserPool(stack, 'People');
+  return {
+    retention: Duration.days(90),
+    tenants: ['acme', 'globex'],
+    versioned: true,
+    accessLogBucket: new Bucket(stack, 'AccessLogs', { enforceSSL: true, serverAccessLogsPrefix: 'own/' }) as IBucket,
+    encryptionKey: new Key(stack, 'AtRest', { enableKeyRotation: true }),
+    runKey: new Key(stack, 'Runs', { enableKeyRotation: true }),
+    retiredRunKeys: [new Key(stack, 'OldRuns', { enableKeyRotation: true })],
+    vpc: vpcOf(stack),
+    reservedConcurrency: { api: 20, resume: 5 },
+    sweepEvery: Duration.minutes(2),
+    iamCallers: { 'arn:aws:sts::111122223333:assumed-role/Ops/*': { tenant: 'acme', roles: ['operator'] } },
+    jwt: {
+      ...cognitoIssuer(pool, [pool.addClient('App')]),
+      tenantClaim: 'custom:tenant',
+      rolesClaim: 'cognito:groups',
+    },
+    corsOrigins: ['https://portal.example.com', 'https://other.example.com'],
+    throttleRate: 10,
+    throttleBurst: 20,
+    domainName: 'approvals.example.com',
+    certificate: Certificate.fromCertificateArn(
+      stack,
+      'Certificate',
+      'arn:aws:acm:eu-central-1:111122223333:certificate/c',
+    ),
+    hostedZone: HostedZone.fromHostedZoneAttributes(stack, 'Zone', { hostedZoneId: 'Z1', zoneName: 'example.com' }),
+  };
+}
+
+/** A network that is there, as it is described without looking into an account. */
+export const vpcOf = (stack: Stack) =>
+  Vpc.fromVpcAttributes(stack, 'Network', {
+    vpcId: 'vpc-1',
+    availabilityZones: ['eu-central-1a', 'eu-central-1b'],
+    privateSubnetIds: ['subnet-1', 'subnet-2'],
+    privateSubnetRouteTableIds: ['rtb-1', 'rtb-2'],
+  });
+
+/** What somebody brings that is there already. */
+export const brought = (stack: Stack): HoldpointProps => ({
+  table: Table.fromTableAttributes(stack, 'MyTable', {
+    tableArn: 'arn:aws:dynamodb:eu-central-1:111122223333:table/runs',
+    tableStreamArn: 'arn:aws:dynamodb:eu-central-1:111122223333:table/runs/stream/2026-01-01T00:00:00.000',
+  }),
+  bucket: Bucket.fromBucketName(stack, 'MyBucket', 'payloads'),
+  bus: EventBus.fromEventBusName(stack, 'MyBus', 'company-bus'),
+  topic: Topic.fromTopicArn(stack, 'MyTopic', 'arn:aws:sns:eu-central-1:111122223333:approvals'),
+  alarmTopic: Topic.fromTopicArn(stack, 'MyAlarms', 'arn:aws:sns:eu-central-1:111122223333:alarms'),
+  encryptionKey: Key.fromKeyArn(stack, 'MyKey', 'arn:aws:kms:eu-central-1:111122223333:key/at-rest'),
+  runKey: Key.fromKeyArn(stack, 'MyRunKey', 'arn:aws:kms:eu-central-1:111122223333:key/runs'),
+  vpc: vpcOf(stack),
+  securityGroups: [SecurityGroup.fromSecurityGroupId(stack, 'MyGroup', 'sg-1')],
+});
