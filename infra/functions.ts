@@ -1,5 +1,5 @@
 import { Aws, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { ManagedPolicy, Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
   type CfnFunction,
@@ -20,13 +20,7 @@ export function functionOptions(scope: Construct, id: string, props: HoldpointPr
   const logGroup = newLogGroup(scope, `${id}Log`, props);
   const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
   logGroup.grantWrite(role);
-  if (vpc) {
-    role.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('service-role/AWSLambdaVPCAccessExecutionRole'));
-    acknowledge(role, {
-      'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole]':
-        'Network interfaces of a function have no names before Lambda makes them.',
-    });
-  }
+  if (vpc) reachNetwork(role);
   return {
     architecture: Architecture.ARM_64,
     role,
@@ -35,6 +29,29 @@ export function functionOptions(scope: Construct, id: string, props: HoldpointPr
     ...present({ vpc, vpcSubnets }),
     ...(securityGroups && { securityGroups: [...securityGroups] }),
   } satisfies FunctionOptions;
+}
+
+/** Lets Lambda connect functions of a role to a network: that, and no other log than its own, as the policy of AWS would. */
+function reachNetwork(role: Role): void {
+  const policy = new Policy(role, 'Network', {
+    statements: [
+      new PolicyStatement({
+        actions: [
+          'ec2:AssignPrivateIpAddresses',
+          'ec2:CreateNetworkInterface',
+          'ec2:DeleteNetworkInterface',
+          'ec2:DescribeNetworkInterfaces',
+          'ec2:DescribeSubnets',
+          'ec2:UnassignPrivateIpAddresses',
+        ],
+        resources: ['*'],
+      }),
+    ],
+    roles: [role],
+  });
+  acknowledge(policy, {
+    'AwsSolutions-IAM5[Resource::*]': 'Network interfaces of a function have no names before Lambda makes them.',
+  });
 }
 
 /** Has X-Ray trace a function, by a policy of its own: no wider one hides behind the one wildcard that X-Ray needs. */

@@ -92,7 +92,8 @@ export class Holdpoint extends Construct {
       bucket: this.bucket.bucketName,
       key: runKey?.keyArn,
       retentionSeconds: retention?.toSeconds().toString(),
-      bus: this.bus.eventBusName,
+      // One that is brought may be of another account.
+      bus: props.bus?.eventBusArn ?? this.bus.eventBusName,
       topic: this.topic.topicArn,
       // Agents and callers come after the functions that read of them.
       agents: Lazy.string({ produce: () => this.#agentsJson() }),

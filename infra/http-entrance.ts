@@ -1,4 +1,4 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration, Names, Stack } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   CorsHttpMethod,
@@ -9,6 +9,7 @@ import {
   HttpStage,
   type IHttpRouteAuthorizer,
   LogGroupLogDestination,
+  SecurityPolicy,
 } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import type { ICertificate } from 'aws-cdk-lib/aws-certificatemanager';
@@ -69,6 +70,7 @@ export class HttpEntrance extends Construct {
     const { corsOrigins, throttleRate = 100, throttleBurst = 200 } = props;
     const integration = new HttpLambdaIntegration('Function', behind, { scopePermissionToRoute: false });
     this.api = new HttpApi(this, 'Http', {
+      apiName: Names.uniqueResourceName(this, { maxLength: 100, separator: '-' }),
       description,
       createDefaultStage: false,
       ...(corsOrigins && { corsPreflight: cors(corsOrigins) }),
@@ -130,7 +132,7 @@ const cors = (origins: readonly string[]) => ({
 });
 
 function ownDomain(scope: Construct, { domainName, certificate, hostedZone }: OwnDomain): DomainName {
-  const own = new DomainName(scope, 'Domain', { domainName, certificate });
+  const own = new DomainName(scope, 'Domain', { domainName, certificate, securityPolicy: SecurityPolicy.TLS_1_2 });
   if (hostedZone)
     new ARecord(scope, 'Record', {
       zone: hostedZone,

@@ -10,7 +10,8 @@ const sorted = (table: Readonly<Record<string, readonly string[]>>) =>
 const TRACES = 'xray:{PutTelemetryRecords,PutTraceSegments} on *';
 const logs = (group: string) => `logs:{CreateLogStream,PutLogEvents} on ${group}`;
 const BASIC = 'managed arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole';
-const NETWORK = 'managed arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole';
+const NETWORK =
+  'ec2:{AssignPrivateIpAddresses,CreateNetworkInterface,DeleteNetworkInterface,DescribeNetworkInterfaces,DescribeSubnets,UnassignPrivateIpAddresses} on *';
 const STREAM = [
   'dynamodb:ListStreams on *',
   'dynamodb:{DescribeStream,GetRecords,GetShardIterator} on Table.StreamArn',

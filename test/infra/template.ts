@@ -13,6 +13,7 @@ export interface Resource<P = Properties> {
   readonly name: string;
   readonly Type: string;
   readonly Properties: P;
+  readonly DependsOn?: readonly string[];
   readonly DeletionPolicy?: string;
   readonly UpdateReplacePolicy?: string;
 }

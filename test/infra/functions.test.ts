@@ -1,0 +1,210 @@
+import { Duration } from 'aws-cdk-lib';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { describe, expect, it } from 'vitest';
+import { DEPLOYED } from '../../infra/handlers/handler-functions.ts';
+import { Holdpoint } from '../../infra/index.ts';
+import { HANDLERS } from '../../lambda/handlers/environment.ts';
+import { STREAM_FILTERS } from '../../lambda/handlers/stream-filters.ts';
+import { brought, ENTRY, everything, stackOf, withAgents } from './stacks.ts';
+import { StackTemplate } from './template.ts';
+
+function templateOf(props: typeof everything = () => ({})): StackTemplate {
+  const stack = stackOf();
+  withAgents(stack, props(stack));
+  return new StackTemplate(stack);
+}
+
+const DEFAULT = templateOf();
+const EVERYTHING = templateOf(everything);
+
+const functionsOf = (template: StackTemplate) =>
+  template.all('AWS::Lambda::Function').filter(({ name }) => name !== 'Quotes' && name !== 'Legacy');
+const functionOf = (template: StackTemplate, name: string) =>
+  template.plain(template.one('AWS::Lambda::Function', name).Properties) as Readonly<Record<string, unknown>>;
+
+describe('every function that Holdpoint makes', () => {
+  it('is Node 24 on arm64, is traced, and logs JSON into a log of its own', () => {
+    expect(
+      functionsOf(DEFAULT)
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(['Agent-refunds', ...HANDLERS.map((name) => DEPLOYED[name].id)].sort());
+    for (const { name } of functionsOf(DEFAULT))
+      expect(functionOf(DEFAULT, name), name).toMatchObject({
+        Runtime: 'nodejs24.x',
+        Architectures: ['arm64'],
+        TracingConfig: { Mode: 'Active' },
+        LoggingConfig: { LogFormat: 'JSON', LogGroup: `<${name}Log>` },
+        Role: `<${name}Role.Arn>`,
+        Environment: { Variables: { NODE_OPTIONS: '--enable-source-maps' } },
+      });
+  });
+
+  it('is in the network that is given, in a group of its own or in those that are given', () => {
+    expect(functionsOf(EVERYTHING).length).toBe(7);
+    for (const { name } of functionsOf(EVERYTHING))
+      expect(functionOf(EVERYTHING, name).VpcConfig, name).toEqual({
+        SubnetIds: ['subnet-1', 'subnet-2'],
+        SecurityGroupIds: [`<${name}/SecurityGroup.GroupId>`],
+      });
+    const own = templateOf(brought);
+    for (const { name } of functionsOf(own))
+      expect(functionOf(own, name).VpcConfig, name).toMatchObject({ SecurityGroupIds: ['sg-1'] });
+  });
+
+  it('is made after its role may reach the network', () => {
+    for (const { name, DependsOn = [] } of functionsOf(EVERYTHING))
+      expect(
+        DependsOn.map((id) => EVERYTHING.name(id)),
+        name,
+      ).toContain(`${name}Role/Network`);
+  });
+
+  it('is in no network otherwise, and reserves nothing', () => {
+    for (const { Properties } of functionsOf(DEFAULT)) {
+      expect(Properties).not.toHaveProperty('VpcConfig');
+      expect(Properties).not.toHaveProperty('ReservedConcurrentExecutions');
+    }
+  });
+
+  it('has as much concurrency reserved as is asked for', () => {
+    const reserved = functionsOf(EVERYTHING).map(({ name, Properties }) => [
+      name,
+      Properties.ReservedConcurrentExecutions,
+    ]);
+    expect(reserved.filter(([, count]) => count !== undefined)).toEqual([
+      ['Api', 20],
+      ['Resume', 5],
+    ]);
+  });
+});
+
+describe('handlers', () => {
+  it.each(HANDLERS)('%s has the memory and time that it was measured with', (handler) => {
+    const { id, memoryMB, timeoutSeconds } = DEPLOYED[handler];
+    expect(functionOf(DEFAULT, id)).toMatchObject({
+      Handler: `${handler}.handler`,
+      MemorySize: memoryMB,
+      Timeout: timeoutSeconds,
+    });
+  });
+
+  it('answer before API Gateway gives up, after 30 seconds', () => {
+    expect(DEPLOYED.api.timeoutSeconds).toBeLessThan(30);
+  });
+
+  it('have the same code, each its own part of it', () => {
+    const codes = HANDLERS.map((name) => JSON.stringify(functionOf(DEFAULT, DEPLOYED[name].id).Code));
+    expect(new Set(codes).size).toBe(1);
+  });
+});
+
+describe('the function of an agent that is made of its source', () => {
+  it('may take a quarter of an hour, and leaves to the dead letters what Lambda gives up', () => {
+    expect(functionOf(DEFAULT, 'Agent-refunds')).toMatchObject({
+      Handler: 'index.handler',
+      MemorySize: 512,
+      Timeout: 900,
+      DeadLetterConfig: { TargetArn: '<DeadLetters.Arn>' },
+    });
+  });
+
+  it('is as it is asked for', () => {
+    const stack = stackOf();
+    new Holdpoint(stack, 'Holdpoint').addAgent('refunds', {
+      entry: ENTRY,
+      handler: 'other',
+      memorySizeMB: 2048,
+      timeout: Duration.minutes(3),
+      environment: { MODEL: 'large' },
+      reservedConcurrency: 7,
+    });
+    const made = functionOf(new StackTemplate(stack), 'Agent-refunds');
+    expect(made).toMatchObject({
+      Handler: 'index.other',
+      MemorySize: 2048,
+      Timeout: 180,
+      ReservedConcurrentExecutions: 7,
+    });
+    expect(made).toMatchObject({ Environment: { Variables: { MODEL: 'large', HOLDPOINT_TABLE: '<Table>' } } });
+  });
+});
+
+describe('logs', () => {
+  const logsOf = (template: StackTemplate) =>
+    template.all('AWS::Logs::LogGroup').filter(({ name }) => !/^(Quotes|Legacy)\//.test(name));
+
+  it('are kept for three months, those of requests too', () => {
+    const names = logsOf(DEFAULT).map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['ApiLog', 'Agent-refundsLog', 'HttpApi/AccessLog']));
+    for (const { name, Properties } of logsOf(DEFAULT)) expect(Properties, name).toEqual({ RetentionInDays: 90 });
+  });
+
+  it('are under the key that is given', () => {
+    for (const { name, Properties } of logsOf(EVERYTHING))
+      expect(EVERYTHING.plain(Properties), name).toEqual({ RetentionInDays: 90, KmsKeyId: '<AtRest.Arn>' });
+  });
+
+  it('are kept for as long as is asked for', () => {
+    const template = templateOf(() => ({ logRetention: RetentionDays.ONE_WEEK }));
+    for (const { name, Properties } of logsOf(template)) expect(Properties, name).toEqual({ RetentionInDays: 7 });
+  });
+});
+
+describe('the stream', () => {
+  it.each(['resume', 'notify'] as const)(
+    'brings to %s what it acts on, from the beginning, and gives up one by one',
+    (handler) => {
+      const { id } = DEPLOYED[handler];
+      const mapping = DEFAULT.all('AWS::Lambda::EventSourceMapping').find(({ name }) => name.startsWith(`${id}/`));
+      expect(DEFAULT.plain(mapping?.Properties)).toEqual({
+        EventSourceArn: '<Table.StreamArn>',
+        FunctionName: `<${id}>`,
+        StartingPosition: 'TRIM_HORIZON',
+        FilterCriteria: { Filters: STREAM_FILTERS[handler].map((filter) => ({ Pattern: JSON.stringify(filter) })) },
+        BatchSize: 100,
+        ParallelizationFactor: 5,
+        BisectBatchOnFunctionError: true,
+        FunctionResponseTypes: ['ReportBatchItemFailures'],
+        MaximumRetryAttempts: 4,
+        MaximumRecordAgeInSeconds: 3600,
+        DestinationConfig: { OnFailure: { Destination: '<DeadLetters.Arn>' } },
+      });
+    },
+  );
+
+  it('brings nothing to anybody else', () => {
+    expect(DEFAULT.all('AWS::Lambda::EventSourceMapping').length).toBe(2);
+  });
+});
+
+describe('the schedules', () => {
+  const rulesOf = (template: StackTemplate) =>
+    Object.fromEntries(
+      template.all('AWS::Events::Rule').map(({ name, Properties }) => [name, Properties.ScheduleExpression]),
+    );
+
+  it('sweep every minute, or as often as is asked for, and measure every five', () => {
+    expect(rulesOf(DEFAULT)).toEqual({ 'Sweep/Schedule': 'rate(1 minute)', 'Gauge/Schedule': 'rate(5 minutes)' });
+    expect(rulesOf(EVERYTHING)).toMatchObject({ 'Sweep/Schedule': 'rate(2 minutes)' });
+  });
+
+  it('make up for nothing that was missed', () => {
+    for (const { name, Properties } of DEFAULT.all('AWS::Events::Rule'))
+      expect(DEFAULT.plain(Properties), name).toMatchObject({
+        State: 'ENABLED',
+        Targets: [
+          {
+            RetryPolicy: { MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 300 },
+            DeadLetterConfig: { Arn: '<DeadLetters.Arn>' },
+          },
+        ],
+      });
+    const configs = DEFAULT.all('AWS::Lambda::EventInvokeConfig');
+    expect(configs.map(({ Properties }) => DEFAULT.text(Properties.FunctionName)).sort()).toEqual([
+      '<Gauge>',
+      '<Sweep>',
+    ]);
+    for (const { Properties } of configs) expect(Properties).toMatchObject({ MaximumRetryAttempts: 0 });
+  });
+});
