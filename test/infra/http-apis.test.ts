@@ -1,0 +1,224 @@
+import { describe, expect, it } from 'vitest';
+import { ROUTES } from '../../lambda/api/routes/routes.ts';
+import { everything, stackOf, withAgents } from './stacks.ts';
+import { StackTemplate } from './template.ts';
+
+function templateOf(props: typeof everything = () => ({})): StackTemplate {
+  const stack = stackOf();
+  withAgents(stack, props(stack), []);
+  return new StackTemplate(stack);
+}
+
+const DEFAULT = templateOf();
+const EVERYTHING = templateOf(everything);
+
+/** The routes of an API, by who may use them. */
+function routesOf(template: StackTemplate, api: string): Readonly<Record<string, readonly unknown[]>> {
+  const routes = template
+    .all('AWS::ApiGatewayV2::Route')
+    .filter(({ Properties }) => template.text(Properties.ApiId) === `<${api}/Http>`)
+    .map(({ Properties: { AuthorizationType, AuthorizerId, RouteKey } }) => ({
+      by: `${AuthorizationType}${AuthorizerId ? ` ${template.text(AuthorizerId)}` : ''}`,
+      RouteKey,
+    }));
+  const grouped = Object.groupBy(routes, ({ by }) => by);
+  return Object.fromEntries(
+    Object.entries(grouped).map(([by, of = []]) => [by, of.map(({ RouteKey }) => RouteKey).sort()]),
+  );
+}
+
+const CLOSED = [
+  'GET /api/{proxy+}',
+  'GET /console',
+  'GET /console/{proxy+}',
+  'HEAD /api/{proxy+}',
+  'HEAD /console',
+  'HEAD /console/{proxy+}',
+  'POST /api/runs',
+  'POST /api/runs/{run}/approvals/{approval}/decide',
+  'POST /api/{proxy+}',
+  'POST /console/{proxy+}',
+];
+const OPEN = ['GET /', 'GET /approvals/{proxy+}', 'HEAD /', 'HEAD /approvals/{proxy+}', 'POST /approvals/{proxy+}'];
+
+describe('the API', () => {
+  it('is closed by IAM, but for links and the way to the console', () => {
+    expect(DEFAULT.all('AWS::ApiGatewayV2::Api').map(({ name }) => name)).toEqual(['HttpApi/Http']);
+    expect(routesOf(DEFAULT, 'HttpApi')).toEqual({ AWS_IAM: CLOSED, NONE: OPEN });
+  });
+
+  it('has one more for callers by JWT, closed by that alone, for its issuer and audience', () => {
+    expect(routesOf(EVERYTHING, 'HttpApi')).toEqual({ AWS_IAM: CLOSED, NONE: OPEN });
+    expect(routesOf(EVERYTHING, 'JwtHttpApi')).toEqual({ 'JWT <JwtHttpApi/Http/Jwt>': CLOSED, NONE: OPEN });
+    const authorizer = EVERYTHING.one('AWS::ApiGatewayV2::Authorizer');
+    expect(EVERYTHING.plain(authorizer.Properties)).toMatchObject({
+      ApiId: '<JwtHttpApi/Http>',
+      AuthorizerType: 'JWT',
+      IdentitySource: ['$request.header.Authorization'],
+      JwtConfiguration: {
+        Issuer: 'https://cognito-idp.<AWS::Region>.<AWS::URLSuffix>/<People>',
+        Audience: ['<People/App>'],
+      },
+    });
+  });
+
+  it('takes no route that is not listed', () => {
+    for (const template of [DEFAULT, EVERYTHING])
+      expect(JSON.stringify(template.all('AWS::ApiGatewayV2::Route'))).not.toMatch(/\$default|ANY /);
+  });
+
+  it('gives every route to the function `api`, in format 2.0', () => {
+    for (const { name, Properties } of EVERYTHING.all('AWS::ApiGatewayV2::Integration'))
+      expect(EVERYTHING.plain(Properties), name).toMatchObject({
+        IntegrationType: 'AWS_PROXY',
+        IntegrationUri: '<Api.Arn>',
+        PayloadFormatVersion: '2.0',
+      });
+    const targets = EVERYTHING.all('AWS::ApiGatewayV2::Route').map(({ Properties }) =>
+      EVERYTHING.text(Properties.Target),
+    );
+    expect(targets.filter((each) => !/^integrations\/<(Jwt)?HttpApi\/Http\/.*Function>$/.test(each))).toEqual([]);
+  });
+});
+
+describe('the routes of the application', () => {
+  /** The way that API Gateway takes: a path that is written out comes before one that takes what is left. */
+  function wayOf(method: string, path: string): string | undefined {
+    const fits = (key: string) =>
+      new RegExp(`^${key.replace(/\{\w+\+\}/, '.+').replace(/\{\w+\}/g, '[^/]+')}$`).test(`${method} ${path}`);
+    return [...CLOSED, ...OPEN].filter(fits).toSorted((a, b) => Number(/\+/.test(a)) - Number(/\+/.test(b)))[0];
+  }
+
+  it.each(ROUTES.map((route) => [`${route.method} ${route.path}`, route] as const))(
+    'have %s among them, as open or closed as it is there',
+    (_, { method, path, may }) => {
+      expect(may === 'everyone' ? OPEN : CLOSED).toContain(wayOf(method, path.replace(/\{\w+\}/g, 'x')));
+    },
+  );
+});
+
+describe('requests', () => {
+  const settingsOf = (template: StackTemplate) =>
+    template.all('AWS::ApiGatewayV2::Stage').map(({ Properties }) => Properties.DefaultRouteSettings);
+
+  it('are limited, to 100 a second and 200 at once, or as is asked for', () => {
+    expect(settingsOf(DEFAULT)).toEqual([
+      { ThrottlingRateLimit: 100, ThrottlingBurstLimit: 200, DetailedMetricsEnabled: true },
+    ]);
+    expect(settingsOf(EVERYTHING)).toEqual(
+      [1, 2].map(() => ({ ThrottlingRateLimit: 10, ThrottlingBurstLimit: 20, DetailedMetricsEnabled: true })),
+    );
+    for (const template of [DEFAULT, EVERYTHING])
+      for (const { Properties } of template.all('AWS::ApiGatewayV2::Stage'))
+        expect(Properties).not.toHaveProperty('RouteSettings');
+  });
+
+  it('are logged, without a path, a query or a header: a link is a token', () => {
+    for (const { name, Properties } of EVERYTHING.all<{
+      AccessLogSettings: { Format: string; DestinationArn: unknown };
+    }>('AWS::ApiGatewayV2::Stage')) {
+      const { Format, DestinationArn } = Properties.AccessLogSettings;
+      const variables = [...Format.matchAll(/\$context\.[\w.]+/g)].map(([variable]) => variable);
+      expect(variables.sort(), name).toEqual([
+        '$context.error.message',
+        '$context.identity.sourceIp',
+        '$context.identity.userArn',
+        '$context.integrationErrorMessage',
+        '$context.requestId',
+        '$context.requestTime',
+        '$context.responseLatency',
+        '$context.responseLength',
+        '$context.routeKey',
+        '$context.status',
+      ]);
+      expect(Object.keys(JSON.parse(Format)).length).toBe(variables.length);
+      expect(EVERYTHING.text(DestinationArn)).toBe(`<${name.replace('/Stage', '/AccessLog')}.Arn>`);
+    }
+  });
+});
+
+describe('other sites', () => {
+  it('may not call, unless that is asked for', () => {
+    for (const { Properties } of DEFAULT.all('AWS::ApiGatewayV2::Api'))
+      expect(Properties).not.toHaveProperty('CorsConfiguration');
+    expect(JSON.stringify(DEFAULT.template)).not.toContain('HOLDPOINT_CORS_ORIGINS');
+  });
+
+  it('may call when they are named, without cookies, and none but these', () => {
+    const apis = EVERYTHING.all('AWS::ApiGatewayV2::Api');
+    expect(apis.length).toBe(2);
+    for (const { name, Properties } of apis)
+      expect(Properties.CorsConfiguration, name).toEqual({
+        AllowOrigins: ['https://portal.example.com', 'https://other.example.com'],
+        AllowMethods: ['GET', 'POST'],
+        AllowHeaders: ['authorization', 'content-type', 'idempotency-key', 'if-match', 'if-none-match'],
+        ExposeHeaders: ['etag', 'location'],
+        MaxAge: 3600,
+      });
+  });
+});
+
+describe('a domain', () => {
+  const domainOf = (template: StackTemplate) => ({
+    domain: template.all('AWS::ApiGatewayV2::DomainName').map(({ Properties }) => template.plain(Properties)),
+    mapping: template.all('AWS::ApiGatewayV2::ApiMapping').map(({ Properties }) => template.plain(Properties)),
+    record: template.all('AWS::Route53::RecordSet').map(({ Properties }) => template.plain(Properties)),
+  });
+  const named = (api: string) => ({
+    domain: [
+      {
+        DomainName: 'approvals.example.com',
+        DomainNameConfigurations: [
+          {
+            CertificateArn: 'arn:aws:acm:eu-central-1:111122223333:certificate/c',
+            EndpointType: 'REGIONAL',
+            SecurityPolicy: 'TLS_1_2',
+          },
+        ],
+      },
+    ],
+    mapping: [{ ApiId: `<${api}/Http>`, DomainName: `<${api}/Domain>`, Stage: '$default' }],
+  });
+  const urlsOf = (template: StackTemplate) => template.plain(template.template.Outputs);
+
+  it('names the API of people where there are two, and has a record in its zone', () => {
+    expect(domainOf(EVERYTHING)).toEqual({
+      ...named('JwtHttpApi'),
+      record: [
+        {
+          Name: 'approvals.example.com.',
+          Type: 'A',
+          HostedZoneId: 'Z1',
+          AliasTarget: {
+            DNSName: '<JwtHttpApi/Domain.RegionalDomainName>',
+            HostedZoneId: '<JwtHttpApi/Domain.RegionalHostedZoneId>',
+          },
+        },
+      ],
+    });
+    expect(urlsOf(EVERYTHING)).toMatchObject({
+      HoldpointApiUrl: { Value: '<HttpApi/Http.ApiEndpoint>' },
+      HoldpointJwtApiUrl: { Value: 'https://approvals.example.com' },
+    });
+  });
+
+  it('names the only API otherwise, and has no record without a zone', () => {
+    const template = templateOf((stack) => {
+      const { domainName = '', certificate } = everything(stack);
+      return certificate ? { domainName, certificate } : {};
+    });
+    expect(domainOf(template)).toEqual({ ...named('HttpApi'), record: [] });
+    expect(urlsOf(template)).toMatchObject({ HoldpointApiUrl: { Value: 'https://approvals.example.com' } });
+  });
+
+  it('is what links begin with', () => {
+    const { Environment } = EVERYTHING.one('AWS::Lambda::Function', 'Notify').Properties;
+    expect(EVERYTHING.plain(Environment)).toMatchObject({
+      Variables: { HOLDPOINT_APPROVAL_URL: 'https://approvals.example.com/approvals' },
+    });
+    const without = DEFAULT.one('AWS::Lambda::Function', 'Notify').Properties.Environment;
+    expect(DEFAULT.plain(without)).toMatchObject({
+      Variables: { HOLDPOINT_APPROVAL_URL: '<HttpApi/Http.ApiEndpoint>/approvals' },
+    });
+  });
+});
