@@ -32,7 +32,7 @@ const { GET, HEAD, POST } = HttpMethod;
 
 /**
  * What is closed. The two routes that stand alone do what those above them do: with them, a policy of IAM can name just
- * these.
+ * these. Methods are named, since a route for any would hand the preflights of browsers to the authorizer.
  */
 const CLOSED: readonly (readonly [path: string, methods: HttpMethod[]])[] = [
   ['/api/{proxy+}', [GET, HEAD, POST]],
