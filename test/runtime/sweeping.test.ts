@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { dueGroup } from '../../lambda/checkpoints/records.ts';
+import { partitionOf } from '../../lambda/core/ids.ts';
 import { agent } from '../../lambda/runtime/agent.ts';
 import type { Runtime } from '../../lambda/runtime/runtime.ts';
 import { sweepDue } from '../../lambda/runtime/sweep.ts';
@@ -87,6 +89,50 @@ describe('a sweep', () => {
     const report = await sweepDue({ runtime: { ...world.agent.runtime, deliver } });
     expect(seen.toSorted()).toEqual(['r0', 'r1', 'r2', 'r3', 'r4']);
     expect(report).toMatchObject({ delivered: 4, failed: [{ run: 'r2' }] });
+  });
+
+  it('looks through all shards side by side, and at what is in one in the order of its time', async () => {
+    const world = testAgents(agent({ name: 'sleeper', run: (ctx) => ctx.sleep('long', { hours: 1 }) }));
+    for (let i = 0; i < 40; i++) {
+      await world.start({}, { id: `r${i}` });
+      world.clock.moveTo(world.clock.now() + 1);
+    }
+    world.clock.moveTo(world.clock.now() + 3_600_000);
+    const seen = new Map<string, string[]>();
+    let most = 0;
+    let now = 0;
+    const deliver = async ({ run, tenant }: { readonly run: string; readonly tenant: string }) => {
+      const shard = dueGroup(partitionOf(tenant, run));
+      seen.set(shard, [...(seen.get(shard) ?? []), run]);
+      most = Math.max(most, ++now);
+      await new Promise(setImmediate);
+      now -= 1;
+    };
+    expect(await sweepDue({ runtime: { ...world.agent.runtime, deliver } })).toMatchObject({ delivered: 40 });
+    expect([seen.size, most]).toEqual([SHARDS, SHARDS]);
+    const numbers = [...seen.values()].map((runs) => runs.map((run) => Number(run.slice(1))));
+    expect(numbers).toEqual(numbers.map((each) => each.toSorted((a, b) => a - b)));
+  });
+
+  it('goes on to the end with the other shards when one cannot be listed, and then says so', async () => {
+    const storage = memoryStorage();
+    const world = testAgents(waiting, { storage });
+    for (let i = 0; i < 40; i++) await world.agent.start({ how: 0 }, { id: `r${i}` });
+    world.clock.moveTo(world.clock.now() + 60_000);
+    const { records, payloads } = storage;
+    const list: typeof records.list = (name, group, options) =>
+      group === 'due/3' ? Promise.reject(new Error('not now')) : records.list(name, group, options);
+    const seen: string[] = [];
+    const half = waiting.with({
+      ...{ storage: { records: { ...records, list }, payloads }, clock: world.clock, log: () => {} },
+      deliver: async ({ run }) => void seen.push(run),
+    });
+    await expect(sweepDue({ runtime: half.runtime })).rejects.toThrow('not now');
+    const others = Array.from({ length: 40 }, (_, i) => `r${i}`).filter(
+      (run) => dueGroup(partitionOf('default', run)) !== 'due/3',
+    );
+    expect(seen.toSorted()).toEqual(others.toSorted());
+    expect(seen.length).toBeLessThan(40);
   });
 
   it('looks only after its own tenant where that is asked', async () => {
