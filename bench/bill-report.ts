@@ -1,11 +1,13 @@
-import { HOURS, lineOf, monthOf, stepCost } from './bill-lines.ts';
+import { HOURS, invocations, lineOf, monthOf, stepCost } from './bill-lines.ts';
 import { type PeerWork, peerCosts } from './bill-peers.ts';
+import { functionsTable, pricesTable } from './bill-prices.ts';
 import { type Steps, type StepUnits, stepUnits } from './bill-steps.ts';
 import { type DeploymentUnits, deploymentUnits, type Taken } from './bill-units.ts';
 import { type Counts, s3Requests } from './counts.ts';
 import { NOTHING_DONE } from './deployment.ts';
-import { type MarkdownCell, markdownTable, money, type Section } from './markdown-table.ts';
-import { MONTHLY, PEERS } from './prices.ts';
+import { figure, type MarkdownCell, markdownTable, money, moneyRange, type Section } from './markdown-table.ts';
+import { MONTHLY, PEERS, PRICES } from './prices.ts';
+import { OVERHEAD_BYTES } from './stored-bytes.ts';
 import { approvalCosts } from './waking-costs.ts';
 import type { Wire } from './wire.ts';
 
@@ -17,10 +19,12 @@ export async function billReport(wire: Wire): Promise<readonly Section[]> {
   if (!bare) throw new Error('An approval was not counted.');
   return [
     { title: 'Steps', table: stepsTable(steps) },
-    { title: 'Runs and approvals', table: runsTable(units, bare) },
+    { title: 'Runs and approvals', table: runsTable(units, bare), sentence: inWords(units.plainRun) },
     { title: 'A month in which nothing runs', table: monthTable(units) },
-    { title: 'A GB that is kept for a month', table: keptTable() },
-    { title: 'Beside others', table: peersTable(steps, units, bare) },
+    { title: 'Beside others', table: peersTable(steps, units, bare), sentence: paidFor(steps, units) },
+    { title: 'A GB', table: gigabyteTable(steps) },
+    { title: 'Functions', table: functionsTable() },
+    { title: 'Prices', table: pricesTable() },
   ];
 }
 
@@ -64,9 +68,25 @@ function runsTable(units: DeploymentUnits, bare: Counts): string {
       row('removing that one when its retention is over', units.removal),
       row('an approval: asked, told, looked at and answered by a link, gone on', units.approval),
       row('of that, only to suspend, decide and claim', { counts: bare, done: NOTHING_DONE }),
-      ['a week of waiting for it', 0, 0, 0, money(week), money(0), money(0), money(week)],
+      [
+        `a week of waiting for it, with ${figure(units.waitingBytes / 1000)} KB in table and indexes`,
+        ...[0, 0, 0, money(week), money(0), money(0), money(week)],
+      ],
     ],
   );
+}
+
+/** The arithmetic of a line. */
+function inWords(taken: Taken): string {
+  const { counts, done } = taken;
+  const { storage, lambda, messages } = lineOf(taken);
+  const functions = done.resume + done.notify + done.runs;
+  return [
+    `The arithmetic of the first line: ${counts.writeUnits} write units × $${PRICES.writeUnit} and`,
+    `${counts.readUnits} read units × $${PRICES.readUnit} are ${money(storage)};`,
+    `${functions} invocations × ${money(invocations('resume', 1e6))} are ${money(lambda)};`,
+    `${done.events} event is ${money(messages)}.`,
+  ].join(' ');
 }
 
 function monthTable(units: DeploymentUnits): string {
@@ -79,21 +99,6 @@ function monthTable(units: DeploymentUnits): string {
 
 const total = (month: readonly (readonly [string, number])[]): number => month.reduce((all, [, cost]) => all + cost, 0);
 
-const { durableFunctions, temporal } = PEERS;
-
-const keptTable = (): string =>
-  markdownTable(
-    ['where', 'a GB, a month'],
-    [
-      ['Holdpoint, in DynamoDB with point-in-time recovery', money(MONTHLY.dynamoGb + MONTHLY.recoveryGb)],
-      ['Holdpoint, in S3: all that is larger than 8 KB', money(MONTHLY.s3Gb)],
-      ['Lambda durable functions, up to 90 days after the end', money(durableFunctions.keptGb)],
-      ['Step Functions, up to 90 days after the end', money(0)],
-      ['Temporal Cloud, while a workflow is open', money(temporal.activeGbHour * HOURS)],
-      ['Temporal Cloud, up to 90 days after its end', money(temporal.retainedGbHour * HOURS)],
-    ],
-  );
-
 /** The same work as others count it. */
 const WORKS = {
   step: { operations: 1, transitions: 1, actions: 1, bytes: 1_200 },
@@ -102,17 +107,19 @@ const WORKS = {
   approval: { operations: 3, transitions: 1, actions: 2, bytes: 0 },
 } as const satisfies Record<string, PeerWork>;
 
+const SYSTEMS = ['Holdpoint', 'Lambda durable functions', 'Step Functions', 'Temporal Cloud'];
+
 function peersTable({ small, large, turn }: StepUnits, units: DeploymentUnits, bare: Counts): string {
   const row = (what: string, ours: string, work: PeerWork): MarkdownCell[] => {
     const { durableFunctions: durable, stepFunctions, temporal: actions } = peerCosts(work);
-    return [what, ours, money(durable), money(stepFunctions), actions.map(money).join('–')];
+    return [what, ours, money(durable), money(stepFunctions), moneyRange(...actions)];
   };
   const gigabytes = units.waitingBytes / 1000;
   const month = total([...monthOf(units)]);
   return markdownTable(
-    ['a million of', 'Holdpoint', 'Lambda durable functions', 'Step Functions', 'Temporal Cloud'],
+    ['a million of', ...SYSTEMS],
     [
-      row('steps with 1.2 KB', `${money(stepCost(small))}–${money(stepCost(turn)).slice(1)}`, WORKS.step),
+      row('steps with 1.2 KB', moneyRange(stepCost(small), stepCost(turn)), WORKS.step),
       row('steps with 20 KB', money(stepCost(large)), WORKS.largeStep),
       row('runs of three steps', money(lineOf(units.plainRun).all), WORKS.run),
       row(
@@ -124,11 +131,60 @@ function peersTable({ small, large, turn }: StepUnits, units: DeploymentUnits, b
       [
         'weeks of waiting, by what is kept meanwhile',
         money(weekOf(units.waitingBytes)),
-        money(gigabytes * durableFunctions.keptGb * (168 / HOURS)),
+        money(gigabytes * PEERS.durableFunctions.keptGb * (168 / HOURS)),
         money(0),
-        money(gigabytes * temporal.activeGbHour * 168),
+        money(gigabytes * PEERS.temporal.activeGbHour * 168),
       ],
       ['and a month in which nothing runs', money(month), money(0), money(0), money(0)],
+    ],
+  );
+}
+
+/** What the steps of a month must be for a deployment to be worth its month. */
+function paidFor({ turn }: StepUnits, units: DeploymentUnits): string {
+  const less = peerCosts(WORKS.step).durableFunctions - stepCost(turn);
+  const steps = total([...monthOf(units)]) / less;
+  return `The month is paid for by the first ${steps.toFixed(1)} million steps that durable functions would have cost more for.`;
+}
+
+/** What keeping all that the steps wrote costs a month, for each GB of their results: nothing is pruned. */
+function keptGb({ counts, steps, resultBytes }: Steps): number {
+  const inTable = counts.dynamoBytesWritten + steps * OVERHEAD_BYTES;
+  const kept = inTable * (MONTHLY.dynamoGb + MONTHLY.recoveryGb) + counts.s3BytesWritten * MONTHLY.s3Gb;
+  return kept / (steps * resultBytes);
+}
+
+function gigabyteTable({ small, large }: StepUnits): string {
+  const { durableFunctions, temporal } = PEERS;
+  const written = peerCosts(WORKS.largeStep);
+  // A GB is 50,000 steps of 20 KB.
+  const part = 1e9 / WORKS.largeStep.bytes / 1e6;
+  const ours = moneyRange(keptGb(large), keptGb(small));
+  const [few, many] = written.temporal;
+  return markdownTable(
+    ['a GB', ...SYSTEMS],
+    [
+      [
+        'written, in steps of 20 KB',
+        money(stepCost(large) * part),
+        money(written.durableFunctions * part),
+        money(written.stepFunctions * part),
+        moneyRange(few * part, many * part),
+      ],
+      [
+        'kept for a month while the run is open',
+        ours,
+        money(durableFunctions.keptGb),
+        money(0),
+        money(temporal.activeGbHour * HOURS),
+      ],
+      [
+        'kept for a month after its end',
+        ours,
+        money(durableFunctions.keptGb),
+        money(0),
+        money(temporal.retainedGbHour * HOURS),
+      ],
     ],
   );
 }

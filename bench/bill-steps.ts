@@ -8,6 +8,8 @@ import { CONVERSATION, type Conversation, freshText, RUN, turn } from './works.t
 /** What so many steps took, in the middle of a run. */
 export interface Steps {
   readonly steps: number;
+  /** What each of them gave or added. */
+  readonly resultBytes: number;
   readonly counts: Counts;
 }
 
@@ -35,18 +37,21 @@ export async function stepUnits(wire: Wire): Promise<StepUnits> {
 }
 
 /** Counts from the middle of so many steps. */
-function fromTheMiddle(wire: Wire, steps: number) {
+function fromTheMiddle(wire: Wire, steps: number, groups: number) {
   let middle = NO_COUNTS;
   return {
     async before(step: number): Promise<void> {
       if (step === steps / 2 + 1) middle = await wire.counts();
     },
-    taken: async (): Promise<Steps> => ({ steps: steps / 2, counts: since(middle, await wire.counts()) }),
+    taken: async (): Promise<Steps> => ({
+      ...{ steps: steps / 2, resultBytes: freshText(1, groups).length },
+      counts: since(middle, await wire.counts()),
+    }),
   };
 }
 
 async function runtimeSteps(wire: Wire, count: number, groups: number): Promise<Steps> {
-  const { before, taken } = fromTheMiddle(wire, count);
+  const { before, taken } = fromTheMiddle(wire, count, groups);
   let found: Steps | undefined;
   const calls = (await runtimePlace(wire))(
     agent({
@@ -66,7 +71,7 @@ async function runtimeSteps(wire: Wire, count: number, groups: number): Promise<
 }
 
 async function turns(wire: Wire, count: number): Promise<Steps> {
-  const { before, taken } = fromTheMiddle(wire, count);
+  const { before, taken } = fromTheMiddle(wire, count, 2 * 66);
   let n = 0;
   let found: Steps | undefined;
   const talks = (await runtimePlace(wire))(
@@ -89,7 +94,7 @@ async function turns(wire: Wire, count: number): Promise<Steps> {
 }
 
 async function updates(wire: Wire, count: number): Promise<Steps> {
-  const { before, taken } = fromTheMiddle(wire, count);
+  const { before, taken } = fromTheMiddle(wire, count, 2 * 66);
   const system = ours((await dynamoStore(wire))(), CONVERSATION);
   for (let n = 1; n <= count; n++) {
     await before(n);

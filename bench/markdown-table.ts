@@ -1,10 +1,11 @@
 /** A cell of a table in Markdown; numbers go to the right. */
 export type MarkdownCell = string | number;
 
-/** A table of a page in the docs, and what it is of. */
+/** A table of a page in the docs, what it is of, and what is to be said of it where that has a figure. */
 export interface Section {
   readonly title: string;
   readonly table: string;
+  readonly sentence?: string;
 }
 
 /** A table in Markdown, as the docs have it: what a program prints can be compared with what a page says. */
@@ -38,3 +39,6 @@ export const money = (value: number): string =>
     'en',
     value > 0 && value < 0.1 ? { maximumSignificantDigits: 2 } : { minimumFractionDigits: 2, maximumFractionDigits: 2 },
   )}`;
+
+/** From so much to so much. */
+export const moneyRange = (least: number, most: number): string => `${money(least)}–${money(most).slice(1)}`;

@@ -3,7 +3,7 @@ import { LISTS } from '../lambda/storage/dynamodb/lists.ts';
 import { itemBytes, type WireItem } from './item-size.ts';
 
 /** What DynamoDB bills for each item, and for its place in an index, beside its bytes. */
-const OVERHEAD_BYTES = 100;
+export const OVERHEAD_BYTES = 100;
 
 /** What a partition takes of the storage that is billed: its items, and what indexes hold of them. */
 export async function storedBytes(client: DynamoDBClient, TableName: string, partition: string): Promise<number> {

@@ -1,5 +1,5 @@
 // Simulates where the requests of many runs fall, and prints the tables of docs/scale.md.
-import { print } from '../table.ts';
+import { printOrWrite } from '../page-tables.ts';
 import { scaleReport } from './report.ts';
 
-for (const { title, table } of await scaleReport()) print(`\n## ${title}\n\n${table}`);
+printOrWrite(await scaleReport(), 'scale.md');

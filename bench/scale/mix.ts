@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { DUE_SHARDS, dueGroup } from '../../lambda/checkpoints/records.ts';
+import { partitionOf } from '../../lambda/core/ids.ts';
 import { type Agent, agent } from '../../lambda/index.ts';
 import type { Deployment } from '../deployment.ts';
 import { freshText } from '../works.ts';
@@ -105,9 +107,17 @@ export function mixedRuns(hundreds: number): readonly MixedRun[] {
   return MIX.flatMap((kind) =>
     Array.from({ length: kind.share * hundreds }, (_, n): MixedRun => {
       const tenant = n % 2 === 0 ? TENANTS.large : (TENANTS.small[((n - 1) / 2) % TENANTS.small.length] ?? '');
-      return { kind, tenant, id: runId(`${kind.agent.name} ${n}`), owner: `user-${n % OWNERS}` };
+      return { kind, tenant, id: idInGroup(tenant, `${kind.agent.name} ${n}`, n), owner: `user-${n % OWNERS}` };
     }),
   );
+}
+
+/** An id whose run is in a group of the due list in turn: as even as a great many are by chance. */
+function idInGroup(tenant: string, seed: string, turn: number): string {
+  for (let tries = 0; ; tries++) {
+    const id = runId(`${seed} ${tries}`);
+    if (dueGroup(partitionOf(tenant, id)) === `due/${turn % DUE_SHARDS}`) return id;
+  }
 }
 
 /** As random as ids are in practice, and the same each time. */

@@ -1,5 +1,6 @@
 import { agent } from '../../lambda/index.ts';
 import { memoryStorage } from '../../lambda/memory.ts';
+import { FUNCTIONS } from '../bill-lines.ts';
 import { deployment } from '../deployment.ts';
 import { freshText } from '../works.ts';
 import { MOST } from './demands.ts';
@@ -18,7 +19,7 @@ const TIMES = 20;
 
 /** What steps and signals take of one run, measured on the real runtime. */
 export async function onePartition(): Promise<readonly OnPartition[]> {
-  const storage = recordingStorage(memoryStorage());
+  const storage = recordingStorage(memoryStorage(), FUNCTIONS.agent.memoryMB);
   const measured = async (what: string, run: string, once: (n: number) => Promise<unknown>): Promise<OnPartition> => {
     storage.take();
     for (let n = 0; n < TIMES; n++) await once(n);

@@ -19,14 +19,18 @@ export interface RecordingStorage extends Storage {
 
 const RUNS = 'runs';
 
-/** How long a request is taken to last: no measurement, but what is usual inside of a region. */
-export const LATENCY_MS = { dynamodb: 5, s3: 30, lambda: 30 } as const satisfies Record<Service, number>;
+/** How long an answer is taken to last: no measurement, but what is usual inside of a region. */
+const LATENCY_MS = { dynamodb: 5, s3: 30, lambda: 30 } as const satisfies Record<Service, number>;
+
+/** What a request takes of a whole processor, which a function has with so much memory: 0.8 ms here, and TLS. */
+const PROCESSOR_MS = 1;
+const PROCESSOR_MB = 1769;
 
 /**
- * Notes what a storage is asked, in the units of DynamoDB, and lets the usual time pass for it; what the storage keeps
- * inline must be what DynamoDB would.
+ * Notes what a storage is asked by functions with so much memory, in the units of DynamoDB, and lets the usual time pass
+ * for it; what the storage keeps inline must be what DynamoDB would.
  */
-export function recordingStorage({ records, payloads }: Storage): RecordingStorage {
+export function recordingStorage({ records, payloads }: Storage, memoryMB: number): RecordingStorage {
   const rules = capacityRules();
   rules.createTable({ TableName: RUNS, ...TABLE });
   const images = new Map<string, Item>();
@@ -35,10 +39,13 @@ export function recordingStorage({ records, payloads }: Storage): RecordingStora
   let numbered = 0;
   let taken = 0;
   const time = virtualTime();
+  let freeAt = 0;
 
   async function asked<T>(service: Service, work: () => Promise<T>): Promise<T> {
     add(ledger.requests, service);
-    await time.pass(LATENCY_MS[service]);
+    // Answers are waited for side by side, but the processor makes one request after the other.
+    freeAt = Math.max(freeAt, time.now()) + (PROCESSOR_MS * PROCESSOR_MB) / memoryMB;
+    await time.pass(freeAt - time.now() + LATENCY_MS[service]);
     return work();
   }
 

@@ -7,8 +7,11 @@ import { onePartition } from './one-run.ts';
 import { type Looks, type Simulated, simulate } from './simulate.ts';
 import { evenness } from './spread.ts';
 
-/** How many hundreds of runs are simulated: all of one kind take the same, so that few will do. */
-const HUNDREDS = 2;
+/**
+ * How many hundreds of runs are simulated. All of one kind take the same, so that few will do; of each kind there are as
+ * many in every group of the due list.
+ */
+const HUNDREDS = 4;
 
 /** How much more than on the mean there is to do at the busiest time of a day. */
 const PEAK = 4;
@@ -90,7 +93,7 @@ function sweeperTable({ sweeps }: Simulated): string {
     Math.floor((looks * 60_000) / ms),
   ];
   return markdownTable(
-    ['what is due', 'DynamoDB requests', 'S3', 'Lambda', 'estimated ms', 'so many in a minute'],
+    ['what is due', 'DynamoDB requests', 'S3', 'Lambda', 'ms of the sweeper, estimated', 'so many in a minute'],
     [
       row('a timer', sweeps.timers),
       row('a run whose retention is over', sweeps.expiry),

@@ -1,4 +1,5 @@
 import { memoryStorage } from '../../lambda/memory.ts';
+import { FUNCTIONS } from '../bill-lines.ts';
 import { type Done, deployment, NOTHING_DONE } from '../deployment.ts';
 import { add, type Ledger, newLedger, type OpenLedger } from './ledger.ts';
 import { MIX, mixedRuns } from './mix.ts';
@@ -37,7 +38,7 @@ const RETENTION_DAYS = 90;
  * memory that notes where each request falls. Gives the same numbers each time.
  */
 export async function simulate(hundreds: number): Promise<Simulated> {
-  const storage = recordingStorage(memoryStorage({ clock: () => deployed.clock.now() }));
+  const storage = recordingStorage(memoryStorage({ clock: () => deployed.clock.now() }), FUNCTIONS.sweep.memoryMB);
   const deployed = deployment({
     ...{ storage, nextRecords: storage.nextRecords, agents: MIX.map(({ agent }) => agent), writer: '169.254.100.6/8' },
     invoking: (work) => storage.asked('lambda', work),

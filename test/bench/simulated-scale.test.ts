@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import { capacityRules } from '../../bench/capacity.ts';
+import { since } from '../../bench/counts.ts';
+import { deployment } from '../../bench/deployment.ts';
+import { figure, markdownTable, money, moneyRange } from '../../bench/markdown-table.ts';
+import { missingIn, withTables } from '../../bench/page-tables.ts';
+import { sum } from '../../bench/scale/ledger.ts';
+import { recordingStorage } from '../../bench/scale/recording-storage.ts';
+import { virtualTime } from '../../bench/scale/virtual-time.ts';
+import { dynamoPlace } from '../../bench/systems.ts';
+import { startWire } from '../../bench/wire.ts';
+import { freshText } from '../../bench/works.ts';
+import { dynamoStorage, TABLE } from '../../lambda/dynamodb.ts';
+import { agent } from '../../lambda/index.ts';
+import { memoryStorage } from '../../lambda/memory.ts';
+import { streamOf } from '../handlers/table-stream.ts';
+
+/** An agent that does something of everything, and its story up to the end of a retention. */
+const trips = agent({
+  name: 'trips',
+  async run(ctx) {
+    await ctx.step('small', () => freshText(1, 114));
+    await ctx.step('large', () => freshText(2, 2222));
+    await ctx.sleep('an hour', { hours: 1 });
+    await ctx.approval('book', { title: 'Book?', approvers: ['user:ann', 'user:bob'], timeout: { days: 3 } });
+  },
+});
+
+async function story({ at, clock, flow, sweep }: ReturnType<typeof deployment>): Promise<void> {
+  const later = async (milliseconds: number) => {
+    clock.moveTo(clock.now() + milliseconds);
+    await sweep();
+    await flow();
+  };
+  await at(trips).start({}, { id: 'run', owner: 'ada', retentionSeconds: 30 * 86_400 });
+  await flow();
+  await later(3_600_000);
+  await at(trips).run('run').decide({ approval: 'book', by: 'user:ann', answer: 'approve' });
+  await flow();
+  await later(31 * 86_400_000);
+  await later(2 * 86_400_000);
+}
+
+describe('the simulated storage', () => {
+  it('counts what passes the wire to the engines: write units, read units, requests and objects', async () => {
+    const wire = await startWire();
+    try {
+      const { writer, ...place } = await dynamoPlace(wire);
+      const nextRecords = await streamOf(wire.dynamo, place.table);
+      const before = await wire.counts();
+      await story(deployment({ storage: dynamoStorage(place), nextRecords, agents: [trips], writer }));
+      const counts = since(before, await wire.counts());
+
+      const storage = recordingStorage(memoryStorage(), 512);
+      await story(deployment({ storage, nextRecords: storage.nextRecords, agents: [trips], writer }));
+      const { ledger } = storage.take();
+      expect(sum(ledger.tableUnits) + sum(ledger.groupUnits)).toBe(counts.writeUnits);
+      expect(sum(ledger.readUnits)).toBe(counts.readUnits);
+      expect(ledger.requests.get('dynamodb')).toBe(Object.values(counts.requests).reduce((all, each) => all + each, 0));
+      expect(sum(ledger.objects)).toBe(counts.s3.PUT);
+      expect(counts.writeUnits).toBeGreaterThan(80);
+    } finally {
+      await wire.stop();
+    }
+  });
+
+  it('says in which group of an index a unit falls: the one that an entry leaves and the one that it comes to', () => {
+    const rules = capacityRules();
+    rules.createTable({ TableName: 'runs', ...TABLE });
+    const head = (status: string, time: string) => ({
+      ...{ pk: { S: 'a/b' }, sk: { S: 'cz' }, m: { S: status }, r: { S: time } },
+      ...{ sg: { S: `a/${status}` }, so: { S: time } },
+    });
+    expect([...rules.put('runs', head('READY', '1')).inGroups]).toEqual([['status a/READY', 1]]);
+    expect([...rules.put('runs', head('SLEEPING', '2')).inGroups]).toEqual([
+      ['status a/READY', 1],
+      ['status a/SLEEPING', 1],
+    ]);
+    expect([...rules.put('runs', head('SLEEPING', '3')).inGroups]).toEqual([['status a/SLEEPING', 2]]);
+    expect([...rules.remove('runs', { pk: { S: 'a/b' }, sk: { S: 'cz' } }).inGroups]).toEqual([
+      ['status a/SLEEPING', 1],
+    ]);
+  });
+
+  it('lets time pass once for answers that are waited for side by side, and for each request of the processor', async () => {
+    const time = virtualTime();
+    await Promise.all([time.pass(5), time.pass(30), time.pass(5).then(() => time.pass(5))]);
+    expect(time.now()).toBe(30);
+    await time.pass(1);
+    expect(time.now()).toBe(31);
+
+    const storage = recordingStorage(memoryStorage(), 1769);
+    await Promise.all([1, 2, 3].map((n) => storage.records.read('a/b', [`k${n}`])));
+    expect(storage.take().ms).toBe(3 + 5);
+    for (const key of ['k1', 'k2', 'k3']) await storage.records.read('a/b', [key]);
+    expect(storage.take().ms).toBe(3 * 6);
+  });
+});
+
+describe('the tables of pages', () => {
+  const table = markdownTable(
+    ['what', 'many', 'price'],
+    [
+      ['a', 1234.5, money(1234.5)],
+      ['b', 0.001, moneyRange(0.023, 0.4)],
+      ['c', 0, `**${figure(12.345)}**`],
+    ],
+  );
+
+  it('have numbers as people read them, to the right', () => {
+    expect(table.split('\n')).toEqual([
+      '| what | many | price |',
+      '|---|--:|--:|',
+      '| a | 1,235 | $1,234.50 |',
+      '| b | < 0.01 | $0.023–0.40 |',
+      '| c | 0 | **12.3** |',
+    ]);
+  });
+
+  it('are missed where they are not as they are printed, and put where the old ones are', () => {
+    const sections = [{ title: 'Prices', table, sentence: 'It is paid for by 2 of them.' }];
+    const page =
+      'Before.\n\n| what | many | price |\n|---|---|---|\n| a | 1 | 2 |\n\nIt is paid for by 1 of them.\n\nAfter.\n';
+    expect(missingIn(page, sections)).toEqual([table, 'It is paid for by 2 of them.']);
+    const written = withTables(page, sections);
+    expect(missingIn(written, sections)).toEqual([]);
+    expect(written).toBe(`Before.\n\n${table}\n\nIt is paid for by 2 of them.\n\nAfter.\n`);
+    expect(() => withTables('Nothing.', sections)).toThrow('nothing of "Prices"');
+  });
+});
