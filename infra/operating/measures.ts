@@ -1,7 +1,7 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
-import { type ITable, Operation } from 'aws-cdk-lib/aws-dynamodb';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
@@ -51,19 +51,19 @@ export const sumOf = (label: string, metrics: readonly Metric[]): IMetric =>
     usingMetrics: Object.fromEntries(metrics.map((metric, at) => [`m${at}`, metric])),
   });
 
-/** What DynamoDB refused because of too many requests, of all operations that are used. */
+const OPERATIONS = ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'DeleteItem', 'TransactWriteItems'];
+
+/** What DynamoDB refused because of too many requests, of all operations that are used. It counts only those that it refused. */
 export const throttled = ({ table }: Measured): IMetric =>
-  table.metricThrottledRequestsForOperations({
-    operations: [
-      Operation.GET_ITEM,
-      Operation.BATCH_GET_ITEM,
-      Operation.QUERY,
-      Operation.PUT_ITEM,
-      Operation.DELETE_ITEM,
-      Operation.TRANSACT_WRITE_ITEMS,
-    ],
-    period: MINUTES,
-  });
+  sumOf(
+    'throttled requests',
+    OPERATIONS.map((Operation) =>
+      table.metric('ThrottledRequests', {
+        dimensionsMap: { TableName: table.tableName, Operation },
+        ...{ label: Operation, statistic: Stats.SUM, period: MINUTES },
+      }),
+    ),
+  );
 
 /** What a table counts by itself. */
 export const ofTable = ({ table }: Measured, metricName: string, label: string): Metric =>
