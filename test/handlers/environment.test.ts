@@ -9,6 +9,7 @@ import {
 } from '../../lambda/handlers/environment.ts';
 import { readEnvironment } from '../../lambda/handlers/read-environment.ts';
 import { handler } from '../../lambda/handlers/resume.ts';
+import { pages } from '../docs/markdown.ts';
 
 const GOOD = { HOLDPOINT_TABLE: 'runs', HOLDPOINT_BUCKET: 'payloads' };
 
@@ -27,6 +28,22 @@ describe('the environment of handlers', () => {
     expect(() => readEnvironment('resume', { ...GOOD, HOLDPOINT_BUCKET: ' ' })).toThrow(
       /HOLDPOINT_BUCKET .* found an empty text/,
     );
+  });
+
+  it('is documented as it is read', () => {
+    const page = pages.find(({ path }) => path === 'docs/handlers.md')?.text ?? '';
+    const rows = [...page.matchAll(/^\| (`HOLDPOINT_[^|]*) \| ([^|]*) \|/gm)];
+    const documented = rows.flatMap(([, names = '', by = '']) => {
+      const named = HANDLERS.filter((handler) => by.includes(`\`${handler}\``));
+      const readers = by.startsWith('all') ? HANDLERS.filter((handler) => !named.includes(handler)) : named;
+      const who = [...readers, ...(by.includes('agents') ? ['agent'] : [])].toSorted();
+      return [...names.matchAll(/`(\w+)`/g)].map(([, name]) => [name, who]);
+    });
+    const read = Object.entries(ENVIRONMENT).map(([key, variable]) => {
+      const who = Object.entries(READ_BY).filter(([, names]) => names.includes(key as EnvironmentName));
+      return [variable, who.map(([name]) => name).toSorted()];
+    });
+    expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(read));
   });
 
   it('has no name that nobody reads', () => {
