@@ -123,6 +123,11 @@ function peersTable({ small, large, turn }: StepUnits, units: DeploymentUnits, b
       row('steps with 20 KB', money(stepCost(large)), WORKS.largeStep),
       row('runs of three steps', money(lineOf(units.plainRun).all), WORKS.run),
       row(
+        'the same with a retention, and removed by it',
+        money(lineOf(units.fullRun).all + lineOf(units.removal).all),
+        WORKS.run,
+      ),
+      row(
         'approvals: only waiting and waking',
         money(lineOf({ counts: bare, done: { ...NOTHING_DONE, resume: 1, runs: 1 } }).all),
         WORKS.approval,
@@ -144,7 +149,7 @@ function peersTable({ small, large, turn }: StepUnits, units: DeploymentUnits, b
 function paidFor({ turn }: StepUnits, units: DeploymentUnits): string {
   const less = peerCosts(WORKS.step).durableFunctions - stepCost(turn);
   const steps = total([...monthOf(units)]) / less;
-  return `The month is paid for by the first ${steps.toFixed(1)} million steps that durable functions would have cost more for.`;
+  return `The month is paid for by ${steps.toFixed(1)} million steps: so much less do they cost here than with durable functions.`;
 }
 
 /** What keeping all that the steps wrote costs a month, for each GB of their results: nothing is pruned. */

@@ -12,7 +12,7 @@ export interface Demand {
 }
 
 /** What a step does beside being saved: a call of a model or a tool. An assumption, not a measurement. */
-export const STEP_SECONDS = 2;
+const STEP_SECONDS = 2;
 
 /** What AWS gives at most in a second; docs/scale.md says where each is from. */
 export const MOST = {
