@@ -17,8 +17,9 @@ const period = Duration.minutes(5);
 /** What there is to see: runs, approvals, how long they wait, what goes wrong, and what it costs. */
 export class Dashboard extends Construct {
   readonly dashboard: CloudWatchDashboard;
-  readonly #agentErrors: GraphWidget;
-  readonly #agentTimes: GraphWidget;
+  readonly #agentErrors = graph('Agents: invocations, errors', []);
+  readonly #agentTimes = graph('Agents: how long an invocation takes (ms)', []);
+  #hasAgents = false;
 
   constructor(
     scope: Construct,
@@ -26,8 +27,6 @@ export class Dashboard extends Construct {
     { measured, alarms }: { readonly measured: Measured; readonly alarms: readonly Alarm[] },
   ) {
     super(scope, id);
-    this.#agentErrors = graph('Agents: invocations, errors', []);
-    this.#agentTimes = graph('Agents: how long an invocation takes (ms)', []);
     const rows: IWidget[][] = [
       ...(alarms.length > 0
         ? [[new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: 24, height: 3 })]]
@@ -35,8 +34,8 @@ export class Dashboard extends Construct {
       runRow(measured),
       waitRow(measured),
       flowRow(measured),
-      [handlerErrors(measured), this.#agentErrors, this.#agentTimes],
       apiRow(measured),
+      errorRow(measured),
       costRow(this, measured),
     ];
     this.dashboard = new CloudWatchDashboard(this, 'Dashboard', { widgets: rows, defaultInterval: Duration.hours(24) });
@@ -44,6 +43,9 @@ export class Dashboard extends Construct {
 
   /** Shows the function of one more agent. */
   addAgent(name: string, of: IFunction): void {
+    // CloudWatch refuses a dashboard with an empty graph.
+    if (!this.#hasAgents) this.dashboard.addWidgets(this.#agentErrors, this.#agentTimes);
+    this.#hasAgents = true;
     this.#agentErrors.addLeftMetric(of.metricInvocations({ label: name, period }));
     this.#agentErrors.addRightMetric(of.metricErrors({ label: `${name}: errors`, period }));
     this.#agentTimes.addLeftMetric(of.metricDuration({ label: name, statistic: 'p90', period }));
@@ -112,12 +114,14 @@ const flowRow = (measured: Measured): IWidget[] => [
   ]),
 ];
 
-const handlerErrors = ({ handlers }: Measured): GraphWidget =>
+const errorRow = (measured: Measured): IWidget[] => [
   graph(
     'Handlers: errors, throttles',
-    each(Object.entries(handlers), (of, options) => of.metricErrors(options)),
-    each(Object.entries(handlers), (of, options) => of.metricThrottles(options)),
-  );
+    each(Object.entries(measured.handlers), (of, options) => of.metricErrors(options)),
+    each(Object.entries(measured.handlers), (of, options) => of.metricThrottles(options)),
+  ),
+  graph('Table: throttled requests', [throttled(measured)]),
+];
 
 const apiRow = (measured: Measured): IWidget[] => [
   graph(
@@ -132,7 +136,6 @@ const apiRow = (measured: Measured): IWidget[] => [
     'API: latency (ms, p90)',
     measured.apis.map((api, at) => api.metricLatency({ label: `latency ${at + 1}`, statistic: 'p90', period })),
   ),
-  graph('Table: throttled requests', [throttled(measured)]),
 ];
 
 const costRow = (scope: Construct, measured: Measured): IWidget[] => [

@@ -180,16 +180,24 @@ describe('the dashboard', () => {
       'Lag of the stream (ms)',
       'Deliveries and retries',
       'Conflicts and dead letters',
-      'Handlers: errors, throttles',
-      'Agents: invocations, errors',
-      'Agents: how long an invocation takes (ms)',
       'API: requests',
       'API: latency (ms, p90)',
+      'Handlers: errors, throttles',
       'Table: throttled requests',
       'Cost: units of DynamoDB',
       'Cost: time of functions (ms)',
       'Cost: bytes in the bucket',
+      'Agents: invocations, errors',
+      'Agents: how long an invocation takes (ms)',
     ]);
+  });
+
+  it('has no graph without a metric, which CloudWatch would refuse, where there is no agent', () => {
+    const stack = stackOf();
+    new Holdpoint(stack, 'Holdpoint');
+    const graphs = widgetsOf(new StackTemplate(stack)).filter(({ type }) => type === 'metric');
+    expect(graphs.length).toBeGreaterThan(10);
+    expect(graphs.filter(({ properties }) => !properties.metrics?.length)).toEqual([]);
   });
 
   it('is left out where nobody wants it', () => {
