@@ -2,12 +2,19 @@ import { type DynamoDBClient, UpdateTableCommand } from '@aws-sdk/client-dynamod
 import type { StreamRecord } from '../../lambda/handlers/stream-records.ts';
 import { STREAM } from '../../lambda/storage/dynamodb/table.ts';
 
-/** Turns the stream of a table on; each call of what it gives has the records since the last, as Lambda gets them. */
+/** Turns the stream of a table on, and reads it. */
 export async function streamOf(client: DynamoDBClient, table: string): Promise<() => Promise<StreamRecord[]>> {
   const { TableDescription } = await client.send(
     new UpdateTableCommand({ TableName: table, StreamSpecification: STREAM }),
   );
-  const StreamArn = TableDescription?.LatestStreamArn;
+  return readStream(client, TableDescription?.LatestStreamArn);
+}
+
+/** Reads a stream: each call of what it gives has the records since the last, as Lambda gets them. */
+export async function readStream(
+  client: DynamoDBClient,
+  StreamArn: string | undefined,
+): Promise<() => Promise<StreamRecord[]>> {
   const { protocol, hostname, port } = (await client.config.endpoint?.()) ?? {};
   const call = async (operation: string, input: object) => {
     const headers = {

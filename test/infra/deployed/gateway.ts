@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { DeployedFunction } from './functions.ts';
+import type { Wanted } from './policy.ts';
+import type { Roles } from './roles.ts';
+import type { Answer, Call, Service } from './services/service.ts';
+
+/** One call that a function made. */
+export interface Made {
+  /** The label of the function whose role made it. */
+  readonly by: string;
+  readonly service: string;
+  readonly wanted: readonly Wanted[];
+  readonly isAllowed: boolean;
+}
+
+export interface GatewayOptions {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly roles: Roles;
+  /** The function that has been given an access key. */
+  readonly ownerOf: (accessKeyId: string) => DeployedFunction | undefined;
+  readonly accountId: string;
+}
+
+/**
+ * All of AWS at one address. Who calls shows in the key that a request is signed with; what its role does not allow is
+ * refused, as AWS would. The signature itself is not checked.
+ */
+export async function openGateway({ services, roles, ownerOf, accountId }: GatewayOptions) {
+  const calls: Made[] = [];
+  const faults: unknown[] = [];
+
+  async function answered(call: Call): Promise<Answer> {
+    const signed = call.headers.authorization ?? `Credential=${call.url.searchParams.get('X-Amz-Credential')}`;
+    const [, key = '', name = ''] = /Credential=([^/]+)\/\d+\/[^/]+\/([^/]+)\/aws4_request/.exec(signed) ?? [];
+    const owner = ownerOf(key);
+    const service = services[name];
+    if (!owner || !service)
+      throw new Error(`${key} asks "${name}" for ${call.method} ${call.url.pathname}: nobody knows one of them.`);
+    const wanted = service.wanted(call);
+    const refused = wanted.find((each) => !roles.may(owner.role, each));
+    calls.push({ by: owner.label, service: name, wanted, isAllowed: refused === undefined });
+    if (refused) return service.denied(refusal(owner, refused, accountId));
+    return service.answer(call, (each) => roles.may(owner.role, each));
+  }
+
+  const server = createServer(async (request, response) => {
+    try {
+      const { status, headers, body } = await answered(await callOf(request));
+      response.writeHead(status, headers).end(body);
+    } catch (error) {
+      faults.push(error);
+      response.writeHead(500).end();
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  return {
+    endpoint: `http://127.0.0.1:${Object(server.address()).port}`,
+    calls,
+    faults,
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+const refusal = ({ role, name }: DeployedFunction, { action, resource }: Wanted, accountId: string): string =>
+  `User: arn:aws:sts::${accountId}:assumed-role/${role}/${name} is not authorized to perform: ${action} on resource: ` +
+  `${resource} because no identity-based policy allows the ${action} action`;
+
+async function callOf(request: IncomingMessage): Promise<Call> {
+  const pieces: Buffer[] = [];
+  for await (const piece of request) pieces.push(piece);
+  return {
+    method: request.method ?? 'GET',
+    url: new URL(request.url ?? '/', 'http://aws'),
+    headers: Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)])),
+    body: Buffer.concat(pieces),
+  };
+}

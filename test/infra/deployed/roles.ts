@@ -1,0 +1,69 @@
+import { allowedBy, type Permission, permissionsOf, type Statement, type Wanted } from './policy.ts';
+import { allOf, type Deployed } from './resolve.ts';
+
+interface Policy {
+  readonly PolicyDocument: { readonly Statement: readonly Statement[] };
+  readonly Roles?: readonly string[];
+}
+
+/** One request to do something, and whether the role that asked may. */
+export interface Asked extends Wanted {
+  readonly isAllowed: boolean;
+}
+
+/** The roles of a template, each with what its policies allow and what was asked under it. */
+export class Roles {
+  readonly #statements = new Map<string, readonly Statement[]>();
+  readonly #used = new Map<string, Set<string>>();
+  readonly #asked = new Map<string, Asked[]>();
+
+  constructor(deployed: Deployed) {
+    for (const { ref, properties } of allOf<{ ManagedPolicyArns?: unknown; Policies?: Policy[] }>(
+      deployed,
+      'AWS::IAM::Role',
+    )) {
+      if (properties.ManagedPolicyArns) throw new Error(`Nobody knows what the managed policies of ${ref} allow.`);
+      this.#statements.set(
+        ref,
+        (properties.Policies ?? []).flatMap((each) => each.PolicyDocument.Statement),
+      );
+    }
+    for (const type of ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy'])
+      for (const { properties } of allOf<Policy>(deployed, type))
+        for (const role of properties.Roles ?? [])
+          this.#statements.set(role, [...this.statementsOf(role), ...properties.PolicyDocument.Statement]);
+  }
+
+  statementsOf(role: string): readonly Statement[] {
+    const statements = this.#statements.get(role);
+    if (!statements) throw new Error(`No role of the template is called ${role}.`);
+    return statements;
+  }
+
+  /** Whether a role may do something; what it asked for is noted. */
+  may(role: string, wanted: Wanted): boolean {
+    const allowing = allowedBy(this.statementsOf(role), wanted);
+    for (const permission of allowing) noted(this.#used, role, () => new Set<string>()).add(keyOf(permission));
+    noted(this.#asked, role, (): Asked[] => []).push({ ...wanted, isAllowed: allowing.length > 0 });
+    return allowing.length > 0;
+  }
+
+  /** Everything that was asked under a role. */
+  asked(role: string): readonly Asked[] {
+    return this.#asked.get(role) ?? [];
+  }
+
+  /** What a role is allowed, with whether anybody made use of it. */
+  permissions(role: string): readonly (Permission & { readonly isUsed: boolean })[] {
+    const used = this.#used.get(role);
+    return permissionsOf(this.statementsOf(role)).map((each) => ({ ...each, isUsed: used?.has(keyOf(each)) ?? false }));
+  }
+}
+
+const keyOf = ({ action, resource }: Permission): string => `${action} ${resource}`;
+
+function noted<V>(map: Map<string, V>, key: string, make: () => V): V {
+  const value = map.get(key) ?? make();
+  map.set(key, value);
+  return value;
+}

@@ -1,0 +1,60 @@
+// What the Node runtime of Lambda does: loads the handler of a function, and calls it with what comes.
+import { readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+
+/** @type {Promise<(event: unknown, context: object) => unknown> | undefined} */
+let loading;
+let startCpu = { user: 0, system: 0 };
+
+/** The variables of ours that the function has read. */
+const read = new Set();
+process.env = new Proxy(process.env, {
+  get(variables, name) {
+    if (String(name).startsWith('HOLDPOINT_')) read.add(name);
+    return variables[name];
+  },
+});
+
+process.on('disconnect', () => process.exit());
+
+process.on('message', async ({ file, name, event, context, aheadMs, deadline }) => {
+  // The clock of a function that is invoked days later.
+  if (aheadMs > 0) goAhead(aheadMs);
+  process.env._X_AMZN_TRACE_ID = context.traceId;
+  const remaining = Date.now() + deadline;
+  try {
+    loading ??= import(pathToFileURL(file).href).then((module) => module[name]);
+    const handler = await loading;
+    const result = await handler(event, { ...context, getRemainingTimeInMillis: () => remaining - Date.now() });
+    answer({ result: result === undefined ? null : result });
+  } catch (error) {
+    answer({ error: { errorType: error?.name, errorMessage: error?.message, code: error?.code, trace: error?.stack } });
+  }
+});
+
+function answer(outcome) {
+  const { user, system } = process.cpuUsage(startCpu);
+  startCpu = process.cpuUsage();
+  process.send({ ...outcome, cpuSeconds: (user + system) / 1e6, peakMB: peakMB(), read: [...read] });
+}
+
+/** The most memory that this program had; `maxRSS` would also count that of who started it. */
+function peakMB() {
+  try {
+    return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))[1]) / 1024;
+  } catch {
+    return process.resourceUsage().maxRSS / 1024;
+  }
+}
+
+function goAhead(milliseconds) {
+  const Now = Date;
+  globalThis.Date = class extends Now {
+    constructor(...args) {
+      super(...(args.length === 0 ? [Now.now() + milliseconds] : args));
+    }
+    static now() {
+      return Now.now() + milliseconds;
+    }
+  };
+}

@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { dynamoClient, s3Client } from '../../engines/engines.ts';
+import { type Account, openAccount } from './account.ts';
+import type { Caller } from './api-gateway.ts';
+import { type Assembly, synthesise } from './assembly.ts';
+import { allOf, type Deployed, resolveTemplate, type Template } from './resolve.ts';
+import { STACKS } from './stacks.ts';
+import type { Engines } from './storage.ts';
+
+export type StackName = keyof typeof STACKS;
+
+let assembly: Assembly | undefined;
+const open: Account[] = [];
+let opened = 0;
+
+/** The assembly of all stacks, synthesised once. */
+export const assembled = (): Assembly => (assembly ??= synthesise(STACKS));
+
+/** Deploys a stack into an account of its own; `edit` changes its template first. */
+export async function deploy(
+  stack: StackName,
+  edit: (template: Template) => Template = (same) => same,
+): Promise<Account> {
+  const account = await openAccount(deployedAs(stack, edit), assembled(), await engines());
+  open.push(account);
+  return account;
+}
+
+/** A stack as CloudFormation deploys it. */
+export const deployedAs = (stack: StackName, edit: (template: Template) => Template = (same) => same): Deployed =>
+  resolveTemplate(edit(assembled().templateOf(stack)), {
+    name: `${stack}-${process.pid}-${Date.now().toString(36)}-${++opened}`,
+    ...{ region: 'us-east-1', accountId: '111122223333' },
+  });
+
+/** All accounts that were opened; they stay open until `closeAll`. */
+export const accounts = (): readonly Account[] => open;
+
+export async function closeAll(): Promise<void> {
+  await Promise.all(open.map((account) => account.close()));
+  assembly?.remove();
+}
+
+async function engines(): Promise<Engines> {
+  const [dynamodb, s3] = await Promise.all([dynamoClient(), s3Client()].map(engineOf));
+  if (!dynamodb || !s3) throw new Error('There are two engines.');
+  return { dynamodb, s3 };
+}
+
+async function engineOf({ config }: ReturnType<typeof dynamoClient> | ReturnType<typeof s3Client>) {
+  const { protocol, hostname, port } = (await config.endpoint?.()) ?? {};
+  const { accessKeyId, secretAccessKey } = await config.credentials();
+  return { endpoint: `${protocol}//${hostname}:${port}`, region: await config.region(), accessKeyId, secretAccessKey };
+}
+
+/** The role of a template that has this construct id, as a caller. */
+export function callerOf({ deployed }: Account, id: string): Caller {
+  const found = allOf(deployed, 'AWS::IAM::Role').find(({ path }) => path.endsWith(`/${id}`));
+  if (!found) throw new Error(`There is no role ${id}.`);
+  return { role: found.ref };
+}
+
+/** A request with JSON to the API of callers by IAM. */
+export async function api(account: Account, method: string, path: string, caller?: Caller, body?: object) {
+  const answer = await account.http({
+    ...{ method, url: `${account.deployed.outputs.HoldpointApiUrl}${path}`, caller },
+    ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  });
+  return {
+    status: answer.statusCode,
+    json: answer.body === '' ? undefined : JSON.parse(answer.body),
+    headers: answer.headers,
+  };
+}
+
+/** What a function has noted outside of its runs. */
+export function noted<Line>(account: Account, label: string, file: string): readonly Line[] {
+  const text = readFileSync(join(account.folderOf(label), file), { encoding: 'utf8', flag: 'a+' });
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+}

@@ -1,0 +1,38 @@
+import type { Service } from './service.ts';
+
+/** Lambda's own invocations. */
+export interface Invoker {
+  arnOf(name: string): string;
+  /** Takes an event to run later. */
+  later(name: string, event: unknown): void;
+  /** Runs a function, and gives what it returned or the error that it threw. */
+  now(name: string, event: unknown): Promise<{ readonly result?: unknown; readonly error?: unknown }>;
+}
+
+/** The functions of the account, as others invoke them. */
+export function lambda({ arnOf, later, now }: Invoker): Service {
+  const nameOf = (pathname: string): string => {
+    const [, name] = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/.exec(pathname) ?? [];
+    if (name === undefined) throw new Error(`${pathname} of Lambda is not known here.`);
+    return decodeURIComponent(name).replace(/^arn:.*:function:/, '');
+  };
+  return {
+    wanted: ({ url }) => [{ action: 'lambda:InvokeFunction', resource: arnOf(nameOf(url.pathname)) }],
+    async answer({ url, headers, body }) {
+      const name = nameOf(url.pathname);
+      const event = JSON.parse(body.toString());
+      if (headers['x-amz-invocation-type'] === 'Event') {
+        later(name, event);
+        return { status: 202, body: '' };
+      }
+      const { result, error } = await now(name, event);
+      const failed: Record<string, string> = error ? { 'x-amz-function-error': 'Unhandled' } : {};
+      return { status: 200, headers: failed, body: JSON.stringify(error ?? result ?? null) };
+    },
+    denied: (message) => ({
+      status: 403,
+      headers: { 'x-amzn-errortype': 'AccessDeniedException', 'content-type': 'application/json' },
+      body: JSON.stringify({ Message: message }),
+    }),
+  };
+}

@@ -1,0 +1,79 @@
+import { fileURLToPath } from 'node:url';
+import { Duration, type Stack } from 'aws-cdk-lib';
+import { ArnPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { Architecture, type IFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { Holdpoint } from '../../../infra/index.ts';
+
+const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+const ORDERS = { entry: at('./agents/orders.ts') };
+
+/** With defaults: agents of ours, of the examples and in another language, and somebody for each permission. */
+function plain(stack: Stack): void {
+  const holdpoint = new Holdpoint(stack, 'Holdpoint', { retention: Duration.days(90) });
+  holdpoint.addAgent('refunds', { entry: at('../../../examples/refunds/agent.ts') });
+  holdpoint.addAgent('orders', ORDERS);
+  holdpoint.addAgent('quotes', { function: quotes(stack), hydrate: true });
+  holdpoint.grantStart(role(stack, 'Shop'));
+  holdpoint.grantApprove(role(stack, 'Portal'));
+  holdpoint.grantRead(role(stack, 'Viewer'));
+  holdpoint.grantOperate(role(stack, 'Operator'));
+}
+
+/** For two tenants, with agents that are kept to one of them. */
+function tenants(stack: Stack): void {
+  const holdpoint = new Holdpoint(stack, 'Holdpoint', { tenants: ['acme', 'globex'] });
+  holdpoint.addAgent('orders', { ...ORDERS, tenant: 'acme' });
+  holdpoint.addAgent('quotes', { function: quotes(stack), hydrate: true, tenant: 'acme' });
+  for (const tenant of ['acme', 'globex']) holdpoint.grantOperate(role(stack, `Operator-${tenant}`), { tenant });
+}
+
+/** With every option that functions or roles know of. */
+function everything(stack: Stack): void {
+  const holdpoint = new Holdpoint(stack, 'Holdpoint', {
+    retention: Duration.days(90),
+    tenants: ['acme'],
+    encryptionKey: new Key(stack, 'KeyAtRest'),
+    runKey: new Key(stack, 'RunKey'),
+    versioned: true,
+    corsOrigins: ['https://portal.example.com'],
+    jwt: {
+      ...{ issuer: 'https://issuer.example.com', audience: ['people'] },
+      ...{
+        tenant: 'acme',
+        rolesClaim: 'groups',
+        roles: { ops: ['operator'], staff: ['approver'] },
+        personClaim: 'email',
+      },
+    },
+  });
+  holdpoint.addAgent('orders', ORDERS);
+  holdpoint.addAgent('quotes', { function: quotes(stack), hydrate: true });
+  holdpoint.grantOperate(role(stack, 'Operator'));
+}
+
+export const STACKS = { plain, tenants, everything };
+
+const role = (stack: Stack, id: string): Role =>
+  new Role(stack, id, { assumedBy: new ArnPrincipal('arn:aws:iam::111122223333:root') });
+
+/** A function that somebody else deployed. */
+function quotes(stack: Stack): IFunction {
+  const logGroup = new LogGroup(stack, 'QuotesLog');
+  const own = new Role(stack, 'QuotesRole', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+  logGroup.grantWrite(own);
+  return new NodejsFunction(stack, 'Quotes', {
+    entry: at('./agents/quotes.mjs'),
+    runtime: Runtime.NODEJS_24_X,
+    architecture: Architecture.ARM_64,
+    timeout: Duration.seconds(60),
+    memorySize: 256,
+    ...{ role: own, logGroup, awsSdkConnectionReuse: false },
+    bundling: { format: OutputFormat.ESM, bundleAwsSDK: true, mainFields: ['module', 'main'], banner: BANNER },
+  });
+}
+
+const BANNER = "import{createRequire as quotesRequire}from'node:module';const require=quotesRequire(import.meta.url);";

@@ -1,0 +1,50 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Account } from '../account.ts';
+import { api, callerOf, deploy, noted } from '../scene.ts';
+
+interface Notice {
+  readonly links: readonly [{ readonly person: string; readonly url: string }];
+}
+
+/** A run of an agent that knows nothing of Holdpoint but the JSON of its functions. */
+export function otherLanguage(): void {
+  describe('a run of an agent in another language', () => {
+    let account: Account;
+    const look = async () => (await api(account, 'GET', '/api/runs/q-1', callerOf(account, 'Viewer'))).json;
+    beforeAll(async () => {
+      account = await deploy('plain');
+    });
+
+    it('is claimed for it and handed over by a link, because it is large, even if only the sweeper finds it', async () => {
+      const body = { agent: 'quotes', id: 'q-1', owner: 'kim', input: { item: 'x'.repeat(300_000) } };
+      expect((await api(account, 'POST', '/api/runs', callerOf(account, 'Operator'), body)).status).toBe(201);
+      account.passTime(1);
+      expect((await account.tick('Sweep')).result).toMatchObject({ delivered: 1, failed: 0 });
+      await account.flow();
+      const [handed] = account.invocations.filter(({ label }) => label === 'Quotes');
+      expect(handed?.event).toMatchObject({ holdpoint: 1, run: 'q-1', contentUrl: expect.stringContaining('X-Amz-') });
+      expect(await look()).toMatchObject({ status: 'WAITING_FOR_APPROVAL', owner: 'kim' });
+      expect(noted<Notice>(account, 'Quotes', 'mail.jsonl').map(({ links }) => links[0].person)).toEqual(['user:ann']);
+    });
+
+    it('is resumed with the decision, and finishes through the function checkpoint', async () => {
+      const [{ links }] = noted<Notice>(account, 'Quotes', 'mail.jsonl') as [Notice];
+      const answer = await account.http({
+        ...{ method: 'POST', url: links[0].url, body: '{"answer":"approve"}' },
+        headers: { 'content-type': 'application/json' },
+      });
+      expect(answer.statusCode).toBe(200);
+      await account.flow();
+      expect(await look()).toMatchObject({ status: 'SUCCEEDED', result: { bought: true, letters: 300_000 } });
+      expect(noted(account, 'Quotes', 'bought.jsonl')).toEqual(['q-1']);
+    });
+
+    it('touched table and bucket only through the functions of Holdpoint', () => {
+      const quotes = account.calls.filter(({ by }) => by === 'Quotes');
+      expect(new Set(quotes.map(({ service }) => service))).toEqual(new Set(['lambda']));
+      expect(account.calls.filter(({ isAllowed }) => !isAllowed)).toEqual([]);
+      expect(account.invocations.flatMap(({ error }) => error ?? [])).toEqual([]);
+      expect(account.deadLetters).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,83 @@
+import { ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { pathId } from '../../../../lambda/api/path-id.ts';
+import type { Account } from '../account.ts';
+import { metricsIn } from '../metrics.ts';
+import { api, callerOf, deploy, noted } from '../scene.ts';
+
+/** A run that sleeps, asks, is forgotten about, ends, and goes. */
+export function overTime(): void {
+  describe('a run that takes days', () => {
+    let account: Account;
+    const get = async (path: string, caller = 'Viewer') => api(account, 'GET', path, callerOf(account, caller));
+    const status = async () => (await get('/api/runs/o-1')).json.status;
+    const gauged = async () => {
+      const { lines, result } = await account.tick('Gauge');
+      return { result, written: Object.fromEntries(metricsIn(lines).map(({ metric, value }) => [metric, value])) };
+    };
+    const mails = () => noted<{ kind: string }>(account, 'Agent-orders', 'mail.jsonl').map(({ kind }) => kind);
+    beforeAll(async () => {
+      account = await deploy('plain');
+    });
+
+    it('sleeps, and is woken by the sweeper after its time, not before', async () => {
+      const body = { agent: 'orders', id: 'o-1', input: { item: 'chair' } };
+      expect((await api(account, 'POST', '/api/runs', callerOf(account, 'Shop'), body)).status).toBe(201);
+      await account.flow();
+      expect(await status()).toBe('SLEEPING');
+      expect((await gauged()).written).toMatchObject({ RunsSleeping: 1, RunsReady: 0, OldestReadySeconds: 0 });
+      account.passTime(1);
+      expect((await account.tick('Sweep')).result).toMatchObject({ delivered: 0 });
+      account.passTime(1.1);
+      expect((await account.tick('Sweep')).result).toMatchObject({ delivered: 1, failed: 0 });
+      await account.flow();
+      expect(await status()).toBe('WAITING_FOR_APPROVAL');
+      expect(mails()).toEqual(['asked']);
+    });
+
+    it('is measured while it waits, and people are reminded', async () => {
+      account.passTime(1.5);
+      expect((await account.tick('Sweep')).result).toMatchObject({ approvals: 2, failed: 0 });
+      await account.flow();
+      expect(mails()).toEqual(['asked', 'reminder']);
+      account.passTime(1);
+      const { written, result } = await gauged();
+      expect(written).toEqual(result);
+      expect(written).toMatchObject({ RunsSleeping: 0, RunsWaitingForApproval: 1, ApprovalsDueSoon: 1 });
+      expect(written.OldestApprovalSeconds).toBeGreaterThan(2 * 86_400);
+    });
+
+    it('is found in the inbox by a portal, and answered for the person who is asked', async () => {
+      const { json } = await get('/api/approvals?person=user:ann', 'Portal');
+      expect(json.approvals).toMatchObject([{ run: 'o-1', title: 'PLAIN-TITLE: buy chair?', status: 'PENDING' }]);
+      const path = `/api/runs/o-1/approvals/${pathId(json.approvals[0].id)}`;
+      const body = { answer: 'approve', by: 'user:ann', comment: 'PLAIN-COMMENT' };
+      expect((await get(path, 'Portal')).status).toBe(200);
+      expect(await api(account, 'POST', `${path}/decide`, callerOf(account, 'Portal'), body)).toMatchObject({
+        status: 200,
+      });
+      await account.flow();
+      const { json: run } = await get('/api/runs/o-1');
+      expect(run).toMatchObject({ status: 'SUCCEEDED', result: { bought: true, because: 'PLAIN-COMMENT' } });
+    });
+
+    it('did each step once, and is in all lists', async () => {
+      for (const file of ['offers', 'bought'])
+        expect(noted(account, 'Agent-orders', `${file}.jsonl`)).toEqual(['chair']);
+      expect((await get('/api/runs?status=SUCCEEDED')).json.runs).toMatchObject([{ run: 'o-1' }]);
+      expect((await get('/api/counts')).json).toMatchObject({ SUCCEEDED: { count: 1 } });
+    });
+
+    it('is removed with its payloads when it has been kept for long enough', async () => {
+      const { s3, buckets } = account.storage;
+      const [Bucket] = buckets.keys();
+      const stored = async () => (await s3.send(new ListObjectsV2Command({ Bucket }))).KeyCount;
+      expect(await stored()).toBeGreaterThan(0);
+      account.passTime(91);
+      expect((await account.tick('Sweep')).result).toMatchObject({ expired: 1, failed: 0 });
+      expect(await stored()).toBe(0);
+      expect((await get('/api/runs/o-1')).status).toBe(410);
+      expect(account.calls.filter(({ isAllowed }) => !isAllowed)).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,96 @@
+import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Account } from '../account.ts';
+import { deploy, noted } from '../scene.ts';
+
+interface Notice {
+  readonly links: readonly [{ readonly url: string }];
+}
+
+const PLAIN = ['PLAIN-STATE', 'PLAIN-TITLE', 'PLAIN-SHEET', 'PLAIN-COMMENT'];
+
+/** Every option at once: keys at rest, a key for each run, one tenant, callers by JWT. */
+export function sealed(): void {
+  describe('with keys, a tenant and callers by JWT', () => {
+    let account: Account;
+    const ops = { claims: { groups: '[ops]', email: 'kim@example.com', email_verified: 'true' } };
+    const request = (method: string, path: string, body?: object, caller: typeof ops | undefined = ops) =>
+      account.http({
+        ...{ method, url: `${account.deployed.outputs.HoldpointJwtApiUrl}${path}`, caller },
+        ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      });
+    const look = async (run: string) => JSON.parse((await request('GET', `/api/runs/${run}`)).body);
+    const answer = (label: string) => {
+      const [{ links }] = noted<Notice>(account, label, 'mail.jsonl') as [Notice];
+      const headers = { 'content-type': 'application/json' };
+      const body = JSON.stringify({ answer: 'approve', comment: 'PLAIN-COMMENT' });
+      return account.http({ method: 'POST', url: links[0].url, headers, body });
+    };
+    beforeAll(async () => {
+      account = await deploy('everything');
+    });
+
+    it('a run goes its whole way, and is read by whom the token names', async () => {
+      const body = { agent: 'orders', id: 'o-1', owner: 'kim', input: { item: 'chair' } };
+      const url = `${account.deployed.outputs.HoldpointJwtApiUrl}/api/runs`;
+      expect((await account.http({ method: 'POST', url, body: JSON.stringify(body) })).statusCode).toBe(401);
+      expect((await request('POST', '/api/runs', body)).statusCode).toBe(201);
+      await account.flow();
+      account.passTime(2.1);
+      expect((await account.tick('Sweep')).result).toMatchObject({ delivered: 1, failed: 0 });
+      expect((await account.tick('Gauge')).error).toBeUndefined();
+      await account.flow();
+      expect(await look('o-1')).toMatchObject({ status: 'WAITING_FOR_APPROVAL', encrypted: true });
+      expect((await answer('Agent-orders')).statusCode).toBe(200);
+      await account.flow();
+      expect(await look('o-1')).toMatchObject({ status: 'SUCCEEDED', result: { because: 'PLAIN-COMMENT' } });
+    });
+
+    it('so does a run of an agent in another language', async () => {
+      const begin = {
+        holdpoint: 1,
+        action: 'start',
+        tenant: 'acme',
+        run: 'q-1',
+        agent: 'quotes',
+        input: { item: 'lamp' },
+      };
+      expect((await account.invoke('Checkpoint', begin)).result).toMatchObject({ ok: true, isNew: true });
+      await account.flow();
+      expect((await answer('Quotes')).statusCode).toBe(200);
+      await account.flow();
+      expect(await look('q-1')).toMatchObject({ status: 'SUCCEEDED', result: { bought: true, letters: 4 } });
+    });
+
+    it('nothing that was asked of AWS was refused, and nothing failed', () => {
+      expect(account.calls.filter(({ isAllowed }) => !isAllowed)).toEqual([]);
+      expect(account.invocations.flatMap(({ error }) => error ?? [])).toEqual([]);
+      expect(account.deadLetters).toEqual([]);
+    });
+
+    it('table, bucket, topic and bus have nothing of what runs are about in plain text', async () => {
+      console.log(PLAIN.filter((each) => JSON.stringify(account.said).includes(each)));
+      const stored = await everythingStored(account);
+      expect(PLAIN.filter((each) => stored.includes(each))).toEqual([]);
+      expect(JSON.stringify(account.said)).not.toContain('PLAIN');
+    });
+  });
+}
+
+/** All that table and bucket hold, as text. */
+export async function everythingStored({ storage: { client, s3, tables, buckets } }: Account): Promise<string> {
+  const pieces: string[] = [];
+  for (const TableName of tables.keys()) {
+    const { Items = [] } = await client.send(new ScanCommand({ TableName }));
+    for (const { b, ...item } of Items) pieces.push(JSON.stringify(item), Buffer.from(b?.B ?? []).toString('latin1'));
+  }
+  for (const Bucket of buckets.keys()) {
+    const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket }));
+    for (const { Key } of Contents) {
+      const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key }));
+      pieces.push(Buffer.from((await Body?.transformToByteArray()) ?? []).toString('latin1'));
+    }
+  }
+  return pieces.join('\n');
+}

@@ -1,0 +1,75 @@
+import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Account } from '../account.ts';
+import { api, callerOf, deploy, noted } from '../scene.ts';
+
+interface Notice {
+  readonly links: readonly [{ readonly url: string }];
+}
+
+/** Two tenants, and agents whose roles are kept to the first. */
+export function tenants(): void {
+  describe('with tenants that must not meet', () => {
+    let account: Account;
+    const of = (tenant: string) => callerOf(account, `Operator-${tenant}`);
+    const start = (tenant: string, agent: string, id: string) =>
+      api(account, 'POST', '/api/runs', of(tenant), { agent, id, input: { item: 'chair' } });
+    const statusOf = async (tenant: string, run: string) =>
+      (await api(account, 'GET', `/api/runs/${run}`, of(tenant))).json.status;
+    const denied = () => account.calls.filter(({ isAllowed }) => !isAllowed);
+    beforeAll(async () => {
+      account = await deploy('tenants');
+    });
+
+    it('runs go their whole way under roles that are kept to the keys of tenants', async () => {
+      expect((await start('acme', 'orders', 'o-1')).status).toBe(201);
+      expect((await start('acme', 'quotes', 'q-1')).status).toBe(201);
+      await account.flow();
+      expect(await statusOf('acme', 'o-1')).toBe('SLEEPING');
+      const [{ links }] = noted<Notice>(account, 'Quotes', 'mail.jsonl') as [Notice];
+      const headers = { 'content-type': 'application/json' };
+      const answered = await account.http({ method: 'POST', url: links[0].url, headers, body: '{"answer":"approve"}' });
+      expect(answered.statusCode).toBe(200);
+      await account.flow();
+      expect(await statusOf('acme', 'q-1')).toBe('SUCCEEDED');
+      account.passTime(2.1);
+      expect((await account.tick('Sweep')).result).toMatchObject({ delivered: 1, failed: 0 });
+      expect((await account.tick('Gauge')).result).toMatchObject({ RunsReady: 1 });
+      await account.flow();
+      expect(await statusOf('acme', 'o-1')).toBe('WAITING_FOR_APPROVAL');
+      expect(denied()).toEqual([]);
+    });
+
+    it('an agent does not get at runs of the other tenant, says why, and they stay for who may', async () => {
+      expect((await start('globex', 'orders', 'o-2')).status).toBe(201);
+      await account.flow();
+      const [failed] = account.invocations.filter(({ error }) => error);
+      expect(failed).toMatchObject({ label: 'Agent-orders', error: { code: 'STORAGE_DENIED' } });
+      expect(failed?.error?.errorMessage).toMatch(/allow dynamodb:\w+ on DynamoDB table/);
+      expect(new Set(denied().map(({ by }) => by))).toEqual(new Set(['Agent-orders']));
+      expect(account.deadLetters).toEqual([{ from: 'Agent-orders', what: { run: 'o-2', tenant: 'globex' } }]);
+      expect(await statusOf('globex', 'o-2')).toBe('READY');
+    });
+
+    it.each([
+      ['Checkpoint-acme', 'globex'],
+      ['Checkpoint', 'initech'],
+    ])('%s refuses to do anything for %s', async (label, tenant) => {
+      const request = { holdpoint: 1, action: 'start', tenant, run: 'x', agent: 'quotes' };
+      const { result, lines } = await account.invoke(label, request);
+      expect(result).toMatchObject({ ok: false, error: { code: 'STORAGE_DENIED' } });
+      expect(lines.join()).toMatch(/allow dynamodb:\w+ on DynamoDB table/);
+      const [TableName = ''] = account.storage.tables.keys();
+      const { Items = [] } = await account.storage.client.send(new ScanCommand({ TableName }));
+      expect(Items.filter(({ pk }) => pk?.S === `${tenant}/x`)).toEqual([]);
+    });
+
+    it('each sees only its own runs', async () => {
+      const listed = async (tenant: string) =>
+        (await api(account, 'GET', '/api/runs', of(tenant))).json.runs.map(({ run }: { run: string }) => run);
+      expect(new Set(await listed('acme'))).toEqual(new Set(['o-1', 'q-1']));
+      expect(await listed('globex')).toEqual(['o-2']);
+      expect((await api(account, 'GET', '/api/runs/o-1', of('globex'))).status).toBe(404);
+    });
+  });
+}

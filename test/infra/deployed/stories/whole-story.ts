@@ -1,0 +1,89 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Account } from '../account.ts';
+import { api, callerOf, deploy, noted } from '../scene.ts';
+
+interface Mail {
+  readonly to: string;
+  readonly text: string;
+}
+
+const BOOKS = 'holdpoint/examples';
+
+/** A run of the example, from its start to its end, each function waking the next. */
+export function wholeStory(): void {
+  describe('a run of the example', () => {
+    let account: Account;
+    const links = (): readonly Mail[] => noted(account, 'Agent-refunds', `${BOOKS}/mail.jsonl`);
+    beforeAll(async () => {
+      account = await deploy('plain');
+    });
+
+    it('is started only by whom that is granted', async () => {
+      const start = (caller?: string) =>
+        api(account, 'POST', '/api/runs', caller === undefined ? undefined : callerOf(account, caller), {
+          ...{ agent: 'refunds', id: 'r-1', input: { order: 'o-17', reason: 'The left side is silent.' } },
+        });
+      for (const nobody of [undefined, 'Viewer', 'Portal']) expect((await start(nobody)).status).toBe(403);
+      expect(account.invocations).toEqual([]);
+      expect(await start('Shop')).toMatchObject({ status: 201, json: { run: 'r-1', status: 'READY', isNew: true } });
+    });
+
+    it('reaches its agent by the stream, which stops and has people told', async () => {
+      await account.flow();
+      expect(account.invocations.flatMap(({ error }) => error ?? [])).toEqual([]);
+      expect(await status(account)).toBe('WAITING_FOR_APPROVAL');
+      expect(account.said.messages).toMatchObject([{ subject: 'Approval Requested: Refund $80 to customer 4?' }]);
+      expect(account.said.messages[0]?.topic).toBe(account.named('Notify').variables.HOLDPOINT_TOPIC);
+      expect(account.said.events).toMatchObject([
+        { type: 'Approval Requested', detail: { run: 'r-1', agent: 'refunds', approvers: ['group:finance'] } },
+      ]);
+      expect(links().map(({ to }) => to)).toEqual(['user:ann', 'user:bob']);
+    });
+
+    it('shows what is asked to whoever has a link, and to nobody else', async () => {
+      const [{ text: link }] = links() as [Mail];
+      expect(link).toMatch(`${account.deployed.outputs.HoldpointApiUrl}/approvals/`);
+      const page = await account.http({ method: 'GET', url: link, headers: { accept: 'text/html' } });
+      expect(page).toMatchObject({ statusCode: 200, headers: { 'content-type': 'text/html; charset=UTF-8' } });
+      expect(page.body).toContain('Refund $80 to customer 4?');
+      for (const path of ['/console', '/console/runs/r-1', '/api/runs/r-1', '/api/approvals'])
+        expect((await api(account, 'GET', path)).status).toBe(403);
+      expect((await account.http({ method: 'PUT', url: link })).statusCode).toBe(404);
+    });
+
+    it('goes on when two people have answered, one by the form of the page and one by JSON', async () => {
+      const [ann, bob] = links() as [Mail, Mail];
+      const form = await account.http({
+        ...{ method: 'POST', url: ann.text, body: 'answer=approve&comment=PLAIN-COMMENT' },
+        headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'text/html' },
+      });
+      expect(form).toMatchObject({ statusCode: 303, headers: { location: '?decided=true' } });
+      const json = await account.http({
+        ...{ method: 'POST', url: bob.text, body: '{"answer":"approve","edits":{"amount":50}}' },
+        headers: { 'content-type': 'application/json' },
+      });
+      expect(json.statusCode).toBe(200);
+      await account.flow();
+      expect(await status(account)).toBe('SUCCEEDED');
+      expect(noted(account, 'Agent-refunds', `${BOOKS}/bank.jsonl`)).toMatchObject([{ amount: 50 }]);
+      expect(account.said.events.map(({ type }) => type)).toEqual(['Approval Requested', 'Run Succeeded']);
+    });
+
+    it('left no link, token or comment in logs, traces, messages and events', () => {
+      const { invocations, said, segments } = account;
+      const told = JSON.stringify([invocations.map(({ lines }) => lines), said, segments]);
+      for (const { text } of links().slice(0, 2)) expect(told).not.toContain(text.split('/').at(-1));
+      expect(told).not.toContain('PLAIN-COMMENT');
+      expect(segments.join()).toContain('## api');
+    });
+
+    it('was delivered and told as the metrics say, and everything that was asked of AWS was allowed', () => {
+      expect(account.calls.filter(({ isAllowed }) => !isAllowed)).toEqual([]);
+      expect(account.deadLetters).toEqual([]);
+      expect(new Set(account.calls.map(({ by }) => by))).toEqual(new Set(['Api', 'Resume', 'Notify', 'Agent-refunds']));
+    });
+  });
+}
+
+const status = async (account: Account): Promise<string> =>
+  (await api(account, 'GET', '/api/runs/r-1', callerOf(account, 'Viewer'))).json.status;
