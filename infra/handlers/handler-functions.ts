@@ -7,6 +7,7 @@ import { type Access, CLAIM, COUNT, RUN, SERVE, SWEEP, TELL } from '../access.ts
 import { functionOptions, SOURCE_MAPS, trace } from '../functions.ts';
 import type { HoldpointProps } from '../holdpoint-props.ts';
 import { handlerCode } from './code.ts';
+import { limitEnvironment } from './environment-size.ts';
 
 /** How a handler is deployed. */
 interface Deployed {
@@ -42,7 +43,7 @@ export const DEPLOYED: Readonly<Record<HandlerName, Deployed>> = {
   },
   sweep: {
     ...{ id: 'Sweep', description: 'Holdpoint: looks after everything that is due' },
-    ...{ memoryMB: 512, timeoutSeconds: 300, access: SWEEP },
+    ...{ memoryMB: 1769, timeoutSeconds: 300, access: SWEEP },
   },
 };
 
@@ -67,5 +68,6 @@ export function handlerFunction(
     ...present({ reservedConcurrentExecutions: props.reservedConcurrency?.[name] }),
   });
   trace(made);
+  limitEnvironment(made);
   return made;
 }
