@@ -64,6 +64,9 @@ export interface HoldpointProps {
   /** How often somebody looks for what is due. @default every minute */
   readonly sweepEvery?: Duration;
 
+  /** How many sweep side by side, 1 to 8, each a part of what is due. @default 1 */
+  readonly sweepers?: number;
+
   /** Who may call the API by IAM, beside those who are granted it, by ARN; `*` is any text without a slash. @default nobody */
   readonly iamCallers?: Readonly<Record<string, IamCaller>>;
   /** Opens a second API, whose callers are known by a JWT. @default there is none */

@@ -9,6 +9,7 @@ import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { DUE_SHARDS } from '../lambda/checkpoints/records.ts';
 import { escapeId } from '../lambda/core/ids.ts';
 import { present } from '../lambda/core/present.ts';
 import type { AgentFunction } from '../lambda/handlers/agents.ts';
@@ -32,7 +33,7 @@ import { Dashboard } from './operating/dashboard.ts';
 import type { Measured } from './operating/measures.ts';
 import { addOutputs } from './outputs.ts';
 import { newBucket, newTable } from './storage.ts';
-import { onSchedule, onStream } from './waking.ts';
+import { onSchedule, onStream, sweepEvents } from './waking.ts';
 
 /** Whose runs a permission is about. */
 export interface TenantOptions {
@@ -251,7 +252,7 @@ export class Holdpoint extends Construct {
     const { resume, notify, sweep, gauge } = this.handlers;
     onStream(resume, 'resume', this);
     onStream(notify, 'notify', this);
-    onSchedule(sweep, this.#sweepEvery, this.deadLetters);
+    onSchedule(sweep, this.#sweepEvery, this.deadLetters, sweepEvents(this.#props.sweepers ?? 1));
     onSchedule(gauge, Duration.minutes(5), this.deadLetters);
     for (const handler of [notify, sweep]) {
       this.bus.grantPutEventsTo(handler);
@@ -288,8 +289,12 @@ type Values = Readonly<Partial<Record<EnvironmentName, string | undefined>>>;
 /** Refuses what cannot be deployed, before anything is made of it. */
 function checked(
   scope: Construct,
-  { domainName, certificate, hostedZone, tenants }: HoldpointProps,
+  { domainName, certificate, hostedZone, tenants, sweepers = 1 }: HoldpointProps,
 ): OwnDomain | undefined {
+  if (!Number.isInteger(sweepers) || sweepers < 1 || sweepers > DUE_SHARDS)
+    throw new Error(
+      `${scope.node.path}: \`sweepers\` must be a whole number from 1 to ${DUE_SHARDS}; found ${sweepers}.`,
+    );
   if (tenants?.length === 0)
     throw new Error(`${scope.node.path}: \`tenants\` must name one at least; leave it out to have any.`);
   for (const tenant of tenants ?? []) escapeId('tenant', tenant);

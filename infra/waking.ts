@@ -1,10 +1,11 @@
 import { Duration } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
-import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction as FunctionTarget } from 'aws-cdk-lib/aws-events-targets';
 import { FilterCriteria, type Function as LambdaFunction, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import { DUE_SHARDS } from '../lambda/checkpoints/records.ts';
 import { STREAM_FILTERS } from '../lambda/handlers/stream-filters.ts';
 import { acknowledge } from './acknowledge.ts';
 
@@ -42,14 +43,36 @@ export function onStream(
     });
 }
 
-/** Invokes a function again and again. One that was missed is not made up for: the next one does it all. */
-export function onSchedule(target: LambdaFunction, every: Duration, deadLetters: IQueue): void {
-  target.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(5) });
-  new Rule(target, 'Schedule', {
-    description: `Invokes ${target.node.id} of Holdpoint`,
-    schedule: Schedule.rate(every),
-    targets: [
-      new FunctionTarget(target, { retryAttempts: 0, maxEventAge: Duration.minutes(5), deadLetterQueue: deadLetters }),
-    ],
-  });
+/**
+ * Invokes a function again and again, with each of the events. An invocation that was missed is not made up for: the next
+ * one does it all.
+ */
+export function onSchedule(
+  target: LambdaFunction,
+  every: Duration,
+  deadLetters: IQueue,
+  events: readonly object[] = [{}],
+): void {
+  const once = { retryAttempts: 0, maxEventAge: Duration.minutes(5) };
+  target.configureAsyncInvoke(once);
+  for (const [at, event] of events.entries())
+    new Rule(target, at === 0 ? 'Schedule' : `Schedule${at + 1}`, {
+      description: `Invokes ${target.node.id} of Holdpoint`,
+      schedule: Schedule.rate(every),
+      targets: [
+        new FunctionTarget(target, {
+          ...once,
+          deadLetterQueue: deadLetters,
+          event: RuleTargetInput.fromObject(event),
+        }),
+      ],
+    });
 }
+
+/** The events of so many sweepers: each has its shards of what is due. */
+export const sweepEvents = (sweepers: number): readonly object[] =>
+  sweepers === 1
+    ? [{}]
+    : Array.from({ length: sweepers }, (_, sweeper) => ({
+        shards: Array.from({ length: DUE_SHARDS }, (_, shard) => shard).filter((shard) => shard % sweepers === sweeper),
+      }));

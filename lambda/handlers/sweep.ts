@@ -1,3 +1,5 @@
+import { DUE_SHARDS } from '../checkpoints/records.ts';
+import { refused } from '../core/input.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { errorFields } from '../runtime/observing.ts';
 import { type SweepReport, sweepDue } from '../runtime/sweep.ts';
@@ -16,10 +18,13 @@ export interface SweepOptions extends Delivering, TellingOptions {
 /** What a sweep did, without the errors themselves. */
 export type SweepAnswer = Omit<SweepReport, 'failed'> & { readonly failed: number };
 
-/** The function on a schedule that looks at everything that is due: it delivers, tells, expires and removes. */
+/**
+ * The function on a schedule that looks at everything that is due: it delivers, tells, expires and removes. An event with
+ * `shards` has it look through just these, where several sweep side by side.
+ */
 export const createSweep =
   ({ clock = systemClock, ...options }: SweepOptions) =>
-  (_: unknown, { awsRequestId }: InvocationContext): Promise<SweepAnswer> =>
+  (event: unknown, { awsRequestId }: InvocationContext): Promise<SweepAnswer> =>
     options.observing.invocation(async () => {
       const { contexts, observing } = options;
       const { failed, ...counts } = await sweepDue({
@@ -30,6 +35,7 @@ export const createSweep =
           deliver: (delivery) => deliverRun(options, delivery, `sweep ${awsRequestId}`),
         },
         telling: (agent) => tellingOf(options, agent),
+        ...shardsIn(event),
       });
       for (const { tenant, run, error } of failed)
         observing.log('error', 'A run could not be swept; the next sweep tries again.', {
@@ -37,9 +43,22 @@ export const createSweep =
           ...errorFields(error),
         });
       const answer = { ...counts, failed: failed.length };
-      for (const [what, value] of Object.entries(answer)) observing.count(METRICS[what as keyof SweepAnswer], value);
+      // A metric is paid for when it is written: nothing is written of what did not happen.
+      for (const [what, value] of Object.entries(answer))
+        if (value > 0) observing.count(METRICS[what as keyof SweepAnswer], value);
       return answer;
     });
+
+/** Which shards an event names; that of a schedule names none. */
+function shardsIn(event: unknown): { readonly shards?: readonly number[] } {
+  const { shards } = Object(event) as { shards?: unknown };
+  if (shards === undefined) return {};
+  const isShard = (shard: unknown): shard is number =>
+    Number.isInteger(shard) && Number(shard) >= 0 && Number(shard) < DUE_SHARDS;
+  if (!Array.isArray(shards) || !shards.every(isShard))
+    throw refused('`shards` of the event of a sweep', `a list of numbers from 0 to ${DUE_SHARDS - 1}`, shards);
+  return { shards: [...new Set(shards)] };
+}
 
 const METRICS = {
   delivered: 'SweepDelivered',

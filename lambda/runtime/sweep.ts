@@ -44,6 +44,8 @@ export interface Sweeping {
   readonly takes?: (delivery: Delivery) => boolean;
   /** Also what belongs to other tenants. @default true */
   readonly everyTenant?: boolean;
+  /** Those of the shards of what is due that are looked through; others look through the rest. @default all */
+  readonly shards?: readonly number[];
 }
 
 type Outcome = Exclude<keyof SweepReport, 'failed'>;
@@ -54,6 +56,7 @@ export async function sweepDue({
   telling,
   takes = () => true,
   everyTenant = true,
+  shards = ALL_SHARDS,
 }: Sweeping): Promise<SweepReport> {
   const context = await runtime.contexts.context();
   const report = { delivered: 0, timedOut: 0, approvals: 0, expired: 0, freed: 0, removed: 0, redelivered: 0 };
@@ -79,10 +82,12 @@ export async function sweepDue({
     }
   };
   // Side by side, since all that is of one run is in one shard; and each to its end, whatever becomes of another.
-  const swept = await Promise.allSettled(Array.from({ length: DUE_SHARDS }, (_, shard) => sweepShard(shard)));
+  const swept = await Promise.allSettled(shards.map(sweepShard));
   for (const each of swept) if (each.status === 'rejected') throw each.reason;
   return { ...report, failed };
 }
+
+const ALL_SHARDS = Array.from({ length: DUE_SHARDS }, (_, shard) => shard);
 
 const due = (context: Context, shard: number): AsyncGenerator<StoredRecord> => {
   const range = { to: timeOrder(context.now()), limit: 100 };

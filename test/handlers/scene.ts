@@ -162,7 +162,7 @@ export async function handlerScene(options: SceneOptions = {}) {
       resume,
       notify,
     },
-    sweep: () => sweep({}, { awsRequestId: 'request-1' }),
+    sweep: (event: object = {}) => sweep(event, { awsRequestId: 'request-1' }),
     api: createServe({ ...shared, identify, origins: options.origins ?? [], observing: observingOf('api') }),
     checkpoint: createCheckpoint({ ...shared, observing: observingOf('checkpoint') }) as (
       event: unknown,
