@@ -89,6 +89,8 @@ export class Invocation {
       rest: () => this.#rest(),
       woken: () => this.waiting.look(),
       cancelled: () => {
+        // On the way to another end it goes on as it is: what it waits for is to undo something.
+        if (this.ending) return;
         this.ending = true;
         this.waiting.stopAll();
         this.overtaken.resolve();

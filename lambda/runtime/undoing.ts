@@ -8,6 +8,7 @@ import { nameIn } from './identity.ts';
 import type { Invocation } from './invocation.ts';
 import { cancelRun } from './outside.ts';
 import { recordedWork } from './step.ts';
+import { Overtaken } from './writer.ts';
 
 /**
  * Takes back what can be taken back, the last first, each recorded; then the run ends as its head says. A step that
@@ -23,17 +24,25 @@ export async function undoAll(invocation: Invocation): Promise<void> {
       failures.push({ step: stepOf(id), error: asError(thrown) });
     }
   }
+  await endAsHeadSays(
+    invocation,
+    failures.map(({ step, error }) => `${step}: ${error.message}`),
+  );
+}
+
+/** The last checkpoint of a run that did not succeed; when a cancel comes before it, the run ends as that says. */
+async function endAsHeadSays(invocation: Invocation, notUndone: readonly string[]): Promise<void> {
   const status = invocation.work.ending ?? 'FAILED';
   // Whoever ended the run from outside wrote it there.
   const why = decodeResult(invocation.at, invocation.writer.opened, '@error') as Entry | undefined;
-  const notUndone = failures.map(({ step, error }) => `${step}: ${error.message}`);
-  await end(invocation, {
-    status,
-    entries: [
-      ['@error', { kind: 'result', error: cancelled(invocation), ...why, ...(notUndone.length > 0 && { notUndone }) }],
-    ],
-  });
-  invocation.finish(status);
+  const error: Entry = { kind: 'result', error: cancelled(invocation), ...why };
+  try {
+    await end(invocation, { status, entries: [['@error', { ...error, ...(notUndone.length > 0 && { notUndone }) }]] });
+    invocation.finish(status);
+  } catch (lost) {
+    if (!(lost instanceof Overtaken)) throw lost;
+    await endAsHeadSays(invocation, notUndone);
+  }
 }
 
 /** What can be undone, in the reverse of the order in which it was done. */

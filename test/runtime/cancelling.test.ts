@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent.ts';
 import type { AgentContext } from '../../lambda/runtime/agent-context.ts';
+import { RetryableError } from '../../lambda/runtime/agent-errors.ts';
 import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
@@ -255,6 +256,60 @@ describe('cancelling at the moment when', () => {
     const late = quick.with({ storage: second, clock: ending.clock, log: () => {} });
     expect(await late.run('r').cancel()).toBe('SUCCEEDED');
     expect(did).toEqual(['paid']);
+  });
+
+  it('it fails and all is undone: it is cancelled in the same invocation, and nothing is undone twice', async () => {
+    const did: string[] = [];
+    const child = agent({ name: 'child', run: (ctx) => ctx.sleep('long', { days: 9 }) });
+    const failing = agent({
+      name: 'failing',
+      async run(ctx) {
+        await ctx.step('pay', () => void did.push('paid'), { undo: () => void did.push('unpaid') });
+        const undo = () => Promise.reject(new Error('no answer'));
+        await ctx.step('book', () => void did.push('booked'), { undo, retry: { attempts: 1 } });
+        await ctx.all('both', [(branch) => branch.call(child, {}), () => Promise.reject(new Error('failed'))]);
+      },
+    });
+    const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'FAILED');
+    const world = testAgents(failing, { storage, agents: [child] });
+    storage.happens.event = () => world.agent.run('r').cancel('Changed her mind.');
+    const run = await world.start({}, { id: 'r' });
+    expect(storage.happens.event).toBeUndefined();
+    expect(world.invocations.filter(({ end }) => end === 'failed')).toEqual([]);
+    expect(await run.status()).toBe('CANCELLED');
+    expect(did).toEqual(['paid', 'booked', 'unpaid']);
+    await expect(run.result()).rejects.toThrow('was cancelled: Changed her mind.');
+    const all = await run.checkpoints();
+    expect(all.filter(({ kind }) => kind === 'claim')).toHaveLength(1);
+    expect(all.at(-1)?.toolResults['@error']).toMatchObject({ notUndone: ['book: no answer'] });
+    expect(await world.run('r.both[0]/child').status()).toBe('CANCELLED');
+  });
+
+  it('what it undoes has to wait: it waits on, without a process', async () => {
+    const did: string[] = [];
+    const failing = agent({
+      name: 'failing',
+      async run(ctx) {
+        await ctx.step('pay', () => void did.push('paid'), {
+          undo: (_, { attempt }) => {
+            if (attempt === 1) throw new RetryableError('busy', { retryAfter: { hours: 2 } });
+            did.push('unpaid');
+          },
+        });
+        throw new Error('failed');
+      },
+    });
+    const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.work?.rests === true);
+    const world = testAgents(failing, { storage });
+    storage.happens.event = () => world.agent.run('r').cancel();
+    const before = world.clock.now();
+    const run = await world.start({}, { id: 'r' });
+    expect(storage.happens.event).toBeUndefined();
+    expect(world.invocations).toEqual([{ end: 'suspended', status: 'ENDING' }]);
+    expect(world.clock.now()).toBe(before);
+    await world.skip({ hours: 3 });
+    expect(await run.status()).toBe('CANCELLED');
+    expect(did).toEqual(['paid', 'unpaid']);
   });
 
   it('it suspends: the suspend finds the cancel', async () => {
