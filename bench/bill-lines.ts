@@ -16,7 +16,7 @@ export const FUNCTIONS = {
   api: { memoryMB: 1024, ms: 100 },
   notify: { memoryMB: 512, ms: 100 },
   resume: { memoryMB: 512, ms: 100 },
-  sweep: { memoryMB: 512, ms: 200 },
+  sweep: { memoryMB: 1769, ms: 200 },
   gauge: { memoryMB: 256, ms: 200 },
 } as const satisfies Record<string, Billed>;
 

@@ -1,3 +1,4 @@
+import { DUE_SHARDS } from '../../lambda/checkpoints/records.ts';
 import { most, sum } from './ledger.ts';
 import { MIX, TENANTS } from './mix.ts';
 import { type Simulated, together } from './simulate.ts';
@@ -81,10 +82,11 @@ export function demandsOf({ runs, work, sweeps }: Simulated): readonly Demand[] 
       perRun: steps * STEP_SECONDS + work.ms / runs / 1000,
     },
     { what: 'milliseconds of the sweeper, without retention', most: 1_000, perRun: sweeps.timers.ms / runs },
-    {
-      ...{ what: 'milliseconds of the sweeper, with retention', most: 1_000 },
+    ...[1, DUE_SHARDS].map((sweepers) => ({
+      what: `milliseconds of ${sweepers === 1 ? 'the sweeper' : `${sweepers} sweepers`}, with retention`,
+      most: sweepers * 1_000,
       perRun: (sweeps.timers.ms + sweeps.expiry.ms + sweeps.freeing.ms) / runs,
-    },
+    })),
     { what: 'requests to an API, as the construct limits them', most: THROTTLE_RATE, perRun: requests / runs },
     { what: 'requests to API Gateway, all APIs of the account', most: MOST.apiRequests, perRun: requests / runs },
     { what: 'events on the bus', most: MOST.events, perRun: events / runs },

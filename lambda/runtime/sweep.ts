@@ -50,7 +50,7 @@ export interface Sweeping {
 
 type Outcome = Exclude<keyof SweepReport, 'failed'>;
 
-/** Looks at everything that is due, and at nothing else: the shards side by side, what is in one in order of its time. */
+/** Looks at everything that is due, and at nothing else: what is due first is looked at first, and much at once. */
 export async function sweepDue({
   runtime,
   telling,
@@ -68,25 +68,40 @@ export async function sweepDue({
     paused.set(key, known);
     return known;
   };
-  const sweepShard = async (shard: number): Promise<void> => {
-    for await (const record of due(context, shard)) {
-      const ids = idsOf(record.partition);
-      if (!everyTenant && ids.tenant !== context.tenant) continue;
-      const at = { ...context, ...ids, partition: record.partition, ladder: undefined };
-      try {
-        for (const outcome of await lookAt({ at, record, runtime, telling, takes, isAgentPaused }))
-          report[outcome] += 1;
-      } catch (error) {
-        failed.push({ ...ids, error });
-      }
+  const look = async (record: StoredRecord): Promise<void> => {
+    const ids = idsOf(record.partition);
+    if (!everyTenant && ids.tenant !== context.tenant) return;
+    const at = { ...context, ...ids, partition: record.partition, ladder: undefined };
+    try {
+      for (const outcome of await lookAt({ at, record, runtime, telling, takes, isAgentPaused })) report[outcome] += 1;
+    } catch (error) {
+      failed.push({ ...ids, error });
     }
   };
-  // Side by side, since all that is of one run is in one shard; and each to its end, whatever becomes of another.
-  const swept = await Promise.allSettled(shards.map(sweepShard));
+  // Each goes to its end, whatever becomes of another.
+  const swept = await Promise.allSettled(shards.flatMap((shard) => lookers(due(context, shard), look)));
   for (const each of swept) if (each.status === 'rejected') throw each.reason;
   return { ...report, failed };
 }
 
+/** Some who share the records of a shard, and look at those of one run, which are all in it, one after the other. */
+function lookers(
+  records: AsyncGenerator<StoredRecord>,
+  look: (record: StoredRecord) => Promise<void>,
+): Promise<void>[] {
+  const underWay = new Map<string, Promise<void>>();
+  return Array.from({ length: AT_ONCE }, async () => {
+    for await (const record of records) {
+      const { partition } = record;
+      const looked = (underWay.get(partition) ?? Promise.resolve()).then(() => look(record));
+      underWay.set(partition, looked);
+      await looked;
+      if (underWay.get(partition) === looked) underWay.delete(partition);
+    }
+  });
+}
+
+const AT_ONCE = 8;
 const ALL_SHARDS = Array.from({ length: DUE_SHARDS }, (_, shard) => shard);
 
 const due = (context: Context, shard: number): AsyncGenerator<StoredRecord> => {
