@@ -91,12 +91,11 @@ export function grantAccess(
   }
   const services = { StringEquals: { 'kms:ViaService': [viaService('dynamodb'), viaService('s3')] } };
   for (const { keyArn } of atRest) allow(KEY_AT_REST, [keyArn], services);
-  const known = tenants && { StringEquals: { 'kms:EncryptionContext:tenant': tenants } };
   const onKey = (key: IKey, actions: Access['runKey']) =>
     allow(
       actions.map((action) => `kms:${action}`),
       [key.keyArn],
-      known,
+      tenants && { StringEquals: { 'kms:EncryptionContext:tenant': tenants.map(inPolicy) } },
     );
   if (runKey) onKey(runKey, access.runKey);
   for (const key of retiredRunKeys)
@@ -105,6 +104,14 @@ export function grantAccess(
       access.runKey.filter((action) => action === 'Decrypt'),
     );
   return grants.reduce((all, grant) => all.combine(grant));
+}
+
+/** A tenant as a policy says it. https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_grammar.html */
+function inPolicy(tenant: string): string {
+  if (/^[ -\xff]+$/.test(tenant) && !tenant.includes('${')) return tenant;
+  throw new Error(
+    `Where runs are sealed, a tenant must be of letters that a policy of IAM can have, up to ÿ and without \${; found "${tenant}".`,
+  );
 }
 
 type Conditions = Record<string, Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import { Stack } from 'aws-cdk-lib';
 import { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
-import { Grant, type IGrantable, type IRole, type IUser } from 'aws-cdk-lib/aws-iam';
+import { Grant, type IGrantable, type IRole, type IUser, UnknownPrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IamCaller } from '../lambda/api/authorizer-caller.ts';
 import type { Role } from '../lambda/api/caller.ts';
 import type { HttpEntrance } from './http-entrance.ts';
@@ -98,7 +98,8 @@ function arnOf(entrance: HttpEntrance, { grantPrincipal: principal }: IGrantable
     return `arn:${partition}:sts::${principalAccount}:assumed-role/${roleName}/*`;
   }
   if ('userArn' in principal) return (principal as IUser).userArn;
+  const found = principal instanceof UnknownPrincipal ? 'something imported without its role' : principal;
   throw new Error(
-    `${entrance.node.path}: permission is given to a role, a user, or what has a role; found ${principal}. Name others in \`iamCallers\`, and allow them execute-api:Invoke.`,
+    `${entrance.node.path}: permission is given to a role, a user, or what has a role; found ${found}. Name others in \`iamCallers\`, and allow them execute-api:Invoke.`,
   );
 }

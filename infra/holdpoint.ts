@@ -4,12 +4,11 @@ import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import { type IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { type IFunction, Function as LambdaFunction, QualifiedFunctionBase } from 'aws-cdk-lib/aws-lambda';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { DUE_SHARDS } from '../lambda/checkpoints/records.ts';
 import { escapeId } from '../lambda/core/ids.ts';
 import { present } from '../lambda/core/present.ts';
 import type { AgentFunction } from '../lambda/handlers/agents.ts';
@@ -24,6 +23,7 @@ import {
 import { ADMINISTER, grantAccess, type Keeping, RUN } from './access.ts';
 import { type AgentProps, entryFunction } from './agents.ts';
 import { APPROVE, Callers, OPERATE, type Permit, READ, START } from './callers.ts';
+import { checkProps } from './check-props.ts';
 import { DEPLOYED, handlerFunction } from './handlers/handler-functions.ts';
 import type { HoldpointProps, JwtProps } from './holdpoint-props.ts';
 import { HttpEntrance, type OwnDomain } from './http-entrance.ts';
@@ -76,7 +76,8 @@ export class Holdpoint extends Construct {
 
   constructor(scope: Construct, id: string, props: HoldpointProps = {}) {
     super(scope, id);
-    const domain = checked(this, props);
+    checkProps(this, props);
+    const domain = ownDomain(props);
     this.#props = props;
     this.table = props.table ?? newTable(this, props);
     this.bucket = props.bucket ?? newBucket(this, props);
@@ -100,7 +101,7 @@ export class Holdpoint extends Construct {
       agents: Lazy.string({ produce: () => this.#agentsJson() }),
       iamCallers: Lazy.string({ produce: () => this.#callers.json() }),
       jwtCallers: jwt && callersJson(jwt),
-      corsOrigins: corsOrigins?.join(','),
+      corsOrigins: corsOrigins?.length ? corsOrigins.join(',') : undefined,
       tenants: JSON.stringify(this.#counted),
       metricsNamespace: this.metricsNamespace,
     };
@@ -286,26 +287,8 @@ export class Holdpoint extends Construct {
 
 type Values = Readonly<Partial<Record<EnvironmentName, string | undefined>>>;
 
-/** Refuses what cannot be deployed, before anything is made of it. */
-function checked(
-  scope: Construct,
-  { domainName, certificate, hostedZone, tenants, sweepers = 1 }: HoldpointProps,
-): OwnDomain | undefined {
-  if (!Number.isInteger(sweepers) || sweepers < 1 || sweepers > DUE_SHARDS)
-    throw new Error(
-      `${scope.node.path}: \`sweepers\` must be a whole number from 1 to ${DUE_SHARDS}; found ${sweepers}.`,
-    );
-  if (tenants?.length === 0)
-    throw new Error(`${scope.node.path}: \`tenants\` must name one at least; leave it out to have any.`);
-  for (const tenant of tenants ?? []) escapeId('tenant', tenant);
-  if (domainName === undefined) {
-    if (certificate || hostedZone)
-      throw new Error(`${scope.node.path}: a certificate or zone is for a domain. Give \`domainName\`, too.`);
-    return undefined;
-  }
-  if (!certificate)
-    throw new Error(`${scope.node.path}: the domain ${domainName} needs a certificate. Give \`certificate\`.`);
-  return { domainName, certificate, hostedZone };
+function ownDomain({ domainName, certificate, hostedZone }: HoldpointProps): OwnDomain | undefined {
+  return domainName !== undefined && certificate ? { domainName, certificate, hostedZone } : undefined;
 }
 
 function keepingOf(
@@ -332,10 +315,11 @@ function grantInvoke(grantee: IGrantable, behind: IFunction): void {
   Grant.addToPrincipal({ grantee, actions: ['lambda:InvokeFunction'], resourceArns: [behind.functionArn] });
 }
 
-/** What was deployed elsewhere has its environment elsewhere, too. */
+/** What was deployed elsewhere has its environment elsewhere, too; that of an alias or a version is its function's. */
 function setEnvironment(scope: Construct, behind: IFunction, environment: Readonly<Record<string, string>>): void {
-  if (behind instanceof LambdaFunction)
-    for (const [name, value] of Object.entries(environment)) behind.addEnvironment(name, value);
+  const made = behind instanceof QualifiedFunctionBase ? behind.lambda : behind;
+  if (made instanceof LambdaFunction)
+    for (const [name, value] of Object.entries(environment)) made.addEnvironment(name, value);
   else
     Annotations.of(scope).addInfo(
       `${behind.node.path} is deployed elsewhere: set ${Object.keys(environment).join(', ')} there.`,

@@ -73,7 +73,7 @@ export class HttpEntrance extends Construct {
       apiName: Names.uniqueResourceName(this, { maxLength: 100, separator: '-' }),
       description,
       createDefaultStage: false,
-      ...(corsOrigins && { corsPreflight: cors(corsOrigins) }),
+      ...(corsOrigins?.length && { corsPreflight: cors(corsOrigins) }),
     });
     for (const [path, methods] of CLOSED) this.api.addRoutes({ path, methods, integration, authorizer });
     for (const [path, methods] of OPEN)
