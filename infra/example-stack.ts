@@ -9,7 +9,10 @@ import { Holdpoint } from './holdpoint.ts';
 export interface ExampleStackProps extends StackProps {
   /** Hears of approvals and alarms. @default nobody does */
   readonly email?: string;
-  /** The name of a role of this account that may operate in the console, such as `Admin`; `*` is any text. @default none may */
+  /**
+   * The name of a role of this account that may operate in the console, such as `Admin`, or the ARN by which IAM knows
+   * whoever else may; `*` is any text. @default none may
+   */
   readonly operators?: string;
   /** The model of Amazon Bedrock that the model loop asks. @default its answers are scripted */
   readonly model?: string;
@@ -24,7 +27,9 @@ export class ExampleStack extends Stack {
   constructor(scope: Construct, id: string, props: ExampleStackProps = {}) {
     super(scope, id, { description: 'Holdpoint, with three agents to try it with', ...props });
     const { email, operators, model, disposable = false } = props;
-    const operator = `arn:${this.partition}:sts::${this.account}:assumed-role/${operators}/*`;
+    const operator = operators?.startsWith('arn:')
+      ? operators
+      : `arn:${this.partition}:sts::${this.account}:assumed-role/${operators}/*`;
     this.holdpoint = new Holdpoint(this, 'Holdpoint', {
       retention: Duration.days(90),
       ...(disposable && { removalPolicy: RemovalPolicy.DESTROY }),

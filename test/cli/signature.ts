@@ -12,7 +12,13 @@ export interface AwsKey {
  * Why AWS would refuse the signature of a request; undefined when it would not.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
-export function refusalOf(request: IncomingMessage, body: Buffer, key: AwsKey, region: string): string | undefined {
+export function refusalOf(
+  request: IncomingMessage,
+  body: Buffer,
+  key: AwsKey,
+  region: string,
+  expected = 'execute-api',
+): string | undefined {
   const { authorization = '' } = request.headers;
   const parts =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8}\/([\w-]+)\/([\w-]+)\/aws4_request), SignedHeaders=([\w;-]+), Signature=(\w{64})$/.exec(
@@ -20,18 +26,17 @@ export function refusalOf(request: IncomingMessage, body: Buffer, key: AwsKey, r
     );
   if (!parts) return `no signature: ${authorization}`;
   const [, id, scope = '', signedRegion, service, names = '', signature] = parts;
-  if (id !== key.accessKeyId || signedRegion !== region || service !== 'execute-api')
-    return `signed for ${id}/${scope}`;
+  if (id !== key.accessKeyId || signedRegion !== region || service !== expected) return `signed for ${id}/${scope}`;
   const time = String(request.headers['x-amz-date']);
   if (!/^\d{8}T\d{6}Z$/.test(time) || !time.startsWith(scope.slice(0, 8))) return `signed at ${time}`;
   if (request.headers['x-amz-security-token'] !== key.sessionToken) return 'another session';
   const signed = names.split(';');
   if (!signed.includes('host') || !signed.includes('x-amz-date')) return `signed headers are ${names}`;
-  const expected = hmac(
+  const right = hmac(
     signingKey(key, scope),
     ['AWS4-HMAC-SHA256', time, scope, sha256(canonical(request, body, signed))].join('\n'),
   );
-  return expected.toString('hex') === signature ? undefined : 'the signature is another';
+  return right.toString('hex') === signature ? undefined : 'the signature is another';
 }
 
 function canonical({ method, url = '', headers }: IncomingMessage, body: Buffer, signed: readonly string[]): string {

@@ -1,0 +1,140 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DeleteObjectsCommand, ListObjectsV2Command, ListObjectVersionsCommand, S3Client } from '@aws-sdk/client-s3';
+import { mockClient } from 'aws-sdk-client-mock';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { ExampleStack } from '../../infra/example-stack.ts';
+import { authorizerCaller, type IamCaller } from '../../lambda/api/authorizer-caller.ts';
+import { ENVIRONMENT } from '../../lambda/handlers/environment.ts';
+import { s3Client } from '../engines/engines.ts';
+import { StackTemplate, testApp } from '../infra/template.ts';
+import { emptyBucket } from './aws/empty-bucket.ts';
+import { runProgram } from './aws/program.ts';
+import { operatorsOf } from './caller.ts';
+
+const { signal } = new AbortController();
+
+describe('who runs the integration test', () => {
+  it.each([
+    'arn:aws:sts::111122223333:assumed-role/Admin/me@example.com',
+    'arn:aws:sts::111122223333:assumed-role/AWSReservedSSO_Admin_0123456789abcdef/ann',
+    'arn:aws:iam::111122223333:user/ann',
+    'arn:aws:iam::111122223333:user/ops/ann',
+    'arn:aws-us-gov:iam::111122223333:user/ann',
+  ])('may operate what the app deploys: %s', (arn) => {
+    const stack = new ExampleStack(testApp(), 'Integ', {
+      ...{ operators: operatorsOf(arn), disposable: true },
+      env: { account: '111122223333', region: 'eu-west-1' },
+    });
+    const template = new StackTemplate(stack);
+    const { Environment } = template.one<{ Environment: { Variables: Record<string, unknown> } }>(
+      'AWS::Lambda::Function',
+      'Api',
+    ).Properties;
+    const text = template.text(Environment.Variables[ENVIRONMENT.iamCallers]).replaceAll('<AWS::Partition>', 'aws');
+    const identify = authorizerCaller({ iam: JSON.parse(text) as Record<string, IamCaller> });
+    const callerOf = (userArn: string) =>
+      identify(new Request('https://api.example/'), { requestContext: { authorizer: { iam: { userArn } } } });
+    expect(callerOf(arn)).toMatchObject({
+      tenant: 'default',
+      roles: new Set(['operator', 'approver']),
+      answersForOthers: true,
+    });
+    expect(callerOf(arn.replace(/\/[^/]+$/, '/somebody-else').replace('Admin', 'Other'))).toEqual(undefined);
+  });
+
+  it.each(['arn:aws:iam::111122223333:root', 'arn:aws:sts::111122223333:federated-user/ann', ''])(
+    'is refused as %j, whom the API could not know or CDK not deploy as',
+    (arn) => expect(() => operatorsOf(arn)).toThrow(/must be run by a role or a user of IAM.*Assume a role/),
+  );
+});
+
+describe('what is deployed to go', () => {
+  it('has nothing that outlives its stack', () => {
+    const { template } = new StackTemplate(new ExampleStack(testApp(), 'Integ', { disposable: true }));
+    const kept = Object.entries(template.Resources).filter(
+      ([, { DeletionPolicy = 'Delete' }]) => DeletionPolicy !== 'Delete',
+    );
+    expect(kept).toEqual([]);
+    expect(new StackTemplate(new ExampleStack(testApp(), 'Integ')).one('AWS::S3::Bucket').DeletionPolicy).toBe(
+      'Retain',
+    );
+  });
+});
+
+describe('emptying a bucket', () => {
+  it('removes all versions, page by page', async () => {
+    const client = mockClient(S3Client);
+    onTestFinished(() => client.restore());
+    const pages = [
+      {
+        Versions: [
+          { Key: 'a', VersionId: '1' },
+          { Key: 'a', VersionId: '2' },
+        ],
+        DeleteMarkers: [{ Key: 'b', VersionId: '3' }],
+      },
+      { Versions: [{ Key: 'c', VersionId: '4' }] },
+    ];
+    client.on(ListObjectsV2Command).resolves({});
+    client.on(ListObjectVersionsCommand).callsFake(() => pages.shift() ?? {});
+    client.on(DeleteObjectsCommand).resolves({});
+    await emptyBucket(new S3Client({}), 'it', signal);
+    const removed = client.commandCalls(DeleteObjectsCommand).map(({ args: [{ input }] }) => input.Delete?.Objects);
+    expect(removed).toEqual([
+      [
+        { Key: 'a', VersionId: '1' },
+        { Key: 'a', VersionId: '2' },
+        { Key: 'b', VersionId: '3' },
+      ],
+      [{ Key: 'c', VersionId: '4' }],
+    ]);
+  });
+
+  it('says what could not be removed, instead of trying for ever', async () => {
+    const client = mockClient(S3Client);
+    onTestFinished(() => client.restore());
+    client.on(ListObjectsV2Command).resolves({ Contents: [{ Key: 'a' }] });
+    client.on(DeleteObjectsCommand).resolves({ Errors: [{ Key: 'a', Code: 'AccessDenied', Message: 'no' }] });
+    await expect(emptyBucket(new S3Client({}), 'it', signal)).rejects.toThrow(
+      'a in it could not be removed: AccessDenied no',
+    );
+  });
+
+  it('does nothing where there is none', async () => {
+    await expect(emptyBucket(s3Client(), 'no-such-bucket-of-ours', signal)).resolves.toBeUndefined();
+  });
+});
+
+describe('a program that is run', () => {
+  function program(text: string): string {
+    const folder = mkdtempSync(join(tmpdir(), 'holdpoint-integ-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    writeFileSync(join(folder, 'program.mjs'), text);
+    return join(folder, 'program.mjs');
+  }
+
+  it('is heard line by line, has the environment that it is given, and says how it ended', async () => {
+    const lines: string[] = [];
+    const file = program('console.log(process.argv[2]); console.error(process.env.INTEG_TEST); process.exit(3);');
+    const running = { signal, environment: { INTEG_TEST: 'given' }, line: (text: string) => void lines.push(text) };
+    expect(await runProgram(file, ['one'], running)).toBe(3);
+    expect(lines.toSorted()).toEqual(['given', 'one']);
+  });
+
+  it('is ended with all that it has started, when it is told to', async () => {
+    const stop = new AbortController();
+    const file = program(
+      "import { spawn } from 'node:child_process'; const { pid } = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']); console.log(pid); setInterval(() => {}, 1000);",
+    );
+    let below = 0;
+    const line = (text: string): void => {
+      below = Number(text);
+      stop.abort(new Error('stopped'));
+    };
+    await expect(runProgram(file, [], { signal: stop.signal, environment: {}, line })).rejects.toThrow('stopped');
+    await vi.waitFor(() => expect(() => process.kill(below, 0)).toThrow(/ESRCH/), { timeout: 10_000 });
+    await expect(runProgram(file, [], { signal: stop.signal, environment: {}, line })).rejects.toThrow('stopped');
+  });
+});

@@ -1,0 +1,52 @@
+import { CannotBegin } from '../cannot-begin.ts';
+import type { Account } from '../cloud.ts';
+import { type Signing, signedCall } from './signed-call.ts';
+
+/** Who has these credentials. https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html */
+export async function identityOf(signing: Signing): Promise<Account> {
+  const call = { service: 'sts', headers: FORM, body: 'Action=GetCallerIdentity&Version=2011-06-15' } as const;
+  const answer = await signedCall(signing, call).catch((error: Error) => {
+    throw new CannotBegin(`STS in ${signing.region} does not answer: ${String(error.cause ?? error)}.`, {
+      cause: error,
+    });
+  });
+  const xml = await answer.text();
+  const of = (tag: string): string => new RegExp(`<${tag}>([^<]*)</${tag}>`).exec(xml)?.[1] ?? '';
+  if (!answer.ok || of('Arn') === '')
+    throw new CannotBegin(
+      `AWS does not take the credentials: ${of('Code') || answer.status} ${of('Message')}. Log in again (such as by "aws sso login"), or check AWS_PROFILE.`,
+    );
+  return { id: of('Account'), caller: of('Arn'), region: signing.region };
+}
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+
+/**
+ * Whether `cdk bootstrap` was run here: it leaves its version. Where we may not look, CDK may, and will say.
+ * https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetParameter.html
+ */
+export async function isBootstrapped(signing: Signing): Promise<boolean> {
+  const answer = await signedCall(signing, {
+    service: 'ssm',
+    headers: { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': 'AmazonSSM.GetParameter' },
+    body: JSON.stringify({ Name: '/cdk-bootstrap/hnb659fds/version' }),
+  });
+  return answer.ok || !(await answer.text()).includes('ParameterNotFound');
+}
+
+/**
+ * How many messages are in a queue, those that somebody just reads too.
+ * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_GetQueueAttributes.html
+ */
+export async function messagesIn(signing: Signing, queueUrl: string): Promise<number> {
+  const names = ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'];
+  const answer = await signedCall(signing, {
+    service: 'sqs',
+    headers: { 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': 'AmazonSQS.GetQueueAttributes' },
+    body: JSON.stringify({ QueueUrl: queueUrl, AttributeNames: names }),
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`The dead letters could not be counted: ${answer.status} ${text}`);
+  const { Attributes = {} } = JSON.parse(text) as { Attributes?: Readonly<Record<string, string>> };
+  return names.reduce((sum, name) => sum + Number(Attributes[name]), 0);
+}

@@ -1,0 +1,108 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { onTestFinished, vi } from 'vitest';
+import { assistant } from '../../examples/model-loop/agent.ts';
+import { refunds } from '../../examples/refunds/agent.ts';
+import { authorizerCaller, type IamCaller } from '../../lambda/api/authorizer-caller.ts';
+import { createGauge } from '../../lambda/handlers/gauge.ts';
+import { refusalOf } from '../cli/signature.ts';
+import { handlerScene, httpEvent, lambdaContext } from '../handlers/scene.ts';
+
+export const KEY = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret+/=', sessionToken: 'session//token==' };
+export const REGION = 'eu-west-1';
+export const ACCOUNT = '111122223333';
+export const CALLER = `arn:aws:sts::${ACCOUNT}:assumed-role/Admin/me`;
+
+/** What makes programs use that key there, and nothing else that this machine has. */
+export const ENVIRONMENT = {
+  ...{ AWS_ACCESS_KEY_ID: KEY.accessKeyId, AWS_SECRET_ACCESS_KEY: KEY.secretAccessKey },
+  ...{ AWS_SESSION_TOKEN: KEY.sessionToken, AWS_REGION: REGION, AWS_EC2_METADATA_DISABLED: 'true' },
+  ...{ AWS_CONFIG_FILE: '/dev/null', AWS_SHARED_CREDENTIALS_FILE: '/dev/null' },
+};
+
+const CALLERS: Readonly<Record<string, IamCaller>> = {
+  [`arn:aws:sts::${ACCOUNT}:assumed-role/Admin/*`]: {
+    ...{ tenant: 'default', roles: ['operator', 'approver'], answersForOthers: true },
+  },
+};
+
+/** An answer on its way through the gateway. */
+export interface Passing {
+  readonly status: number;
+  readonly body: string;
+}
+
+export interface RehearsalOptions {
+  /** @default the caller is an operator and an approver */
+  readonly callers?: Readonly<Record<string, IamCaller>>;
+  /** What of it does not work. @default everything does */
+  readonly broken?: 'signatures' | 'agents' | 'schedule';
+  /** Changes what is answered. @default it is passed as it is */
+  readonly bend?: (request: string, answer: Passing) => Passing;
+}
+
+const AGENTS = { refunds, 'model-loop': assistant };
+
+/**
+ * What the app deploys, on the engines: the real handlers and agents behind a gateway that checks signatures. A minute
+ * passes whenever somebody looks at a run.
+ */
+export async function rehearsal({ callers = CALLERS, broken, bend = (_, answer) => answer }: RehearsalOptions = {}) {
+  for (const [name, value] of Object.entries(ENVIRONMENT)) vi.stubEnv(name, value);
+  const functions = Object.keys(AGENTS).map((name) => [name, { function: `${name}-fn`, hydrate: false }]);
+  const scene = await handlerScene({
+    ...{ agents: Object.fromEntries(functions), filtered: true, announces: false },
+    identify: authorizerCaller({ iam: callers }),
+  });
+  const { clock, storage, behind } = scene;
+  if (broken === 'agents') scene.failing.set('*', new Error('Nobody may invoke them.'));
+  let requests = 0;
+  for (const [name, agent] of Object.entries(AGENTS)) {
+    const handler = agent
+      .with({ storage, clock, approvalUrl: 'https://approve.test/approvals', log: () => {} })
+      .handler();
+    behind.set(`${name}-fn`, (event) => handler(event, lambdaContext(`${name}-${++requests}`)));
+  }
+  const observing = { log: () => {}, count: () => {}, invocation: <T>(run: () => Promise<T>) => run() };
+  const gauge = createGauge({ records: storage.records, tenants: ['default'], observing, clock });
+
+  let turn = Promise.resolve<unknown>(undefined);
+  /** What happens on AWS while somebody waits, one thing after the other. */
+  const passMinute = (): Promise<unknown> => {
+    turn = turn.then(async () => {
+      clock.moveTo(clock.now() + 60_000);
+      await scene.flow();
+      if (broken === 'schedule') return;
+      await scene.sweep();
+      await scene.flow();
+    });
+    return turn;
+  };
+
+  const answered = async (request: IncomingMessage, body: Buffer): Promise<Passing> => {
+    const { method = '', url = '', headers } = request;
+    const { pathname, search } = new URL(url, 'http://gateway');
+    const isOpen = pathname === '/' || pathname.startsWith('/approvals/');
+    const isRefused = refusalOf(request, body, KEY, REGION) !== undefined && broken !== 'signatures';
+    if (isRefused && !isOpen) return { status: 403, body: '{"message":"Forbidden"}' };
+    if (method === 'GET' && /^\/api\/runs\/[^/]+$/.test(pathname)) await passMinute();
+    const event = httpEvent(method, `${decodeURIComponent(pathname)}${search}`, { headers, body: body.toString() });
+    const requestContext = { ...event.requestContext, ...(!isOpen && { authorizer: { iam: { userArn: CALLER } } }) };
+    const answer = await scene.api({ ...event, requestContext });
+    return { status: answer.statusCode, body: answer.body };
+  };
+  const server = createServer(async (request, response) => {
+    const answer = await answered(request, await buffer(request));
+    const { status, body } = bend(`${request.method} ${request.url}`, answer);
+    response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  const apiUrl = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+  return { ...scene, apiUrl, gauge };
+}

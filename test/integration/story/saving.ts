@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto';
+import * as z from 'zod';
+import { Loaded, Saved } from '../../../lambda/api/schemas/checkpoints.ts';
+import { type Check, mustAnswer, mustBe, read } from './check.ts';
+
+const Conflict = z.looseObject({ code: z.literal('STALE_VERSION'), found: z.looseObject({ version: z.int() }) });
+
+interface Step {
+  readonly step: string;
+  readonly [field: string]: unknown;
+}
+
+// More than is kept in a record, however it is packed.
+const LARGE_BYTES = 60_000;
+
+export const SAVING: Check = {
+  name: 'a state that is kept in the bucket comes back whole, and whoever writes late is refused',
+  async run({ api }) {
+    const at = '/api/runs/integ-saved';
+    const text = randomBytes(LARGE_BYTES).toString('base64');
+    const save = (condition: Readonly<Record<string, string>>, body: Step, path = 'checkpoints') =>
+      api('POST', `${at}/${path}`, { body, headers: { ...condition, 'idempotency-key': body.step } });
+    const one = { step: 'one', state: { text } };
+    const two = { step: 'two', state: { text, more: true } };
+    const first = read(await save({ 'if-none-match': '*' }, one), 201, Saved);
+    const second = read(await save({ 'if-match': '"1"' }, two), 201, Saved);
+    mustBe('The versions', [first.version, second.version], [1, 2]);
+
+    const late = await save({ 'if-match': '"1"' }, { step: 'late', state: {} });
+    mustBe('What is there instead', read(late, 412, Conflict).found.version, 2);
+
+    const { checkpoint } = read(await api('GET', `${at}/load`), 200, Loaded);
+    mustBe('The version that is loaded', checkpoint.version, 2);
+    mustBe('The state that is loaded', checkpoint.state, two.state);
+    mustAnswer(await save({ 'if-match': '"2"' }, { step: 'end', status: 'SUCCEEDED' }, 'finish'), 201);
+  },
+};

@@ -1,0 +1,41 @@
+import type { Terminal } from '../../../cli/terminal/terminal.ts';
+import type { Check, Scene } from './check.ts';
+import { ANSWERS, LINKS, NOBODY } from './entrance.ts';
+import { CANCEL, REFUND } from './refund.ts';
+import { SAVING } from './saving.ts';
+import { DEAD_LETTERS, DOCTOR, SCHEDULED, TIMER } from './upkeep.ts';
+
+/** Uses what is deployed, and says of each thing whether it is so; gives how many are not. Rejects only when it is stopped. */
+export async function story(scene: Scene, { say }: Pick<Terminal, 'say'>): Promise<number> {
+  let failed = 0;
+  const check = async (each: Check, finding = problemOf(each, scene)): Promise<boolean> => {
+    const problem = await finding;
+    scene.signal.throwIfAborted();
+    say(`${problem === undefined ? '✓' : '✗'} ${each.name}`);
+    if (problem === undefined) return true;
+    say(`  ${problem}`);
+    failed += 1;
+    return false;
+  };
+
+  if (!(await check(ANSWERS))) {
+    say('  The rest was not looked at.');
+    return failed;
+  }
+  // It takes longer than everything else together.
+  const timer = problemOf(TIMER, scene);
+  for (const each of [NOBODY, LINKS, REFUND, SAVING, CANCEL]) await check(each);
+  await check(TIMER, timer);
+  for (const each of [SCHEDULED, DEAD_LETTERS, DOCTOR]) await check(each);
+  return failed;
+}
+
+/** What is wrong; undefined when nothing is. */
+async function problemOf(check: Check, scene: Scene): Promise<string | undefined> {
+  try {
+    await check.run(scene);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
