@@ -39,8 +39,13 @@ export const SERVE: Access = { ...RUN, lists: ['status', 'owner', 'due'] };
 /** Claims a run that exists, for somebody else. */
 export const CLAIM: Access = { ...RUN, runKey: ['Decrypt'] };
 
-/** Tells people of approvals. */
-export const TELL: Access = { table: RECORDS, lists: [], objects: ['GetObject'], runKey: ['Decrypt'] };
+/** Tells people of approvals, by their keys: it looks for nothing. One that is over by then leaves the inboxes. */
+export const TELL: Access = {
+  table: ['GetItem', 'PutItem', 'DeleteItem'],
+  lists: [],
+  objects: ['GetObject'],
+  runKey: ['Decrypt'],
+};
 
 /** Finds what is due, and removes what is over. */
 export const SWEEP: Access = {
@@ -90,7 +95,8 @@ export function grantAccess(
     allow(['s3:ListBucket'], [bucket.bucketArn], prefixes && { StringLike: { 's3:prefix': prefixes } });
   }
   const services = { StringEquals: { 'kms:ViaService': [viaService('dynamodb'), viaService('s3')] } };
-  for (const { keyArn } of atRest) allow(KEY_AT_REST, [keyArn], services);
+  const isReader = !access.table.includes('PutItem') && !access.objects.includes('PutObject');
+  for (const { keyArn } of atRest) allow(isReader ? KEY_TO_READ : KEY_TO_WRITE, [keyArn], services);
   const onKey = (key: IKey, actions: Access['runKey']) =>
     allow(
       actions.map((action) => `kms:${action}`),
@@ -126,12 +132,9 @@ const leadingKeys = (patterns: readonly string[]): Conditions => ({
 
 const viaService = (service: string): string => `${service}.${Aws.REGION}.${Aws.URL_SUFFIX}`;
 
-/** What DynamoDB and S3 do in the name of who calls them. */
-const KEY_AT_REST = [
-  'kms:Decrypt',
-  'kms:DescribeKey',
-  'kms:Encrypt',
-  'kms:GenerateDataKey',
-  'kms:ReEncryptFrom',
-  'kms:ReEncryptTo',
-];
+/**
+ * What DynamoDB and S3 do in the name of who calls them.
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html
+ */
+const KEY_TO_READ = ['kms:Decrypt', 'kms:DescribeKey'];
+const KEY_TO_WRITE = [...KEY_TO_READ, 'kms:Encrypt', 'kms:GenerateDataKey', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'];

@@ -22,6 +22,7 @@ const keys = (...patterns: string[]) =>
   `[ForAllValues:StringLike dynamodb:LeadingKeys ${patterns.join(' ')}, Null dynamodb:LeadingKeys false]`;
 const DUE = `dynamodb:Query on Table/index/due ${keys('due/*')}`;
 const RECORDS = 'dynamodb:{BatchGetItem,DeleteItem,GetItem,PutItem,Query} on Table';
+const TOLD = 'dynamodb:{DeleteItem,GetItem,PutItem} on Table';
 
 describe('who may do what, of a Holdpoint with an agent of each kind and nothing else', () => {
   const INVOKES = ['Agent-refunds', 'Legacy', 'Quotes'].map((name) => `lambda:InvokeFunction on ${name}`);
@@ -34,7 +35,7 @@ describe('who may do what, of a Holdpoint with an agent of each kind and nothing
     CheckpointRole: [logs('CheckpointLog'), TRACES, RECORDS, ...PAYLOADS],
     GaugeRole: [logs('GaugeLog'), TRACES, DUE, `dynamodb:Query on Table/index/status ${keys('default/*')}`],
     NotifyRole: [
-      ...[logs('NotifyLog'), TRACES, ...STREAM, LETTERS, RECORDS],
+      ...[logs('NotifyLog'), TRACES, ...STREAM, LETTERS, TOLD],
       ...['s3:GetObject on Bucket/*', 's3:ListBucket on Bucket'],
       ...['events:PutEvents on Bus', 'sns:Publish on Topic', ...INVOKES],
     ],
@@ -102,6 +103,7 @@ describe('who may do what, of a Holdpoint with an agent of each kind and nothing
 describe('who may do what, of a Holdpoint with tenants, keys and a network', () => {
   const VIA = ['dynamodb', 's3'].map((service) => `${service}.<AWS::Region>.<AWS::URLSuffix>`).join(' ');
   const AT_REST = `kms:{Decrypt,DescribeKey,Encrypt,GenerateDataKey,ReEncryptFrom,ReEncryptTo} on AtRest [StringEquals kms:ViaService ${VIA}]`;
+  const AT_REST_TO_READ = `kms:{Decrypt,DescribeKey} on AtRest [StringEquals kms:ViaService ${VIA}]`;
   const TOPIC = [
     'sns:Publish on Topic',
     'kms:{Decrypt,GenerateDataKey} on AtRest [StringEquals kms:ViaService sns.<AWS::Region>.<AWS::URLSuffix>]',
@@ -138,12 +140,13 @@ describe('who may do what, of a Holdpoint with tenants, keys and a network', () 
     ApiRole: [logs('ApiLog'), TRACES, NETWORK, DUE, ...lists(...BOTH), ...runs(...BOTH)],
     CheckpointRole: [logs('CheckpointLog'), TRACES, NETWORK, ...runs(...BOTH)],
     GaugeRole: [
-      ...[logs('GaugeLog'), TRACES, NETWORK, DUE, AT_REST],
+      ...[logs('GaugeLog'), TRACES, NETWORK, DUE, AT_REST_TO_READ],
       `dynamodb:Query on Table/index/status ${keys('acme/*', 'globex/*')}`,
     ],
     NotifyRole: [
       ...[logs('NotifyLog'), TRACES, NETWORK, ...SEALED_STREAM, LETTERS, 'events:PutEvents on Bus', ...TOPIC],
-      ...[records(...BOTH), ...objects('GetObject', ...BOTH), ...sealed('Decrypt', ...BOTH), ...INVOKES],
+      ...[`${TOLD} ${keys('acme/*', 'globex/*', '@token/*')}`, ...objects('GetObject', ...BOTH)],
+      ...[...sealed('Decrypt', ...BOTH), ...INVOKES],
     ],
     ResumeRole: [
       ...[logs('ResumeLog'), TRACES, NETWORK, ...SEALED_STREAM, LETTERS],
