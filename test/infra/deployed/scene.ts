@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { checkpointStore } from '../../../lambda/dynamodb.ts';
 import { dynamoClient, s3Client } from '../../engines/engines.ts';
 import { type Account, openAccount } from './account.ts';
 import type { Caller } from './api-gateway.ts';
@@ -72,6 +73,13 @@ export async function api(account: Account, method: string, path: string, caller
     json: answer.body === '' ? undefined : JSON.parse(answer.body),
     headers: answer.headers,
   };
+}
+
+/** How a run stands, as the table has it. */
+export async function statusOf({ storage }: Account, run: string, tenant = 'default'): Promise<string | undefined> {
+  const [[table = ''] = [], [bucket = ''] = []] = [[...storage.tables.keys()], [...storage.buckets.keys()]];
+  const clients = { dynamoDBClient: storage.client, s3Client: storage.s3 };
+  return (await checkpointStore({ table, bucket, tenant, ...clients }).describe(run))?.status;
 }
 
 /** What a function has noted outside of its runs. */

@@ -17,11 +17,12 @@ export const orders = agent({
       note('offers', item);
       return { price: 12, sheet: sheetOf(item) };
     });
+    await ctx.checkpoint('offered');
     await ctx.sleep('think it over', { days: 2 });
     const decision = await ctx.approval('buy', {
       title: `PLAIN-TITLE: buy ${item}?`,
       show: offer,
-      approvers: ['user:ann'],
+      approvers: ['user:ann', 'user:bob'],
       remindAfter: { days: 1 },
       timeout: { days: 3 },
     });

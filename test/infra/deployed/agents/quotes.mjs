@@ -1,4 +1,5 @@
 // An agent that speaks the protocol of docs/other-languages.md, and uses nothing of Holdpoint.
+import { randomBytes } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,13 +15,10 @@ export async function handler(given) {
   let { version } = checkpoint;
 
   if (!state?.quote) {
-    const saved = await holdpoint(event, {
-      action: 'save',
-      expectedVersion: version,
-      step: 'quote',
-      state: { quote: 12 },
-    });
-    ({ version } = saved);
+    // Too large for a record, however it is packed.
+    const offer = { quote: 12, sheet: randomBytes(15_000).toString('base64') };
+    const saved = await holdpoint(event, { action: 'save', expectedVersion: version, step: 'quote', state: offer });
+    version = saved.version;
   }
   const decision = approvals.find(({ name }) => name === 'buy');
   if (!decision) {

@@ -1,16 +1,16 @@
-import { ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { DeleteObjectsCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { pathId } from '../../../../lambda/api/path-id.ts';
 import type { Account } from '../account.ts';
 import { metricsIn } from '../metrics.ts';
-import { api, callerOf, deploy, noted } from '../scene.ts';
+import { api, callerOf, deploy, noted, statusOf } from '../scene.ts';
 
 /** A run that sleeps, asks, is forgotten about, ends, and goes. */
 export function overTime(): void {
   describe('a run that takes days', () => {
     let account: Account;
     const get = async (path: string, caller = 'Viewer') => api(account, 'GET', path, callerOf(account, caller));
-    const status = async () => (await get('/api/runs/o-1')).json.status;
+    const status = () => statusOf(account, 'o-1');
     const gauged = async () => {
       const { lines, result } = await account.tick('Gauge');
       return { result, written: Object.fromEntries(metricsIn(lines).map(({ metric, value }) => [metric, value])) };
@@ -61,11 +61,28 @@ export function overTime(): void {
       expect(run).toMatchObject({ status: 'SUCCEEDED', result: { bought: true, because: 'PLAIN-COMMENT' } });
     });
 
-    it('did each step once, and is in all lists', async () => {
+    it('did each step once, and is in all lists, by name and in the console', async () => {
       for (const file of ['offers', 'bought'])
         expect(noted(account, 'Agent-orders', `${file}.jsonl`)).toEqual(['chair']);
       expect((await get('/api/runs?status=SUCCEEDED')).json.runs).toMatchObject([{ run: 'o-1' }]);
       expect((await get('/api/counts')).json).toMatchObject({ SUCCEEDED: { count: 1 } });
+      expect((await get('/api/runs/o-1/checkpoints/name:offered')).json).toMatchObject({ name: 'offered' });
+      for (const path of ['/console/runs', '/console/runs/o-1']) {
+        const url = `${account.deployed.outputs.HoldpointApiUrl}${path}`;
+        const page = await account.http({ method: 'GET', url, caller: callerOf(account, 'Viewer') });
+        expect(page.statusCode).toBe(200);
+        expect(page.body).toContain('o-1');
+      }
+    });
+
+    it('tells a payload that is gone from one that is not allowed', async () => {
+      const { s3, buckets } = account.storage;
+      const [Bucket] = buckets.keys();
+      const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket }));
+      const Objects = Contents.map(({ Key }) => ({ Key }));
+      await s3.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }));
+      expect((await get('/api/runs/o-1/checkpoints/latest')).json).toMatchObject({ code: 'DAMAGED' });
+      for (const { Key } of Objects) await s3.send(new PutObjectCommand({ Bucket, Key, Body: 'something' }));
     });
 
     it('is removed with its payloads when it has been kept for long enough', async () => {

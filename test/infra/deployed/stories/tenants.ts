@@ -1,7 +1,7 @@
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Account } from '../account.ts';
-import { api, callerOf, deploy, noted } from '../scene.ts';
+import { api, callerOf, deploy, noted, statusOf } from '../scene.ts';
 
 interface Notice {
   readonly links: readonly [{ readonly url: string }];
@@ -14,8 +14,6 @@ export function tenants(): void {
     const of = (tenant: string) => callerOf(account, `Operator-${tenant}`);
     const start = (tenant: string, agent: string, id: string) =>
       api(account, 'POST', '/api/runs', of(tenant), { agent, id, input: { item: 'chair' } });
-    const statusOf = async (tenant: string, run: string) =>
-      (await api(account, 'GET', `/api/runs/${run}`, of(tenant))).json.status;
     const denied = () => account.calls.filter(({ isAllowed }) => !isAllowed);
     beforeAll(async () => {
       account = await deploy('tenants');
@@ -25,18 +23,18 @@ export function tenants(): void {
       expect((await start('acme', 'orders', 'o-1')).status).toBe(201);
       expect((await start('acme', 'quotes', 'q-1')).status).toBe(201);
       await account.flow();
-      expect(await statusOf('acme', 'o-1')).toBe('SLEEPING');
+      expect(await statusOf(account, 'o-1', 'acme')).toBe('SLEEPING');
       const [{ links }] = noted<Notice>(account, 'Quotes', 'mail.jsonl') as [Notice];
       const headers = { 'content-type': 'application/json' };
       const answered = await account.http({ method: 'POST', url: links[0].url, headers, body: '{"answer":"approve"}' });
       expect(answered.statusCode).toBe(200);
       await account.flow();
-      expect(await statusOf('acme', 'q-1')).toBe('SUCCEEDED');
+      expect(await statusOf(account, 'q-1', 'acme')).toBe('SUCCEEDED');
       account.passTime(2.1);
       expect((await account.tick('Sweep')).result).toMatchObject({ delivered: 1, failed: 0 });
       expect((await account.tick('Gauge')).result).toMatchObject({ RunsReady: 1 });
       await account.flow();
-      expect(await statusOf('acme', 'o-1')).toBe('WAITING_FOR_APPROVAL');
+      expect(await statusOf(account, 'o-1', 'acme')).toBe('WAITING_FOR_APPROVAL');
       expect(denied()).toEqual([]);
     });
 
@@ -48,7 +46,7 @@ export function tenants(): void {
       expect(failed?.error?.errorMessage).toMatch(/allow dynamodb:\w+ on DynamoDB table/);
       expect(new Set(denied().map(({ by }) => by))).toEqual(new Set(['Agent-orders']));
       expect(account.deadLetters).toEqual([{ from: 'Agent-orders', what: { run: 'o-2', tenant: 'globex' } }]);
-      expect(await statusOf('globex', 'o-2')).toBe('READY');
+      expect(await statusOf(account, 'o-2', 'globex')).toBe('READY');
     });
 
     it.each([

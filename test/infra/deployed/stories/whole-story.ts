@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Account } from '../account.ts';
-import { api, callerOf, deploy, noted } from '../scene.ts';
+import { api, callerOf, deploy, noted, statusOf } from '../scene.ts';
 
 interface Mail {
   readonly to: string;
@@ -31,7 +31,7 @@ export function wholeStory(): void {
     it('reaches its agent by the stream, which stops and has people told', async () => {
       await account.flow();
       expect(account.invocations.flatMap(({ error }) => error ?? [])).toEqual([]);
-      expect(await status(account)).toBe('WAITING_FOR_APPROVAL');
+      expect(await statusOf(account, 'r-1')).toBe('WAITING_FOR_APPROVAL');
       expect(account.said.messages).toMatchObject([{ subject: 'Approval Requested: Refund $80 to customer 4?' }]);
       expect(account.said.messages[0]?.topic).toBe(account.named('Notify').variables.HOLDPOINT_TOPIC);
       expect(account.said.events).toMatchObject([
@@ -64,7 +64,8 @@ export function wholeStory(): void {
       });
       expect(json.statusCode).toBe(200);
       await account.flow();
-      expect(await status(account)).toBe('SUCCEEDED');
+      const run = await api(account, 'GET', '/api/runs/r-1', callerOf(account, 'Viewer'));
+      expect(run.json).toMatchObject({ status: 'SUCCEEDED', result: { refunded: true, paid: 50 } });
       expect(noted(account, 'Agent-refunds', `${BOOKS}/bank.jsonl`)).toMatchObject([{ amount: 50 }]);
       expect(account.said.events.map(({ type }) => type)).toEqual(['Approval Requested', 'Run Succeeded']);
     });
@@ -84,6 +85,3 @@ export function wholeStory(): void {
     });
   });
 }
-
-const status = async (account: Account): Promise<string> =>
-  (await api(account, 'GET', '/api/runs/r-1', callerOf(account, 'Viewer'))).json.status;

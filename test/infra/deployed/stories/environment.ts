@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import {
+  CHECKPOINT_FUNCTION_VARIABLE,
+  ENVIRONMENT,
+  HANDLERS,
+  READ_BY,
+} from '../../../../lambda/handlers/environment.ts';
+import type { Account } from '../account.ts';
+import { accounts } from '../scene.ts';
+
+const ours = (names: readonly string[]): readonly string[] =>
+  names.filter((name) => name.startsWith('HOLDPOINT_')).sort();
+
+/** After all stories: what functions have read of what is set for them. */
+export function environment(): void {
+  describe('the environment, with every option that there is', () => {
+    const account = () => accounts().find(({ deployed }) => deployed.place.name.startsWith('everything')) as Account;
+    const labelOf = (handler: string) =>
+      account().functions.find((each) => each.handler === `${handler}.handler`)?.label;
+    const readBy = (label: string | undefined) => [
+      ...new Set(account().invocations.flatMap((each) => (each.label === label ? each.read : []))),
+    ];
+
+    it.each(HANDLERS)('of %s is set completely, and read completely', (handler) => {
+      const { variables } = account().named(String(labelOf(handler)));
+      const known = READ_BY[handler].map((name) => ENVIRONMENT[name]).sort();
+      expect(ours(Object.keys(variables))).toEqual(known);
+      expect(ours(readBy(labelOf(handler)))).toEqual(known);
+      expect(Object.keys(variables).filter((name) => !name.startsWith('HOLDPOINT_'))).toEqual(['NODE_OPTIONS']);
+    });
+
+    it('of an agent is set completely, and read completely', () => {
+      const known = READ_BY.agent.map((name) => ENVIRONMENT[name]).sort();
+      expect(ours(Object.keys(account().named('Agent-orders').variables))).toEqual(known);
+      expect(readBy('Agent-orders')).toEqual(expect.arrayContaining(known));
+    });
+
+    it('of an agent in another language names the function that it speaks to', () => {
+      const { variables } = account().named('Quotes');
+      expect(variables).toEqual({ [CHECKPOINT_FUNCTION_VARIABLE]: account().named('Checkpoint').name });
+    });
+  });
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { HANDLERS, serviceOf } from '../../../../lambda/handlers/environment.ts';
+import type { Account } from '../account.ts';
+import { bundleText } from '../bundle.ts';
+import { inAlarms, inDashboard, type Metric, metricsIn } from '../metrics.ts';
+import { accounts } from '../scene.ts';
+
+const textOf = ({ namespace, service, metric }: Metric): string => `${namespace} ${service} ${metric}`;
+
+/** After all stories: what was measured is what alarms and the dashboard look at. */
+export function measured(): void {
+  describe('metrics', () => {
+    const functionOf = (account: Account, { service }: Metric) => {
+      const handler = HANDLERS.find((name) => serviceOf(name) === service);
+      return account.functions.find((each) => each.handler === `${handler}.handler`);
+    };
+
+    it('are written in the namespace of their deployment, by the function that they name', () => {
+      for (const account of accounts()) {
+        const written = account.invocations.flatMap(({ label, lines }) =>
+          metricsIn(lines).map((each) => ({ ...each, label })),
+        );
+        for (const { label, ...metric } of written) {
+          const { handler, variables } = account.named(label);
+          expect([metric.service, metric.namespace]).toEqual([
+            ...[`holdpoint-${handler.split('.')[0]}`, variables.HOLDPOINT_METRICS_NAMESPACE],
+          ]);
+        }
+        expect(account.calls.length === 0 || written.length > 0).toBe(true);
+      }
+    });
+
+    it.each([
+      ['alarms', inAlarms],
+      ['the dashboard', inDashboard],
+    ])('that %s look at are written by the function that they are of', (_, lookedAt) => {
+      const all = accounts();
+      const written = new Set(
+        all.flatMap(({ invocations }) => invocations.flatMap(({ lines }) => metricsIn(lines).map(textOf))),
+      );
+      for (const account of all) {
+        const metrics = lookedAt(account.deployed);
+        expect(metrics.length).toBeGreaterThan(5);
+        // What did not happen in any story is at least in the code of that function.
+        const never = metrics.filter((metric) => {
+          const behind = functionOf(account, metric);
+          const { HOLDPOINT_METRICS_NAMESPACE: namespace } = behind?.variables ?? {};
+          if (!behind || namespace !== metric.namespace) return true;
+          const [module] = behind.handler.split('.');
+          return (
+            !written.has(textOf(metric)) && !bundleText(behind.folder, `${module}.mjs`).includes(`"${metric.metric}"`)
+          );
+        });
+        expect(never).toEqual([]);
+      }
+    });
+  });
+}

@@ -1,0 +1,67 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Account } from '../account.ts';
+import { metricsIn } from '../metrics.ts';
+import { api, callerOf, deploy, statusOf } from '../scene.ts';
+import { without } from '../without.ts';
+
+/** Roles that lack something: it is said what, and nothing is lost. */
+export function refused(): void {
+  describe('with a role that lacks what it needs', () => {
+    it('the API answers that it is denied, and its log says what to allow', async () => {
+      const account = await deploy('plain', without('Api', 'dynamodb:PutItem'));
+      const body = { agent: 'quotes', id: 'q-1', input: { item: 'lamp' } };
+      const { status, json } = await api(account, 'POST', '/api/runs', callerOf(account, 'Shop'), body);
+      expect([status, json.code]).toEqual([500, 'STORAGE_DENIED']);
+      const lines = account.invocations.flatMap((each) => each.lines).join();
+      expect(lines).toMatch(/Not allowed: allow dynamodb:PutItem on DynamoDB table/);
+    });
+
+    describe('to be waked, to store and to tell', () => {
+      let account: Account;
+      const counted = (metric: string) =>
+        account.invocations.flatMap(({ lines }) => metricsIn(lines)).filter((each) => each.metric === metric).length;
+      beforeAll(async () => {
+        account = await deploy('plain', (template) =>
+          [
+            without('Resume', 'lambda:InvokeFunction'),
+            without('Agent-orders', 's3:PutObject'),
+            without('Notify', 'sns:Publish'),
+          ].reduce((left, cut) => cut(left), template),
+        );
+      });
+
+      it('runs that could not be delivered are ready, and in the dead letters', async () => {
+        for (const agent of ['orders', 'quotes'])
+          await api(account, 'POST', '/api/runs', callerOf(account, 'Shop'), {
+            agent,
+            id: agent,
+            input: { item: 'lamp' },
+          });
+        await account.flow();
+        // One was claimed for its agent, and given back: its lease is over.
+        expect([await statusOf(account, 'orders'), await statusOf(account, 'quotes')]).toEqual(['READY', 'RUNNING']);
+        expect(account.deadLetters.map(({ from }) => from)).toEqual(['Resume', 'Resume']);
+        expect(counted('DeliveryFailed')).toBe(5);
+      });
+
+      it('the sweeper delivers them; what cannot be stored fails by name, and stays', async () => {
+        account.passTime(0.1);
+        expect((await account.tick('Sweep')).result).toMatchObject({ delivered: 2, failed: 0 });
+        await account.flow();
+        const failed = account.invocations.filter(({ label, error }) => label === 'Agent-orders' && error);
+        expect(failed[0]).toMatchObject({ error: { code: 'STORAGE_DENIED' } });
+        expect(failed[0]?.error?.errorMessage).toMatch(/allow s3:PutObject on S3 bucket/);
+        expect(['READY', 'RUNNING']).toContain(await statusOf(account, 'orders'));
+      });
+
+      it('people who could not be told are told by the sweeper', async () => {
+        expect(await statusOf(account, 'quotes')).toBe('WAITING_FOR_APPROVAL');
+        expect([counted('TellingFailed'), account.said.messages]).toEqual([expect.any(Number), []]);
+        expect(counted('TellingFailed')).toBeGreaterThan(0);
+        account.passTime(0.1);
+        expect((await account.tick('Sweep')).result).toMatchObject({ approvals: 1 });
+        expect(account.said.messages).toMatchObject([{ subject: expect.stringContaining('Buy lamp?') }]);
+      });
+    });
+  });
+}
