@@ -4,6 +4,7 @@ import { Grant, type IGrantable, type IRole, type IUser, UnknownPrincipal } from
 import type { IamCaller } from '../lambda/api/authorizer-caller.ts';
 import type { Role } from '../lambda/api/caller.ts';
 import type { HttpEntrance } from './http-entrance.ts';
+import { roleNameKnownTo } from './other-stacks.ts';
 
 /** What somebody may do through the API: the routes that IAM opens, and who the application takes them for. */
 export interface Permit {
@@ -94,8 +95,8 @@ export class Callers {
 function arnOf(entrance: HttpEntrance, { grantPrincipal: principal }: IGrantable): string {
   const { partition, account } = Stack.of(entrance);
   if ('roleName' in principal) {
-    const { roleName, principalAccount = account } = principal as IRole;
-    return `arn:${partition}:sts::${principalAccount}:assumed-role/${roleName}/*`;
+    const role = principal as IRole;
+    return `arn:${partition}:sts::${role.principalAccount ?? account}:assumed-role/${roleNameKnownTo(entrance, role)}/*`;
   }
   if ('userArn' in principal) return (principal as IUser).userArn;
   const found = principal instanceof UnknownPrincipal ? 'something imported without its role' : principal;

@@ -31,6 +31,7 @@ import { grantPublish, newAlarmTopic, newBus, newDeadLetters, newTopic } from '.
 import { Alarms } from './operating/alarms.ts';
 import { Dashboard } from './operating/dashboard.ts';
 import type { Measured } from './operating/measures.ts';
+import { functionKnownTo } from './other-stacks.ts';
 import { addOutputs } from './outputs.ts';
 import { newBucket, newTable } from './storage.ts';
 import { onSchedule, onStream, sweepEvents } from './waking.ts';
@@ -148,12 +149,13 @@ export class Holdpoint extends Construct {
     const deadLetters = this.deadLetters;
     const behind =
       'entry' in agent ? entryFunction(this, id, agent, { props: this.#props, deadLetters }) : agent.function;
+    const known = functionKnownTo(this, id, behind);
     const hydrate = 'function' in agent && (agent.hydrate ?? false);
     if (hydrate) this.#hydrate(behind, agent.tenant);
     else this.connect(behind, agent);
-    this.#agents.set(name, { function: nameOf(behind), hydrate });
-    for (const handler of ['resume', 'notify', 'sweep'] as const) grantInvoke(this.handlers[handler], behind);
-    this.dashboard?.addAgent(name, behind);
+    this.#agents.set(name, { function: nameOf(known), hydrate });
+    for (const handler of ['resume', 'notify', 'sweep'] as const) grantInvoke(this.handlers[handler], known);
+    this.dashboard?.addAgent(name, known);
     return behind;
   }
 

@@ -1,0 +1,185 @@
+import { Stack } from 'aws-cdk-lib';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import {
+  Alias,
+  Code,
+  type IFunction,
+  type IVersion,
+  Function as LambdaFunction,
+  Runtime,
+} from 'aws-cdk-lib/aws-lambda';
+import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
+import { describe, expect, it } from 'vitest';
+import { Holdpoint } from '../../infra/index.ts';
+import { newTable } from '../../infra/storage.ts';
+import { permissionsOf } from './permissions.ts';
+import { brought, functionOf, stackOf, withAgents } from './stacks.ts';
+import { StackTemplate, testApp } from './template.ts';
+
+function twoStacks() {
+  const app = testApp();
+  return { one: new Stack(app, 'One'), two: new Stack(app, 'Two') };
+}
+
+const variablesOf = (template: StackTemplate, name: string) =>
+  template.plain(
+    template.one<{ Environment: { Variables: object } }>('AWS::Lambda::Function', name).Properties.Environment
+      .Variables,
+  );
+
+/** The alias by which the newest version of a function is called. */
+const liveOf = (made: LambdaFunction): IFunction =>
+  new Alias(Stack.of(made), 'Live', { aliasName: 'live', version: made.currentVersion as IVersion }) as IFunction;
+
+/** Who told of something that is to be done elsewhere. */
+const saidIn = (stack: Stack) =>
+  stack.node
+    .findAll()
+    .flatMap(({ node }) => node.metadata.filter(({ type }) => type.startsWith('aws:cdk:info')).map(({ data }) => data));
+
+describe('what is there already', () => {
+  const stack = stackOf();
+  withAgents(stack, brought(stack));
+  const template = new StackTemplate(stack);
+
+  it('is used, and nothing is made in its place', () => {
+    for (const type of [
+      'DynamoDB::Table',
+      'S3::Bucket',
+      'Events::EventBus',
+      'SNS::Topic',
+      'KMS::Key',
+      'EC2::SecurityGroup',
+    ])
+      expect(template.all(`AWS::${type}`), type).toEqual([]);
+    expect(variablesOf(template, 'Sweep')).toMatchObject({
+      HOLDPOINT_TABLE: 'runs',
+      HOLDPOINT_BUCKET: 'payloads',
+      HOLDPOINT_TOPIC: 'arn:aws:sns:eu-central-1:111122223333:approvals',
+      HOLDPOINT_KMS_KEY: 'arn:aws:kms:eu-central-1:111122223333:key/runs',
+    });
+  });
+
+  it('is all that roles may touch', () => {
+    const table = 'arn:aws:dynamodb:eu-central-1:111122223333:table/runs';
+    const services = ['dynamodb', 's3'].map((each) => `${each}.<AWS::Region>.<AWS::URLSuffix>`).join(' ');
+    expect(permissionsOf(template).SweepRole).toEqual(
+      [
+        `dynamodb:{BatchGetItem,DeleteItem,GetItem,PutItem,Query} on ${table}`,
+        `dynamodb:Query on ${table}/index/due [ForAllValues:StringLike dynamodb:LeadingKeys due/*, Null dynamodb:LeadingKeys false]`,
+        's3:{AbortMultipartUpload,DeleteObject,GetObject,PutObject} on arn:<AWS::Partition>:s3:::payloads/*',
+        's3:ListBucket on arn:<AWS::Partition>:s3:::payloads',
+        'events:PutEvents on arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:event-bus/company-bus',
+        'sns:Publish on arn:aws:sns:eu-central-1:111122223333:approvals',
+        `kms:{Decrypt,DescribeKey,Encrypt,GenerateDataKey,ReEncryptFrom,ReEncryptTo} on arn:aws:kms:eu-central-1:111122223333:key/at-rest [StringEquals kms:ViaService ${services}]`,
+        'kms:Decrypt on arn:aws:kms:eu-central-1:111122223333:key/runs',
+        ...['Agent-refunds', 'Legacy', 'Quotes'].map((name) => `lambda:InvokeFunction on ${name}`),
+        'logs:{CreateLogStream,PutLogEvents} on SweepLog',
+        'ec2:{AssignPrivateIpAddresses,CreateNetworkInterface,DeleteNetworkInterface,DescribeNetworkInterfaces,DescribeSubnets,UnassignPrivateIpAddresses} on *',
+        'xray:{PutTelemetryRecords,PutTraceSegments} on *',
+      ].sort(),
+    );
+  });
+
+  it('may be of another stack, under keys of its own', () => {
+    const { one, two } = twoStacks();
+    const bucket = new Bucket(one, 'Payloads', { encryptionKey: new Key(one, 'OfBucket') }) as IBucket;
+    withAgents(two, { table: newTable(one, {}), bucket, runKey: new Key(one, 'Runs') });
+    const lines = permissionsOf(new StackTemplate(two)).SweepRole ?? [];
+    expect(lines.filter((line) => line.startsWith('kms:')).length).toBe(2);
+    expect(two.dependencies).toEqual([one]);
+  });
+});
+
+describe('the function of an agent', () => {
+  it('that was deployed elsewhere is invoked by its ARN, and what is to be done there is said', () => {
+    const stack = stackOf();
+    const arn = 'arn:aws:lambda:eu-central-1:999922223333:function:quotes';
+    const role = Role.fromRoleArn(stack, 'TheirRole', 'arn:aws:iam::111122223333:role/quotes');
+    const theirs = LambdaFunction.fromFunctionAttributes(stack, 'Theirs', { functionArn: arn, role });
+    new Holdpoint(stack, 'Holdpoint').addAgent('quotes', { function: theirs });
+    const template = new StackTemplate(stack);
+    expect(variablesOf(template, 'Resume')).toMatchObject({ HOLDPOINT_AGENTS: JSON.stringify({ quotes: arn }) });
+    expect(permissionsOf(template).ResumeRole).toContain(`lambda:InvokeFunction on ${arn}`);
+    expect(saidIn(stack)).toEqual([
+      'Stack/Theirs is deployed elsewhere: set HOLDPOINT_TABLE, HOLDPOINT_BUCKET, HOLDPOINT_APPROVAL_URL there.',
+    ]);
+  });
+
+  it('may be an alias: that is invoked, and its function gets the environment', () => {
+    const stack = stackOf();
+    new Holdpoint(stack, 'Holdpoint').addAgent('quotes', { function: liveOf(functionOf(stack, 'Quotes')) });
+    const template = new StackTemplate(stack);
+    expect(variablesOf(template, 'Resume')).toMatchObject({ HOLDPOINT_AGENTS: '{"quotes":"<Live>"}' });
+    expect(permissionsOf(template).ResumeRole).toContain('lambda:InvokeFunction on Live');
+    expect(variablesOf(template, 'Quotes')).toMatchObject({ HOLDPOINT_TABLE: '<Table>' });
+    expect(saidIn(stack)).toEqual([]);
+  });
+
+  it('may be of another stack, where it has a name: that stack needs this one, and not the other way round', () => {
+    const { one, two } = twoStacks();
+    const quotes = new LambdaFunction(two, 'Quotes', {
+      ...{ functionName: 'quotes', runtime: Runtime.NODEJS_24_X, code: Code.fromInline('x'), handler: 'index.handler' },
+    });
+    new Holdpoint(one, 'Holdpoint').addAgent('quotes', { function: quotes });
+    const template = new StackTemplate(one);
+    const arn = 'arn:<AWS::Partition>:lambda:<AWS::Region>:<AWS::AccountId>:function:quotes';
+    expect(variablesOf(template, 'Resume')).toMatchObject({ HOLDPOINT_AGENTS: `{"quotes":"${arn}"}` });
+    expect(permissionsOf(template).ResumeRole).toContain(`lambda:InvokeFunction on ${arn}`);
+    expect([one.dependencies, two.dependencies]).toEqual([[], [one]]);
+    expect(Object.keys(Object(variablesOf(new StackTemplate(two), 'Quotes')))).toContain('HOLDPOINT_TABLE');
+  });
+
+  it('of another stack without a name is refused', () => {
+    const { one, two } = twoStacks();
+    const hold = new Holdpoint(one, 'Holdpoint');
+    expect(() => hold.addAgent('quotes', { function: functionOf(two, 'Quotes') })).toThrow(
+      'One/Holdpoint: Two/Quotes is in another stack, and each of the two would need the other. Give it a `functionName`, or make it in this stack.',
+    );
+    expect(() => hold.addAgent('other', { function: liveOf(functionOf(two, 'Other')) })).toThrow(
+      'One/Holdpoint: Two/Live is in another stack',
+    );
+  });
+});
+
+describe('who is granted something', () => {
+  it('may be of another stack, where the role has a name', () => {
+    const { one, two } = twoStacks();
+    const role = new Role(two, 'Orders', {
+      roleName: 'orders',
+      assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+    });
+    new Holdpoint(one, 'Holdpoint').grantStart(role);
+    const callers = JSON.stringify({
+      'arn:<AWS::Partition>:sts::<AWS::AccountId>:assumed-role/orders/*': { tenant: 'default', roles: ['operator'] },
+    });
+    expect(variablesOf(new StackTemplate(one), 'Api')).toMatchObject({ HOLDPOINT_IAM_CALLERS: callers });
+    expect([one.dependencies, two.dependencies]).toEqual([[], [one]]);
+    expect(permissionsOf(new StackTemplate(two)).Orders).toEqual([
+      expect.stringMatching(/^execute-api:Invoke on .*\/POST\/api\/runs$/),
+    ]);
+  });
+
+  it('of another stack without a name is refused', () => {
+    const { one, two } = twoStacks();
+    const hold = new Holdpoint(one, 'Holdpoint');
+    expect(() => hold.grantStart(functionOf(two, 'Orders'))).toThrow(
+      'One/Holdpoint/HttpApi: Two/Orders/ServiceRole is in another stack, and each of the two would need the other. Give it a `roleName`, or make it in this stack.',
+    );
+  });
+
+  it('the runs themselves needs no name', () => {
+    const { one, two } = twoStacks();
+    new Holdpoint(one, 'Holdpoint').grantStore(functionOf(two, 'Script'));
+    expect(permissionsOf(new StackTemplate(two))['Script/ServiceRole']?.length).toBe(4);
+    expect([one.dependencies, two.dependencies]).toEqual([[], [one]]);
+  });
+
+  it('may be a role that is there', () => {
+    const stack = stackOf();
+    const role = Role.fromRoleArn(stack, 'Ops', 'arn:aws:iam::111122223333:role/teams/Ops');
+    new Holdpoint(stack, 'Holdpoint').grantOperate(role);
+    expect(JSON.stringify(variablesOf(new StackTemplate(stack), 'Api'))).toContain(':assumed-role/Ops/*');
+  });
+});
