@@ -46,13 +46,15 @@ async function conclude(invocation: Invocation): Promise<void> {
   if (invocation.misfit && !invocation.ending) return failed(invocation, invocation.misfit);
   if (invocation.ending || returned === 'overtaken') return undoAll(invocation);
   if ('error' in returned) return failed(invocation, returned.error);
+  const { lastTurn } = invocation;
+  const result: Entry = { kind: 'result', value: returned.value };
   try {
-    await end(invocation, { status: 'SUCCEEDED', entries: [['@result', { kind: 'result', value: returned.value }]] });
+    const entries = [...(lastTurn?.entries ?? []), ['@result', result] as const];
+    await end(invocation, { ...lastTurn, status: 'SUCCEEDED', entries });
     invocation.finish('SUCCEEDED');
   } catch (error) {
     if (error instanceof Overtaken) return undoAll(invocation);
     // It is not over: its result, or its state, cannot be kept.
-    invocation.lastTurn = undefined;
     return failed(invocation, error);
   }
 }
@@ -156,12 +158,10 @@ function operationsOf(invocation: Invocation, thrown: unknown, seen = new Set<un
 
 /** The last checkpoint of a run: nobody waits in it any more, and its parent is told. */
 export async function end(invocation: Invocation, item: Item): Promise<void> {
-  const { at, lastTurn } = invocation;
+  const { at } = invocation;
   invocation.waiting.stopAll();
   await invocation.record({
-    ...lastTurn,
     ...item,
-    entries: [...(lastTurn?.entries ?? []), ...(item.entries ?? [])],
     beside: async () => [
       ...(await withdrawalOf(at, invocation.work.approvals ?? [], 'The run has ended.')),
       ...(await replyWrites(at, invocation.work.replyTo)),

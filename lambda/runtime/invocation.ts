@@ -57,7 +57,7 @@ export class Invocation {
   readonly failedAt = new WeakMap<object, string>();
   /** Places in the cache that were taken in this invocation. */
   readonly cached = new Set<string>();
-  /** The end of the turn that ended the run, to be written with the end. */
+  /** The end of the turn that ended the run, to be written with the end; one in which it did not succeed is not over. */
   lastTurn: Item | undefined;
   /** The state as of this point of a replay. */
   replayed = new EditedState(undefined);

@@ -1,9 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent.ts';
+import type { StandardSchema } from '../../lambda/runtime/standard-schema.ts';
 import { testAgents } from '../../lambda/testing.ts';
 import { randomFrom } from '../faults/seeded.ts';
 
 const ONCE = { retry: { attempts: 1 } };
+
+const numbers: StandardSchema = {
+  '~standard': {
+    version: 1,
+    vendor: 'by hand',
+    validate: (value) => (typeof value === 'number' ? { value } : { issues: [{ message: 'a number, please' }] }),
+  },
+};
 
 describe('turns', () => {
   it('go on from the saved state, and call nothing of earlier turns', async () => {
@@ -184,6 +193,30 @@ describe('turns', () => {
     const run = await testAgents(odd).start({});
     expect(await run.status()).toBe('FAILED');
     await expect(run.result()).rejects.toThrow(/at\.run is a function/);
+  });
+
+  it('fail the run when their result is refused, also when the state cannot be saved, and a retry takes the turn up again', async () => {
+    for (const extra of [undefined, () => 1]) {
+      let broken = true;
+      const calls: number[] = [];
+      const refused = agent({
+        name: 'refused',
+        state: { initial: () => ({ n: 0, extra: undefined as unknown }) },
+        result: numbers,
+        async turn(ctx, state) {
+          await ctx.step('work', () => void calls.push(state.n));
+          await ctx.update((draft) => ({ n: draft.n + 1, extra: broken ? extra : undefined }));
+          return ctx.done(broken ? 'none' : ctx.state.n);
+        },
+      });
+      const run = await testAgents(refused).start({});
+      expect(await run.status()).toBe('FAILED');
+      await expect(run.result()).rejects.toThrow(/a number, please/);
+      broken = false;
+      await run.retry();
+      expect(await run.result()).toBe(1);
+      expect(calls).toEqual([0]);
+    }
   });
 
   it('undo by the table of the agent what earlier turns did, the last first, also after a crash', async () => {
