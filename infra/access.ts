@@ -132,9 +132,6 @@ const leadingKeys = (patterns: readonly string[]): Conditions => ({
 
 const viaService = (service: string): string => `${service}.${Aws.REGION}.${Aws.URL_SUFFIX}`;
 
-/**
- * What DynamoDB and S3 do in the name of who calls them.
- * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html
- */
+/** What DynamoDB and S3 do in the name of who calls them. */
 const KEY_TO_READ = ['kms:Decrypt', 'kms:DescribeKey'];
 const KEY_TO_WRITE = [...KEY_TO_READ, 'kms:Encrypt', 'kms:GenerateDataKey', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'];

@@ -13,6 +13,10 @@ process.env = new Proxy(process.env, {
     if (String(name).startsWith('HOLDPOINT_')) read.add(name);
     return variables[name];
   },
+  set(variables, name, value) {
+    variables[name] = value;
+    return true;
+  },
 });
 
 process.on('disconnect', () => process.exit());

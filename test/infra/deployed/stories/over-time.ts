@@ -4,6 +4,7 @@ import { pathId } from '../../../../lambda/api/path-id.ts';
 import type { Account } from '../account.ts';
 import { metricsIn } from '../metrics.ts';
 import { api, callerOf, deploy, noted, statusOf } from '../scene.ts';
+import { PLAIN, plainIn } from '../stored.ts';
 
 /** A run that sleeps, asks, is forgotten about, ends, and goes. */
 export function overTime(): void {
@@ -73,6 +74,10 @@ export function overTime(): void {
         expect(page.statusCode).toBe(200);
         expect(page.body).toContain('o-1');
       }
+    });
+
+    it('is in table and bucket for who may read them, without keys', async () => {
+      expect(await plainIn(account)).toEqual(PLAIN);
     });
 
     it('tells a payload that is gone from one that is not allowed', async () => {

@@ -1,15 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { ScanCommand } from '@aws-sdk/client-dynamodb';
-import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Account } from '../account.ts';
 import { deploy, noted, statusOf } from '../scene.ts';
+import { plainIn } from '../stored.ts';
 
 interface Notice {
   readonly links: readonly [{ readonly url: string }];
 }
-
-const PLAIN = ['PLAIN-STATE', 'PLAIN-TITLE', 'PLAIN-SHEET', 'PLAIN-COMMENT'];
 
 /** Every option at once: keys at rest, a key for each run, one tenant, callers by JWT. */
 export function sealed(): void {
@@ -82,26 +79,8 @@ export function sealed(): void {
     });
 
     it('table, bucket, topic and bus have nothing of what runs are about in plain text', async () => {
-      const stored = await everythingStored(account);
-      expect(PLAIN.filter((each) => stored.includes(each))).toEqual([]);
+      expect(await plainIn(account)).toEqual([]);
       expect(JSON.stringify(account.said)).not.toContain('PLAIN');
     });
   });
-}
-
-/** All that table and bucket hold, as text. */
-export async function everythingStored({ storage: { client, s3, tables, buckets } }: Account): Promise<string> {
-  const pieces: string[] = [];
-  for (const TableName of tables.keys()) {
-    const { Items = [] } = await client.send(new ScanCommand({ TableName }));
-    for (const { b, ...item } of Items) pieces.push(JSON.stringify(item), Buffer.from(b?.B ?? []).toString('latin1'));
-  }
-  for (const Bucket of buckets.keys()) {
-    const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket }));
-    for (const { Key } of Contents) {
-      const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key }));
-      pieces.push(Buffer.from((await Body?.transformToByteArray()) ?? []).toString('latin1'));
-    }
-  }
-  return pieces.join('\n');
 }
