@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { allowedBy, type Statement } from './policy.ts';
+
+const TABLE = 'arn:aws:dynamodb:us-east-1:111122223333:table/runs';
+
+const statement = (more: Partial<Statement> = {}): Statement => ({
+  ...{ Effect: 'Allow', Action: ['dynamodb:GetItem', 'dynamodb:Query'], Resource: [TABLE, `${TABLE}/index/due`] },
+  ...more,
+});
+
+const may = (of: Statement, action: string, resource: string, context?: Readonly<Record<string, readonly string[]>>) =>
+  allowedBy([of], { action, resource, ...(context && { context }) }).length > 0;
+
+describe('the policies of the account of these tests', () => {
+  it('allow what they name, and nothing else', () => {
+    expect(may(statement(), 'dynamodb:GetItem', TABLE)).toBe(true);
+    expect(may(statement(), 'dynamodb:getitem', TABLE)).toBe(true);
+    expect(may(statement(), 'dynamodb:PutItem', TABLE)).toBe(false);
+    expect(may(statement(), 'dynamodb:GetItem', `${TABLE}2`)).toBe(false);
+    expect(may(statement(), 'dynamodb:Query', `${TABLE}/index/status`)).toBe(false);
+    expect(allowedBy([], { action: 'dynamodb:GetItem', resource: TABLE })).toEqual([]);
+  });
+
+  it('know stars, and no other signs', () => {
+    const object = (key: string) =>
+      may(statement({ Action: 's3:*', Resource: 'arn:aws:s3:::b.c/acme/*' }), 's3:GetObject', key);
+    expect(object('arn:aws:s3:::b.c/acme/run/1')).toBe(true);
+    expect(object('arn:aws:s3:::bxc/acme/run/1')).toBe(false);
+    expect(object('arn:aws:s3:::b.c/acme2/run/1')).toBe(false);
+  });
+
+  it('keep to leading keys, and refuse a request that names none', () => {
+    const kept = statement({
+      Condition: {
+        'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['acme/*', '@token/*'] },
+        Null: { 'dynamodb:LeadingKeys': 'false' },
+      },
+    });
+    const reads = (...keys: string[]) => may(kept, 'dynamodb:GetItem', TABLE, { 'dynamodb:LeadingKeys': keys });
+    expect([reads('acme/1'), reads('acme/1', '@token/x')]).toEqual([true, true]);
+    expect([reads('globex/1'), reads('acme/1', 'globex/1'), reads('acmes/1')]).toEqual([false, false, false]);
+    expect(may(kept, 'dynamodb:GetItem', TABLE)).toBe(false);
+  });
+
+  it('compare one value with those that are expected, and a missing one with none', () => {
+    const tenant = statement({ Condition: { StringEquals: { 'kms:EncryptionContext:tenant': ['acme', 'globex'] } } });
+    const by = (context?: Readonly<Record<string, readonly string[]>>) =>
+      may(tenant, 'dynamodb:GetItem', TABLE, context);
+    expect(by({ 'kms:EncryptionContext:tenant': ['globex'] })).toBe(true);
+    expect(by({ 'kms:EncryptionContext:tenant': ['acme*'] })).toBe(false);
+    expect(by()).toBe(false);
+  });
+
+  it('are refused where nobody knows what they mean', () => {
+    const odd = statement({ Condition: { DateLessThan: { 'aws:CurrentTime': '2026-01-01' } } });
+    expect(() => may(odd, 'dynamodb:GetItem', TABLE)).toThrow('DateLessThan');
+    expect(() => may(statement({ Effect: 'Deny' }), 'dynamodb:GetItem', TABLE)).toThrow('Deny');
+    const not = { ...statement(), NotAction: 'dynamodb:*' };
+    expect(() => may(not, 'dynamodb:GetItem', TABLE)).toThrow('NotAction');
+  });
+});
