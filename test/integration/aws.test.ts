@@ -1,6 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import {
+  CloudFormationClient,
+  CloudFormationServiceException,
+  ListStackResourcesCommand,
+  type ResourceStatus,
+  type StackResourceSummary,
+} from '@aws-sdk/client-cloudformation';
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { DeleteObjectsCommand, ListObjectsV2Command, ListObjectVersionsCommand, S3Client } from '@aws-sdk/client-s3';
 import { mockClient } from 'aws-sdk-client-mock';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -9,9 +17,12 @@ import { authorizerCaller, type IamCaller } from '../../lambda/api/authorizer-ca
 import { ENVIRONMENT } from '../../lambda/handlers/environment.ts';
 import { s3Client } from '../engines/engines.ts';
 import { StackTemplate, testApp } from '../infra/template.ts';
+import { awsCloud } from './aws/aws-cloud.ts';
 import { emptyBucket } from './aws/empty-bucket.ts';
 import { runProgram } from './aws/program.ts';
 import { operatorsOf } from './caller.ts';
+import { fakeAws } from './fake-aws.ts';
+import { ENVIRONMENT as KEYS } from './rehearsal.ts';
 
 const { signal } = new AbortController();
 
@@ -61,6 +72,86 @@ describe('what is deployed to go', () => {
       'Retain',
     );
   });
+});
+
+describe('what is asked of AWS', () => {
+  /** A stack that has these resources, or does not exist. */
+  function stackOf(resources: readonly StackResourceSummary[] | undefined) {
+    for (const [name, value] of Object.entries(KEYS)) vi.stubEnv(name, value);
+    const stacks = mockClient(CloudFormationClient);
+    const lambda = mockClient(LambdaClient);
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+      for (const client of [stacks, lambda]) client.restore();
+    });
+    const asked = stacks.on(ListStackResourcesCommand);
+    if (resources) asked.resolves({ StackResourceSummaries: [...resources] });
+    else asked.rejects(new CloudFormationServiceException({ ...FAULT, message: 'Stack with id it does not exist' }));
+    return { cloud: awsCloud({ line: () => {} }), stacks, lambda };
+  }
+  const FAULT = { name: 'ValidationError', $fault: 'client', $metadata: {} } as const;
+  const of = (ResourceType: string, LogicalResourceId: string, ResourceStatus: ResourceStatus = 'CREATE_COMPLETE') => ({
+    ...{ ResourceType, LogicalResourceId, PhysicalResourceId: `the-${LogicalResourceId}`, ResourceStatus },
+    LastUpdatedTimestamp: new Date(),
+  });
+  const SWEEP = of('AWS::Lambda::Function', 'HoldpointSweep42C7B4CB');
+
+  it('tells what is left of a stack, and itself, until it is gone', async () => {
+    const there = stackOf([SWEEP, of('AWS::S3::Bucket', 'HoldpointBucket00000000', 'DELETE_COMPLETE')]);
+    expect(await there.cloud.left('it')).toEqual([
+      { type: 'AWS::CloudFormation::Stack', name: 'it' },
+      { type: 'AWS::Lambda::Function', name: 'the-HoldpointSweep42C7B4CB' },
+    ]);
+    expect(await stackOf(undefined).cloud.left('it')).toEqual([]);
+    const refused = stackOf([]);
+    refused.stacks.on(ListStackResourcesCommand).rejects(new Error('Access denied'));
+    await expect(refused.cloud.left('it')).rejects.toThrow('Access denied');
+  });
+
+  it('empties nothing where there is no stack, or no bucket yet', async () => {
+    await stackOf(undefined).cloud.empty('it', signal);
+    await stackOf([SWEEP]).cloud.empty('it', signal);
+  });
+
+  it('gives what a function answers, and says which one failed or is missing', async () => {
+    const other = of('AWS::Lambda::Function', 'HoldpointSweepLog42C7B4CB');
+    const { cloud, lambda } = stackOf([SWEEP, other]);
+    lambda.on(InvokeCommand, { FunctionName: SWEEP.PhysicalResourceId }).resolves(answered('{"failed":0}'));
+    expect(await cloud.invoke('it', 'sweep')).toEqual({ failed: 0 });
+    await expect(cloud.invoke('it', 'gauge')).rejects.toThrow(
+      'one AWS::Lambda::Function called HoldpointGauge…; found none',
+    );
+    lambda.on(InvokeCommand).resolves({ ...answered('{"errorType":"Error"}'), FunctionError: 'Unhandled' });
+    await expect(cloud.invoke('it', 'sweep')).rejects.toThrow(/HoldpointSweep42C7B4CB failed: \{"errorType"/);
+    await expect(stackOf(undefined).cloud.invoke('it', 'sweep')).rejects.toThrow('There is no stack it.');
+  });
+
+  it('counts dead letters in the queue of the stack', async () => {
+    const { url } = await fakeAws({ s3: s3Client(), names: {}, deadLetters: 3 });
+    const { cloud } = stackOf([of('AWS::SQS::Queue', 'HoldpointDeadLetters00000000')]);
+    vi.stubEnv('AWS_ENDPOINT_URL_SQS', url);
+    expect(await cloud.deadLetters('it')).toBe(3);
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'another');
+    await expect(awsCloud({ line: () => {} }).deadLetters('it')).rejects.toThrow(/could not be counted: 403/);
+  });
+
+  it.each([
+    [true, true],
+    [false, false],
+    ['nobody may look', true],
+  ] as const)(
+    'lets CDK say whether it can deploy, unless it is certain: %j is %j',
+    async (isBootstrapped, expected) => {
+      const { url } = await fakeAws({ s3: s3Client(), names: {}, isBootstrapped });
+      const { cloud } = stackOf([]);
+      vi.stubEnv('AWS_ENDPOINT_URL_SSM', url);
+      expect(await cloud.isBootstrapped()).toBe(expected);
+    },
+  );
+});
+
+const answered = (text: string) => ({
+  Payload: Object.assign(new TextEncoder().encode(text), { transformToString: () => text }),
 });
 
 describe('emptying a bucket', () => {

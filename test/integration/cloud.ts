@@ -13,7 +13,7 @@ export interface Left {
 }
 
 /** The functions of a Holdpoint that a schedule invokes. */
-export type Scheduled = 'sweep' | 'gauge';
+type Scheduled = 'sweep' | 'gauge';
 
 /** What the test needs of AWS, beside the API that it deploys. Signals end what takes minutes. */
 export interface Cloud {

@@ -18,7 +18,8 @@ export interface FakeAws {
   /** Where CDK puts templates. */
   readonly s3: S3Client;
   readonly caller?: string;
-  readonly isBootstrapped?: boolean;
+  /** @default true */
+  readonly isBootstrapped?: boolean | 'nobody may look';
   /** What a stack says of itself, by the names of its outputs and of the types of its resources. */
   readonly names: Readonly<Record<string, string>>;
   /** Hears of each request before it is answered. */
@@ -81,10 +82,10 @@ export async function fakeAws(options: FakeAws) {
     return `<StackName>${name}</StackName><StackId>arn:stack</StackId><CreationTime>2026-01-01T00:00:00Z</CreationTime><StackStatus>${status}</StackStatus><Outputs>${status === 'CREATE_COMPLETE' ? outputs.join('') : ''}</Outputs>`;
   };
   const jsonOf: Readonly<Record<string, () => Answer>> = {
-    'AmazonSSM.GetParameter': () =>
-      isBootstrapped
-        ? json(200, { Parameter: { Name: 'version', Value: '30' } })
-        : json(400, { __type: 'ParameterNotFound' }),
+    'AmazonSSM.GetParameter': () => {
+      if (isBootstrapped === true) return json(200, { Parameter: { Name: 'version', Value: '30' } });
+      return json(400, { __type: isBootstrapped === false ? 'ParameterNotFound' : 'AccessDeniedException' });
+    },
     'AmazonSQS.GetQueueAttributes': () =>
       json(200, {
         Attributes: { ApproximateNumberOfMessages: `${deadLetters}`, ApproximateNumberOfMessagesNotVisible: '0' },

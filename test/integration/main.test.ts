@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CreateBucketCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -6,6 +8,7 @@ import type { IamCaller } from '../../lambda/api/authorizer-caller.ts';
 import { ENVIRONMENT as VARIABLES } from '../../lambda/handlers/environment.ts';
 import { STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
 import { engineEnvironment } from '../cli/on-aws.ts';
+import { freshFolder } from '../cli/scene.ts';
 import { s3Client } from '../engines/engines.ts';
 import { freshServices } from '../examples/simulated.ts';
 import { type FakeAws, fakeAws, type Template } from './fake-aws.ts';
@@ -60,6 +63,13 @@ async function account(fake: Partial<FakeAws> = {}, options: RehearsalOptions = 
   return { ...deployed, aws, env, s3 };
 }
 
+/** A configuration of AWS with a region. */
+function configFile(region: string): string {
+  const file = join(freshFolder(), 'config');
+  writeFileSync(file, `[default]\nregion = ${region}\n`);
+  return file;
+}
+
 /** Whom the template that CDK deployed lets in. */
 function callersIn({ Resources }: Template): Record<string, IamCaller> {
   const [api] = Object.entries(Resources).filter(
@@ -108,7 +118,14 @@ describe('npm run integ', () => {
         return new Promise(() => {});
       };
       const { aws, env } = await account({ asked });
-      const { code, said } = await run(['--yes'], env, (_, child) => {
+      // Where the SDK finds another region than CDK would.
+      const elsewhere = {
+        ...env,
+        AWS_CONFIG_FILE: configFile(REGION),
+        AWS_REGION: undefined,
+        AWS_DEFAULT_REGION: 'us-east-1',
+      };
+      const { code, said } = await run(['--yes'], elsewhere, (_, child) => {
         pid = child;
       });
       expect([code, aws.isThere()]).toEqual([130, false]);

@@ -2,19 +2,21 @@ import type { Account, Left } from './cloud.ts';
 
 /** What people must know before they say yes. */
 export const planLines = ({ id, region, caller }: Account, stack: string, keep: boolean): readonly string[] => [
-  'This tests Holdpoint in a real AWS account. The tests and the CI of the project do not: they go as far as one can without AWS.',
+  'This tests Holdpoint in a real AWS account. The tests and the CI of the project do not:',
+  'they go as far as one can without AWS.',
   '',
   `  account  ${id}, as ${caller}`,
   `  region   ${region}`,
-  `  deploys  the stack ${stack} by CDK: a table, a bucket, functions, an HTTP API, a queue, topics, a bus, alarms, a dashboard`,
+  `  deploys  the stack ${stack} by CDK: a table, a bucket, functions, an HTTP API, a queue,`,
+  '           topics, a bus, alarms, a dashboard',
   '  then     starts runs, answers approvals, waits for a timer, looks for errors',
   keep
     ? '  and      leaves everything, since you said --keep'
     : '  and      removes the stack with all runs in it, also after Ctrl-C or when something fails',
   '  takes    about 15 minutes',
   '  costs    less than 10 US cents, most of it for alarms, metrics and the dashboard by the hour',
-  '  leaves   the code of the functions in the bucket that "cdk bootstrap" made; traces and metrics, until AWS drops them;',
-  '           the backup that DynamoDB keeps of a removed table, 35 days at no charge',
+  '  leaves   the code of the functions in the bucket that "cdk bootstrap" made; traces and metrics,',
+  '           until AWS drops them; the backup that DynamoDB keeps of a removed table, 35 days at no charge',
   '',
 ];
 

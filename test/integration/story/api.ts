@@ -8,7 +8,7 @@ export interface Answer {
   readonly body: unknown;
 }
 
-export interface Sent {
+interface Sent {
   /** @default none */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
