@@ -1,4 +1,4 @@
-import { Aws, Duration, Stack } from 'aws-cdk-lib';
+import { Aws, Duration, Names, Stack } from 'aws-cdk-lib';
 import { EventBus, type IEventBus } from 'aws-cdk-lib/aws-events';
 import { Grant, type IGrantable, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type CfnTopic, type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
@@ -10,6 +10,8 @@ import type { HoldpointProps } from './holdpoint-props.ts';
 /** A bus for approvals and ends of runs: ids, and never a state. */
 export const newBus = (scope: Construct): IEventBus =>
   new EventBus(scope, 'Bus', {
+    // The name of the stack is in it: two that were made of one app do not meet.
+    eventBusName: `${Names.uniqueResourceName(scope, { maxLength: 200, separator: '-' })}-Bus`,
     description: 'Holdpoint: approvals that people are asked for, and runs that have ended',
   }) as IEventBus;
 
