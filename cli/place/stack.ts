@@ -1,13 +1,14 @@
 import { HoldpointError } from '../../lambda/core/errors.ts';
 import { present } from '../../lambda/core/present.ts';
-import { STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
+import { outputPrefix, STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
 import { awsCalls } from '../../lambda/storage/aws-calls.ts';
 import { installed } from '../../lambda/storage/installed.ts';
 import type { AwsPlace } from './where.ts';
 
 /** The place that a deployed stack says that its runs are in; of several Holdpoints in it, `stack#id` is one but the first. */
 export async function findStack(stack: string): Promise<AwsPlace> {
-  const [name = '', id = ''] = stack.split('#');
+  const [name = '', place = ''] = stack.split('#');
+  const id = outputPrefix(place);
   const outputs = await outputsOf(name);
   const { table, bucket, apiUrl, key } = STACK_OUTPUTS;
   const optional = (output: string): string | undefined => outputs.get(id + output);

@@ -11,3 +11,6 @@ export const STACK_OUTPUTS = {
   /** The KMS key of encrypted runs; absent where they are not. */
   key: 'HoldpointKmsKey',
 } as const;
+
+/** What stands before the outputs of one of several Holdpoints: its place in the stack, as far as the name of an output takes it. */
+export const outputPrefix = (place: string): string => place.replaceAll(/[^A-Za-z\d]/g, '');

@@ -46,11 +46,11 @@ describe('holdpoint --stack', () => {
     const endpoint = await fakeCloudFormation({
       both: {
         ...{ [STACK_OUTPUTS.table]: 'another', [STACK_OUTPUTS.bucket]: 'another' },
-        ...{ [`Second${STACK_OUTPUTS.table}`]: table, [`Second${STACK_OUTPUTS.bucket}`]: bucket },
+        ...{ [`SecondHold${STACK_OUTPUTS.table}`]: table, [`SecondHold${STACK_OUTPUTS.bucket}`]: bucket },
       },
     });
     const env = { ...engineEnvironment(), AWS_ENDPOINT_URL_CLOUDFORMATION: endpoint };
-    const started = await runProcess(['start', 'travel', '{"to":"Rome"}', '--stack', 'both#Second'], { env });
+    const started = await runProcess(['start', 'travel', '{"to":"Rome"}', '--stack', 'both#Second-Hold'], { env });
     expect([started.code, started.out]).toEqual([0, expect.stringContaining('✓ Started')]);
     const third = await runProcess(['runs', '--stack', 'both#Third'], { env });
     expect(third.err).toContain('Stack "both" must have an output "ThirdHoldpointTable"; found HoldpointTable');

@@ -1,4 +1,5 @@
 import { Stack, Stage } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
 import { describe, expect, it } from 'vitest';
 import { Holdpoint } from '../../infra/index.ts';
 import { STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
@@ -55,6 +56,14 @@ describe('two Holdpoints in one stack', () => {
     expect(Object.keys(template.template.Outputs ?? {}).sort()).toEqual(
       [...Object.values(STACK_OUTPUTS), ...[table, bucket, apiUrl].map((name) => `Other${name}`)].sort(),
     );
+  });
+
+  it('may be called anything, and may be called the same in two places', () => {
+    const odd = stackOf();
+    for (const scope of [odd, new Construct(odd, 'In-here'), new Construct(odd, 'There')])
+      new Holdpoint(scope, 'My-hold');
+    const tables = Object.keys(new StackTemplate(odd).template.Outputs ?? {}).filter((name) => name.endsWith('Table'));
+    expect(tables).toEqual(['HoldpointTable', 'InhereMyholdHoldpointTable', 'ThereMyholdHoldpointTable']);
   });
 
   it('touch nothing of each other', () => {
