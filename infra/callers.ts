@@ -3,6 +3,7 @@ import { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
 import { Grant, type IGrantable, type IRole, type IUser, UnknownPrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IamCaller } from '../lambda/api/authorizer-caller.ts';
 import type { Role } from '../lambda/api/caller.ts';
+import { acknowledgeWildcards } from './acknowledge.ts';
 import type { HttpEntrance } from './http-entrance.ts';
 import { roleNameKnownTo } from './other-stacks.ts';
 
@@ -77,11 +78,13 @@ export class Callers {
       roles: [...new Set([...(known?.roles ?? []), ...roles])],
       ...(answersForOthers && { answersForOthers }),
     });
-    return Grant.addToPrincipal({
-      grantee,
-      actions: ['execute-api:Invoke'],
-      resourceArns: routes.map(([method, path]) => entrance.arnOf(method, path)),
-    });
+    const resourceArns = routes.map(([method, path]) => entrance.arnOf(method, path));
+    acknowledgeWildcards(
+      grantee.grantPrincipal,
+      resourceArns,
+      'Paths have ids of runs in them, and the API has one stage.',
+    );
+    return Grant.addToPrincipal({ grantee, actions: ['execute-api:Invoke'], resourceArns });
   }
 
   /** As the handler reads them; written by hand, because a name that CloudFormation gives cannot be a key of JSON. */

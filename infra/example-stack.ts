@@ -1,8 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { Duration, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { Construct } from 'constructs';
+import { acknowledgeWildcards } from './acknowledge.ts';
 import { Holdpoint } from './holdpoint.ts';
 
 /** What the app may be told. */
@@ -45,23 +47,27 @@ export class ExampleStack extends Stack {
     agentOf('refunds');
     agentOf('travel');
     const assistant = agentOf('model-loop', model ? { HOLDPOINT_MODEL: model } : {});
-    if (model)
-      assistant.addToRolePolicy(
-        new PolicyStatement({
-          actions: ['bedrock:InvokeModel'],
-          resources: ['foundation-model', 'inference-profile'].map((kind) =>
-            this.formatArn({
-              service: 'bedrock',
-              region: '*',
-              account: '*',
-              resource: kind,
-              resourceName: `*${model}`,
-            }),
-          ),
-        }),
-      );
+    if (model) this.#letAsk(assistant, model);
     if (email)
       for (const topic of [this.holdpoint.topic, this.holdpoint.alarmTopic])
         topic?.addSubscription(new EmailSubscription(email));
+  }
+  /** Lets a function ask a model: by its own id in this region, by that of an inference profile wherever the profile leads. */
+  #letAsk(asking: IFunction, model: string): void {
+    const [, ofProfile] = /^(?:global|us|us-gov|eu|apac|jp|au|ca)\.(.+)$/.exec(model) ?? [];
+    const itself = this.formatArn({
+      ...{ service: 'bedrock', account: '', resource: 'foundation-model', resourceName: ofProfile ?? model },
+      ...(ofProfile && { region: '*' }),
+    });
+    const profile = this.formatArn({ service: 'bedrock', resource: 'inference-profile', resourceName: model });
+    asking.addToRolePolicy(
+      new PolicyStatement({ actions: ['bedrock:InvokeModel'], resources: ofProfile ? [itself, profile] : [itself] }),
+    );
+    if (ofProfile)
+      acknowledgeWildcards(
+        asking.role,
+        [itself],
+        'An inference profile asks its model in the regions that it chooses.',
+      );
   }
 }

@@ -43,9 +43,13 @@ const CLOSED: readonly (readonly [path: string, methods: HttpMethod[]])[] = [
 ];
 
 /** What a link opens, and the way to the console. */
-const OPEN: readonly (readonly [path: string, methods: HttpMethod[]])[] = [
-  ['/approvals/{proxy+}', [GET, HEAD, POST]],
-  ['/', [GET, HEAD]],
+const OPEN: readonly (readonly [path: string, methods: HttpMethod[], why: string])[] = [
+  [
+    '/approvals/{proxy+}',
+    [GET, HEAD, POST],
+    'Whoever has a link may answer it: 256 random bits open one approval for one person. Nothing else is behind this route.',
+  ],
+  ['/', [GET, HEAD], 'It leads to the console, which is closed, and says nothing.'],
 ];
 
 /** An HTTP API before the function `api`: closed by one authorizer, but for links. */
@@ -76,12 +80,9 @@ export class HttpEntrance extends Construct {
       ...(corsOrigins?.length && { corsPreflight: cors(corsOrigins) }),
     });
     for (const [path, methods] of CLOSED) this.api.addRoutes({ path, methods, integration, authorizer });
-    for (const [path, methods] of OPEN)
+    for (const [path, methods, why] of OPEN)
       for (const route of this.api.addRoutes({ path, methods, integration, authorizer: new HttpNoneAuthorizer() }))
-        acknowledge(route, {
-          'AwsSolutions-APIG4':
-            'Whoever has a link may answer it: 256 random bits open one approval for one person. Nothing else is behind this route.',
-        });
+        acknowledge(route, { 'AwsSolutions-APIG4': why });
     const own = domain && ownDomain(this, domain);
     new HttpStage(this, 'Stage', {
       httpApi: this.api,

@@ -70,7 +70,7 @@ export function newBucket(scope: Construct, props: HoldpointProps): IBucket {
   if (!accessLogBucket)
     acknowledge(bucket, {
       'AwsSolutions-S1':
-        'Only the functions of this stack read and write payloads, under random names; CloudTrail data events tell who did. `accessLogBucket` turns access logs on.',
+        'Only the functions of this stack read and write payloads, under random names; data events of CloudTrail can tell who did, and `accessLogBucket` turns access logs on.',
     });
   return bucket as IBucket;
 }

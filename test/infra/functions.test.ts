@@ -44,12 +44,12 @@ describe('every function that Holdpoint makes', () => {
     expect(functionsOf(EVERYTHING).length).toBe(7);
     for (const { name } of functionsOf(EVERYTHING))
       expect(functionOf(EVERYTHING, name).VpcConfig, name).toEqual({
-        SubnetIds: ['subnet-1', 'subnet-2'],
+        SubnetIds: ['subnet-0123456789abcdef1', 'subnet-0123456789abcdef2'],
         SecurityGroupIds: [`<${name}/SecurityGroup.GroupId>`],
       });
     const own = templateOf(brought);
     for (const { name } of functionsOf(own))
-      expect(functionOf(own, name).VpcConfig, name).toMatchObject({ SecurityGroupIds: ['sg-1'] });
+      expect(functionOf(own, name).VpcConfig, name).toMatchObject({ SecurityGroupIds: ['sg-0123456789abcdef0'] });
   });
 
   it('is made after its role may reach the network', () => {

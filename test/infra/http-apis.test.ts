@@ -56,8 +56,8 @@ describe('the API', () => {
       AuthorizerType: 'JWT',
       IdentitySource: ['$request.header.Authorization'],
       JwtConfiguration: {
-        Issuer: 'https://cognito-idp.<AWS::Region>.<AWS::URLSuffix>/<People>',
-        Audience: ['<People/App>'],
+        Issuer: 'https://cognito-idp.<AWS::Region>.<AWS::URLSuffix>/eu-central-1_Abc',
+        Audience: ['portal'],
       },
     });
   });

@@ -1,6 +1,6 @@
 import { type App, Duration, Stack, type StackProps } from 'aws-cdk-lib';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
-import { UserPool } from 'aws-cdk-lib/aws-cognito';
+import { UserPool, UserPoolClient } from 'aws-cdk-lib/aws-cognito';
 import { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { EventBus } from 'aws-cdk-lib/aws-events';
@@ -51,7 +51,8 @@ export function grantAll(hold: Holdpoint, stack: Stack, options: TenantOptions =
 
 /** All that is optional, turned on. */
 export function everything(stack: Stack): HoldpointProps {
-  const pool = new UserPool(stack, 'People');
+  const pool = UserPool.fromUserPoolId(stack, 'People', 'eu-central-1_Abc');
+  const client = UserPoolClient.fromUserPoolClientId(stack, 'App', 'portal');
   return {
     retention: Duration.days(90),
     tenants: ['acme', 'globex'],
@@ -65,7 +66,7 @@ export function everything(stack: Stack): HoldpointProps {
     sweepEvery: Duration.minutes(2),
     iamCallers: { 'arn:aws:sts::111122223333:assumed-role/Ops/*': { tenant: 'acme', roles: ['operator'] } },
     jwt: {
-      ...cognitoIssuer(pool, [pool.addClient('App')]),
+      ...cognitoIssuer(pool, [client]),
       tenantClaim: 'custom:tenant',
       rolesClaim: 'cognito:groups',
     },
@@ -85,10 +86,10 @@ export function everything(stack: Stack): HoldpointProps {
 /** A network that is there, as it is described without looking into an account. */
 export const vpcOf = (stack: Stack) =>
   Vpc.fromVpcAttributes(stack, 'Network', {
-    vpcId: 'vpc-1',
+    vpcId: 'vpc-0123456789abcdef0',
     availabilityZones: ['eu-central-1a', 'eu-central-1b'],
-    privateSubnetIds: ['subnet-1', 'subnet-2'],
-    privateSubnetRouteTableIds: ['rtb-1', 'rtb-2'],
+    privateSubnetIds: ['subnet-0123456789abcdef1', 'subnet-0123456789abcdef2'],
+    privateSubnetRouteTableIds: ['rtb-0123456789abcdef1', 'rtb-0123456789abcdef2'],
   });
 
 /** What somebody brings that is there already. */
@@ -104,5 +105,5 @@ export const brought = (stack: Stack): HoldpointProps => ({
   encryptionKey: Key.fromKeyArn(stack, 'MyKey', 'arn:aws:kms:eu-central-1:111122223333:key/at-rest'),
   runKey: Key.fromKeyArn(stack, 'MyRunKey', 'arn:aws:kms:eu-central-1:111122223333:key/runs'),
   vpc: vpcOf(stack),
-  securityGroups: [SecurityGroup.fromSecurityGroupId(stack, 'MyGroup', 'sg-1')],
+  securityGroups: [SecurityGroup.fromSecurityGroupId(stack, 'MyGroup', 'sg-0123456789abcdef0')],
 });
