@@ -11,10 +11,11 @@ import { type Answered, openSandbox } from './lambda-process.ts';
 import type { Wanted } from './policy.ts';
 import { allOf, type Deployed } from './resolve.ts';
 import { Roles } from './roles.ts';
+import { scheduledEvent } from './schedule.ts';
 import { dynamodb } from './services/dynamodb.ts';
 import { kms } from './services/kms.ts';
 import { lambda } from './services/lambda.ts';
-import { eventBridge, type Said, sns } from './services/messages.ts';
+import { eventBridge, type Said, sns, topicKeys } from './services/messages.ts';
 import { s3 } from './services/s3.ts';
 import { type Engines, makeStorage } from './storage.ts';
 import { openTraces } from './traces.ts';
@@ -194,12 +195,7 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
     /** What the schedule of a function does when its time has come. */
     async tick(label: string): Promise<Invocation> {
       const { name, arn } = named(label);
-      const rule = scheduleOf(deployed, arn);
-      const event = {
-        ...{ version: '0', id: randomUUID(), 'detail-type': 'Scheduled Event', source: 'aws.events' },
-        ...{ account: accountId, time: '2026-11-17T10:00:00Z', region, resources: [rule], detail: {} },
-      };
-      return invokeLater({ name, event });
+      return invokeLater({ name, event: scheduledEvent(deployed, arn) });
     },
     async close(): Promise<void> {
       await Promise.all([gateway.close(), traces.close()]);
@@ -211,27 +207,3 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
 }
 
 export type Account = Awaited<ReturnType<typeof openAccount>>;
-
-/** The rule that invokes a function, which has to be allowed to. */
-function scheduleOf(deployed: Deployed, target: string): string {
-  const rule = allOf<{ Targets: { Arn: string }[]; State: string }>(deployed, 'AWS::Events::Rule').find(
-    ({ properties }) => properties.State === 'ENABLED' && properties.Targets.some(({ Arn }) => Arn === target),
-  );
-  const isPermitted = allOf<{ FunctionName: string; Principal: string; SourceArn: string }>(
-    deployed,
-    'AWS::Lambda::Permission',
-  ).some(
-    ({ properties: { FunctionName, Principal, SourceArn } }) =>
-      FunctionName === target && Principal === 'events.amazonaws.com' && SourceArn === rule?.arn,
-  );
-  if (!rule || !isPermitted) throw new Error(`No rule may invoke ${target}.`);
-  return rule.arn;
-}
-
-/** The keys of topics; those of AWS are open to everybody in the account who may publish. */
-const topicKeys = (deployed: Deployed) =>
-  new Map(
-    allOf<{ KmsMasterKeyId?: string }>(deployed, 'AWS::SNS::Topic').map(
-      ({ ref, properties: { KmsMasterKeyId: key } }) => [ref, key?.includes('alias/aws/') ? undefined : key],
-    ),
-  );

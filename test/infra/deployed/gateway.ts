@@ -6,7 +6,7 @@ import type { Roles } from './roles.ts';
 import type { Answer, Call, Service } from './services/service.ts';
 
 /** One call that a function made. */
-export interface Made {
+interface Made {
   /** The label of the function whose role made it. */
   readonly by: string;
   readonly service: string;

@@ -13,7 +13,7 @@ export interface Program {
   readonly timeoutSeconds: number;
 }
 
-export interface InvocationContext {
+interface InvocationContext {
   readonly awsRequestId: string;
   readonly functionName: string;
   readonly functionVersion: string;

@@ -1,39 +1,34 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkpointStore } from '../../../lambda/dynamodb.ts';
 import { dynamoClient, s3Client } from '../../engines/engines.ts';
 import { type Account, openAccount } from './account.ts';
 import type { Caller } from './api-gateway.ts';
 import { type Assembly, synthesise } from './assembly.ts';
-import { allOf, type Deployed, resolveTemplate, type Template } from './resolve.ts';
+import { allOf, resolveTemplate, type Template } from './resolve.ts';
 import { STACKS } from './stacks.ts';
 import type { Engines } from './storage.ts';
 
-export type StackName = keyof typeof STACKS;
+type StackName = keyof typeof STACKS;
 
 let assembly: Assembly | undefined;
 const open: Account[] = [];
-let opened = 0;
 
 /** The assembly of all stacks, synthesised once. */
 export const assembled = (): Assembly => (assembly ??= synthesise(STACKS));
 
 /** Deploys a stack into an account of its own; `edit` changes its template first. */
-export async function deploy(
-  stack: StackName,
-  edit: (template: Template) => Template = (same) => same,
-): Promise<Account> {
-  const account = await openAccount(deployedAs(stack, edit), assembled(), await engines());
+export async function deploy(stack: StackName, edit = (template: Template): Template => template): Promise<Account> {
+  const name = `${stack}-${process.pid}-${Date.now().toString(36)}-${open.length}`;
+  const place = { name, region: 'us-east-1', accountId: '111122223333' };
+  const account = await openAccount(
+    resolveTemplate(edit(assembled().templateOf(stack)), place),
+    assembled(),
+    await engines(),
+  );
   open.push(account);
   return account;
 }
-
-/** A stack as CloudFormation deploys it. */
-export const deployedAs = (stack: StackName, edit: (template: Template) => Template = (same) => same): Deployed =>
-  resolveTemplate(edit(assembled().templateOf(stack)), {
-    name: `${stack}-${process.pid}-${Date.now().toString(36)}-${++opened}`,
-    ...{ region: 'us-east-1', accountId: '111122223333' },
-  });
 
 /** All accounts that were opened; they stay open until `closeAll`. */
 export const accounts = (): readonly Account[] => open;
@@ -84,7 +79,8 @@ export async function statusOf({ storage }: Account, run: string, tenant = 'defa
 
 /** What a function has noted outside of its runs. */
 export function noted<Line>(account: Account, label: string, file: string): readonly Line[] {
-  const text = readFileSync(join(account.folderOf(label), file), { encoding: 'utf8', flag: 'a+' });
+  const path = join(account.folderOf(label), file);
+  const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
   return text
     .split('\n')
     .filter(Boolean)

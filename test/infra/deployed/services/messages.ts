@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { allOf, type Deployed } from '../resolve.ts';
 import { inputOf, json, jsonError, operationOf, type Service, viaService } from './service.ts';
 
 /** What was said to people and to everybody else. */
@@ -36,6 +37,14 @@ export const sns = (said: Said, topics: ReadonlyMap<string, string | undefined>,
       403,
     ),
 });
+
+/** The keys of the topics of a template; those of AWS are open to everybody in the account who may publish. */
+export const topicKeys = (deployed: Deployed): ReadonlyMap<string, string | undefined> =>
+  new Map(
+    allOf<{ KmsMasterKeyId?: string }>(deployed, 'AWS::SNS::Topic').map(
+      ({ ref, properties: { KmsMasterKeyId: key } }) => [ref, key?.startsWith('alias/aws/') ? undefined : key],
+    ),
+  );
 
 interface Entry {
   readonly EventBusName: string;
