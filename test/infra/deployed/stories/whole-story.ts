@@ -78,7 +78,7 @@ export function wholeStory(): void {
       expect(segments.join()).toContain('## api');
     });
 
-    it('was delivered and told as the metrics say, and everything that was asked of AWS was allowed', () => {
+    it('was brought to its end by four functions that asked for nothing that their roles do not allow', () => {
       expect(account.calls.filter(({ isAllowed }) => !isAllowed)).toEqual([]);
       expect(account.deadLetters).toEqual([]);
       expect(new Set(account.calls.map(({ by }) => by))).toEqual(new Set(['Api', 'Resume', 'Notify', 'Agent-refunds']));
