@@ -3,6 +3,7 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { describe, expect, it } from 'vitest';
 import { DEPLOYED } from '../../infra/handlers/handler-functions.ts';
 import { Holdpoint } from '../../infra/index.ts';
+import { DUE_SHARDS } from '../../lambda/checkpoints/records.ts';
 import { HANDLERS } from '../../lambda/handlers/environment.ts';
 import { STREAM_FILTERS } from '../../lambda/handlers/stream-filters.ts';
 import { brought, ENTRY, everything, stackOf, withAgents } from './stacks.ts';
@@ -187,6 +188,19 @@ describe('the schedules', () => {
   it('sweep every minute, or as often as is asked for, and measure every five', () => {
     expect(rulesOf(DEFAULT)).toEqual({ 'Sweep/Schedule': 'rate(1 minute)', 'Gauge/Schedule': 'rate(5 minutes)' });
     expect(rulesOf(EVERYTHING)).toMatchObject({ 'Sweep/Schedule': 'rate(2 minutes)' });
+  });
+
+  it('give all that is due to one sweeper, or each of several its shards', () => {
+    const inputsOf = (template: StackTemplate) =>
+      template
+        .all<{ Targets: readonly { Input?: string }[] }>('AWS::Events::Rule')
+        .filter(({ name }) => name.startsWith('Sweep/'))
+        .flatMap(({ Properties }) => Properties.Targets.map(({ Input = '{}' }) => JSON.parse(Input)));
+    expect(inputsOf(DEFAULT)).toEqual([{}]);
+    const three = inputsOf(templateOf(() => ({ sweepers: 3 })));
+    expect(three.length).toBe(3);
+    const shards = three.flatMap((input: { shards: readonly number[] }) => input.shards);
+    expect(shards.toSorted((a, b) => a - b)).toEqual(Array.from({ length: DUE_SHARDS }, (_, shard) => shard));
   });
 
   it('make up for nothing that was missed', () => {

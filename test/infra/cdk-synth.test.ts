@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
+import { freshFolder } from './template.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const CDK = createRequire(import.meta.url).resolve('aws-cdk/bin/cdk');
+
+/** What the command finds: no account, no network, no Docker. */
+const NOTHING = {
+  PATH: [join(ROOT, 'node_modules/.bin'), dirname(process.execPath), '/usr/bin', '/bin'].join(':'),
+  HOME: freshFolder(),
+  // Nobody listens there.
+  ...{ HTTP_PROXY: 'http://127.0.0.1:9', HTTPS_PROXY: 'http://127.0.0.1:9' },
+  AWS_EC2_METADATA_DISABLED: 'true',
+  CDK_DOCKER: join(ROOT, 'no-docker-here'),
+};
+
+interface Manifest {
+  readonly missing?: readonly unknown[];
+  readonly artifacts: Readonly<Record<string, { readonly type: string }>>;
+}
+
+it('cdk synth makes the template and the code of the app, without an account, a network or Docker', async () => {
+  const folder = freshFolder();
+  const options = [
+    'stack=Trial',
+    'email=ops@example.com',
+    'operators=Admin',
+    'model=eu.example.model',
+    'disposable=true',
+  ];
+  const told = options.flatMap((option) => ['--context', option]);
+  // It ends with another code, and this is rejected, if anything is wrong with the app or the template.
+  await promisify(execFile)(process.execPath, [CDK, 'synth', '--quiet', '--output', folder, ...told], {
+    cwd: ROOT,
+    env: NOTHING,
+  });
+
+  const { missing, artifacts } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Manifest;
+  expect(missing).toBeUndefined();
+  const stacks = Object.entries(artifacts).filter(([, { type }]) => type === 'aws:cloudformation:stack');
+  expect(stacks.map(([name]) => name)).toEqual(['Trial']);
+
+  const text = readFileSync(join(folder, 'Trial.template.json'), 'utf8');
+  const template = JSON.parse(text) as Readonly<Record<'Resources' | 'Outputs', Readonly<Record<string, unknown>>>>;
+  expect(Object.keys(template.Outputs)).toEqual(expect.arrayContaining([STACK_OUTPUTS.table, STACK_OUTPUTS.apiUrl]));
+  for (const trace of ['ops@example.com', ':assumed-role/Admin/*', 'inference-profile/eu.example.model'])
+    expect(text).toContain(trace);
+  expect(text).not.toContain('"Retain"');
+
+  // That of all handlers, and of each agent.
+  const code = readdirSync(folder).filter((name) => name.startsWith('asset.'));
+  expect(code.filter((name) => existsSync(join(folder, name, 'api.mjs'))).length).toBe(1);
+  expect(code.filter((name) => existsSync(join(folder, name, 'index.mjs'))).length).toBe(3);
+});
