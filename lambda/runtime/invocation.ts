@@ -273,7 +273,8 @@ export class Invocation {
       waiting.lookSoon();
       return undefined;
     }
-    return lyingUntil(Math.min(dueAt, work.deadline ?? Infinity), statuses, ending);
+    const deadline = ending ? Infinity : (work.deadline ?? Infinity);
+    return lyingUntil(Math.min(dueAt, deadline), statuses, ending);
   }
 
   /** Something began or ended: the run may have to lie down. */

@@ -4,6 +4,7 @@ import { agent } from '../../lambda/runtime/agent.ts';
 import type { AgentContext } from '../../lambda/runtime/agent-context.ts';
 import { RetryableError } from '../../lambda/runtime/agent-errors.ts';
 import { testAgents } from '../../lambda/testing.ts';
+import { headOf } from './places.ts';
 
 const undoing = <T>(run: (ctx: AgentContext) => Promise<T>) => agent({ name: 'undoing', run });
 
@@ -151,6 +152,33 @@ describe('undo', () => {
     await world.skip({ hours: 1, minutes: 10 });
     expect(await run.status()).toBe('FAILED');
     expect(undone).toEqual([2, 1]);
+  });
+
+  it('waits for it past the deadline of the run, which no longer counts', async () => {
+    let undone = 0;
+    const timed = agent({
+      name: 'timed',
+      timeout: { hours: 1 },
+      async run(ctx) {
+        await ctx.step('book', () => 1, {
+          undo: (_, { attempt }) => {
+            if (attempt === 1) throw new RetryableError('busy', { retryAfter: { hours: 6 } });
+            undone += 1;
+          },
+        });
+        throw new Error('no');
+      },
+    });
+    const world = testAgents(timed);
+    const run = await world.start({}, { id: 'r' });
+    expect((await headOf(world.agent, 'r')).work?.dueAt).toBe(world.clock.now() + 6 * 3_600_000);
+    await world.skip({ hours: 5 });
+    expect(await run.status()).toBe('ENDING');
+    expect(world.invocations).toEqual([{ end: 'suspended', status: 'ENDING' }]);
+    await world.skip({ hours: 2 });
+    expect(await run.status()).toBe('FAILED');
+    expect(undone).toBe(1);
+    await expect(run.result()).rejects.toMatchObject({ cause: { message: 'no' } });
   });
 
   it('undoes what parallel branches did, in the reverse of the order in which they ended', async () => {
