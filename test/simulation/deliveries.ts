@@ -12,12 +12,15 @@ interface Container {
 
 const MARGIN_MS = 500;
 const LAMBDA_RETRIES = 2;
+// Longer than any pause between two tries.
+const IDLE_MS = 10_000;
 
 /** What brings runs to functions: late, twice, or not at all. */
 export class Deliveries {
   readonly #world: World;
   /** Functions that have ended and wait for the next event, with all they remember. */
   readonly #idle: Container[] = [];
+  readonly #busy = new Map<Process, string>();
   #count = 0;
 
   constructor(world: World) {
@@ -26,11 +29,12 @@ export class Deliveries {
 
   /** How a process asks for a run to be delivered; that too may fail. */
   from(process: Process): (delivery: Delivery) => Promise<void> {
-    return (delivery) =>
-      new Promise((resolve) => {
-        this.bring(delivery);
-        process.reach(this.#world.chance.between(1, 50), resolve);
-      });
+    return (delivery) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.bring(delivery);
+      process.reach(this.#world.chance.between(1, 50), resolve);
+      return process.awaits(promise);
+    };
   }
 
   bring(delivery: Delivery): void {
@@ -46,6 +50,12 @@ export class Deliveries {
     }
   }
 
+  /** A function that waits for nothing but its deadline is paid for nothing. */
+  checkIdle(): void {
+    for (const [process, run] of this.#busy)
+      if (process.idleMs > IDLE_MS) this.#world.wrong(`${process.name} has ${run}, and neither ends nor does anything`);
+  }
+
   #invoke(delivery: Delivery, by: string, tried: number): void {
     const world = this.#world;
     const container = this.#container();
@@ -58,8 +68,13 @@ export class Deliveries {
       if (again && tried < LAMBDA_RETRIES && world.chance.happens(0.6))
         world.timeline.after(world.chance.between(100, 90_000), () => this.#invoke(delivery, by, tried + 1));
     };
-    const died = () => close(true);
+    const died = () => {
+      this.#busy.delete(process);
+      close(true);
+    };
     process.onDeath.add(died);
+    process.begin();
+    this.#busy.set(process, delivery.run);
     world.note(process, `is invoked for ${delivery.run} as ${by}`);
     const until = process.clock.now() + world.functionMs - MARGIN_MS;
     process.deadline = until;
@@ -81,6 +96,7 @@ export class Deliveries {
   #ended(container: Container, delivery: Delivery, end: Invoked, close: (again: boolean) => void): void {
     const { process } = container;
     if (process.dead) return;
+    this.#busy.delete(process);
     const failed = end.end === 'failed';
     this.#world.note(
       process,

@@ -1,6 +1,6 @@
 import { isHoldpointError } from '../../lambda/core/errors.ts';
 import type { AgentContext, StepOptions, StepTools } from '../../lambda/runtime/agent-context.ts';
-import { FatalError } from '../../lambda/runtime/agent-errors.ts';
+import { FatalError, RetryableError } from '../../lambda/runtime/agent-errors.ts';
 import { noise } from '../faults/seeded.ts';
 import type { Process } from './process.ts';
 import type { ApprovalMove, Move, Program, StepMove } from './program.ts';
@@ -90,8 +90,10 @@ export class Player {
     return move.do;
   }
 
-  /** Takes a step back; some never can. */
-  undo({ execution, stubborn }: Made): void {
+  /** Takes a step back; some have to wait for it, and some never can. */
+  undo({ execution, stubborn }: Made, { attempt }: StepTools): void {
+    if (attempt === 1 && execution % 3 === 0)
+      throw new RetryableError('Not now.', { retryAfter: execution % 2 === 0 ? { seconds: 2 } : { minutes: 20 } });
     const { undone } = this.#world.ledger;
     undone.set(execution, (undone.get(execution) ?? 0) + 1);
     if (stubborn) throw new FatalError('This cannot be undone.');
@@ -103,7 +105,7 @@ export class Player {
     const options: StepOptions<Made> = {
       retry: { attempts: 3, pause: longPause ? { minutes: 1 } : { milliseconds: 300 } },
       ...(kind === 'once' && { atMostOnce: true }),
-      ...(undoable && !('done' in ctx && isTurn(ctx)) && { undo: (made) => this.undo(made) }),
+      ...(undoable && !('done' in ctx && isTurn(ctx)) && { undo: (made, tools) => this.undo(made, tools) }),
     };
     const work = async (tools: StepTools): Promise<Made> => {
       const broken = kind === 'broken';

@@ -13,18 +13,44 @@ export class Process {
   readonly onDeath = new Set<() => void>();
   readonly #timeline: Timeline;
   #standsUntil = 0;
+  #awaited = 0;
+  #idleFrom = 0;
 
   constructor(name: string, timeline: Timeline, skewMs: number) {
     this.name = name;
     this.#timeline = timeline;
     this.clock = {
       now: () => timeline.now + skewMs,
-      sleep: (milliseconds, signal) => this.#sleep(milliseconds, signal),
+      sleep: (milliseconds, signal, isDeadline) => {
+        const slept = this.#sleep(milliseconds, signal);
+        return isDeadline ? slept : this.awaits(slept);
+      },
     };
   }
 
   get stands(): boolean {
     return this.#standsUntil > this.#timeline.now;
+  }
+
+  /** For how long it has waited for nothing that will come, but for its deadline. */
+  get idleMs(): number {
+    return this.#awaited > 0 ? 0 : this.#timeline.now - this.#idleFrom;
+  }
+
+  /** Begins something: until now it was idle because nobody wanted anything. */
+  begin(): void {
+    this.#idleFrom = this.#timeline.now;
+  }
+
+  /** Knows of something that will come: an answer, or a moment. */
+  awaits<T>(coming: Promise<T>): Promise<T> {
+    const came = () => {
+      this.#awaited -= 1;
+      this.#idleFrom = this.#timeline.now;
+    };
+    this.#awaited += 1;
+    coming.then(came, came);
+    return coming;
   }
 
   die(): void {

@@ -37,6 +37,7 @@ export async function simulate(seed: number, options: WorldOptions = {}): Promis
 /** The runs of a seed and all who have to do with them. */
 class Scene {
   readonly #world: World;
+  readonly #deliveries: Deliveries;
   readonly #tasks: Tasks;
   readonly #people: People;
   readonly #sweeper: Sweeper;
@@ -48,6 +49,7 @@ class Scene {
     this.#world = world;
     const { chance } = world;
     const deliveries = new Deliveries(world);
+    this.#deliveries = deliveries;
     this.#tasks = new Tasks(world, deliveries);
     this.#people = new People(world, this.#tasks);
     this.#sweeper = new Sweeper(world, deliveries);
@@ -81,6 +83,7 @@ class Scene {
       if (sweepAt !== undefined && sweepAt <= (timeline.next ?? Infinity)) this.#sweeper.plan(sweepAt);
       if (timeline.next === undefined) break;
       await timeline.step();
+      this.#deliveries.checkIdle();
     }
     if (findings.length === 0 && !this.#isOver) this.#world.wrong(`nothing goes on any more: ${this.#standing()}`);
   }

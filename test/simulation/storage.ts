@@ -18,10 +18,11 @@ interface Call<T> {
 /** The storage as one process sees it: far away, shared with others, and not to be relied on. */
 export function storageFor(world: World, process: Process): Storage {
   const { truth } = world;
-  const call = <T>(given: Call<T>): Promise<T> =>
-    new Promise((resolve, reject) => {
-      world.timeline.after(world.chance.between(1, 12), () => arrive(world, process, given, resolve, reject));
-    });
+  const call = <T>(given: Call<T>): Promise<T> => {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    world.timeline.after(world.chance.between(1, 12), () => arrive(world, process, given, resolve, reject));
+    return process.awaits(promise);
+  };
   let kept: string | undefined;
 
   const records: RecordStore = {
