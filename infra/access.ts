@@ -22,6 +22,8 @@ export interface Keeping {
 /** What somebody does with what is kept. */
 export interface Access {
   readonly table: readonly ('GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'DeleteItem')[];
+  /** Whether it makes or opens links, which are kept beside the tenants. */
+  readonly links: boolean;
   readonly lists: readonly ListName[];
   readonly objects: readonly ('GetObject' | 'PutObject' | 'AbortMultipartUpload' | 'DeleteObject')[];
   readonly runKey: readonly ('Encrypt' | 'Decrypt')[];
@@ -30,18 +32,25 @@ export interface Access {
 const RECORDS = ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'DeleteItem'] as const;
 const PAYLOADS = ['GetObject', 'PutObject', 'AbortMultipartUpload'] as const;
 
-/** Saves and loads checkpoints, asks and waits: what an agent does. It lists nothing and removes no payload. */
-export const RUN: Access = { table: RECORDS, lists: [], objects: PAYLOADS, runKey: ['Encrypt', 'Decrypt'] };
+/** Saves and loads checkpoints, asks and waits, for agents. It lists nothing and removes no payload. */
+export const SAVE: Access = {
+  ...{ table: RECORDS, links: false, lists: [], objects: PAYLOADS },
+  runKey: ['Encrypt', 'Decrypt'],
+};
+
+/** Does that itself, and tells people: what an agent does. */
+export const RUN: Access = { ...SAVE, links: true };
 
 /** Looks at runs, and changes them from outside. */
 export const SERVE: Access = { ...RUN, lists: ['status', 'owner', 'due'] };
 
 /** Claims a run that exists, for somebody else. */
-export const CLAIM: Access = { ...RUN, runKey: ['Decrypt'] };
+export const CLAIM: Access = { ...SAVE, runKey: ['Decrypt'] };
 
 /** Tells people of approvals, by their keys: it looks for nothing. One that is over by then leaves the inboxes. */
 export const TELL: Access = {
   table: ['GetItem', 'PutItem', 'DeleteItem'],
+  links: true,
   lists: [],
   objects: ['GetObject'],
   runKey: ['Decrypt'],
@@ -50,6 +59,7 @@ export const TELL: Access = {
 /** Finds what is due, and removes what is over. */
 export const SWEEP: Access = {
   ...CLAIM,
+  links: true,
   lists: ['due'],
   objects: [...PAYLOADS, 'DeleteObject'],
 };
@@ -58,7 +68,7 @@ export const SWEEP: Access = {
 export const ADMINISTER: Access = { ...SERVE, objects: [...PAYLOADS, 'DeleteObject'] };
 
 /** Counts runs. */
-export const COUNT: Access = { table: [], lists: ['status', 'due'], objects: [], runKey: [] };
+export const COUNT: Access = { table: [], links: false, lists: ['status', 'due'], objects: [], runKey: [] };
 
 /**
  * Lets somebody do that, and nothing else, with the runs of these tenants; without any, with those of all. A partition
@@ -80,7 +90,11 @@ export function grantAccess(
     );
   };
 
-  allow(dynamodb(access.table), [table.tableArn], prefixes && leadingKeys([...prefixes, '@token/*']));
+  allow(
+    dynamodb(access.table),
+    [table.tableArn],
+    prefixes && leadingKeys([...prefixes, ...(access.links ? ['@token/*'] : [])]),
+  );
   for (const list of access.lists) {
     const groups = list === 'due' ? ['due/*'] : prefixes;
     allow(dynamodb(['Query']), [`${table.tableArn}/index/${LISTS[list].index}`], groups && leadingKeys(groups));

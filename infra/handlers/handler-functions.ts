@@ -3,7 +3,7 @@ import { Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { present } from '../../lambda/core/present.ts';
 import type { HandlerName } from '../../lambda/handlers/environment.ts';
-import { type Access, CLAIM, COUNT, RUN, SERVE, SWEEP, TELL } from '../access.ts';
+import { type Access, CLAIM, COUNT, SAVE, SERVE, SWEEP, TELL } from '../access.ts';
 import { functionOptions, SOURCE_MAPS, trace } from '../functions.ts';
 import type { HoldpointProps } from '../holdpoint-props.ts';
 import { handlerCode } from './code.ts';
@@ -27,7 +27,7 @@ export const DEPLOYED: Readonly<Record<HandlerName, Deployed>> = {
   },
   checkpoint: {
     ...{ id: 'Checkpoint', description: 'Holdpoint: saves, asks and waits for agents in other languages' },
-    ...{ memoryMB: 512, timeoutSeconds: 60, access: RUN },
+    ...{ memoryMB: 512, timeoutSeconds: 60, access: SAVE },
   },
   gauge: {
     ...{ id: 'Gauge', description: 'Holdpoint: counts runs and measures how long they wait' },
@@ -60,7 +60,7 @@ export function handlerFunction(
     ...functionOptions(scope, id, props),
     description,
     runtime: Runtime.NODEJS_24_X,
-    code: handlerCode(scope),
+    code: handlerCode(),
     handler: `${name}.handler`,
     memorySize: memoryMB,
     timeout: Duration.seconds(timeoutSeconds),

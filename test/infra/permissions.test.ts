@@ -113,6 +113,7 @@ describe('who may do what, of a Holdpoint with tenants, keys and a network', () 
     (name) => `lambda:InvokeFunction on ${name}`,
   );
 
+  const recordsWithoutLinks = (...tenants: string[]) => `${RECORDS} ${keys(...tenants.map((each) => `${each}/*`))}`;
   const records = (...tenants: string[]) => `${RECORDS} ${keys(...tenants.map((each) => `${each}/*`), '@token/*')}`;
   const lists = (...tenants: string[]) =>
     ['owner', 'status'].map(
@@ -132,13 +133,15 @@ describe('who may do what, of a Holdpoint with tenants, keys and a network', () 
   const STORES = '{AbortMultipartUpload,GetObject,PutObject}';
   const REMOVES = '{AbortMultipartUpload,DeleteObject,GetObject,PutObject}';
   const BOTH = ['acme', 'globex'];
-  const runs = (...tenants: string[]) => [
-    ...[records(...tenants), ...objects(STORES, ...tenants), ...sealed('{Decrypt,Encrypt}', ...tenants)],
+  const contents = (...tenants: string[]) => [
+    ...[...objects(STORES, ...tenants), ...sealed('{Decrypt,Encrypt}', ...tenants)],
   ];
+  const runs = (...tenants: string[]) => [records(...tenants), ...contents(...tenants)];
+  const saves = (...tenants: string[]) => [recordsWithoutLinks(...tenants), ...contents(...tenants)];
 
   const EXPECTED = {
     ApiRole: [logs('ApiLog'), TRACES, NETWORK, DUE, ...lists(...BOTH), ...runs(...BOTH)],
-    CheckpointRole: [logs('CheckpointLog'), TRACES, NETWORK, ...runs(...BOTH)],
+    CheckpointRole: [logs('CheckpointLog'), TRACES, NETWORK, ...saves(...BOTH)],
     GaugeRole: [
       ...[logs('GaugeLog'), TRACES, NETWORK, DUE, AT_REST_TO_READ],
       `dynamodb:Query on Table/index/status ${keys('acme/*', 'globex/*')}`,
@@ -150,7 +153,7 @@ describe('who may do what, of a Holdpoint with tenants, keys and a network', () 
     ],
     ResumeRole: [
       ...[logs('ResumeLog'), TRACES, NETWORK, ...SEALED_STREAM, LETTERS],
-      ...[records(...BOTH), ...objects(STORES, ...BOTH), ...sealed('Decrypt', ...BOTH), ...INVOKES],
+      ...[recordsWithoutLinks(...BOTH), ...objects(STORES, ...BOTH), ...sealed('Decrypt', ...BOTH), ...INVOKES],
     ],
     SweepRole: [
       ...[logs('SweepLog'), TRACES, NETWORK, DUE, 'events:PutEvents on Bus', ...TOPIC],
@@ -164,7 +167,7 @@ describe('who may do what, of a Holdpoint with tenants, keys and a network', () 
     'Legacy/ServiceRole': [BASIC, 'lambda:InvokeFunction on Checkpoint'],
     'Own/ServiceRole': [BASIC, ...runs('acme')],
     'Their/ServiceRole': [BASIC, 'lambda:InvokeFunction on Checkpoint-globex'],
-    'Checkpoint-globexRole': [logs('Checkpoint-globexLog'), TRACES, NETWORK, ...runs('globex')],
+    'Checkpoint-globexRole': [logs('Checkpoint-globexLog'), TRACES, NETWORK, ...saves('globex')],
     'Starter/ServiceRole': [BASIC, 'execute-api:Invoke on HttpApi: POST /api/runs'],
     'Portal/ServiceRole': [
       BASIC,
