@@ -1,4 +1,4 @@
-import { ENVIRONMENT, READ_BY } from '../../lambda/handlers/environment.ts';
+import { ENVIRONMENT, READ_BY } from '../../lambda/environment/names.ts';
 
 /** All variables of a function together, names and values. */
 const MOST_BYTES = 4096;

@@ -1,6 +1,6 @@
 import { agent } from '../../lambda/index.ts';
 import { memoryStorage } from '../../lambda/memory.ts';
-import { FUNCTIONS } from '../bill-lines.ts';
+import { FUNCTIONS } from '../bill/lines.ts';
 import { deployment } from '../deployment.ts';
 import { freshText } from '../works.ts';
 import { MOST } from './demands.ts';

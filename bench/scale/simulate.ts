@@ -1,5 +1,5 @@
 import { memoryStorage } from '../../lambda/memory.ts';
-import { FUNCTIONS } from '../bill-lines.ts';
+import { FUNCTIONS } from '../bill/lines.ts';
 import { type Done, deployment, NOTHING_DONE } from '../deployment.ts';
 import { add, type Ledger, newLedger, type OpenLedger } from './ledger.ts';
 import { MIX, mixedRuns } from './mix.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ALARM_METRICS, FUNCTIONS } from '../../bench/bill-lines.ts';
-import { billReport } from '../../bench/bill-report.ts';
+import { ALARM_METRICS, FUNCTIONS } from '../../bench/bill/lines.ts';
+import { billReport } from '../../bench/bill/report.ts';
 import { missingIn } from '../../bench/page-tables.ts';
 import { THROTTLE_RATE } from '../../bench/scale/demands.ts';
 import { scaleReport } from '../../bench/scale/report.ts';

@@ -1,4 +1,4 @@
-import { PEERS } from './prices.ts';
+import { PEERS } from '../prices.ts';
 
 /** What a piece of work is to others, once: what they count, and the data. */
 export interface PeerWork {

@@ -1,13 +1,13 @@
-import { dynamoStorage } from '../lambda/dynamodb.ts';
-import { agent } from '../lambda/index.ts';
-import { streamOf } from '../test/handlers/table-stream.ts';
-import { type Counts, plus, since } from './counts.ts';
-import { type Deployment, type Done, deployment } from './deployment.ts';
-import { resultOf } from './runtime-steps.ts';
-import { storedBytes } from './stored-bytes.ts';
-import { dynamoPlace } from './systems.ts';
-import type { Wire } from './wire.ts';
-import { RUN } from './works.ts';
+import { dynamoStorage } from '../../lambda/dynamodb.ts';
+import { agent } from '../../lambda/index.ts';
+import { streamOf } from '../../test/handlers/table-stream.ts';
+import { type Counts, plus, since } from '../counts.ts';
+import { type Deployment, type Done, deployment } from '../deployment.ts';
+import { resultOf } from '../runtime-steps.ts';
+import { storedBytes } from '../stored-bytes.ts';
+import { dynamoPlace } from '../systems.ts';
+import type { Wire } from '../wire.ts';
+import { RUN } from '../works.ts';
 
 /** What something took: on the wire, and of everything else that is billed. */
 export interface Taken {

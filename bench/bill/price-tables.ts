@@ -1,6 +1,6 @@
-import { FUNCTIONS, invocations } from './bill-lines.ts';
-import { markdownTable, money } from './markdown-table.ts';
-import { MONTHLY, PEERS, PRICES } from './prices.ts';
+import { markdownTable, money } from '../markdown-table.ts';
+import { MONTHLY, PEERS, PRICES } from '../prices.ts';
+import { FUNCTIONS, invocations } from './lines.ts';
 
 /** The prices that everything is made of, and the page of each. */
 export function pricesTable(): string {

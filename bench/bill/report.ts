@@ -1,15 +1,15 @@
-import { HOURS, invocations, lineOf, monthOf, stepCost } from './bill-lines.ts';
-import { type PeerWork, peerCosts } from './bill-peers.ts';
-import { functionsTable, pricesTable } from './bill-prices.ts';
-import { type Steps, type StepUnits, stepUnits } from './bill-steps.ts';
-import { type DeploymentUnits, deploymentUnits, type Taken } from './bill-units.ts';
-import { type Counts, s3Requests } from './counts.ts';
-import { NOTHING_DONE } from './deployment.ts';
-import { figure, type MarkdownCell, markdownTable, money, moneyRange, type Section } from './markdown-table.ts';
-import { MONTHLY, PEERS, PRICES } from './prices.ts';
-import { OVERHEAD_BYTES } from './stored-bytes.ts';
-import { approvalCosts } from './waking-costs.ts';
-import type { Wire } from './wire.ts';
+import { type Counts, s3Requests } from '../counts.ts';
+import { NOTHING_DONE } from '../deployment.ts';
+import { figure, type MarkdownCell, markdownTable, money, moneyRange, type Section } from '../markdown-table.ts';
+import { MONTHLY, PEERS, PRICES } from '../prices.ts';
+import { OVERHEAD_BYTES } from '../stored-bytes.ts';
+import { approvalCosts } from '../waking-costs.ts';
+import type { Wire } from '../wire.ts';
+import { HOURS, invocations, lineOf, monthOf, stepCost } from './lines.ts';
+import { type PeerWork, peerCosts } from './peers.ts';
+import { functionsTable, pricesTable } from './price-tables.ts';
+import { type Steps, type StepUnits, stepUnits } from './steps.ts';
+import { type DeploymentUnits, deploymentUnits, type Taken } from './units.ts';
 
 /** Counts on the wire, and gives the bill: the tables of docs/cost.md. */
 export async function billReport(wire: Wire): Promise<readonly Section[]> {

@@ -1,9 +1,9 @@
-import { agent } from '../lambda/index.ts';
-import { type Counts, NO_COUNTS, since } from './counts.ts';
-import { invoke, runtimePlace } from './runtime-place.ts';
-import { dynamoStore, ours } from './systems.ts';
-import type { Wire } from './wire.ts';
-import { CONVERSATION, type Conversation, freshText, RUN, turn } from './works.ts';
+import { agent } from '../../lambda/index.ts';
+import { type Counts, NO_COUNTS, since } from '../counts.ts';
+import { invoke, runtimePlace } from '../runtime-place.ts';
+import { dynamoStore, ours } from '../systems.ts';
+import type { Wire } from '../wire.ts';
+import { CONVERSATION, type Conversation, freshText, RUN, turn } from '../works.ts';
 
 /** What so many steps took, in the middle of a run. */
 export interface Steps {

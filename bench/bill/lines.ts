@@ -1,7 +1,7 @@
-import type { Steps } from './bill-steps.ts';
-import type { DeploymentUnits, Taken } from './bill-units.ts';
-import { dollars } from './counts.ts';
-import { MONTHLY, PRICES } from './prices.ts';
+import { dollars } from '../counts.ts';
+import { MONTHLY, PRICES } from '../prices.ts';
+import type { Steps } from './steps.ts';
+import type { DeploymentUnits, Taken } from './units.ts';
 
 /** A function of the deployment: the memory that the construct gives it, and how long it is taken to run. */
 interface Billed {
