@@ -14,7 +14,7 @@ import { mockClient } from 'aws-sdk-client-mock';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ExampleStack } from '../../infra/example-stack.ts';
 import { authorizerCaller, type IamCaller } from '../../lambda/api/authorizer-caller.ts';
-import { ENVIRONMENT } from '../../lambda/handlers/environment.ts';
+import { ENVIRONMENT } from '../../lambda/environment/names.ts';
 import { s3Client } from '../engines/engines.ts';
 import { StackTemplate, testApp } from '../infra/template.ts';
 import { awsCloud } from './aws/aws-cloud.ts';
@@ -104,7 +104,8 @@ describe('what is asked of AWS', () => {
     ]);
     expect(await stackOf(undefined).cloud.left('it')).toEqual([]);
     const refused = stackOf([]);
-    refused.stacks.on(ListStackResourcesCommand).rejects(new Error('Access denied'));
+    const denied = new CloudFormationServiceException({ ...FAULT, message: 'Access denied' });
+    refused.stacks.on(ListStackResourcesCommand).rejects(denied);
     await expect(refused.cloud.left('it')).rejects.toThrow('Access denied');
   });
 

@@ -6,11 +6,15 @@ import { onTestFinished } from 'vitest';
 import { refusalOf } from '../cli/signature.ts';
 import { ACCOUNT, CALLER, KEY, REGION } from './rehearsal.ts';
 
+interface Resource {
+  readonly Type: string;
+  readonly Properties?: Readonly<Record<string, unknown>>;
+  readonly DeletionPolicy?: string;
+}
+
 /** A template as CDK uploads it. */
 export interface Template {
-  readonly Resources: Readonly<
-    Record<string, { readonly Type: string; readonly Properties?: Record<string, unknown> }>
-  >;
+  readonly Resources: Readonly<Record<string, Resource>>;
   readonly Outputs?: Readonly<Record<string, unknown>>;
 }
 
@@ -84,7 +88,8 @@ export async function fakeAws(options: FakeAws) {
   const jsonOf: Readonly<Record<string, () => Answer>> = {
     'AmazonSSM.GetParameter': () => {
       if (isBootstrapped === true) return json(200, { Parameter: { Name: 'version', Value: '30' } });
-      return json(400, { __type: isBootstrapped === false ? 'ParameterNotFound' : 'AccessDeniedException' });
+      if (isBootstrapped === false) return json(400, { __type: 'ParameterNotFound' });
+      return json(400, { __type: 'AccessDeniedException', Message: 'You may not do ssm:GetParameter.' });
     },
     'AmazonSQS.GetQueueAttributes': () =>
       json(200, {

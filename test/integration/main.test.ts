@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { CreateBucketCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { IamCaller } from '../../lambda/api/authorizer-caller.ts';
-import { ENVIRONMENT as VARIABLES } from '../../lambda/handlers/environment.ts';
+import { ENVIRONMENT as VARIABLES } from '../../lambda/environment/names.ts';
 import { STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
 import { engineEnvironment } from '../cli/on-aws.ts';
 import { freshFolder } from '../cli/scene.ts';
@@ -41,6 +41,7 @@ async function run(
 /** An account on this machine: engines, a gateway, and what is left of AWS. */
 async function account(fake: Partial<FakeAws> = {}, options: RehearsalOptions = {}) {
   const callers: Record<string, IamCaller> = {};
+  const kept: unknown[] = [];
   const deployed = await rehearsal({ callers, ...options });
   const s3 = s3Client();
   await s3.send(new CreateBucketCommand({ Bucket: `cdk-hnb659fds-assets-${ACCOUNT}-${REGION}` })).catch(() => {});
@@ -51,7 +52,10 @@ async function account(fake: Partial<FakeAws> = {}, options: RehearsalOptions = 
       ...{ [STACK_OUTPUTS.table]: table, [STACK_OUTPUTS.bucket]: bucket, [STACK_OUTPUTS.apiUrl]: apiUrl },
       'AWS::S3::Bucket': bucket,
     },
-    deployed: (template) => Object.assign(callers, callersIn(template)),
+    deployed: (template) => {
+      Object.assign(callers, callersIn(template));
+      kept.push(...Object.values(template.Resources).filter(({ DeletionPolicy }) => DeletionPolicy === 'Retain'));
+    },
     invoke: async (name) => deployed[name.includes('Sweep') ? 'sweep' : 'gauge'](),
     ...fake,
   });
@@ -60,7 +64,7 @@ async function account(fake: Partial<FakeAws> = {}, options: RehearsalOptions = 
     ...ENVIRONMENT,
     ...{ AWS_ENDPOINT_URL: aws.url, CDK_DISABLE_CLI_TELEMETRY: 'true' },
   };
-  return { ...deployed, aws, env, s3 };
+  return { ...deployed, aws, env, s3, kept };
 }
 
 /** A configuration of AWS with a region. */
@@ -94,14 +98,14 @@ describe('npm run integ', () => {
   it(
     'deploys by CDK, tells the story with the credentials of the environment, and leaves nothing',
     async () => {
-      const { aws, env, s3, bucket } = await account();
+      const { aws, env, s3, bucket, kept } = await account();
       const { code, said } = await run(['--yes'], env);
       const lines = said.split('\n').filter((line) => /^[✓✗]/.test(line));
       expect([code, lines.map((line) => line[0]).join('')]).toEqual([0, '✓✓✓✓✓✓✓✓✓✓✓']);
       expect(said).toMatch(/Deployed: http.*\n.*API answers who deployed it/);
       expect(said).toContain('| All is well.');
       expect(lines.at(-1)).toMatch(/^✓ HoldpointInteg-[0-9a-f]{8} is gone\.$/);
-      expect(aws.isThere()).toBe(false);
+      expect([aws.isThere(), kept]).toEqual([false, []]);
       expect((await s3.send(new ListObjectsV2Command({ Bucket: bucket }))).KeyCount).toBe(0);
     },
     CDK_MS,

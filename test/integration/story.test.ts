@@ -117,6 +117,16 @@ describe('the story on what is deployed', () => {
       },
     ],
     [
+      'a run fails',
+      /✗ a refund waits.*\n {2}Run "integ-refund" must become WAITING_FOR_APPROVAL; it ended as FAILED \(Error: No bank\)\./,
+      {
+        bend: bending(/integ-refund$/, (run: object) => ({
+          ...{ ...run, status: 'FAILED' },
+          error: { name: 'Error', message: 'No bank', failedAt: [], notUndone: [] },
+        })),
+      },
+    ],
+    [
       'one vote is enough',
       /The approval of one of two must be "PENDING"; found "APPROVED"/,
       { bend: bending(/decide$/, (approval: object) => ({ ...approval, status: 'APPROVED' })) },
