@@ -18,7 +18,7 @@ import { lookAround } from './look.ts';
 import { isPaused } from './pausing.ts';
 import { settle } from './settle.ts';
 import { validated } from './standard-schema.ts';
-import { NO_WORK, pauseBeforeDelivery } from './work.ts';
+import { NO_WORK, pauseBeforeDelivery, timesOutAt } from './work.ts';
 
 /** Who wants to run a run, and until when that is possible. */
 export interface Claimant {
@@ -59,12 +59,12 @@ export async function claim(
   try {
     for (;;) {
       const opened = await open(at);
-      const { work = NO_WORK, status } = opened.head.meta;
+      const { work = NO_WORK } = opened.head.meta;
       const { agent: of = agent.name } = opened.head.meta;
       const aside = of === agent.name ? reasonToStepAside(opened.head.meta, claimant, at.now()) : 'not its own';
       if (aside) return aside;
       if (await isPaused(at, agent.name)) return 'paused';
-      if (status !== 'ENDING' && (work.deadline ?? Infinity) <= at.now()) {
+      if (timesOutAt(opened.head.meta) <= at.now()) {
         await endRun(at, { ending: 'FAILED', error: timedOut(at.run) });
         continue;
       }

@@ -22,7 +22,7 @@ import { CURSOR } from './look.ts';
 import { handedOn, lyingUntil, type Rest } from './rest.ts';
 import type { Runtime, StepMoment } from './runtime.ts';
 import { Waiting } from './waiting.ts';
-import { NO_WORK } from './work.ts';
+import { NO_WORK, timesOutAt } from './work.ts';
 import { RunWriter } from './writer.ts';
 
 /** How an invocation of an agent ended. */
@@ -273,8 +273,7 @@ export class Invocation {
       waiting.lookSoon();
       return undefined;
     }
-    const deadline = ending ? Infinity : (work.deadline ?? Infinity);
-    return lyingUntil(Math.min(dueAt, deadline), statuses, ending);
+    return lyingUntil(Math.min(dueAt, timesOutAt(this.writer.opened.head.meta)), statuses, ending);
   }
 
   /** Something began or ended: the run may have to lie down. */

@@ -3,6 +3,7 @@ import type { RunContext } from '../checkpoints/context.ts';
 import { HEAD_KEY, headRecord, readHead } from '../checkpoints/records.ts';
 import type { Claimant } from './claim.ts';
 import type { Clock } from './clock.ts';
+import { timesOutAt } from './work.ts';
 
 /**
  * Renews a short lease for as long as its process lives; what it gives ends that. On Lambda a lease lasts as long as the
@@ -28,7 +29,7 @@ async function renew(at: RunContext, by: string, leaseMs: number): Promise<void>
   const { work } = head?.meta ?? {};
   if (!head || work?.lease?.by !== by) return;
   const until = at.now() + leaseMs;
-  const dueAt = Math.min(until, work.deadline ?? Infinity);
+  const dueAt = Math.min(until, timesOutAt(head.meta));
   const put = headRecord(at.partition, { ...head.meta, work: { ...work, lease: { by, until }, dueAt } }).stored;
   await committed(at.records, [{ put, when: { revision: head.revision } }]);
 }

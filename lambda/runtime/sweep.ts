@@ -16,7 +16,7 @@ import { deliverIfReady } from './outside.ts';
 import { isPaused } from './pausing.ts';
 import type { Delivery, Runtime } from './runtime.ts';
 import { wokenHead } from './wake.ts';
-import { isHeld, NO_WORK, pauseBeforeDelivery } from './work.ts';
+import { isHeld, NO_WORK, pauseBeforeDelivery, timesOutAt } from './work.ts';
 
 /** What a sweep did. */
 export interface SweepReport {
@@ -144,7 +144,7 @@ async function lookAtRun(look: Look): Promise<readonly Outcome[]> {
   const head = readHead(stored).meta;
   const { work, deletedUntil, status } = head;
   if (deletedUntil === undefined && work?.dueAt !== undefined && work.dueAt <= at.now() && !hasEnded(status)) {
-    if ((work.deadline ?? Infinity) <= at.now() && status !== 'ENDING') {
+    if (timesOutAt(head) <= at.now()) {
       const error = new HoldpointError('TIMED_OUT', `Run "${at.run}" took longer than its timeout.`, { scope: 'run' });
       const { parent } = await endRun(at, { ending: 'FAILED', error });
       await deliverIfReady(runtime, at);
@@ -181,7 +181,7 @@ async function deliverDue(
 /** An agent has the run: nobody must look before its time is over. */
 async function lookLater(at: RunContext, stored: StoredRecord, head: HeadMeta): Promise<readonly []> {
   const { work = NO_WORK } = head;
-  const dueAt = Math.min(work.lease?.until ?? 0, at.now() + LEASED_DUE_MS, work.deadline ?? Infinity);
+  const dueAt = Math.min(work.lease?.until ?? 0, at.now() + LEASED_DUE_MS, timesOutAt(head));
   await moved(at, stored, { ...head, work: { ...work, dueAt } });
   return [];
 }

@@ -1,4 +1,4 @@
-import type { Work } from '../checkpoints/meta.ts';
+import type { HeadMeta, Work } from '../checkpoints/meta.ts';
 
 /** The work of a run that was not started as one. */
 export const NO_WORK: Work = { wake: 0 };
@@ -34,6 +34,10 @@ export const ended = ({ claims: _, ...work }: Work): Work => ({
   ...work,
   ...{ lease: undefined, dueAt: undefined, approvals: undefined, parked: undefined, rests: undefined },
 });
+
+/** When the run takes longer than it may; one that is ending has the time that it takes. */
+export const timesOutAt = ({ status, work }: HeadMeta): number =>
+  status === 'ENDING' ? Infinity : (work?.deadline ?? Infinity);
 
 /** Whether an agent may have the run at this moment. */
 export const isHeld = (work: Work | undefined, now: number): boolean => (work?.lease?.until ?? 0) > now;

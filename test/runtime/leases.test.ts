@@ -1,8 +1,10 @@
 import { setImmediate as tick } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent.ts';
+import { sweepDue } from '../../lambda/runtime/sweep.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { TestClock } from '../../lambda/testing.ts';
+import { gate, headOf } from './places.ts';
 
 /** Moves the time by so many seconds, one at a time, and lets everything happen on the way. */
 async function pass(clock: TestClock, seconds: number): Promise<void> {
@@ -30,3 +32,36 @@ it('a short lease is renewed for as long as its process works, and no longer', a
   expect(clock.nextDeadline).toBeUndefined();
   await expect(run.until('WAITING_FOR_SIGNAL')).rejects.toMatchObject({ code: 'RUN_ENDED' });
 });
+
+it.each([
+  ['lease', undefined],
+  ['lease that is renewed', 9_000],
+] as const)(
+  'nobody looks at a run that is ending before its %s is over, though its deadline has passed',
+  async (_, leaseMs) => {
+    const clock = new TestClock(0);
+    const undone = gate();
+    const ending = agent(
+      {
+        name: 'ending',
+        timeout: { seconds: 10 },
+        async run(ctx) {
+          await ctx.step('book', () => 1, { undo: () => undone.opened });
+          throw new Error('no');
+        },
+      },
+      { storage: memoryStorage(), clock },
+    );
+    await ending.start({}, { id: 'r' });
+    const working = ending.invoke({ run: 'r' }, { by: 'a', until: 600_000, ...(leaseMs && { leaseMs }) });
+    await pass(clock, 20);
+    await sweepDue({ runtime: ending.runtime });
+    await pass(clock, 4);
+    const { status, work } = await headOf(ending, 'r');
+    expect(status).toBe('ENDING');
+    expect(work?.dueAt).toBe(work?.lease?.until);
+    undone.open();
+    await pass(clock, 1);
+    expect(await working).toMatchObject({ end: 'finished', status: 'FAILED' });
+  },
+);
