@@ -32,7 +32,7 @@ export function freshFolder(): string {
 }
 
 /** The flags of cdk.json, as an app of today has them. */
-export const FLAGS = (
+const FLAGS = (
   JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')) as { context: Properties }
 ).context;
 
