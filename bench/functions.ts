@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleHandlers } from '../infra/handlers/bundle.ts';
-import { HANDLERS, type HandlerName } from '../lambda/handlers/environment.ts';
+import { HANDLERS, type HandlerName } from '../lambda/environment/names.ts';
 import { atStart, importMs, kbOf } from './cold-start.ts';
 import { median, print, table } from './table.ts';
 
@@ -13,7 +13,7 @@ export type FunctionStarts = Readonly<Record<HandlerName, number>>;
 export async function functionStarts(rounds: number): Promise<FunctionStarts> {
   const folder = await mkdtemp(join(tmpdir(), 'holdpoint-bench-'));
   try {
-    const { metafile } = await bundleHandlers(folder);
+    const metafile = await bundleHandlers(folder);
     const files = Object.entries(metafile.outputs).filter(([path]) => path.endsWith('.mjs'));
     const starts = HANDLERS.map((name) => {
       const loaded = atStart(metafile, `dist/functions/${name}.mjs`);

@@ -7,6 +7,7 @@ import { escapeId } from '../lambda/core/ids.ts';
 import { LISTS } from '../lambda/storage/dynamodb/lists.ts';
 import type { ListName } from '../lambda/storage/ports.ts';
 import { acknowledgeWildcards } from './acknowledge.ts';
+import type { SettledProps } from './settled-props.ts';
 
 /** Where runs are kept, and under which keys. */
 export interface Keeping {
@@ -17,6 +18,13 @@ export interface Keeping {
   readonly runKey: IKey | undefined;
   /** Those that wrapped runs before. */
   readonly retiredRunKeys: readonly IKey[];
+}
+
+export function keepingOf(table: ITable, bucket: IBucket, props: SettledProps): Keeping {
+  const { encryptionKey, runKey, retiredRunKeys } = props;
+  const keys = [encryptionKey, table.encryptionKey, bucket.encryptionKey];
+  const atRest = new Set(keys.filter((key): key is IKey => key !== undefined));
+  return { table, bucket, runKey, retiredRunKeys, atRest: [...atRest] };
 }
 
 /** What somebody does with what is kept. */

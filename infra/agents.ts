@@ -1,36 +1,7 @@
-import { createRequire } from 'node:module';
-import { resolve } from 'node:path';
-import { Duration } from 'aws-cdk-lib';
-import { type IFunction, type Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
-import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
-import type { IQueue } from 'aws-cdk-lib/aws-sqs';
-import type { Construct } from 'constructs';
-import { present } from '../lambda/core/present.ts';
-import { functionOptions, SOURCE_MAPS, trace } from './functions.ts';
-import type { HoldpointProps } from './holdpoint-props.ts';
-
-/** An agent by its source: a file that exports `handler`, of `agent.handler()`. */
-export interface EntryAgentProps {
-  readonly entry: string;
-  /** The name of the export. @default "handler" */
-  readonly handler?: string;
-  /** @default 512 */
-  readonly memorySizeMB?: number;
-  /** How long one invocation may take; the run may take for ever. @default 15 minutes */
-  readonly timeout?: Duration;
-  /** Beside what Holdpoint sets. @default nothing */
-  readonly environment?: Readonly<Record<string, string>>;
-  /** How many may run at once, reserved for it. @default none is reserved */
-  readonly reservedConcurrency?: number;
-  /** Overrides how the source is bundled. @default a minified module with a source map; what of the AWS SDK is not installed is Lambda's */
-  readonly bundling?: BundlingOptions;
-  /** The folder of the lock file, which all sources are in. @default found from the working directory */
-  readonly projectRoot?: string;
-  /** @default where the package manager put it */
-  readonly depsLockFilePath?: string;
-  /** The only tenant whose runs its role may touch. @default those of the Holdpoint */
-  readonly tenant?: string;
-}
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { AgentFunction } from '../lambda/handlers/agents.ts';
+import type { EntryAgentProps } from './entry-function.ts';
 
 /** An agent by a function that is there. */
 export interface FunctionAgentProps {
@@ -43,59 +14,30 @@ export interface FunctionAgentProps {
 
 export type AgentProps = EntryAgentProps | FunctionAgentProps;
 
-/** A function made of the source of an agent. */
-export function entryFunction(
-  scope: Construct,
-  id: string,
-  agent: EntryAgentProps,
-  { props, deadLetters }: { readonly props: HoldpointProps; readonly deadLetters: IQueue },
-): LambdaFunction {
-  const {
-    entry,
-    handler = 'handler',
-    memorySizeMB = 512,
-    timeout = Duration.minutes(15),
-    environment,
-    bundling,
-  } = agent;
-  const { reservedConcurrency, projectRoot, depsLockFilePath } = agent;
-  const made = new NodejsFunction(scope, id, {
-    ...functionOptions(scope, id, props),
-    description: `An agent of Holdpoint: ${id}`,
-    runtime: Runtime.NODEJS_24_X,
-    ...{ entry, handler, timeout, deadLetterQueue: deadLetters },
-    memorySize: memorySizeMB,
-    environment: { ...environment, ...SOURCE_MAPS },
-    // Of the old SDK.
-    awsSdkConnectionReuse: false,
-    bundling: { ...bundlingOf(projectRoot ?? process.cwd()), ...bundling },
-    ...present({ reservedConcurrentExecutions: reservedConcurrency, projectRoot, depsLockFilePath }),
-  });
-  trace(made);
-  return made;
+/** The agents of a Holdpoint, by their names. */
+export class Agents {
+  readonly #byName = new Map<string, AgentFunction>();
+
+  /** Refuses a name that is taken. */
+  checkName(path: string, name: string): void {
+    if (this.#byName.has(name))
+      throw new Error(`${path}: there is an agent "${name}" already. Each has a name of its own.`);
+  }
+
+  add(name: string, fn: IFunction, hydrate: boolean): void {
+    // What is deployed elsewhere may be of another account or region.
+    const known = 'addEnvironment' in fn ? fn.functionName : fn.functionArn;
+    this.#byName.set(name, { function: known, hydrate });
+  }
+
+  /** As the handlers read them. */
+  json(): string {
+    const agents = [...this.#byName].map(([name, agent]) => [name, agent.hydrate ? agent : agent.function]);
+    return JSON.stringify(Object.fromEntries(agents));
+  }
 }
 
-/** What an agent may load of the AWS SDK; Lambda's runtime has all of it. */
-const SDK = ['@aws-sdk/client-dynamodb', '@aws-sdk/client-s3', '@aws-sdk/client-kms'];
-
-function bundlingOf(folder: string): BundlingOptions {
-  const { resolve: find } = createRequire(resolve(folder, 'package.json'));
-  const isMissing = (name: string): boolean => {
-    try {
-      return !find(name);
-    } catch {
-      return true;
-    }
-  };
-  return {
-    format: OutputFormat.ESM,
-    target: 'node24',
-    minify: true,
-    sourceMap: true,
-    sourcesContent: false,
-    mainFields: ['module', 'main'],
-    banner:
-      "import{createRequire as holdpointRequire}from'node:module';const require=holdpointRequire(import.meta.url);",
-    externalModules: SDK.filter(isMissing),
-  };
+/** Lets somebody invoke a function: it alone, and none of its versions. */
+export function grantInvoke(grantee: IGrantable, fn: IFunction): void {
+  Grant.addToPrincipal({ grantee, actions: ['lambda:InvokeFunction'], resourceArns: [fn.functionArn] });
 }

@@ -1,4 +1,4 @@
-import { Stack } from 'aws-cdk-lib';
+import { Stack, Token } from 'aws-cdk-lib';
 import { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
 import { Grant, type IGrantable, type IRole, type IUser, UnknownPrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IamCaller } from '../lambda/api/authorizer-caller.ts';
@@ -87,10 +87,9 @@ export class Callers {
     return Grant.addToPrincipal({ grantee, actions: ['execute-api:Invoke'], resourceArns });
   }
 
-  /** As the handler reads them; written by hand, because a name that CloudFormation gives cannot be a key of JSON. */
+  /** As the handler reads them. */
   json(): string {
-    const entries = [...this.#byArn].map(([arn, caller]) => `${JSON.stringify(arn)}:${JSON.stringify(caller)}`);
-    return `{${entries.join(',')}}`;
+    return JSON.stringify(Object.fromEntries(this.#byArn));
   }
 }
 
@@ -99,7 +98,13 @@ function arnOf(entrance: HttpEntrance, { grantPrincipal: principal }: IGrantable
   const { partition, account } = Stack.of(entrance);
   if ('roleName' in principal) {
     const role = principal as IRole;
-    return `arn:${partition}:sts::${role.principalAccount ?? account}:assumed-role/${roleNameKnownTo(entrance, role)}/*`;
+    const { principalAccount: theirs = account } = role;
+    // An HTTP API has no policy of its own that could let them in.
+    if (theirs !== account && !Token.isUnresolved(theirs) && !Token.isUnresolved(account))
+      throw new Error(
+        `${entrance.node.path}: ${role.roleArn} is of another account, and IAM lets none in from there. Have it assume a role of account ${account}, and grant that.`,
+      );
+    return `arn:${partition}:sts::${theirs}:assumed-role/${roleNameKnownTo(entrance, role)}/*`;
   }
   if ('userArn' in principal) return (principal as IUser).userArn;
   const found = principal instanceof UnknownPrincipal ? 'something imported without its role' : principal;

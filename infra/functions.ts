@@ -1,4 +1,4 @@
-import { Aws, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Aws, Stack } from 'aws-cdk-lib';
 import { Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
@@ -8,14 +8,14 @@ import {
   LoggingFormat,
   Tracing,
 } from 'aws-cdk-lib/aws-lambda';
-import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { present } from '../lambda/core/present.ts';
 import { acknowledge } from './acknowledge.ts';
-import type { HoldpointProps } from './holdpoint-props.ts';
+import type { SettledProps } from './settled-props.ts';
 
 /** What all functions have alike, handlers and agents: a role and a log of their own, traces, the network. */
-export function functionOptions(scope: Construct, id: string, props: HoldpointProps) {
+export function functionOptions(scope: Construct, id: string, props: SettledProps) {
   const { vpc, vpcSubnets, securityGroups } = props;
   const logGroup = newLogGroup(scope, `${id}Log`, props);
   const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
@@ -72,8 +72,8 @@ export function trace(made: LambdaFunction): void {
 export const SOURCE_MAPS = { NODE_OPTIONS: '--enable-source-maps' };
 
 /** A log that is kept for as long as logs are, under the key that everything is under. */
-export function newLogGroup(scope: Construct, id: string, props: HoldpointProps): LogGroup {
-  const { logRetention = RetentionDays.THREE_MONTHS, encryptionKey, removalPolicy = RemovalPolicy.RETAIN } = props;
+export function newLogGroup(scope: Construct, id: string, props: SettledProps): LogGroup {
+  const { logRetention, encryptionKey, removalPolicy } = props;
   const logGroup = new LogGroup(scope, id, { retention: logRetention, removalPolicy, ...present({ encryptionKey }) });
   if (encryptionKey) {
     // https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html

@@ -9,7 +9,7 @@ import type { IHostedZone } from 'aws-cdk-lib/aws-route53';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { IamCaller, JwtCallers } from '../lambda/api/authorizer-caller.ts';
-import type { HandlerName } from '../lambda/handlers/environment.ts';
+import type { HandlerName } from '../lambda/environment/names.ts';
 
 /** What a Holdpoint may be told; everything has a default. */
 export interface HoldpointProps {

@@ -11,6 +11,7 @@ import {
   LogGroupLogDestination,
   SecurityPolicy,
 } from 'aws-cdk-lib/aws-apigatewayv2';
+import { HttpIamAuthorizer, HttpJwtAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import type { ICertificate } from 'aws-cdk-lib/aws-certificatemanager';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
@@ -19,10 +20,10 @@ import { ApiGatewayv2DomainProperties } from 'aws-cdk-lib/aws-route53-targets';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import { newLogGroup } from './functions.ts';
-import type { HoldpointProps } from './holdpoint-props.ts';
+import type { SettledProps } from './settled-props.ts';
 
 /** A name of one's own. */
-export interface OwnDomain {
+interface OwnDomain {
   readonly domainName: string;
   readonly certificate: ICertificate;
   readonly hostedZone: IHostedZone | undefined;
@@ -66,24 +67,24 @@ export class HttpEntrance extends Construct {
       readonly authorizer: IHttpRouteAuthorizer;
       readonly description: string;
       readonly domain?: OwnDomain | undefined;
-      readonly props: HoldpointProps;
+      readonly props: SettledProps;
     },
   ) {
     super(scope, id);
-    const { function: behind, authorizer, description, domain, props } = options;
-    const { corsOrigins, throttleRate = 100, throttleBurst = 200 } = props;
-    const integration = new HttpLambdaIntegration('Function', behind, { scopePermissionToRoute: false });
+    const { function: fn, authorizer, description, domain, props } = options;
+    const { corsOrigins, throttleRate, throttleBurst } = props;
+    const integration = new HttpLambdaIntegration('Function', fn, { scopePermissionToRoute: false });
     this.api = new HttpApi(this, 'Http', {
       apiName: Names.uniqueResourceName(this, { maxLength: 100, separator: '-' }),
       description,
       createDefaultStage: false,
-      ...(corsOrigins?.length && { corsPreflight: cors(corsOrigins) }),
+      ...(corsOrigins.length > 0 && { corsPreflight: cors(corsOrigins) }),
     });
     for (const [path, methods] of CLOSED) this.api.addRoutes({ path, methods, integration, authorizer });
     for (const [path, methods, why] of OPEN)
       for (const route of this.api.addRoutes({ path, methods, integration, authorizer: new HttpNoneAuthorizer() }))
         acknowledge(route, { 'AwsSolutions-APIG4': why });
-    const own = domain && ownDomain(this, domain);
+    const own = domain && named(this, domain);
     new HttpStage(this, 'Stage', {
       httpApi: this.api,
       stageName: '$default',
@@ -110,6 +111,29 @@ export class HttpEntrance extends Construct {
   }
 }
 
+/** The API for callers by IAM; and, where their tokens are known, one for callers by JWT. People's has the domain. */
+export function httpEntrances(
+  scope: Construct,
+  fn: IFunction,
+  props: SettledProps,
+): { readonly iam: HttpEntrance; readonly jwt: HttpEntrance | undefined } {
+  const { jwt, domainName, certificate, hostedZone } = props;
+  const domain = domainName !== undefined && certificate ? { domainName, certificate, hostedZone } : undefined;
+  return {
+    iam: new HttpEntrance(scope, 'HttpApi', {
+      ...{ function: fn, props, authorizer: new HttpIamAuthorizer() },
+      description: 'Holdpoint, for callers by IAM',
+      domain: jwt ? undefined : domain,
+    }),
+    jwt:
+      jwt &&
+      new HttpEntrance(scope, 'JwtHttpApi', {
+        ...{ function: fn, props, domain, description: 'Holdpoint, for callers by JWT' },
+        authorizer: new HttpJwtAuthorizer('Jwt', jwt.issuer, { jwtAudience: [...jwt.audience] }),
+      }),
+  };
+}
+
 /** A line for each request. The route stands for the path, which holds the token of a link. */
 const ACCESS = {
   time: '$context.requestTime',
@@ -132,7 +156,7 @@ const cors = (origins: readonly string[]) => ({
   maxAge: Duration.hours(1),
 });
 
-function ownDomain(scope: Construct, { domainName, certificate, hostedZone }: OwnDomain): DomainName {
+function named(scope: Construct, { domainName, certificate, hostedZone }: OwnDomain): DomainName {
   const own = new DomainName(scope, 'Domain', { domainName, certificate, securityPolicy: SecurityPolicy.TLS_1_2 });
   if (hostedZone)
     new ARecord(scope, 'Record', {

@@ -1,10 +1,10 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import {
   AttributeType,
   BillingMode,
   type ITable,
-  type ProjectionType,
-  type StreamViewType,
+  ProjectionType,
+  StreamViewType,
   Table,
   TableEncryption,
 } from 'aws-cdk-lib/aws-dynamodb';
@@ -12,16 +12,15 @@ import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket, ObjectOwners
 import type { Construct } from 'constructs';
 import { STREAM, TABLE, TIME_TO_LIVE } from '../lambda/storage/dynamodb/table.ts';
 import { acknowledge } from './acknowledge.ts';
-import type { HoldpointProps } from './holdpoint-props.ts';
+import type { SettledProps } from './settled-props.ts';
 
 /** A table of runs, as `TABLE` defines it. */
-export function newTable(scope: Construct, props: HoldpointProps): ITable {
-  const { encryptionKey, removalPolicy = RemovalPolicy.RETAIN } = props;
-  const { deletionProtection = removalPolicy !== RemovalPolicy.DESTROY } = props;
+export function newTable(scope: Construct, props: SettledProps): ITable {
+  const { encryptionKey, removalPolicy, deletionProtection } = props;
   const table = new Table(scope, 'Table', {
     ...keyOf(TABLE.KeySchema),
     billingMode: BillingMode.PAY_PER_REQUEST,
-    stream: STREAM.StreamViewType as StreamViewType,
+    stream: StreamViewType[STREAM.StreamViewType],
     timeToLiveAttribute: TIME_TO_LIVE.AttributeName,
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
     // Without a key of yours, DynamoDB encrypts under one of its own.
@@ -32,7 +31,7 @@ export function newTable(scope: Construct, props: HoldpointProps): ITable {
     table.addGlobalSecondaryIndex({
       indexName: IndexName,
       ...keyOf(KeySchema),
-      projectionType: Projection.ProjectionType as ProjectionType,
+      projectionType: ProjectionType[Projection.ProjectionType],
       nonKeyAttributes: [...Projection.NonKeyAttributes],
     });
   return table as ITable;
@@ -47,8 +46,8 @@ function keyOf(schema: readonly { readonly AttributeName: string }[]) {
 }
 
 /** A bucket of payloads. Nothing goes by its age: that says nothing about whether a checkpoint still needs it. */
-export function newBucket(scope: Construct, props: HoldpointProps): IBucket {
-  const { encryptionKey, accessLogBucket, versioned = false, removalPolicy = RemovalPolicy.RETAIN } = props;
+export function newBucket(scope: Construct, props: SettledProps): IBucket {
+  const { encryptionKey, accessLogBucket, versioned, removalPolicy } = props;
   const bucket = new Bucket(scope, 'Bucket', {
     blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
     objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,

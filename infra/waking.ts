@@ -16,7 +16,8 @@ import { acknowledge } from './acknowledge.ts';
 export function onStream(
   target: LambdaFunction,
   handler: keyof typeof STREAM_FILTERS,
-  { table, deadLetters }: { readonly table: ITable; readonly deadLetters: IQueue },
+  table: ITable,
+  deadLetterQueue: IQueue,
 ): void {
   if (table.tableStreamArn === undefined)
     throw new Error(
@@ -34,7 +35,7 @@ export function onStream(
       maxRecordAge: Duration.hours(1),
       bisectBatchOnError: true,
       reportBatchItemFailures: true,
-      onFailure: new SqsDlq(deadLetters),
+      onFailure: new SqsDlq(deadLetterQueue),
     }),
   );
   if (target.role)
@@ -50,7 +51,7 @@ export function onStream(
 export function onSchedule(
   target: LambdaFunction,
   every: Duration,
-  deadLetters: IQueue,
+  deadLetterQueue: IQueue,
   events: readonly object[] = [{}],
 ): void {
   const once = { retryAttempts: 0, maxEventAge: Duration.minutes(5) };
@@ -62,7 +63,7 @@ export function onSchedule(
       targets: [
         new FunctionTarget(target, {
           ...once,
-          deadLetterQueue: deadLetters,
+          deadLetterQueue,
           event: RuleTargetInput.fromObject(event),
         }),
       ],

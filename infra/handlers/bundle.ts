@@ -2,20 +2,17 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Metafile } from 'esbuild';
-import { HANDLERS } from '../../lambda/handlers/environment.ts';
+import { HANDLERS } from '../../lambda/environment/names.ts';
+import { BANNER, MODULE } from '../bundling.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What was written: the files, and what esbuild says that is in them. */
-export interface Bundles {
-  readonly metafile: Metafile;
-}
-
 /**
  * Bundles the handlers into a folder, as functions of Lambda: one file for each, and what several need, or only some calls
- * need, in chunks beside them. The same sources give the same bytes, wherever the folder is.
+ * need, in chunks beside them. The same sources give the same bytes, wherever the folder is. Gives
+ * what esbuild says that is in them.
  */
-export async function bundleHandlers(folder: string): Promise<Bundles> {
+export async function bundleHandlers(folder: string): Promise<Metafile> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: HANDLERS.map((name) => `lambda/handlers/${name}.ts`),
@@ -26,26 +23,19 @@ export async function bundleHandlers(folder: string): Promise<Bundles> {
     chunkNames: 'chunk-[hash]',
     bundle: true,
     splitting: true,
-    minify: true,
     sourcemap: 'linked',
-    sourcesContent: false,
     legalComments: 'none',
     metafile: true,
     format: 'esm',
     platform: 'node',
-    target: 'node24',
-    // The modules of the AWS SDK are half as large as its CommonJS.
-    mainFields: ['module', 'main'],
-    // What is CommonJS in it asks for a require.
-    banner: {
-      js: "import{createRequire as holdpointRequire}from'node:module';const require=holdpointRequire(import.meta.url);",
-    },
+    ...MODULE,
+    banner: { js: BANNER },
     logLevel: 'warning',
   });
   mkdirSync(folder, { recursive: true });
   for (const { path, contents } of outputFiles) writeFileSync(join(folder, basename(path)), contents);
   writeFileSync(join(folder, 'LICENSES.txt'), licensesOf(metafile));
-  return { metafile };
+  return metafile;
 }
 
 /** The licences of the packages that are in the bundles, as they ask for; one text for all who have the same. */

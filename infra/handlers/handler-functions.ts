@@ -2,10 +2,10 @@ import { Duration } from 'aws-cdk-lib';
 import { Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
 import { present } from '../../lambda/core/present.ts';
-import type { HandlerName } from '../../lambda/handlers/environment.ts';
+import type { HandlerName } from '../../lambda/environment/names.ts';
 import { type Access, CLAIM, COUNT, SAVE, SERVE, SWEEP, TELL } from '../access.ts';
 import { functionOptions, SOURCE_MAPS, trace } from '../functions.ts';
-import type { HoldpointProps } from '../holdpoint-props.ts';
+import type { SettledProps } from '../settled-props.ts';
 import { handlerCode } from './code.ts';
 import { limitEnvironment } from './environment-size.ts';
 
@@ -50,10 +50,10 @@ export const DEPLOYED: Readonly<Record<HandlerName, Deployed>> = {
 /** The function of a handler, which may do nothing yet but log and trace. */
 export function handlerFunction(
   scope: Construct,
+  id: string,
   name: HandlerName,
-  props: HoldpointProps,
+  props: SettledProps,
   environment: Readonly<Record<string, string>>,
-  id = DEPLOYED[name].id,
 ): LambdaFunction {
   const { description, memoryMB, timeoutSeconds } = DEPLOYED[name];
   const made = new LambdaFunction(scope, id, {
@@ -65,7 +65,7 @@ export function handlerFunction(
     memorySize: memoryMB,
     timeout: Duration.seconds(timeoutSeconds),
     environment: { ...environment, ...SOURCE_MAPS },
-    ...present({ reservedConcurrentExecutions: props.reservedConcurrency?.[name] }),
+    ...present({ reservedConcurrentExecutions: props.reservedConcurrency[name] }),
   });
   trace(made);
   limitEnvironment(made);

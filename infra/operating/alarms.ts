@@ -3,7 +3,7 @@ import { Alarm, ComparisonOperator, type IMetric, TreatMissingData } from 'aws-c
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { each, type Measured, ours, sumOf, throttled } from './measures.ts';
+import { each, type Measured, ours, PERIOD, sumOf, throttled } from './measures.ts';
 
 /** When somebody must look. */
 interface AlarmWhen {
@@ -50,16 +50,18 @@ export class Alarms extends Construct {
 }
 
 function whenToLook(measured: Measured): Readonly<Record<string, AlarmWhen>> {
-  const { handlers, apis, deadLetters, sweepMinutes } = measured;
+  const { handlers, apis, deadLetterQueue, sweepMinutes } = measured;
   const functions = Object.entries(handlers);
-  const period = Duration.minutes(5);
+  const period = PERIOD;
   return {
     OldestReady: {
       metric: ours(measured, 'gauge', 'OldestReadySeconds', 'Maximum', 'oldest READY, seconds'),
       ...{ above: 300, times: 2, says: 'A run has been READY for more than five minutes, and no agent took it.' },
     },
     SweepSilent: {
-      metric: handlers.sweep.metricInvocations({ period: Duration.minutes(Math.max(5, 2 * sweepMinutes)) }),
+      metric: handlers.sweep.metricInvocations({
+        period: Duration.minutes(Math.max(PERIOD.toMinutes(), 2 * sweepMinutes)),
+      }),
       ...{
         below: 1,
         times: 2,
@@ -72,7 +74,7 @@ function whenToLook(measured: Measured): Readonly<Record<string, AlarmWhen>> {
       ...{ above: 60_000, times: 2, says: 'Runs that are ready reach their agents more than a minute late.' },
     },
     DeadLetters: {
-      metric: deadLetters.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
+      metric: deadLetterQueue.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
       says: 'Something was given up after all tries.',
     },
     HandlerErrors: {

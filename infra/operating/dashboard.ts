@@ -10,9 +10,9 @@ import {
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { Metric as MetricName } from '../../lambda/runtime/observing.ts';
-import { each, type Measured, ofTable, ours, stored, throttled } from './measures.ts';
+import { each, type Measured, ofTable, ours, PERIOD, stored, throttled } from './measures.ts';
 
-const period = Duration.minutes(5);
+const period = PERIOD;
 
 /** What there is to see: runs, approvals, how long they wait, what goes wrong, and what it costs. */
 export class Dashboard extends Construct {
@@ -106,7 +106,7 @@ const flowRow = (measured: Measured): IWidget[] => [
   graph('Conflicts and dead letters', [
     ofTable(measured, 'ConditionalCheckFailedRequests', 'conditions that failed'),
     ofTable(measured, 'TransactionConflict', 'transactions that met'),
-    measured.deadLetters.metricApproximateNumberOfMessagesVisible({
+    measured.deadLetterQueue.metricApproximateNumberOfMessagesVisible({
       label: 'dead letters',
       statistic: 'Maximum',
       period,

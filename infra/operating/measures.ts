@@ -6,7 +6,7 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import { type HandlerName, serviceOf } from '../../lambda/handlers/environment.ts';
+import { type HandlerName, serviceOf } from '../../lambda/environment/names.ts';
 import type { Metric as MetricName } from '../../lambda/runtime/observing.ts';
 
 /** What there is to measure. */
@@ -16,12 +16,13 @@ export interface Measured {
   readonly table: ITable;
   readonly bucket: IBucket;
   readonly apis: readonly HttpApi[];
-  readonly deadLetters: IQueue;
+  readonly deadLetterQueue: IQueue;
   /** How often there is a sweep. */
   readonly sweepMinutes: number;
 }
 
-const MINUTES = Duration.minutes(5);
+/** How often gauges are written, and so what alarms and graphs look at. */
+export const PERIOD = Duration.minutes(5);
 
 /** A metric of ours, as a handler writes it. */
 export const ours = (
@@ -32,7 +33,7 @@ export const ours = (
   label: string,
 ): Metric =>
   new Metric({
-    ...{ namespace, metricName, statistic, label, period: MINUTES },
+    ...{ namespace, metricName, statistic, label, period: PERIOD },
     dimensionsMap: { service: serviceOf(handler) },
   });
 
@@ -40,13 +41,13 @@ export const ours = (
 export const each = (
   functions: Iterable<readonly [string, IFunction]>,
   metric: (of: IFunction, options: { label: string; period: Duration }) => Metric,
-): Metric[] => [...functions].map(([label, of]) => metric(of, { label, period: MINUTES }));
+): Metric[] => [...functions].map(([label, of]) => metric(of, { label, period: PERIOD }));
 
 /** The sum of metrics that may be missing. */
 export const sumOf = (label: string, metrics: readonly Metric[]): IMetric =>
   new MathExpression({
     label,
-    period: MINUTES,
+    period: PERIOD,
     expression: metrics.map((_, at) => `FILL(m${at},0)`).join('+'),
     usingMetrics: Object.fromEntries(metrics.map((metric, at) => [`m${at}`, metric])),
   });
@@ -60,14 +61,14 @@ export const throttled = ({ table }: Measured): IMetric =>
     OPERATIONS.map((Operation) =>
       table.metric('ThrottledRequests', {
         dimensionsMap: { TableName: table.tableName, Operation },
-        ...{ label: Operation, statistic: Stats.SUM, period: MINUTES },
+        ...{ label: Operation, statistic: Stats.SUM, period: PERIOD },
       }),
     ),
   );
 
 /** What a table counts by itself. */
 export const ofTable = ({ table }: Measured, metricName: string, label: string): Metric =>
-  table.metric(metricName, { label, statistic: Stats.SUM, period: MINUTES });
+  table.metric(metricName, { label, statistic: Stats.SUM, period: PERIOD });
 
 /** What a bucket holds; S3 measures it once a day. */
 export const stored = (scope: Construct, { bucket }: Measured): Metric =>

@@ -12,6 +12,7 @@ import {
 import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { describe, expect, it } from 'vitest';
 import { Holdpoint } from '../../infra/index.ts';
+import { settledProps } from '../../infra/settled-props.ts';
 import { newTable } from '../../infra/storage.ts';
 import { permissionsOf } from './permissions.ts';
 import { brought, functionOf, stackOf, withAgents } from './stacks.ts';
@@ -36,7 +37,7 @@ const liveOf = (made: LambdaFunction): IFunction =>
 const saidIn = (stack: Stack) =>
   stack.node
     .findAll()
-    .flatMap(({ node }) => node.metadata.filter(({ type }) => type.startsWith('aws:cdk:info')).map(({ data }) => data));
+    .flatMap(({ node }) => node.metadata.filter(({ type }) => type === 'aws:cdk:warning').map(({ data }) => data));
 
 describe('what is there already', () => {
   const stack = stackOf();
@@ -85,7 +86,7 @@ describe('what is there already', () => {
   it('may be of another stack, under keys of its own', () => {
     const { one, two } = twoStacks();
     const bucket = new Bucket(one, 'Payloads', { encryptionKey: new Key(one, 'OfBucket') }) as IBucket;
-    withAgents(two, { table: newTable(one, {}), bucket, runKey: new Key(one, 'Runs') });
+    withAgents(two, { table: newTable(one, settledProps({})), bucket, runKey: new Key(one, 'Runs') });
     const lines = permissionsOf(new StackTemplate(two)).SweepRole ?? [];
     expect(lines.filter((line) => line.startsWith('kms:')).length).toBe(2);
     expect(two.dependencies).toEqual([one]);
@@ -103,7 +104,7 @@ describe('the function of an agent', () => {
     expect(variablesOf(template, 'Resume')).toMatchObject({ HOLDPOINT_AGENTS: JSON.stringify({ quotes: arn }) });
     expect(permissionsOf(template).ResumeRole).toContain(`lambda:InvokeFunction on ${arn}`);
     expect(saidIn(stack)).toEqual([
-      'Stack/Theirs is deployed elsewhere: set HOLDPOINT_TABLE, HOLDPOINT_BUCKET, HOLDPOINT_APPROVAL_URL there.',
+      'Stack/Theirs is deployed elsewhere: set HOLDPOINT_TABLE, HOLDPOINT_BUCKET, HOLDPOINT_APPROVAL_URL there. [ack: holdpoint:variables]',
     ]);
   });
 

@@ -2,14 +2,14 @@ import { User } from 'aws-cdk-lib/aws-iam';
 import { describe, expect, it } from 'vitest';
 import { DEPLOYED } from '../../infra/handlers/handler-functions.ts';
 import { Holdpoint } from '../../infra/index.ts';
-import { readIamCallers, readJwtCallers } from '../../lambda/handlers/caller-maps.ts';
 import {
   CHECKPOINT_FUNCTION_VARIABLE,
   ENVIRONMENT,
   type EnvironmentName,
   HANDLERS,
   READ_BY,
-} from '../../lambda/handlers/environment.ts';
+} from '../../lambda/environment/names.ts';
+import { readIamCallers, readJwtCallers } from '../../lambda/handlers/caller-maps.ts';
 import { readEnvironment } from '../../lambda/handlers/read-environment.ts';
 import { brought, ENTRY, everything, functionOf, grantAll, stackOf, withAgents } from './stacks.ts';
 import { StackTemplate } from './template.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { DEPLOYED } from '../../infra/handlers/handler-functions.ts';
 import { Holdpoint } from '../../infra/index.ts';
 import { DUE_SHARDS } from '../../lambda/checkpoints/records.ts';
-import { HANDLERS } from '../../lambda/handlers/environment.ts';
+import { HANDLERS } from '../../lambda/environment/names.ts';
 import { STREAM_FILTERS } from '../../lambda/handlers/stream-filters.ts';
 import { brought, ENTRY, everything, stackOf, withAgents } from './stacks.ts';
 import { StackTemplate } from './template.ts';
@@ -115,7 +115,7 @@ describe('the function of an agent that is made of its source', () => {
     new Holdpoint(stack, 'Holdpoint').addAgent('refunds', {
       entry: ENTRY,
       handler: 'other',
-      memorySizeMB: 2048,
+      memorySize: 2048,
       timeout: Duration.minutes(3),
       environment: { MODEL: 'large' },
       reservedConcurrency: 7,

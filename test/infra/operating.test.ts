@@ -3,7 +3,7 @@ import { Duration } from 'aws-cdk-lib';
 import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 import { Holdpoint } from '../../infra/index.ts';
-import { HANDLERS, serviceOf } from '../../lambda/handlers/environment.ts';
+import { HANDLERS, serviceOf } from '../../lambda/environment/names.ts';
 import { type AlarmProperties, alarmsOf, metricsOf, widgetsOf } from './metrics.ts';
 import { brought, everything, functionOf, stackOf, withAgents } from './stacks.ts';
 import { StackTemplate } from './template.ts';

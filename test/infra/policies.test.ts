@@ -119,10 +119,10 @@ describe('who else may use what the stack has', () => {
     const from = (api: string) => `arn:<AWS::Partition>:execute-api:<AWS::Region>:<AWS::AccountId>:<${api}/Http>/*/*/*`;
     const invoke = { Action: 'lambda:InvokeFunction' };
     expect(EVERYTHING.all('AWS::Lambda::Permission').map((each) => EVERYTHING.plain(each.Properties))).toEqual([
-      { ...invoke, FunctionName: '<Api.Arn>', Principal: 'apigateway.amazonaws.com', SourceArn: from('HttpApi') },
-      { ...invoke, FunctionName: '<Api.Arn>', Principal: 'apigateway.amazonaws.com', SourceArn: from('JwtHttpApi') },
       { ...invoke, FunctionName: '<Gauge.Arn>', Principal: 'events.amazonaws.com', SourceArn: '<Gauge/Schedule.Arn>' },
       { ...invoke, FunctionName: '<Sweep.Arn>', Principal: 'events.amazonaws.com', SourceArn: '<Sweep/Schedule.Arn>' },
+      { ...invoke, FunctionName: '<Api.Arn>', Principal: 'apigateway.amazonaws.com', SourceArn: from('HttpApi') },
+      { ...invoke, FunctionName: '<Api.Arn>', Principal: 'apigateway.amazonaws.com', SourceArn: from('JwtHttpApi') },
     ]);
   });
 });

@@ -32,9 +32,8 @@ export function freshFolder(): string {
 }
 
 /** The flags of cdk.json, as an app of today has them. */
-const FLAGS = (
-  JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')) as { context: Properties }
-).context;
+const FLAGS = (JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')) as { context: Properties })
+  .context;
 
 /** An app that bundles nothing, so that a template takes no time; those who need code or checks ask for them. */
 export const testApp = (props: AppProps = {}): App =>

@@ -1,10 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  CHECKPOINT_FUNCTION_VARIABLE,
-  ENVIRONMENT,
-  HANDLERS,
-  READ_BY,
-} from '../../../../lambda/handlers/environment.ts';
+import { CHECKPOINT_FUNCTION_VARIABLE, ENVIRONMENT, HANDLERS, READ_BY } from '../../../../lambda/environment/names.ts';
 import type { Account } from '../account.ts';
 import { accounts } from '../scene.ts';
 

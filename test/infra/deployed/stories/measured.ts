@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HANDLERS, serviceOf } from '../../../../lambda/handlers/environment.ts';
+import { HANDLERS, serviceOf } from '../../../../lambda/environment/names.ts';
 import type { Account } from '../account.ts';
 import { bundleText } from '../bundle.ts';
 import { inAlarms, inDashboard, type Metric, metricsIn } from '../metrics.ts';

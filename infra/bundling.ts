@@ -1,0 +1,12 @@
+/** How code is bundled for Lambda: as a module, small, and with a source map that has no sources in it. */
+export const MODULE = {
+  target: 'node24',
+  minify: true,
+  sourcesContent: false,
+  // The modules of the AWS SDK are half as large as its CommonJS.
+  mainFields: ['module', 'main'],
+};
+
+/** What is CommonJS in a bundle asks for a require. */
+export const BANNER =
+  "import{createRequire as holdpointRequire}from'node:module';const require=holdpointRequire(import.meta.url);";
