@@ -130,7 +130,7 @@ export function deployment(ground: Ground) {
       }
     },
     gauge,
-    sweep: (): Promise<SweepAnswer> => sweep({}, { awsRequestId: randomUUID() }),
+    sweep: (): Promise<SweepAnswer> => sweep({}),
     /** What a link is answered with. */
     async link(method: 'GET' | 'POST', url: string, body?: object): Promise<HttpAnswer> {
       done.requests += 1;

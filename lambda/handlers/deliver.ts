@@ -1,11 +1,11 @@
 import type { Contexts } from '../checkpoints/contexts.ts';
 import { HoldpointError } from '../core/errors.ts';
+import { ENVIRONMENT } from '../environment/names.ts';
 import { errorFields, type Observing } from '../runtime/observing.ts';
 import type { Delivery } from '../runtime/runtime.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 import type { AgentFunctions } from './agent-functions.ts';
 import type { Agents } from './agents.ts';
-import { ENVIRONMENT } from './environment.ts';
 import { hydrate } from './hydrate.ts';
 
 /** What it takes to bring runs to the functions of their agents. */
@@ -19,15 +19,15 @@ export interface Delivering {
 }
 
 /**
- * Has a run's agent invoked. `by` is the id of this delivery. Throws AGENT_NOT_FOUND when nobody knows the agent, and what
- * Lambda throws; the run is then left to the sweeper.
+ * Has a run's agent invoked. Throws AGENT_NOT_FOUND when nobody knows the agent, and what Lambda throws; the run is then
+ * left to the sweeper.
  */
-export async function deliverRun(delivering: Delivering, { tenant, run, agent = '' }: Delivery, by: string) {
+export async function deliverRun(delivering: Delivering, { tenant, run, agent = '' }: Delivery): Promise<void> {
   const { agents, functions, observing } = delivering;
   const to = agents.get(agent);
   try {
     if (!to) throw agentNotFound(agent);
-    if (to.hydrate) await hydrate(delivering, { tenant, run, agent, function: to.function }, by);
+    if (to.hydrate) await hydrate(delivering, { tenant, run, agent, function: to.function });
     else await functions.start(to.function, { run, tenant });
     observing.count('Delivered');
   } catch (error) {

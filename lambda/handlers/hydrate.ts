@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { open } from '../checkpoints/open.ts';
 import { runAt } from '../checkpoints/other-contexts.ts';
 import { handedOver } from '../protocol/handed-over.ts';
@@ -18,14 +19,16 @@ interface Hydration {
 const LEASE_MS = 15 * 60_000;
 
 /**
- * Claims a run for an agent that cannot do it itself, and invokes its function with all it takes to go on. A claim whose
- * function could not be invoked is given back.
+ * Claims a run for an agent that cannot do it itself, and invokes its function with all it takes to go on; one that is
+ * taken is left alone. A claim whose function could not be invoked is given back.
  */
 export async function hydrate(
   { contexts, functions, signedUrls }: Delivering,
   { tenant, run, agent, function: name }: Hydration,
-  by: string,
 ): Promise<void> {
+  // Each time another: a stream delivers a batch again, a schedule repeats a sweep, and neither may take the run from the
+  // function that has it.
+  const by = `delivery ${randomUUID()}`;
   const at = runAt(await contexts.context(), tenant, run);
   for (;;) {
     // Whether the run can be opened at all is for the claim to say.

@@ -1,14 +1,9 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { Tracer } from '@aws-lambda-powertools/tracer';
+import { type HandlerName, serviceOf } from '../environment/names.ts';
 import type { Observing } from '../runtime/observing.ts';
-import { type HandlerName, serviceOf } from './environment.ts';
 import type { Environment } from './read-environment.ts';
-
-/** What of the context of a Lambda invocation is needed. */
-export interface InvocationContext {
-  readonly awsRequestId: string;
-}
 
 /** Logs, metrics (EMF) and traces of one handler by AWS Lambda Powertools. */
 export function observingOf(

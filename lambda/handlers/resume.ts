@@ -18,7 +18,7 @@ export const createResume =
         const ids = runOf(change.now);
         if (!heads || !ids || !hasBecomeReady(heads.now, heads.before)) return;
         try {
-          await deliverRun(delivering, { ...ids, agent: heads.now.agent }, change.id);
+          await deliverRun(delivering, { ...ids, agent: heads.now.agent });
         } catch (error) {
           // Another try finds the same environment: only the sweeper, after another deployment, finds the function.
           if (!isHoldpointError(error, 'AGENT_NOT_FOUND')) throw error;

@@ -12,7 +12,6 @@ export interface StreamEvent {
 }
 
 export interface StreamRecord {
-  readonly eventID?: string;
   readonly dynamodb?: {
     readonly NewImage?: object;
     readonly OldImage?: object;
@@ -27,8 +26,6 @@ export interface BatchResponse {
 
 /** A record of ours as it is now, and as it was. */
 export interface Change {
-  /** The same whenever the stream delivers this change. */
-  readonly id: string;
   readonly now: StoredRecord;
   readonly before: StoredRecord | undefined;
 }
@@ -73,10 +70,10 @@ export const UNREADABLE = ['DAMAGED', 'FORMAT_TOO_NEW'] as const;
 
 /** The change that a record is of; undefined for a removal. */
 function changeOf(record: StreamRecord): Change | undefined {
-  const { eventID = '', dynamodb } = Object(record) as StreamRecord;
+  const { dynamodb } = Object(record) as StreamRecord;
   const { NewImage, OldImage } = dynamodb ?? {};
   if (!NewImage) return undefined;
-  return { id: eventID, now: toListed(NewImage as Item), before: OldImage && toListed(OldImage as Item) };
+  return { now: toListed(NewImage as Item), before: OldImage && toListed(OldImage as Item) };
 }
 
 /** Whose run a record is of; undefined for what belongs to no run. */

@@ -7,7 +7,7 @@ import { s3SignedUrls } from '../storage/s3/signed-urls.ts';
 import { lambdaFunctions } from './agent-functions.ts';
 import { announcing } from './announcing.ts';
 import { type Delivering, deliverRun } from './deliver.ts';
-import { type InvocationContext, observingOf } from './powertools.ts';
+import { observingOf } from './powertools.ts';
 import { type TellingOptions, tellingOf } from './telling.ts';
 import { contextsOf, wired } from './wired.ts';
 
@@ -24,7 +24,7 @@ export type SweepAnswer = Omit<SweepReport, 'failed'> & { readonly failed: numbe
  */
 export const createSweep =
   ({ clock = systemClock, ...options }: SweepOptions) =>
-  (event: unknown, { awsRequestId }: InvocationContext): Promise<SweepAnswer> =>
+  (event: unknown): Promise<SweepAnswer> =>
     options.observing.invocation(async () => {
       const { contexts, observing } = options;
       const { failed, ...counts } = await sweepDue({
@@ -32,7 +32,7 @@ export const createSweep =
           ...{ contexts, clock, chance: Math.random },
           // What an error says may be about anybody; whoever failed has logged what may be.
           log: (level, message, { error: _error, ...fields }) => observing.log(level, message, fields),
-          deliver: (delivery) => deliverRun(options, delivery, `sweep ${awsRequestId}`),
+          deliver: (delivery) => deliverRun(options, delivery),
         },
         telling: (agent) => tellingOf(options, agent),
         ...shardsIn(event),

@@ -124,6 +124,19 @@ describe('a function that gets its run claimed and loaded', () => {
     expect(last(scene).signals).toEqual([{ name: 'go', timedOut: true }]);
   });
 
+  it('is not invoked again by a record that the stream delivers again while it has the run, however often', async () => {
+    const scene = await handlerScene();
+    await request(scene, 'start', { agent: 'quotes', input: null });
+    const Records = await scene.nextRecords();
+    for (let times = 0; times < 7; times++) expect(await scene.resume({ Records })).toEqual({ batchItemFailures: [] });
+    expect(scene.sent.invocations).toHaveLength(1);
+    expect(await head(scene)).toMatchObject({ status: 'RUNNING', work: { claims: 1 } });
+    const { version } = last(scene).checkpoint;
+    expect(await request(scene, 'finish', { expectedVersion: version, status: 'SUCCEEDED' })).toMatchObject({
+      ok: true,
+    });
+  });
+
   it('gives its claim back when it cannot be invoked: that burns no attempt, and the sweeper delivers later each time', async () => {
     const scene = await handlerScene();
     await request(scene, 'start', { agent: 'quotes', input: null });

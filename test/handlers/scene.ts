@@ -2,12 +2,12 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { Identify } from '../../lambda/api/caller.ts';
 import { contextsOn } from '../../lambda/checkpoints/contexts.ts';
 import type { KeyRing } from '../../lambda/checkpoints/keys.ts';
+import type { HandlerName } from '../../lambda/environment/names.ts';
 import { lambdaFunctions } from '../../lambda/handlers/agent-functions.ts';
 import type { AgentFunction } from '../../lambda/handlers/agents.ts';
 import { announcing } from '../../lambda/handlers/announcing.ts';
 import { createServe } from '../../lambda/handlers/api.ts';
 import { createCheckpoint } from '../../lambda/handlers/checkpoint.ts';
-import type { HandlerName } from '../../lambda/handlers/environment.ts';
 import { createNotify } from '../../lambda/handlers/notify.ts';
 import { createResume } from '../../lambda/handlers/resume.ts';
 import { STREAM_FILTERS } from '../../lambda/handlers/stream-filters.ts';
@@ -162,7 +162,7 @@ export async function handlerScene(options: SceneOptions = {}) {
       resume,
       notify,
     },
-    sweep: (event: object = {}) => sweep(event, { awsRequestId: 'request-1' }),
+    sweep: (event: object = {}) => sweep(event),
     api: createServe({ ...shared, identify, origins: options.origins ?? [], observing: observingOf('api') }),
     checkpoint: createCheckpoint({ ...shared, observing: observingOf('checkpoint') }) as (
       event: unknown,
