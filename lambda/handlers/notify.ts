@@ -1,5 +1,6 @@
 import type { Contexts } from '../checkpoints/contexts.ts';
 import { runAt } from '../checkpoints/other-contexts.ts';
+import { isHoldpointError } from '../core/errors.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import { readApprovalMeta } from '../runtime/approvals/approval-meta.ts';
 import { APPROVAL_PREFIX, approvalIdOf } from '../runtime/approvals/approval-records.ts';
@@ -36,7 +37,12 @@ async function tellOfApproval({ contexts, ...options }: Notifying, { now }: Chan
   // Somebody is telling them; unless that works, it is due again later.
   const isUnderWay = tellTries > 0 && tellAt > at.now();
   if (status !== 'PENDING' || tell === undefined || isUnderWay) return;
-  await approvalDue(at, id, tellingOf(options, agent));
+  try {
+    await approvalDue(at, id, tellingOf(options, agent));
+  } catch (error) {
+    // The agent's own function failed. It is counted, and due again later.
+    if (!isHoldpointError(error, 'STEP_FAILED', 'TIMED_OUT')) throw error;
+  }
 }
 
 /** How an end is announced, and counted. */

@@ -1,11 +1,11 @@
 import type { HeadMeta } from '../checkpoints/meta.ts';
-import { isHoldpointError } from '../core/errors.ts';
 import { isReady } from '../runtime/wake.ts';
+import { isRefusal } from '../storage/aws-facts.ts';
 import { s3SignedUrls } from '../storage/s3/signed-urls.ts';
 import { lambdaFunctions } from './agent-functions.ts';
 import { type Delivering, deliverRun } from './deliver.ts';
 import { observingOf } from './powertools.ts';
-import { type BatchResponse, eachChange, headsOf, runOf, type StreamEvent } from './stream-records.ts';
+import { type BatchResponse, eachChange, headsOf, mayDoBetter, runOf, type StreamEvent } from './stream-records.ts';
 import { contextsOf, wired } from './wired.ts';
 
 /** The function on the table's stream that invokes the agent of each run that has become ready. */
@@ -20,8 +20,8 @@ export const createResume =
         try {
           await deliverRun(delivering, { ...ids, agent: heads.now.agent });
         } catch (error) {
-          // Another try finds the same environment: only the sweeper, after another deployment, finds the function.
-          if (!isHoldpointError(error, 'AGENT_NOT_FOUND')) throw error;
+          // It is counted, and due: the sweeper tries again, perhaps after another deployment.
+          if (mayDoBetter(error) && !isRefusal(error)) throw error;
         }
       }),
     );

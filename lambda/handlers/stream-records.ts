@@ -33,8 +33,8 @@ export interface Change {
 const AT_ONCE = 10;
 
 /**
- * Handles each change of a batch. One that fails is reported, so that the stream delivers it again; one that cannot be
- * read never will be, so it is counted and left.
+ * Handles each change of a batch. One that fails is reported when another try may do better: the stream then delivers it
+ * again, and with it all that came after it. Any other is counted and left, so that nobody waits for it.
  * https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
  */
 export async function eachChange(
@@ -51,7 +51,7 @@ export async function eachChange(
       const change = changeOf(record);
       if (change) await handle(change);
     } catch (error) {
-      if (!UNREADABLE.some((code) => isHoldpointError(error, code))) failed.push(number);
+      if (mayDoBetter(error)) failed.push(number);
       else count('MalformedRecord');
       log('error', 'A record of the stream could not be handled.', { number, ...errorFields(error) });
     }
@@ -64,6 +64,10 @@ export async function eachChange(
   );
   return { batchItemFailures: failed.map((itemIdentifier) => ({ itemIdentifier })) };
 }
+
+/** Whether another try may do better: of what we say ourselves, only where the storage did not answer. */
+export const mayDoBetter = (error: unknown): boolean =>
+  !isHoldpointError(error) || isHoldpointError(error, 'STORAGE_UNAVAILABLE');
 
 /** The errors of a record that nobody can read, now or later. */
 export const UNREADABLE = ['DAMAGED', 'FORMAT_TOO_NEW'] as const;

@@ -12,6 +12,12 @@ export function isTransient(error: unknown): boolean {
   return status >= 500 || status === 429 || TRANSIENT.test(name) || NETWORK.test(code) || skewed;
 }
 
+/** Whether AWS refused a call for what it asks, so that the same call is refused again; a conflict passes. */
+export function isRefusal(error: unknown): boolean {
+  const { status } = factsOf(error);
+  return status >= 400 && status < 500 && status !== 409 && !isTransient(error);
+}
+
 /** A failure that AWS told inside of an answer, as the error that it would have been by itself. */
 export function failure(code: string | undefined, message: string | undefined, cause?: unknown): Error {
   const error = new Error(message ?? 'no message', { cause });

@@ -68,8 +68,14 @@ describe('notify', () => {
     const scene = await handlerScene();
     await asking(scene);
     scene.behind.set('quotes-fn', () => Promise.reject(new Error('SECRET')));
-    expect((await scene.notify({ Records: await scene.nextRecords() })).batchItemFailures).toHaveLength(1);
+    // Nobody else's records wait for that: it is due again later.
+    expect(await scene.notify({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
     expect(scene.logged.join()).not.toContain('SECRET');
+    expect(scene.counts.get('TellingFailed')).toBe(1);
+    scene.behind.clear();
+    scene.clock.moveTo(scene.clock.now() + 61_000);
+    expect(await scene.sweep()).toMatchObject({ approvals: 1, failed: 0 });
+    expect(scene.counts.get('Told')).toBe(1);
   });
 
   it('leaves an approval to the inbox when there is no way to tell anybody', async () => {

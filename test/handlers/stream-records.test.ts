@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { contextsOn } from '../../lambda/checkpoints/contexts.ts';
+import { localKeys } from '../../lambda/checkpoints/keys.ts';
+import { HoldpointError } from '../../lambda/core/errors.ts';
+import { createCheckpoint } from '../../lambda/handlers/checkpoint.ts';
+import { eachChange, type StreamRecord } from '../../lambda/handlers/stream-records.ts';
+import { type HandlerScene, handlerScene } from './scene.ts';
+
+const KEYS = localKeys({ current: 'k', keys: { k: new Uint8Array(32) } });
+const SILENT = { log: () => {}, count: () => {}, invocation: <T>(run: () => Promise<T>) => run() };
+
+const aws = (name: string, httpStatusCode: number) =>
+  Object.assign(new Error('SECRET'), { name, $metadata: { httpStatusCode } });
+
+/** The same requests as if no run were encrypted. */
+const plainly = ({ shared, storage, clock }: HandlerScene, request: object) =>
+  createCheckpoint({
+    ...shared,
+    contexts: contextsOn(storage, { clock: () => clock.now(), writer: 'plain' }),
+    observing: SILENT,
+  })({ holdpoint: 1, ...request });
+
+const approval = { name: 'buy', title: 'Buy?', approvers: ['user:ann'] };
+const asked = { action: 'requestApproval', expectedVersion: 1, approval };
+const begun = { action: 'save', expectedVersion: 0, agent: 'quotes', state: 1 };
+
+describe('a batch of the stream', () => {
+  const record: StreamRecord = {
+    dynamodb: { NewImage: { pk: { S: 'a/b' }, sk: { S: 'x' }, r: { S: '1' }, m: { S: '1{}' } }, SequenceNumber: '7' },
+  };
+  const failing = async (error: Error) => {
+    const counted: string[] = [];
+    const observing = { ...SILENT, count: (metric: string) => void counted.push(metric) };
+    const { batchItemFailures } = await eachChange({ Records: [record] }, observing, () => Promise.reject(error));
+    return { again: batchItemFailures.map(({ itemIdentifier }) => itemIdentifier), counted };
+  };
+
+  it.each([
+    'DAMAGED',
+    'FORMAT_TOO_NEW',
+    'INVALID_INPUT',
+    'RECORD_TOO_LARGE',
+    'RUN_NOT_ENCRYPTED',
+    'RUN_SHREDDED',
+    'KEY_UNAVAILABLE',
+    'STORAGE_DENIED',
+  ] as const)('is not delivered again for %s, which stays as it is', async (code) => {
+    expect(await failing(new HoldpointError(code, 'no'))).toEqual({ again: [], counted: ['MalformedRecord'] });
+  });
+
+  it('is delivered again for what another try may do', async () => {
+    const again = { again: ['7'], counted: [] };
+    expect(await failing(new HoldpointError('STORAGE_UNAVAILABLE', 'not now'))).toEqual(again);
+    expect(await failing(aws('ThrottlingException', 400))).toEqual(again);
+    expect(await failing(new Error('nobody knows'))).toEqual(again);
+  });
+
+  it('has every run delivered but the one that nobody here may read', async () => {
+    const scene = await handlerScene({ keys: KEYS });
+    await plainly(scene, { action: 'start', tenant: 'evil', run: 'plain', agent: 'quotes', input: null });
+    await scene.checkpoint({ holdpoint: 1, action: 'start', run: 'good', agent: 'quotes', input: null });
+    expect(await scene.resume({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
+    expect(scene.sent.invocations.map(({ event }) => event.run)).toEqual(['good']);
+    expect(scene.counts.get('DeliveryFailed')).toBe(1);
+    expect(scene.logged.join()).toContain('RUN_NOT_ENCRYPTED');
+  });
+
+  it('has people told of every approval but the one that nobody here may read', async () => {
+    const scene = await handlerScene({ keys: KEYS });
+    for (const request of [begun, asked]) await plainly(scene, { ...request, tenant: 'evil', run: 'plain' });
+    for (const request of [begun, asked]) await scene.checkpoint({ holdpoint: 1, ...request, run: 'good' });
+    expect(await scene.notify({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
+    expect(scene.sent.events.map(({ detail }) => detail.run)).toEqual(['good']);
+    expect(scene.counts.get('MalformedRecord')).toBe(1);
+    expect(scene.logged.join()).toContain('RUN_NOT_ENCRYPTED');
+  });
+
+  it.each([
+    ['ResourceNotFoundException', 404, 0],
+    ['AccessDeniedException', 403, 0],
+    ['ResourceConflictException', 409, 1],
+    ['TooManyRequestsException', 429, 1],
+    ['ServiceException', 500, 1],
+  ])('in which Lambda answers %s (%i) for one run has %i to be delivered again', async (name, status, again) => {
+    const scene = await handlerScene();
+    await scene.checkpoint({ holdpoint: 1, action: 'start', run: 'r', agent: 'refunds', input: null });
+    scene.failing.set('refunds-fn', aws(name, status));
+    expect((await scene.resume({ Records: await scene.nextRecords() })).batchItemFailures).toHaveLength(again);
+    expect(scene.counts.get('DeliveryFailed')).toBe(1);
+  });
+});
