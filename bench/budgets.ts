@@ -1,4 +1,4 @@
-import { HANDLERS } from '../lambda/handlers/environment.ts';
+import { HANDLERS } from '../lambda/environment/names.ts';
 import type { ColdStart } from './cold-start.ts';
 import { dynamoRequests } from './counts.ts';
 import type { Cpu } from './cpu.ts';

@@ -2,6 +2,7 @@ import type { CheckpointStore } from './checkpoints/checkpoint-store.ts';
 import { checkpointStoreOn } from './checkpoints/checkpoint-store.ts';
 import type { CheckpointStoreOptions } from './checkpoints/contexts.ts';
 import { HoldpointError } from './core/errors.ts';
+import { BUCKET_VARIABLE, TABLE_VARIABLE } from './environment/names.ts';
 import { type DynamoRecordStoreOptions, dynamoRecordStore } from './storage/dynamodb/dynamo-records.ts';
 import { installed } from './storage/installed.ts';
 import { lazyPayloadStore } from './storage/lazy-payloads.ts';
@@ -24,13 +25,13 @@ export interface DynamoStorageOptions {
 /** Records in DynamoDB, payloads in S3. The S3 client is loaded only when something is large enough for it. */
 export function dynamoStorage(options: DynamoStorageOptions = {}): Storage {
   const {
-    table = process.env.HOLDPOINT_TABLE,
-    bucket = process.env.HOLDPOINT_BUCKET,
+    table = process.env[TABLE_VARIABLE],
+    bucket = process.env[BUCKET_VARIABLE],
     dynamoDBClient,
     s3Client,
   } = options;
   if (!table || !bucket) {
-    const [option, variable] = table ? ['bucket', 'HOLDPOINT_BUCKET'] : ['table', 'HOLDPOINT_TABLE'];
+    const [option, variable] = table ? ['bucket', BUCKET_VARIABLE] : ['table', TABLE_VARIABLE];
     throw new HoldpointError(
       'INVALID_INPUT',
       `Storage on DynamoDB and S3 needs a table and a bucket: pass \`${option}\`, or set ${variable}.`,

@@ -3,7 +3,8 @@ import { checkpointStoreOn } from './checkpoints/checkpoint-store.ts';
 import type { CheckpointStoreOptions } from './checkpoints/contexts.ts';
 import type { KeyRing } from './checkpoints/keys.ts';
 import { present } from './core/present.ts';
-import { wholeSeconds } from './handlers/whole-seconds.ts';
+import { BUCKET_VARIABLE, KEY_VARIABLE, RETENTION_VARIABLE, TABLE_VARIABLE } from './environment/names.ts';
+import { wholeSeconds } from './environment/whole-seconds.ts';
 import { installed } from './storage/installed.ts';
 import type { Storage } from './storage/ports.ts';
 
@@ -24,8 +25,8 @@ export function storageFromEnvironment(clock?: () => number): () => Promise<Stor
  */
 export function optionsFromEnvironment(): Pick<CheckpointStoreOptions, 'retentionSeconds' | 'keys'> {
   if (!isOnDynamo()) return {};
-  const { HOLDPOINT_RETENTION_SECONDS: seconds, HOLDPOINT_KMS_KEY: key } = process.env;
-  const retentionSeconds = wholeSeconds('HOLDPOINT_RETENTION_SECONDS', seconds);
+  const { [RETENTION_VARIABLE]: seconds, [KEY_VARIABLE]: key } = process.env;
+  const retentionSeconds = wholeSeconds(RETENTION_VARIABLE, seconds);
   return { ...present({ retentionSeconds }), ...(key?.trim() && { keys: keysLater(key.trim()) }) };
 }
 
@@ -40,7 +41,7 @@ function keysLater(keyId: string): KeyRing {
 }
 
 /** Whether the environment names a table. */
-export const isOnDynamo = (): boolean => Boolean(process.env.HOLDPOINT_TABLE || process.env.HOLDPOINT_BUCKET);
+export const isOnDynamo = (): boolean => Boolean(process.env[TABLE_VARIABLE] || process.env[BUCKET_VARIABLE]);
 
 /**
  * A checkpoint store where the environment says, and as it says unless `options` do. To bundle only one of the two kinds

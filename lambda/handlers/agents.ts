@@ -1,5 +1,5 @@
-import { ENVIRONMENT } from './environment.ts';
-import { jsonOf, refuse } from './refuse.ts';
+import { ENVIRONMENT } from '../environment/names.ts';
+import { jsonOf, refuse } from '../environment/refuse.ts';
 
 /** The function of an agent, and whether it gets its run claimed and loaded. */
 export interface AgentFunction {

@@ -1,8 +1,9 @@
 import { escapeId } from '../core/ids.ts';
+import { isOrigin } from '../environment/is-origin.ts';
+import { ENVIRONMENT, type EnvironmentName, type HandlerName, READ_BY, type ReadBy } from '../environment/names.ts';
+import { jsonOf, refuse } from '../environment/refuse.ts';
+import { wholeSeconds } from '../environment/whole-seconds.ts';
 import { type Agents, readAgents } from './agents.ts';
-import { ENVIRONMENT, type EnvironmentName, type HandlerName, READ_BY, type ReadBy } from './environment.ts';
-import { jsonOf, refuse } from './refuse.ts';
-import { wholeSeconds } from './whole-seconds.ts';
 
 /** What the environment says. */
 export interface Environment {
@@ -66,12 +67,9 @@ function readUrl(found: string | undefined): string | undefined {
   return refuse(ENVIRONMENT.approvalUrl, 'a URL such as https://approvals.example.com/approvals', url);
 }
 
-/** A browser sends an origin in one form only, so that one that is written otherwise would let nobody in. */
 function readOrigins(found: string | undefined): readonly string[] {
   const origins = (found ?? '').split(',').flatMap((each) => optional(each) ?? []);
-  const wrong = origins.find(
-    (each) => !/^https?:$/.test(URL.parse(each)?.protocol ?? '') || new URL(each).origin !== each,
-  );
+  const wrong = origins.find((each) => !isOrigin(each));
   if (wrong === undefined) return origins;
   return refuse(ENVIRONMENT.corsOrigins, 'origins such as https://portal.example.com, with commas between them', wrong);
 }

@@ -1,4 +1,5 @@
 import { type CheckpointStoreOptions, contextsOn } from '../checkpoints/contexts.ts';
+import { APPROVAL_URL_VARIABLE } from '../environment/names.ts';
 import { isOnDynamo, optionsFromEnvironment, storageFromEnvironment } from '../from-environment.ts';
 import type { Storage } from '../storage/ports.ts';
 import type { AgentDefinition } from './agent-definition.ts';
@@ -72,7 +73,7 @@ const logLine: Log = (level, message, fields) => console[level](JSON.stringify({
 export function tellingOf({ notify, members }: Definition, { approvalUrl }: AgentPlace): Telling | undefined {
   return (
     notify && {
-      url: approvalUrl ?? process.env.HOLDPOINT_APPROVAL_URL,
+      url: approvalUrl ?? process.env[APPROVAL_URL_VARIABLE],
       members: members && (async (group) => members(group)),
       tell: async (notice) => void (await notify(notice)),
     }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { readAgents } from '../../lambda/handlers/agents.ts';
 import {
   ENVIRONMENT,
   type EnvironmentName,
   HANDLERS,
   type HandlerName,
   READ_BY,
-} from '../../lambda/handlers/environment.ts';
+} from '../../lambda/environment/names.ts';
+import { readAgents } from '../../lambda/handlers/agents.ts';
 import { readEnvironment } from '../../lambda/handlers/read-environment.ts';
 import { handler } from '../../lambda/handlers/resume.ts';
 import { pages } from '../docs/markdown.ts';

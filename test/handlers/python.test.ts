@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { CHECKPOINT_FUNCTION_VARIABLE } from '../../lambda/handlers/environment.ts';
+import { CHECKPOINT_FUNCTION_VARIABLE } from '../../lambda/environment/names.ts';
 import { runResult } from '../../lambda/runtime/outside.ts';
 import { codeBlocks, pages } from '../docs/markdown.ts';
 import { type HandlerScene, handlerScene, linkEvent } from './scene.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { HEAD_KEY, readHead } from '../../lambda/checkpoints/records.ts';
 import { partitionOf } from '../../lambda/core/ids.ts';
-import { ENVIRONMENT, HANDLERS, type HandlerName, READ_BY } from '../../lambda/handlers/environment.ts';
+import { ENVIRONMENT, HANDLERS, type HandlerName, READ_BY } from '../../lambda/environment/names.ts';
 import { dynamoRecordStore } from '../../lambda/storage/dynamodb/dynamo-records.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { dynamoClient, freshBucket, freshTable, s3Client } from '../engines/engines.ts';
@@ -160,7 +160,7 @@ describe('runs that are begun where the environment names a table, a retention a
     watched({ ...all, HOLDPOINT_RETENTION_SECONDS: '90 days' });
     const { agent } = await import('../../lambda/index.ts');
     expect(() => agent({ name: 'a', run: async () => {} })).toThrow(
-      'HOLDPOINT_RETENTION_SECONDS must be a whole number of seconds above 0, of at most 11 digits; found 90 days.',
+      'HOLDPOINT_RETENTION_SECONDS must be a whole number of seconds, from 1 to 99999999999; found 90 days.',
     );
   });
 });

@@ -1,15 +1,22 @@
+// Those that agents read are constants of their own, so that their bundles have no names of handlers in them.
+export const TABLE_VARIABLE = 'HOLDPOINT_TABLE';
+export const BUCKET_VARIABLE = 'HOLDPOINT_BUCKET';
+export const KEY_VARIABLE = 'HOLDPOINT_KMS_KEY';
+export const RETENTION_VARIABLE = 'HOLDPOINT_RETENTION_SECONDS';
+export const APPROVAL_URL_VARIABLE = 'HOLDPOINT_APPROVAL_URL';
+
 /** The names of what handlers and agents read from the environment. Whoever deploys them sets these, and nothing else. */
 export const ENVIRONMENT = {
   /** The DynamoDB table of the runs. */
-  table: 'HOLDPOINT_TABLE',
+  table: TABLE_VARIABLE,
   /** The S3 bucket of their payloads. */
-  bucket: 'HOLDPOINT_BUCKET',
+  bucket: BUCKET_VARIABLE,
   /** The KMS key of encrypted runs. @default runs are not encrypted by Holdpoint */
-  key: 'HOLDPOINT_KMS_KEY',
+  key: KEY_VARIABLE,
   /** How many seconds runs that are begun here are kept after their last write. @default for ever */
-  retentionSeconds: 'HOLDPOINT_RETENTION_SECONDS',
+  retentionSeconds: RETENTION_VARIABLE,
   /** What links to approvals begin with. @default no links are made */
-  approvalUrl: 'HOLDPOINT_APPROVAL_URL',
+  approvalUrl: APPROVAL_URL_VARIABLE,
   /** The EventBridge bus for approvals and ends of runs. @default none */
   bus: 'HOLDPOINT_BUS',
   /** The SNS topic that people are told of approvals by. @default none */
