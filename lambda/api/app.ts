@@ -26,6 +26,8 @@ export interface KnownAgent {
   /** An input to begin with, shown in the form. */
   readonly example?: unknown;
   readonly description?: string;
+  /** The only tenants in which it can be started. @default any */
+  readonly tenants?: readonly string[];
 }
 
 /** What the application stands on. */

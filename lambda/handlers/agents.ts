@@ -1,19 +1,31 @@
 import { ENVIRONMENT } from '../environment/names.ts';
 import { jsonOf, refuse } from '../environment/refuse.ts';
 
-/** The function of an agent, and whether it gets its run claimed and loaded. */
+/** The function of an agent, whether it gets its run claimed and loaded, and whose runs it gets. */
 export interface AgentFunction {
   /** A name or an ARN. */
   readonly function: string;
   readonly hydrate: boolean;
+  /** The only tenants whose runs it gets. @default any */
+  readonly tenants?: readonly string[] | undefined;
 }
 
 /** The functions by the names of their agents. */
 export type Agents = ReadonlyMap<string, AgentFunction>;
 
-const AGENTS_EXPECTED = '{"agent": "function name or ARN", "other": {"function": "…", "hydrate": true}} as JSON';
+/** The function that gets the runs of an agent in a tenant; undefined when none does. */
+export function agentIn(agents: Agents, tenant: string, name: string): AgentFunction | undefined {
+  const found = agents.get(name);
+  return found && (found.tenants?.includes(tenant) ?? true) ? found : undefined;
+}
 
-/** Reads the functions of agents; `{"refunds": "refunds-fn", "quotes": {"function": "quotes-fn", "hydrate": true}}`. */
+const AGENTS_EXPECTED =
+  '{"agent": "function name or ARN", "other": {"function": "…", "hydrate": true, "tenants": ["acme"]}} as JSON';
+
+/**
+ * Reads the functions of agents;
+ * `{"refunds": "refunds-fn", "quotes": {"function": "quotes-fn", "hydrate": true, "tenants": ["acme"]}}`.
+ */
 export function readAgents(text: string): Agents {
   const given = jsonOf(ENVIRONMENT.agents, AGENTS_EXPECTED, text);
   if (!isRecord(given)) refuse(ENVIRONMENT.agents, AGENTS_EXPECTED, text);
@@ -21,11 +33,17 @@ export function readAgents(text: string): Agents {
 }
 
 function readAgent(agent: string, value: unknown): AgentFunction {
-  const { function: name, hydrate = false, ...rest } = isRecord(value) ? value : { function: value };
+  const { function: name, hydrate = false, tenants, ...rest } = isRecord(value) ? value : { function: value };
   const isKnown = Object.keys(rest).length === 0 && typeof hydrate === 'boolean';
-  if (agent !== '' && typeof name === 'string' && name !== '' && isKnown) return { function: name, hydrate };
+  if (agent !== '' && isName(name) && isKnown && (tenants === undefined || areNames(tenants)))
+    return { function: name, hydrate, ...(tenants && { tenants }) };
   return refuse(ENVIRONMENT.agents, AGENTS_EXPECTED, `for agent "${agent}": ${JSON.stringify(value)}`);
 }
+
+const isName = (value: unknown): value is string => typeof value === 'string' && value !== '';
+
+const areNames = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.length > 0 && value.every(isName);
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

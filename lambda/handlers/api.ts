@@ -3,6 +3,7 @@ import { createApi } from '../api/app.ts';
 import { authorizerCaller } from '../api/authorizer-caller.ts';
 import type { Identify } from '../api/caller.ts';
 import type { Contexts } from '../checkpoints/contexts.ts';
+import { present } from '../core/present.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import type { Observing } from '../runtime/observing.ts';
 import type { SignedUrls } from '../storage/ports.ts';
@@ -45,7 +46,7 @@ export function createServe({ contexts, agents, clock = systemClock, ...serving 
   const app = createApi({
     runtime: { contexts, clock, chance: Math.random, log },
     ...serving,
-    agents: async () => [...agents.keys()].map((name) => ({ name })),
+    agents: async () => [...agents].map(([name, { tenants }]) => ({ name, ...present({ tenants }) })),
   });
   const serve = handle(app);
   return (event: HttpEvent): Promise<HttpAnswer> =>

@@ -5,7 +5,7 @@ import { errorFields, type Observing } from '../runtime/observing.ts';
 import type { Delivery } from '../runtime/runtime.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 import type { AgentFunctions } from './agent-functions.ts';
-import type { Agents } from './agents.ts';
+import { type Agents, agentIn } from './agents.ts';
 import { hydrate } from './hydrate.ts';
 
 /** What it takes to bring runs to the functions of their agents. */
@@ -19,14 +19,14 @@ export interface Delivering {
 }
 
 /**
- * Has a run's agent invoked. Throws AGENT_NOT_FOUND when nobody knows the agent, and what Lambda throws; the run is then
+ * Has a run's agent invoked. Throws AGENT_NOT_FOUND when no agent of this name gets the runs of the tenant, and what Lambda throws; the run is then
  * left to the sweeper.
  */
 export async function deliverRun(delivering: Delivering, { tenant, run, agent = '' }: Delivery): Promise<void> {
   const { agents, functions, observing } = delivering;
-  const to = agents.get(agent);
+  const to = agentIn(agents, tenant, agent);
   try {
-    if (!to) throw agentNotFound(agent);
+    if (!to) throw agentNotFound(tenant, agent);
     if (to.hydrate) await hydrate(delivering, { tenant, run, agent, function: to.function });
     else await functions.start(to.function, { run, tenant });
     observing.count('Delivered');
@@ -40,8 +40,8 @@ export async function deliverRun(delivering: Delivering, { tenant, run, agent = 
   }
 }
 
-const agentNotFound = (agent: string): HoldpointError =>
+const agentNotFound = (tenant: string, agent: string): HoldpointError =>
   new HoldpointError(
     'AGENT_NOT_FOUND',
-    `No function of agent "${agent}" is known here. Name it in ${ENVIRONMENT.agents}, and deploy.`,
+    `No function of agent "${agent}" for tenant "${tenant}" is known here. Name it in ${ENVIRONMENT.agents}, and deploy.`,
   );

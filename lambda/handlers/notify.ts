@@ -38,7 +38,7 @@ async function tellOfApproval({ contexts, ...options }: Notifying, { now }: Chan
   const isUnderWay = tellTries > 0 && tellAt > at.now();
   if (status !== 'PENDING' || tell === undefined || isUnderWay) return;
   try {
-    await approvalDue(at, id, tellingOf(options, agent));
+    await approvalDue(at, id, tellingOf(options, ids.tenant, agent));
   } catch (error) {
     // The agent's own function failed. It is counted, and due again later.
     if (!isHoldpointError(error, 'STEP_FAILED', 'TIMED_OUT')) throw error;

@@ -34,7 +34,7 @@ export const createSweep =
           log: (level, message, { error: _error, ...fields }) => observing.log(level, message, fields),
           deliver: (delivery) => deliverRun(options, delivery),
         },
-        telling: (agent) => tellingOf(options, agent),
+        telling: (agent, tenant) => tellingOf(options, tenant, agent),
         ...shardsIn(event),
       });
       for (const { tenant, run, error } of failed)

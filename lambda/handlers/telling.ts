@@ -2,7 +2,7 @@ import type { Telling } from '../runtime/approvals/due.ts';
 import type { Notice } from '../runtime/approvals/notice.ts';
 import { errorFields, type Observing } from '../runtime/observing.ts';
 import type { AgentFunctions } from './agent-functions.ts';
-import type { AgentFunction, Agents } from './agents.ts';
+import { type AgentFunction, type Agents, agentIn } from './agents.ts';
 import type { Announce, Announcement } from './announcing.ts';
 
 /** What it takes to tell people of approvals. */
@@ -17,18 +17,19 @@ export interface TellingOptions {
 }
 
 /**
- * How people are told of the approvals of an agent: by an event, a message, and the agent's own function, and only when all
+ * How people are told of the approvals of an agent in a tenant: by an event, a message, and the agent's own function, and only when all
  * of them worked are they told. Undefined when there is no way at all; then they find it in their inbox.
  */
 export function tellingOf(
   { agents, functions, announce, approvalUrl, observing }: TellingOptions,
+  tenant: string,
   agent: string | undefined,
 ): Telling | 'unknown' | undefined {
-  const to = agents.get(agent ?? '');
+  const to = agentIn(agents, tenant, agent ?? '');
   if (!to) {
     observing.count('UnknownAgent');
     observing.log('warn', 'The function of an agent is not known, so its own way to tell people is not used.', {
-      agent,
+      ...{ tenant, agent },
     });
   }
   // The next deployment may know it.

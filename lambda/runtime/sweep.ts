@@ -38,8 +38,8 @@ export interface SweepReport {
 /** How a sweep reaches agents and people. */
 export interface Sweeping {
   readonly runtime: Runtime;
-  /** How people are told, given the agent that asks; `unknown` leaves it to others. @default they are not */
-  readonly telling?: ((agent: string | undefined) => Telling | 'unknown' | undefined) | undefined;
+  /** How people are told, given the agent that asks and its tenant; `unknown` leaves it to others. @default they are not */
+  readonly telling?: ((agent: string | undefined, tenant: string) => Telling | 'unknown' | undefined) | undefined;
   /** Whether a run can be delivered from here; what cannot is left to other sweepers. @default all can */
   readonly takes?: (delivery: Delivery) => boolean;
   /** Also what belongs to other tenants. @default true */
@@ -125,7 +125,7 @@ async function lookAt(look: Look): Promise<readonly Outcome[]> {
     record.partition.includes('/@') || record.partition.startsWith('@') ? undefined : approvalIdOf(record.key);
   if (approval === undefined) return remove(at, record);
   const { agent } = readApprovalMeta(record);
-  const done = await approvalDue(at, approval, telling?.(agent));
+  const done = await approvalDue(at, approval, telling?.(agent, at.tenant));
   if (done.includes('expire')) await deliverIfReady(look.runtime, at);
   return done.map(() => 'approvals' as const);
 }

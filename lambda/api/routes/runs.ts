@@ -3,7 +3,7 @@ import type { Doc } from '../../checkpoints/document/document.ts';
 import { refused } from '../../core/input.ts';
 import { present } from '../../core/present.ts';
 import { runAnswer } from '../answers.ts';
-import { checkAgent } from '../check-agent.ts';
+import { checkAgent, offeredTo } from '../check-agent.ts';
 import { LOOK, OPERATE } from '../may.ts';
 import { type Route, route } from '../route.ts';
 import { named } from '../schemas/named.ts';
@@ -36,9 +36,9 @@ export const RUN_ROUTES: readonly Route[] = [
       200: { description: 'It had been started before', schema: Started, headers: LOCATION },
     },
     problems: [404, 409, 410],
-    async handle({ desk, api, headers, body }) {
+    async handle({ desk, api, caller, headers, body }) {
       const { agent, input, id, owner, tags, retentionSeconds, timeout } = await body();
-      checkAgent((await api.agents?.()) ?? [], agent);
+      checkAgent((await api.agents?.()) ?? [], caller.tenant, agent);
       const key = headers['idempotency-key'];
       const started = await desk.start({
         ...{ agent, ...present({ id, key, owner, tags, retentionSeconds }) },
@@ -92,7 +92,10 @@ export const RUN_ROUTES: readonly Route[] = [
     ...{ method: 'GET', path: '/api/agents', may: LOOK, name: 'listAgents' },
     summary: 'The agents that are known here',
     answers: { 200: { description: 'By name', schema: Agents } },
-    handle: async ({ api }) => ({ status: 200, json: { agents: (await api.agents?.()) ?? [] } }),
+    handle: async ({ api, caller }) => ({
+      status: 200,
+      json: { agents: offeredTo((await api.agents?.()) ?? [], caller.tenant) },
+    }),
   }),
 
   route({

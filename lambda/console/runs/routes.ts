@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
 import type { ApiEnv } from '../../api/api-env.ts';
-import { checkAgent } from '../../api/check-agent.ts';
+import { checkAgent, offeredTo } from '../../api/check-agent.ts';
 import { LOOK, OPERATE } from '../../api/may.ts';
 import { present } from '../../core/present.ts';
 import { PATHS, query } from '../paths.ts';
@@ -39,7 +39,7 @@ export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOption
       cursor === undefined ? desk.counts() : undefined,
       known(),
     ]);
-    const names = offered.map(({ name }) => name);
+    const names = offeredTo(offered, caller.tenant).map(({ name }) => name);
     return answer(context, runsPage({ caller, form, found, counts, cursor, agents: names, now: now() }));
   });
 
@@ -69,19 +69,23 @@ export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOption
     const { caller } = admitted(context, OPERATE);
     return answer(
       context,
-      startPage({ caller, agents: await known(), agent: context.req.query('agent'), key: randomUUID() }),
+      startPage({
+        ...{ caller, agents: offeredTo(await known(), caller.tenant) },
+        ...{ agent: context.req.query('agent'), key: randomUUID() },
+      }),
     );
   });
 
   app.post('/start', async (context) => {
     const { caller, desk } = admitted(context, OPERATE);
     const form = await formIn(context);
-    const offered = await known();
+    const all = await known();
+    const offered = offeredTo(all, caller.tenant);
     return tried(
       context,
       async () => {
         const { agent = '', id, owner, key } = form;
-        checkAgent(offered, agent);
+        checkAgent(all, caller.tenant, agent);
         const input = documentIn('The input', form.input ?? '');
         const tags = tagsIn(form.tags);
         const started = await desk.start({ agent, input, ...present({ id, owner, key, tags }) });
