@@ -15,16 +15,18 @@ export interface Keeping {
   readonly bucket: IBucket;
   /** Those that encrypt the two at rest. */
   readonly atRest: readonly IKey[];
+  /** Those that did so before: what was written then is under them. */
+  readonly retiredAtRest: readonly IKey[];
   readonly runKey: IKey | undefined;
   /** Those that wrapped runs before. */
   readonly retiredRunKeys: readonly IKey[];
 }
 
 export function keepingOf(table: ITable, bucket: IBucket, props: SettledProps): Keeping {
-  const { encryptionKey, runKey, retiredRunKeys } = props;
+  const { encryptionKey, retiredEncryptionKeys: retiredAtRest, runKey, retiredRunKeys } = props;
   const keys = [encryptionKey, table.encryptionKey, bucket.encryptionKey];
   const atRest = new Set(keys.filter((key): key is IKey => key !== undefined));
-  return { table, bucket, runKey, retiredRunKeys, atRest: [...atRest] };
+  return { table, bucket, runKey, retiredRunKeys, retiredAtRest, atRest: [...atRest] };
 }
 
 /** What somebody does with what is kept. */
@@ -85,7 +87,7 @@ export const COUNT: Access = { table: [], links: false, lists: ['status', 'due']
  */
 export function grantAccess(
   grantee: IGrantable,
-  { table, bucket, atRest, runKey, retiredRunKeys }: Keeping,
+  { table, bucket, atRest, retiredAtRest, runKey, retiredRunKeys }: Keeping,
   access: Access,
   tenants: readonly string[] | undefined,
 ): Grant {
@@ -119,6 +121,7 @@ export function grantAccess(
   const services = { StringEquals: { 'kms:ViaService': [viaService('dynamodb'), viaService('s3')] } };
   const isReader = !access.table.includes('PutItem') && !access.objects.includes('PutObject');
   for (const { keyArn } of atRest) allow(isReader ? KEY_TO_READ : KEY_TO_WRITE, [keyArn], services);
+  for (const { keyArn } of retiredAtRest) allow(KEY_TO_READ, [keyArn], services);
   const onKey = (key: IKey, actions: Access['runKey']) =>
     allow(
       actions.map((action) => `kms:${action}`),
@@ -152,8 +155,9 @@ const leadingKeys = (patterns: readonly string[]): Conditions => ({
   Null: { 'dynamodb:LeadingKeys': 'false' },
 });
 
-const viaService = (service: string): string => `${service}.${Aws.REGION}.${Aws.URL_SUFFIX}`;
+/** What `kms:ViaService` calls a service. */
+export const viaService = (service: string): string => `${service}.${Aws.REGION}.${Aws.URL_SUFFIX}`;
 
 /** What DynamoDB and S3 do in the name of who calls them. */
-const KEY_TO_READ = ['kms:Decrypt', 'kms:DescribeKey'];
+export const KEY_TO_READ = ['kms:Decrypt', 'kms:DescribeKey'];
 const KEY_TO_WRITE = [...KEY_TO_READ, 'kms:Encrypt', 'kms:GenerateDataKey', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'];

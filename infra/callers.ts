@@ -53,10 +53,11 @@ export const OPERATE: Permit = {
 
 /** Who may call the API by IAM. A caller that is permitted several things is one caller with all of them. */
 export class Callers {
-  readonly #byArn = new Map<string, IamCaller>();
+  readonly #given: ReadonlyMap<string, IamCaller>;
+  readonly #granted = new Map<string, IamCaller>();
 
   constructor(given: Readonly<Record<string, IamCaller>> = {}) {
-    for (const [arn, caller] of Object.entries(given)) this.#byArn.set(arn, caller);
+    this.#given = new Map(Object.entries(given));
   }
 
   /** Lets a role or a user through IAM, and has the application know them. */
@@ -67,12 +68,12 @@ export class Callers {
     tenant: string,
   ): Grant {
     const arn = arnOf(entrance, grantee);
-    const known = this.#byArn.get(arn);
+    const known = this.#granted.get(arn) ?? this.#given.get(arn);
     if (known && known.tenant !== tenant)
       throw new Error(
         `${entrance.node.path}: a caller has one tenant; found "${known.tenant}" and "${tenant}" for one role. Use a role for each tenant.`,
       );
-    this.#byArn.set(arn, {
+    this.#granted.set(arn, {
       ...known,
       tenant,
       roles: [...new Set([...(known?.roles ?? []), ...roles])],
@@ -87,9 +88,11 @@ export class Callers {
     return Grant.addToPrincipal({ grantee, actions: ['execute-api:Invoke'], resourceArns });
   }
 
-  /** As the handler reads them. */
+  /** As the handler reads them: the first that fits counts, so a pattern does not take a role from its grant. */
   json(): string {
-    return JSON.stringify(Object.fromEntries(this.#byArn));
+    return JSON.stringify(
+      Object.fromEntries([...this.#granted, ...[...this.#given].filter(([arn]) => !this.#granted.has(arn))]),
+    );
   }
 }
 

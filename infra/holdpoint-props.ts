@@ -31,6 +31,8 @@ export interface HoldpointProps {
   readonly accessLogBucket?: IBucket;
   /** Encrypts table, bucket, topics and logs at rest. @default keys of AWS */
   readonly encryptionKey?: IKey;
+  /** Keys that encrypted at rest before `encryptionKey` did: what S3 holds from then is still under them. @default none */
+  readonly retiredEncryptionKeys?: readonly IKey[];
   /** Wraps a key for each run, under which functions seal its content before they store it. @default runs are not sealed */
   readonly runKey?: IKey;
   /** Keys that wrapped runs before `runKey` did: they still open them. @default none */
@@ -73,11 +75,11 @@ export interface HoldpointProps {
   readonly jwt?: JwtProps;
   /** The origins of other sites whose pages may call `/api`, such as `https://portal.example.com`. @default none: CORS is off */
   readonly corsOrigins?: readonly string[];
-  /** Requests a second that an API takes, of all callers together. @default 100 */
+  /** Requests a second that each route of an API takes, of all callers together. @default 100 */
   readonly throttleRate?: number;
   /** Requests that may come at once. @default 200 */
   readonly throttleBurst?: number;
-  /** The name that links have, and with `jwt` the API of people. @default that which API Gateway gives */
+  /** The name that links and the API for callers by IAM have. @default that which API Gateway gives */
   readonly domainName?: string;
   /** For the domain; in the region of the stack. @default there must be one where there is a domain */
   readonly certificate?: ICertificate;

@@ -203,7 +203,7 @@ export class Holdpoint extends Construct {
       bus: bus?.eventBusArn ?? this.bus.eventBusName,
       topic: this.topic.topicArn,
       // These come after the functions that read of them.
-      approvalUrl: Lazy.string({ produce: () => `${this.jwtApiUrl ?? this.apiUrl}/approvals` }),
+      approvalUrl: Lazy.string({ produce: () => `${this.apiUrl}/approvals` }),
       agents: Lazy.string({ produce: () => this.#agents.json() }),
       iamCallers: Lazy.string({ produce: () => this.#callers.json() }),
       jwtCallers: jwt && callersJson(jwt),

@@ -111,7 +111,10 @@ export class HttpEntrance extends Construct {
   }
 }
 
-/** The API for callers by IAM; and, where their tokens are known, one for callers by JWT. People's has the domain. */
+/**
+ * The API for callers by IAM, with links and the domain; and, where their tokens are known, one for callers by JWT, which may
+ * come and go without a change of the first.
+ */
 export function httpEntrances(
   scope: Construct,
   fn: IFunction,
@@ -123,12 +126,12 @@ export function httpEntrances(
     iam: new HttpEntrance(scope, 'HttpApi', {
       ...{ function: fn, props, authorizer: new HttpIamAuthorizer() },
       description: 'Holdpoint, for callers by IAM',
-      domain: jwt ? undefined : domain,
+      domain,
     }),
     jwt:
       jwt &&
       new HttpEntrance(scope, 'JwtHttpApi', {
-        ...{ function: fn, props, domain, description: 'Holdpoint, for callers by JWT' },
+        ...{ function: fn, props, description: 'Holdpoint, for callers by JWT' },
         authorizer: new HttpJwtAuthorizer('Jwt', jwt.issuer, { jwtAudience: [...jwt.audience] }),
       }),
   };

@@ -15,6 +15,7 @@ export const DEFAULTS = {
   sweepers: 1,
   throttleRate: 100,
   throttleBurst: 200,
+  retiredEncryptionKeys: [],
   retiredRunKeys: [],
   corsOrigins: [],
 } as const satisfies HoldpointProps;

@@ -1,4 +1,3 @@
-import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
@@ -44,20 +43,19 @@ export class Handlers {
 
   /** Has them invoked by the stream and by time, and lets them say what happened. */
   wake({
-    table,
     bus,
     topic,
     deadLetterQueue,
   }: {
-    readonly table: ITable;
     readonly bus: IEventBus;
     readonly topic: ITopic;
     readonly deadLetterQueue: IQueue;
   }): void {
     const { resume, notify, sweep, gauge } = this.byName;
-    const { sweepEvery, sweepers } = this.#ground.props;
-    onStream(resume, 'resume', table, deadLetterQueue);
-    onStream(notify, 'notify', table, deadLetterQueue);
+    const { keeping, props } = this.#ground;
+    const { sweepEvery, sweepers } = props;
+    onStream(resume, 'resume', keeping, deadLetterQueue);
+    onStream(notify, 'notify', keeping, deadLetterQueue);
     onSchedule(sweep, sweepEvery, deadLetterQueue, sweepEvents(sweepers));
     onSchedule(gauge, PERIOD, deadLetterQueue);
     for (const handler of [notify, sweep]) {

@@ -174,6 +174,11 @@ describe('the stream', () => {
     },
   );
 
+  it('is read only when the role may read it', () => {
+    for (const { name, DependsOn = [] } of DEFAULT.all('AWS::Lambda::EventSourceMapping'))
+      expect(DependsOn.map((id) => DEFAULT.name(id))).toContain(`${name.split('/')[0]}/StreamPolicy`);
+  });
+
   it('brings nothing to anybody else', () => {
     expect(DEFAULT.all('AWS::Lambda::EventSourceMapping').length).toBe(2);
   });

@@ -181,24 +181,24 @@ describe('a domain', () => {
   });
   const urlsOf = (template: StackTemplate) => template.plain(template.template.Outputs);
 
-  it('names the API of people where there are two, and has a record in its zone', () => {
+  it('names the API with the links where there are two, and has a record in its zone', () => {
     expect(domainOf(EVERYTHING)).toEqual({
-      ...named('JwtHttpApi'),
+      ...named('HttpApi'),
       record: [
         {
           Name: 'approvals.example.com.',
           Type: 'A',
           HostedZoneId: 'Z1',
           AliasTarget: {
-            DNSName: '<JwtHttpApi/Domain.RegionalDomainName>',
-            HostedZoneId: '<JwtHttpApi/Domain.RegionalHostedZoneId>',
+            DNSName: '<HttpApi/Domain.RegionalDomainName>',
+            HostedZoneId: '<HttpApi/Domain.RegionalHostedZoneId>',
           },
         },
       ],
     });
     expect(urlsOf(EVERYTHING)).toMatchObject({
-      HoldpointApiUrl: { Value: '<HttpApi/Http.ApiEndpoint>' },
-      HoldpointJwtApiUrl: { Value: 'https://approvals.example.com' },
+      HoldpointApiUrl: { Value: 'https://approvals.example.com' },
+      HoldpointJwtApiUrl: { Value: '<JwtHttpApi/Http.ApiEndpoint>' },
     });
   });
 

@@ -111,7 +111,9 @@ describe('what was found and is answered', () => {
       'Agent-refunds/Tracing',
       ...['Api', 'Checkpoint', 'Gauge', 'Notify', 'Resume', 'Sweep'].map((handler) => `${handler}/Tracing`),
     ],
-    'IAM5[Resource::*]: dynamodb:ListStreams knows no resource that could be named.': ['NotifyRole', 'ResumeRole'],
+    'IAM5[Resource::*]: dynamodb:ListStreams knows no resource that could be named.': [
+      ...['Notify/StreamPolicy', 'Resume/StreamPolicy'],
+    ],
     [`IAM5[Resource::Bucket/*]: ${PAYLOADS}`]: [
       ...[
         'Agent-refundsRole',

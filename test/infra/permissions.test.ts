@@ -108,7 +108,10 @@ describe('who may do what, of a Holdpoint with tenants, keys and a network', () 
     'sns:Publish on Topic',
     'kms:{Decrypt,GenerateDataKey} on AtRest [StringEquals kms:ViaService sns.<AWS::Region>.<AWS::URLSuffix>]',
   ];
-  const SEALED_STREAM = [...STREAM, 'kms:{Decrypt,DescribeKey} on AtRest'];
+  const SEALED_STREAM = [
+    ...STREAM,
+    'kms:{Decrypt,DescribeKey} on AtRest [StringEquals kms:ViaService dynamodb.<AWS::Region>.<AWS::URLSuffix>]',
+  ];
   const INVOKES = ['Agent-refunds', 'Legacy', 'Own', 'Quotes', 'Their'].map(
     (name) => `lambda:InvokeFunction on ${name}`,
   );
