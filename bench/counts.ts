@@ -72,10 +72,10 @@ export const bytesRead = (counts: Counts): number => counts.dynamoBytesRead + co
 export function dollars(counts: Counts): number {
   const { PUT = 0, COPY = 0, POST = 0, LIST = 0, GET = 0, HEAD = 0 } = counts.s3;
   return (
-    (counts.writeUnits * PRICES.writeUnit +
-      counts.readUnits * PRICES.readUnit +
-      (PUT + COPY + POST + LIST) * PRICES.s3Put +
-      (GET + HEAD) * PRICES.s3Get) /
+    (counts.writeUnits * PRICES.writeUnit.dollars +
+      counts.readUnits * PRICES.readUnit.dollars +
+      (PUT + COPY + POST + LIST) * PRICES.s3Put.dollars +
+      (GET + HEAD) * PRICES.s3Get.dollars) /
     1e6
   );
 }

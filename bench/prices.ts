@@ -1,49 +1,51 @@
+/** A list price. */
+export interface Price {
+  readonly dollars: number;
+  readonly of: string;
+  /** The page that it is on. */
+  readonly page: string;
+}
+
+const price = (dollars: number, of: string, page: string): Price => ({ dollars, of, page });
+
 /**
- * List prices in dollars per million, us-east-1, on demand, without free tiers and discounts, as of November 2026. S3
- * deletes are free, and so are the requests by which Lambda reads a table's stream.
+ * List prices, us-east-1, on demand, without free tiers and discounts, as of November 2026. S3 deletes are free, and so
+ * are scheduled rules and the requests by which Lambda reads a table's stream.
  */
 export const PRICES = {
-  /** Amazon DynamoDB pricing, on-demand capacity: a million write and read request units. */
-  writeUnit: 0.625,
-  readUnit: 0.125,
-  /** Amazon S3 pricing, S3 Standard: a million PUT, COPY, POST and LIST, or GET, requests. */
-  s3Put: 5,
-  s3Get: 0.4,
-  /** AWS Lambda pricing, Arm: a million requests, a million GB-seconds of the first tier. */
-  lambdaRequest: 0.2,
-  lambdaGbSecond: 13.3334,
-  /** Amazon API Gateway pricing, HTTP APIs: a million requests of the first tier, up to 512 KB each. */
-  apiRequest: 1,
-  /** Amazon EventBridge pricing, event buses: a million custom events, up to 64 KB each. Scheduled rules are free. */
-  event: 1,
-  /** Amazon SNS pricing, standard topics: a million publishes, up to 64 KB each, before their delivery. */
-  message: 0.5,
-  /** AWS X-Ray pricing: a million traces recorded. */
-  trace: 5,
-} as const;
+  writeUnit: price(0.625, 'a million write units', 'Amazon DynamoDB pricing, on-demand capacity'),
+  readUnit: price(0.125, 'a million read units', 'the same'),
+  dynamoGb: price(0.25, 'a GB in table and indexes, a month', 'the same, data storage'),
+  recoveryGb: price(0.2, 'its point-in-time recovery', 'the same, backup'),
+  s3Put: price(5, 'a million PUT, COPY, POST, LIST', 'Amazon S3 pricing, S3 Standard'),
+  s3Get: price(0.4, 'a million GET', 'the same'),
+  s3Gb: price(0.023, 'a GB in the bucket, a month', 'the same, first 50 TB'),
+  invocation: price(0.2, 'a million invocations', 'AWS Lambda pricing'),
+  gbSecond: price(13.3334, 'a million GB-seconds', 'the same, Arm, first tier'),
+  apiRequest: price(
+    1,
+    'a million requests to the API, up to 512 KB each',
+    'Amazon API Gateway pricing, HTTP APIs, first tier',
+  ),
+  event: price(1, 'a million events, up to 64 KB each', 'Amazon EventBridge pricing, custom events'),
+  message: price(0.5, 'a million messages to the topic, up to 64 KB each', 'Amazon SNS pricing, standard topics'),
+  trace: price(5, 'a million traces', 'AWS X-Ray pricing, traces recorded'),
+  metric: price(0.3, 'a metric, a month', 'Amazon CloudWatch pricing, custom metrics, first tier'),
+  alarmMetric: price(0.1, 'a metric of an alarm, a month', 'the same, standard resolution'),
+  dashboard: price(3, 'a dashboard, a month', 'the same'),
+  logGb: price(0.5, 'a GB of logs', 'the same, collected'),
+  key: price(1, 'a key of your own, a month', 'AWS Key Management Service pricing'),
+  keyRequest: price(3, 'a million requests to it', 'the same'),
+  durableOperation: price(8, 'a million durable operations', 'AWS Lambda pricing, durable functions'),
+  durableGbWritten: price(0.25, 'a GB that they write', 'the same'),
+  durableGb: price(0.15, 'a GB that they keep, a month', 'the same'),
+  transition: price(25, 'a million state transitions', 'AWS Step Functions pricing, standard workflows'),
+  actionOfFew: price(50, 'a million actions, of the first five', 'Temporal Cloud pricing, pay as you go'),
+  actionOfMany: price(25, 'a million actions, above a hundred', 'the same, Business plan'),
+  activeGbHour: price(0.042, 'a GB for an hour, active', 'the same'),
+  retainedGbHour: price(0.00105, 'a GB for an hour, retained', 'the same'),
+} as const satisfies Record<string, Price>;
 
-/** List prices in dollars for a month, as above. */
-export const MONTHLY = {
-  /** Amazon DynamoDB pricing: a GB in tables and indexes, and as much again for point-in-time recovery. */
-  dynamoGb: 0.25,
-  recoveryGb: 0.2,
-  /** Amazon S3 pricing, S3 Standard: a GB of the first tier. */
-  s3Gb: 0.023,
-  /** Amazon CloudWatch pricing: a custom metric, a metric of a standard alarm, a dashboard, a GB of logs taken in. */
-  metric: 0.3,
-  alarmMetric: 0.1,
-  dashboard: 3,
-  logGb: 0.5,
-  /** AWS Key Management Service pricing: a customer managed key. */
-  key: 1,
-} as const;
-
-/** What others ask for, in dollars, as of November 2026. */
-export const PEERS = {
-  /** AWS Lambda pricing, durable functions: a million operations, a GB written, a GB kept for a month. */
-  durableFunctions: { operations: 8, writtenGb: 0.25, keptGb: 0.15 },
-  /** AWS Step Functions pricing, standard workflows: a million state transitions. */
-  stepFunctions: { transitions: 25 },
-  /** Temporal Cloud pricing: a million actions, the first five and those above a hundred; a GB for an hour while a workflow is open, and after. */
-  temporal: { actions: { few: 50, many: 25 }, activeGbHour: 0.042, retainedGbHour: 0.00105 },
-} as const;
+/** A price as it is listed, every digit of it. */
+export const listed = ({ dollars }: Price): string =>
+  `$${dollars.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 5 })}`;

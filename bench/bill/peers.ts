@@ -1,4 +1,4 @@
-import { PEERS } from '../prices.ts';
+import { PRICES } from '../prices.ts';
 
 /** What a piece of work is to others, once: what they count, and the data. */
 export interface PeerWork {
@@ -14,12 +14,12 @@ export interface PeerWork {
 
 /** What a million of it cost there, in dollars. */
 export function peerCosts({ operations, transitions, actions, bytes }: PeerWork) {
-  const { durableFunctions, stepFunctions, temporal } = PEERS;
+  const { durableOperation, durableGbWritten, transition, actionOfFew, actionOfMany } = PRICES;
   // A million times so many bytes are a thousandth of that in GB.
   const gigabytes = bytes / 1000;
   return {
-    durableFunctions: operations * durableFunctions.operations + gigabytes * durableFunctions.writtenGb,
-    stepFunctions: transitions * stepFunctions.transitions,
-    temporal: [actions * temporal.actions.many, actions * temporal.actions.few] as const,
+    durableFunctions: operations * durableOperation.dollars + gigabytes * durableGbWritten.dollars,
+    stepFunctions: transitions * transition.dollars,
+    temporal: [actions * actionOfMany.dollars, actions * actionOfFew.dollars] as const,
   };
 }

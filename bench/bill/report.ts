@@ -1,11 +1,11 @@
 import { type Counts, s3Requests } from '../counts.ts';
 import { NOTHING_DONE } from '../deployment.ts';
 import { figure, type MarkdownCell, markdownTable, money, moneyRange, type Section } from '../markdown-table.ts';
-import { MONTHLY, PEERS, PRICES } from '../prices.ts';
+import { listed, PRICES } from '../prices.ts';
 import { OVERHEAD_BYTES } from '../stored-bytes.ts';
 import { approvalCosts } from '../waking-costs.ts';
 import type { Wire } from '../wire.ts';
-import { HOURS, invocations, lineOf, monthOf, stepCost } from './lines.ts';
+import { HOURS, lineOf, monthOf, stepCost } from './lines.ts';
 import { type PeerWork, peerCosts } from './peers.ts';
 import { functionsTable, pricesTable } from './price-tables.ts';
 import { type Steps, type StepUnits, stepUnits } from './steps.ts';
@@ -46,15 +46,17 @@ function stepsTable({ small, large, turn, update }: StepUnits): string {
   );
 }
 
+/** A GB in the table for a month, with its point-in-time recovery. */
+const TABLE_GB = PRICES.dynamoGb.dollars + PRICES.recoveryGb.dollars;
+
 /** What keeping so many bytes in the table for a week costs, a million times. */
-const weekOf = (bytes: number): number => (bytes / 1000) * (MONTHLY.dynamoGb + MONTHLY.recoveryGb) * (168 / HOURS);
+const weekOf = (bytes: number): number => (bytes / 1000) * TABLE_GB * (168 / HOURS);
 
 function runsTable(units: DeploymentUnits, bare: Counts): string {
   const row = (what: string, taken: Taken): MarkdownCell[] => {
-    const { counts, done } = taken;
-    const { storage, lambda, messages, all } = lineOf(taken);
-    const functions = done.resume + done.notify + done.runs + done.tells + done.requests;
-    return [what, counts.writeUnits, counts.readUnits, functions, ...[storage, lambda, messages, all].map(money)];
+    const { writeUnits, readUnits } = taken.counts;
+    const { storage, lambda, messages, all, invocations } = lineOf(taken);
+    return [what, writeUnits, readUnits, invocations, ...[storage, lambda, messages, all].map(money)];
   };
   const week = weekOf(units.waitingBytes);
   return markdownTable(
@@ -79,12 +81,11 @@ function runsTable(units: DeploymentUnits, bare: Counts): string {
 /** The arithmetic of a line. */
 function inWords(taken: Taken): string {
   const { counts, done } = taken;
-  const { storage, lambda, messages } = lineOf(taken);
-  const functions = done.resume + done.notify + done.runs;
+  const { storage, lambda, messages, invocations } = lineOf(taken);
   return [
-    `The arithmetic of the first line: ${counts.writeUnits} write units × $${PRICES.writeUnit} and`,
-    `${counts.readUnits} read units × $${PRICES.readUnit} are ${money(storage)};`,
-    `${functions} invocations × ${money(invocations('resume', 1e6))} are ${money(lambda)};`,
+    `The arithmetic of the first line: ${counts.writeUnits} write units × ${listed(PRICES.writeUnit)} and`,
+    `${counts.readUnits} read units × ${listed(PRICES.readUnit)} are ${money(storage)};`,
+    `${invocations} invocations × ${money(lambda / invocations)} are ${money(lambda)};`,
     `${done.events} event is ${money(messages)}.`,
   ].join(' ');
 }
@@ -136,9 +137,9 @@ function peersTable({ small, large, turn }: StepUnits, units: DeploymentUnits, b
       [
         'weeks of waiting, by what is kept meanwhile',
         money(weekOf(units.waitingBytes)),
-        money(gigabytes * PEERS.durableFunctions.keptGb * (168 / HOURS)),
+        money(gigabytes * PRICES.durableGb.dollars * (168 / HOURS)),
         money(0),
-        money(gigabytes * PEERS.temporal.activeGbHour * 168),
+        money(gigabytes * PRICES.activeGbHour.dollars * 168),
       ],
       ['and a month in which nothing runs', money(month), money(0), money(0), money(0)],
     ],
@@ -155,12 +156,12 @@ function paidFor({ turn }: StepUnits, units: DeploymentUnits): string {
 /** What keeping all that the steps wrote costs a month, for each GB of their results: nothing is pruned. */
 function keptGb({ counts, steps, resultBytes }: Steps): number {
   const inTable = counts.dynamoBytesWritten + steps * OVERHEAD_BYTES;
-  const kept = inTable * (MONTHLY.dynamoGb + MONTHLY.recoveryGb) + counts.s3BytesWritten * MONTHLY.s3Gb;
+  const kept = inTable * TABLE_GB + counts.s3BytesWritten * PRICES.s3Gb.dollars;
   return kept / (steps * resultBytes);
 }
 
 function gigabyteTable({ small, large }: StepUnits): string {
-  const { durableFunctions, temporal } = PEERS;
+  const { durableGb, activeGbHour, retainedGbHour } = PRICES;
   const written = peerCosts(WORKS.largeStep);
   // A GB is 50,000 steps of 20 KB.
   const part = 1e9 / WORKS.largeStep.bytes / 1e6;
@@ -179,16 +180,16 @@ function gigabyteTable({ small, large }: StepUnits): string {
       [
         'kept for a month while the run is open',
         ours,
-        money(durableFunctions.keptGb),
+        money(durableGb.dollars),
         money(0),
-        money(temporal.activeGbHour * HOURS),
+        money(activeGbHour.dollars * HOURS),
       ],
       [
         'kept for a month after its end',
         ours,
-        money(durableFunctions.keptGb),
+        money(durableGb.dollars),
         money(0),
-        money(temporal.retainedGbHour * HOURS),
+        money(retainedGbHour.dollars * HOURS),
       ],
     ],
   );

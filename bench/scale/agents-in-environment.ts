@@ -1,22 +1,32 @@
-import { ENVIRONMENT, READ_BY } from '../../lambda/environment/names.ts';
+import { Stack } from 'aws-cdk-lib';
+import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { withHoldpoint } from '../with-holdpoint.ts';
 
-/** All variables of a function together, names and values. */
-const MOST_BYTES = 4096;
+// With an id so long, CloudFormation makes the name of a function as long as names may be: 64 letters.
+const LONG_ID = 'x'.repeat(64);
 
-// As long as CloudFormation makes names of functions, and as long as names of stacks and tables usually make values.
-const FUNCTION_NAME = 'x'.repeat(64);
-const VALUE_BYTES = 80;
-/** What the construct and Lambda's tools set beside. */
-const OTHERS = 'NODE_OPTIONS=--enable-source-maps';
+/** More than fit under the shortest names. */
+const TOO_MANY = 128;
 
-/** How many agents fit into the environment of the handler that reads most beside them. */
-export function agentsInEnvironment(nameBytes: number): number {
-  const handlers = Object.values(READ_BY).filter((names) => names.includes('agents'));
-  const taken = Math.max(
-    ...handlers.map((names) =>
-      names.reduce((all, name) => all + ENVIRONMENT[name].length + (name === 'agents' ? 0 : VALUE_BYTES), 0),
-    ),
-  );
-  const agent = JSON.stringify({ ['a'.repeat(nameBytes)]: FUNCTION_NAME }).length - 1;
-  return Math.floor((MOST_BYTES - OTHERS.length - taken - 2) / agent);
+/** How many agents, under names of so many letters, the construct takes before it says that an environment is full. */
+export function agentsInEnvironment(letters: number): number {
+  let [fit, tooMany] = [0, TOO_MANY];
+  while (tooMany - fit > 1) {
+    const middle = Math.floor((fit + tooMany) / 2);
+    if (isTaken(middle, letters)) fit = middle;
+    else tooMany = middle;
+  }
+  return fit;
 }
+
+/** Whether so many agents fit into a Holdpoint, by its own check. A new one each time: it says once who its agents are. */
+const isTaken = (agents: number, letters: number): boolean =>
+  withHoldpoint((hold) => {
+    for (let n = 0; n < agents; n++) {
+      const behind = new LambdaFunction(Stack.of(hold), `${LONG_ID}${n}`, {
+        ...{ runtime: Runtime.NODEJS_24_X, code: Code.fromInline('-'), handler: 'index.handler' },
+      });
+      hold.addAgent(String(n).padStart(letters, 'a'), { function: behind });
+    }
+    return Object.values(hold.handlers).every(({ node }) => node.validate().length === 0);
+  });

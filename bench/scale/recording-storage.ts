@@ -1,10 +1,18 @@
 import type { StreamRecord } from '../../lambda/handlers/stream-records.ts';
 import { type Item, keyOf, toItem } from '../../lambda/storage/dynamodb/items.ts';
 import { TABLE } from '../../lambda/storage/dynamodb/table.ts';
-import type { Page, RecordKey, Storage, StoredRecord, Write } from '../../lambda/storage/ports.ts';
+import type {
+  Page,
+  PayloadStore,
+  RecordKey,
+  RecordStore,
+  Storage,
+  StoredRecord,
+  Write,
+} from '../../lambda/storage/ports.ts';
 import { capacityRules, readUnits } from '../capacity.ts';
 import { itemBytes, type WireItem } from '../item-size.ts';
-import { add, type Ledger, newLedger, type Service } from './ledger.ts';
+import { add, type Ledger, newLedger, type OpenLedger, type Service } from './ledger.ts';
 import { virtualTime } from './virtual-time.ts';
 
 /** A storage that notes where each request falls in the table, its indexes and the bucket. */
@@ -31,14 +39,10 @@ const PROCESSOR_MB = 1769;
  * for it; what the storage keeps inline must be what DynamoDB would.
  */
 export function recordingStorage({ records, payloads }: Storage, memoryMB: number): RecordingStorage {
-  const rules = capacityRules();
-  rules.createTable({ TableName: RUNS, ...TABLE });
-  const images = new Map<string, Item>();
-  let ledger = newLedger();
-  let stream: StreamRecord[] = [];
-  let numbered = 0;
-  let taken = 0;
   const time = virtualTime();
+  const stream = recordingStream();
+  let ledger = newLedger();
+  let taken = 0;
   let freeAt = 0;
 
   async function asked<T>(service: Service, work: () => Promise<T>): Promise<T> {
@@ -49,35 +53,7 @@ export function recordingStorage({ records, payloads }: Storage, memoryMB: numbe
     return work();
   }
 
-  function written(write: Write, times: number): void {
-    if ('foreign' in write) throw new Error('The simulation has no tables of others; found a write to one.');
-    const at: RecordKey = 'put' in write ? write.put : write.remove;
-    const name = `${at.partition}\n${at.key}`;
-    const item = 'put' in write ? toItem(write.put) : undefined;
-    const { units, inGroups } = item ? rules.put(RUNS, onWire(item)) : rules.remove(RUNS, onWire(keyOf(at)));
-    add(ledger.tableUnits, at.partition, units * times);
-    for (const [group, more] of inGroups) add(ledger.groupUnits, group, more);
-    const OldImage = images.get(name);
-    const SequenceNumber = String(++numbered);
-    stream.push({
-      eventID: SequenceNumber,
-      dynamodb: { Keys: keyOf(at), SequenceNumber, ...(item && { NewImage: item }), ...(OldImage && { OldImage }) },
-    } as StreamRecord);
-    if (item) images.set(name, item);
-    else images.delete(name);
-  }
-
-  const read = (where: string, found: readonly StoredRecord[], consistent: boolean): void => {
-    const bytes = found.reduce((all, record) => all + itemBytes(onWire(toItem(record))), 0);
-    add(ledger.readUnits, where, readUnits(bytes, consistent));
-  };
-  const page = (where: string, consistent: boolean, ask: () => Promise<Page>): Promise<Page> =>
-    asked('dynamodb', async () => {
-      const found = await ask();
-      read(where, found.records, consistent);
-      return found;
-    });
-
+  const noting: Noting = { asked, ledger: () => ledger };
   return {
     asked,
     take() {
@@ -86,41 +62,101 @@ export function recordingStorage({ records, payloads }: Storage, memoryMB: numbe
       ledger = newLedger();
       return part;
     },
-    async nextRecords() {
-      const records = stream;
-      stream = [];
-      return records;
+    nextRecords: stream.next,
+    records: notedRecords(records, noting, stream.written),
+    payloads: notedPayloads(payloads, noting),
+  };
+}
+
+/** How requests are noted. */
+interface Noting {
+  readonly asked: RecordingStorage['asked'];
+  readonly ledger: () => OpenLedger;
+}
+
+function notedRecords(
+  records: RecordStore,
+  { asked, ledger }: Noting,
+  streamed: (at: RecordKey, item: Item | undefined) => void,
+): RecordStore {
+  const rules = capacityRules();
+  rules.createTable({ TableName: RUNS, ...TABLE });
+
+  function written(write: Write, times: number): void {
+    if ('foreign' in write) throw new Error('The simulation has no tables of others; found a write to one.');
+    const at: RecordKey = 'put' in write ? write.put : write.remove;
+    const item = 'put' in write ? toItem(write.put) : undefined;
+    const { units, inGroups } = item ? rules.put(RUNS, onWire(item)) : rules.remove(RUNS, onWire(keyOf(at)));
+    add(ledger().tableUnits, at.partition, units * times);
+    for (const [group, more] of inGroups) add(ledger().groupUnits, group, more);
+    streamed(at, item);
+  }
+  function read(where: string, found: readonly StoredRecord[], consistent: boolean): void {
+    const bytes = found.reduce((all, record) => all + itemBytes(onWire(toItem(record))), 0);
+    add(ledger().readUnits, where, readUnits(bytes, consistent));
+  }
+  const page = (where: string, consistent: boolean, ask: () => Promise<Page>): Promise<Page> =>
+    asked('dynamodb', async () => {
+      const found = await ask();
+      read(where, found.records, consistent);
+      return found;
+    });
+
+  return {
+    ...records,
+    removesExpired: true,
+    read: (partition, keys) =>
+      asked('dynamodb', async () => {
+        const found = await records.read(partition, keys);
+        for (const record of found) read(partition, [record], true);
+        add(ledger().readUnits, partition, new Set(keys).size - found.length);
+        return found;
+      }),
+    range: (partition, options) => page(partition, true, () => records.range(partition, options)),
+    list: (list, group, options) => page(`${list} ${group}`, false, () => records.list(list, group, options)),
+    commit: (writes) =>
+      asked('dynamodb', async () => {
+        await records.commit(writes);
+        for (const write of writes) written(write, writes.length > 1 ? 2 : 1);
+      }),
+  };
+}
+
+const notedPayloads = (payloads: PayloadStore, { asked, ledger }: Noting): PayloadStore => ({
+  ...payloads,
+  put: (partition, id, content) =>
+    asked('s3', async () => {
+      await payloads.put(partition, id, content);
+      add(ledger().objects, partition);
+    }),
+  open: (partition, id) => asked('s3', () => payloads.open(partition, id)),
+  async *list(scope) {
+    yield* await asked('s3', () => Array.fromAsync(payloads.list(scope)));
+  },
+  remove: (partition, ids) => asked('s3', () => payloads.remove(partition, ids)),
+});
+
+/** What the stream of a table has of the writes to it. */
+function recordingStream() {
+  const images = new Map<string, Item>();
+  let records: StreamRecord[] = [];
+  let numbered = 0;
+  return {
+    written(at: RecordKey, item: Item | undefined): void {
+      const name = `${at.partition}\n${at.key}`;
+      const OldImage = images.get(name);
+      const SequenceNumber = String(++numbered);
+      records.push({
+        eventID: SequenceNumber,
+        dynamodb: { Keys: keyOf(at), SequenceNumber, ...(item && { NewImage: item }), ...(OldImage && { OldImage }) },
+      } as StreamRecord);
+      if (item) images.set(name, item);
+      else images.delete(name);
     },
-    records: {
-      ...records,
-      removesExpired: true,
-      read: (partition, keys) =>
-        asked('dynamodb', async () => {
-          const found = await records.read(partition, keys);
-          for (const record of found) read(partition, [record], true);
-          add(ledger.readUnits, partition, new Set(keys).size - found.length);
-          return found;
-        }),
-      range: (partition, options) => page(partition, true, () => records.range(partition, options)),
-      list: (list, group, options) => page(`${list} ${group}`, false, () => records.list(list, group, options)),
-      commit: (writes) =>
-        asked('dynamodb', async () => {
-          await records.commit(writes);
-          for (const write of writes) written(write, writes.length > 1 ? 2 : 1);
-        }),
-    },
-    payloads: {
-      ...payloads,
-      put: (partition, id, content) =>
-        asked('s3', async () => {
-          await payloads.put(partition, id, content);
-          add(ledger.objects, partition);
-        }),
-      open: (partition, id) => asked('s3', () => payloads.open(partition, id)),
-      async *list(scope) {
-        yield* await asked('s3', () => Array.fromAsync(payloads.list(scope)));
-      },
-      remove: (partition, ids) => asked('s3', () => payloads.remove(partition, ids)),
+    async next(): Promise<StreamRecord[]> {
+      const taken = records;
+      records = [];
+      return taken;
     },
   };
 }

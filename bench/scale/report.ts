@@ -5,7 +5,6 @@ import { sum } from './ledger.ts';
 import { MIX } from './mix.ts';
 import { onePartition } from './one-run.ts';
 import { type Looks, type Simulated, simulate } from './simulate.ts';
-import { evenness } from './spread.ts';
 
 /**
  * How many hundreds of runs are simulated. All of one kind take the same, so that few will do; of each kind there are as
@@ -29,7 +28,6 @@ export async function scaleReport(): Promise<readonly Section[]> {
     { title: 'Partitions and shards', table: shardsTable(simulated) },
     { title: 'What the sweeper does', table: sweeperTable(simulated) },
     { title: 'One run', table: await oneRunTable() },
-    { title: 'How even keys are spread', table: spreadTable() },
     { title: 'Agents in HOLDPOINT_AGENTS', table: agentsTable() },
   ];
 }
@@ -107,18 +105,6 @@ const oneRunTable = async (): Promise<string> =>
     ['what happens to one run', 'write units of its partition', 'a second, by units', 'a second, one after the other'],
     (await onePartition()).map(({ what, units, byUnits, byTime }) => [what, units, byUnits, byTime]),
   );
-
-function spreadTable(): string {
-  const { keys, due, table, objects } = evenness();
-  return markdownTable(
-    [`${figure(keys)} runs of one tenant, over`, 'the fullest has, of its share'],
-    [
-      ['8 groups of the index `due`', due],
-      ['16 partitions of the table', table],
-      ['16 first letters of a run in the names of objects', objects],
-    ],
-  );
-}
 
 const agentsTable = (): string =>
   markdownTable(

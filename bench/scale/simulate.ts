@@ -25,8 +25,6 @@ export interface Simulated {
   readonly work: Part;
   /** What the sweeper did: woke runs, emptied those whose retention was over, and freed their ids a day later. */
   readonly sweeps: Readonly<Record<'timers' | 'expiry' | 'freeing', Looks>>;
-  /** The units on the partition of the run that has most of them. */
-  readonly heaviest: number;
 }
 
 const HOUR_MS = 3_600_000;
@@ -76,8 +74,7 @@ export async function simulate(hundreds: number): Promise<Simulated> {
   const freeing = await streamed(await swept(DAY_MS + HOUR_MS));
   if (expiry.looks !== runs.length || freeing.looks !== runs.length)
     throw new Error(`${runs.length} runs began; ${expiry.looks} expired and ${freeing.looks} were freed.`);
-  const heaviest = Math.max(...work.ledger.tableUnits.values());
-  return { runs: runs.length, work, sweeps: { timers, expiry, freeing }, heaviest };
+  return { runs: runs.length, work, sweeps: { timers, expiry, freeing } };
 }
 
 /** Several parts as one. */

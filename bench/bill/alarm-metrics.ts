@@ -1,0 +1,19 @@
+import { CfnAlarm } from 'aws-cdk-lib/aws-cloudwatch';
+import { withHoldpoint } from '../with-holdpoint.ts';
+
+let counted: number | undefined;
+
+/** How many metrics the alarms of the construct look at; CloudWatch bills each metric of an alarm. */
+export function alarmMetrics(): number {
+  counted ??= withHoldpoint(({ node }) =>
+    node
+      .findAll()
+      .filter((each) => each instanceof CfnAlarm)
+      .reduce((all, { metrics, stack }) => all + metricsOf(stack.resolve(metrics)), 0),
+  );
+  return counted;
+}
+
+/** An alarm on one metric has no list of them; in a list, what is computed of others is not billed. */
+const metricsOf = (list: readonly { readonly metricStat?: object }[] | undefined): number =>
+  list?.filter(({ metricStat }) => metricStat).length ?? 1;
