@@ -1,11 +1,15 @@
+import { Annotations } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
-import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Construct } from 'constructs';
 import type { AgentFunction } from '../lambda/handlers/agents.ts';
 import type { EntryAgentProps } from './entry-function.ts';
 
 /** An agent by a function that is there. */
 export interface FunctionAgentProps {
+  /** Give it minutes: what takes longer than its timeout is begun again. */
   readonly function: IFunction;
+  readonly entry?: never;
   /** Whether it gets its runs claimed and loaded, as agents in other languages do. @default false: it is of `agent.handler()` */
   readonly hydrate?: boolean;
   /** The only tenant whose runs it may touch. @default those of the Holdpoint */
@@ -35,6 +39,17 @@ export class Agents {
     const agents = [...this.#byName].map(([name, agent]) => [name, agent.hydrate ? agent : agent.function]);
     return JSON.stringify(Object.fromEntries(agents));
   }
+}
+
+/** Warns of a function that Lambda would stop before an agent has done much: the default is three seconds. */
+export function warnOfShortTime(scope: Construct, fn: IFunction): void {
+  const { timeout } = fn as Partial<LambdaFunction>;
+  const isMade = 'addEnvironment' in fn;
+  if (!isMade || (timeout?.toSeconds() ?? 3) >= 60) return;
+  Annotations.of(scope).addWarningV2(
+    'holdpoint:timeout',
+    `${fn.node.path} is stopped after ${timeout?.toSeconds() ?? 3} seconds; what takes longer is begun again. Give an agent minutes.`,
+  );
 }
 
 /** Lets somebody invoke a function: it alone, and none of its versions. */

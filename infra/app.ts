@@ -10,7 +10,13 @@ const told = (name: string): string | undefined => {
   return value === undefined || value === '' ? undefined : String(value);
 };
 
+const toldYes = (name: string): boolean => {
+  const value = told(name) ?? 'false';
+  if (value !== 'true' && value !== 'false') throw new Error(`-c ${name} must be true or false; found ${value}.`);
+  return value === 'true';
+};
+
 new ExampleStack(app, told('stack') ?? 'Holdpoint', {
   ...present({ email: told('email'), operators: told('operators'), model: told('model') }),
-  disposable: told('disposable') === 'true',
+  disposable: toldYes('disposable'),
 });

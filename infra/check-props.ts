@@ -110,6 +110,8 @@ const brought: Check = ({ table, bucket, deletionProtection, versioned, accessLo
     refuse('`deletionProtection` is for a table that is made here, not yours.');
   if (bucket && versioned !== undefined) refuse('`versioned` is for a bucket that is made here, not yours.');
   if (bucket && accessLogBucket) refuse('`accessLogBucket` is for a bucket that is made here, not yours.');
+  if (props.retiredRunKeys?.length && !props.runKey)
+    refuse('`retiredRunKeys` open what `runKey` wraps anew. Give `runKey`, too.');
   if (props.alarms === false && props.alarmTopic) refuse('`alarmTopic` is for alarms, and there are none.');
   if (!props.vpc && (props.vpcSubnets || props.securityGroups))
     refuse('`vpcSubnets` and `securityGroups` are for a network. Give `vpc`, too.');

@@ -6,6 +6,7 @@ import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { present } from '../lambda/core/present.ts';
+import { ENVIRONMENT } from '../lambda/environment/names.ts';
 import { BANNER, MODULE } from './bundling.ts';
 import { functionOptions, SOURCE_MAPS, trace } from './functions.ts';
 import { limitEnvironment } from './handlers/environment-size.ts';
@@ -13,7 +14,10 @@ import type { SettledProps } from './settled-props.ts';
 
 /** An agent by its source: a file that exports `handler`, of `agent.handler()`. */
 export interface EntryAgentProps {
+  /** The file; CDK's NodejsFunction bundles it. */
   readonly entry: string;
+  readonly function?: never;
+  readonly hydrate?: never;
   /** The name of the export. @default "handler" */
   readonly handler?: string;
   /** In MB. @default 512 */
@@ -24,7 +28,7 @@ export interface EntryAgentProps {
   readonly environment?: Readonly<Record<string, string>>;
   /** How many may run at once, reserved for it. @default none is reserved */
   readonly reservedConcurrency?: number;
-  /** Overrides how the source is bundled. @default a minified module with a source map; what of the AWS SDK is not installed is Lambda's */
+  /** Overrides how the source is bundled; what is given replaces that of the default whole. @default a minified module with a source map; what of the AWS SDK is not installed is Lambda's */
   readonly bundling?: BundlingOptions;
   /** The folder of the lock file, which all sources are in. @default found from the working directory */
   readonly projectRoot?: string;
@@ -52,7 +56,7 @@ export function entryFunction(
     description: `An agent of Holdpoint: ${name}`.slice(0, MOST_DESCRIPTION),
     runtime: Runtime.NODEJS_24_X,
     ...{ entry, handler, timeout, deadLetterQueue, memorySize },
-    environment: { ...environment, ...SOURCE_MAPS },
+    environment: variablesWith(scope, name, environment),
     // Of the old SDK.
     awsSdkConnectionReuse: false,
     bundling: { ...bundlingOf(projectRoot ?? process.cwd()), ...bundling },
@@ -61,6 +65,15 @@ export function entryFunction(
   trace(made);
   limitEnvironment(made);
   return made;
+}
+
+/** The variables of an agent of one's own, with what all functions have. */
+function variablesWith({ node }: Construct, agent: string, given: Readonly<Record<string, string>> = {}) {
+  const ours = Object.keys(given).filter((name) => Object.values<string>(ENVIRONMENT).includes(name));
+  if (ours.length > 0)
+    throw new Error(`${node.path}: agent "${agent}" must leave ${ours.join(', ')} to Holdpoint, which sets it.`);
+  const options = [given.NODE_OPTIONS, SOURCE_MAPS.NODE_OPTIONS].filter((option) => option !== undefined);
+  return { ...given, NODE_OPTIONS: options.join(' ') };
 }
 
 /** https://docs.aws.amazon.com/lambda/latest/api/API_CreateFunction.html */

@@ -13,7 +13,7 @@ import { escapeId } from '../lambda/core/ids.ts';
 import { present } from '../lambda/core/present.ts';
 import type { HandlerName } from '../lambda/environment/names.ts';
 import { ADMINISTER, grantAccess, type Keeping, keepingOf, RUN } from './access.ts';
-import { type AgentProps, Agents, grantInvoke } from './agents.ts';
+import { type AgentProps, Agents, grantInvoke, warnOfShortTime } from './agents.ts';
 import { APPROVE, Callers, OPERATE, type Permit, READ, START } from './callers.ts';
 import { checkProps } from './check-props.ts';
 import { entryFunction } from './entry-function.ts';
@@ -132,9 +132,12 @@ export class Holdpoint extends Construct {
     this.#agents.checkName(this.node.path, name);
     const { deadLetterQueue } = this;
     const fn =
-      'entry' in agent ? entryFunction(this, id, agent, { name, props: this.#props, deadLetterQueue }) : agent.function;
+      agent.entry !== undefined
+        ? entryFunction(this, id, agent, { name, props: this.#props, deadLetterQueue })
+        : agent.function;
     const known = functionKnownTo(this, id, fn);
-    const hydrate = 'function' in agent && (agent.hydrate ?? false);
+    const hydrate = agent.hydrate ?? false;
+    warnOfShortTime(this, fn);
     if (hydrate) this.#handlers.hydrate(fn, agent.tenant);
     else this.connect(fn, agent);
     this.#agents.add(name, known, hydrate);

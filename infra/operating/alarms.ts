@@ -14,8 +14,10 @@ interface AlarmWhen {
   readonly above?: number;
   /** Instead of above. */
   readonly below?: number;
-  /** Of how many five minutes in a row. @default 1 */
+  /** In how many periods. @default 1 */
   readonly times?: number;
+  /** Within how many periods: what is tried again later each time comes with gaps. @default in a row */
+  readonly within?: number;
   /** Whether silence is a reason, too. @default false */
   readonly whenSilent?: boolean;
 }
@@ -32,14 +34,15 @@ export class Alarms extends Construct {
     super(scope, id);
     const action = new SnsAction(topic);
     this.all = Object.entries(whenToLook(measured)).map(([name, when]) => {
-      const { metric, says, above = 0, below, times = 1, whenSilent = false } = when;
+      const { metric, says, above = 0, below, times = 1, within = times, whenSilent = false } = when;
       const alarm = new Alarm(this, name, {
         metric,
         alarmDescription: `${says} See "${name}" in docs/operating.md of Holdpoint.`,
         threshold: below ?? above,
         comparisonOperator:
           below === undefined ? ComparisonOperator.GREATER_THAN_THRESHOLD : ComparisonOperator.LESS_THAN_THRESHOLD,
-        evaluationPeriods: times,
+        evaluationPeriods: within,
+        datapointsToAlarm: times,
         treatMissingData: whenSilent ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
       });
       alarm.addAlarmAction(action);
@@ -49,19 +52,21 @@ export class Alarms extends Construct {
   }
 }
 
+/** Twelve periods: an hour, or more where sweeps are rare. */
+const HOUR = 12;
+
 function whenToLook(measured: Measured): Readonly<Record<string, AlarmWhen>> {
   const { handlers, apis, deadLetterQueue, sweepMinutes } = measured;
   const functions = Object.entries(handlers);
   const period = PERIOD;
+  const twoSweeps = Duration.minutes(Math.max(PERIOD.toMinutes(), 2 * sweepMinutes));
   return {
     OldestReady: {
       metric: ours(measured, 'gauge', 'OldestReadySeconds', 'Maximum', 'oldest READY, seconds'),
       ...{ above: 300, times: 2, says: 'A run has been READY for more than five minutes, and no agent took it.' },
     },
     SweepSilent: {
-      metric: handlers.sweep.metricInvocations({
-        period: Duration.minutes(Math.max(PERIOD.toMinutes(), 2 * sweepMinutes)),
-      }),
+      metric: handlers.sweep.metricInvocations({ period: twoSweeps }),
       ...{
         below: 1,
         times: 2,
@@ -114,7 +119,7 @@ function whenToLook(measured: Measured): Readonly<Record<string, AlarmWhen>> {
         ours(measured, 'notify', 'TellingFailed', 'Sum', 'notify'),
         ours(measured, 'sweep', 'TellingFailed', 'Sum', 'sweep'),
       ]),
-      ...{ times: 2, says: 'People could not be told of approvals.' },
+      ...{ times: 2, within: HOUR, says: 'People could not be told of approvals.' },
     },
     NotDelivered: {
       metric: sumOf('not delivered', [
@@ -123,11 +128,11 @@ function whenToLook(measured: Measured): Readonly<Record<string, AlarmWhen>> {
         ours(measured, 'sweep', 'DeliveryFailed', 'Sum', 'sweep'),
         ours(measured, 'sweep', 'UnknownAgent', 'Sum', 'sweep, unknown agent'),
       ]),
-      ...{ times: 2, says: 'Runs could not be brought to their agents, or nobody knows the agent.' },
+      ...{ times: 2, within: HOUR, says: 'Runs could not be brought to their agents, or nobody knows the agent.' },
     },
     SweepFailed: {
-      metric: ours(measured, 'sweep', 'SweepFailed', 'Sum', 'not swept'),
-      ...{ times: 3, says: 'The same runs keep failing to be swept.' },
+      metric: ours(measured, 'sweep', 'SweepFailed', 'Sum', 'not swept').with({ period: twoSweeps }),
+      ...{ times: 3, within: HOUR, says: 'The same runs keep failing to be swept.' },
     },
   };
 }
