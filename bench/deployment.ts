@@ -11,7 +11,7 @@ import { createSweep, type SweepAnswer } from '../lambda/handlers/sweep.ts';
 import type { AgentPlace, AnyAgent } from '../lambda/index.ts';
 import type { Metric, Observing } from '../lambda/runtime/observing.ts';
 import type { Storage } from '../lambda/storage/ports.ts';
-import { matching } from '../test/handlers/matching.ts';
+import { matching } from '../test/engines/matching.ts';
 import { PassingClock } from './passing-clock.ts';
 
 /** What a deployment did beside asking its storage. */

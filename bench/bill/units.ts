@@ -1,6 +1,6 @@
 import { dynamoStorage } from '../../lambda/dynamodb.ts';
 import { agent } from '../../lambda/index.ts';
-import { streamOf } from '../../test/handlers/table-stream.ts';
+import { streamOf } from '../../test/engines/table-stream.ts';
 import { type Counts, plus, since } from '../counts.ts';
 import { type Deployment, type Done, deployment } from '../deployment.ts';
 import { resultOf } from '../runtime-steps.ts';

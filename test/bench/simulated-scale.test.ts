@@ -13,7 +13,7 @@ import { freshText } from '../../bench/works.ts';
 import { dynamoStorage, TABLE } from '../../lambda/dynamodb.ts';
 import { agent } from '../../lambda/index.ts';
 import { memoryStorage } from '../../lambda/memory.ts';
-import { streamOf } from '../handlers/table-stream.ts';
+import { streamOf } from '../engines/table-stream.ts';
 
 /** An agent that does something of everything, and its story up to the end of a retention. */
 const trips = agent({

@@ -19,8 +19,8 @@ import { s3PayloadStore } from '../../lambda/storage/s3/s3-payloads.ts';
 import { s3SignedUrls } from '../../lambda/storage/s3/signed-urls.ts';
 import { TestClock } from '../../lambda/testing.ts';
 import { dynamoClient, freshBucket, freshTable, s3Client } from '../engines/engines.ts';
-import { matching } from './matching.ts';
-import { streamOf } from './table-stream.ts';
+import { matching } from '../engines/matching.ts';
+import { streamOf } from '../engines/table-stream.ts';
 
 /** A function behind the Lambda of a scene. */
 type Invoked = (event: never) => Promise<unknown>;

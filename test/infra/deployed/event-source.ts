@@ -1,5 +1,5 @@
 import type { StreamRecord } from '../../../lambda/handlers/stream-records.ts';
-import { matching } from '../../handlers/matching.ts';
+import { matching } from '../../engines/matching.ts';
 import { allOf, type Deployed } from './resolve.ts';
 
 interface Properties {

@@ -8,7 +8,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import type { StreamRecord } from '../../../lambda/handlers/stream-records.ts';
-import { readStream } from '../../handlers/table-stream.ts';
+import { readStream } from '../../engines/table-stream.ts';
 import { allOf, type Deployed } from './resolve.ts';
 import type { TableFacts } from './services/dynamodb.ts';
 import type { Engine } from './services/forward.ts';
