@@ -67,13 +67,17 @@ export function checkpointStoreOn<State = unknown>(
   options: CheckpointStoreOptions = {},
 ): CheckpointStore<State> {
   const { tenant, context, inRun, close } = contextsOn(storage, options);
-  const checkpoint = (at: RunContext, opened: Opened): Checkpoint<State> => checkpointOf<State>(at, opened);
+  const checkpoint = checkpointOf<State>;
   const load = async (run: string, which?: Which) => {
     const at = await inRun(run);
     const opened = await open(at, which);
     if (which === undefined) at.cache.keep(at.partition, opened);
     return checkpoint(at, opened);
   };
+  const operate = async <T>(run: string, go: (by: Operations, at: RunContext) => Promise<T>): Promise<T> =>
+    go(await operations(), await inRun(run));
+  const travel = (run: string, go: (by: Operations, at: RunContext) => Promise<Opened>) =>
+    operate(run, async (by, at) => checkpoint(at, await go(by, at)));
 
   return {
     tenant,
@@ -99,47 +103,24 @@ export function checkpointStoreOn<State = unknown>(
     async *history(run, historyOptions = {}) {
       yield* (await operations()).history(await inRun(run), historyOptions);
     },
-    async describe(run) {
-      return (await operations()).runSummary(await inRun(run));
-    },
+    describe: (run) => operate(run, ({ runSummary }, at) => runSummary(at)),
     async *runs(filter = {}) {
       yield* (await operations()).runs(await context(), filter);
     },
-    async diff(run, before, after) {
-      return (await operations()).difference(await inRun(run), before, after);
-    },
+    diff: (run, before, after) => operate(run, ({ difference }, at) => difference(at, before, after)),
     async fork(run, forkOptions = {}) {
       const { fork, forkId } = await operations();
       const to = await inRun(forkOptions.id ?? forkId(run));
       return checkpoint(to, await fork<State>(await inRun(run), to, forkOptions));
     },
-    async rewind(run, to, rewindOptions = {}) {
-      const at = await inRun(run);
-      return checkpoint(at, await (await operations()).rewind(at, to, rewindOptions));
-    },
-    async undo(run) {
-      const at = await inRun(run);
-      return checkpoint(at, await (await operations()).undo(at));
-    },
-    async redo(run) {
-      const at = await inRun(run);
-      return checkpoint(at, await (await operations()).redo(at));
-    },
-    async verify(run) {
-      return (await operations()).verify(await inRun(run));
-    },
-    async prune(run, pruneOptions) {
-      return (await operations()).prune(await inRun(run), pruneOptions);
-    },
-    async delete(run) {
-      await (await operations()).deleteRun(await inRun(run));
-    },
-    async rotateKey(run) {
-      await (await operations()).rotateKey(await inRun(run));
-    },
-    async shred(run) {
-      await (await operations()).shred(await inRun(run));
-    },
+    rewind: (run, to, rewindOptions = {}) => travel(run, ({ rewind }, at) => rewind(at, to, rewindOptions)),
+    undo: (run) => travel(run, ({ undo }, at) => undo(at)),
+    redo: (run) => travel(run, ({ redo }, at) => redo(at)),
+    verify: (run) => operate(run, ({ verify }, at) => verify(at)),
+    prune: (run, pruneOptions) => operate(run, ({ prune }, at) => prune(at, pruneOptions)),
+    delete: (run) => operate(run, ({ deleteRun }, at) => deleteRun(at)),
+    rotateKey: (run) => operate(run, ({ rotateKey }, at) => rotateKey(at)),
+    shred: (run) => operate(run, ({ shred }, at) => shred(at)),
     async sweep(sweepOptions = {}) {
       return (await operations()).sweep(await context(), sweepOptions);
     },
@@ -152,6 +133,7 @@ export function checkpointStoreOn<State = unknown>(
 
 // What an agent does not do at each step is loaded when it is first used, to keep cold starts short.
 const operations = () => import('./operations.ts');
+type Operations = Awaited<ReturnType<typeof operations>>;
 
 const NOT_THERE: ReadonlySet<ErrorCode> = new Set([
   'RUN_NOT_FOUND',

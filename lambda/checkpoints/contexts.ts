@@ -8,6 +8,7 @@ import type { TypeCodecs } from './document/document.ts';
 import type { KeyRing } from './keys.ts';
 import { checkRetention, isText } from './save.ts';
 import { ladderOf, type Schema } from './schema.ts';
+import { trueLists } from './true-lists.ts';
 
 /** How a store reads and writes states, and for whom. */
 export interface CheckpointStoreOptions {
@@ -58,8 +59,12 @@ export function contextsOn(storage: Storage | (() => Promise<Storage>), options:
     cache: cacheOf(options.runsInMemory ?? 32),
   };
   let opened: Promise<Storage> | undefined;
+  const open = async (): Promise<Storage> => {
+    const { records, payloads } = typeof storage === 'function' ? await storage() : storage;
+    return { records: trueLists(records), payloads };
+  };
   const context = async (): Promise<Context> => {
-    opened ??= typeof storage === 'function' ? storage() : Promise.resolve(storage);
+    opened ??= open();
     try {
       return { ...shared, ...(await opened) };
     } catch (error) {

@@ -7,9 +7,9 @@ import type { ListName, StoredRecord } from '../storage/ports.ts';
 import type { RunSummary } from './checkpoint.ts';
 import type { Context, RunContext } from './context.ts';
 import { limited, merged } from './lists.ts';
-import type { HeadMeta } from './meta.ts';
+import { type HeadMeta, isUnreadable, readHeadMeta } from './meta.ts';
 import { readLiveHead } from './open.ts';
-import { DUE_SHARDS, groupOf, HEAD_KEY, isLeased, LEASED_DUE_MS, readHead, TOUCH_MS, timeOrder } from './records.ts';
+import { groupOf, HEAD_KEY, isLeased, LEASED_DUE_MS, SHARDS, shardGroup, TOUCH_MS, timeOrder } from './records.ts';
 import { pages } from './scan.ts';
 
 /** Which runs: all conditions must hold. */
@@ -27,6 +27,8 @@ export interface RunFilter {
 }
 
 const PAGE = 100;
+/** How much of each shard of what is due is looked through for runs that agents have. */
+const MOST_DUE = 1_000;
 const END_OF_TIME = 999_999_999_999_999;
 
 /** The runs of the tenant, last touched first. The list may be a moment behind. */
@@ -59,41 +61,42 @@ export async function* lookThroughRuns(context: Context, filter: RunFilter): Asy
     from: timeOrder(since ? timeOf('`since`', since) : 0),
     to: timeOrder(until ? timeOf('`until`', until) - 1 : END_OF_TIME),
   };
-  const source = (list: ListName, kind: string) =>
-    pages((from) => context.records.list(list, groupOf(context.tenant, kind), { ...range, ...from }));
+  const source = async function* (list: ListName, kind: string) {
+    const group = groupOf(context.tenant, kind);
+    for await (const stored of pages((from) => context.records.list(list, group, { ...range, ...from })))
+      yield* headIn(stored);
+  };
   const byStatus = () => [
     ...statuses.map((each) => source('status', each)),
     ...(statuses.includes('RUNNING') ? [leasedRuns(context, range)] : []),
   ];
   const sources = owner === undefined ? byStatus() : [source('owner', escapeId('owner', owner))];
-  for await (const listed of merged(sources.map(headsIn), ({ head }) => -head.touchedAt))
+  for await (const listed of merged(sources, ({ head }) => -head.touchedAt))
     yield { ...listed, fits: matches(listed.head, filter, statuses, context.now()) };
 }
 
-/** The runs that agents have just now. They are in no list by status, but due soon: when their lease is over. */
+/**
+ * The runs that agents have just now. They are in no list by status, but due soon: when their lease is over. What is due
+ * is of all tenants, so only the first of each shard is read, in one request: a tenant with much costs others no more.
+ */
 async function* leasedRuns(
   { records, tenant, now }: Context,
   { from, to }: { readonly from: string; readonly to: string },
-): AsyncGenerator<StoredRecord> {
-  const isAsked = (stored: StoredRecord) => {
-    const { meta } = readHead(stored);
-    const order = timeOrder(meta.touchedAt);
-    return isLeased(meta) && order >= from && order <= to;
-  };
-  const leasedIn = async (shard: number): Promise<readonly StoredRecord[]> => {
-    const soon = { to: timeOrder(now() + LEASED_DUE_MS), limit: PAGE };
-    const leased: StoredRecord[] = [];
-    for await (const stored of pages((cursor) => records.list('due', `due/${shard}`, { ...soon, ...cursor }))) {
-      if (stored.key === HEAD_KEY && idsOf(stored.partition).tenant === tenant && isAsked(stored)) leased.push(stored);
-    }
-    return leased;
-  };
-  // The due list is of all tenants. Who may see but one of them sees what waits or has ended.
-  const found = await Promise.all(Array.from({ length: DUE_SHARDS }, (_, shard) => leasedIn(shard))).catch((error) => {
+): AsyncGenerator<ListedHead> {
+  const soon = { to: timeOrder(now() + LEASED_DUE_MS), limit: MOST_DUE };
+  const shards = SHARDS.map((shard) => records.list('due', shardGroup(shard), soon));
+  // Who may see but one of the tenants sees what waits or has ended.
+  const found = await Promise.all(shards).catch((error) => {
     if (isHoldpointError(error, 'STORAGE_DENIED')) return [];
     throw error;
   });
-  yield* found.flat().sort((a, b) => readHead(b).meta.touchedAt - readHead(a).meta.touchedAt);
+  const isAsked = (time: string): boolean => time >= from && time <= to;
+  yield* found
+    .flatMap((page) => page.records)
+    .filter(({ partition, key }) => key === HEAD_KEY && idsOf(partition).tenant === tenant)
+    .flatMap(headIn)
+    .filter(({ head }) => isLeased(head) && isAsked(timeOrder(head.touchedAt)))
+    .sort((a, b) => b.head.touchedAt - a.head.touchedAt);
 }
 
 function matches(head: HeadMeta, filter: RunFilter, statuses: readonly Status[], now: number): boolean {
@@ -111,8 +114,12 @@ function matches(head: HeadMeta, filter: RunFilter, statuses: readonly Status[],
   );
 }
 
-async function* headsIn(records: AsyncGenerator<StoredRecord>): AsyncGenerator<Omit<ListedRun, 'fits'>> {
-  for await (const stored of records) yield { partition: stored.partition, head: readHead(stored).meta };
+type ListedHead = Omit<ListedRun, 'fits'>;
+
+/** A head as a list has it; nothing of what nobody can read, since that takes the rest of the list from nobody. */
+function headIn({ partition, meta }: StoredRecord): readonly ListedHead[] {
+  const head = readHeadMeta(meta);
+  return isUnreadable(head) ? [] : [{ partition, head }];
 }
 
 function timeOf(argument: string, time: Date): number {
@@ -127,7 +134,7 @@ export async function runSummary(at: RunContext): Promise<RunSummary> {
 
 /** What is known of a run whose head was read. */
 export function runSummaryOf(partition: string, head: HeadMeta): RunSummary {
-  const { agent, owner, parent, retentionMs, step, version, stepNumber } = head;
+  const { agent, owner, parent, retentionMs, step, version, stepNumber, shredded = false } = head;
   return {
     run: idsOf(partition).run,
     status: head.status,
@@ -135,8 +142,8 @@ export function runSummaryOf(partition: string, head: HeadMeta): RunSummary {
     statusChange: { version, stepNumber, ...present({ step }) },
     createdAt: new Date(head.createdAt),
     touchedAt: new Date(head.touchedAt),
-    encrypted: head.key !== undefined || head.shredded === true,
-    shredded: head.shredded === true,
+    encrypted: shredded || head.key !== undefined,
+    shredded,
     ...present({ agent, owner, parent, retentionSeconds: retentionMs === undefined ? undefined : retentionMs / 1000 }),
   };
 }

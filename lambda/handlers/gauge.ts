@@ -1,3 +1,4 @@
+import { trueLists } from '../checkpoints/true-lists.ts';
 import { isHoldpointError } from '../core/errors.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { errorFields, type Gauge, type Observing } from '../runtime/observing.ts';
@@ -27,7 +28,7 @@ export const createGauge =
           return undefined;
         }
       };
-      const measured = await gauges({ records, tenants, now: clock.now(), readable });
+      const measured = await gauges({ records: trueLists(records), tenants, now: clock.now(), readable });
       for (const [gauge, value] of Object.entries(measured)) observing.count(gauge as Gauge, value);
       return measured;
     });

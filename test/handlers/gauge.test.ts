@@ -163,6 +163,14 @@ describe('gauge', () => {
     expect(calls.list).toBe(5 + MOST_REQUESTS + 8 * MOST_REQUESTS);
   });
 
+  it('does not count what another tenant says is in a list', async () => {
+    const { records } = memoryStorage();
+    const places = headRecord('default/r', meta('READY', 0)).stored.places;
+    const stored = headRecord('acme/r', meta('READY', 0)).stored;
+    await records.commit([{ put: { ...stored, ...(places && { places }) }, when: 'absent' }]);
+    expect(await gaugeOn(records, new TestClock(HOUR)).gauge()).toEqual(ZEROS);
+  });
+
   it('passes over what nobody can read, and says that there is some', async () => {
     const { records } = memoryStorage();
     for (const [run, touchedAt] of [

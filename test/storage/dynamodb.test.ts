@@ -483,3 +483,26 @@ test('without the SDK the first call of a store says what to install', async () 
     expect(stdout).toBe(`STORAGE_MISSING The package ${peer} is not installed: run "npm install ${peer}".\n`);
   }
 });
+
+test('a list passes over an item that is no record of ours; who reads it is told', async () => {
+  const client = dynamoClient();
+  const store = dynamoRecordStore({ table, client });
+  const partition = freshPartition();
+  const places = { due: { group: partition, order: '5' } };
+  await store.commit([put(record(partition, 'good', 'r1', { places }))]);
+  const strange = [
+    {},
+    { r: { S: 'r' } },
+    { m: { S: 'm' } },
+    { r: { N: '1' }, m: { S: 'm' } },
+    { r: { S: 'r' }, m: { B: Buffer.from('m') } },
+  ];
+  for (const [at, more] of strange.entries()) {
+    const Item = { pk: { S: partition }, sk: { S: `bad${at}` }, dg: { S: partition }, do: { S: `${at}` }, ...more };
+    await client.send(new PutItemCommand({ TableName: table, Item }));
+  }
+  const { records } = await store.list('due', partition);
+  expect(records.map(({ key }) => key)).toEqual(['good']);
+  await expect(store.read(partition, ['bad0'])).rejects.toMatchObject({ code: 'DAMAGED' });
+  await expect(store.range(partition)).rejects.toMatchObject({ code: 'DAMAGED' });
+});

@@ -14,7 +14,7 @@ import type { DynamoClient } from './dynamo-records.ts';
 import { bytesOf, type Item, keyOf, toItem, toRecord } from './items.ts';
 
 const ABSENT = 'attribute_not_exists(pk)';
-const UNCHANGED = 'r = :revision';
+const UNCHANGED = 'r = :r';
 
 const ITEM_BYTES = 400 * 1024;
 const TRANSACTION_BYTES = 4 * 1024 * 1024;
@@ -34,7 +34,7 @@ export function commitWith(call: AwsCall<DynamoClient>, table: string, resource:
     checkWrites(writes);
     const parts = writes.map((write) => toPart(table, write));
     refuseTooLarge(parts);
-    const actions = [...new Set(parts.map(({ Delete }) => (Delete ? 'dynamodb:DeleteItem' : 'dynamodb:PutItem')))];
+    const actions = [...new Set(parts.map(({ Delete }) => `dynamodb:${Delete ? 'Delete' : 'Put'}Item`))];
 
     await call({ resource, actions }, async (client, retried) => {
       const [{ Put, Delete } = {}] = parts;
@@ -59,23 +59,22 @@ function toPart(TableName: string, write: Write): TransactWriteItem {
 
 const guardOf = (when: Condition) => ({
   ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
-  ...(when === 'absent'
-    ? { ConditionExpression: ABSENT }
-    : { ConditionExpression: UNCHANGED, ExpressionAttributeValues: { ':revision': { S: when.revision } } }),
+  ConditionExpression: when === 'absent' ? ABSENT : UNCHANGED,
+  ...(when !== 'absent' && { ExpressionAttributeValues: { ':r': { S: when.revision } } }),
 });
 
 /** https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html */
 function refuseTooLarge(parts: readonly TransactWriteItem[]): void {
   const bytes = parts.map(({ Put, Delete }) => bytesOf((Put?.Item ?? Delete?.Key ?? {}) as Item));
-  const largest = Math.max(...bytes);
   const total = bytes.reduce((sum, each) => sum + each, 0);
-  const limit =
-    largest > ITEM_BYTES
-      ? `${ITEM_BYTES} bytes in a record; found ${largest}`
-      : total > TRANSACTION_BYTES
-        ? `${TRANSACTION_BYTES} bytes in a commit; found ${total}`
-        : undefined;
-  if (limit) throw new HoldpointError('RECORD_TOO_LARGE', `DynamoDB takes at most ${limit}. Nothing was written.`);
+  for (const [what, found, most] of [
+    ['record', Math.max(...bytes), ITEM_BYTES],
+    ['commit', total, TRANSACTION_BYTES],
+  ] as const)
+    if (found > most) {
+      const limit = `${most} bytes in a ${what}; found ${found}`;
+      throw new HoldpointError('RECORD_TOO_LARGE', `DynamoDB takes at most ${limit}. Nothing was written.`);
+    }
 }
 
 /** Returns when an earlier try of the commit turns out to have been applied, and throws otherwise. */

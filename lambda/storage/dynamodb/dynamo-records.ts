@@ -3,7 +3,7 @@ import { type AwsRetries, awsCalls } from '../aws-calls.ts';
 import { positionIn } from '../paging.ts';
 import type { Page, PageOptions, RecordStore, StoredRecord } from '../ports.ts';
 import { commitWith } from './commit.ts';
-import { type Item, text, toListed, toRecord } from './items.ts';
+import { type Item, listedOf, text, toRecord } from './items.ts';
 import { LISTS } from './lists.ts';
 import { readWith } from './read.ts';
 
@@ -34,7 +34,7 @@ export function dynamoRecordStore({ table, client, ...retries }: DynamoRecordSto
     const answer = await call({ resource: on, actions: ['dynamodb:Query'] }, (client) =>
       client.send(new QueryCommand({ TableName: table, ...how, ...input })),
     );
-    return toPage(answer, group, how.IndexName ? toListed : toRecord);
+    return toPage(answer, group, how.IndexName ? listedOf : toRecord);
   }
 
   return {
@@ -96,8 +96,8 @@ function queryOf([attribute, value, ...position]: Group, { from, to, newestFirst
 function toPage(
   { Items = [], LastEvaluatedKey: last }: { Items?: Item[] | undefined; LastEvaluatedKey?: Item | undefined },
   [, , ...position]: Group,
-  toStored: (item: Item) => StoredRecord,
+  toStored: (item: Item) => StoredRecord | [],
 ): Page {
   const cursor = last && JSON.stringify(position.map((name) => text(last, name)));
-  return { records: Items.map(toStored), ...(cursor && { next: Buffer.from(cursor).toString('base64url') }) };
+  return { records: Items.flatMap(toStored), ...(cursor && { next: Buffer.from(cursor).toString('base64url') }) };
 }

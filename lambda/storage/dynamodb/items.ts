@@ -31,6 +31,9 @@ export const toListed = (item: Item): StoredRecord => ({
   meta: text(item, 'm'),
 });
 
+/** The same, or nothing of an item that is none of ours: what one writer put into a list takes it from nobody else. */
+export const listedOf = (item: Item): StoredRecord | [] => (item.r?.S && item.m?.S ? toListed(item) : []);
+
 /** The whole record that an item holds. */
 export function toRecord(item: Item): StoredRecord {
   const places: { -readonly [L in keyof Places]: Places[L] } = {};

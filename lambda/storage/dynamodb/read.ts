@@ -3,7 +3,7 @@ import type { AwsCall } from '../aws-calls.ts';
 import { failure } from '../aws-facts.ts';
 import type { RecordStore } from '../ports.ts';
 import type { DynamoClient } from './dynamo-records.ts';
-import { type Item, keyOf, text, toRecord } from './items.ts';
+import { type Item, keyOf, toRecord } from './items.ts';
 
 const BATCH_KEYS = 100;
 
@@ -34,13 +34,14 @@ export function readWith(call: AwsCall<DynamoClient>, table: string, resource: s
   };
 
   return async (partition, keys) => {
-    const wanted = [...new Set(keys)].map((key) => keyOf({ partition, key }));
+    const unique = [...new Set(keys)];
+    const wanted = unique.map((key) => keyOf({ partition, key }));
     const [only] = wanted;
     const batches = Array.from({ length: Math.ceil(wanted.length / BATCH_KEYS) }, (_, at) =>
       wanted.slice(at * BATCH_KEYS, (at + 1) * BATCH_KEYS),
     );
     const items = only && wanted.length === 1 ? await one(only) : (await Promise.all(batches.map(batch))).flat();
-    const byKey = new Map(items.map((item) => [text(item, 'sk'), toRecord(item)]));
-    return wanted.map((key) => byKey.get(text(key, 'sk'))).filter((record) => record !== undefined);
+    const byKey = new Map(items.map((item) => [item.sk?.S, toRecord(item)]));
+    return unique.flatMap((key) => byKey.get(key) ?? []);
   };
 }

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { contextsOn } from '../../lambda/checkpoints/contexts.ts';
+import type { HeadMeta } from '../../lambda/checkpoints/meta.ts';
+import { DUE_SHARDS, dueGroup, groupOf, HEAD_KEY, headRecord, timeOrder } from '../../lambda/checkpoints/records.ts';
+import { partitionOf } from '../../lambda/core/ids.ts';
+import { inboxGroup } from '../../lambda/runtime/approvals/approval-records.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import type { ListName, Places, StoredRecord } from '../../lambda/storage/ports.ts';
+import { all } from '../contract/checkpoint-store/stores.ts';
+
+const NOW = 1_800_000_000_000;
+const clock = () => NOW;
+
+/** A storage to which somebody writes what they like, in partitions of acme. */
+function scene() {
+  const storage = memoryStorage({ clock });
+  const store = (tenant: string) => checkpointStoreOn(storage, { tenant, clock });
+  const put = (record: StoredRecord) => storage.records.commit([{ put: record, when: 'absent' }]);
+  const runsOf = async (tenant: string, filter = {}) =>
+    (await all(store(tenant).runs(filter))).map(({ run }) => run).sort();
+  return { storage, store, put, runsOf };
+}
+
+const head = (more: Partial<HeadMeta> = {}): HeadMeta => ({
+  ...{ born: 'b', createdAt: NOW, touchedAt: NOW, status: 'READY', version: 1, hash: 'h', stepNumber: 1 },
+  ...more,
+});
+
+const forged = (run: string, places: Places): StoredRecord => ({
+  ...headRecord(partitionOf('acme', run), head({ owner: 'ann' })).stored,
+  places,
+});
+
+describe('a list', () => {
+  test('has nothing of a tenant other than its own, whatever a record says of its place', async () => {
+    const { storage, store, put, runsOf } = scene();
+    await store('globex').save({ run: 'own', state: 1, status: 'READY', owner: 'ann' });
+    const order = timeOrder(NOW);
+    for (const [list, kind] of [
+      ['status', 'READY'],
+      ['owner', 'ann'],
+    ] as const)
+      for (const tenant of ['globex', 'acm', 'acme2'])
+        await put(forged(`${list}-${tenant}`, { [list]: { group: groupOf(tenant, kind), order } }));
+    await put(forged('inbox', { owner: { group: inboxGroup('globex', 'user:ann'), order } }));
+    expect(await runsOf('globex')).toEqual(['own']);
+    expect(await runsOf('globex', { owner: 'ann' })).toEqual(['own']);
+    for (const tenant of ['acm', 'acme2']) expect(await runsOf(tenant)).toEqual([]);
+    const { records } = await contextsOn(storage, { tenant: 'globex' }).context();
+    expect((await records.list('owner', inboxGroup('globex', 'user:ann'))).records).toEqual([]);
+    expect((await storage.records.list('owner', inboxGroup('globex', 'user:ann'))).records).toHaveLength(1);
+  });
+
+  test('of what is due has nothing of another shard', async () => {
+    const { storage, put } = scene();
+    const partition = partitionOf('acme', 'r');
+    const own = dueGroup(partition);
+    const other = own === 'due/0' ? 'due/1' : 'due/0';
+    const { records } = await contextsOn(storage, {}).context();
+    await put(forged('r', { due: { group: other, order: '0' } }));
+    expect((await records.list('due', other)).records).toEqual([]);
+    const link = { partition: '@token/x', key: 't', revision: 'r', meta: '1{}' };
+    await put({ ...link, places: { due: { group: dueGroup(link.partition), order: '0' } } });
+    expect((await records.list('due', dueGroup(link.partition))).records).toMatchObject([link]);
+  });
+
+  test('goes on behind what it leaves out', async () => {
+    const { storage, put } = scene();
+    const group = groupOf('globex', 'READY');
+    for (const n of [1, 2, 3]) await put(forged(`r${n}`, { status: { group, order: `${n}` } }));
+    const stored = headRecord(partitionOf('globex', 'own'), head()).stored;
+    await put({ ...stored, places: { status: { group, order: '4' } } });
+    const { records } = await contextsOn(storage, {}).context();
+    const first = await records.list('status', group, { limit: 3 });
+    expect(first.records).toEqual([]);
+    const rest = await records.list('status', group, { after: first.next ?? '' });
+    expect(rest.records).toMatchObject([{ partition: 'globex/own' }]);
+  });
+});
+
+describe('a list of runs', () => {
+  const broken = (run: string, list: ListName, meta = '1{"nonsense":true}'): StoredRecord => {
+    const partition = partitionOf('acme', run);
+    const group = list === 'due' ? dueGroup(partition) : groupOf('acme', 'READY');
+    return { partition, key: HEAD_KEY, revision: 'x', meta, places: { [list]: { group, order: timeOrder(NOW) } } };
+  };
+
+  test('passes over what nobody can read; who asks for that run is told', async () => {
+    const { store, put, runsOf } = scene();
+    await store('acme').save({ run: 'good', state: 1, status: 'READY' });
+    await put(broken('bad', 'status'));
+    await put(broken('new', 'status', '9{}'));
+    await put(broken('soon', 'due'));
+    expect(await runsOf('acme')).toEqual(['good']);
+    await expect(store('acme').describe('bad')).rejects.toMatchObject({ code: 'DAMAGED' });
+    await expect(store('acme').describe('new')).rejects.toMatchObject({ code: 'FORMAT_TOO_NEW' });
+  });
+
+  test('reads no more than the first of each shard of what is due, however much others have there', async () => {
+    const { storage, put } = scene();
+    const lease = { by: 'w', until: NOW + 60_000, fence: 1 };
+    const leased = (tenant: string, run: string, dueAt: number) =>
+      headRecord(partitionOf(tenant, run), head({ status: 'RUNNING', work: { wake: 0, dueAt, lease } as never }))
+        .stored;
+    const own = leased('globex', 'own', NOW);
+    const group = dueGroup(own.partition);
+    const inShard = Array.from({ length: 20_000 }, (_, n) => `r${n}`).filter(
+      (run) => dueGroup(partitionOf('acme', run)) === group,
+    );
+    for (const run of inShard.slice(0, 1_100)) await put(leased('acme', run, NOW + 1));
+    await put(own);
+    await put(leased('globex', inShard[0] ?? '', NOW + 1));
+    const asked: (number | undefined)[] = [];
+    const list: typeof storage.records.list = (name, value, options) => {
+      if (name === 'due') asked.push(options?.limit);
+      return storage.records.list(name, value, options);
+    };
+    const store = checkpointStoreOn({ ...storage, records: { ...storage.records, list } }, { tenant: 'globex', clock });
+    expect((await all(store.runs({ status: 'RUNNING' }))).map(({ run }) => run)).toContain('own');
+    expect(asked).toEqual(Array.from({ length: DUE_SHARDS }, () => 1_000));
+  });
+});
