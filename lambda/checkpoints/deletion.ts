@@ -8,11 +8,12 @@ import { fence } from './fence.ts';
 import { type HeadMeta, isUnreadable, readCheckpointMeta, readHeadMeta } from './meta.ts';
 import {
   CHECKPOINTS,
-  DUE_SHARDS,
   HEAD_KEY,
   type HeadRecord,
   headRecord,
   readHead,
+  SHARDS,
+  shardGroup,
   timeOrder,
   usedAt,
   versionOf,
@@ -165,8 +166,8 @@ export interface SweepResult {
 /** Looks at every run that is due: removes what expired, and frees the ids of what was deleted long enough ago. */
 export async function sweep(context: Context, { everyTenant = false }: EveryTenant): Promise<SweepResult> {
   const result = { expired: 0, freed: 0, failed: [] as FailedRun[] };
-  for (let shard = 0; shard < DUE_SHARDS; shard++) {
-    const group = `due/${shard}`;
+  for (const shard of SHARDS) {
+    const group = shardGroup(shard);
     const due = { to: timeOrder(context.now()), limit: 100 };
     for await (const { partition } of pages((from) => context.records.list('due', group, { ...due, ...from }))) {
       const ids = idsOf(partition);

@@ -125,11 +125,18 @@ export const usedAt = (meta: CheckpointMeta): number => meta.usedAt ?? meta.time
 /** A moment as the lists order it. */
 export const timeOrder = (time: number): string => String(Math.max(0, Math.floor(time))).padStart(15, '0');
 
-/** How many groups the due list has; a run is always in the same one. */
+/** How many shards the due list has; a run is always in the same one. */
 export const DUE_SHARDS = 8;
 
+/** The shards of the due list, by number. */
+export const SHARDS = [0, 1, 2, 3, 4, 5, 6, 7] as const satisfies { readonly length: typeof DUE_SHARDS };
+
+/** The group that a shard is in the due list; `*` for the pattern that has all of them. */
+export const shardGroup = (shard: number | '*'): string => `due/${shard}`;
+
+/** The group of the due list in which a run is. */
 export const dueGroup = (partition: string): string =>
-  `due/${(createHash('sha256').update(partition).digest()[0] ?? 0) % DUE_SHARDS}`;
+  shardGroup((createHash('sha256').update(partition).digest()[0] ?? 0) % DUE_SHARDS);
 
 /**
  * The moment at which somebody must look at a run: its tombstone may go, its work is due, or it was not written to for

@@ -1,5 +1,5 @@
 import type { HeadMeta } from '../checkpoints/meta.ts';
-import { DUE_SHARDS, groupOf, HEAD_KEY, isLeased, readHead, timeOrder } from '../checkpoints/records.ts';
+import { groupOf, HEAD_KEY, isLeased, readHead, SHARDS, shardGroup, timeOrder } from '../checkpoints/records.ts';
 import type { Status } from '../core/status.ts';
 import { readApprovalMeta } from '../runtime/approvals/approval-meta.ts';
 import { APPROVAL_PREFIX } from '../runtime/approvals/approval-records.ts';
@@ -34,9 +34,8 @@ export interface Gauged {
 /** What there is of the runs of these tenants, from lists alone: no run is read, and none is written. */
 export async function gauges(gauged: Gauged): Promise<Readonly<Record<Gauge, number>>> {
   const measured: Record<Gauge, number> = { ...NOTHING };
-  const shards = Array.from({ length: DUE_SHARDS }, (_, shard) => `due/${shard}`);
   const range = { to: timeOrder(gauged.now + SOON_MS) };
-  const due = await Promise.all(shards.map((group) => firstOf(gauged.records, 'due', group, range)));
+  const due = await Promise.all(SHARDS.map((shard) => firstOf(gauged.records, 'due', shardGroup(shard), range)));
   const soon = ofTheDue(
     gauged,
     due.flatMap(({ found }) => found),

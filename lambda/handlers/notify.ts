@@ -61,7 +61,6 @@ async function tellOfEnd({ announce, observing }: Notifying, change: Change): Pr
   if (heads.before && hasEnded(heads.before.status)) return;
   await announce?.({ type: end.type, detail: { ...ids, agent, status, version } });
   // Last: a record that fails comes again.
-  observing.count('RunEnded');
   observing.count(end.metric);
 }
 

@@ -1,4 +1,4 @@
-import { DUE_SHARDS } from '../checkpoints/records.ts';
+import { DUE_SHARDS, SHARDS } from '../checkpoints/records.ts';
 import { refused } from '../core/input.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { errorFields } from '../runtime/observing.ts';
@@ -53,8 +53,7 @@ export const createSweep =
 function shardsIn(event: unknown): { readonly shards?: readonly number[] } {
   const { shards } = Object(event) as { shards?: unknown };
   if (shards === undefined) return {};
-  const isShard = (shard: unknown): shard is number =>
-    Number.isInteger(shard) && Number(shard) >= 0 && Number(shard) < DUE_SHARDS;
+  const isShard = (shard: unknown): shard is number => SHARDS.some((each) => each === shard);
   if (!Array.isArray(shards) || !shards.every(isShard))
     throw refused('`shards` of the event of a sweep', `a list of numbers from 0 to ${DUE_SHARDS - 1}`, shards);
   return { shards: [...new Set(shards)] };

@@ -1,4 +1,5 @@
 import { type CheckpointStoreOptions, contextsOn } from '../checkpoints/contexts.ts';
+import { present } from '../core/present.ts';
 import { APPROVAL_URL_VARIABLE } from '../environment/names.ts';
 import { isOnDynamo, optionsFromEnvironment, storageFromEnvironment } from '../from-environment.ts';
 import type { Storage } from '../storage/ports.ts';
@@ -33,23 +34,15 @@ type Definition = AgentDefinition<never, unknown, unknown>;
 
 /** How the store of an agent reads and writes states. */
 export function storeOptions({ state }: Definition, place: AgentPlace): CheckpointStoreOptions {
-  const {
-    storage,
-    approvalUrl: _,
-    clock = systemClock,
-    chance: __,
-    deliver: ___,
-    log: ____,
-    probe: _____,
-    ...rest
-  } = place;
-  const { initial: ______, version, ...ladder } = state ?? {};
-  const named = storage === undefined ? optionsFromEnvironment() : {};
+  const { storage, clock = systemClock } = place;
+  const { tenant, types, keys, acceptUnencrypted, retentionSeconds, writer, runsInMemory } = place;
+  const said = { tenant, types, keys, acceptUnencrypted, retentionSeconds, writer, runsInMemory };
+  const { version, order, migrations, oldest } = state ?? {};
   return {
-    ...named,
-    ...rest,
+    ...(storage === undefined && optionsFromEnvironment()),
+    ...present(said satisfies Record<Exclude<keyof CheckpointStoreOptions, 'schema' | 'clock'>, unknown>),
     clock: () => clock.now(),
-    ...(version !== undefined && { schema: { ...ladder, version } }),
+    ...(version !== undefined && { schema: { version, ...present({ order, migrations, oldest }) } }),
   };
 }
 

@@ -9,7 +9,6 @@ export type Metric =
   | 'MalformedRecord'
   | 'Told'
   | 'TellingFailed'
-  | 'RunEnded'
   | 'RunSucceeded'
   | 'RunFailed'
   | 'RunCancelled'

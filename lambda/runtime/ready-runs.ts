@@ -1,5 +1,5 @@
 import type { Context } from '../checkpoints/context.ts';
-import { DUE_SHARDS, groupOf, HEAD_KEY, readHead, timeOrder } from '../checkpoints/records.ts';
+import { groupOf, HEAD_KEY, readHead, SHARDS, shardGroup, timeOrder } from '../checkpoints/records.ts';
 import { pages } from '../checkpoints/scan.ts';
 import { idsOf } from '../core/ids.ts';
 import { hasEnded } from '../core/status.ts';
@@ -30,8 +30,8 @@ export async function* readyRuns(
  */
 export async function* runsHeldBy(context: Context, by: string, leaseMs: number): AsyncGenerator<Delivery> {
   const range = { to: timeOrder(context.now() + leaseMs), limit: 100 };
-  for (let shard = 0; shard < DUE_SHARDS; shard++) {
-    for await (const stored of pages((from) => context.records.list('due', `due/${shard}`, { ...range, ...from }))) {
+  for (const shard of SHARDS) {
+    for await (const stored of pages((from) => context.records.list('due', shardGroup(shard), { ...range, ...from }))) {
       if (stored.key !== HEAD_KEY) continue;
       const { meta } = readHead(stored);
       if (meta.work?.lease?.by === by && !hasEnded(meta.status))

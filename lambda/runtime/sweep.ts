@@ -2,7 +2,15 @@ import { committed } from '../checkpoints/committed.ts';
 import type { Context, RunContext } from '../checkpoints/context.ts';
 import { type FailedRun, sweepRun } from '../checkpoints/deletion.ts';
 import type { HeadMeta } from '../checkpoints/meta.ts';
-import { DUE_SHARDS, HEAD_KEY, headRecord, LEASED_DUE_MS, readHead, timeOrder } from '../checkpoints/records.ts';
+import {
+  HEAD_KEY,
+  headRecord,
+  LEASED_DUE_MS,
+  readHead,
+  SHARDS,
+  shardGroup,
+  timeOrder,
+} from '../checkpoints/records.ts';
 import { pages } from '../checkpoints/scan.ts';
 import { HoldpointError } from '../core/errors.ts';
 import { idsOf, partitionOf } from '../core/ids.ts';
@@ -56,7 +64,7 @@ export async function sweepDue({
   telling,
   takes = () => true,
   everyTenant = true,
-  shards = ALL_SHARDS,
+  shards = SHARDS,
 }: Sweeping): Promise<SweepReport> {
   const context = await runtime.contexts.context();
   const report = { delivered: 0, timedOut: 0, approvals: 0, expired: 0, freed: 0, removed: 0, redelivered: 0 };
@@ -102,11 +110,10 @@ function lookers(
 }
 
 const AT_ONCE = 8;
-const ALL_SHARDS = Array.from({ length: DUE_SHARDS }, (_, shard) => shard);
 
 const due = (context: Context, shard: number): AsyncGenerator<StoredRecord> => {
   const range = { to: timeOrder(context.now()), limit: 100 };
-  return pages((from) => context.records.list('due', `due/${shard}`, { ...range, ...from }));
+  return pages((from) => context.records.list('due', shardGroup(shard), { ...range, ...from }));
 };
 
 interface Look {

@@ -9,6 +9,7 @@ import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts'
 import type { CheckpointStoreOptions } from '../../lambda/checkpoints/contexts.ts';
 import { localKeys } from '../../lambda/checkpoints/keys.ts';
 import { payload } from '../../lambda/checkpoints/payload.ts';
+import { dueGroup } from '../../lambda/checkpoints/records.ts';
 import { checkpointStore as embeddedStore } from '../../lambda/embedded.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { randomText } from '../contract/checkpoint-store/random-text.ts';
@@ -157,7 +158,7 @@ describe('what is under a name that nobody escaped', () => {
   test('stops neither a sweep nor a collection', async () => {
     const { store, storage, clock } = scene();
     await store().save({ run: RUN, state: 1, retentionSeconds: 1 });
-    const places = { due: { group: 'due/0', order: '000000000000001' } };
+    const places = { due: { group: dueGroup('evil/%zz'), order: '000000000000001' } };
     await storage.records.commit([
       { put: { partition: 'evil/%zz', key: 'cz', revision: 'r', meta: '1{}', places }, when: 'absent' },
     ]);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { timeOrder } from '../../lambda/checkpoints/records.ts';
 import { agent } from '../../lambda/runtime/agent.ts';
-import { openToken } from '../../lambda/runtime/approvals/tokens.ts';
+import { openToken, TOKENS } from '../../lambda/runtime/approvals/tokens.ts';
 import { sweepDue } from '../../lambda/runtime/sweep.ts';
 import type { Storage, StoredRecord } from '../../lambda/storage/ports.ts';
 import { type TestWorld, testAgents } from '../../lambda/testing.ts';
@@ -42,7 +42,7 @@ function worldOn(storage: Storage) {
 const kinds = {
   link: {
     lasts: HOUR,
-    is: ({ partition }: StoredRecord) => partition.startsWith('@token/'),
+    is: ({ partition }: StoredRecord) => partition.startsWith(TOKENS),
     async keep({ agent, clock }: TestWorld) {
       const at = await agent.runtime.contexts.inRun('r');
       const { tenant, run } = at;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dueGroup } from '../../lambda/checkpoints/records.ts';
+import { DUE_SHARDS, dueGroup, SHARDS, shardGroup } from '../../lambda/checkpoints/records.ts';
 import { partitionOf } from '../../lambda/core/ids.ts';
 import { agent } from '../../lambda/runtime/agent.ts';
 import type { Runtime } from '../../lambda/runtime/runtime.ts';
@@ -9,7 +9,6 @@ import { testAgents } from '../../lambda/testing.ts';
 import { counted } from './places.ts';
 
 const RUNS = 2_000;
-const SHARDS = 8;
 
 const waiting = agent({
   name: 'waiting',
@@ -32,7 +31,7 @@ describe('a sweep', () => {
       return { report, ...calls };
     };
     const nothing = await sweep(world.agent.runtime);
-    expect(nothing).toMatchObject({ list: SHARDS, read: 0, range: 0, commit: 0 });
+    expect(nothing).toMatchObject({ list: DUE_SHARDS, read: 0, range: 0, commit: 0 });
     expect(nothing.report).toMatchObject({ delivered: 0, approvals: 0, failed: [] });
 
     const soon = testAgents(agent({ name: 'soon', run: (ctx) => ctx.sleep('short', { hours: 1 }) }), { storage });
@@ -40,7 +39,7 @@ describe('a sweep', () => {
     soon.clock.moveTo(soon.clock.now() + 3_600_000);
     const ten = await sweep(soon.agent.runtime);
     expect(ten.report).toMatchObject({ delivered: 10 });
-    expect(ten.list).toBe(SHARDS);
+    expect(ten.list).toBe(DUE_SHARDS);
     // For each: its head is read and written; the agent's pause is looked up once.
     expect(ten.commit).toBe(10);
     expect(ten.read).toBeLessThanOrEqual(11);
@@ -110,7 +109,7 @@ describe('a sweep', () => {
       now -= 1;
     };
     expect(await sweepDue({ runtime: { ...world.agent.runtime, deliver } })).toMatchObject({ delivered: all });
-    expect([seen.size, most]).toEqual([SHARDS, SHARDS * 8]);
+    expect([seen.size, most]).toEqual([DUE_SHARDS, DUE_SHARDS * 8]);
     const numbers = [...seen.values()].map((runs) => runs.map((run) => Number(run.slice(1))));
     expect(numbers).toEqual(numbers.map((each) => each.toSorted((a, b) => a - b)));
   });
@@ -149,7 +148,7 @@ describe('a sweep', () => {
     world.clock.moveTo(world.clock.now() + 60_000);
     const { records, payloads } = storage;
     const list: typeof records.list = (name, group, options) =>
-      group === 'due/3' ? Promise.reject(new Error('not now')) : records.list(name, group, options);
+      group === shardGroup(3) ? Promise.reject(new Error('not now')) : records.list(name, group, options);
     const seen: string[] = [];
     const half = waiting.with({
       ...{ storage: { records: { ...records, list }, payloads }, clock: world.clock, log: () => {} },
@@ -157,7 +156,7 @@ describe('a sweep', () => {
     });
     await expect(sweepDue({ runtime: half.runtime })).rejects.toThrow('not now');
     const others = Array.from({ length: 40 }, (_, i) => `r${i}`).filter(
-      (run) => dueGroup(partitionOf('default', run)) !== 'due/3',
+      (run) => dueGroup(partitionOf('default', run)) !== shardGroup(3),
     );
     expect(seen.toSorted()).toEqual(others.toSorted());
     expect(seen.length).toBeLessThan(40);
@@ -191,7 +190,7 @@ describe('a sweep', () => {
     await expect(run.status()).rejects.toMatchObject({ code: 'RUN_DELETED' });
     await world.skip({ days: 40 });
     await expect(run.status()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
-    for (let shard = 0; shard < SHARDS; shard++)
-      expect((await storage.records.list('due', `due/${shard}`)).records).toEqual([]);
+    for (const shard of SHARDS)
+      expect((await storage.records.list('due', shardGroup(shard))).records).toEqual([]);
   });
 });

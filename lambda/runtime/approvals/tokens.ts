@@ -33,8 +33,8 @@ export interface TokenMeta extends Link {
 
 const TOKEN_BYTES = 32;
 const TOKEN_KEY = 't';
-// No tenant can be called this: `@` is escaped in ids.
-const TOKENS = '@token/';
+/** What the partition of each link begins with. No tenant can be called this: `@` is escaped in ids. */
+export const TOKENS = '@token/';
 
 /** A new token that opens one approval for one person, and the write that makes it work; only its hash is stored. */
 export function tokenWrite(

@@ -1,12 +1,12 @@
-import { DUE_SHARDS, timeOrder } from '../../checkpoints/records.ts';
+import { SHARDS, shardGroup, timeOrder } from '../../checkpoints/records.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** When something is next due after a moment. */
 export async function nextDue({ contexts }: Runtime, after: number): Promise<number | undefined> {
   const { records } = await contexts.context();
   let next: number | undefined;
-  for (let shard = 0; shard < DUE_SHARDS; shard++) {
-    const page = await records.list('due', `due/${shard}`, { from: timeOrder(after + 1), limit: 1 });
+  for (const shard of SHARDS) {
+    const page = await records.list('due', shardGroup(shard), { from: timeOrder(after + 1), limit: 1 });
     const [first] = page.records;
     if (!first) continue;
     const [stored] = await records.read(first.partition, [first.key]);

@@ -5,7 +5,7 @@ import type { RunContext } from '../../../lambda/checkpoints/context.ts';
 import type { KeyRing } from '../../../lambda/checkpoints/keys.ts';
 import type { HeadMeta } from '../../../lambda/checkpoints/meta.ts';
 import { readLiveHead } from '../../../lambda/checkpoints/open.ts';
-import { DUE_SHARDS, timeOrder } from '../../../lambda/checkpoints/records.ts';
+import { SHARDS, shardGroup, timeOrder } from '../../../lambda/checkpoints/records.ts';
 import { sealingFor } from '../../../lambda/checkpoints/sealing.ts';
 import type { ApprovalMeta, ApprovalRequest } from '../../../lambda/core/approval.ts';
 import { partitionOf } from '../../../lambda/core/ids.ts';
@@ -90,8 +90,8 @@ export async function sceneOn(storage: Storage, options: SceneOptions = {}): Pro
     records: async () => (await storage.records.range(at.partition)).records,
     async due() {
       const found: StoredRecord[] = [];
-      for (let shard = 0; shard < DUE_SHARDS; shard++)
-        found.push(...(await storage.records.list('due', `due/${shard}`, { to: timeOrder(clock.now) })).records);
+      for (const shard of SHARDS)
+        found.push(...(await storage.records.list('due', shardGroup(shard), { to: timeOrder(clock.now) })).records);
       return found.filter(({ partition }) => partition === at.partition).map(({ key }) => key);
     },
   };
