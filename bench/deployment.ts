@@ -57,14 +57,7 @@ const FUNCTION_MS = 15 * 60_000;
  */
 export function deployment(ground: Ground) {
   const { storage, nextRecords, agents, writer, invoking = (work) => work(), measuring = () => {} } = ground;
-  const observing: Observing = {
-    // Whatever a handler could not do is logged as an error, and would be counted as if it had been done.
-    log(level, message, fields) {
-      if (level === 'error') throw new Error(`${message} ${JSON.stringify(fields)}`);
-    },
-    count: measuring,
-    invocation: (run) => run(),
-  };
+  const observing = strictly(measuring);
   const clock = new PassingClock(Date.parse('2026-11-17T12:00:00Z'));
   let done = { ...NOTHING_DONE };
   const queue: (() => Promise<unknown>)[] = [];
@@ -134,14 +127,7 @@ export function deployment(ground: Ground) {
     /** What a link is answered with. */
     async link(method: 'GET' | 'POST', url: string, body?: object): Promise<HttpAnswer> {
       done.requests += 1;
-      const rawPath = new URL(url).pathname;
-      const http = { method, path: rawPath };
-      const answer = await serve({
-        ...{ version: '2.0', routeKey: '$default', rawPath, rawQueryString: '', isBase64Encoded: false },
-        headers: { 'content-type': 'application/json', host: 'approvals.example.com' },
-        requestContext: { domainName: 'approvals.example.com', http },
-        ...(body && { body: JSON.stringify(body) }),
-      });
+      const answer = await serve(requestOf(method, url, body));
       if (answer.statusCode !== 200) throw new Error(`A link was answered with ${answer.statusCode}: ${answer.body}`);
       return answer;
     },
@@ -149,3 +135,23 @@ export function deployment(ground: Ground) {
 }
 
 export type Deployment = ReturnType<typeof deployment>;
+
+/** Whatever a handler could not do is logged as an error, and would be counted as if it had been done: so it throws. */
+const strictly = (count: Observing['count']): Observing => ({
+  log(level, message, fields) {
+    if (level === 'error') throw new Error(`${message} ${JSON.stringify(fields)}`);
+  },
+  count,
+  invocation: (run) => run(),
+});
+
+/** A request as API Gateway hands it to the function. */
+function requestOf(method: string, url: string, body?: object) {
+  const { pathname: rawPath, host } = new URL(url);
+  return {
+    ...{ version: '2.0', routeKey: '$default', rawPath, rawQueryString: '', isBase64Encoded: false },
+    headers: { 'content-type': 'application/json', host },
+    requestContext: { domainName: host, http: { method, path: rawPath } },
+    ...(body && { body: JSON.stringify(body) }),
+  };
+}
