@@ -1,0 +1,115 @@
+import type { Stack } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
+import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { describe, expect, it } from 'vitest';
+import { Holdpoint } from '../../infra/index.ts';
+import { permissionsOf } from './permissions.ts';
+import { ENTRY, functionOf, stackOf } from './stacks.ts';
+import { StackTemplate } from './template.ts';
+
+const roleOf = (stack: Stack, id: string) =>
+  new Role(stack, id, { assumedBy: new ServicePrincipal('lambda.amazonaws.com'), roleName: id });
+
+const variables = (stack: Stack, ending: string): Readonly<Record<string, unknown>> => {
+  const template = new StackTemplate(stack);
+  const found = template
+    .all<{ Handler: string; Environment: { Variables: object } }>('AWS::Lambda::Function')
+    .find(({ Properties }) => Properties.Handler === ending);
+  return template.plain(found?.Properties.Environment.Variables ?? {}) as Readonly<Record<string, unknown>>;
+};
+
+const callersIn = (stack: Stack) => JSON.parse(String(variables(stack, 'api.handler').HOLDPOINT_IAM_CALLERS));
+
+const warnings = (stack: Stack): readonly unknown[] =>
+  stack.node
+    .findAll()
+    .flatMap(({ node }) => node.metadata.filter(({ type }) => type === 'aws:cdk:warning').map(({ data }) => data));
+
+describe('the tenant of a caller', () => {
+  it('is never guessed: of several, one must be named', () => {
+    const stack = stackOf();
+    const hold = new Holdpoint(stack, 'Holdpoint', { tenants: ['acme', 'globex'] });
+    const role = roleOf(stack, 'Orders');
+    for (const grant of ['grantStart', 'grantApprove', 'grantRead', 'grantOperate'] as const)
+      expect(() => hold[grant](role)).toThrow(
+        'Stack/Holdpoint: a tenant must be one of acme, globex, since a caller has one. Say which: { tenant }.',
+      );
+    hold.grantStart(role, { tenant: 'globex' });
+    expect(Object.values(callersIn(stack))).toMatchObject([{ tenant: 'globex' }]);
+  });
+
+  it('is the only one that there is, or that of those who name none', () => {
+    const [one, any] = [stackOf(), stackOf()];
+    new Holdpoint(one, 'Holdpoint', { tenants: ['acme'] }).grantRead(roleOf(one, 'Board'));
+    new Holdpoint(any, 'Holdpoint').grantRead(roleOf(any, 'Board'));
+    expect(Object.values(callersIn(one))).toMatchObject([{ tenant: 'acme' }]);
+    expect(Object.values(callersIn(any))).toMatchObject([{ tenant: 'default' }]);
+  });
+});
+
+describe('a caller by IAM', () => {
+  it('of another account is refused: no API of this kind lets one in', () => {
+    const stack = stackOf(undefined, 'Stack', { env: { account: '111122223333', region: 'eu-central-1' } });
+    const theirs = Role.fromRoleArn(stack, 'Theirs', 'arn:aws:iam::999922223333:role/orders');
+    expect(() => new Holdpoint(stack, 'Holdpoint').grantStart(theirs)).toThrow(
+      'arn:aws:iam::999922223333:role/orders is of another account, and IAM lets none in from there.',
+    );
+  });
+
+  it('that is granted something is not taken for what a pattern says', () => {
+    const stack = stackOf();
+    const pattern = 'arn:aws:sts::111122223333:assumed-role/App*/*';
+    const hold = new Holdpoint(stack, 'Holdpoint', {
+      iamCallers: { [pattern]: { tenant: 'acme', roles: ['operator'] } },
+    });
+    hold.grantRead(roleOf(stack, 'AppGlobex'), { tenant: 'globex' });
+    const arns = Object.keys(callersIn(stack));
+    expect(arns.map((arn) => arn.split('/')[1])).toEqual(['<AppGlobex>', 'App*']);
+  });
+});
+
+describe('keys that were used before', () => {
+  it('open what was written under them, and encrypt nothing', () => {
+    const stack = stackOf();
+    const [now, before] = [new Key(stack, 'Now') as IKey, new Key(stack, 'Before') as IKey];
+    new Holdpoint(stack, 'Holdpoint', { encryptionKey: now, retiredEncryptionKeys: [before] });
+    const lines = permissionsOf(new StackTemplate(stack)).SweepRole ?? [];
+    expect(lines.filter((line) => line.includes('on Before'))).toEqual([
+      'kms:{Decrypt,DescribeKey} on Before [StringEquals kms:ViaService dynamodb.<AWS::Region>.<AWS::URLSuffix> s3.<AWS::Region>.<AWS::URLSuffix>]',
+    ]);
+  });
+});
+
+describe('the variables of an agent', () => {
+  it('keep the options of Node that it was given', () => {
+    const stack = stackOf();
+    const environment = { NODE_OPTIONS: '--max-old-space-size=400', MODEL: 'small' };
+    new Holdpoint(stack, 'Holdpoint').addAgent('refunds', { entry: ENTRY, environment });
+    expect(variables(stack, 'index.handler')).toMatchObject({
+      ...{ NODE_OPTIONS: '--max-old-space-size=400 --enable-source-maps', MODEL: 'small', HOLDPOINT_TABLE: '<Table>' },
+    });
+  });
+
+  it('must not be those that Holdpoint sets', () => {
+    const hold = new Holdpoint(stackOf(), 'Holdpoint');
+    expect(() => hold.addAgent('a', { entry: ENTRY, environment: { HOLDPOINT_TABLE: 'mine' } })).toThrow(
+      'agent "a" must leave HOLDPOINT_TABLE to Holdpoint, which sets it.',
+    );
+  });
+
+  it('are of a function that has time: one that is stopped after seconds is warned of', () => {
+    const stack = stackOf();
+    const hold = new Holdpoint(stack, 'Holdpoint');
+    hold.addAgent('short', { function: functionOf(stack, 'Short') });
+    const long = new LambdaFunction(stack, 'Long', {
+      ...{ runtime: Runtime.NODEJS_24_X, code: Code.fromInline('x'), handler: 'long.handler' },
+      timeout: Duration.minutes(5),
+    });
+    hold.addAgent('long', { function: long });
+    expect(warnings(stack)).toEqual([
+      'Stack/Short is stopped after 3 seconds; what takes longer is begun again. Give an agent minutes. [ack: holdpoint:timeout]',
+    ]);
+  });
+});
