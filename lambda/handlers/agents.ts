@@ -32,6 +32,13 @@ export function readAgents(text: string): Agents {
   return new Map(Object.entries(given).map(([agent, value]) => [agent, readAgent(agent, value)]));
 }
 
+/** What `readAgents` reads back as the same, in as few letters as it can: an environment has little room. */
+export const agentsText = (agents: Agents): string =>
+  JSON.stringify(Object.fromEntries([...agents].map(([agent, value]) => [agent, shortest(value)])));
+
+const shortest = ({ function: name, hydrate, tenants }: AgentFunction): unknown =>
+  hydrate || tenants ? { function: name, ...(hydrate && { hydrate }), ...(tenants && { tenants }) } : name;
+
 function readAgent(agent: string, value: unknown): AgentFunction {
   const { function: name, hydrate = false, tenants, ...rest } = isRecord(value) ? value : { function: value };
   const isKnown = Object.keys(rest).length === 0 && typeof hydrate === 'boolean';

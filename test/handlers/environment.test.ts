@@ -6,7 +6,7 @@ import {
   type HandlerName,
   READ_BY,
 } from '../../lambda/environment/names.ts';
-import { readAgents } from '../../lambda/handlers/agents.ts';
+import { agentsText, readAgents } from '../../lambda/handlers/agents.ts';
 import { readEnvironment } from '../../lambda/handlers/read-environment.ts';
 import { handler } from '../../lambda/handlers/resume.ts';
 import { pages } from '../docs/markdown.ts';
@@ -66,6 +66,19 @@ describe('the environment of handlers', () => {
       refunds: { function: 'refunds-fn', hydrate: false },
       quotes: { function: 'arn:aws:lambda:x', hydrate: true },
     });
+  });
+
+  it('is written of agents so that it is read back the same', () => {
+    const agents = new Map([
+      ['refunds', { function: 'refunds-fn', hydrate: false }],
+      ['quotes', { function: 'arn:aws:lambda:x', hydrate: true }],
+      ['acme "1"', { function: 'acme-fn', hydrate: false, tenants: ['acme'] }],
+      ['__proto__', { function: 'both-fn', hydrate: true, tenants: ['acme', 'ü/1'] }],
+    ]);
+    expect([...readAgents(agentsText(agents))]).toEqual([...agents]);
+    expect(agentsText(new Map([...agents].slice(0, 2)))).toBe(
+      '{"refunds":"refunds-fn","quotes":{"function":"arn:aws:lambda:x","hydrate":true}}',
+    );
   });
 
   it.each([
