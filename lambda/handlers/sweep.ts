@@ -1,13 +1,15 @@
 import { DUE_SHARDS, SHARDS } from '../checkpoints/records.ts';
+import { isHoldpointError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
-import { errorFields } from '../runtime/observing.ts';
+import { errorFields, type Observing } from '../runtime/observing.ts';
 import { type SweepReport, sweepDue } from '../runtime/sweep.ts';
 import { s3SignedUrls } from '../storage/s3/signed-urls.ts';
 import { lambdaFunctions } from './agent-functions.ts';
 import { announcing } from './announcing.ts';
 import { type Delivering, deliverRun } from './deliver.ts';
 import { observingOf } from './powertools.ts';
+import { UNREADABLE } from './stream-records.ts';
 import { type TellingOptions, tellingOf } from './telling.ts';
 import { contextsOf, wired } from './wired.ts';
 
@@ -37,17 +39,30 @@ export const createSweep =
         telling: (agent, tenant) => tellingOf(options, tenant, agent),
         ...shardsIn(event),
       });
-      for (const { tenant, run, error } of failed)
-        observing.log('error', 'A run could not be swept; the next sweep tries again.', {
-          ...{ tenant, run },
-          ...errorFields(error),
-        });
+      logFailed(failed, observing);
       const answer = { ...counts, failed: failed.length };
       // A metric is paid for when it is written: nothing is written of what did not happen.
       for (const [what, value] of Object.entries(answer))
         if (value > 0) observing.count(METRICS[what as keyof SweepAnswer], value);
       return answer;
     });
+
+/**
+ * Says which runs could not be swept. What nobody can read stays due until somebody removes it: all of that is one line
+ * of a sweep, however much of it there is.
+ */
+function logFailed(failed: SweepReport['failed'], { log }: Observing): void {
+  const isUnreadable = ({ error }: SweepReport['failed'][number]): boolean => isHoldpointError(error, ...UNREADABLE);
+  for (const { tenant, run, error } of failed.filter((each) => !isUnreadable(each)))
+    log('error', 'A run could not be swept; the next sweep tries again.', { tenant, run, ...errorFields(error) });
+  const unreadable = failed.filter(isUnreadable);
+  if (unreadable.length === 0) return;
+  const first = unreadable.slice(0, 5).map(({ tenant, run, error }) => ({ tenant, run, ...errorFields(error) }));
+  log('error', 'Records that are due cannot be read; they stay due until they are mended or removed.', {
+    count: unreadable.length,
+    first,
+  });
+}
 
 /** Which shards an event names; that of a schedule names none. */
 function shardsIn(event: unknown): { readonly shards?: readonly number[] } {

@@ -67,17 +67,24 @@ describe('sweep', () => {
     expect(await scene.sweep()).toMatchObject({ failed: 0 });
   });
 
-  it('says of a record that is damaged which run it is of, and sweeps the rest', async () => {
+  it('says in one line which runs have damaged records, and sweeps the rest', async () => {
     const scene = await handlerScene();
-    await start(scene, 'bad');
-    await start(scene, 'good');
-    const [head] = await scene.storage.records.read('default/bad', [HEAD_KEY]);
-    if (!head) throw new Error('There is no head.');
-    const damaged = { ...head, revision: 'x', meta: '1{"nonsense":true}' };
-    await scene.storage.records.commit([{ put: damaged, when: { revision: head.revision } }]);
+    const bad = Array.from({ length: 7 }, (_, n) => `bad-${n}`);
+    for (const run of [...bad, 'good']) await start(scene, run);
+    for (const run of bad) {
+      const [head] = await scene.storage.records.read(`default/${run}`, [HEAD_KEY]);
+      if (!head) throw new Error('There is no head.');
+      const damaged = { ...head, revision: 'x', meta: '1{"nonsense":true}' };
+      await scene.storage.records.commit([{ put: damaged, when: { revision: head.revision } }]);
+    }
     scene.clock.moveTo(scene.clock.now() + 60_000);
-    expect(await scene.sweep()).toMatchObject({ delivered: 1, failed: 1 });
-    expect(scene.logged.join()).toContain('"error":"DAMAGED"');
+    scene.logged.length = 0;
+    expect(await scene.sweep()).toMatchObject({ delivered: 1, failed: 7 });
+    const lines = scene.logged.filter((line) => line.includes('DAMAGED'));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('"count":7');
+    expect(lines[0]?.match(/"run":"bad-\d","error":"DAMAGED"/g)).toHaveLength(5);
+    expect(scene.logged.join()).not.toContain('could not be swept');
   });
 
   it('removes a link of an older version that has expired, and not before; others go by the time to live', async () => {
