@@ -34,6 +34,12 @@ export const NOTHING_DONE: Done = {
   ...{ streamed: 0, resume: 0, notify: 0, runs: 0, tells: 0, requests: 0, events: 0, messages: 0 },
 };
 
+/** What was done in one part and in another. */
+export function doneTogether(one: Done, other: Done): Done {
+  const names = Object.keys(NOTHING_DONE) as (keyof Done)[];
+  return Object.fromEntries(names.map((name) => [name, one[name] + other[name]])) as unknown as Done;
+}
+
 /** What a deployment stands on. */
 export interface Ground {
   readonly storage: Storage;

@@ -2,7 +2,7 @@ import { dynamoStorage } from '../../lambda/dynamodb.ts';
 import { agent } from '../../lambda/index.ts';
 import { streamOf } from '../../test/engines/table-stream.ts';
 import { type Counts, plus, since } from '../counts.ts';
-import { type Deployment, type Done, deployment } from '../deployment.ts';
+import { type Deployment, type Done, deployment, doneTogether } from '../deployment.ts';
 import { resultOf } from '../runtime-steps.ts';
 import { storedBytes } from '../stored-bytes.ts';
 import { dynamoPlace } from '../systems.ts';
@@ -81,13 +81,14 @@ export async function deploymentUnits(wire: Wire): Promise<DeploymentUnits> {
   await deployed.link('POST', asking.link(), { answer: 'approve' });
   await flow();
 
-  const sweepAfter = async (milliseconds: number): Promise<Counts> => {
+  const sweepAfter = async (milliseconds: number): Promise<Taken> => {
     clock.moveTo(clock.now() + milliseconds);
-    return since(sweep.counts, (await during(deployed.sweep)).counts);
+    const { counts, done } = await during(deployed.sweep);
+    return { counts: since(sweep.counts, counts), done };
   };
   const emptied = await sweepAfter((RETENTION_DAYS + 1) * DAY_MS);
   const freed = await sweepAfter(DAY_MS + DAY_MS / 24);
-  const removal = { counts: plus(emptied, freed), done: deployed.take() };
+  const removal = { counts: plus(emptied.counts, freed.counts), done: doneTogether(emptied.done, freed.done) };
   return { plainRun, fullRun, removal, approval: asking.taken(), waitingBytes, sweep, gauge, metrics: written };
 }
 
