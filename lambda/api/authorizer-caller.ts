@@ -10,9 +10,9 @@ interface JwtClaims {
   readonly rolesClaim: string;
   /** The roles by the values of that claim. @default the values are roles */
   readonly roles?: Readonly<Record<string, readonly Role[]>> | undefined;
-  /** Names the person; `user:` is put in front. What is not verified names nobody. @default the caller is a program */
+  /** Names the person; `user:` is put in front, always. What is not verified, or a list, names nobody. @default the caller is a program */
   readonly personClaim?: string | undefined;
-  /** Names their groups; `group:` is put in front of each. @default they are in none */
+  /** Names their groups; `group:` is put in front of each, always. @default they are in none */
   readonly groupsClaim?: string | undefined;
 }
 
@@ -59,16 +59,16 @@ export const authorizerCaller =
 
 function callerOfClaims(jwt: JwtCallers, claims: Readonly<Record<string, unknown>>): Caller | undefined {
   const { rolesClaim, roles: names, personClaim, groupsClaim } = jwt;
-  const tenant = 'tenant' in jwt ? jwt.tenant : only(valuesOf(claims, jwt.tenantClaim));
-  const person = isProven(claims, personClaim) ? only(valuesOf(claims, personClaim)) : undefined;
+  const tenant = 'tenant' in jwt ? jwt.tenant : nameIn(claims, jwt.tenantClaim);
+  const person = isProven(claims, personClaim) ? nameIn(claims, personClaim) : undefined;
   const roles = valuesOf(claims, rolesClaim).flatMap((value): readonly string[] =>
     names ? (Object.hasOwn(names, value) && names[value]) || [] : [value],
   );
   return callerOf({
     tenant,
     roles: roles.filter((role): role is Role => (ROLES as readonly string[]).includes(role)),
-    person: person === undefined ? undefined : prefixed('user:', person),
-    groups: valuesOf(claims, groupsClaim).map((group) => prefixed('group:', group)),
+    person: person === undefined ? undefined : `user:${person}`,
+    groups: valuesOf(claims, groupsClaim).map((group) => `group:${group}`),
   });
 }
 
@@ -103,10 +103,14 @@ function jsonTexts(text: string): readonly string[] | undefined {
   }
 }
 
-/** A claim that names one thing names it once. */
-const only = (values: readonly string[]): string | undefined => (values.length === 1 ? values[0] : undefined);
-
-const prefixed = (prefix: string, name: string): string => (name.startsWith(prefix) ? name : `${prefix}${name}`);
+/**
+ * The one name that a claim has, as it is: people may choose theirs, so that nothing in it is left out or taken for more.
+ * What may be a list names nobody.
+ */
+function nameIn(claims: Readonly<Record<string, unknown>>, claim: string | undefined): string | undefined {
+  const value = claim !== undefined && Object.hasOwn(claims, claim) ? claims[claim] : undefined;
+  return typeof value === 'string' && value !== '' && !value.trimStart().startsWith('[') ? value : undefined;
+}
 
 function callerOfArn(iam: Readonly<Record<string, IamCaller>>, arn: string): Caller | undefined {
   const found = Object.entries(iam).find(([pattern]) => fits(pattern, arn))?.[1];

@@ -19,7 +19,7 @@ describe('a caller with a JWT', () => {
     expect(
       await byClaims({ tenant: 'acme', roles: '[viewer approver]', sub: 'ann', groups: '[finance group:desk]' }),
     ).toEqual({
-      ...{ tenant: 'acme', person: 'user:ann', groups: ['group:finance', 'group:desk'], answersForOthers: false },
+      ...{ tenant: 'acme', person: 'user:ann', groups: ['group:finance', 'group:group:desk'], answersForOthers: false },
       roles: new Set(['viewer', 'approver']),
     });
   });
@@ -72,10 +72,21 @@ describe('a caller with a JWT', () => {
     expect(await byClaims({ tenant: 'other', roles: 'viewer' }, one)).toMatchObject({ tenant: 'default' });
   });
 
+  it('is nobody else by a name that looks like a list or like that of another', async () => {
+    for (const sub of ['[ann]', '["ann"]', '[]', ' [ann]', '[ann bob]', ['ann'], '', 7, null])
+      expect(await byClaims({ tenant: 't', roles: 'viewer', sub })).not.toHaveProperty('person');
+    for (const sub of ['a b', ' ann', 'ann]', 'a,b', 'group:x', 'user:user:ann'])
+      expect(await byClaims({ tenant: 't', sub })).toMatchObject({ person: `user:${sub}` });
+    const byScope = { ...JWT, personClaim: 'scope' };
+    expect(await byClaims({ tenant: 't', scope: 'ann bob' }, byScope)).toMatchObject({ person: 'user:ann bob' });
+    for (const tenant of ['[t]', '["t"]', ' [t]', ['t']])
+      expect(await byClaims({ tenant, roles: 'viewer' })).toBeUndefined();
+  });
+
   it('is a program when no person is named, and never a group', async () => {
     expect(await byClaims({ tenant: 't', roles: 'viewer' })).not.toHaveProperty('person');
     expect(await byClaims({ tenant: 't', sub: 'group:finance' })).toMatchObject({ person: 'user:group:finance' });
-    expect(await byClaims({ tenant: 't', sub: 'user:ann' })).toMatchObject({ person: 'user:ann' });
+    expect(await byClaims({ tenant: 't', sub: 'user:ann' })).toMatchObject({ person: 'user:user:ann' });
   });
 });
 
