@@ -1,5 +1,8 @@
-/** What somebody may do: look; answer what they are asked; start, change and end runs. An operator may also look. */
-export const ROLES = ['viewer', 'approver', 'operator'] as const;
+/**
+ * What somebody may do: look; answer what they are asked; start, change and end runs; just start them. An operator may also
+ * look; a starter sees nothing of any run.
+ */
+export const ROLES = ['viewer', 'approver', 'operator', 'starter'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** Who calls, as somebody trusted says: an authorizer, or the local server. Never the request itself. */

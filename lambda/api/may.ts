@@ -7,10 +7,14 @@ import { HttpError } from './problem.ts';
 export const LOOK: readonly Role[] = ['viewer', 'operator'];
 /** Who may answer. */
 export const ANSWER: readonly Role[] = ['approver'];
+/** Who may start runs. */
+export const START: readonly Role[] = ['operator', 'starter'];
 /** Who may start, change and end runs. */
 export const OPERATE: readonly Role[] = ['operator'];
 /** Who may see what waits for answers. */
 export const INBOX: readonly Role[] = ['approver', 'operator'];
+/** Who may see an approval, where they are asked or may look at runs. */
+export const ASKED: readonly Role[] = ['viewer', 'approver', 'operator'];
 /** Whoever has any role. */
 export const ANYBODY: readonly Role[] = ROLES;
 

@@ -45,8 +45,11 @@ describe('a route for callers', () => {
   it('says which roles may do it, each at least one, and changes are for operators and approvers alone', () => {
     for (const { may, method, name } of forCallers) {
       expect(may.length).toBeGreaterThan(0);
-      if (method === 'POST')
-        expect([name, may]).toEqual([name, name === 'decideApproval' ? ['approver'] : ['operator']]);
+      const others: Readonly<Record<string, readonly Role[]>> = {
+        decideApproval: ['approver'],
+        startRun: ['operator', 'starter'],
+      };
+      if (method === 'POST') expect([name, may]).toEqual([name, others[name] ?? ['operator']]);
     }
     expect(
       ROUTES.filter(({ may }) => may === 'everyone').map(({ path }) => path.startsWith('/approvals/{token}')),
@@ -68,6 +71,45 @@ describe('a route for callers', () => {
       expect([path, (await ask(path, { as: 'nobody' })).status]).toEqual([path, 401]);
     expect((await ask('/api/nothing', { as: caller({ roles: [] }) })).status).toBe(403);
     expect((await ask('/console', { as: caller({ roles: [] }) })).status).toBe(403);
+  });
+});
+
+describe('a starter', () => {
+  it('starts runs, and may do nothing else', async () => {
+    const as = caller({ roles: ['starter'], person: 'user:ann', answersForOthers: true });
+    const open = forCallers.filter(({ may }) => may.includes('starter')).map(({ name }) => name);
+    expect(open.sort()).toEqual(['describe', 'startRun', 'whoAmI']);
+    const scene = apiScene();
+    expect((await scene.ask('/api/runs', { json: { agent: 'trips', id: 'r' }, as })).status).toBe(201);
+    await scene.settle();
+    for (const path of [
+      '/api/runs',
+      '/api/runs/r',
+      '/api/runs/r/approvals/book',
+      '/api/approvals',
+      '/console/runs',
+      '/console/runs/r/approvals/book',
+      '/console/start',
+    ])
+      expect([path, (await scene.ask(path, { as })).status]).toEqual([path, 403]);
+    expect((await scene.ask('/api/me', { as })).json).toMatchObject({ roles: ['starter'] });
+  });
+
+  it('learns of a run that was there that it was, and nothing else', async () => {
+    const { ask, settle } = apiScene();
+    const start = (as: Caller, json: object) => ask('/api/runs', { json: { id: 'r', ...json }, as });
+    const starter = caller({ roles: ['starter'] });
+    expect((await start(caller(), { agent: 'trips' })).status).toBe(201);
+    await settle();
+    expect((await start(starter, { agent: 'trips' })).json).toEqual({ run: 'r', isNew: false });
+    expect((await start(caller(), { agent: 'trips' })).json).toEqual({
+      ...{ run: 'r', isNew: false, status: 'WAITING_FOR_APPROVAL' },
+    });
+    const refused = await start(starter, { agent: 'other' });
+    expect([refused.status, refused.json.code]).toEqual([409, 'RUN_EXISTS']);
+    expect(refused.text).not.toContain('trips');
+    expect((await start(caller(), { agent: 'other' })).text).toContain('trips');
+    expect((await start(starter, { id: 'new', agent: 'trips' })).json).toEqual({ run: 'new', isNew: true });
   });
 });
 

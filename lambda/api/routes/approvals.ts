@@ -4,7 +4,7 @@ import { approvalAnswer, approvalsAnswer } from '../answers.ts';
 import type { Caller } from '../caller.ts';
 import { DOWNLOADED, downloaded } from '../download.ts';
 import { MOST_ANSWER } from '../limits.ts';
-import { ANSWER, ANYBODY, INBOX, LOOK, may, needAsked, notAllowed, OPERATE, ownAnswer } from '../may.ts';
+import { ANSWER, ASKED, INBOX, LOOK, may, needAsked, notAllowed, OPERATE, ownAnswer } from '../may.ts';
 import { type Route, route } from '../route.ts';
 import { Approval, Approvals, answerFields } from '../schemas/approvals.ts';
 import { named } from '../schemas/named.ts';
@@ -53,7 +53,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/runs/{run}/approvals/{approval}', may: ANYBODY, name: 'getApproval' },
+    ...{ method: 'GET', path: '/api/runs/{run}/approvals/{approval}', may: ASKED, name: 'getApproval' },
     summary: 'One approval; an approver sees those that they are asked',
     ...{ params: ofApproval, answers },
     problems: [404, 410],
@@ -65,7 +65,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/runs/{run}/approvals/{approval}/payloads/{payload}', may: ANYBODY },
+    ...{ method: 'GET', path: '/api/runs/{run}/approvals/{approval}/payloads/{payload}', may: ASKED },
     ...{ name: 'getApprovalPayload', summary: 'A payload that an approval shows' },
     params: ofApproval.extend({ payload: PayloadId }),
     answers: DOWNLOADED,

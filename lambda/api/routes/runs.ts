@@ -1,10 +1,12 @@
 import * as z from 'zod';
 import type { Doc } from '../../checkpoints/document/document.ts';
+import { HoldpointError, isHoldpointError } from '../../core/errors.ts';
 import { refused } from '../../core/input.ts';
 import { present } from '../../core/present.ts';
+import type { Started as StartedRun } from '../../runtime/start.ts';
 import { runAnswer } from '../answers.ts';
 import { checkAgent, offeredTo } from '../check-agent.ts';
-import { LOOK, OPERATE } from '../may.ts';
+import { LOOK, may, START } from '../may.ts';
 import { type Route, route } from '../route.ts';
 import { named } from '../schemas/named.ts';
 import { Agents, Counts, Lineage, Run, RunsPage, Started } from '../schemas/runs.ts';
@@ -14,7 +16,7 @@ import { LOCATION, locationOf } from './location.ts';
 /** Runs: start, list, look. */
 export const RUN_ROUTES: readonly Route[] = [
   route({
-    ...{ method: 'POST', path: '/api/runs', may: OPERATE, name: 'startRun' },
+    ...{ method: 'POST', path: '/api/runs', may: START, name: 'startRun' },
     summary: 'Starts a run; the same id, or the same Idempotency-Key, twice starts one',
     headers: z.strictObject({ 'idempotency-key': z.string().min(1).max(200).optional() }),
     body: {
@@ -40,11 +42,12 @@ export const RUN_ROUTES: readonly Route[] = [
       const { agent, input, id, owner, tags, retentionSeconds, timeout } = await body();
       checkAgent((await api.agents?.()) ?? [], caller.tenant, agent);
       const key = headers['idempotency-key'];
-      const started = await desk.start({
+      const starting = desk.start({
         ...{ agent, ...present({ id, key, owner, tags, retentionSeconds }) },
         ...(timeout && { timeout: present(timeout) }),
         ...(input !== undefined && { input: input as Doc }),
       });
+      const started = await (may(caller, LOOK) ? starting : unseen(starting));
       return { status: started.isNew ? 201 : 200, json: started, headers: locationOf(started.run) };
     },
   }),
@@ -117,5 +120,16 @@ export const RUN_ROUTES: readonly Route[] = [
     handle: async ({ desk, params: { run } }) => ({ status: 200, json: await desk.lineage(run) }),
   }),
 ];
+
+/** What is said to those who may not look at runs: that there is such a run, and nothing of what it is. */
+async function unseen(starting: Promise<StartedRun>): Promise<Omit<StartedRun, 'status'>> {
+  try {
+    const { run, isNew } = await starting;
+    return { run, isNew };
+  } catch (error) {
+    if (!isHoldpointError(error, 'RUN_EXISTS', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED')) throw error;
+    throw new HoldpointError('RUN_EXISTS', 'There is such a run already, or there was. Start it under another id.');
+  }
+}
 
 const dateOf = (text: string | undefined): Date | undefined => (text === undefined ? undefined : new Date(text));

@@ -76,7 +76,7 @@ export const Started = named(
   'Started',
   z.strictObject({
     run: z.string(),
-    status: StatusName,
+    status: StatusName.optional().describe('Absent for those who may not look at runs'),
     isNew: z.boolean().describe('False when there was such a run already'),
   }),
 );

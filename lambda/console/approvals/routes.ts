@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
 import type { ApiEnv } from '../../api/api-env.ts';
 import type { Caller } from '../../api/caller.ts';
-import { ANSWER, ANYBODY, INBOX, may, needAsked, notAllowed, OPERATE, ownAnswer } from '../../api/may.ts';
+import { ANSWER, ASKED, INBOX, may, needAsked, notAllowed, OPERATE, ownAnswer } from '../../api/may.ts';
 import { isGroup } from '../../core/approval.ts';
 import { refused } from '../../core/input.ts';
 import { present } from '../../core/present.ts';
@@ -112,7 +112,7 @@ function whose(caller: Caller, as: string | undefined, groups: readonly string[]
 
 /** The approval of a path, for those who may see it. */
 async function opened(context: ConsoleContext, now: Date): Promise<ApprovalPageOptions> {
-  const { caller, desk } = admitted(context, ANYBODY);
+  const { caller, desk } = admitted(context, ASKED);
   const approval = await desk.approval(idIn(context), idIn(context, 2));
   needAsked(caller, approval);
   const as = caller.answersForOthers ? context.req.query('as') : undefined;
