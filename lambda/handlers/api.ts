@@ -2,6 +2,7 @@ import { handle, type LambdaEvent } from 'hono/aws-lambda';
 import { createApi } from '../api/app.ts';
 import { authorizerCaller } from '../api/authorizer-caller.ts';
 import type { Identify } from '../api/caller.ts';
+import { pathId } from '../api/path-id.ts';
 import type { Contexts } from '../checkpoints/contexts.ts';
 import { present } from '../core/present.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
@@ -55,15 +56,18 @@ export function createServe({ contexts, agents, clock = systemClock, ...serving 
 
 /**
  * The event as a request that a URL can have. An HTTP API decodes `rawPath`, whatever its name says, so that a `?` or a `%`
- * in an id would be taken for more than it is; a function URL does not. Nothing reads the body of a GET.
+ * in an id would be taken for more than it is; a function URL does not. Dots alone are a name, never a step: the gateway has
+ * authorized the path as it is, and no other. Nothing reads the body of a GET.
  */
 function asRequested(event: HttpEvent): HttpEvent {
   const { rawPath, requestContext, body, ...rest } = event;
   const { domainName = '', http } = requestContext;
   const isDecoded = !/\.lambda-url\.[\w-]+\.on\.aws$/.test(domainName);
-  const path = rawPath.toWellFormed().split('/').map(encodeURIComponent).join('/');
+  const escaped = isDecoded ? encodeURIComponent : (part: string) => part.replaceAll('\\', '%5C');
+  const asName = (part: string) => (/^(\.|%2e){1,2}$/i.test(part) ? pathId(decodeURIComponent(part)) : part);
+  const path = rawPath.toWellFormed().split('/').map(escaped).map(asName).join('/');
   const hasBody = body !== undefined && http.method !== 'GET' && http.method !== 'HEAD';
-  return { ...rest, requestContext, rawPath: isDecoded ? path : rawPath, ...(hasBody && { body }) };
+  return { ...rest, requestContext, rawPath: path, ...(hasBody && { body }) };
 }
 
 export const handler = wired('api', (environment) => {

@@ -75,6 +75,46 @@ describe('the function behind an HTTP API', () => {
       expect([path, await sent(path, 'https://portal.test')]).toEqual([path, 'NOT_ALLOWED']);
   });
 
+  it('takes the origin where a browser does not say what site it is, and whoever says neither is none', async () => {
+    const sent = async (origin: string | undefined, path = '/api/runs', more: object = {}) => {
+      const headers = { 'content-type': 'application/json', ...(origin && { origin }), ...more };
+      return (await scene.api(authorized('POST', path, { headers, body: '{"agent":"x"}' }))).statusCode;
+    };
+    for (const origin of [undefined, 'https://approve.test', 'https://portal.test'])
+      expect([origin, await sent(origin)]).toEqual([origin, 201]);
+    for (const origin of ['https://evil.test', 'https://approve.test.evil.test', 'https://approve.test:8443', 'null'])
+      expect([origin, await sent(origin)]).toEqual([origin, 403]);
+    expect(await sent('https://evil.test', '/api/runs', { host: 'evil.test' })).toBe(403);
+    expect(await sent('https://portal.test', '/console/runs')).toBe(403);
+    expect(await sent('null', '/api/runs', { 'sec-fetch-site': 'same-origin' })).toBe(201);
+  });
+
+  it('takes dots in a path for a name, so that it is the path that was authorized', async () => {
+    await start({ agent: 'x', id: 'victim' });
+    await start({ agent: 'x', id: '.' });
+    const status = async (rawPath: string, domainName = 'approve.test') => {
+      const event = authorized('GET', '/x');
+      const requestContext = { ...event.requestContext, domainName };
+      return (await scene.api({ ...event, rawPath, requestContext })).statusCode;
+    };
+    expect(await status('/api/runs/victim')).toBe(200);
+    for (const path of [
+      ...['/approvals/../api/runs', '/api/x/../runs', '/api/./runs', '/console/../api/runs'],
+      ...['/api/runs/a/approvals/../../victim', '/../api/runs', '/api/runs/victim/.', '/api/runs/victim/..'],
+    ])
+      expect([path, await status(path)]).toEqual([path, 404]);
+    expect(await status('/api/runs/.')).toBe(200);
+    const url = 'x.lambda-url.eu-central-1.on.aws';
+    for (const path of [
+      '/approvals/%2e%2E/api/runs',
+      '/approvals/.%2e/api/runs',
+      '/approvals\\..\\api/runs',
+      '/api/%2e/runs',
+    ])
+      expect([path, await status(path, url)]).toEqual([path, 404]);
+    expect(await status('/api/runs', url)).toBe(200);
+  });
+
   it('keeps everything over HTTPS', async () => {
     const { headers } = await scene.api(authorized('GET', '/api/me'));
     expect(headers['strict-transport-security']).toMatch(/max-age=\d+/);
