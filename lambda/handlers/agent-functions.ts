@@ -6,24 +6,46 @@ import { installed } from '../storage/installed.ts';
 export interface AgentFunctions {
   /** Invokes a function and does not wait for it; resolves when Lambda has taken the event. */
   start(name: string, event: object): Promise<void>;
-  /** Invokes a function and waits until it has returned; throws when it failed. */
+  /** Invokes a function and waits until it has returned; throws when it failed, or took longer than it may. */
   call(name: string, event: object): Promise<void>;
 }
 
-/** Functions in AWS Lambda; the client is made when first needed. */
-export function lambdaFunctions(client?: Pick<LambdaClient, 'send'>): AgentFunctions {
+// What is waited for is short, such as a message to people; who waits has the runs of others to look after.
+const CALL_SECONDS = 20;
+
+/** Functions in AWS Lambda; the client is made when first needed. `callSeconds` is how long a call is waited for. */
+export function lambdaFunctions(client?: Pick<LambdaClient, 'send'>, callSeconds = CALL_SECONDS): AgentFunctions {
   let made = client;
-  const invoke = async (name: string, type: 'Event' | 'RequestResponse', event: object): Promise<void> => {
+  const invoke = async (
+    name: string,
+    type: 'Event' | 'RequestResponse',
+    event: object,
+    abortSignal?: AbortSignal,
+  ): Promise<void> => {
     const sdk = await installed('@aws-sdk/client-lambda', () => import('@aws-sdk/client-lambda'));
     made ??= new sdk.LambdaClient({});
     const Payload = Buffer.from(JSON.stringify(event));
-    const answer = await made.send(new sdk.InvokeCommand({ FunctionName: name, InvocationType: type, Payload }));
+    const command = new sdk.InvokeCommand({ FunctionName: name, InvocationType: type, Payload });
+    const answer = await made.send(command, abortSignal && { abortSignal });
     // What it answered is the agent's, and may be about anybody.
     if (answer.FunctionError)
       throw new HoldpointError('STEP_FAILED', `Function "${name}" ended in an error. Its own log says which.`);
   };
   return {
     start: (name, event) => invoke(name, 'Event', event),
-    call: (name, event) => invoke(name, 'RequestResponse', event),
+    async call(name, event) {
+      const limit = AbortSignal.timeout(callSeconds * 1_000);
+      try {
+        await invoke(name, 'RequestResponse', event, limit);
+      } catch (error) {
+        throw limit.aborted ? tooLong(name, callSeconds) : error;
+      }
+    },
   };
 }
+
+const tooLong = (name: string, seconds: number): HoldpointError =>
+  new HoldpointError(
+    'TIMED_OUT',
+    `Function "${name}" did not return within ${seconds} seconds. Have it do what takes longer in a run or elsewhere.`,
+  );

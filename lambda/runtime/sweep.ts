@@ -92,24 +92,34 @@ export async function sweepDue({
   return { ...report, failed };
 }
 
-/** Some who share the records of a shard, and look at those of one run, which are all in it, one after the other. */
+/**
+ * Some who share the records of a shard. Those of one run, which are all in it, are looked at one after the other by who
+ * came to the run first; no other waits for that.
+ */
 function lookers(
   records: AsyncGenerator<StoredRecord>,
   look: (record: StoredRecord) => Promise<void>,
 ): Promise<void>[] {
-  const underWay = new Map<string, Promise<void>>();
+  const underWay = new Map<string, StoredRecord[]>();
   return Array.from({ length: AT_ONCE }, async () => {
     for await (const record of records) {
       const { partition } = record;
-      const looked = (underWay.get(partition) ?? Promise.resolve()).then(() => look(record));
-      underWay.set(partition, looked);
-      await looked;
-      if (underWay.get(partition) === looked) underWay.delete(partition);
+      const behind = underWay.get(partition);
+      if (behind) {
+        // What is left out is due still, and first in the next sweep.
+        if (behind.length < MOST_OF_A_RUN) behind.push(record);
+        continue;
+      }
+      const mine = [record];
+      underWay.set(partition, mine);
+      for (const next of mine) await look(next);
+      underWay.delete(partition);
     }
   });
 }
 
 const AT_ONCE = 8;
+const MOST_OF_A_RUN = 1_000;
 
 const due = (context: Context, shard: number): AsyncGenerator<StoredRecord> => {
   const range = { to: timeOrder(context.now()), limit: 100 };

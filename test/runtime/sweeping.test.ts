@@ -141,6 +141,44 @@ describe('a sweep', () => {
     expect(refused).toBe(0);
   });
 
+  it('goes on with the others of a shard while one run with much that is due takes its time', async () => {
+    const questions = Array.from({ length: 20 }, (_, i) => `q${i}`);
+    const asks = agent({
+      name: 'asks',
+      run: (ctx) =>
+        ctx.all(
+          'each',
+          questions.map(
+            (name) => (branch) =>
+              branch.approval(name, { title: name, approvers: ['user:ann'], remindAfter: { hours: 1 } }),
+          ),
+        ),
+    });
+    const storage = memoryStorage();
+    const world = testAgents(asks, { storage });
+    await world.start({}, { id: 'slow' });
+    const shardOf = (run: string) => dueGroup(partitionOf('default', run));
+    const beside = Array.from({ length: 100 }, (_, i) => `r${i}`).find((run) => shardOf(run) === shardOf('slow')) ?? '';
+    world.clock.moveTo(world.clock.now() + 3_599_000);
+    // Due in a minute, and so after the reminders.
+    await waiting.with({ storage, clock: world.clock }).start({ how: 0 }, { id: beside });
+    world.clock.moveTo(world.clock.now() + 61_000);
+    const others = Promise.withResolvers<void>();
+    let now = 0;
+    let most = 0;
+    const tell = async () => {
+      most = Math.max(most, ++now);
+      // Until then the sweep is at the first of them.
+      await others.promise;
+      now -= 1;
+    };
+    const runtime = { ...world.agent.runtime, deliver: async () => others.resolve() };
+    const report = await sweepDue({ runtime, telling: () => ({ url: undefined, tell }) });
+    expect(report).toMatchObject({ delivered: 1, failed: [] });
+    expect([most, now]).toEqual([1, 0]);
+    expect(report.approvals).toBeGreaterThanOrEqual(questions.length);
+  });
+
   it('goes on to the end with the other shards when one cannot be listed, and then says so', async () => {
     const storage = memoryStorage();
     const world = testAgents(waiting, { storage });
@@ -190,7 +228,6 @@ describe('a sweep', () => {
     await expect(run.status()).rejects.toMatchObject({ code: 'RUN_DELETED' });
     await world.skip({ days: 40 });
     await expect(run.status()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
-    for (const shard of SHARDS)
-      expect((await storage.records.list('due', shardGroup(shard))).records).toEqual([]);
+    for (const shard of SHARDS) expect((await storage.records.list('due', shardGroup(shard))).records).toEqual([]);
   });
 });
