@@ -92,8 +92,8 @@ export class Player {
 
   /** Takes a step back; some have to wait for it, and some never can. */
   undo({ execution, stubborn }: Made, { attempt }: StepTools): void {
-    if (attempt === 1 && execution % 3 === 0)
-      throw new RetryableError('Not now.', { retryAfter: execution % 2 === 0 ? { seconds: 2 } : { minutes: 20 } });
+    if (attempt === 1 && execution % 2 === 0)
+      throw new RetryableError('Not now.', { retryAfter: execution % 4 === 0 ? { minutes: 20 } : { seconds: 2 } });
     const { undone } = this.#world.ledger;
     undone.set(execution, (undone.get(execution) ?? 0) + 1);
     if (stubborn) throw new FatalError('This cannot be undone.');

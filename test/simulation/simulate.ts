@@ -63,6 +63,9 @@ class Scene {
       began: (run, { agent = '', parent }) => {
         if (parent) this.#signalChild(run, agent);
       },
+      ending: (run, { agent = '' }) => {
+        if (chance.happens(0.3)) this.#cancel(run, agent, chance.between(0, chance.one([100, 30 * MINUTE])));
+      },
       failed: (run, { agent = '' }) => {
         const planned = this.#planned.find(({ id }) => id === run);
         const broken =
@@ -119,12 +122,16 @@ class Scene {
       const sent = chance.one([0, after - chance.between(-50, 50), after + chance.between(0, 60 * MINUTE)]);
       this.#people.signal(id, agent, program, sent, chance.one([0, 5_000]));
       if (chance.happens(0.25)) {
-        this.#cancelled.add(id);
         const until = chance.one([500, 20_000, 120 * MINUTE]);
-        this.#people.cancel(id, agent, after + Math.floor(chance.next() * until));
+        this.#cancel(id, agent, after + Math.floor(chance.next() * until));
       }
       if (chance.happens(0.07)) this.#people.pause(agent, chance.between(0, 30 * MINUTE));
     }
+  }
+
+  #cancel(run: string, agent: string, after: number): void {
+    this.#cancelled.add(run);
+    this.#people.cancel(run, agent, after);
   }
 
   /** The program of a child is its parent's business; who sends it signals reads it from what is stored. */

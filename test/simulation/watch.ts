@@ -12,6 +12,7 @@ import type { World } from './world.ts';
 /** What those outside want to know at once. */
 export interface Watching {
   began(run: string, head: HeadMeta): void;
+  ending(run: string, head: HeadMeta): void;
   failed(run: string, head: HeadMeta): void;
   asked(run: string, head: HeadMeta, approval: string, meta: AskedMeta): void;
 }
@@ -79,6 +80,7 @@ export class Watch {
     const before = this.heads.get(run);
     this.heads.set(run, head);
     if (!before) this.#watching.began(run, head);
+    if (head.status === 'ENDING' && before?.status !== 'ENDING') this.#watching.ending(run, head);
     if (head.status === 'FAILED' && before?.status !== 'FAILED') this.#watching.failed(run, head);
     const isReady = head.status === 'READY' || (head.status === 'ENDING' && !head.work?.lease);
     if (isReady && this.#world.streams) this.#deliveries.bring({ tenant, run, agent: head.agent });

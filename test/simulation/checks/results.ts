@@ -11,8 +11,18 @@ import type { EndedRun } from './history.ts';
 export function checkResult(world: World, ended: EndedRun, cancelled: ReadonlySet<string>): void {
   const { run, head } = ended;
   const isOver = hasEnded(head.status);
-  const problem = isOver ? PROBLEMS[head.status]?.(world, ended, cancelled) : 'it never ended';
+  const problem = isOver
+    ? (cancelProblem(world, ended) ?? PROBLEMS[head.status]?.(world, ended, cancelled))
+    : 'it never ended';
   if (problem) world.wrong(`run ${run} is ${head.status}: ${problem}`);
+}
+
+/** Who cancelled a run and was told that it ends is not told so in vain. */
+function cancelProblem(world: World, { run, head }: EndedRun): string | undefined {
+  const told = world.ledger.cancels.get(run);
+  const isPromised = told === 'ENDING' || told === 'CANCELLED';
+  if (isPromised && head.status !== 'CANCELLED' && !givesUp(world)) return `somebody was told that it is ${told}`;
+  return undefined;
 }
 
 type Problem = (world: World, ended: EndedRun, cancelled: ReadonlySet<string>) => string | undefined;
@@ -21,8 +31,6 @@ type Problem = (world: World, ended: EndedRun, cancelled: ReadonlySet<string>) =
 const PROBLEMS: { readonly [S in Status]?: Problem } = {
   SUCCEEDED(world, ended) {
     const { run, program, last } = ended;
-    const told = world.ledger.cancels.get(run);
-    if ((told === 'ENDING' || told === 'CANCELLED') && !givesUp(world)) return `somebody was told that it is ${told}`;
     const expected = expectedOf(program, world.ledger.mended.has(run));
     if (!expected) return 'its program throws';
     if (childFailed(world, ended)) return undefined;
