@@ -1,7 +1,5 @@
 import type { RunContext } from '../checkpoints/context.ts';
-import { runAt } from '../checkpoints/other-contexts.ts';
 import { lookThroughRuns } from '../checkpoints/runs.ts';
-import { idsOf } from '../core/ids.ts';
 import { present } from '../core/present.ts';
 import { type FoundApproval, findApproval, findApprovals } from '../runtime/approvals/change.ts';
 import { decideAs, remindAs, withdrawAs } from '../runtime/approvals/decide.ts';
@@ -33,10 +31,11 @@ const MOST_APPROVALS = 100;
 
 /** The part of the desk that is about approvals. */
 export function approvalDesk(runtime: Runtime): ApprovalDesk {
-  const { context, inRun } = runtime.contexts;
+  const { log, contexts } = runtime;
+  const { context, inRun } = contexts;
   return {
     async inbox(person, { groups = [], limit = MOST_APPROVALS } = {}) {
-      const options = { groups, limit: checkLimit(limit, MOST_APPROVALS) };
+      const options = { groups, limit: checkLimit(limit, MOST_APPROVALS), log };
       return Array.fromAsync(inboxAs(await context(), person, documentOf, options));
     },
     async openApprovals({ limit = MOST_APPROVALS } = {}) {
@@ -44,9 +43,8 @@ export function approvalDesk(runtime: Runtime): ApprovalDesk {
       const all = await context();
       const found: ApprovalDocument[] = [];
       for await (const { partition, head } of lookThroughRuns(all, { status: WAITING })) {
-        const { tenant, run } = idsOf(partition);
         for (const id of head.work?.approvals ?? []) {
-          const open = await showOpen(runAt(all, tenant, run), id, documentOf);
+          const open = await showOpen(all, { partition, id }, documentOf, { log });
           if (open) found.push(open);
         }
         if (found.length >= limit) break;

@@ -1,13 +1,15 @@
-import { besideMeta } from '../../checkpoints/beside.ts';
-import type { Context, RunContext } from '../../checkpoints/context.ts';
+import type { Context } from '../../checkpoints/context.ts';
 import { merged } from '../../checkpoints/lists.ts';
+import { isUnreadable, readPlainMeta } from '../../checkpoints/meta.ts';
 import { runAt } from '../../checkpoints/other-contexts.ts';
 import { pages } from '../../checkpoints/scan.ts';
 import { asOf } from '../../core/approval.ts';
-import { isHoldpointError } from '../../core/errors.ts';
+import { isHoldpointError, isStorageError } from '../../core/errors.ts';
 import { idsOf } from '../../core/ids.ts';
 import { refused } from '../../core/input.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
+import { errorFields } from '../observing.ts';
+import type { Log } from '../runtime.ts';
 import { approvalIdOf, inboxGroup } from './approval-records.ts';
 import { findApproval } from './change.ts';
 import { type ApprovalView, type Show, viewOf } from './view.ts';
@@ -22,17 +24,17 @@ export interface InboxOptions {
 
 /**
  * The open approvals that a person can still answer, by name or through a group, oldest first and each once. Each is
- * read anew: a list may be behind.
+ * read anew: a list may be behind. One that cannot be read is left out.
  */
 export const inbox = (context: Context, approver: string, options?: InboxOptions): AsyncGenerator<ApprovalView> =>
   inboxAs(context, approver, viewOf, options);
 
-/** The same, shown in another way. */
+/** The same, shown in another way; what is left out is logged. */
 export async function* inboxAs<View>(
   context: Context,
   approver: string,
   show: Show<View>,
-  { limit = Infinity, groups = [] }: InboxOptions = {},
+  { limit = Infinity, groups = [], log }: InboxOptions & { readonly log?: Log } = {},
 ): AsyncGenerator<View> {
   if (!(limit > 0)) throw refused('`limit`', 'a number above 0', limit);
   const seen = new Set<string>();
@@ -43,8 +45,7 @@ export async function* inboxAs<View>(
     const name = `${partition} ${id}`;
     if (id === undefined || seen.has(name)) continue;
     seen.add(name);
-    const { tenant, run } = idsOf(partition);
-    const shown = await showOpen(runAt(context, tenant, run), id, show, approver);
+    const shown = await showOpen(context, { partition, id }, show, { approver, log });
     if (shown === undefined) continue;
     yield shown;
     if (++given >= limit) return;
@@ -56,24 +57,33 @@ const PAGE = 100;
 const entriesOf = ({ records, tenant }: Context, approver: string): AsyncGenerator<StoredRecord> =>
   pages((from) => records.list('owner', inboxGroup(tenant, approver), { limit: PAGE, ...from }));
 
-const askedAtOf = (entry: StoredRecord): number => Number(besideMeta(entry).askedAt);
+/** What cannot be read comes first, and is then left out. */
+const askedAtOf = (entry: StoredRecord): number => {
+  const meta = readPlainMeta(entry.meta);
+  return isUnreadable(meta) ? 0 : Number(meta.askedAt);
+};
 
 /**
- * What is shown of an approval that is open and that this person did not answer yet; undefined of any other, and of one
- * that is gone or that nobody can read any more: the list that named it may be behind.
+ * What is shown of an approval that is open and that this person did not answer yet; undefined of any other, of one that is
+ * gone, as the list that named it may be behind, and of one that cannot be read: the others are not to wait for it.
  */
 export async function showOpen<View>(
-  at: RunContext,
-  id: string,
+  context: Context,
+  { partition, id }: { readonly partition: string; readonly id: string },
   show: Show<View>,
-  approver?: string,
+  { approver, log }: { readonly approver?: string | undefined; readonly log?: Log | undefined },
 ): Promise<View | undefined> {
+  const { tenant, run } = idsOf(partition);
   try {
+    const at = runAt(context, tenant, run);
     const found = await findApproval(at, id);
     const { status, votes } = asOf(found.approval.meta, at.now());
     return status === 'PENDING' && !votes.some(({ by }) => by === approver) ? await show(at, found) : undefined;
   } catch (error) {
     if (isHoldpointError(error, 'APPROVAL_NOT_FOUND', 'RUN_SHREDDED')) return undefined;
-    throw error;
+    if (!isHoldpointError(error) || isStorageError(error)) throw error;
+    const about = { tenant, run, approval: id, ...errorFields(error) };
+    log?.('warn', 'An approval cannot be read, and is left out of a list.', about);
+    return undefined;
   }
 }
