@@ -3,7 +3,9 @@ import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
+import { shardGroup } from '../lambda/checkpoints/records.ts';
 import { escapeId } from '../lambda/core/ids.ts';
+import { TOKENS } from '../lambda/runtime/approvals/tokens.ts';
 import { LISTS } from '../lambda/storage/dynamodb/lists.ts';
 import type { ListName } from '../lambda/storage/ports.ts';
 import { acknowledgeWildcards } from './acknowledge.ts';
@@ -103,10 +105,10 @@ export function grantAccess(
   allow(
     dynamodb(access.table),
     [table.tableArn],
-    prefixes && leadingKeys([...prefixes, ...(access.links ? ['@token/*'] : [])]),
+    prefixes && leadingKeys([...prefixes, ...(access.links ? [`${TOKENS}*`] : [])]),
   );
   for (const list of access.lists) {
-    const groups = list === 'due' ? ['due/*'] : prefixes;
+    const groups = list === 'due' ? [shardGroup('*')] : prefixes;
     allow(dynamodb(['Query']), [`${table.tableArn}/index/${LISTS[list].index}`], groups && leadingKeys(groups));
   }
   if (access.objects.length > 0) {

@@ -2,7 +2,7 @@ import { Annotations } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
-import type { AgentFunction } from '../lambda/handlers/agents.ts';
+import { type AgentFunction, agentsText } from '../lambda/handlers/agents.ts';
 import type { EntryAgentProps } from './entry-function.ts';
 
 /** An agent by a function that is there. */
@@ -28,16 +28,15 @@ export class Agents {
       throw new Error(`${path}: there is an agent "${name}" already. Each has a name of its own.`);
   }
 
-  add(name: string, fn: IFunction, hydrate: boolean): void {
+  add(name: string, fn: IFunction, { hydrate, tenants }: Omit<AgentFunction, 'function'>): void {
     // What is deployed elsewhere may be of another account or region.
     const known = 'addEnvironment' in fn ? fn.functionName : fn.functionArn;
-    this.#byName.set(name, { function: known, hydrate });
+    this.#byName.set(name, { function: known, hydrate, tenants });
   }
 
   /** As the handlers read them. */
   json(): string {
-    const agents = [...this.#byName].map(([name, agent]) => [name, agent.hydrate ? agent : agent.function]);
-    return JSON.stringify(Object.fromEntries(agents));
+    return agentsText(this.#byName);
   }
 }
 

@@ -17,7 +17,7 @@ export interface Permit {
 const { ANY, GET, POST } = HttpMethod;
 
 /** Starts runs, and nothing else. */
-export const START: Permit = { routes: [[POST, '/api/runs']], roles: ['operator'] };
+export const START: Permit = { routes: [[POST, '/api/runs']], roles: ['starter'] };
 
 /** Shows people what they are asked, and answers in their names. */
 export const APPROVE: Permit = {

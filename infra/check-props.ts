@@ -2,6 +2,8 @@ import { type Duration, Token } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { DUE_SHARDS } from '../lambda/checkpoints/records.ts';
 import { escapeId } from '../lambda/core/ids.ts';
+import { isOrigin } from '../lambda/environment/is-origin.ts';
+import { MOST_SECONDS } from '../lambda/environment/whole-seconds.ts';
 import type { HoldpointProps } from './holdpoint-props.ts';
 
 /** Refuses what could not be deployed, or would not work once it is, before anything is made of it. */
@@ -33,9 +35,6 @@ const tenants: Check = ({ tenants, jwt, iamCallers = {} }, refuse) => {
   for (const tenant of named.filter((each) => !tenants.includes(each)))
     refuse(`a tenant must be one of ${tenants.join(', ')}; found "${tenant}" for callers. Add it to \`tenants\`.`);
 };
-
-// Eleven digits are the most that a store takes.
-const MOST_SECONDS = 99_999_999_999;
 
 const times: Check = ({ retention, sweepEvery }, refuse) => {
   const seconds = secondsOf(retention);
@@ -79,12 +78,7 @@ const callers: Check = ({ jwt, iamCallers = {} }, refuse) => {
   }
 };
 
-/** A browser sends an origin in one form only, so that one that is written otherwise would let nobody in. */
 const origins: Check = ({ corsOrigins = [] }, refuse) => {
-  const isOrigin = (text: string): boolean => {
-    const { protocol = '', origin = '' } = URL.parse(text) ?? {};
-    return /^https?:$/.test(protocol) && origin === text;
-  };
   for (const each of corsOrigins)
     if (!Token.isUnresolved(each) && !isOrigin(each))
       refuse(`\`corsOrigins\` must be origins such as https://portal.example.com, without a path or *; found ${each}.`);
@@ -110,6 +104,8 @@ const brought: Check = ({ table, bucket, deletionProtection, versioned, accessLo
     refuse('`deletionProtection` is for a table that is made here, not yours.');
   if (bucket && versioned !== undefined) refuse('`versioned` is for a bucket that is made here, not yours.');
   if (bucket && accessLogBucket) refuse('`accessLogBucket` is for a bucket that is made here, not yours.');
+  if (props.acceptUnencrypted && !props.runKey)
+    refuse('`acceptUnencrypted` is for runs from before there was a `runKey`, and there is none.');
   if (props.retiredRunKeys?.length && !props.runKey)
     refuse('`retiredRunKeys` open what `runKey` wraps anew. Give `runKey`, too.');
   if (props.alarms === false && props.alarmTopic) refuse('`alarmTopic` is for alarms, and there are none.');

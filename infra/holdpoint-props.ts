@@ -35,6 +35,8 @@ export interface HoldpointProps {
   readonly retiredEncryptionKeys?: readonly IKey[];
   /** Wraps a key for each run, under which functions seal its content before they store it. @default runs are not sealed */
   readonly runKey?: IKey;
+  /** Whether runs from before there was a `runKey` are opened, too. @default they are refused */
+  readonly acceptUnencrypted?: boolean;
   /** Keys that wrapped runs before `runKey` did: they still open them. @default none */
   readonly retiredRunKeys?: readonly IKey[];
   /** Of table, bucket and logs. @default RETAIN */

@@ -140,7 +140,7 @@ export class Holdpoint extends Construct {
     warnOfShortTime(this, fn);
     if (hydrate) this.#handlers.hydrate(fn, agent.tenant);
     else this.connect(fn, agent);
-    this.#agents.add(name, known, hydrate);
+    this.#agents.add(name, known, { hydrate, tenants: agent.tenant === undefined ? undefined : [agent.tenant] });
     for (const handler of ['resume', 'notify', 'sweep'] as const) grantInvoke(this.handlers[handler], known);
     this.#board?.addAgent(name, known);
     return fn;
@@ -196,11 +196,12 @@ export class Holdpoint extends Construct {
     return this.#callers.permit(this.#entrance, grantee, permit, this.#tenants.only(tenant));
   }
 
-  #valuesOf({ runKey, retention, bus, jwt, corsOrigins }: SettledProps): Values {
+  #valuesOf({ runKey, acceptUnencrypted, retention, bus, jwt, corsOrigins }: SettledProps): Values {
     return {
       table: this.table.tableName,
       bucket: this.bucket.bucketName,
       key: runKey?.keyArn,
+      acceptUnencrypted: acceptUnencrypted ? 'true' : undefined,
       retentionSeconds: retention?.toSeconds().toString(),
       // One that is brought may be of another account.
       bus: bus?.eventBusArn ?? this.bus.eventBusName,

@@ -6,7 +6,7 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { FilterCriteria, type Function as LambdaFunction, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
-import { DUE_SHARDS } from '../lambda/checkpoints/records.ts';
+import { SHARDS } from '../lambda/checkpoints/records.ts';
 import { STREAM_FILTERS } from '../lambda/handlers/stream-filters.ts';
 import { KEY_TO_READ, type Keeping, viaService } from './access.ts';
 import { acknowledge } from './acknowledge.ts';
@@ -102,5 +102,5 @@ export const sweepEvents = (sweepers: number): readonly object[] =>
   sweepers === 1
     ? [{}]
     : Array.from({ length: sweepers }, (_, sweeper) => ({
-        shards: Array.from({ length: DUE_SHARDS }, (_, shard) => shard).filter((shard) => shard % sweepers === sweeper),
+        shards: SHARDS.filter((shard) => shard % sweepers === sweeper),
       }));

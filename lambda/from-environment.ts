@@ -3,7 +3,13 @@ import { checkpointStoreOn } from './checkpoints/checkpoint-store.ts';
 import type { CheckpointStoreOptions } from './checkpoints/contexts.ts';
 import type { KeyRing } from './checkpoints/keys.ts';
 import { present } from './core/present.ts';
-import { BUCKET_VARIABLE, KEY_VARIABLE, RETENTION_VARIABLE, TABLE_VARIABLE } from './environment/names.ts';
+import {
+  BUCKET_VARIABLE,
+  KEY_VARIABLE,
+  RETENTION_VARIABLE,
+  TABLE_VARIABLE,
+  UNENCRYPTED_VARIABLE,
+} from './environment/names.ts';
 import { wholeSeconds } from './environment/whole-seconds.ts';
 import { installed } from './storage/installed.ts';
 import type { Storage } from './storage/ports.ts';
@@ -21,13 +27,20 @@ export function storageFromEnvironment(clock?: () => number): () => Promise<Stor
 
 /**
  * What else the environment says of runs on DynamoDB: how long those that are begun here are kept
- * (HOLDPOINT_RETENTION_SECONDS), and which key of KMS encrypts them (HOLDPOINT_KMS_KEY). Nothing where it names no table.
+ * (HOLDPOINT_RETENTION_SECONDS), which key of KMS encrypts them (HOLDPOINT_KMS_KEY), and whether those from before there was
+ * one are opened (HOLDPOINT_ACCEPT_UNENCRYPTED). Nothing where it names no table.
  */
-export function optionsFromEnvironment(): Pick<CheckpointStoreOptions, 'retentionSeconds' | 'keys'> {
+export function optionsFromEnvironment(): Pick<
+  CheckpointStoreOptions,
+  'retentionSeconds' | 'keys' | 'acceptUnencrypted'
+> {
   if (!isOnDynamo()) return {};
-  const { [RETENTION_VARIABLE]: seconds, [KEY_VARIABLE]: key } = process.env;
+  const { [RETENTION_VARIABLE]: seconds, [KEY_VARIABLE]: key, [UNENCRYPTED_VARIABLE]: plain } = process.env;
   const retentionSeconds = wholeSeconds(RETENTION_VARIABLE, seconds);
-  return { ...present({ retentionSeconds }), ...(key?.trim() && { keys: keysLater(key.trim()) }) };
+  return {
+    ...present({ retentionSeconds }),
+    ...(key?.trim() && { keys: keysLater(key.trim()), acceptUnencrypted: plain?.trim() === 'true' }),
+  };
 }
 
 /** A key ring in KMS that is loaded when first needed. */

@@ -2,6 +2,7 @@
 export const TABLE_VARIABLE = 'HOLDPOINT_TABLE';
 export const BUCKET_VARIABLE = 'HOLDPOINT_BUCKET';
 export const KEY_VARIABLE = 'HOLDPOINT_KMS_KEY';
+export const UNENCRYPTED_VARIABLE = 'HOLDPOINT_ACCEPT_UNENCRYPTED';
 export const RETENTION_VARIABLE = 'HOLDPOINT_RETENTION_SECONDS';
 export const APPROVAL_URL_VARIABLE = 'HOLDPOINT_APPROVAL_URL';
 
@@ -13,6 +14,8 @@ export const ENVIRONMENT = {
   bucket: BUCKET_VARIABLE,
   /** The KMS key of encrypted runs. @default runs are not encrypted by Holdpoint */
   key: KEY_VARIABLE,
+  /** Whether runs from before there was a key are opened, too: `true`. @default they are refused where there is a key */
+  acceptUnencrypted: UNENCRYPTED_VARIABLE,
   /** How many seconds runs that are begun here are kept after their last write. @default for ever */
   retentionSeconds: RETENTION_VARIABLE,
   /** What links to approvals begin with. @default no links are made */
@@ -49,16 +52,26 @@ export type HandlerName = (typeof HANDLERS)[number];
 export const serviceOf = (handler: HandlerName): string => `holdpoint-${handler}`;
 
 const READS = {
-  agent: ['table', 'bucket', 'key', 'retentionSeconds', 'approvalUrl'],
+  agent: ['table', 'bucket', 'key', 'acceptUnencrypted', 'retentionSeconds', 'approvalUrl'],
   api: [
-    ...(['table', 'bucket', 'key', 'retentionSeconds', 'agents', 'jwtCallers', 'iamCallers', 'corsOrigins'] as const),
+    ...([
+      'table',
+      'bucket',
+      'key',
+      'acceptUnencrypted',
+      'retentionSeconds',
+      'agents',
+      'jwtCallers',
+      'iamCallers',
+      'corsOrigins',
+    ] as const),
     'metricsNamespace',
   ],
-  checkpoint: ['table', 'bucket', 'key', 'retentionSeconds', 'metricsNamespace'],
+  checkpoint: ['table', 'bucket', 'key', 'acceptUnencrypted', 'retentionSeconds', 'metricsNamespace'],
   gauge: ['table', 'tenants', 'metricsNamespace'],
-  notify: ['table', 'bucket', 'key', 'approvalUrl', 'bus', 'topic', 'agents', 'metricsNamespace'],
-  resume: ['table', 'bucket', 'key', 'agents', 'metricsNamespace'],
-  sweep: ['table', 'bucket', 'key', 'approvalUrl', 'bus', 'topic', 'agents', 'metricsNamespace'],
+  notify: ['table', 'bucket', 'key', 'acceptUnencrypted', 'approvalUrl', 'bus', 'topic', 'agents', 'metricsNamespace'],
+  resume: ['table', 'bucket', 'key', 'acceptUnencrypted', 'agents', 'metricsNamespace'],
+  sweep: ['table', 'bucket', 'key', 'acceptUnencrypted', 'approvalUrl', 'bus', 'topic', 'agents', 'metricsNamespace'],
 } as const satisfies Record<HandlerName | 'agent', readonly EnvironmentName[]>;
 
 /** What each handler, and the function of an agent, reads: all of it, and nothing else. */

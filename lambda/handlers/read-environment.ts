@@ -10,6 +10,7 @@ export interface Environment {
   readonly table: string;
   readonly bucket: string;
   readonly key: string | undefined;
+  readonly acceptUnencrypted: boolean;
   readonly retentionSeconds: number | undefined;
   readonly approvalUrl: string | undefined;
   readonly bus: string | undefined;
@@ -49,6 +50,7 @@ const READERS: { readonly [Name in EnvironmentName]: Reader<Environment[Name]> }
   table: required('table', 'the DynamoDB table'),
   bucket: required('bucket', 'the S3 bucket'),
   key: optional,
+  acceptUnencrypted: (found) => optional(found) === 'true',
   retentionSeconds: (found) => wholeSeconds(ENVIRONMENT.retentionSeconds, found),
   approvalUrl: readUrl,
   bus: optional,

@@ -18,14 +18,15 @@ export function wired<Handler extends HandlerName, Event, Context, Answer>(
 }
 
 /** Where a handler finds runs, and how long those that it begins are kept. */
-type Stored = Pick<Environment, 'table' | 'bucket' | 'key'> & Partial<Pick<Environment, 'retentionSeconds'>>;
+type Stored = Pick<Environment, 'table' | 'bucket' | 'key' | 'acceptUnencrypted'> &
+  Partial<Pick<Environment, 'retentionSeconds'>>;
 
 /** The contexts of what handlers do, on the storage that the environment names. */
-export const contextsOf = ({ table, bucket, key, retentionSeconds }: Stored): Contexts =>
+export const contextsOf = ({ table, bucket, key, acceptUnencrypted, retentionSeconds }: Stored): Contexts =>
   contextsOn(dynamoStorage({ table, bucket }), {
     // What agents keep of their own classes passes through as it is.
     types: ANY_TYPE,
     writer: process.env.AWS_LAMBDA_FUNCTION_NAME ?? 'holdpoint',
     ...(retentionSeconds !== undefined && { retentionSeconds }),
-    ...(key !== undefined && { keys: kmsKeys({ keyId: key }) }),
+    ...(key !== undefined && { keys: kmsKeys({ keyId: key }), acceptUnencrypted }),
   });

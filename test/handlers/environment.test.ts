@@ -15,7 +15,13 @@ const GOOD = { HOLDPOINT_TABLE: 'runs', HOLDPOINT_BUCKET: 'payloads' };
 
 describe('the environment of handlers', () => {
   it('needs a table and a bucket, and nothing else', () => {
-    const unset = { key: undefined, approvalUrl: undefined, bus: undefined, topic: undefined };
+    const unset = {
+      acceptUnencrypted: false,
+      key: undefined,
+      approvalUrl: undefined,
+      bus: undefined,
+      topic: undefined,
+    };
     const named = { table: 'runs', bucket: 'payloads', metricsNamespace: 'Holdpoint' };
     expect(readEnvironment('sweep', GOOD)).toEqual({ ...named, ...unset, agents: new Map() });
     expect(readEnvironment('api', GOOD)).toMatchObject({ corsOrigins: [], retentionSeconds: undefined });

@@ -23,6 +23,7 @@ beforeAll(async () => {
   const [table, bucket] = await Promise.all([freshTable(), freshBucket()]);
   all = {
     ...{ HOLDPOINT_TABLE: table, HOLDPOINT_BUCKET: bucket, HOLDPOINT_KMS_KEY: 'alias/runs', HOLDPOINT_BUS: 'bus' },
+    HOLDPOINT_ACCEPT_UNENCRYPTED: 'true',
     ...{ HOLDPOINT_RETENTION_SECONDS: '86400', HOLDPOINT_APPROVAL_URL: 'https://x.test/approvals' },
     ...{ HOLDPOINT_TOPIC: 'arn:aws:sns:x', HOLDPOINT_AGENTS: '{}', HOLDPOINT_TENANTS: '["default"]' },
     ...{ HOLDPOINT_JWT_CALLERS: '{"tenant":"default","rolesClaim":"roles"}', HOLDPOINT_IAM_CALLERS: '{}' },

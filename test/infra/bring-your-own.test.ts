@@ -153,7 +153,7 @@ describe('who is granted something', () => {
     });
     new Holdpoint(one, 'Holdpoint').grantStart(role);
     const callers = JSON.stringify({
-      'arn:<AWS::Partition>:sts::<AWS::AccountId>:assumed-role/orders/*': { tenant: 'default', roles: ['operator'] },
+      'arn:<AWS::Partition>:sts::<AWS::AccountId>:assumed-role/orders/*': { tenant: 'default', roles: ['starter'] },
     });
     expect(variablesOf(new StackTemplate(one), 'Api')).toMatchObject({ HOLDPOINT_IAM_CALLERS: callers });
     expect([one.dependencies, two.dependencies]).toEqual([[], [one]]);

@@ -1,5 +1,4 @@
 import type { Stack } from 'aws-cdk-lib';
-import { Duration } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
@@ -102,12 +101,9 @@ describe('the variables of an agent', () => {
   it('are of a function that has time: one that is stopped after seconds is warned of', () => {
     const stack = stackOf();
     const hold = new Holdpoint(stack, 'Holdpoint');
-    hold.addAgent('short', { function: functionOf(stack, 'Short') });
-    const long = new LambdaFunction(stack, 'Long', {
-      ...{ runtime: Runtime.NODEJS_24_X, code: Code.fromInline('x'), handler: 'long.handler' },
-      timeout: Duration.minutes(5),
-    });
-    hold.addAgent('long', { function: long });
+    const code = { runtime: Runtime.NODEJS_24_X, code: Code.fromInline('x'), handler: 'short.handler' };
+    hold.addAgent('short', { function: new LambdaFunction(stack, 'Short', code) });
+    hold.addAgent('long', { function: functionOf(stack, 'Long') });
     expect(warnings(stack)).toEqual([
       'Stack/Short is stopped after 3 seconds; what takes longer is begun again. Give an agent minutes. [ack: holdpoint:timeout]',
     ]);

@@ -53,7 +53,9 @@ const oursOf = (template: StackTemplate, name: string) =>
     .sort();
 
 /** What is missing where nothing is asked for, because it has a default. */
-const OPTIONAL: readonly EnvironmentName[] = ['key', 'retentionSeconds', 'jwtCallers', 'corsOrigins'];
+const OPTIONAL: readonly EnvironmentName[] = [
+  ...(['key', 'acceptUnencrypted', 'retentionSeconds', 'jwtCallers', 'corsOrigins'] as const),
+];
 
 const namesOf = (who: keyof typeof READ_BY, without: readonly EnvironmentName[] = []) =>
   READ_BY[who]
@@ -148,7 +150,7 @@ describe('callers in it', () => {
     const stack = stackOf();
     grantAll(withAgents(stack), stack);
     expect(callersOf(new StackTemplate(stack))).toEqual({
-      [role('Starter')]: { tenant: 'default', roles: ['operator'] },
+      [role('Starter')]: { tenant: 'default', roles: ['starter'] },
       [role('Portal')]: { tenant: 'default', roles: ['approver'], answersForOthers: true },
       [role('Reader')]: { tenant: 'default', roles: ['viewer'] },
       [role('Operator')]: { tenant: 'default', roles: ['operator', 'viewer'] },
@@ -164,7 +166,7 @@ describe('callers in it', () => {
     hold.grantRead(new User(stack, 'Ann'), { tenant: 'acme' });
     expect(callersOf(new StackTemplate(stack))).toEqual({
       'arn:aws:sts::111122223333:assumed-role/Ops/*': { tenant: 'acme', roles: ['operator'] },
-      [role('Portal')]: { tenant: 'globex', roles: ['operator', 'approver'], answersForOthers: true },
+      [role('Portal')]: { tenant: 'globex', roles: ['starter', 'approver'], answersForOthers: true },
       'arn:aws:service::111122223333:Ann': { tenant: 'acme', roles: ['viewer'] },
     });
   });

@@ -21,7 +21,10 @@ export const ENTRY = 'examples/refunds/agent.ts';
 
 /** A function that somebody else made. */
 export const functionOf = (scope: Construct, id: string, runtime = Runtime.NODEJS_24_X): LambdaFunction =>
-  new LambdaFunction(scope, id, { runtime, code: Code.fromInline('x'), handler: 'index.handler' });
+  new LambdaFunction(scope, id, {
+    ...{ runtime, code: Code.fromInline('x'), handler: 'index.handler' },
+    timeout: Duration.minutes(5),
+  });
 
 const AGENTS = ['refunds', 'quotes', 'legacy'] as const;
 
@@ -60,6 +63,7 @@ export function everything(stack: Stack): HoldpointProps {
     accessLogBucket: new Bucket(stack, 'AccessLogs', { enforceSSL: true, serverAccessLogsPrefix: 'own/' }) as IBucket,
     encryptionKey: new Key(stack, 'AtRest', { enableKeyRotation: true }),
     runKey: new Key(stack, 'Runs', { enableKeyRotation: true }),
+    acceptUnencrypted: true,
     retiredRunKeys: [new Key(stack, 'OldRuns', { enableKeyRotation: true })],
     vpc: vpcOf(stack),
     reservedConcurrency: { api: 20, resume: 5 },
