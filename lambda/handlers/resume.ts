@@ -1,6 +1,6 @@
 import type { HeadMeta } from '../checkpoints/meta.ts';
 import { isReady } from '../runtime/wake.ts';
-import { isRefusal } from '../storage/aws-facts.ts';
+import { isInVain } from '../storage/aws-facts.ts';
 import { s3SignedUrls } from '../storage/s3/signed-urls.ts';
 import { lambdaFunctions } from './agent-functions.ts';
 import { type Delivering, deliverRun } from './deliver.ts';
@@ -21,7 +21,7 @@ export const createResume =
           await deliverRun(delivering, { ...ids, agent: heads.now.agent });
         } catch (error) {
           // It is counted, and due: the sweeper tries again, perhaps after another deployment.
-          if (mayDoBetter(error) && !isRefusal(error)) throw error;
+          if (mayDoBetter(error) && !isInVain(error)) throw error;
         }
       }),
     );

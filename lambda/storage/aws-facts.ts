@@ -12,11 +12,8 @@ export function isTransient(error: unknown): boolean {
   return status >= 500 || status === 429 || TRANSIENT.test(name) || NETWORK.test(code) || skewed;
 }
 
-/** Whether AWS refused a call for what it asks, so that the same call is refused again; a conflict passes. */
-export function isRefusal(error: unknown): boolean {
-  const { status } = factsOf(error);
-  return status >= 400 && status < 500 && status !== 409 && !isTransient(error);
-}
+/** Whether what a call names is not there, or what it brings is too large: the same call fails again. */
+export const isInVain = (error: unknown): boolean => [404, 413].includes(factsOf(error).status);
 
 /** A failure that AWS told inside of an answer, as the error that it would have been by itself. */
 export function failure(code: string | undefined, message: string | undefined, cause?: unknown): Error {

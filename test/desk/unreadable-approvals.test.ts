@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deskOn } from '../../lambda/desk/desk-on.ts';
 import { agent, localKeys } from '../../lambda/index.ts';
-import { approvalKey, inboxGroup } from '../../lambda/runtime/approvals/approval-records.ts';
+import { approvalKey } from '../../lambda/runtime/approvals/approval-records.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 
 const keys = localKeys({ current: 'k', keys: { k: new Uint8Array(32).fill(7) } });
@@ -24,13 +24,10 @@ async function scene() {
     await who.start({}, { id: run });
     await who.invoke({ run }, { by: 'me', until: Date.now() + 60_000 });
   }
-  const listed = (await storage.records.list('owner', inboxGroup('default', 'user:ann'))).records;
-  const kept = await storage.records.read('default/broken', [approvalKey('book')]);
-  const broken = [...kept, ...listed.filter(({ partition }) => partition === 'default/broken')];
-  for (const there of broken.filter((each) => each !== undefined)) {
-    const put = { ...there, revision: 'broken', meta: 'nonsense' };
-    await storage.records.commit([{ put, when: { revision: there.revision } }]);
-  }
+  const [there] = await storage.records.read('default/broken', [approvalKey('book')]);
+  if (!there) throw new Error('expected the approval of run "broken"');
+  const put = { ...there, revision: 'broken', meta: 'nonsense' };
+  await storage.records.commit([{ put, when: { revision: there.revision } }]);
   logged.length = 0;
   return { desk: deskOn(sealed.runtime), storage, sealed, logged };
 }

@@ -77,7 +77,8 @@ describe('a batch of the stream', () => {
 
   it.each([
     ['ResourceNotFoundException', 404, 0],
-    ['AccessDeniedException', 403, 0],
+    ['RequestTooLargeException', 413, 0],
+    ['AccessDeniedException', 403, 1],
     ['ResourceConflictException', 409, 1],
     ['TooManyRequestsException', 429, 1],
     ['ServiceException', 500, 1],
