@@ -38,6 +38,7 @@ function everything(stack: Stack): void {
     tenants: ['acme'],
     encryptionKey: new Key(stack, 'KeyAtRest'),
     runKey: new Key(stack, 'RunKey'),
+    acceptUnencrypted: true,
     versioned: true,
     corsOrigins: ['https://portal.example.com'],
     jwt: {

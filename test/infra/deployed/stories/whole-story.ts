@@ -25,7 +25,7 @@ export function wholeStory(): void {
         });
       for (const nobody of [undefined, 'Viewer', 'Portal']) expect((await start(nobody)).status).toBe(403);
       expect(account.invocations).toEqual([]);
-      expect(await start('Shop')).toMatchObject({ status: 201, json: { run: 'r-1', status: 'READY', isNew: true } });
+      expect(await start('Shop')).toMatchObject({ status: 201, json: { run: 'r-1', isNew: true } });
     });
 
     it('reaches its agent by the stream, which stops and has people told', async () => {
