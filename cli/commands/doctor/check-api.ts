@@ -35,7 +35,7 @@ async function signedFinding(url: string): Promise<Finding> {
   const status = await statusOf(url, headers);
   if (status < 400) return ok('api rights', 'it answers you');
   const mend =
-    'Allow execute-api:Invoke on the API; and see that your role has one of its roles (viewer, approver, operator).';
+    'Allow execute-api:Invoke on the API; and see that your role has one of its roles (viewer, approver, operator, starter).';
   return status >= 500
     ? fail('api rights', `it answers ${status}`, 'Look into the log of its function.')
     : warn('api rights', `it answers you ${status}`, mend);
