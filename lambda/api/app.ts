@@ -100,10 +100,9 @@ async function identified({ runtime, identify }: ApiOptions, context: Context<Ap
  * Refuses what a page of another site makes a browser send, with whatever identity the browser adds; but for the sites
  * that may. Browsers that do not say what site it is say at least the origin; who says neither is no browser.
  */
-function refuseOtherSites({ method, headers, url }: Request, origins: readonly string[] = []): void {
+function refuseOtherSites({ method, headers }: Request, origins: readonly string[] = []): void {
   const origin = headers.get('origin');
-  const isOwn = origin === null || URL.parse(origin)?.host === new URL(url).host;
-  const site = headers.get('sec-fetch-site') ?? (isOwn ? 'none' : 'cross-site');
+  const site = headers.get('sec-fetch-site') ?? 'none';
   if (method === 'GET' || method === 'HEAD' || site === 'same-origin' || site === 'none') return;
   if (origin !== null && origins.includes(origin)) return;
   throw notAllowed('This was sent by a page of another site. Send it from a page of this one.');

@@ -75,20 +75,6 @@ describe('the function behind an HTTP API', () => {
       expect([path, await sent(path, 'https://portal.test')]).toEqual([path, 'NOT_ALLOWED']);
   });
 
-  it('takes the origin where a browser does not say what site it is, and whoever says neither is none', async () => {
-    const sent = async (origin: string | undefined, path = '/api/runs', more: object = {}) => {
-      const headers = { 'content-type': 'application/json', ...(origin && { origin }), ...more };
-      return (await scene.api(authorized('POST', path, { headers, body: '{"agent":"x"}' }))).statusCode;
-    };
-    for (const origin of [undefined, 'https://approve.test', 'https://portal.test'])
-      expect([origin, await sent(origin)]).toEqual([origin, 201]);
-    for (const origin of ['https://evil.test', 'https://approve.test.evil.test', 'https://approve.test:8443', 'null'])
-      expect([origin, await sent(origin)]).toEqual([origin, 403]);
-    expect(await sent('https://evil.test', '/api/runs', { host: 'evil.test' })).toBe(403);
-    expect(await sent('https://portal.test', '/console/runs')).toBe(403);
-    expect(await sent('null', '/api/runs', { 'sec-fetch-site': 'same-origin' })).toBe(201);
-  });
-
   it('takes dots in a path for a name, so that it is the path that was authorized', async () => {
     await start({ agent: 'x', id: 'victim' });
     await start({ agent: 'x', id: '.' });
