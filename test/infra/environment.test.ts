@@ -11,14 +11,8 @@ import {
 } from '../../lambda/environment/names.ts';
 import { readIamCallers, readJwtCallers } from '../../lambda/handlers/caller-maps.ts';
 import { readEnvironment } from '../../lambda/handlers/read-environment.ts';
-import { brought, ENTRY, everything, functionOf, grantAll, stackOf, withAgents } from './stacks.ts';
+import { brought, ENTRY, everything, functionOf, grantAll, stackOf, templateOf, withAgents } from './stacks.ts';
 import { StackTemplate } from './template.ts';
-
-function templateOf(props: typeof everything = () => ({})): StackTemplate {
-  const stack = stackOf();
-  withAgents(stack, props(stack));
-  return new StackTemplate(stack);
-}
 
 const DEFAULT = templateOf();
 const EVERYTHING = templateOf(everything);

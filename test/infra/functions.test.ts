@@ -6,14 +6,8 @@ import { Holdpoint } from '../../infra/index.ts';
 import { DUE_SHARDS } from '../../lambda/checkpoints/records.ts';
 import { HANDLERS } from '../../lambda/environment/names.ts';
 import { STREAM_FILTERS } from '../../lambda/handlers/stream-filters.ts';
-import { brought, ENTRY, everything, stackOf, withAgents } from './stacks.ts';
+import { brought, ENTRY, everything, stackOf, templateOf } from './stacks.ts';
 import { StackTemplate } from './template.ts';
-
-function templateOf(props: typeof everything = () => ({})): StackTemplate {
-  const stack = stackOf();
-  withAgents(stack, props(stack));
-  return new StackTemplate(stack);
-}
 
 const DEFAULT = templateOf();
 const EVERYTHING = templateOf(everything);

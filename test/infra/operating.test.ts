@@ -5,14 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { Holdpoint } from '../../infra/index.ts';
 import { HANDLERS, serviceOf } from '../../lambda/environment/names.ts';
 import { type AlarmProperties, alarmsOf, metricsOf, widgetsOf } from './metrics.ts';
-import { brought, everything, functionOf, stackOf, withAgents } from './stacks.ts';
+import { brought, everything, functionOf, stackOf, templateOf, withAgents } from './stacks.ts';
 import { StackTemplate } from './template.ts';
-
-function templateOf(props: typeof everything = () => ({})): StackTemplate {
-  const stack = stackOf();
-  withAgents(stack, props(stack));
-  return new StackTemplate(stack);
-}
 
 const DEFAULT = templateOf();
 const EVERYTHING = templateOf(everything);

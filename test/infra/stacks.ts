@@ -11,7 +11,7 @@ import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import { cognitoIssuer, Holdpoint, type HoldpointProps, type TenantOptions } from '../../infra/index.ts';
-import { testApp } from './template.ts';
+import { StackTemplate, testApp } from './template.ts';
 
 /** A stack of an app of its own, or of the one that is given. */
 export const stackOf = (app: App = testApp(), id = 'Stack', props: StackProps = {}): Stack => new Stack(app, id, props);
@@ -40,6 +40,13 @@ export function withAgents(
   if (names.includes('legacy'))
     hold.addAgent('legacy', { function: functionOf(stack, 'Legacy', Runtime.PYTHON_3_14), hydrate: true });
   return hold;
+}
+
+/** The template of a stack with such a Holdpoint. */
+export function templateOf(props: (stack: Stack) => HoldpointProps = () => ({})): StackTemplate {
+  const stack = stackOf();
+  withAgents(stack, props(stack));
+  return new StackTemplate(stack);
 }
 
 /** A function for each permission that a Holdpoint gives. */
