@@ -26,7 +26,7 @@ export async function approval<Edits>(
   name: string,
   options: ApprovalOptions<Edits>,
 ): Promise<Decision<Edits>> {
-  invocation.checkCall('ctx.approval');
+  invocation.checkCall('ctx.approval', scope);
   checkRequest(requestOf(options, options.facts));
   const { maxAsks = 3, recheck } = options;
   if (!Number.isSafeInteger(maxAsks) || maxAsks < 1) throw refused('`maxAsks`', 'a whole number from 1', maxAsks);

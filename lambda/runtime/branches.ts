@@ -1,17 +1,10 @@
 import { refused } from '../core/input.ts';
 import type { AgentContext, BranchOptions, BranchOutcome } from './agent-context.ts';
+import { type BranchCount, counts } from './branch-count.ts';
 import { mismatch } from './entries.ts';
 import { Scope } from './identity.ts';
 import type { Invocation } from './invocation.ts';
 import { leaveWaits } from './waits.ts';
-
-/** Which branches counted, by their places: what is recorded, so that a replay counts the same. */
-interface Counted {
-  /** How many branches there were. */
-  readonly of: number;
-  readonly fulfilled: readonly number[];
-  readonly rejected: readonly number[];
-}
 
 type Options = BranchOptions & { readonly enough?: number | undefined };
 type Run = (ctx: AgentContext<never>) => unknown;
@@ -28,7 +21,7 @@ export async function branches(
   runs: readonly Run[],
   options: Options = {},
 ): Promise<readonly BranchOutcome<unknown>[]> {
-  invocation.checkCall('ctx.all');
+  invocation.checkCall('ctx.all', scope);
   const { concurrency = Infinity, enough, key } = options;
   if (!(concurrency >= 1)) throw refused('`concurrency`', 'a number from 1', concurrency);
   if (enough !== undefined && !(Number.isSafeInteger(enough) && enough >= 0 && enough <= runs.length))
@@ -38,7 +31,7 @@ export async function branches(
     const { id } = identity;
     const entry = invocation.journal.get(id);
     if (entry) invocation.checkEntry(id, entry, 'branches', undefined);
-    const recorded = entry?.value as Counted | undefined;
+    const recorded = entry?.value as BranchCount | undefined;
     if (recorded && recorded.of !== runs.length)
       throw invocation.unfit(mismatch(id, `has ${runs.length} branches in this code`, `${recorded.of} were recorded`));
     const scopes = runs.map((_, i) => new Scope(`${id}[${i}]/`, scope));
@@ -48,7 +41,9 @@ export async function branches(
     if (!recorded && outcomes.some(({ status }) => status !== 'fulfilled'))
       await record(invocation, id, scopes, outcomes);
     const failed = outcomes.filter((outcome) => outcome.status === 'rejected');
-    if (failed.length > runs.length - (enough ?? runs.length)) {
+    const mayFail = runs.length - (enough ?? runs.length);
+    if (recorded && failed.length <= mayFail) checkEnough(invocation, id, outcomes, enough ?? runs.length, recorded);
+    if (failed.length > mayFail) {
       const reason = reasonOf(failed, enough);
       if (reason instanceof Error && !invocation.failedAt.has(reason)) invocation.failedAt.set(reason, id);
       throw reason;
@@ -57,7 +52,21 @@ export async function branches(
   });
 }
 
-const counts = ({ fulfilled, rejected }: Counted, i: number): boolean => fulfilled.includes(i) || rejected.includes(i);
+/** Refuses code in which the branches that counted are no longer enough: what it promises to the agent would not hold. */
+function checkEnough(
+  invocation: Invocation,
+  id: string,
+  outcomes: readonly BranchOutcome<unknown>[],
+  enough: number,
+  recorded: BranchCount,
+): void {
+  const succeeded = outcomes.filter(({ status }) => status === 'fulfilled').length;
+  if (succeeded >= enough) return;
+  const wants = `needs ${enough} branches to succeed, and ${succeeded} do in this code`;
+  throw invocation.unfit(
+    mismatch(id, wants, `it was recorded as over when ${recorded.fulfilled.length} had succeeded`),
+  );
+}
 
 /**
  * Runs the branches until enough succeeded or too many failed. A replay waits for just those that counted; the others go
@@ -69,7 +78,7 @@ function race(
   contextOf: (scope: Scope) => AgentContext<never>,
   concurrency: number,
   enough: number,
-  recorded: Counted | undefined,
+  recorded: BranchCount | undefined,
 ): Promise<BranchOutcome<unknown>[]> {
   const outcomes: BranchOutcome<unknown>[] = runs.map(() => ({ status: 'left' }));
   const has = { fulfilled: 0, rejected: 0, left: 0 };
@@ -119,7 +128,7 @@ async function record(
   outcomes: readonly BranchOutcome<unknown>[],
 ): Promise<void> {
   const placesOf = (status: string) => outcomes.flatMap((outcome, i) => (outcome.status === status ? [i] : []));
-  const value: Counted = { of: outcomes.length, fulfilled: placesOf('fulfilled'), rejected: placesOf('rejected') };
+  const value: BranchCount = { of: outcomes.length, fulfilled: placesOf('fulfilled'), rejected: placesOf('rejected') };
   const left = placesOf('left').flatMap((i) => scopes[i] ?? []);
   for (const branch of left) branch.close();
   const leaves = leaveWaits(

@@ -30,7 +30,7 @@ export function contextOf(invocation: Invocation, scope: Scope, working?: Edited
   const { at, agent } = invocation;
   const within = (inner: Scope) => contextOf(invocation, inner, working) as AgentContext<never>;
   const random = (what: string): Buffer => {
-    invocation.checkCall(what);
+    invocation.checkCall(what, scope);
     const { id, leave } = scope.enterOwn('random');
     leave();
     return createHash('sha256')
@@ -119,7 +119,7 @@ async function small(
   name: string,
   make: () => Promise<{ readonly value: unknown; readonly item?: Item }>,
 ): Promise<Entry> {
-  invocation.checkCall(`ctx.${name}`);
+  invocation.checkCall(`ctx.${name}`, scope);
   const identity = scope.enterOwn(name);
   return invocation.operation(identity, async () => {
     const { id } = identity;
@@ -143,7 +143,7 @@ async function update(
   working: EditedState | undefined,
   edit: (draft: never) => unknown,
 ): Promise<unknown> {
-  invocation.checkCall('ctx.update');
+  invocation.checkCall('ctx.update', scope);
   if (!invocation.agent.state) throw misused('`ctx.update` needs a state: give the agent `state: { initial }`.');
   if (typeof edit !== 'function') throw misused(`\`ctx.update\` needs a function; found ${typeof edit}.`);
   const change = (state: unknown) =>

@@ -7,6 +7,7 @@ import { type ForkOptions, fork, forkId } from '../checkpoints/travel.ts';
 import { refused } from '../core/input.ts';
 import { ConditionFailedError } from '../storage/ports.ts';
 import { rawEntries } from './append-entries.ts';
+import { type BranchCount, recountedAround } from './branch-count.ts';
 import { withdrawalOf } from './end-run.ts';
 import { type Entry, hasSettled } from './entries.ts';
 import { CURSOR } from './look.ts';
@@ -44,10 +45,11 @@ export async function rewindRun(
     const undone = new Set(rawEntries(newest).flatMap(([id]) => (id.startsWith(UNDO) ? id.slice(UNDO.length) : [])));
     // Children that were cancelled with the run are called anew.
     const called = await cancelledCalls(at, rawEntries(newest));
-    const settled = Object.entries(settledOnly(decodeResults(at, source) as Entries));
+    const settled = settledOnly(decodeResults(at, source) as Entries);
+    const redone = new Set([...undone].flatMap((id) => [id, ...recountedIn(settled, id)]));
     const root = await encodeValues(at, newest.sealing, newest.root, {
       state: Object.hasOwn(edited, 'state') ? edited.state : savedState(at, source),
-      toolResults: Object.fromEntries(settled.filter(([id]) => !undone.has(id.replace(/^@kept:/, '')))),
+      toolResults: Object.fromEntries(Object.entries(settled).filter(([id]) => !redone.has(id.replace(/^@kept:/, '')))),
       forgetToolResults: true,
     });
     const { step, stepNumber, schema } = source.record.meta;
@@ -82,7 +84,10 @@ export async function forkRun(runtime: Runtime, run: string, options: ForkOption
     {
       results: (results) => {
         const { [CURSOR]: _, ...settled } = settledOnly(results as Entries);
-        return { ...settled, ...replaced(settled, toolResults) };
+        const given = replaced(settled, toolResults);
+        const recounted = new Set(Object.keys(given).flatMap((id) => recountedIn(settled, id)));
+        const kept = Object.entries(settled).filter(([id]) => !recounted.has(id));
+        return { ...Object.fromEntries(kept), ...given };
       },
       work: { ...ready(NO_WORK, to.now()), edited: true },
     },
@@ -104,6 +109,10 @@ function replaced(entries: Entries, results: ForkOptions['toolResults'] = {}): E
 }
 
 type Entries = Readonly<Record<string, Entry>>;
+
+/** The branches whose count is found out anew because an operation in them has another result, or runs again. */
+const recountedIn = (entries: Entries, id: string): readonly string[] =>
+  recountedAround(id, (branches) => entries[branches]?.value as BranchCount | undefined);
 
 const UNDO = '@undo:';
 

@@ -114,12 +114,13 @@ export class Invocation {
     return !this.ending && !this.misfit && !this.lifetime.yielding && !this.#over;
   }
 
-  /** Refuses a call when the agent has returned, or from inside of a step. */
-  checkCall(what: string): void {
+  /** Refuses a call from inside of a step, or after the agent has returned; a branch that was left may still make one. */
+  checkCall(what: string, scope: Scope): void {
     const piece = this.inStep.getStore();
     if (piece !== undefined)
       throw misused(`\`${what}\` was called inside of ${piece}, which is one piece. Call it before or after.`);
-    if (this.returned) throw misused(`\`${what}\` was called after the agent had returned. Await what you start.`);
+    if (this.returned && !scope.closed)
+      throw misused(`\`${what}\` was called after the agent had returned. Await what you start.`);
   }
 
   /** Refuses an entry of another operation, and with it the code. */
@@ -153,6 +154,8 @@ export class Invocation {
 
   /** An operation of the agent under its identity, from when it is asked for until it is its turn to go on. */
   async operation<T>({ id, leave }: Identity, work: () => Promise<T>): Promise<T> {
+    // A branch that was left got its result only now: its error would be of our making, and nobody waits for its value.
+    if (this.returned) return this.hang();
     this.journal.ask(id);
     try {
       return await work();
@@ -259,6 +262,8 @@ export class Invocation {
     if ((this.#active > 0 && !lifetime.letGo.signal.aborted) || this.#over) return undefined;
     if (this.#whenIdle.length > 0) {
       for (const resolve of this.#whenIdle.splice(0)) resolve();
+      // Who waited may have nothing to do by now: the run still has to suspend.
+      queueMicrotask(() => this.changed());
       return undefined;
     }
     if (this.returned && !ending) return undefined;

@@ -10,6 +10,7 @@ import { partitionOf } from '../core/ids.ts';
 import { refused } from '../core/input.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import { appendEntries, rawEntries } from './append-entries.ts';
+import { type BranchCount, branchesAround, recountedAround } from './branch-count.ts';
 import { sendSignal } from './early-signals.ts';
 import { endRun } from './end-run.ts';
 import { type Entry, hasSettled } from './entries.ts';
@@ -59,17 +60,22 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
         { scope: 'run' },
       );
     const entries = rawEntries(opened);
-    const undone = entries.flatMap(([id]) =>
-      id.startsWith('@undo:') ? [id, id.slice(6), `@kept:${id.slice(6)}`] : [],
-    );
+    const undone = entries.flatMap(([id]) => (id.startsWith('@undo:') ? [id.slice(6)] : []));
     const called = await cancelledCalls(at, entries);
+    const countOf = (id: string) =>
+      (decodeResult(at, opened, id) as Entry | undefined)?.value as BranchCount | undefined;
     const { failedAt = [], error } = (decodeResult(at, opened, '@error') ?? {}) as Partial<Entry>;
     // Code that did not fit is looked at again: a new name in an old place would do again what was done.
     const edited = isHoldpointError(error, 'STEP_MISMATCH') ? work.edited : true;
     await appendEntries(at, opened, {
       kind: 'retry',
       status: 'READY',
-      forget: ['@error', ...failedAt, ...failedAt.flatMap(branchesAround), ...undone, ...called],
+      forget: [
+        '@error',
+        ...failedAt.flatMap((id) => [id, ...branchesAround(id)]),
+        ...undone.flatMap((id) => [`@undo:${id}`, id, `@kept:${id}`, ...recountedAround(id, countOf)]),
+        ...called,
+      ],
       head: (there) => ({
         work: {
           ...readyAnew(there.work ?? NO_WORK, at.now()),
@@ -96,10 +102,6 @@ export async function cancelledCalls(
   }
   return calls;
 }
-
-/** The branches that an operation is in, whose ends are counted anew. */
-const branchesAround = (id: string): readonly string[] =>
-  [...id.matchAll(/\[\d+\]\//g)].map(({ index }) => id.slice(0, index));
 
 /** Retries all runs of an agent that FAILED since a moment; gives their ids. */
 export async function retryFailed(runtime: Runtime, agent: string, since: Date): Promise<readonly string[]> {

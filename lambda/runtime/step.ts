@@ -31,7 +31,7 @@ export async function step<T>(
   run: (tools: StepTools) => T | Promise<T>,
   options: StepOptions<T> = {},
 ): Promise<T> {
-  invocation.checkCall('ctx.step');
+  invocation.checkCall('ctx.step', scope);
   if (typeof run !== 'function') throw misused(`\`ctx.step('${name}', …)\` needs a function; found ${typeof run}.`);
   checkOptions(invocation, name, options);
   const identity = scope.enter(name, options.key);

@@ -19,7 +19,7 @@ export async function tool<A, T>(
   run: (args: A, tools: StepTools) => T | Promise<T>,
   options: ToolOptions<T> = {},
 ): Promise<T> {
-  invocation.checkCall('ctx.tool');
+  invocation.checkCall('ctx.tool', scope);
   if (typeof run !== 'function')
     throw misused(`\`ctx.tool('${name}', args, …)\` needs a function; found ${typeof run}.`);
   checkOptions(invocation, name, options);

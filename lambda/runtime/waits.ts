@@ -76,7 +76,7 @@ const WAITS: ReadonlySet<Kind> = new Set(['sleep', 'signal', 'approval', 'call']
 
 /** `ctx.sleep` */
 export async function sleep(invocation: Invocation, scope: Scope, name: string, duration: Duration): Promise<void> {
-  invocation.checkCall('ctx.sleep');
+  invocation.checkCall('ctx.sleep', scope);
   const milliseconds = millisecondsOf('The time to sleep', duration);
   const identity = scope.enter(name);
   const { id } = identity;
@@ -107,7 +107,7 @@ export async function waitForSignal(
   name: string,
   { timeout }: SignalOptions = {},
 ): Promise<unknown> {
-  invocation.checkCall('ctx.waitForSignal');
+  invocation.checkCall('ctx.waitForSignal', scope);
   const milliseconds = timeout && millisecondsOf('`timeout`', timeout);
   const identity = scope.enter(name);
   const entry = await invocation.operation(identity, () =>
@@ -140,7 +140,7 @@ export async function call<Input, Result>(
   input: Input,
   options: CallOptions = {},
 ): Promise<Result> {
-  invocation.checkCall('ctx.call');
+  invocation.checkCall('ctx.call', scope);
   const name = typeof agent === 'string' ? agent : agent.name;
   const identity = scope.enter(name, options.key);
   const { id } = identity;

@@ -344,6 +344,162 @@ describe('a run that failed in a branch', () => {
   });
 });
 
+describe('the count of branches', () => {
+  it('is not changed by a branch that continues after the agent has returned', async () => {
+    const seen: unknown[] = [];
+    const world = testAgents(
+      branching((ctx) =>
+        ctx.all('outer', [
+          async (left) => {
+            const outcomes = await left.all(
+              'inner',
+              [
+                (branch) => branch.step('quick', () => 1),
+                async (branch) => {
+                  await branch.step('slow', () => ticks(50));
+                  await branch.step('second', () => 2).catch((error) => seen.push(error));
+                },
+              ],
+              { enough: 2 },
+            );
+            seen.push(outcomes);
+          },
+          async () => {
+            await ticks(5);
+            throw new Error('failed');
+          },
+        ]),
+      ),
+    );
+    const run = await world.start({});
+    expect(await run.status()).toBe('FAILED');
+    await ticks(50);
+    expect(seen).toEqual([]);
+  });
+
+  /** Two of three must succeed: `quick` does, `paid` can be undone, and `slow` is left. Then the run fails. */
+  function twoOfThree() {
+    const now = { paying: true, quick: true, failing: true };
+    const did: string[] = [];
+    const agents = testAgents(
+      branching(async (ctx) => {
+        const outcomes = await ctx.all(
+          'offers',
+          [
+            async (branch) => {
+              if (!(await branch.step('quick', () => now.quick))) throw new Error('no offer');
+            },
+            (branch) =>
+              branch.step(
+                'pay',
+                () => {
+                  did.push('pay');
+                  if (!now.paying) throw new Error('no money');
+                },
+                { ...ONCE, undo: () => void did.push('unpay') },
+              ),
+            (branch) => branch.sleep('slow', { hours: 1 }),
+          ],
+          { enough: 2 },
+        );
+        await ctx.step(
+          'next',
+          () => {
+            if (now.failing) throw new Error('failed');
+          },
+          ONCE,
+        );
+        return outcomes.map(({ status }) => status);
+      }),
+    );
+    return { agents, now, did };
+  }
+
+  it('is found out anew by a retry when a branch that counted has to run again', async () => {
+    const { agents, now, did } = twoOfThree();
+    const run = await agents.start({});
+    expect(await run.status()).toBe('FAILED');
+    Object.assign(now, { paying: false, failing: false });
+    await run.retry();
+    await agents.skip({ hours: 2 });
+    expect(did).toEqual(['pay', 'unpay', 'pay']);
+    expect(await run.result()).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  });
+
+  it('is found out anew by a rewind when a branch that counted was undone since', async () => {
+    const { agents, now, did } = twoOfThree();
+    const run = await agents.start({});
+    const before = (await run.checkpoints()).find(({ toolResults }) => 'offers' in toolResults);
+    Object.assign(now, { paying: false, failing: false });
+    await run.rewind(before?.version ?? 0);
+    await agents.skip({ hours: 2 });
+    expect(did).toEqual(['pay', 'unpay', 'pay']);
+    expect(await run.result()).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  });
+
+  it('is found out anew by a fork that gives an operation of a branch another result', async () => {
+    const { agents, now } = twoOfThree();
+    now.failing = false;
+    const run = await agents.start({});
+    expect(await run.result()).toEqual(['fulfilled', 'fulfilled', 'left']);
+    const counted = (await run.checkpoints()).find(({ toolResults }) => 'offers' in toolResults);
+    const { id } = await run.fork({ version: counted?.version ?? 0, toolResults: { 'offers[0]/quick': false } });
+    await agents.skip({ hours: 2 });
+    expect(await agents.run(id).result()).toEqual(['rejected', 'fulfilled', 'fulfilled']);
+  });
+
+  it('stays as it is when a step is undone in a branch that did not count', async () => {
+    const did: string[] = [];
+    let failing = true;
+    const world = testAgents(
+      branching(async (ctx) => {
+        const outcomes = await ctx.all(
+          'offers',
+          [
+            (branch) => branch.step('quick', () => ticks(20)),
+            async (branch) => {
+              await branch.step('hold', () => void did.push('hold'), { undo: () => void did.push('release') });
+              await branch.sleep('slow', { hours: 1 });
+            },
+          ],
+          { enough: 1 },
+        );
+        await ctx.step(
+          'next',
+          () => {
+            if (failing) throw new Error('failed');
+          },
+          ONCE,
+        );
+        return outcomes.map(({ status }) => status);
+      }),
+    );
+    const run = await world.start({});
+    expect(await run.status()).toBe('FAILED');
+    failing = false;
+    await run.retry();
+    expect(await run.result()).toEqual(['fulfilled', 'left']);
+    expect(did).toEqual(['hold', 'release']);
+  });
+
+  it('fails a run with STEP_MISMATCH on code that needs more branches than were counted', async () => {
+    let enough = 1;
+    const world = testAgents(
+      branching(async (ctx) => {
+        await ctx.all('offers', [() => 1, (branch) => branch.sleep('slow', { hours: 2 })], { enough });
+        await ctx.waitForSignal('go');
+      }),
+    );
+    const run = await world.start({});
+    enough = 2;
+    await run.signal('go');
+    expect(await run.status()).toBe('FAILED');
+    await expect(run.result()).rejects.toMatchObject({
+      cause: { code: 'STEP_MISMATCH', message: expect.stringContaining('needs 2 branches to succeed') },
+    });
+  });
+});
+
 describe('results that finish together', () => {
   /** Memory that counts its commits. */
   function counting() {

@@ -4,6 +4,7 @@ import type { AgentContext } from '../../lambda/runtime/agent-context.ts';
 import { RetryableError } from '../../lambda/runtime/agent-errors.ts';
 import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
+import type { Storage } from '../../lambda/storage/ports.ts';
 import { testAgents } from '../../lambda/testing.ts';
 import { describeEverywhere, elsewhere, gate, headIn, headOf, meddledWith, withEventBefore } from './places.ts';
 
@@ -310,6 +311,53 @@ describe('cancelling at the moment when', () => {
     await world.skip({ hours: 3 });
     expect(await run.status()).toBe('CANCELLED');
     expect(did).toEqual(['paid', 'unpaid']);
+  });
+
+  /** An `undo` that has to wait for two hours first, and what was done. */
+  function busyUndo() {
+    const did: string[] = [];
+    const undo = (_: unknown, { attempt }: { attempt: number }) => {
+      if (attempt === 1) throw new RetryableError('busy', { retryAfter: { hours: 2 } });
+      did.push('unpaid');
+    };
+    return { did, undo, pay: () => void did.push('paid') };
+  }
+
+  it.each([
+    [
+      'run',
+      (storage: Storage, { pay, undo }: ReturnType<typeof busyUndo>) =>
+        testAgents(agent({ name: 'paying', run: (ctx) => ctx.step('pay', pay, { undo }) }), { storage }),
+    ],
+    [
+      'turn',
+      (storage: Storage, { pay, undo }: ReturnType<typeof busyUndo>) =>
+        testAgents(
+          agent({
+            name: 'paying',
+            state: { initial: () => ({}) },
+            undo: { pay: undo },
+            async turn(ctx) {
+              await ctx.step('pay', pay);
+              return ctx.done('paid');
+            },
+          }),
+          { storage },
+        ),
+    ],
+  ])('a %s agent ends and its undo must wait: the run suspends without a process', async (_, open) => {
+    const storage = withEventBefore(memoryStorage(), (writes) => headIn(writes)?.status === 'SUCCEEDED');
+    const paying = busyUndo();
+    const world = open(storage, paying);
+    storage.happens.event = () => world.agent.run('r').cancel();
+    const before = world.clock.now();
+    const run = await world.start({}, { id: 'r' });
+    expect(storage.happens.event).toBeUndefined();
+    expect(world.invocations).toEqual([{ end: 'suspended', status: 'ENDING' }]);
+    expect(world.clock.now()).toBe(before);
+    await world.skip({ hours: 3 });
+    expect(await run.status()).toBe('CANCELLED');
+    expect(paying.did).toEqual(['paid', 'unpaid']);
   });
 
   it('it suspends: the suspend finds the cancel', async () => {
