@@ -5,9 +5,9 @@ export default defineConfig({
   // As users write it, and as examples do.
   resolve: {
     alias: [
-      { find: /^holdpoint$/, replacement: fileURLToPath(new URL('lambda/index.ts', import.meta.url)) },
-      { find: /^holdpoint\/cdk$/, replacement: fileURLToPath(new URL('infra/index.ts', import.meta.url)) },
-      { find: /^holdpoint\/(.+)$/, replacement: fileURLToPath(new URL('lambda/$1.ts', import.meta.url)) },
+      { find: /^waitstate$/, replacement: fileURLToPath(new URL('lambda/index.ts', import.meta.url)) },
+      { find: /^waitstate\/cdk$/, replacement: fileURLToPath(new URL('infra/index.ts', import.meta.url)) },
+      { find: /^waitstate\/(.+)$/, replacement: fileURLToPath(new URL('lambda/$1.ts', import.meta.url)) },
     ],
   },
   test: {

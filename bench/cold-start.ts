@@ -52,10 +52,10 @@ export interface ColdStart {
 
 /** Prints what our code adds to the bundle of a function, and, with rounds, to its import. */
 export async function coldStart(rounds: number): Promise<ColdStart> {
-  const folder = await mkdtemp(join(tmpdir(), 'holdpoint-bench-'));
+  const folder = await mkdtemp(join(tmpdir(), 'waitstate-bench-'));
   try {
     const bare = await bundle(folder, 'bare DynamoDB client', BARE, false);
-    const store = await bundle(folder, 'store on holdpoint/dynamodb, one file', STORE, false);
+    const store = await bundle(folder, 'store on waitstate/dynamodb, one file', STORE, false);
     const runtime = await bundle(folder, 'agent of the runtime, one file', RUNTIME, false);
     const bareSplit = await bundle(folder, 'bare DynamoDB client, with splitting', BARE, true);
     const storeSplit = await bundle(folder, 'store, with splitting', STORE, true);

@@ -26,13 +26,13 @@ const onDisk = (work: string) => async (folder: string, steps: number) => inProc
 
 const BARE: Kind = { name: 'bare append + fdatasync', synced: true, run: onDisk('bare') };
 const STORE: Kind = {
-  name: 'Holdpoint, store',
+  name: 'Waitstate, store',
   synced: true,
   resumes: 'loads the last checkpoint',
   run: onDisk('store'),
 };
 const RUNTIME: Kind = {
-  name: 'Holdpoint, runtime',
+  name: 'Waitstate, runtime',
   synced: true,
   resumes: 'claims and replays',
   run: onDisk('runtime'),

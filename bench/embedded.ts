@@ -13,7 +13,7 @@ const TURNS = 200;
 export async function embeddedSize(withPeers: boolean): Promise<void> {
   const mine = await inFolder(converse);
   const peer = withPeers ? await inFolder(async (folder) => sqlitePeer(folder, 'conversation', TURNS)) : undefined;
-  const rows: Cell[][] = [['Holdpoint, embedded', bytes(mine.size), Math.round(TURNS / mine.seconds)]];
+  const rows: Cell[][] = [['Waitstate, embedded', bytes(mine.size), Math.round(TURNS / mine.seconds)]];
   if (peer) rows.push(['LangGraph, SQLite saver as shipped', bytes(peer.size), Math.round(TURNS / peer.seconds)]);
   print(
     table(
@@ -26,7 +26,7 @@ export async function embeddedSize(withPeers: boolean): Promise<void> {
 
 /** Runs in a folder of its own; gives what that gives, and what it left on disk. */
 export async function inFolder<T>(run: (folder: string) => Promise<T>): Promise<T & { readonly size: number }> {
-  const folder = await mkdtemp(join(tmpdir(), 'holdpoint-bench-'));
+  const folder = await mkdtemp(join(tmpdir(), 'waitstate-bench-'));
   try {
     const made = await run(folder);
     return { ...made, size: await sizeOf(folder) };

@@ -11,7 +11,7 @@ export type FunctionStarts = Readonly<Record<HandlerName, number>>;
 
 /** Prints how large the functions are that are deployed, and, with rounds, how long their import takes in a fresh process. */
 export async function functionStarts(rounds: number): Promise<FunctionStarts> {
-  const folder = await mkdtemp(join(tmpdir(), 'holdpoint-bench-'));
+  const folder = await mkdtemp(join(tmpdir(), 'waitstate-bench-'));
   try {
     const metafile = await bundleHandlers(folder);
     const files = Object.entries(metafile.outputs).filter(([path]) => path.endsWith('.mjs'));

@@ -132,7 +132,7 @@ function plot(growths: readonly Growth[]): void {
   if (!conversation) return;
   const { ours, whole, peer } = conversation;
   writePlot([
-    { name: 'Holdpoint', traced: ours },
+    { name: 'Waitstate', traced: ours },
     { name: 'whole state each step', traced: whole },
     ...(peer ? [{ name: peer.system, traced: peer }] : []),
   ]);

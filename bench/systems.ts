@@ -33,7 +33,7 @@ export async function dynamoStore(wire: Wire): Promise<OpenStore> {
 }
 
 /** Each step through `store.update`. */
-export function ours(store: CheckpointStore<Conversation>, work: Work, name = 'Holdpoint'): System {
+export function ours(store: CheckpointStore<Conversation>, work: Work, name = 'Waitstate'): System {
   return {
     name,
     step(step) {

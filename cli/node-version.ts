@@ -7,7 +7,7 @@ export const NODE = {
   mend: 'Install Node 24 from https://nodejs.org, or by your version manager.',
 } as const;
 
-/** Whether a version of Node can run Holdpoint. */
+/** Whether a version of Node can run Waitstate. */
 export function isEnough(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major > LEAST[0] || (major === LEAST[0] && minor >= LEAST[1]);

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { isHoldpointError } from '../lambda/core/errors.ts';
+import { isWaitstateError } from '../lambda/core/errors.ts';
 import { ADVICE } from './advice.ts';
 import { CommandError } from './command-error.ts';
 import { EXIT, EXIT_CODE, type ExitCode } from './exit-codes.ts';
@@ -30,7 +30,7 @@ export function reportError(error: unknown, terminal: Terminal, args: readonly s
   const { code, exitCode, what, advice } = failure;
   if (isJson) terminal.tell(jsonText({ error: { code, exitCode, message: what, ...(advice && { advice }) } }));
   else terminal.tell(...linesOf(failure, terminal.columns === Infinity ? Infinity : Math.min(terminal.columns, 100)));
-  if (terminal.environment.HOLDPOINT_DEBUG === '1') tellStack(error, terminal);
+  if (terminal.environment.WAITSTATE_DEBUG === '1') tellStack(error, terminal);
   return exitCode;
 }
 
@@ -38,13 +38,13 @@ function failureOf(error: unknown, [command = '']: readonly string[]): Failure {
   if (error instanceof CommanderError) {
     const [what = '', hint] = error.message.replace(/^error: /, '').split('\n');
     const advice =
-      hint?.replace(/^\(|\)$/g, '') ?? `See holdpoint ${/^[a-z]+$/.test(command) ? `${command} ` : ''}--help.`;
+      hint?.replace(/^\(|\)$/g, '') ?? `See waitstate ${/^[a-z]+$/.test(command) ? `${command} ` : ''}--help.`;
     return { code: 'USAGE', exitCode: EXIT.usage, what: sentence(what), advice };
   }
   if (error instanceof CommandError) return { code: error.code, exitCode: error.exitCode, what: error.message };
-  if (!isHoldpointError(error)) {
+  if (!isWaitstateError(error)) {
     const what = `This should not have happened: ${error instanceof Error ? `${error.name}: ${error.message}` : error}`;
-    return { code: 'UNEXPECTED', exitCode: EXIT.failed, what, advice: 'HOLDPOINT_DEBUG=1 shows where it came from.' };
+    return { code: 'UNEXPECTED', exitCode: EXIT.failed, what, advice: 'WAITSTATE_DEBUG=1 shows where it came from.' };
   }
   const { code, message } = error;
   const advice = ADVICE[code];

@@ -6,15 +6,15 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { checkpointStore } from '../lambda/embedded.ts';
-import { type Checkpoint, HoldpointError, StaleVersionError } from '../lambda/index.ts';
+import { type Checkpoint, StaleVersionError, WaitstateError } from '../lambda/index.ts';
 import { bold, dim, fitted, type Line, styled } from './terminal/line.ts';
 import { bookingIn } from './tour/booking.ts';
 import { heading, print, ROOM, say, sayTable, sayWrapped } from './tour/terminal.ts';
 import type { Trip } from './tour/trip.ts';
 
-const OWN_FOLDERS = '.holdpoint';
+const OWN_FOLDERS = '.waitstate';
 
-const HELP = `A tour of Holdpoint in the terminal. It takes a few seconds and no network.
+const HELP = `A tour of Waitstate in the terminal. It takes a few seconds and no network.
 
 Usage: npm run tour [-- --folder FOLDER]
 
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   const tour = { folder, bill: join(folder, 'bill.txt'), open };
 
   print('');
-  print(bold('Holdpoint: an agent that loses nothing'));
+  print(bold('Waitstate: an agent that loses nothing'));
   await crash(tour);
   await resume(tour);
   await race(tour);
@@ -202,7 +202,7 @@ function emptyFolder(given: string | undefined): string {
     return mkdtempSync(join(OWN_FOLDERS, 'tour-'));
   }
   if (existsSync(given) && readdirSync(given).length > 0) {
-    throw new HoldpointError('INVALID_INPUT', `The folder ${given} is not empty. Name a new one.`);
+    throw new WaitstateError('INVALID_INPUT', `The folder ${given} is not empty. Name a new one.`);
   }
   return given;
 }
@@ -212,7 +212,7 @@ try {
 } catch (error) {
   const misused = error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
   console.error(
-    misused || error instanceof HoldpointError
+    misused || error instanceof WaitstateError
       ? `The tour stopped: ${error.message}${misused ? ' See npm run tour -- --help.' : ''}`
       : error,
   );

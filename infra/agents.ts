@@ -12,13 +12,13 @@ export interface FunctionAgentProps {
   readonly entry?: never;
   /** Whether it gets its runs claimed and loaded, as agents in other languages do. @default false: it is of `agent.handler()` */
   readonly hydrate?: boolean;
-  /** The only tenant whose runs it may touch. @default those of the Holdpoint */
+  /** The only tenant whose runs it may touch. @default those of the Waitstate */
   readonly tenant?: string;
 }
 
 export type AgentProps = EntryAgentProps | FunctionAgentProps;
 
-/** The agents of a Holdpoint, by their names. */
+/** The agents of a Waitstate, by their names. */
 export class Agents {
   readonly #byName = new Map<string, AgentFunction>();
 
@@ -46,7 +46,7 @@ export function warnOfShortTime(scope: Construct, fn: IFunction): void {
   const isMade = 'addEnvironment' in fn;
   if (!isMade || (timeout?.toSeconds() ?? 3) >= 60) return;
   Annotations.of(scope).addWarningV2(
-    'holdpoint:timeout',
+    'waitstate:timeout',
     `${fn.node.path} is stopped after ${timeout?.toSeconds() ?? 3} seconds; what takes longer is begun again. Give an agent minutes.`,
   );
 }

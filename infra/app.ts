@@ -16,7 +16,7 @@ const toldYes = (name: string): boolean => {
   return value === 'true';
 };
 
-new ExampleStack(app, told('stack') ?? 'Holdpoint', {
+new ExampleStack(app, told('stack') ?? 'Waitstate', {
   ...present({ email: told('email'), operators: told('operators'), model: told('model') }),
   disposable: toldYes('disposable'),
 });

@@ -9,4 +9,4 @@ export const MODULE = {
 
 /** What is CommonJS in a bundle asks for a require. */
 export const BANNER =
-  "import{createRequire as holdpointRequire}from'node:module';const require=holdpointRequire(import.meta.url);";
+  "import{createRequire as waitstateRequire}from'node:module';const require=waitstateRequire(import.meta.url);";

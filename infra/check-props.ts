@@ -4,17 +4,17 @@ import { DUE_SHARDS } from '../lambda/checkpoints/records.ts';
 import { escapeId } from '../lambda/core/ids.ts';
 import { isOrigin } from '../lambda/environment/is-origin.ts';
 import { MOST_SECONDS } from '../lambda/environment/whole-seconds.ts';
-import type { HoldpointProps } from './holdpoint-props.ts';
+import type { WaitstateProps } from './waitstate-props.ts';
 
 /** Refuses what could not be deployed, or would not work once it is, before anything is made of it. */
-export function checkProps({ node }: Construct, props: HoldpointProps): void {
+export function checkProps({ node }: Construct, props: WaitstateProps): void {
   const refuse = (why: string): never => {
     throw new Error(`${node.path}: ${why}`);
   };
   for (const check of [tenants, times, numbers, callers, origins, domain, brought]) check(props, refuse);
 }
 
-type Check = (props: HoldpointProps, refuse: (why: string) => never) => void;
+type Check = (props: WaitstateProps, refuse: (why: string) => never) => void;
 
 // The most that the name of a bucket has, and that CDK puts into one policy.
 const MOST_BUCKET = 63;
@@ -26,7 +26,7 @@ const tenants: Check = ({ tenants, jwt, iamCallers = {} }, refuse) => {
   const names = tenants.map((tenant) => `arn:aws:s3:::${'x'.repeat(MOST_BUCKET)}/${escapeId('tenant', tenant)}/*","`);
   if (names.join('').length > MOST_STATEMENT)
     refuse(
-      `\`tenants\` names ${tenants.length}, more than a policy of IAM has room for. Leave it out, or have several Holdpoints.`,
+      `\`tenants\` names ${tenants.length}, more than a policy of IAM has room for. Leave it out, or have several Waitstates.`,
     );
   const named = [
     ...(jwt && 'tenant' in jwt ? [jwt.tenant] : []),

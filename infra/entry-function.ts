@@ -24,7 +24,7 @@ export interface EntryAgentProps {
   readonly memorySize?: number;
   /** How long one invocation may take; the run may take for ever. @default 15 minutes */
   readonly timeout?: Duration;
-  /** Beside what Holdpoint sets. @default nothing */
+  /** Beside what Waitstate sets. @default nothing */
   readonly environment?: Readonly<Record<string, string>>;
   /** How many may run at once, reserved for it. @default none is reserved */
   readonly reservedConcurrency?: number;
@@ -34,7 +34,7 @@ export interface EntryAgentProps {
   readonly projectRoot?: string;
   /** @default where the package manager put it */
   readonly depsLockFilePath?: string;
-  /** The only tenant whose runs its role may touch. @default those of the Holdpoint */
+  /** The only tenant whose runs its role may touch. @default those of the Waitstate */
   readonly tenant?: string;
 }
 
@@ -53,7 +53,7 @@ export function entryFunction(
   const { reservedConcurrency, projectRoot, depsLockFilePath } = agent;
   const made = new NodejsFunction(scope, id, {
     ...functionOptions(scope, id, props),
-    description: `An agent of Holdpoint: ${name}`.slice(0, MOST_DESCRIPTION),
+    description: `An agent of Waitstate: ${name}`.slice(0, MOST_DESCRIPTION),
     runtime: Runtime.NODEJS_24_X,
     ...{ entry, handler, timeout, deadLetterQueue, memorySize },
     environment: variablesWith(scope, name, environment),
@@ -71,7 +71,7 @@ export function entryFunction(
 function variablesWith({ node }: Construct, agent: string, given: Readonly<Record<string, string>> = {}) {
   const ours = Object.keys(given).filter((name) => Object.values<string>(ENVIRONMENT).includes(name));
   if (ours.length > 0)
-    throw new Error(`${node.path}: agent "${agent}" must leave ${ours.join(', ')} to Holdpoint, which sets it.`);
+    throw new Error(`${node.path}: agent "${agent}" must leave ${ours.join(', ')} to Waitstate, which sets it.`);
   const options = [given.NODE_OPTIONS, SOURCE_MAPS.NODE_OPTIONS].filter((option) => option !== undefined);
   return { ...given, NODE_OPTIONS: options.join(' ') };
 }

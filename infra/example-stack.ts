@@ -5,7 +5,7 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { Construct } from 'constructs';
 import { acknowledgeWildcards } from './acknowledge.ts';
-import { Holdpoint } from './holdpoint.ts';
+import { Waitstate } from './waitstate.ts';
 
 /** What the app may be told. */
 export interface ExampleStackProps extends StackProps {
@@ -22,17 +22,17 @@ export interface ExampleStackProps extends StackProps {
   readonly disposable?: boolean;
 }
 
-/** Holdpoint with the agents of the examples. */
+/** Waitstate with the agents of the examples. */
 export class ExampleStack extends Stack {
-  readonly holdpoint: Holdpoint;
+  readonly waitstate: Waitstate;
 
   constructor(scope: Construct, id: string, props: ExampleStackProps = {}) {
-    super(scope, id, { description: 'Holdpoint, with three agents to try it with', ...props });
+    super(scope, id, { description: 'Waitstate, with three agents to try it with', ...props });
     const { email, operators, model, disposable = false } = props;
     const operator = operators?.startsWith('arn:')
       ? operators
       : `arn:${this.partition}:sts::${this.account}:assumed-role/${operators}/*`;
-    this.holdpoint = new Holdpoint(this, 'Holdpoint', {
+    this.waitstate = new Waitstate(this, 'Waitstate', {
       retention: Duration.days(90),
       ...(disposable && { removalPolicy: RemovalPolicy.DESTROY }),
       ...(operators && {
@@ -40,16 +40,16 @@ export class ExampleStack extends Stack {
       }),
     });
     const agentOf = (name: string, environment: Readonly<Record<string, string>> = {}) =>
-      this.holdpoint.addAgent(name, {
+      this.waitstate.addAgent(name, {
         entry: fileURLToPath(new URL(`../examples/${name}/agent.ts`, import.meta.url)),
         environment,
       });
     agentOf('refunds');
     agentOf('travel');
-    const assistant = agentOf('model-loop', model ? { HOLDPOINT_MODEL: model } : {});
+    const assistant = agentOf('model-loop', model ? { WAITSTATE_MODEL: model } : {});
     if (model) this.#letAsk(assistant, model);
     if (email)
-      for (const topic of [this.holdpoint.topic, this.holdpoint.alarmTopic])
+      for (const topic of [this.waitstate.topic, this.waitstate.alarmTopic])
         topic?.addSubscription(new EmailSubscription(email));
   }
   /** Lets a function ask a model: by its own id in this region, by that of an inference profile wherever the profile leads. */

@@ -125,13 +125,13 @@ export function httpEntrances(
   return {
     iam: new HttpEntrance(scope, 'HttpApi', {
       ...{ function: fn, props, authorizer: new HttpIamAuthorizer() },
-      description: 'Holdpoint, for callers by IAM',
+      description: 'Waitstate, for callers by IAM',
       domain,
     }),
     jwt:
       jwt &&
       new HttpEntrance(scope, 'JwtHttpApi', {
-        ...{ function: fn, props, description: 'Holdpoint, for callers by JWT' },
+        ...{ function: fn, props, description: 'Waitstate, for callers by JWT' },
         authorizer: new HttpJwtAuthorizer('Jwt', jwt.issuer, { jwtAudience: [...jwt.audience] }),
       }),
   };

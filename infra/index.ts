@@ -4,5 +4,5 @@ export type { HandlerName } from '../lambda/environment/names.ts';
 export type { AgentProps, FunctionAgentProps } from './agents.ts';
 export { cognitoIssuer } from './cognito-issuer.ts';
 export type { EntryAgentProps } from './entry-function.ts';
-export { Holdpoint, type TenantOptions } from './holdpoint.ts';
-export type { HoldpointProps, JwtProps } from './holdpoint-props.ts';
+export { type TenantOptions, Waitstate } from './waitstate.ts';
+export type { JwtProps, WaitstateProps } from './waitstate-props.ts';

@@ -12,13 +12,13 @@ export const newBus = (scope: Construct): IEventBus =>
   new EventBus(scope, 'Bus', {
     // The name of the stack is in it: two that were made of one app do not meet.
     eventBusName: `${Names.uniqueResourceName(scope, { maxLength: 200, separator: '-' })}-Bus`,
-    description: 'Holdpoint: approvals that people are asked for, and runs that have ended',
+    description: 'Waitstate: approvals that people are asked for, and runs that have ended',
   }) as IEventBus;
 
 /** A topic for people who want to hear of approvals. */
 export function newTopic(scope: Construct, { encryptionKey }: SettledProps): ITopic {
   const topic = new Topic(scope, 'Topic', {
-    displayName: 'Holdpoint approvals',
+    displayName: 'Waitstate approvals',
     enforceSSL: true,
     ...(encryptionKey && { masterKey: encryptionKey }),
   });
@@ -41,7 +41,7 @@ export function grantPublish({ topicArn, masterKey }: ITopic, grantee: IGrantabl
 /** A topic for alarms. CloudWatch cannot publish under the key of AWS: only one of your own encrypts it. */
 export function newAlarmTopic(scope: Construct, { encryptionKey }: SettledProps): ITopic {
   const topic = new Topic(scope, 'AlarmTopic', {
-    displayName: 'Holdpoint alarms',
+    displayName: 'Waitstate alarms',
     enforceSSL: true,
     ...(encryptionKey && { masterKey: encryptionKey }),
   });

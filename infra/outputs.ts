@@ -5,7 +5,7 @@ import { outputPrefix, STACK_OUTPUTS } from '../lambda/handlers/stack-outputs.ts
 type OutputName = keyof typeof STACK_OUTPUTS;
 
 /**
- * Says where runs are, in outputs that the command reads by their names. The names belong to the first Holdpoint of a
+ * Says where runs are, in outputs that the command reads by their names. The names belong to the first Waitstate of a
  * stack; those of another have its place in front, and the command finds it as `stack#id`.
  */
 export function addOutputs(scope: Construct, values: Readonly<Partial<Record<OutputName, string>>>): void {

@@ -1,7 +1,7 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { present } from '../lambda/core/present.ts';
-import type { HoldpointProps } from './holdpoint-props.ts';
+import type { WaitstateProps } from './waitstate-props.ts';
 
 /** What is taken where nothing is said. */
 export const DEFAULTS = {
@@ -18,13 +18,13 @@ export const DEFAULTS = {
   retiredEncryptionKeys: [],
   retiredRunKeys: [],
   corsOrigins: [],
-} as const satisfies HoldpointProps;
+} as const satisfies WaitstateProps;
 
 /** What was said, and what is taken where nothing was. */
-export type SettledProps = HoldpointProps &
-  Required<Pick<HoldpointProps, keyof typeof DEFAULTS | 'deletionProtection'>>;
+export type SettledProps = WaitstateProps &
+  Required<Pick<WaitstateProps, keyof typeof DEFAULTS | 'deletionProtection'>>;
 
-export function settledProps(props: HoldpointProps): SettledProps {
+export function settledProps(props: WaitstateProps): SettledProps {
   const settled = { ...DEFAULTS, ...present(props) };
   return { deletionProtection: settled.removalPolicy !== RemovalPolicy.DESTROY, ...settled };
 }

@@ -55,7 +55,7 @@ export function newBucket(scope: Construct, props: SettledProps): IBucket {
     minimumTLSVersion: 1.2,
     encryption: encryptionKey ? BucketEncryption.KMS : BucketEncryption.S3_MANAGED,
     ...(encryptionKey && { encryptionKey, bucketKeyEnabled: true }),
-    ...(accessLogBucket && { serverAccessLogsBucket: accessLogBucket, serverAccessLogsPrefix: 'holdpoint/' }),
+    ...(accessLogBucket && { serverAccessLogsBucket: accessLogBucket, serverAccessLogsPrefix: 'waitstate/' }),
     versioned,
     lifecycleRules: [
       {

@@ -1,6 +1,6 @@
 import { escapeId } from '../lambda/core/ids.ts';
 
-/** The tenants of a Holdpoint: any, or those that it was given. */
+/** The tenants of a Waitstate: any, or those that it was given. */
 export class Tenants {
   readonly #path: string;
   readonly #given: readonly string[] | undefined;

@@ -25,7 +25,7 @@ export function setVariables(scope: Construct, fn: IFunction, variables: Readonl
   if (isSettable(made)) for (const [name, value] of Object.entries(variables)) made.addEnvironment(name, value);
   else
     Annotations.of(scope).addWarningV2(
-      'holdpoint:variables',
+      'waitstate:variables',
       `${fn.node.path} is deployed elsewhere: set ${Object.keys(variables).join(', ')} there.`,
     );
 }

@@ -85,7 +85,7 @@ export function onSchedule(
   target.configureAsyncInvoke(once);
   for (const [at, event] of events.entries())
     new Rule(target, at === 0 ? 'Schedule' : `Schedule${at + 1}`, {
-      description: `Invokes ${target.node.id} of Holdpoint`,
+      description: `Invokes ${target.node.id} of Waitstate`,
       schedule: Schedule.rate(every),
       targets: [
         new FunctionTarget(target, {

@@ -1,7 +1,7 @@
 import type { CheckpointStore } from './checkpoints/checkpoint-store.ts';
 import { checkpointStoreOn } from './checkpoints/checkpoint-store.ts';
 import type { CheckpointStoreOptions } from './checkpoints/contexts.ts';
-import { HoldpointError } from './core/errors.ts';
+import { WaitstateError } from './core/errors.ts';
 import { BUCKET_VARIABLE, TABLE_VARIABLE } from './environment/names.ts';
 import { type DynamoRecordStoreOptions, dynamoRecordStore } from './storage/dynamodb/dynamo-records.ts';
 import { installed } from './storage/installed.ts';
@@ -12,9 +12,9 @@ import type { S3PayloadStoreOptions } from './storage/s3/s3-payloads.ts';
 export { STREAM, TABLE, TIME_TO_LIVE } from './storage/dynamodb/table.ts';
 
 export interface DynamoStorageOptions {
-  /** @default the environment's HOLDPOINT_TABLE */
+  /** @default the environment's WAITSTATE_TABLE */
   readonly table?: string;
-  /** @default the environment's HOLDPOINT_BUCKET */
+  /** @default the environment's WAITSTATE_BUCKET */
   readonly bucket?: string;
   /** Your own client, reused; a DynamoDBDocumentClient will do too. @default one made when first needed */
   readonly dynamoDBClient?: DynamoRecordStoreOptions['client'];
@@ -32,7 +32,7 @@ export function dynamoStorage(options: DynamoStorageOptions = {}): Storage {
   } = options;
   if (!table || !bucket) {
     const [option, variable] = table ? ['bucket', BUCKET_VARIABLE] : ['table', TABLE_VARIABLE];
-    throw new HoldpointError(
+    throw new WaitstateError(
       'INVALID_INPUT',
       `Storage on DynamoDB and S3 needs a table and a bucket: pass \`${option}\`, or set ${variable}.`,
     );

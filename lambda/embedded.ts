@@ -6,13 +6,13 @@ import { embeddedStorage } from './storage/embedded/embedded-storage.ts';
 export { embeddedStorage };
 
 export interface EmbeddedStoreOptions extends CheckpointStoreOptions {
-  /** Where everything is kept; several processes may use one folder. @default `.holdpoint` in the working folder */
+  /** Where everything is kept; several processes may use one folder. @default `.waitstate` in the working folder */
   readonly folder?: string;
 }
 
 /** A checkpoint store in a folder of this machine: SQLite for records, files for payloads, all of it synced. */
 export function checkpointStore<State = unknown>(options: EmbeddedStoreOptions = {}): CheckpointStore<State> {
-  const { folder = '.holdpoint', ...rest } = options;
+  const { folder = '.waitstate', ...rest } = options;
   const storage = embeddedStorage({ folder, ...(options.clock && { clock: options.clock }) });
   return checkpointStoreOn<State>(storage, rest);
 }

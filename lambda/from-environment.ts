@@ -15,20 +15,20 @@ import { installed } from './storage/installed.ts';
 import type { Storage } from './storage/ports.ts';
 
 /**
- * The storage that the environment names: with HOLDPOINT_TABLE and HOLDPOINT_BUCKET on DynamoDB and S3, otherwise in the
- * folder HOLDPOINT_FOLDER (`.holdpoint`) of this machine.
+ * The storage that the environment names: with WAITSTATE_TABLE and WAITSTATE_BUCKET on DynamoDB and S3, otherwise in the
+ * folder WAITSTATE_FOLDER (`.waitstate`) of this machine.
  */
 export function storageFromEnvironment(clock?: () => number): () => Promise<Storage> {
   if (isOnDynamo())
     return async () => (await installed('@aws-sdk/client-dynamodb', () => import('./dynamodb.ts'))).dynamoStorage();
-  const { HOLDPOINT_FOLDER: folder = '.holdpoint' } = process.env;
+  const { WAITSTATE_FOLDER: folder = '.waitstate' } = process.env;
   return async () => (await import('./embedded.ts')).embeddedStorage({ folder, ...(clock && { clock }) });
 }
 
 /**
  * What else the environment says of runs on DynamoDB: how long those that are begun here are kept
- * (HOLDPOINT_RETENTION_SECONDS), which key of KMS encrypts them (HOLDPOINT_KMS_KEY), and whether those from before there was
- * one are opened (HOLDPOINT_ACCEPT_UNENCRYPTED). Nothing where it names no table.
+ * (WAITSTATE_RETENTION_SECONDS), which key of KMS encrypts them (WAITSTATE_KMS_KEY), and whether those from before there was
+ * one are opened (WAITSTATE_ACCEPT_UNENCRYPTED). Nothing where it names no table.
  */
 export function optionsFromEnvironment(): Pick<
   CheckpointStoreOptions,
@@ -58,7 +58,7 @@ export const isOnDynamo = (): boolean => Boolean(process.env[TABLE_VARIABLE] || 
 
 /**
  * A checkpoint store where the environment says, and as it says unless `options` do. To bundle only one of the two kinds
- * of storage, import `checkpointStore` from `holdpoint/dynamodb` or `holdpoint/embedded`.
+ * of storage, import `checkpointStore` from `waitstate/dynamodb` or `waitstate/embedded`.
  */
 export const checkpointStore = <State = unknown>(options: CheckpointStoreOptions = {}): CheckpointStore<State> =>
   checkpointStoreOn<State>(storageFromEnvironment(options.clock), { ...optionsFromEnvironment(), ...options });

@@ -30,7 +30,7 @@ export type { ForkOptions } from './checkpoints/travel.ts';
 export type { UpdateFields } from './checkpoints/update.ts';
 export type { Problem, Verification } from './checkpoints/verify.ts';
 export type { Duration } from './core/duration.ts';
-export { type ErrorCode, type ErrorScope, HoldpointError, isHoldpointError } from './core/errors.ts';
+export { type ErrorCode, type ErrorScope, isWaitstateError, WaitstateError } from './core/errors.ts';
 export { STATUSES, type Status, TRANSITIONS } from './core/status.ts';
 export { checkpointStore } from './from-environment.ts';
 export { type Agent, type AnyAgent, agent, type Invoked, type StartOptions } from './runtime/agent.ts';

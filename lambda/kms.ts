@@ -1,6 +1,6 @@
 import type { KMSClient } from '@aws-sdk/client-kms';
 import type { KeyContext, KeyRing } from './checkpoints/keys.ts';
-import { HoldpointError } from './core/errors.ts';
+import { WaitstateError } from './core/errors.ts';
 import { awsCalls } from './storage/aws-calls.ts';
 import { installed } from './storage/installed.ts';
 
@@ -40,7 +40,7 @@ export function kmsKeys({ keyId, opens, client }: KmsKeysOptions): KeyRing {
     },
     async unwrap({ by, wrapped }, context) {
       if (opens && !opens.includes(by)) {
-        throw new HoldpointError(
+        throw new WaitstateError(
           'KEY_UNAVAILABLE',
           `Run "${context.run}" names KMS key "${by}", which is not among \`opens\`.`,
         );
@@ -70,10 +70,10 @@ async function usable<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (cause) {
-    if (!(cause instanceof HoldpointError) || cause.code === 'STORAGE_UNAVAILABLE') throw cause;
-    throw new HoldpointError('KEY_UNAVAILABLE', cause.message, { cause });
+    if (!(cause instanceof WaitstateError) || cause.code === 'STORAGE_UNAVAILABLE') throw cause;
+    throw new WaitstateError('KEY_UNAVAILABLE', cause.message, { cause });
   }
 }
 
-const useless = (key: string): HoldpointError =>
-  new HoldpointError('KEY_UNAVAILABLE', `KMS key "${key}" answered with something that is not a data key.`);
+const useless = (key: string): WaitstateError =>
+  new WaitstateError('KEY_UNAVAILABLE', `KMS key "${key}" answered with something that is not a data key.`);

@@ -94,7 +94,7 @@ describe('a program that is bundled', () => {
   });
 
   test('has only what it uses', async () => {
-    const { bytes } = await bundled(`export { isHoldpointError } from './lambda/index.ts'`, { splitting: false });
+    const { bytes } = await bundled(`export { isWaitstateError } from './lambda/index.ts'`, { splitting: false });
     expect(bytes).toBeLessThan(1_000);
   });
 });

@@ -1,11 +1,11 @@
 import { CfnAlarm } from 'aws-cdk-lib/aws-cloudwatch';
-import { withHoldpoint } from '../with-holdpoint.ts';
+import { withWaitstate } from '../with-waitstate.ts';
 
 let counted: number | undefined;
 
 /** How many metrics the alarms of the construct look at; CloudWatch bills each metric of an alarm. */
 export function alarmMetrics(): number {
-  counted ??= withHoldpoint(({ node }) =>
+  counted ??= withWaitstate(({ node }) =>
     node
       .findAll()
       .filter((each) => each instanceof CfnAlarm)

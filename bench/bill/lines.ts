@@ -16,7 +16,7 @@ export interface Billed {
   readonly ms: number;
 }
 
-/** The functions that are billed; of an agent only what Holdpoint adds to it: claim, load, save. */
+/** The functions that are billed; of an agent only what Waitstate adds to it: claim, load, save. */
 export const FUNCTIONS = {
   agent: { memoryMB: 512, ms: 100 },
   api: { memoryMB: DEPLOYED.api.memoryMB, ms: 100 },

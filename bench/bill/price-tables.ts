@@ -14,7 +14,7 @@ export const functionsTable = (): string =>
   markdownTable(
     ['function', 'memory, MB', 'taken to run, ms', 'a million invocations'],
     Object.entries<Billed>(FUNCTIONS).map(([name, billed]) => [
-      name === 'agent' ? 'an agent, what Holdpoint adds' : `\`${name}\``,
+      name === 'agent' ? 'an agent, what Waitstate adds' : `\`${name}\``,
       billed.memoryMB,
       billed.ms,
       money(invocation(billed)),

@@ -108,7 +108,7 @@ const WORKS = {
   approval: { operations: 3, transitions: 1, actions: 2, bytes: 0 },
 } as const satisfies Record<string, PeerWork>;
 
-const SYSTEMS = ['Holdpoint', 'Lambda durable functions', 'Step Functions', 'Temporal Cloud'];
+const SYSTEMS = ['Waitstate', 'Lambda durable functions', 'Step Functions', 'Temporal Cloud'];
 
 function peersTable({ small, large, turn }: StepUnits, units: DeploymentUnits, bare: Counts): string {
   const row = (what: string, ours: string, work: PeerWork): MarkdownCell[] => {

@@ -1,6 +1,6 @@
 // An agent that costs next to nothing, for the load: it asks, and writes down what it did, so that it can be counted.
 import { appendFileSync } from 'node:fs';
-import { agent } from 'holdpoint';
+import { agent } from 'waitstate';
 
 /** Writes one line in one call, so that lines of processes do not mix. */
 const done = (what: string): void => appendFileSync(process.env.LOAD_EFFECTS ?? '/dev/null', `${what}\n`);

@@ -34,7 +34,7 @@ type Row = readonly [what: string, mixed: Mixed];
 /** Puts a local server of its own under load; gives what went wrong. */
 export async function load(options: LoadOptions): Promise<readonly string[]> {
   const { print } = options;
-  const folder = mkdtempSync(join(tmpdir(), 'holdpoint-load-'));
+  const folder = mkdtempSync(join(tmpdir(), 'waitstate-load-'));
   const effects = join(folder, 'effects.txt');
   writeFileSync(effects, '');
   const machine = `${cpus().length} cores, ${shown(totalmem() / 2 ** 30)} GB, load average ${shown(loadavg()[0])}`;

@@ -1,4 +1,4 @@
-// The local server in a process of its own, as `holdpoint dev` is one; it says which links it gave out, and what it holds in memory.
+// The local server in a process of its own, as `waitstate dev` is one; it says which links it gave out, and what it holds in memory.
 
 import { serve } from '../../cli/dev/serve.ts';
 import { type Line, piecesOf, render } from '../../cli/terminal/line.ts';

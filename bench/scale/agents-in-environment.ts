@@ -1,6 +1,6 @@
 import { Stack } from 'aws-cdk-lib';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
-import { withHoldpoint } from '../with-holdpoint.ts';
+import { withWaitstate } from '../with-waitstate.ts';
 
 // With an id so long, CloudFormation makes the name of a function as long as names may be: 64 letters.
 const LONG_ID = 'x'.repeat(64);
@@ -19,9 +19,9 @@ export function agentsInEnvironment(letters: number): number {
   return fit;
 }
 
-/** Whether so many agents fit into a Holdpoint, by its own check. A new one each time: it says once who its agents are. */
+/** Whether so many agents fit into a Waitstate, by its own check. A new one each time: it says once who its agents are. */
 const isTaken = (agents: number, letters: number): boolean =>
-  withHoldpoint((hold) => {
+  withWaitstate((hold) => {
     for (let n = 0; n < agents; n++) {
       const behind = new LambdaFunction(Stack.of(hold), `${LONG_ID}${n}`, {
         ...{ runtime: Runtime.NODEJS_24_X, code: Code.fromInline('-'), handler: 'index.handler' },

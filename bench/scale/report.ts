@@ -28,7 +28,7 @@ export async function scaleReport(): Promise<readonly Section[]> {
     { title: 'Partitions and shards', table: shardsTable(simulated) },
     { title: 'What the sweeper does', table: sweeperTable(simulated) },
     { title: 'One run', table: await oneRunTable() },
-    { title: 'Agents in HOLDPOINT_AGENTS', table: agentsTable() },
+    { title: 'Agents in WAITSTATE_AGENTS', table: agentsTable() },
   ];
 }
 

@@ -18,7 +18,7 @@ export function approvalLines(approval: ApprovalDocument, columns: number, now: 
   const person = approvers.find((each) => each.startsWith('user:')) ?? 'user:…';
   const group = approvers.includes(person) ? '' : ` --group ${shellQuote(approvers[0] ?? '')}`;
   const how = (answer: string) =>
-    `holdpoint ${answer} ${shellQuote(run)} ${shellQuote(id)} --as ${shellQuote(person)}${group}`;
+    `waitstate ${answer} ${shellQuote(run)} ${shellQuote(id)} --as ${shellQuote(person)}${group}`;
   return [
     ...wrap(title, room + 2).map((line, i) => [i === 0 ? styled('yellow', '? ') : '  ', bold(line)]),
     ...indented(wrap(`${asked.join(', ')}; by ${approvers.join(', ')}`, room).map((line) => dim(line))),

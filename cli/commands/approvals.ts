@@ -1,4 +1,4 @@
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import { present } from '../../lambda/core/present.ts';
 import type { ApprovalDocument } from '../../lambda/desk/approval-document.ts';
 import type { Desk } from '../../lambda/desk/desk.ts';
@@ -24,7 +24,7 @@ export async function approvals(session: Session, run: string | undefined, optio
   );
   if (isJson) return;
   if (found.length === 0) terminal.tell(dim(run === undefined ? 'Nobody is asked anything.' : 'It has asked nothing.'));
-  else if (run === undefined) terminal.tell(dim('holdpoint show RUN shows what is asked, and how to answer.'));
+  else if (run === undefined) terminal.tell(dim('waitstate show RUN shows what is asked, and how to answer.'));
 }
 
 function find(
@@ -33,9 +33,9 @@ function find(
   { person, group }: ApprovalsOptions,
 ): Promise<readonly ApprovalDocument[]> {
   if (run !== undefined && person !== undefined)
-    throw new HoldpointError('INVALID_INPUT', 'Both a run and --person are given. Leave one of them out.');
+    throw new WaitstateError('INVALID_INPUT', 'Both a run and --person are given. Leave one of them out.');
   if (group && person === undefined)
-    throw new HoldpointError(
+    throw new WaitstateError(
       'INVALID_INPUT',
       '--group says in which groups a person is. Name the person too: --person.',
     );

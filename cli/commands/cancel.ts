@@ -1,5 +1,5 @@
 import { isFields } from '../../lambda/checkpoints/document/document.ts';
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import { present } from '../../lambda/core/present.ts';
 import { hasEnded } from '../../lambda/core/status.ts';
 import type { Desk, RunView } from '../../lambda/desk/desk.ts';
@@ -26,7 +26,7 @@ export async function cancel(session: Session, run: string, { reason, yes }: Can
   }
   const status = await place.desk.cancel(run, ...(reason === undefined ? [] : ([reason] as const)));
   if (hasEnded(status) && status !== 'CANCELLED')
-    throw new HoldpointError('RUN_ENDED', `Run "${run}" had ended already: it is ${status}. Nothing was cancelled.`);
+    throw new WaitstateError('RUN_ENDED', `Run "${run}" had ended already: it is ${status}. Nothing was cancelled.`);
   await answer(session, { run, status, ...present({ reason }) }, () => [
     [
       view.status === 'CANCELLED' ? styled('yellow', '= ') : styled('green', '✓ '),

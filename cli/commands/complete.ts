@@ -91,7 +91,7 @@ async function runsOf(
   folder?: string,
   tenant?: string,
 ): Promise<readonly Candidate[]> {
-  const { HOLDPOINT_TABLE: table, HOLDPOINT_BUCKET: bucket } = terminal.environment;
+  const { WAITSTATE_TABLE: table, WAITSTATE_BUCKET: bucket } = terminal.environment;
   if (folder === undefined && (table || bucket)) return [];
   const where: Located = { ...(folder !== undefined && { folder }), ...(tenant !== undefined && { tenant }) };
   const [{ whereIs }, { openPlace }] = await Promise.all([

@@ -2,36 +2,36 @@ import type { Session } from '../session.ts';
 
 export type Shell = 'bash' | 'zsh' | 'fish';
 
-// Each hands the words that are typed to "holdpoint complete", so that shells know nothing that can grow old.
+// Each hands the words that are typed to "waitstate complete", so that shells know nothing that can grow old.
 const SCRIPTS: Readonly<Record<Shell, string>> = {
   // Words are quoted as bash wants them, and never expanded: an id may be $(anything).
-  bash: `_holdpoint() {
+  bash: `_waitstate() {
   local line word
   COMPREPLY=()
   while IFS= read -r line; do
     printf -v word %q "\${line%%$'\\t'*}"
     COMPREPLY+=("$word")
-  done < <(holdpoint complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  done < <(waitstate complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
-complete -o default -F _holdpoint holdpoint
+complete -o default -F _waitstate waitstate
 `,
-  zsh: `#compdef holdpoint
-_holdpoint() {
+  zsh: `#compdef waitstate
+_waitstate() {
   local -a found
   local line
-  for line in "\${(@f)$(holdpoint complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+  for line in "\${(@f)$(waitstate complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
     [[ -n $line ]] && found+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
   done
-  if (( $#found )); then _describe -V holdpoint found; else _files; fi
+  if (( $#found )); then _describe -V waitstate found; else _files; fi
 }
-if [ "$funcstack[1]" = "_holdpoint" ]; then _holdpoint "$@"; else compdef _holdpoint holdpoint; fi
+if [ "$funcstack[1]" = "_waitstate" ]; then _waitstate "$@"; else compdef _waitstate waitstate; fi
 `,
-  fish: `function __holdpoint_complete
+  fish: `function __waitstate_complete
     set -l before (commandline -opc)
     set -l current (commandline -ct)
-    holdpoint complete -- $before[2..-1] "$current" 2>/dev/null
+    waitstate complete -- $before[2..-1] "$current" 2>/dev/null
 end
-complete -c holdpoint -k -a '(__holdpoint_complete)'
+complete -c waitstate -k -a '(__waitstate_complete)'
 `,
 };
 

@@ -1,4 +1,4 @@
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import type { Session } from '../session.ts';
 import { bold, dim, styled, wrap } from '../terminal/line.ts';
 import { Declined } from '../terminal/said-no.ts';
@@ -7,7 +7,7 @@ import { Declined } from '../terminal/said-no.ts';
 export async function confirm({ terminal }: Session, what: string, isYes: boolean | undefined): Promise<void> {
   if (isYes) return;
   if (!terminal.ask)
-    throw new HoldpointError(
+    throw new WaitstateError(
       'INVALID_INPUT',
       `${what} Nobody can be asked here, so nothing was done. Pass --yes if you mean it.`,
     );

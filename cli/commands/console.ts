@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import { CommandError } from '../command-error.ts';
 import { type AwsPlace, type FolderPlace, whereIs } from '../place/where.ts';
 import type { Located, Session } from '../session.ts';
@@ -24,13 +24,13 @@ export async function openConsole(session: Session, options: ConsoleOptions): Pr
 
 async function openLocal(session: Session, { folder }: FolderPlace, { open, port }: ConsoleOptions): Promise<void> {
   if (port !== undefined)
-    throw new HoldpointError('INVALID_INPUT', '--port is the port of the proxy to a stack. Name one by --stack.');
+    throw new WaitstateError('INVALID_INPUT', '--port is the port of the proxy to a stack. Name one by --stack.');
   const { runningServer } = await import('../dev/server-file.ts');
   const server = await runningServer(folder);
   if (!server)
     throw new CommandError(
       'NO_SERVER',
-      `No server is running on the folder ${folder}. Start one: holdpoint dev${folder === '.holdpoint' ? '' : ` --folder ${shellQuote(folder)}`} AGENT-FILES.`,
+      `No server is running on the folder ${folder}. Start one: waitstate dev${folder === '.waitstate' ? '' : ` --folder ${shellQuote(folder)}`} AGENT-FILES.`,
     );
   const url = new URL(`/?key=${server.key}`, server.url).href;
   await answer(session, { url, pid: server.pid }, () => [[styled('green', '✓ '), bold(url)]]);
@@ -40,11 +40,11 @@ async function openLocal(session: Session, { folder }: FolderPlace, { open, port
 async function openDeployed(session: Session, place: AwsPlace, { open, port }: ConsoleOptions): Promise<void> {
   const { stack, apiUrl } = place;
   if (apiUrl === undefined)
-    throw new HoldpointError(
+    throw new WaitstateError(
       'STORAGE_MISSING',
       stack === undefined
         ? 'The environment names a table and a bucket, and a console needs the URL of an API. Name the stack by --stack.'
-        : `Stack "${stack}" has no API: it was deployed without one. "holdpoint runs --stack ${shellQuote(stack)}" works without.`,
+        : `Stack "${stack}" has no API: it was deployed without one. "waitstate runs --stack ${shellQuote(stack)}" works without.`,
     );
   const { startProxy } = await import('./console/signing-proxy.ts');
   const proxy = await startProxy({ apiUrl, port, tenant: session.where.tenant ?? 'default' });

@@ -1,4 +1,4 @@
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import { present } from '../../lambda/core/present.ts';
 import type { ApprovalDocument } from '../../lambda/desk/approval-document.ts';
 import type { Located, Session } from '../session.ts';
@@ -28,8 +28,8 @@ export interface Decision {
 /** Answers an approval for somebody, and says how it stands then. */
 export async function decide(session: Session, decision: Decision, options: DecideOptions): Promise<void> {
   const { terminal } = session;
-  const by = options.as ?? terminal.environment.HOLDPOINT_PERSON;
-  if (!by) throw new HoldpointError('INVALID_INPUT', 'Who answers? Pass --as user:ann, or set HOLDPOINT_PERSON.');
+  const by = options.as ?? terminal.environment.WAITSTATE_PERSON;
+  if (!by) throw new WaitstateError('INVALID_INPUT', 'Who answers? Pass --as user:ann, or set WAITSTATE_PERSON.');
   const edits = options.edits === undefined ? undefined : readEdits(options.edits);
   const place = await session.open();
   const asked = await findAsked(place.desk, decision.run, decision.approval);

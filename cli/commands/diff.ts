@@ -1,6 +1,6 @@
 import type { Doc } from '../../lambda/checkpoints/document/document.ts';
 import { equal, isFields } from '../../lambda/checkpoints/document/document.ts';
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import type { CheckpointView, DifferenceView } from '../../lambda/desk/desk.ts';
 import { which } from '../program/reading.ts';
 import type { Session } from '../session.ts';
@@ -31,7 +31,7 @@ export async function diff(session: Session, { run, before, after }: DiffArgumen
 
 function lastBefore({ run, version }: CheckpointView): number {
   if (version > 1) return version - 1;
-  throw new HoldpointError(
+  throw new WaitstateError(
     'CHECKPOINT_NOT_FOUND',
     `There is nothing before version 1 of run "${run}" to compare it with.`,
   );

@@ -1,4 +1,4 @@
-import { isHoldpointError } from '../../lambda/core/errors.ts';
+import { isWaitstateError } from '../../lambda/core/errors.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { type AwsPlace, type FolderPlace, whereIs } from '../place/where.ts';
 import type { Session } from '../session.ts';
@@ -42,7 +42,7 @@ async function find({ where, terminal }: Session): Promise<FolderPlace | AwsPlac
   try {
     return await whereIs(where, terminal.environment);
   } catch (error) {
-    if (!isHoldpointError(error)) throw error;
+    if (!isWaitstateError(error)) throw error;
     const at = error.message.indexOf('. ');
     const found = at < 0 ? error.message : error.message.slice(0, at);
     return fail('place', found, at < 0 ? 'Check --stack, --region and --profile.' : error.message.slice(at + 2));

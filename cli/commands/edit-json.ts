@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Doc } from '../../lambda/checkpoints/document/document.ts';
-import { HoldpointError, isHoldpointError } from '../../lambda/core/errors.ts';
+import { isWaitstateError, WaitstateError } from '../../lambda/core/errors.ts';
 import { dim, styled } from '../terminal/line.ts';
 import { Declined } from '../terminal/said-no.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -15,12 +15,12 @@ import { readJson } from './read-json.ts';
 export async function editState<T>(terminal: Terminal, before: Doc, take: (edited: Doc) => Promise<T>): Promise<T> {
   const { edit, ask, tell } = terminal;
   if (!edit || !ask)
-    throw new HoldpointError(
+    throw new WaitstateError(
       'INVALID_INPUT',
       '--edit opens an editor, and this is no terminal. Pass --state FILE instead.',
     );
   // For its owner alone: a state may be secret.
-  const folder = mkdtempSync(join(tmpdir(), 'holdpoint-'));
+  const folder = mkdtempSync(join(tmpdir(), 'waitstate-'));
   const file = join(folder, 'state.json');
   const text = `${JSON.stringify(before, undefined, 2)}\n`;
   try {
@@ -44,5 +44,5 @@ export async function editState<T>(terminal: Terminal, before: Doc, take: (edite
 }
 
 /** Whether it is the state that was refused, so that another one may be taken. */
-const isOfTheState = (error: unknown): error is HoldpointError =>
-  isHoldpointError(error, 'INVALID_INPUT', 'UNSUPPORTED_VALUE', 'SCHEMA_REFUSED', 'DAMAGED');
+const isOfTheState = (error: unknown): error is WaitstateError =>
+  isWaitstateError(error, 'INVALID_INPUT', 'UNSUPPORTED_VALUE', 'SCHEMA_REFUSED', 'DAMAGED');

@@ -1,4 +1,4 @@
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Located, Session } from '../session.ts';
 import { jsonText } from '../terminal/json-text.ts';
@@ -25,7 +25,7 @@ export async function exportRuns(session: Session, run: string | undefined, opti
   if (check !== undefined) return checkFile(session, check);
   if ((run === undefined) === !all) throw oneRunOrAll('export');
   if (session.isJson && out === undefined)
-    throw new HoldpointError(
+    throw new WaitstateError(
       'INVALID_INPUT',
       'Without --out the export itself is the answer, and is JSON anyway. Leave --json out.',
     );

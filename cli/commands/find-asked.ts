@@ -1,4 +1,4 @@
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import type { ApprovalDocument } from '../../lambda/desk/approval-document.ts';
 import type { Desk } from '../../lambda/desk/desk.ts';
 
@@ -8,9 +8,9 @@ export async function findAsked(desk: Desk, run: string, approval: string | unde
   const { openApprovals, status } = await desk.run(run);
   const [only, ...others] = openApprovals;
   if (only === undefined)
-    throw new HoldpointError('APPROVAL_NOT_FOUND', `Run "${run}" is ${status} and asks nothing just now.`);
+    throw new WaitstateError('APPROVAL_NOT_FOUND', `Run "${run}" is ${status} and asks nothing just now.`);
   if (others.length > 0)
-    throw new HoldpointError(
+    throw new WaitstateError(
       'INVALID_INPUT',
       `Run "${run}" asks ${openApprovals.length} things: ${openApprovals.join(', ')}. Name the one that you mean.`,
     );
@@ -22,5 +22,5 @@ export function checkPending({ run, id, status }: ApprovalDocument, what: string
   if (status === 'PENDING') return;
   const code =
     status === 'EXPIRED' ? 'APPROVAL_EXPIRED' : status === 'WITHDRAWN' ? 'APPROVAL_WITHDRAWN' : 'APPROVAL_DECIDED';
-  throw new HoldpointError(code, `Approval "${id}" of run "${run}" is ${status}: ${what}.`);
+  throw new WaitstateError(code, `Approval "${id}" of run "${run}" is ${status}: ${what}.`);
 }

@@ -1,5 +1,5 @@
 import { type Doc, isFields } from '../../lambda/checkpoints/document/document.ts';
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import { present } from '../../lambda/core/present.ts';
 import { which } from '../program/reading.ts';
 import type { Located, Session } from '../session.ts';
@@ -42,7 +42,7 @@ export async function fork(session: Session, run: string, options: ForkOptions):
 function readResults(given: readonly string[] | undefined): Readonly<Record<string, Doc>> | undefined {
   const results = given?.map((text) => {
     const at = text.indexOf('=');
-    if (at < 1) throw new HoldpointError('INVALID_INPUT', `--result must be like search={"price":270}; found ${text}.`);
+    if (at < 1) throw new WaitstateError('INVALID_INPUT', `--result must be like search={"price":270}; found ${text}.`);
     return [text.slice(0, at), readJson(text.slice(at + 1), `The result of ${text.slice(0, at)}`)] as const;
   });
   const read = results && Object.fromEntries(results);

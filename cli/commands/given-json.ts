@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Doc } from '../../lambda/checkpoints/document/document.ts';
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { readJson } from './read-json.ts';
 
@@ -12,7 +12,7 @@ export async function givenJson(
   file: string | undefined,
 ): Promise<Doc | undefined> {
   if (given !== undefined && file !== undefined)
-    throw new HoldpointError(
+    throw new WaitstateError(
       'INVALID_INPUT',
       `The ${what} is given twice: as an argument, and by a file. Leave one out.`,
     );
@@ -26,7 +26,7 @@ export function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {
-    throw new HoldpointError('INVALID_INPUT', `The file ${file} cannot be read: ${(cause as Error).message}.`, {
+    throw new WaitstateError('INVALID_INPUT', `The file ${file} cannot be read: ${(cause as Error).message}.`, {
       cause,
     });
   }

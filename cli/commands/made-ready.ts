@@ -14,8 +14,8 @@ export async function tellIfNobodyRuns({ terminal, isJson }: Session, { at }: Pl
   const { runningServer } = await import('../dev/server-file.ts');
   const server = await runningServer(at.folder);
   if (!server) {
-    const folder = at.folder === '.holdpoint' ? '' : ` --folder ${shellQuote(at.folder)}`;
-    terminal.tell(dim(`No server is running here; "holdpoint dev${folder} AGENT-FILES" runs what is ready.`));
+    const folder = at.folder === '.waitstate' ? '' : ` --folder ${shellQuote(at.folder)}`;
+    terminal.tell(dim(`No server is running here; "waitstate dev${folder} AGENT-FILES" runs what is ready.`));
     return;
   }
   const agents = agent === undefined ? undefined : await agentsOf(server);

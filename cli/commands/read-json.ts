@@ -1,12 +1,12 @@
 import type { Doc } from '../../lambda/checkpoints/document/document.ts';
 import { type JsonMistake, mistakeIn } from '../../lambda/console/json-place.ts';
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 
 /** Reads JSON that somebody wrote; where it is wrong, says in which line and column, and shows the place. */
 export function readJson(text: string, source: string): Doc {
   const mistake = mistakeIn(text);
   if (!mistake) return JSON.parse(text);
-  throw new HoldpointError('INVALID_INPUT', problemIn(text, source, mistake));
+  throw new WaitstateError('INVALID_INPUT', problemIn(text, source, mistake));
 }
 
 function problemIn(text: string, source: string, { line, column, problem }: JsonMistake): string {

@@ -113,7 +113,7 @@ function factLines(view: Shown, columns: number, now: number): readonly Line[] {
 
 /** The name of our own errors says nothing that their message does not. */
 const reasonOf = ({ name, message }: NonNullable<RunView['error']>): string =>
-  name === 'HoldpointError' ? message : `${name}: ${message}`;
+  name === 'WaitstateError' ? message : `${name}: ${message}`;
 
 /** What people must read as a whole. */
 function longFact(name: string, text: string | undefined, columns: number): readonly Line[] {
@@ -143,6 +143,6 @@ function waitText({ kind, name, until }: Wait, now: number): Line {
 /** What can be done about it. */
 function adviceLines({ run, status, waits }: Shown): readonly Line[] {
   const signal = waits.find(({ kind }) => kind === 'signal');
-  if (signal) return ['', dim(`  holdpoint signal ${shellQuote(run)} ${shellQuote(signal.name)} '…'`)];
-  return status === 'FAILED' ? ['', dim(`  holdpoint retry ${shellQuote(run)}`)] : [];
+  if (signal) return ['', dim(`  waitstate signal ${shellQuote(run)} ${shellQuote(signal.name)} '…'`)];
+  return status === 'FAILED' ? ['', dim(`  waitstate retry ${shellQuote(run)}`)] : [];
 }

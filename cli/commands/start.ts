@@ -40,7 +40,7 @@ export async function start(
   ]);
   if (isNew) await tellIfNobodyRuns(session, place, agent);
   if (!session.isJson)
-    session.terminal.tell(dim(`holdpoint show ${shellQuote(run)}${flagsOf(session.where)} shows how it goes.`));
+    session.terminal.tell(dim(`waitstate show ${shellQuote(run)}${flagsOf(session.where)} shows how it goes.`));
 }
 
 /** Where the runs are, as the command line said it. */

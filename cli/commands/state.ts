@@ -1,5 +1,5 @@
 import { type Doc, specialOf } from '../../lambda/checkpoints/document/document.ts';
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import { partAt, pointerTo } from '../../lambda/desk/piece.ts';
 import { CommandError } from '../command-error.ts';
 import { which } from '../program/reading.ts';
@@ -44,7 +44,7 @@ export function pointerOf(path: string): string {
   const steps = [...path.matchAll(/\.?([^.[\]]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/gy)];
   const read = steps.reduce((length, [text]) => length + text.length, 0);
   if (read < path.length)
-    throw new HoldpointError(
+    throw new WaitstateError(
       'INVALID_INPUT',
       `--path must be like messages[0].text or /messages/0/text; found ${path}.`,
     );

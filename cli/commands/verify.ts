@@ -1,5 +1,5 @@
 import type { Verification } from '../../lambda/checkpoints/verify.ts';
-import { HoldpointError, isHoldpointError } from '../../lambda/core/errors.ts';
+import { isWaitstateError, WaitstateError } from '../../lambda/core/errors.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Place } from '../place/place.ts';
 import type { Located, Session } from '../session.ts';
@@ -30,16 +30,16 @@ export async function verify(session: Session, run: string | undefined, options:
   }
 }
 
-export const oneRunOrAll = (command: string): HoldpointError =>
-  new HoldpointError(
+export const oneRunOrAll = (command: string): WaitstateError =>
+  new WaitstateError(
     'INVALID_INPUT',
-    `Which runs? "holdpoint ${command} RUN" takes one, "holdpoint ${command} --all" every one.`,
+    `Which runs? "waitstate ${command} RUN" takes one, "waitstate ${command} --all" every one.`,
   );
 
 async function verifyOne(session: Session, place: Place, progress: Progress, run: string): Promise<ExitCode> {
   const version = await newestVersion(place.desk, run).catch((error) => {
     // A damaged run is what this is for.
-    if (isHoldpointError(error, 'DAMAGED')) return undefined;
+    if (isWaitstateError(error, 'DAMAGED')) return undefined;
     throw error;
   });
   place.watch({
@@ -63,7 +63,7 @@ async function verifyAll(session: Session, place: Place, progress: Progress): Pr
       if (!found.ok || session.isJson) await tellOne(session, progress, run, found);
     } catch (error) {
       // Deleted or expired since it was listed.
-      if (!isHoldpointError(error, 'RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED')) throw error;
+      if (!isWaitstateError(error, 'RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED')) throw error;
       totals.gone += 1;
     }
   }

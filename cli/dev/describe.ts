@@ -2,7 +2,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { AnyAgent } from '../../lambda/runtime/agent.ts';
-import { findHoldpoint } from './find-holdpoint.ts';
+import { findWaitstate } from './find-waitstate.ts';
 import { loadAgents } from './load-agents.ts';
 import { loadProblem } from './load-problem.ts';
 import type { DescribedAgent, DescribedFile } from './messages.ts';
@@ -10,7 +10,7 @@ import { nearestPackage } from './nearest-package.ts';
 import { quietWarnings } from './quiet-warnings.ts';
 import { belongToServer, tellServer } from './tell-server.ts';
 
-const imports = findHoldpoint();
+const imports = findWaitstate();
 
 async function describe(file: string): Promise<DescribedFile> {
   try {

@@ -20,9 +20,9 @@ export interface DevOptions {
   readonly open?: boolean;
 }
 
-/** `holdpoint dev`: serves until it is interrupted, then stops in order; interrupted again, at once. */
+/** `waitstate dev`: serves until it is interrupted, then stops in order; interrupted again, at once. */
 export async function dev(terminal: Terminal, files: readonly string[], options: DevOptions): Promise<ExitCode> {
-  const { folder = terminal.environment.HOLDPOINT_FOLDER || '.holdpoint', open = false, ...rest } = options;
+  const { folder = terminal.environment.WAITSTATE_FOLDER || '.waitstate', open = false, ...rest } = options;
   const interrupted = onInterrupt();
   try {
     // Most of a start is reading code.

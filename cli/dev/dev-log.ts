@@ -15,7 +15,7 @@ export interface DevLog {
   problem(problem: LoadProblem): void;
 }
 
-// Ids that Holdpoint makes have sixteen characters.
+// Ids that Waitstate makes have sixteen characters.
 const RUN_WIDTH = 16;
 
 /** A log of one line for each thing that happens: time, run, what. */

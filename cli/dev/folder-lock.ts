@@ -1,4 +1,4 @@
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import { isBusy, storageError } from '../../lambda/storage/embedded/errors.ts';
 import { lockIn, runningServer } from './server-file.ts';
 
@@ -26,10 +26,10 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   return { release: () => held.close() };
 }
 
-async function taken(folder: string): Promise<HoldpointError> {
+async function taken(folder: string): Promise<WaitstateError> {
   const running = await runningServer(folder);
   const where = running ? `: ${running.url} (pid ${running.pid})` : '';
-  return new HoldpointError(
+  return new WaitstateError(
     'CONDITION_FAILED',
     `Another server works on the folder ${folder} already${where}. Use that one, stop it, or name another folder by --folder.`,
   );

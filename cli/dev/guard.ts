@@ -32,7 +32,7 @@ const COOKIE_SECONDS = 30 * 24 * 3600;
  */
 export function guardOf({ key, port, tenant }: GuardOptions): Guard {
   const hosts = new Set(NAMES.flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]));
-  const cookieName = `holdpoint-${port}`;
+  const cookieName = `waitstate-${port}`;
   // Browsers send cookies to all ports of a host: what they send must not be the key itself.
   const cookie = createHmac('sha256', key).update('cookie').digest('base64url');
   const redeem = ticketsOf(key);

@@ -1,8 +1,8 @@
 // One invocation of an agent in a process of its own: loads the agent's file, claims the run, drives it, exits.
 import { pathToFileURL } from 'node:url';
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import type { AnyAgent } from '../../lambda/runtime/agent.ts';
-import { findHoldpoint } from './find-holdpoint.ts';
+import { findWaitstate } from './find-waitstate.ts';
 import { readJob } from './job.ts';
 import { loadAgents } from './load-agents.ts';
 import { loadProblem } from './load-problem.ts';
@@ -15,13 +15,13 @@ let steps = 0;
 const begun = new Set<string>();
 
 async function load(): Promise<AnyAgent | undefined> {
-  findHoldpoint(pathToFileURL(job.file));
+  findWaitstate(pathToFileURL(job.file));
   try {
     const { agents } = await loadAgents(job.file);
     const agent = agents.get(job.agent);
-    if (!agent) throw new HoldpointError('AGENT_NOT_FOUND', `It no longer exports an agent "${job.agent}".`);
-    // Of the agent's own copy of Holdpoint, and not of this command's.
-    const { embeddedStorage } = await import('holdpoint/embedded');
+    if (!agent) throw new WaitstateError('AGENT_NOT_FOUND', `It no longer exports an agent "${job.agent}".`);
+    // Of the agent's own copy of Waitstate, and not of this command's.
+    const { embeddedStorage } = await import('waitstate/embedded');
     return agent.with({
       storage: embeddedStorage({ folder: job.folder }),
       // Who starts runs from outside has no keys.

@@ -8,7 +8,7 @@ import type { Told } from './messages.ts';
 import type { Timing } from './timing.ts';
 
 /** As whom processes of the server claim runs. One that was cut off is taken over under this name at once. */
-export const CLAIMANT = 'holdpoint dev';
+export const CLAIMANT = 'waitstate dev';
 
 // When its time is over, an invocation lets go of its run; what is left of it then is ended.
 const LATENESS_MS = 10_000;

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 
 // Not the name: that could be another address too.
 export const LOOPBACK = '127.0.0.1';
@@ -13,7 +13,7 @@ const TRIES = 50;
 export async function listen(server: Server, wanted: number | undefined, last: number | undefined): Promise<number> {
   if (wanted !== undefined) {
     if (await listenOn(server, wanted)) return portOf(server);
-    throw new HoldpointError(
+    throw new WaitstateError(
       'CONDITION_FAILED',
       `Port ${wanted} is taken by another program. Name another one by --port, or none.`,
     );
@@ -21,7 +21,7 @@ export async function listen(server: Server, wanted: number | undefined, last: n
   const usual = Array.from({ length: TRIES }, (_, i) => DEFAULT_PORT + i);
   for (const port of new Set([...(last === undefined ? [] : [last]), ...usual, 0]))
     if (await listenOn(server, port)) return portOf(server);
-  throw new HoldpointError('CONDITION_FAILED', 'No port of this machine is free.');
+  throw new WaitstateError('CONDITION_FAILED', 'No port of this machine is free.');
 }
 
 const listenOn = (server: Server, port: number): Promise<boolean> =>

@@ -1,5 +1,5 @@
 import { pathToFileURL } from 'node:url';
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import type { AnyAgent } from '../../lambda/runtime/agent.ts';
 
 /** What a file of agents has. */
@@ -25,7 +25,7 @@ export async function loadAgents(file: string): Promise<LoadedFile> {
   return { agents, example, ...(typeof description === 'string' && { description }) };
 }
 
-// Not by class: the file may have its agents from another copy of Holdpoint.
+// Not by class: the file may have its agents from another copy of Waitstate.
 const isAgent = (value: unknown): value is AnyAgent => {
   const { name, invoke, notify, with: elsewhere, runtime } = Object(value) as Partial<AnyAgent>;
   return typeof name === 'string' && [invoke, notify, elsewhere].every(isFunction) && typeof runtime === 'object';
@@ -33,4 +33,4 @@ const isAgent = (value: unknown): value is AnyAgent => {
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 
-const unusable = (message: string): HoldpointError => new HoldpointError('AGENT_MISUSED', message);
+const unusable = (message: string): WaitstateError => new WaitstateError('AGENT_MISUSED', message);

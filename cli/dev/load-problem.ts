@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { isHoldpointError } from '../../lambda/core/errors.ts';
+import { isWaitstateError } from '../../lambda/core/errors.ts';
 import { shellQuote } from '../terminal/shell-quote.ts';
 import { nearestPackage } from './nearest-package.ts';
 import { stackPlace } from './stack-place.ts';
@@ -29,7 +29,7 @@ export function loadProblem(file: string, thrown: unknown): LoadProblem {
   if (code === 'ERR_MODULE_NOT_FOUND') return { message: sentence, ...notFound(file, message) };
   const wrong = wrongType(thrown, placeOf(file, thrown));
   if (wrong) return wrong;
-  const isPlain = thrown instanceof SyntaxError || isHoldpointError(thrown);
+  const isPlain = thrown instanceof SyntaxError || isWaitstateError(thrown);
   return { ...placeOf(file, thrown), message: isPlain ? sentence : `${thrown.name}: ${sentence}` };
 }
 

@@ -28,7 +28,7 @@ export function reaper(): Reaper {
   // Windows has neither the shell nor groups of processes.
   if (process.platform === 'win32') return { add: () => {}, remove: () => {}, close: () => {} };
   // In a session of its own: what is sent to the group of the server must not reach it.
-  const shell = spawn('/bin/sh', ['-c', SCRIPT, 'holdpoint dev'], {
+  const shell = spawn('/bin/sh', ['-c', SCRIPT, 'waitstate dev'], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });

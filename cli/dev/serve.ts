@@ -19,7 +19,7 @@ import { TIMING, type Timing } from './timing.ts';
 export interface ServeOptions {
   /** The files of agents, or patterns of them. */
   readonly files: readonly string[];
-  /** Where runs are kept. @default `.holdpoint` */
+  /** Where runs are kept. @default `.waitstate` */
   readonly folder?: string | undefined;
   /** Refused when it is taken. @default that of the last time, 4180, or the next that is free */
   readonly port?: number | undefined;
@@ -59,7 +59,7 @@ export interface LocalServer {
 /** Serves a folder to this machine alone, and runs the agents of these files. */
 export async function serve(options: ServeOptions): Promise<LocalServer> {
   const { tenant = 'default', say, watch = true } = options;
-  const folder = resolve(options.folder ?? '.holdpoint');
+  const folder = resolve(options.folder ?? '.waitstate');
   const files = findFiles(options.files, process.cwd());
   checkFiles(files, options.files);
   const { key, port: last } = await openServerFile(folder);
@@ -136,7 +136,7 @@ function answerOn(server: Server, { runtime, files }: LocalRuntime, answering: A
 }
 
 function notLetIn(): never {
-  const where = 'Open the URL that the server printed when it started; "holdpoint console" prints it again.';
+  const where = 'Open the URL that the server printed when it started; "waitstate console" prints it again.';
   throw new HttpError(401, 'NOT_AUTHENTICATED', `This needs the key of the server. ${where}`, {
     headers: { 'www-authenticate': 'Bearer' },
   });
@@ -144,13 +144,13 @@ function notLetIn(): never {
 
 /** What processes of agents see: this folder and this server, whatever else is set. */
 function environmentFor(folder: string, url: string): NodeJS.ProcessEnv {
-  const { HOLDPOINT_TABLE: _, HOLDPOINT_BUCKET: __, ...environment } = process.env;
+  const { WAITSTATE_TABLE: _, WAITSTATE_BUCKET: __, ...environment } = process.env;
   return {
     // Most of the time of a short process is reading code.
     NODE_COMPILE_CACHE: join(folder, 'code'),
     ...environment,
-    HOLDPOINT_FOLDER: folder,
-    HOLDPOINT_APPROVAL_URL: `${url}/approvals/`,
+    WAITSTATE_FOLDER: folder,
+    WAITSTATE_APPROVAL_URL: `${url}/approvals/`,
   };
 }
 

@@ -5,7 +5,7 @@ import type { LocalServer } from './serve.ts';
 
 /** What to click: said as soon as the server answers. */
 export const address = ({ keyedUrl, folder }: LocalServer, shortPath: (path: string) => string): readonly Line[] => [
-  [bold('Holdpoint'), '  ', styled(['cyan', 'underline'], keyedUrl)],
+  [bold('Waitstate'), '  ', styled(['cyan', 'underline'], keyedUrl)],
   dim(`           this machine only; runs are in ${shortPath(folder)}; Ctrl-C stops`),
 ];
 
@@ -18,7 +18,7 @@ export interface Named {
   readonly watch: boolean;
 }
 
-const NONE_NAMED = 'No agent is here: name files of agents, such as holdpoint dev ./agents/*.ts';
+const NONE_NAMED = 'No agent is here: name files of agents, such as waitstate dev ./agents/*.ts';
 const noneLoads = (watch: boolean): string =>
   `No agent is here yet: mend the files above${watch ? ', which are looked at again when they change.' : ' and start again.'}`;
 
@@ -34,7 +34,7 @@ export function agents({ agents: known, url, key }: LocalServer, { areNamed, wat
   return [
     ...shown.map((each): Line => ['  ', bold(each.name.padEnd(width)), `  ${each.description ?? ''}`]),
     ...(more > 0 ? [dim(`  and ${more} more`)] : []),
-    dim(`Start a run in the console, by "holdpoint start ${shellQuote(name)}" ("holdpoint --help" says more), or so:`),
+    dim(`Start a run in the console, by "waitstate start ${shellQuote(name)}" ("waitstate --help" says more), or so:`),
     `  curl ${url}/api/runs -H 'Authorization: Bearer ${key}' \\`,
     `    -H 'Content-Type: application/json' -d ${shellQuote(body)}`,
   ];

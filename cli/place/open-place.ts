@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { contextsOn } from '../../lambda/checkpoints/contexts.ts';
 import type { KeyRing } from '../../lambda/checkpoints/keys.ts';
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import { present } from '../../lambda/core/present.ts';
 import { deskOn } from '../../lambda/desk/desk-on.ts';
 import { systemClock } from '../../lambda/runtime/clock.ts';
@@ -54,9 +54,9 @@ async function keysOf(at: FolderPlace | AwsPlace): Promise<KeyRing | undefined> 
 /** Who looks into a folder by mistake should not make one. */
 function refuseEmpty(folder: string): void {
   if (existsSync(join(folder, 'records.sqlite'))) return;
-  throw new HoldpointError(
+  throw new WaitstateError(
     'STORAGE_MISSING',
-    `There are no runs in the folder ${folder}. Name the folder by --folder or HOLDPOINT_FOLDER, or a stack by --stack; "holdpoint dev" makes a new one.`,
+    `There are no runs in the folder ${folder}. Name the folder by --folder or WAITSTATE_FOLDER, or a stack by --stack; "waitstate dev" makes a new one.`,
   );
 }
 

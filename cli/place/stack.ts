@@ -1,11 +1,11 @@
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import { present } from '../../lambda/core/present.ts';
 import { outputPrefix, STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
 import { awsCalls } from '../../lambda/storage/aws-calls.ts';
 import { installed } from '../../lambda/storage/installed.ts';
 import type { AwsPlace } from './where.ts';
 
-/** The place that a deployed stack says that its runs are in; of several Holdpoints in it, `stack#id` is one but the first. */
+/** The place that a deployed stack says that its runs are in; of several Waitstates in it, `stack#id` is one but the first. */
 export async function findStack(stack: string): Promise<AwsPlace> {
   const [name = '', place = ''] = stack.split('#');
   const id = outputPrefix(place);
@@ -16,9 +16,9 @@ export async function findStack(stack: string): Promise<AwsPlace> {
     const value = optional(output);
     if (value) return value;
     const found = [...outputs.keys()].join(', ') || 'no outputs';
-    throw new HoldpointError(
+    throw new WaitstateError(
       'STORAGE_MISSING',
-      `Stack "${name}" must have an output "${id}${output}"; found ${found}. Is it the stack that the Holdpoint construct is in?`,
+      `Stack "${name}" must have an output "${id}${output}"; found ${found}. Is it the stack that the Waitstate construct is in?`,
     );
   };
   return {
@@ -44,10 +44,10 @@ async function outputsOf(stack: string): Promise<ReadonlyMap<string, string>> {
   }
 }
 
-const isUnknown = (error: unknown): boolean => error instanceof HoldpointError && /does not exist/.test(error.message);
+const isUnknown = (error: unknown): boolean => error instanceof WaitstateError && /does not exist/.test(error.message);
 
-const unknownStack = (stack: string, region: string, cause: unknown): HoldpointError =>
-  new HoldpointError(
+const unknownStack = (stack: string, region: string, cause: unknown): WaitstateError =>
+  new WaitstateError(
     'STORAGE_MISSING',
     `There is no CloudFormation stack "${stack}" in region ${region}. Check name, region and account (--region, --profile).`,
     { cause },

@@ -1,4 +1,4 @@
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import { present } from '../../lambda/core/present.ts';
 
 /** What the command line says of where runs are. */
@@ -27,18 +27,18 @@ export interface AwsPlace {
   readonly apiUrl?: string;
 }
 
-/** Where runs are: the folder or stack that is named, else what the environment names, else `.holdpoint`. */
+/** Where runs are: the folder or stack that is named, else what the environment names, else `.waitstate`. */
 export async function whereIs(given: Whereabouts, environment: NodeJS.ProcessEnv): Promise<FolderPlace | AwsPlace> {
   const { folder, stack } = given;
   if (folder !== undefined && stack !== undefined) throw oneOf('--folder', '--stack');
   useAccount(given, environment);
   if (stack !== undefined) return (await import('./stack.ts')).findStack(stack);
   if (folder !== undefined) return { kind: 'folder', folder };
-  const { HOLDPOINT_TABLE: table, HOLDPOINT_BUCKET: bucket, HOLDPOINT_KMS_KEY: key } = environment;
-  if (!table && !bucket) return { kind: 'folder', folder: environment.HOLDPOINT_FOLDER || '.holdpoint' };
+  const { WAITSTATE_TABLE: table, WAITSTATE_BUCKET: bucket, WAITSTATE_KMS_KEY: key } = environment;
+  if (!table && !bucket) return { kind: 'folder', folder: environment.WAITSTATE_FOLDER || '.waitstate' };
   if (table && bucket) return { kind: 'aws', table, bucket, ...present({ key: key || undefined }) };
-  const missing = table ? 'HOLDPOINT_BUCKET' : 'HOLDPOINT_TABLE';
-  throw new HoldpointError(
+  const missing = table ? 'WAITSTATE_BUCKET' : 'WAITSTATE_TABLE';
+  throw new WaitstateError(
     'INVALID_INPUT',
     `The environment names a table or a bucket, and not both. Set ${missing} too, or name a place by --stack or --folder.`,
   );
@@ -50,8 +50,8 @@ function useAccount({ region, profile }: Whereabouts, environment: NodeJS.Proces
   if (profile !== undefined) environment.AWS_PROFILE = profile;
 }
 
-const oneOf = (first: string, second: string): HoldpointError =>
-  new HoldpointError(
+const oneOf = (first: string, second: string): WaitstateError =>
+  new WaitstateError(
     'INVALID_INPUT',
     `Both ${first} and ${second} are given, and runs are in one place. Leave one out.`,
   );

@@ -13,7 +13,7 @@ export function addDeciding(program: Command, go: Go): void {
       .description(`${summary}; without an id, the one that is open`)
       .summary(summary)
       .helpGroup('Answer:')
-      .option('--as <person>', 'who answers, such as user:ann (default: HOLDPOINT_PERSON)')
+      .option('--as <person>', 'who answers, such as user:ann (default: WAITSTATE_PERSON)')
       .option('--group <group>', 'a group that they are in; may be repeated', oneMore)
       .option('-c, --comment <text>', 'why')
       .option('--edits <json>', 'what is to be done otherwise, where that is asked; @FILE reads a file');
@@ -28,10 +28,10 @@ export function addDeciding(program: Command, go: Go): void {
   add(
     'approve',
     'approves what a run asks',
-    'holdpoint approve trip-42 --as user:ann',
-    `holdpoint approve trip-42 book --as user:ann --edits '{"seat":"aisle"}'`,
+    'waitstate approve trip-42 --as user:ann',
+    `waitstate approve trip-42 book --as user:ann --edits '{"seat":"aisle"}'`,
   );
-  add('reject', 'rejects what a run asks', `holdpoint reject trip-42 --as user:ann --comment 'Too expensive.'`);
+  add('reject', 'rejects what a run asks', `waitstate reject trip-42 --as user:ann --comment 'Too expensive.'`);
 
   withExamples(
     located(
@@ -41,7 +41,7 @@ export function addDeciding(program: Command, go: Go): void {
         .summary('reminds people of what they are asked')
         .helpGroup('Answer:'),
     ),
-    'holdpoint remind trip-42',
+    'waitstate remind trip-42',
   ).action((run: string, approval: string | undefined, options: Located) =>
     go(options, async (session) => (await import('../commands/remind.ts')).remind(session, run, approval)),
   );
@@ -58,7 +58,7 @@ export function addDeciding(program: Command, go: Go): void {
         .requiredOption('-r, --reason <text>', 'why')
         .option('-y, --yes', 'does not ask'),
     ),
-    `holdpoint withdraw trip-42 book --reason 'The flight is gone.'`,
+    `waitstate withdraw trip-42 book --reason 'The flight is gone.'`,
   ).action((run: string, approval: string | undefined, options: WithdrawOptions) =>
     go(options, async (session) => (await import('../commands/withdraw.ts')).withdraw(session, run, approval, options)),
   );

@@ -22,9 +22,9 @@ export function addGoingBack(program: Command, go: Go): void {
         .option('-o, --owner <owner>', 'whose run it is')
         .option('-t, --tag <tag>', 'a tag; may be repeated', oneMore),
     ),
-    'holdpoint fork trip-42 --version 14 --edit',
-    'holdpoint fork trip-42 --version before-payment --state cheaper.json --id trip-42-cheap',
-    `holdpoint fork trip-42 --version 3 --result 'search={"price":270}'`,
+    'waitstate fork trip-42 --version 14 --edit',
+    'waitstate fork trip-42 --version before-payment --state cheaper.json --id trip-42-cheap',
+    `waitstate fork trip-42 --version 3 --result 'search={"price":270}'`,
   ).action((run: string, options: ForkOptions) =>
     go(options, async (session) => (await import('../commands/fork.ts')).fork(session, run, options)),
   );
@@ -38,8 +38,8 @@ export function addGoingBack(program: Command, go: Go): void {
         .option('--new-keys', 'gives the steps that run again new idempotency keys')
         .option('-y, --yes', 'does not ask'),
     ),
-    'holdpoint rewind trip-42 14',
-    'holdpoint rewind chat-7 before-payment --edit',
+    'waitstate rewind trip-42 14',
+    'waitstate rewind chat-7 before-payment --edit',
   ).action((run: string, version: string, options: RewindOptions) =>
     go(options, async (session) => (await import('../commands/rewind.ts')).rewind(session, { run, version }, options)),
   );

@@ -17,8 +17,8 @@ export function addKeeping(program: Command, go: Go): void {
         .summary('proves that runs are as they were written')
         .option('--all', 'every run of the tenant'),
     ),
-    'holdpoint verify trip-42',
-    `holdpoint verify --all --json | jq 'select(.ok | not)'`,
+    'waitstate verify trip-42',
+    `waitstate verify --all --json | jq 'select(.ok | not)'`,
   ).action((run: string | undefined, options: VerifyOptions) =>
     go(options, async (session) => (await import('../commands/verify.ts')).verify(session, run, options)),
   );
@@ -31,7 +31,7 @@ export function addKeeping(program: Command, go: Go): void {
         .option('--no-keep-named', 'empties those with a name too')
         .option('-y, --yes', 'does not ask'),
     ),
-    'holdpoint prune trip-42 --keep-last 10',
+    'waitstate prune trip-42 --keep-last 10',
   ).action((run: string, options: PruneOptions) =>
     go(options, async (session) => (await import('../commands/prune.ts')).prune(session, run, options)),
   );
@@ -49,9 +49,9 @@ export function addKeeping(program: Command, go: Go): void {
         )
         .option('--check <file>', 'checks a file that was exported instead'),
     ),
-    'holdpoint export trip-42 > trip-42.jsonl',
-    'holdpoint export --all --out runs.jsonl && holdpoint export --check runs.jsonl',
-    'holdpoint export --all --format trajectory --out training.jsonl',
+    'waitstate export trip-42 > trip-42.jsonl',
+    'waitstate export --all --out runs.jsonl && waitstate export --check runs.jsonl',
+    'waitstate export --all --format trajectory --out training.jsonl',
   ).action((run: string | undefined, options: ExportOptions) =>
     go(options, async (session) => (await import('../commands/export.ts')).exportRuns(session, run, options)),
   );

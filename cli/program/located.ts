@@ -7,8 +7,8 @@ export const located = (command: Command): Command =>
   command
     .option('--json', 'answers in JSON, for programs')
     .optionsGroup(WHERE)
-    .option('--folder <folder>', 'a folder (default: HOLDPOINT_FOLDER, or .holdpoint)')
-    .option('--stack <name>', 'a deployed stack; of several Holdpoints in one, name#id')
+    .option('--folder <folder>', 'a folder (default: WAITSTATE_FOLDER, or .waitstate)')
+    .option('--stack <name>', 'a deployed stack; of several Waitstates in one, name#id')
     .option('--region <region>', 'its AWS region')
     .option('--profile <name>', 'the AWS profile to use')
     .option('--tenant <tenant>', 'whose runs (default: "default")');

@@ -27,9 +27,9 @@ export function addLooking(program: Command, go: Go): void {
         .option('--all', 'all of them')
         .option('--count', 'how many there are of each status'),
     ),
-    'holdpoint runs --status failed --since 1d',
-    'holdpoint runs --agent travel --all --json | jq -r .run',
-    'holdpoint runs --count',
+    'waitstate runs --status failed --since 1d',
+    'waitstate runs --agent travel --all --json | jq -r .run',
+    'waitstate runs --count',
   ).action((options: RunsOptions) =>
     go(options, async (session) => (await import('../commands/runs.ts')).runs(session, options)),
   );
@@ -41,8 +41,8 @@ export function addLooking(program: Command, go: Go): void {
         'the whole timeline, however long',
       ),
     ),
-    'holdpoint show trip-42',
-    'holdpoint show trip-42 --json | jq .timeline.totals',
+    'waitstate show trip-42',
+    'waitstate show trip-42 --json | jq .timeline.totals',
   ).action((run: string, options: ShowOptions) =>
     go(options, async (session) => (await import('../commands/show.ts')).show(session, run, options)),
   );
@@ -55,8 +55,8 @@ export function addLooking(program: Command, go: Go): void {
         .option('-n, --limit <number>', 'at most so many (default: the last 50)', wholeNumber)
         .option('--all', 'all of them'),
     ),
-    'holdpoint history trip-42',
-    'holdpoint history trip-42 --all --json | jq -c "[.version, .step, .bytes]"',
+    'waitstate history trip-42',
+    'waitstate history trip-42 --all --json | jq -c "[.version, .step, .bytes]"',
   ).action((run: string, options: HistoryOptions) =>
     go(options, async (session) => (await import('../commands/history.ts')).history(session, run, options)),
   );
@@ -70,8 +70,8 @@ export function addLooking(program: Command, go: Go): void {
           '\nCheckpoints are versions or names. Without any, the last two; with one, from it to the newest.',
         ),
     ),
-    'holdpoint diff trip-42 3 7',
-    'holdpoint diff trip-42 before-payment',
+    'waitstate diff trip-42 3 7',
+    'waitstate diff trip-42 before-payment',
   ).action((run: string, before: string | undefined, after: string | undefined, options: Located) =>
     go(options, async (session) => (await import('../commands/diff.ts')).diff(session, { run, before, after })),
   );
@@ -82,9 +82,9 @@ export function addLooking(program: Command, go: Go): void {
         .option('-p, --path <path>', 'only this part: messages[0].text, or a JSON pointer')
         .option('--results', 'the recorded results instead of the state'),
     ),
-    'holdpoint state trip-42',
-    'holdpoint state trip-42 3 --path flight.price',
-    'holdpoint state trip-42 > state.json',
+    'waitstate state trip-42',
+    'waitstate state trip-42 3 --path flight.price',
+    'waitstate state trip-42 > state.json',
   ).action((run: string, version: string | undefined, options: StateOptions) =>
     go(options, async (session) => (await import('../commands/state.ts')).state(session, { run, version }, options)),
   );
@@ -96,9 +96,9 @@ export function addLooking(program: Command, go: Go): void {
         .option('--person <person>', 'only what this person can answer, such as user:ann')
         .option('--group <group>', 'a group that the person is in; may be repeated', oneMore),
     ),
-    'holdpoint approvals',
-    'holdpoint approvals --person user:ann --group group:finance',
-    'holdpoint approvals trip-42',
+    'waitstate approvals',
+    'waitstate approvals --person user:ann --group group:finance',
+    'waitstate approvals trip-42',
   ).action((run: string | undefined, options: ApprovalsOptions) =>
     go(options, async (session) => (await import('../commands/approvals.ts')).approvals(session, run, options)),
   );

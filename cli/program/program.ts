@@ -12,7 +12,7 @@ import { addSettingUp } from './setting-up.ts';
 
 /** The command with all its subcommands. What they do is loaded when one of them runs. */
 export function createProgram(go: Go, terminal: Terminal): Command {
-  const program = new Command('holdpoint')
+  const program = new Command('waitstate')
     .description('Agents that save every step, wait for people, and go on where they were.')
     .usage('<command> [options]')
     .version(versionOfPackage(), '-V, --version', 'the version of this command')
@@ -42,7 +42,7 @@ export function createProgram(go: Go, terminal: Terminal): Command {
 }
 
 const AFTERWORD =
-  'Runs are in the folder .holdpoint, unless --folder, --stack or the environment names another place. "holdpoint COMMAND --help" says more, with examples.';
+  'Runs are in the folder .waitstate, unless --folder, --stack or the environment names another place. "waitstate COMMAND --help" says more, with examples.';
 
 const sentence = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
@@ -54,7 +54,7 @@ function versionOfPackage(): string {
   for (const path of ['../../package.json', '../../../package.json']) {
     try {
       const { name, version } = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'));
-      if (name === 'holdpoint') return version;
+      if (name === 'waitstate') return version;
     } catch {
       // Not there: the other one is.
     }

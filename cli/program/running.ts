@@ -23,9 +23,9 @@ export function addRunning(program: Command, go: Go): void {
         .option('--timeout <time>', 'how long it may take altogether, such as 1h', lengthOfTime)
         .option('--retention <time>', 'how long it is kept after its last write, such as 90d', lengthOfTime),
     ),
-    `holdpoint start travel '{"to":"Lisbon"}' --id trip-42`,
-    'holdpoint start travel --input request.json',
-    'jq .request mail.json | holdpoint start travel -',
+    `waitstate start travel '{"to":"Lisbon"}' --id trip-42`,
+    'waitstate start travel --input request.json',
+    'jq .request mail.json | waitstate start travel -',
   ).action((agent: string, input: string | undefined, options: StartOptions) =>
     go(options, async (session) =>
       (await import('../commands/start.ts')).start(session, { agent, given: input }, options),
@@ -39,7 +39,7 @@ export function addRunning(program: Command, go: Go): void {
         .option('-i, --input <file>', 'reads the value from a file')
         .option('--id <id>', 'your own id of this signal; the same twice is one'),
     ),
-    `holdpoint signal chat-7 message '"hello"'`,
+    `waitstate signal chat-7 message '"hello"'`,
   ).action((run: string, name: string, value: string | undefined, options: SignalOptions) =>
     go(options, async (session) =>
       (await import('../commands/signal.ts')).signal(session, { run, name, given: value }, options),
@@ -53,15 +53,15 @@ export function addRunning(program: Command, go: Go): void {
         .option('-r, --reason <text>', 'why')
         .option('-y, --yes', 'does not ask'),
     ),
-    `holdpoint cancel trip-42 --reason 'The customer called.'`,
+    `waitstate cancel trip-42 --reason 'The customer called.'`,
   ).action((run: string, options: CancelOptions) =>
     go(options, async (session) => (await import('../commands/cancel.ts')).cancel(session, run, options)),
   );
 
   withExamples(
     located(add('retry <run>', 'lets a run that failed go on from where it was').summary('lets a failed run go on')),
-    'holdpoint retry trip-42',
-    'holdpoint runs -s failed --json | jq -r .run | xargs -n1 holdpoint retry',
+    'waitstate retry trip-42',
+    'waitstate runs -s failed --json | jq -r .run | xargs -n1 waitstate retry',
   ).action((run: string, options: Located) =>
     go(options, async (session) => (await import('../commands/retry.ts')).retry(session, run)),
   );

@@ -22,7 +22,7 @@ export function addSettingUp(program: Command, go: Go): void {
         'the port; refused when it is taken (default: that of the last time, 4180, or the next that is free)',
         port,
       )
-      .option('--folder <folder>', 'where runs are kept (default: HOLDPOINT_FOLDER, or .holdpoint)')
+      .option('--folder <folder>', 'where runs are kept (default: WAITSTATE_FOLDER, or .waitstate)')
       .option('--tenant <tenant>', 'whose runs the console shows (default: "default")')
       .option(
         '--concurrency <number>',
@@ -31,8 +31,8 @@ export function addSettingUp(program: Command, go: Go): void {
       )
       .option('--no-watch', 'does not look at files again when they change')
       .option('--open', 'opens the console in a browser'),
-    'holdpoint dev ./agents/*.ts',
-    'holdpoint dev ./agents/travel.ts --port 8080 --open',
+    'waitstate dev ./agents/*.ts',
+    'waitstate dev ./agents/travel.ts --port 8080 --open',
   ).action((files: readonly string[], options: DevOptions) =>
     go({}, async ({ terminal }) => (await import('../dev/dev-command.ts')).dev(terminal, files, options)),
   );
@@ -44,16 +44,16 @@ export function addSettingUp(program: Command, go: Go): void {
         .option('--no-open', 'only prints the URL')
         .option('--port <port>', 'the port of the proxy (default: any that is free)', port),
     ),
-    'holdpoint console',
-    'holdpoint console --stack agents-prod --profile ops',
+    'waitstate console',
+    'waitstate console --stack agents-prod --profile ops',
   ).action((options: ConsoleOptions) =>
     go(options, async (session) => (await import('../commands/console.ts')).openConsole(session, options)),
   );
 
   withExamples(
     located(add('doctor', 'says what is wrong with a set-up and how to mend it').summary('checks the set-up')),
-    'holdpoint doctor',
-    'holdpoint doctor --stack agents-prod',
+    'waitstate doctor',
+    'waitstate doctor --stack agents-prod',
   ).action((options: Located) =>
     go(options, async (session) => (await import('../commands/doctor.ts')).doctor(session)),
   );
@@ -62,9 +62,9 @@ export function addSettingUp(program: Command, go: Go): void {
     add('completion', 'prints what makes a shell complete the words of this command')
       .summary('completes words in your shell')
       .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish'])),
-    'holdpoint completion bash >> ~/.bashrc',
-    'holdpoint completion zsh > ~/.zfunc/_holdpoint   # a folder of $fpath',
-    'holdpoint completion fish > ~/.config/fish/completions/holdpoint.fish',
+    'waitstate completion bash >> ~/.bashrc',
+    'waitstate completion zsh > ~/.zfunc/_waitstate   # a folder of $fpath',
+    'waitstate completion fish > ~/.config/fish/completions/waitstate.fish',
   ).action((shell: Shell) =>
     go({}, async (session) => (await import('../commands/completion.ts')).completion(session, shell)),
   );

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { styleText } from 'node:util';
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import { fitted, type Line, type Paint, render } from './line.ts';
 import { prose } from './prose.ts';
 import { Interrupted } from './said-no.ts';
@@ -90,12 +90,12 @@ async function askOn({ stdin: input, stderr: output }: Streams, question: string
 
 /** By the shell, since people write `code --wait` there. */
 async function editFile(editor: string, file: string): Promise<void> {
-  const child = spawn(`${editor} "$HOLDPOINT_FILE"`, {
-    ...{ shell: true, stdio: 'inherit', env: { ...process.env, HOLDPOINT_FILE: file } },
+  const child = spawn(`${editor} "$WAITSTATE_FILE"`, {
+    ...{ shell: true, stdio: 'inherit', env: { ...process.env, WAITSTATE_FILE: file } },
   });
   const [code, signal] = await once(child, 'close');
   if (code === 0) return;
-  throw new HoldpointError(
+  throw new WaitstateError(
     'INVALID_INPUT',
     `The editor "${editor}" ended with ${signal ?? `exit code ${code}`}. Set EDITOR to one that works, or pass --state FILE.`,
   );

@@ -1,6 +1,6 @@
 // A model in a loop, with tools. Each turn ends in a checkpoint, so that a resume begins at the last message and no answer
 // is paid for twice. Before it does what cannot be taken back, a person is asked. The mail is simulated.
-import { agent, type TurnContext } from 'holdpoint';
+import { agent, type TurnContext } from 'waitstate';
 import { prettifyError } from 'zod';
 import type { Message, ToolCall } from './message.ts';
 import { modelFromEnvironment } from './model.ts';

@@ -1,6 +1,6 @@
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
 import type * as Bedrock from '@aws-sdk/client-bedrock-runtime';
-import { FatalError } from 'holdpoint';
+import { FatalError } from 'waitstate';
 import { z } from 'zod';
 import type { Conversation, Message } from './message.ts';
 import type { Model } from './model.ts';

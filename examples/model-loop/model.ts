@@ -1,4 +1,4 @@
-import type { ModelParameters } from 'holdpoint';
+import type { ModelParameters } from 'waitstate';
 import { converseModel } from './converse-model.ts';
 import type { Conversation, Message } from './message.ts';
 import { scriptedModel } from './scripted-model.ts';
@@ -14,6 +14,6 @@ export interface Model {
 
 /** A model on Amazon Bedrock where the environment names one and a region; a script otherwise. */
 export function modelFromEnvironment(): Model {
-  const { AWS_REGION: region, HOLDPOINT_MODEL: id } = process.env;
+  const { AWS_REGION: region, WAITSTATE_MODEL: id } = process.env;
   return id && region ? converseModel(id, region) : scriptedModel;
 }

@@ -5,7 +5,7 @@ import { CITIES } from './tools.ts';
 
 /** Stands in for a model where none is set up: it follows a script. */
 export const scriptedModel: Model = {
-  name: 'a script. No model is called; set AWS_REGION and HOLDPOINT_MODEL to use one on Amazon Bedrock',
+  name: 'a script. No model is called; set AWS_REGION and WAITSTATE_MODEL to use one on Amazon Bedrock',
   parameters: { id: 'scripted' },
   async reply({ messages }) {
     await moment();

@@ -1,5 +1,5 @@
 // The tools of the assistant. The customers are made up, and the mail is simulated.
-import type { StepTools } from 'holdpoint';
+import type { StepTools } from 'waitstate';
 import { z } from 'zod';
 import { sendMail } from '../simulated/mail.ts';
 import { moment } from '../simulated/moment.ts';

@@ -4,16 +4,16 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkpointStore } from '../../lambda/embedded.ts'; // users write: 'holdpoint/embedded'
-import { isHoldpointError, localKeys, type Payload, payload } from '../../lambda/index.ts'; // users write: 'holdpoint'
+import { checkpointStore } from '../../lambda/embedded.ts'; // users write: 'waitstate/embedded'
+import { isWaitstateError, localKeys, type Payload, payload } from '../../lambda/index.ts'; // users write: 'waitstate'
 
 interface Claim {
   readonly patient: string;
   readonly letter: Payload;
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'holdpoint-encrypted-'));
-// In production from a secret store, or `kmsKeys` of holdpoint/kms.
+const folder = mkdtempSync(join(tmpdir(), 'waitstate-encrypted-'));
+// In production from a secret store, or `kmsKeys` of waitstate/kms.
 const keys = localKeys({ current: 'key-2026', keys: { 'key-2026': randomBytes(32) } });
 const store = checkpointStore<Claim>({ folder, keys });
 
@@ -31,7 +31,7 @@ await store.shred('claim-7');
 try {
   await store.load('claim-7');
 } catch (error) {
-  if (!isHoldpointError(error, 'RUN_SHREDDED')) throw error;
+  if (!isWaitstateError(error, 'RUN_SHREDDED')) throw error;
   console.log(`after shred: ${error.message}`);
 }
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { checkpointStore } from '../../lambda/embedded.ts'; // users write: 'holdpoint/embedded'
+import { checkpointStore } from '../../lambda/embedded.ts'; // users write: 'waitstate/embedded'
 
 interface Conversation {
   messages: { role: 'user' | 'assistant'; text: string }[];
@@ -37,7 +37,7 @@ const { values, positionals } = parseArgs({ options: { folder: { type: 'string' 
 if (values.folder && positionals[0]) {
   await answer(values.folder, positionals[0]);
 } else {
-  const folder = mkdtempSync(join(tmpdir(), 'holdpoint-remember-'));
+  const folder = mkdtempSync(join(tmpdir(), 'waitstate-remember-'));
   for (const text of ['I take the train.', 'What did I say?']) {
     const args = [fileURLToPath(import.meta.url), '--folder', folder, text];
     execFileSync(process.execPath, args, { stdio: 'inherit' });

@@ -2,15 +2,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkpointStore } from '../../lambda/embedded.ts'; // users write: 'holdpoint/embedded'
-import type { Checkpoint } from '../../lambda/index.ts'; // users write: 'holdpoint'
+import { checkpointStore } from '../../lambda/embedded.ts'; // users write: 'waitstate/embedded'
+import type { Checkpoint } from '../../lambda/index.ts'; // users write: 'waitstate'
 
 interface Trip {
   budget: number;
   flight?: { id: string; price: number };
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'holdpoint-travel-'));
+const folder = mkdtempSync(join(tmpdir(), 'waitstate-travel-'));
 const store = checkpointStore<Trip>({ folder });
 let searches = 0;
 

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { embeddedStorage } from '../../lambda/embedded.ts'; // users write: 'holdpoint/embedded'
-import { agent, runAgents } from '../../lambda/index.ts'; // users write: 'holdpoint'
+import { embeddedStorage } from '../../lambda/embedded.ts'; // users write: 'waitstate/embedded'
+import { agent, runAgents } from '../../lambda/index.ts'; // users write: 'waitstate'
 
-const [folder = mkdtempSync(join(tmpdir(), 'holdpoint-refunds-')), role] = process.argv.slice(2);
+const [folder = mkdtempSync(join(tmpdir(), 'waitstate-refunds-')), role] = process.argv.slice(2);
 
 interface RefundRequest {
   orderId: string;

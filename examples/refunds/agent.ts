@@ -1,6 +1,6 @@
 // Refunds an order when two people of finance agree; they may pay less. Who does not answer is reminded, then a manager is
 // asked too, and after three days the answer is no. The shop, its bank and the mail are simulated.
-import { agent } from 'holdpoint';
+import { agent } from 'waitstate';
 import { z } from 'zod';
 import { sendMail } from '../simulated/mail.ts';
 import { shop } from './shop.ts';

@@ -1,5 +1,5 @@
 // Stands in for a shop and its bank. For order o-18 the bank is busy at first.
-import { FatalError } from 'holdpoint';
+import { FatalError } from 'waitstate';
 import { books } from '../simulated/books.ts';
 import { moment } from '../simulated/moment.ts';
 

@@ -25,7 +25,7 @@ export interface Books<L extends Line = Payment> {
 /** The books of one service, beside the runs of this machine. */
 export function books<L extends Line = Payment>(service: string): Books<L> {
   const file = (): string => {
-    const { HOLDPOINT_FOLDER: folder = join(tmpdir(), 'holdpoint') } = process.env;
+    const { WAITSTATE_FOLDER: folder = join(tmpdir(), 'waitstate') } = process.env;
     return join(folder, 'examples', `${service}.jsonl`);
   };
   const lines = (): readonly L[] => {

@@ -1,6 +1,6 @@
 // Plans a trip, asks before it books, asks again when the fare has changed, and gives the ticket back when the hotel is
 // full. The airline and the hotels are simulated; the rest is as in earnest.
-import { agent } from 'holdpoint';
+import { agent } from 'waitstate';
 import * as z from 'zod';
 import { airline, type Flight } from './airline.ts';
 import { hotel } from './hotel.ts';

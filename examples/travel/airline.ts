@@ -1,6 +1,6 @@
 // Stands in for an airline. Its searches cost money, and its fares to Tokyo rise as soon as somebody has searched.
 import { randomUUID } from 'node:crypto';
-import { FatalError } from 'holdpoint';
+import { FatalError } from 'waitstate';
 import { books } from '../simulated/books.ts';
 import { moment } from '../simulated/moment.ts';
 

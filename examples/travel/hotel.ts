@@ -1,5 +1,5 @@
 // Stands in for hotels. The one named "Full House" never has a room.
-import { FatalError } from 'holdpoint';
+import { FatalError } from 'waitstate';
 import { books } from '../simulated/books.ts';
 
 export interface Stay {

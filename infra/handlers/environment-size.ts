@@ -16,7 +16,7 @@ export function limitEnvironment(made: LambdaFunction): void {
       const [[name, text] = ['', '']] = texts.toSorted(([, a], [, b]) => bytesOf(b) - bytesOf(a));
       return [
         `The environment of ${made.node.path} takes about ${bytes} bytes, and Lambda takes ${MOST_BYTES}; ${name} has ${bytesOf(text)} of them. ` +
-          'Give the functions and roles in it shorter names, or share agents and callers out among several Holdpoints.',
+          'Give the functions and roles in it shorter names, or share agents and callers out among several Waitstates.',
       ];
     },
   });

@@ -22,27 +22,27 @@ interface Deployed {
 /** All handlers. Memory and time are from measurements: docs/operating.md has them. */
 export const DEPLOYED: Readonly<Record<HandlerName, Deployed>> = {
   api: {
-    ...{ id: 'Api', description: 'Holdpoint: links, API and console' },
+    ...{ id: 'Api', description: 'Waitstate: links, API and console' },
     ...{ memoryMB: 1024, timeoutSeconds: 29, access: SERVE },
   },
   checkpoint: {
-    ...{ id: 'Checkpoint', description: 'Holdpoint: saves, asks and waits for agents in other languages' },
+    ...{ id: 'Checkpoint', description: 'Waitstate: saves, asks and waits for agents in other languages' },
     ...{ memoryMB: 512, timeoutSeconds: 60, access: SAVE },
   },
   gauge: {
-    ...{ id: 'Gauge', description: 'Holdpoint: counts runs and measures how long they wait' },
+    ...{ id: 'Gauge', description: 'Waitstate: counts runs and measures how long they wait' },
     ...{ memoryMB: 256, timeoutSeconds: 60, access: COUNT },
   },
   notify: {
-    ...{ id: 'Notify', description: 'Holdpoint: tells people of approvals, and everybody of ends' },
+    ...{ id: 'Notify', description: 'Waitstate: tells people of approvals, and everybody of ends' },
     ...{ memoryMB: 512, timeoutSeconds: 120, access: TELL },
   },
   resume: {
-    ...{ id: 'Resume', description: 'Holdpoint: invokes the agents of runs that are ready' },
+    ...{ id: 'Resume', description: 'Waitstate: invokes the agents of runs that are ready' },
     ...{ memoryMB: 512, timeoutSeconds: 60, access: CLAIM },
   },
   sweep: {
-    ...{ id: 'Sweep', description: 'Holdpoint: looks after everything that is due' },
+    ...{ id: 'Sweep', description: 'Waitstate: looks after everything that is due' },
     ...{ memoryMB: 1769, timeoutSeconds: 300, access: SWEEP },
   },
 };

@@ -37,7 +37,7 @@ export class Alarms extends Construct {
       const { metric, says, above = 0, below, times = 1, within = times, whenSilent = false } = when;
       const alarm = new Alarm(this, name, {
         metric,
-        alarmDescription: `${says} See "${name}" in docs/operating.md of Holdpoint.`,
+        alarmDescription: `${says} See "${name}" in docs/operating.md of Waitstate.`,
         threshold: below ?? above,
         comparisonOperator:
           below === undefined ? ComparisonOperator.GREATER_THAN_THRESHOLD : ComparisonOperator.LESS_THAN_THRESHOLD,
@@ -87,7 +87,7 @@ function whenToLook(measured: Measured): Readonly<Record<string, AlarmWhen>> {
         'errors',
         each(functions, (of, options) => of.metricErrors(options)),
       ),
-      ...{ times: 2, says: 'A handler of Holdpoint keeps failing.' },
+      ...{ times: 2, says: 'A handler of Waitstate keeps failing.' },
     },
     HandlerThrottles: {
       metric: sumOf(
@@ -96,7 +96,7 @@ function whenToLook(measured: Measured): Readonly<Record<string, AlarmWhen>> {
       ),
       ...{
         times: 2,
-        says: 'Lambda keeps refusing to run handlers of Holdpoint: there is no concurrency left for them.',
+        says: 'Lambda keeps refusing to run handlers of Waitstate: there is no concurrency left for them.',
       },
     },
     TableThrottles: {

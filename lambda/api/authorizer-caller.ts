@@ -1,4 +1,4 @@
-import { isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError } from '../core/errors.ts';
 import { escapeId } from '../core/ids.ts';
 import { present } from '../core/present.ts';
 import { type Caller, type Identify, ROLES, type Role } from './caller.ts';
@@ -131,7 +131,7 @@ function callerOf(found: Omit<IamCaller, 'tenant'> & { readonly tenant: string |
   try {
     escapeId('tenant', tenant);
   } catch (error) {
-    if (isHoldpointError(error, 'INVALID_INPUT')) return undefined;
+    if (isWaitstateError(error, 'INVALID_INPUT')) return undefined;
     throw error;
   }
   return { tenant, roles: new Set(roles), groups, answersForOthers, ...present({ person }) };

@@ -1,5 +1,5 @@
 import { mistakeIn, wordsOf } from '../console/json-place.ts';
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
 import { HttpError } from './problem.ts';
 import { within } from './within.ts';
@@ -42,7 +42,7 @@ export function parseJson(what: string, text: string): unknown {
   } catch (cause) {
     const mistake = mistakeIn(text);
     const where = mistake ? wordsOf(mistake) : 'It is none';
-    throw new HoldpointError('INVALID_INPUT', `${what} must be JSON. ${where}.`, { cause });
+    throw new WaitstateError('INVALID_INPUT', `${what} must be JSON. ${where}.`, { cause });
   }
 }
 

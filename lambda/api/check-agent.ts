@@ -1,4 +1,4 @@
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import type { KnownAgent } from './app.ts';
 
 /** The agents that can be started in a tenant, without a word of other tenants. */
@@ -10,5 +10,5 @@ export function checkAgent(known: readonly KnownAgent[], tenant: string, name: s
   const offered = offeredTo(known, tenant);
   if (known.length === 0 || offered.some((agent) => agent.name === name)) return;
   const names = offered.map((agent) => agent.name).join(', ') || 'none';
-  throw new HoldpointError('AGENT_NOT_FOUND', `No agent "${name}" is known here; there is ${names}. Check the name.`);
+  throw new WaitstateError('AGENT_NOT_FOUND', `No agent "${name}" is known here; there is ${names}. Check the name.`);
 }

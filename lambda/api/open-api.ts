@@ -16,7 +16,7 @@ export function openApiOf(routes: readonly Route[]): object {
   return {
     openapi: '3.1.1',
     info: {
-      title: 'Holdpoint',
+      title: 'Waitstate',
       version: '1',
       description:
         'Runs of agents, their checkpoints and the approvals that they wait for. Ids in paths are percent-encoded; one with a slash, dots alone or another special character is ~ and its characters, in which ~ and two hex digits stand for all but letters, digits, - and _.',
@@ -49,7 +49,7 @@ function operationOf(route: Route): Json {
     ...(body && { requestBody: requestBodyOf(route, body) }),
     responses: responsesOf(route),
     security: may === 'everyone' ? [] : [{ jwt: [] }, { iam: [] }],
-    'x-holdpoint-roles': may === 'everyone' ? [] : may,
+    'x-waitstate-roles': may === 'everyone' ? [] : may,
   };
 }
 

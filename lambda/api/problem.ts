@@ -1,5 +1,5 @@
 import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
-import { type ErrorCode, isHoldpointError } from '../core/errors.ts';
+import { type ErrorCode, isWaitstateError } from '../core/errors.ts';
 import { present } from '../core/present.ts';
 import { HTTP_STATUS } from './http-status.ts';
 
@@ -79,8 +79,8 @@ export function problemOf(error: unknown): Problem {
     const { status, code, message, errors, found } = error;
     return problem(status, code, message, { errors, found });
   }
-  const status = isHoldpointError(error) ? HTTP_STATUS[error.code] : undefined;
-  if (status === undefined || !isHoldpointError(error)) return problem(500, 'UNEXPECTED', INSIDE);
+  const status = isWaitstateError(error) ? HTTP_STATUS[error.code] : undefined;
+  if (status === undefined || !isWaitstateError(error)) return problem(500, 'UNEXPECTED', INSIDE);
   const there = error instanceof StaleVersionError ? error.found : undefined;
   const found = there && { version: there.version, status: there.status };
   return problem(status, error.code, status >= 500 ? INSIDE : error.message, { found });
@@ -92,7 +92,7 @@ const problem = (
   detail: string,
   { errors, found }: { errors?: Problem['errors'] | undefined; found?: Problem['found'] | undefined } = {},
 ): Problem => ({
-  type: `urn:holdpoint:${code}`,
+  type: `urn:waitstate:${code}`,
   title: titleOf(code),
   ...{ status, detail, code },
   ...present({ errors, found }),

@@ -1,4 +1,4 @@
-import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError, WaitstateError } from '../core/errors.ts';
 import type { RunContext } from './context.ts';
 import { diff } from './document/diff.ts';
 import { type Doc, isFields, isList } from './document/document.ts';
@@ -152,7 +152,7 @@ function packed(at: RunContext, body: Body): Uint8Array {
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
     const why = 'The state is larger than one text can be (about 500 MB); keep large parts as payloads.';
-    throw new HoldpointError('UNSUPPORTED_VALUE', why, { cause });
+    throw new WaitstateError('UNSUPPORTED_VALUE', why, { cause });
   }
 }
 
@@ -238,7 +238,7 @@ export function fitting<T>(record: CheckpointRecord, read: () => T): T {
   try {
     return read();
   } catch (cause) {
-    if (!isHoldpointError(cause, 'DAMAGED')) throw cause;
+    if (!isWaitstateError(cause, 'DAMAGED')) throw cause;
     throw damaged(describe(record.stored), cause.message, cause);
   }
 }

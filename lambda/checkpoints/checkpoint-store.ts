@@ -1,4 +1,4 @@
-import { type ErrorCode, isHoldpointError } from '../core/errors.ts';
+import { type ErrorCode, isWaitstateError } from '../core/errors.ts';
 import type { Storage } from '../storage/ports.ts';
 import type { Checkpoint, CheckpointSummary, RunSummary } from './checkpoint.ts';
 import type { CollectResult } from './collect.ts';
@@ -91,7 +91,7 @@ export function checkpointStoreOn<State = unknown>(
       try {
         return await load(run, which);
       } catch (error) {
-        if (isHoldpointError(error) && NOT_THERE.has(error.code)) return undefined;
+        if (isWaitstateError(error) && NOT_THERE.has(error.code)) return undefined;
         throw error;
       }
     },

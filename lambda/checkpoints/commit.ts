@@ -1,4 +1,4 @@
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
 import { ConditionFailedError, type StoredRecord, type Write } from '../storage/ports.ts';
 import type { RunContext } from './context.ts';
@@ -41,7 +41,7 @@ export type MetaFields = { readonly [F in keyof CheckpointMeta]?: CheckpointMeta
 /** The readable part of the checkpoint after this one. */
 export function metaAfter(at: RunContext, before: Predecessor['record'], fields: MetaFields): CheckpointMeta {
   if (before.version >= MAX_VERSION) {
-    throw new HoldpointError('INVALID_INPUT', `A run has at most ${MAX_VERSION} checkpoints.`);
+    throw new WaitstateError('INVALID_INPUT', `A run has at most ${MAX_VERSION} checkpoints.`);
   }
   const time = at.now();
   if (!Number.isFinite(time)) throw refused('What `clock` gives', 'the time in milliseconds', time);
@@ -181,8 +181,8 @@ async function nameWrite(
   return { put, when: there ? { revision: there.revision } : 'absent' };
 }
 
-const nameTaken = (at: RunContext, { meta }: CheckpointRecord): HoldpointError =>
-  new HoldpointError(
+const nameTaken = (at: RunContext, { meta }: CheckpointRecord): WaitstateError =>
+  new WaitstateError(
     'NAME_TAKEN',
     `Another checkpoint of run "${at.run}" is named "${meta.name}". Choose another, or pass \`moveName: true\`.`,
   );

@@ -1,4 +1,4 @@
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { fitting, type Root } from './chain.ts';
 import type { Checkpoint, ModelParameters } from './checkpoint.ts';
 import type { RunContext } from './context.ts';
@@ -156,7 +156,7 @@ export function schemaAfter(at: RunContext, opened: Opened): SchemaVersion | und
   const { schema } = opened.record.meta;
   at.ladder?.check(at.run, schema);
   if (at.ladder || schema === undefined) return at.ladder?.current;
-  throw new HoldpointError(
+  throw new WaitstateError(
     'SCHEMA_TOO_NEW',
     `The state of run "${at.run}" has schema version ${schema}, and this store has no schema: it does not know that shape. Open the store with the \`schema\` of the agent.`,
     { scope: 'run' },

@@ -1,4 +1,4 @@
-import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError, WaitstateError } from '../core/errors.ts';
 import { idsOf } from '../core/ids.ts';
 import { ConditionFailedError, type Write } from '../storage/ports.ts';
 import type { Predecessor } from './commit.ts';
@@ -43,7 +43,7 @@ export async function deleteRun(at: RunContext): Promise<void> {
 function refuseRunning(at: RunContext, { work }: HeadMeta): void {
   const until = work?.lease?.until ?? 0;
   if (until <= at.now()) return;
-  throw new HoldpointError(
+  throw new WaitstateError(
     'TRANSITION_REFUSED',
     `Run "${at.run}" is running and may be until ${new Date(until).toISOString()}. Cancel it first.`,
     { scope: 'run' },
@@ -100,7 +100,7 @@ async function entomb(
   try {
     return await fence(at, { head, record: silent }, { kind: 'delete' }, { ...bare, deletedUntil });
   } catch (error) {
-    if (isHoldpointError(error, 'RUN_DELETED')) return undefined;
+    if (isWaitstateError(error, 'RUN_DELETED')) return undefined;
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { ConditionFailedError } from '../storage/ports.ts';
 
 import type { RunContext } from './context.ts';
@@ -47,5 +47,5 @@ export async function shred(at: RunContext): Promise<void> {
 function keyOf(at: RunContext, { key }: HeadMeta): NonNullable<HeadMeta['key']> {
   if (key) return key;
   const why = `Run "${at.run}" has no key: it is not encrypted. A fork of it by a store with keys is, and \`delete\` removes what it holds.`;
-  throw new HoldpointError('RUN_NOT_ENCRYPTED', why, { scope: 'run' });
+  throw new WaitstateError('RUN_NOT_ENCRYPTED', why, { scope: 'run' });
 }

@@ -1,4 +1,4 @@
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
 import type { RunContext } from './context.ts';
 import { checkVersion, type Found, refuseGone, refusePruned, type Which } from './open.ts';
@@ -18,7 +18,7 @@ export async function namedRecord(at: RunContext, which: Which): Promise<Found> 
   const stored = found.find((record) => record.key === key);
   if (!stored) {
     const missing = 'version' in asked ? `checkpoint ${asked.version}` : `checkpoint named "${asked.name}"`;
-    throw new HoldpointError(
+    throw new WaitstateError(
       'CHECKPOINT_NOT_FOUND',
       `Run "${at.run}" has no ${missing}. Its history lists those it has.`,
     );

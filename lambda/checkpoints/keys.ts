@@ -1,4 +1,4 @@
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { openBytes, sealBytes } from './encrypting.ts';
 
 /** A run's data key as it is stored: encrypted by the key that `by` names. */
@@ -24,7 +24,7 @@ export function localKeys(options: { current: string; keys: Readonly<Record<stri
     // A copy: the caller may clear theirs.
     const bytes = typeof key === 'string' ? Buffer.from(key, 'base64') : Uint8Array.from(key);
     if (bytes.length !== 32) {
-      throw new HoldpointError(
+      throw new WaitstateError(
         'INVALID_INPUT',
         `Key "${name}" must be 32 bytes, or their base64; found ${bytes.length} bytes. Make one with: openssl rand -base64 32`,
       );
@@ -33,7 +33,7 @@ export function localKeys(options: { current: string; keys: Readonly<Record<stri
   }
   const current = keys.get(options.current);
   if (!current) {
-    throw new HoldpointError(
+    throw new WaitstateError(
       'INVALID_INPUT',
       `The current key "${options.current}" is not among keys: ${[...keys.keys()].join(', ')}.`,
     );
@@ -49,7 +49,7 @@ export function localKeys(options: { current: string; keys: Readonly<Record<stri
       const key = keys.get(wrapped.by);
       if (!key) {
         const have = [...keys.keys()].join(', ');
-        throw new HoldpointError(
+        throw new WaitstateError(
           'KEY_UNAVAILABLE',
           `The key of run "${context.run}" is wrapped by "${wrapped.by}"; this store has: ${have}. Add it to \`keys\`.`,
         );
@@ -57,7 +57,7 @@ export function localKeys(options: { current: string; keys: Readonly<Record<stri
       try {
         return openBytes(key, Buffer.from(wrapped.wrapped, 'base64'), contextText(context));
       } catch (cause) {
-        throw new HoldpointError(
+        throw new WaitstateError(
           'KEY_UNAVAILABLE',
           `Key "${wrapped.by}" does not open the key of run "${context.run}": it is another key of that name, or the head was changed.`,
           { cause, scope: 'run' },

@@ -185,7 +185,7 @@ export const isUnreadable = (meta: object): meta is Unreadable => 'wrong' in met
 
 function readAs<M extends object>(text: string, is: (value: unknown) => value is M): M | Unreadable {
   const format = /^\d+/.exec(text)?.[0];
-  if (format === undefined) return { wrong: 'it is not of Holdpoint' };
+  if (format === undefined) return { wrong: 'it is not of Waitstate' };
   if (format !== FORMAT) return { newerFormat: format };
   try {
     const value: unknown = JSON.parse(text.slice(FORMAT.length));

@@ -1,4 +1,4 @@
-import { isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
 import { type Content, readContent } from './chain.ts';
 import type { RunContext } from './context.ts';
@@ -36,7 +36,7 @@ export async function open(at: RunContext, which?: Which): Promise<Opened> {
   try {
     return await openFound(at, found);
   } catch (error) {
-    if (!isHoldpointError(error, 'DAMAGED') && !isHoldpointError(error, 'CHECKPOINT_PRUNED')) throw error;
+    if (!isWaitstateError(error, 'DAMAGED') && !isWaitstateError(error, 'CHECKPOINT_PRUNED')) throw error;
     // It may have been pruned or deleted while it was read: then reading it again says so, or finds a newer one.
     const again = await find(at, which);
     if (again.records.at(-1)?.hash === found.records.at(-1)?.hash) throw error;

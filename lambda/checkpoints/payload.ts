@@ -1,4 +1,4 @@
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
 import { present } from '../core/present.ts';
 import type { PayloadStore } from '../storage/ports.ts';
@@ -90,7 +90,7 @@ class PayloadValue implements Payload {
     const source = this.#source;
     if (source !== 'spent' && 'home' in source) yield* read(source.home);
     else if (source !== 'spent' && 'bytes' in source) yield source.bytes;
-    else throw new HoldpointError('INVALID_INPUT', NOT_YET);
+    else throw new WaitstateError('INVALID_INPUT', NOT_YET);
   }
 
   async bytes(): Promise<Uint8Array> {
@@ -109,7 +109,7 @@ class PayloadValue implements Payload {
 
   async place(at: RunContext, sealing: Sealing, known: ReadonlyMap<string, PayloadRef>): Promise<PayloadRef> {
     const source = this.#source;
-    if (source === 'spent') throw new HoldpointError('INVALID_INPUT', SPENT);
+    if (source === 'spent') throw new WaitstateError('INVALID_INPUT', SPENT);
     if ('stream' in source) this.#source = 'spent';
     const same = (sha256: string) => [...known.values()].find((ref) => ref.sha256 === sha256);
     const { id, sha256, size } =
@@ -230,7 +230,7 @@ const digestOf = (sealing: Sealing, bytes: Uint8Array): string => sealing.hash()
 
 const nameOf = (partition: string, { id }: PayloadRef): string => `Payload ${id} of "${partition}"`;
 
-const missing = (partition: string, ref: PayloadRef): HoldpointError =>
+const missing = (partition: string, ref: PayloadRef): WaitstateError =>
   damaged(nameOf(partition, ref), 'it is no longer in the storage');
 
 async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

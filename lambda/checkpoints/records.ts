@@ -28,7 +28,7 @@ export const nameKey = (name: string): string => `n${escapeId('checkpoint name',
 export const CHECKPOINTS = { from: 'c0', to: 'c:' };
 export const CHECKPOINTS_AND_HEAD = { from: CHECKPOINTS.from, to: HEAD_KEY };
 
-/** What a key is of: a checkpoint, the head, a name, or something that this version of Holdpoint does not know. */
+/** What a key is of: a checkpoint, the head, a name, or something that this version of Waitstate does not know. */
 export function parseKey(key: string): { readonly version: number } | { readonly name: string } | 'head' | undefined {
   if (key === HEAD_KEY) return 'head';
   if (/^c\d{10}$/.test(key)) return { version: Number(key.slice(1)) };

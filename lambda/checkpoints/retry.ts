@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError } from '../core/errors.ts';
 
 const TRIES = 100;
 
@@ -9,7 +9,7 @@ export async function retried<T>(attempt: (attempt: number) => Promise<T>): Prom
     try {
       return await attempt(count);
     } catch (error) {
-      if (!isHoldpointError(error, 'STALE_VERSION') || count >= TRIES) throw error;
+      if (!isWaitstateError(error, 'STALE_VERSION') || count >= TRIES) throw error;
       await sleep(Math.random() * Math.min(200, 5 * 2 ** Math.min(count, 6)));
     }
   }

@@ -1,46 +1,46 @@
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 
 const ofRun = { scope: 'run' } as const;
 
-export const runNotFound = ({ run, tenant }: { readonly run: string; readonly tenant: string }): HoldpointError =>
-  new HoldpointError('RUN_NOT_FOUND', `There is no run "${run}" of tenant "${tenant}". Check its id, and whose it is.`);
+export const runNotFound = ({ run, tenant }: { readonly run: string; readonly tenant: string }): WaitstateError =>
+  new WaitstateError('RUN_NOT_FOUND', `There is no run "${run}" of tenant "${tenant}". Check its id, and whose it is.`);
 
-export const runDeleted = (run: string, until?: number): HoldpointError =>
-  new HoldpointError(
+export const runDeleted = (run: string, until?: number): WaitstateError =>
+  new WaitstateError(
     'RUN_DELETED',
     `Run "${run}" was deleted. Its id is free again after a sweep${until === undefined ? '' : ` after ${new Date(until).toISOString()}`}.`,
     ofRun,
   );
 
-export const runExpired = (run: string, lastWrite: number, retentionMs: number): HoldpointError =>
-  new HoldpointError(
+export const runExpired = (run: string, lastWrite: number, retentionMs: number): WaitstateError =>
+  new WaitstateError(
     'RUN_EXPIRED',
     `Run "${run}" was last written to ${new Date(lastWrite).toISOString()} and is kept for ${retentionMs / 1000} s after that; a sweep removes it.`,
     ofRun,
   );
 
-export const runShredded = (run: string): HoldpointError =>
-  new HoldpointError(
+export const runShredded = (run: string): WaitstateError =>
+  new WaitstateError(
     'RUN_SHREDDED',
     `The key of run "${run}" was destroyed; nobody can read it again. It can still be listed and deleted.`,
     ofRun,
   );
 
-export const checkpointPruned = (run: string, version: number): HoldpointError =>
-  new HoldpointError(
+export const checkpointPruned = (run: string, version: number): WaitstateError =>
+  new WaitstateError(
     'CHECKPOINT_PRUNED',
     `Checkpoint ${version} of run "${run}" was emptied by a prune; only its place in history is left. \`history\` shows which can be loaded.`,
   );
 
-export const damaged = (what: string, why: string, cause?: unknown): HoldpointError =>
-  new HoldpointError('DAMAGED', `${what} is damaged: ${why}. \`verify\` shows how far the run can be trusted.`, {
+export const damaged = (what: string, why: string, cause?: unknown): WaitstateError =>
+  new WaitstateError('DAMAGED', `${what} is damaged: ${why}. \`verify\` shows how far the run can be trusted.`, {
     ...ofRun,
     cause,
   });
 
-export const formatTooNew = (what: string, format: string): HoldpointError =>
-  new HoldpointError(
+export const formatTooNew = (what: string, format: string): WaitstateError =>
+  new WaitstateError(
     'FORMAT_TOO_NEW',
-    `${what} has format ${format}, which this Holdpoint does not read: a newer one wrote it. Update holdpoint.`,
+    `${what} has format ${format}, which this Waitstate does not read: a newer one wrote it. Update waitstate.`,
     ofRun,
   );

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import type { RunContext } from './context.ts';
 import { sealedBy } from './encrypting.ts';
 import type { KeyContext, WrappedKey } from './keys.ts';
@@ -15,7 +15,7 @@ export async function sealingOf(at: RunContext, head: Keyed): Promise<Sealing> {
   }
   if (!head.key) {
     if (!at.keys || at.acceptUnencrypted) return notSealed;
-    throw new HoldpointError(
+    throw new WaitstateError(
       'RUN_NOT_ENCRYPTED',
       `Run "${at.run}" is not encrypted, and this store has keys. If it was written before there were keys, open the store with \`acceptUnencrypted: true\`.`,
       { scope: 'run' },
@@ -67,7 +67,7 @@ const contextOf = (at: RunContext, owner: string | undefined): KeyContext => ({
 
 function noKeys(at: RunContext, head: Keyed): never {
   const key = head.key ? `under key "${head.key.by}"` : '';
-  throw new HoldpointError(
+  throw new WaitstateError(
     'KEY_UNAVAILABLE',
     `Run "${at.run}" is encrypted ${key}, and this store has no keys. Pass \`keys\`.`,
   );

@@ -1,4 +1,4 @@
-import { isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError } from '../core/errors.ts';
 import { escapeId, idsOf } from '../core/ids.ts';
 import { refused } from '../core/input.ts';
 import { present } from '../core/present.ts';
@@ -87,7 +87,7 @@ async function* leasedRuns(
   const shards = SHARDS.map((shard) => records.list('due', shardGroup(shard), soon));
   // Who may see but one of the tenants sees what waits or has ended.
   const found = await Promise.all(shards).catch((error) => {
-    if (isHoldpointError(error, 'STORAGE_DENIED')) return [];
+    if (isWaitstateError(error, 'STORAGE_DENIED')) return [];
     throw error;
   });
   const isAsked = (time: string): boolean => time >= from && time <= to;

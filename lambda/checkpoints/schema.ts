@@ -1,4 +1,4 @@
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 
 export type SchemaVersion = number | string;
 
@@ -49,14 +49,14 @@ export function ladderOf(schema: Schema): Ladder {
   const placeOf = (run: string, from: SchemaVersion | undefined): number => {
     const place = from === undefined ? bottom : order.indexOf(from);
     if (place > top || place < 0) {
-      throw new HoldpointError(
+      throw new WaitstateError(
         'SCHEMA_TOO_NEW',
         `The state of run "${run}" has schema version ${from}, this code knows versions up to ${version}: newer code wrote it. Deploy that code, or fork from an older checkpoint.`,
         { scope: 'run' },
       );
     }
     if (place < bottom) {
-      throw new HoldpointError(
+      throw new WaitstateError(
         'SCHEMA_INVALID',
         `The state of run "${run}" has schema version ${from}, and this code has migrations from ${order[bottom]} on. Add the older ones again.`,
         { scope: 'run' },
@@ -76,7 +76,7 @@ export function ladderOf(schema: Schema): Ladder {
           // One that returns nothing has changed its copy.
           if (made !== undefined) migrated = made;
         } catch (cause) {
-          throw new HoldpointError(
+          throw new WaitstateError(
             'MIGRATION_FAILED',
             `The migration from schema version ${rung} threw on a state of run "${run}": ${String(cause)}`,
             {
@@ -86,7 +86,7 @@ export function ladderOf(schema: Schema): Ladder {
           );
         }
         if (migrated instanceof Promise) {
-          throw new HoldpointError(
+          throw new WaitstateError(
             'MIGRATION_FAILED',
             `The migration from schema version ${rung} returned a promise; it must return the new state.`,
           );
@@ -105,5 +105,5 @@ function numbersTo(version: SchemaVersion): readonly SchemaVersion[] {
   return Array.from({ length: version }, (_, index) => index + 1);
 }
 
-const invalid = (why: string): HoldpointError =>
-  new HoldpointError('SCHEMA_INVALID', `The schema is not usable: ${why}.`);
+const invalid = (why: string): WaitstateError =>
+  new WaitstateError('SCHEMA_INVALID', `The schema is not usable: ${why}.`);

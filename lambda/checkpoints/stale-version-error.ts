@@ -1,8 +1,8 @@
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import type { CheckpointSummary } from './checkpoint.ts';
 
 /** Somebody else wrote the version that was to be written; nothing of theirs was changed. */
-export class StaleVersionError extends HoldpointError {
+export class StaleVersionError extends WaitstateError {
   override readonly name = 'StaleVersionError';
   readonly run: string;
   readonly expectedVersion: number;

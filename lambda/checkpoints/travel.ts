@@ -1,4 +1,4 @@
-import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError, WaitstateError } from '../core/errors.ts';
 import { escapeId, MAX_ID_BYTES, unescapeId } from '../core/ids.ts';
 import { refused } from '../core/input.ts';
 import { hasEnded, type Status } from '../core/status.ts';
@@ -112,8 +112,8 @@ export async function fork<State>(
   try {
     return await append(to, base, first);
   } catch (cause) {
-    if (!isHoldpointError(cause, 'STALE_VERSION')) throw cause;
-    throw new HoldpointError('RUN_EXISTS', `There is a run "${to.run}" already; a fork needs an id of its own.`, {
+    if (!isWaitstateError(cause, 'STALE_VERSION')) throw cause;
+    throw new WaitstateError('RUN_EXISTS', `There is a run "${to.run}" already; a fork needs an id of its own.`, {
       cause,
     });
   }
@@ -140,10 +140,10 @@ export async function undo(at: RunContext): Promise<Opened> {
     const shown = shownAt(version, meta);
     const before = await previousOf(at, shown);
     const nothing = `Run "${at.run}" shows the first state that it has; there is nothing before it.`;
-    if (before === undefined) throw new HoldpointError('NOTHING_TO_UNDO', nothing);
+    if (before === undefined) throw new WaitstateError('NOTHING_TO_UNDO', nothing);
     const source = await open(at, before).catch((cause) => {
-      throw isHoldpointError(cause, 'CHECKPOINT_PRUNED')
-        ? new HoldpointError('NOTHING_TO_UNDO', nothing, { cause })
+      throw isWaitstateError(cause, 'CHECKPOINT_PRUNED')
+        ? new WaitstateError('NOTHING_TO_UNDO', nothing, { cause })
         : cause;
     });
     return restore(at, newest, source, { kind: 'undo', top: meta.top ?? shown });
@@ -157,7 +157,7 @@ export async function redo(at: RunContext): Promise<Opened> {
     const { version, meta } = newest.record;
     const next = await undoneAfter(at, shownAt(version, meta), meta.top);
     if (next === undefined) {
-      throw new HoldpointError('NOTHING_TO_REDO', `Nothing was undone in run "${at.run}" since its last change.`);
+      throw new WaitstateError('NOTHING_TO_REDO', `Nothing was undone in run "${at.run}" since its last change.`);
     }
     return restore(at, newest, await open(at, next), { kind: 'redo', top: meta.top });
   });
@@ -195,7 +195,7 @@ async function restore(
   { kind, status, top }: Restoring,
 ): Promise<Opened> {
   if (newest.head.meta.work) {
-    throw new HoldpointError(
+    throw new WaitstateError(
       'TRANSITION_REFUSED',
       `Run "${at.run}" is run by an agent, which would not know of it. Use \`rewind\` or \`fork\` of the agent's run.`,
       { scope: 'run' },
@@ -229,6 +229,6 @@ async function restore(
 
 /** Throws what went wrong while a checkpoint was used, or the reason for it: it was pruned or deleted meanwhile. */
 async function throwReason(at: RunContext, version: number, error: unknown): Promise<never> {
-  if (isHoldpointError(error, 'DAMAGED')) await find(at, version);
+  if (isWaitstateError(error, 'DAMAGED')) await find(at, version);
   throw error;
 }

@@ -1,4 +1,4 @@
-import { isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
 import { checkpointOf } from './content.ts';
 import type { RunContext } from './context.ts';
@@ -35,7 +35,7 @@ export async function update<State>(at: RunContext, edit: Edit<State>, fields: U
     try {
       return await editOn(known);
     } catch (error) {
-      if (saving && !REFUSALS.some((code) => isHoldpointError(error, code))) throw error;
+      if (saving && !REFUSALS.some((code) => isWaitstateError(error, code))) throw error;
       // What the edit, or we, found wrong with what this process knew of the run may be right with what it is now.
       const newest = await newestUnlessNew(at, fields);
       if (newest?.record.hash === known.record.hash) throw error;
@@ -52,7 +52,7 @@ async function newestUnlessNew(at: RunContext, fields: UpdateFields): Promise<Op
   try {
     return await open(at);
   } catch (error) {
-    if (isHoldpointError(error, 'RUN_NOT_FOUND') && fields.initial !== undefined) return undefined;
+    if (isWaitstateError(error, 'RUN_NOT_FOUND') && fields.initial !== undefined) return undefined;
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError } from '../core/errors.ts';
 import { applied, fitting, readParts } from './chain.ts';
 import type { RunContext } from './context.ts';
 import { payloadRefs } from './document/payloads.ts';
@@ -137,7 +137,7 @@ async function openable(at: RunContext, head: HeadMeta): Promise<Sealing | undef
   try {
     return await sealingOf(at, head);
   } catch (error) {
-    if (at.keys && !isHoldpointError(error, 'RUN_SHREDDED')) throw error;
+    if (at.keys && !isWaitstateError(error, 'RUN_SHREDDED')) throw error;
     return undefined;
   }
 }

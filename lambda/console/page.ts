@@ -36,7 +36,7 @@ export const page = ({
 ${!caller && html`<meta name="referrer" content="no-referrer">`}
 <meta name="robots" content="noindex">
 <meta name="color-scheme" content="light dark">
-<title>${plain(title)} · Holdpoint</title>
+<title>${plain(title)} · Waitstate</title>
 <link rel="icon" type="image/svg+xml" href="${PATHS.asset(FILES.icon)}">
 <link rel="stylesheet" href="${PATHS.asset(FILES.style)}">
 <script src="${PATHS.asset(FILES.script)}" defer></script>
@@ -45,7 +45,7 @@ ${!caller && html`<meta name="referrer" content="no-referrer">`}
 <a class="skip" href="#main">Skip to the content</a>
 <header class="top">
 <div class="bar${isNarrow && !caller && ' narrow-bar'}">
-${caller ? html`<a class="mark" href="${PATHS.home}">${MARK}Holdpoint</a>` : html`<span class="mark">${MARK}Holdpoint</span>`}
+${caller ? html`<a class="mark" href="${PATHS.home}">${MARK}Waitstate</a>` : html`<span class="mark">${MARK}Waitstate</span>`}
 ${caller && navigation(caller, current)}
 </div>
 </header>

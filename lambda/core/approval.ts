@@ -1,5 +1,5 @@
 import { type ApprovalTerms, isGroup, type OnTimeout } from './approval-request.ts';
-import { HoldpointError } from './errors.ts';
+import { WaitstateError } from './errors.ts';
 
 export { type ApprovalRequest, type ApprovalTerms, checkRequest, isGroup } from './approval-request.ts';
 
@@ -225,27 +225,27 @@ export const untold = (meta: ApprovalMeta): ApprovalMeta => ({ ...meta, ...NOTHI
 
 const isoOf = (time: number | undefined): string => (time === undefined ? 'before' : new Date(time).toISOString());
 
-export const notAnApprover = ({ name }: Pick<ApprovalMeta, 'name'>, by: string): HoldpointError =>
-  new HoldpointError(
+export const notAnApprover = ({ name }: Pick<ApprovalMeta, 'name'>, by: string): WaitstateError =>
+  new WaitstateError(
     'NOT_AN_APPROVER',
     `"${by}" is not asked to decide "${name}", neither by name nor through a group. Ask one of its approvers.`,
   );
 
-export const approvalExpired = ({ name, deadline }: ApprovalMeta): HoldpointError =>
-  new HoldpointError(
+export const approvalExpired = ({ name, deadline }: ApprovalMeta): WaitstateError =>
+  new WaitstateError(
     'APPROVAL_EXPIRED',
     `Approval "${name}" could be decided until ${isoOf(deadline)}; the answer came later and does not count.`,
   );
 
-const approvalWithdrawn = ({ name, endedAt, withdrawnBecause }: ApprovalMeta): HoldpointError =>
-  new HoldpointError(
+const approvalWithdrawn = ({ name, endedAt, withdrawnBecause }: ApprovalMeta): WaitstateError =>
+  new WaitstateError(
     'APPROVAL_WITHDRAWN',
     `Approval "${name}" was withdrawn ${isoOf(endedAt)}: ${withdrawnBecause?.replace(/\.$/, '')}. No answer is needed any more.`,
   );
 
-function approvalDecided({ name, votes, endedAt }: ApprovalMeta, own: Vote | undefined): HoldpointError {
+function approvalDecided({ name, votes, endedAt }: ApprovalMeta, own: Vote | undefined): WaitstateError {
   const { by, answer, at = endedAt } = own ?? votes.at(-1) ?? { by: 'somebody', answer: 'answer' };
-  return new HoldpointError(
+  return new WaitstateError(
     'APPROVAL_DECIDED',
     `Approval "${name}": ${by} said ${answer} ${isoOf(at)}, and another answer cannot follow. Nothing was changed.`,
   );

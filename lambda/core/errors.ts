@@ -1,9 +1,9 @@
 /** How far a failure reaches: one step, this invocation of the process, or the whole run. */
 export type ErrorScope = 'step' | 'invocation' | 'run';
 
-/** The base of every error that Holdpoint throws; `code` is stable and survives minification and duplicate bundles. */
-export class HoldpointError extends Error {
-  override readonly name: string = 'HoldpointError';
+/** The base of every error that Waitstate throws; `code` is stable and survives minification and duplicate bundles. */
+export class WaitstateError extends Error {
+  override readonly name: string = 'WaitstateError';
   readonly code: ErrorCode;
   readonly scope: ErrorScope;
 
@@ -14,15 +14,15 @@ export class HoldpointError extends Error {
   }
 }
 
-/** Whether something is an error of Holdpoint, with one of these codes if any are given, whichever copy of the package threw it. */
-export function isHoldpointError(error: unknown, ...codes: readonly ErrorCode[]): error is HoldpointError {
+/** Whether something is an error of Waitstate, with one of these codes if any are given, whichever copy of the package threw it. */
+export function isWaitstateError(error: unknown, ...codes: readonly ErrorCode[]): error is WaitstateError {
   if (!(error instanceof Error && 'code' in error && 'scope' in error)) return false;
   return codes[0] ? codes.includes(error.code as ErrorCode) : typeof error.code === 'string';
 }
 
 /** Whether it was the storage that failed, and not what was asked of it. */
-export const isStorageError = (error: unknown): error is HoldpointError =>
-  isHoldpointError(error) && error.code.startsWith('STORAGE_');
+export const isStorageError = (error: unknown): error is WaitstateError =>
+  isWaitstateError(error) && error.code.startsWith('STORAGE_');
 
 /** What went wrong, for programs. */
 export type ErrorCode =
@@ -54,7 +54,7 @@ export type ErrorCode =
   | 'NOTHING_TO_REDO'
   /** What is stored is not what was written. */
   | 'DAMAGED'
-  /** A newer Holdpoint wrote this. */
+  /** A newer Waitstate wrote this. */
   | 'FORMAT_TOO_NEW'
   /** The ladder of migrations has a missing step. */
   | 'SCHEMA_INVALID'

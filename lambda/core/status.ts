@@ -1,4 +1,4 @@
-import { HoldpointError } from './errors.ts';
+import { WaitstateError } from './errors.ts';
 
 /** The statuses from which a run goes on by itself or after an outside event. */
 const ACTIVE = {
@@ -41,7 +41,7 @@ export const isWaiting = (status: Status): boolean =>
 export function checkTransition(run: string, from: Status, to: Status, options: { reopen?: boolean } = {}): void {
   if (from === to || TRANSITIONS[from].includes(to) || options.reopen) return;
   const allowed = TRANSITIONS[from].join(', ') || 'nothing (rewind or fork it instead)';
-  throw new HoldpointError(
+  throw new WaitstateError(
     'TRANSITION_REFUSED',
     `Run "${run}" is ${from} and cannot become ${to}; from ${from} it may become: ${allowed}.`,
     { scope: 'run' },

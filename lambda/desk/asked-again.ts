@@ -1,5 +1,5 @@
 import type { RunContext } from '../checkpoints/context.ts';
-import { isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError } from '../core/errors.ts';
 import { findApproval } from '../runtime/approvals/change.ts';
 import { type ApprovalDocument, documentOf } from './approval-document.ts';
 
@@ -13,7 +13,7 @@ export async function askedAgain(
   try {
     return await documentOf(at, await findApproval(at, `${first}~${ask + 1}`));
   } catch (error) {
-    if (isHoldpointError(error, 'APPROVAL_NOT_FOUND')) return undefined;
+    if (isWaitstateError(error, 'APPROVAL_NOT_FOUND')) return undefined;
     throw error;
   }
 }

@@ -8,7 +8,7 @@ import { history } from '../checkpoints/history.ts';
 import { type Opened, open, type Which } from '../checkpoints/open.ts';
 import { isPayload, type Payload } from '../checkpoints/payload.ts';
 import { summaryOf } from '../checkpoints/records.ts';
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { present } from '../core/present.ts';
 import { approvalDoc } from '../runtime/approvals/approval-content.ts';
 import { findApproval } from '../runtime/approvals/change.ts';
@@ -74,7 +74,7 @@ export async function payloadIn(at: RunContext, from: PayloadPlace, id: string):
   const ref = payloadRefs(doc).get(id);
   const payload = ref && decoding(at, { sealing }).payload(ref);
   if (isPayload(payload)) return payload;
-  throw new HoldpointError(
+  throw new WaitstateError(
     'CHECKPOINT_NOT_FOUND',
     `${where} of run "${at.run}" points at no payload "${id}". The ids of payloads are in what it holds.`,
   );

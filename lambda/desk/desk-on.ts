@@ -4,7 +4,7 @@ import { open, readLiveHead } from '../checkpoints/open.ts';
 import { withoutCode } from '../checkpoints/other-contexts.ts';
 import { fork, forkId, rewind } from '../checkpoints/travel.ts';
 import { millisecondsOf } from '../core/duration.ts';
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
 import { present } from '../core/present.ts';
 import { forkRun, rewindRun } from '../runtime/going-back.ts';
@@ -81,8 +81,8 @@ function idOfKey(agent: string, key: string): string {
   return `key-${digest.slice(0, 24)}`;
 }
 
-const notDurable = (run: string): HoldpointError =>
-  new HoldpointError(
+const notDurable = (run: string): WaitstateError =>
+  new WaitstateError(
     'INVALID_INPUT',
     `Run "${run}" is saved by a program of its own, which a rewind with another state would surprise. Fork it with that state instead.`,
   );

@@ -1,9 +1,9 @@
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 
 /** The error for a variable of the environment that nothing can be made of. */
 export function refuse(name: string, expected: string, found: string): never {
   const cut = found.length > 200 ? `${found.slice(0, 200)}…` : found;
-  throw new HoldpointError(
+  throw new WaitstateError(
     'INVALID_INPUT',
     `The environment variable ${name} must be ${expected}; found ${cut}. Set it on the function, then deploy again.`,
   );

@@ -1,5 +1,5 @@
 import type { LambdaClient } from '@aws-sdk/client-lambda';
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { installed } from '../storage/installed.ts';
 
 /** The Lambda functions of agents. */
@@ -29,7 +29,7 @@ export function lambdaFunctions(client?: Pick<LambdaClient, 'send'>, callSeconds
     const answer = await made.send(command, abortSignal && { abortSignal });
     // What it answered is the agent's, and may be about anybody.
     if (answer.FunctionError)
-      throw new HoldpointError('STEP_FAILED', `Function "${name}" ended in an error. Its own log says which.`);
+      throw new WaitstateError('STEP_FAILED', `Function "${name}" ended in an error. Its own log says which.`);
   };
   return {
     start: (name, event) => invoke(name, 'Event', event),
@@ -44,8 +44,8 @@ export function lambdaFunctions(client?: Pick<LambdaClient, 'send'>, callSeconds
   };
 }
 
-const tooLong = (name: string, seconds: number): HoldpointError =>
-  new HoldpointError(
+const tooLong = (name: string, seconds: number): WaitstateError =>
+  new WaitstateError(
     'TIMED_OUT',
     `Function "${name}" did not return within ${seconds} seconds. Have it do what takes longer in a run or elsewhere.`,
   );

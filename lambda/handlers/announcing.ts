@@ -1,6 +1,6 @@
 import type { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import type { SNSClient } from '@aws-sdk/client-sns';
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { installed } from '../storage/installed.ts';
 
 /** What is said to everybody who listens: never a state, a link or a token. */
@@ -32,11 +32,11 @@ export function announcing({ bus, topic, events, sns }: AnnouncingOptions): Anno
   const toBus = async (EventBusName: string, { type, detail }: Announcement): Promise<void> => {
     const sdk = await installed('@aws-sdk/client-eventbridge', () => import('@aws-sdk/client-eventbridge'));
     bridge ??= new sdk.EventBridgeClient({});
-    const entry = { EventBusName, Source: 'holdpoint', DetailType: type, Detail: JSON.stringify(detail) };
+    const entry = { EventBusName, Source: 'waitstate', DetailType: type, Detail: JSON.stringify(detail) };
     const { FailedEntryCount, Entries } = await bridge.send(new sdk.PutEventsCommand({ Entries: [entry] }));
     if (!FailedEntryCount) return;
     const why = Entries?.[0]?.ErrorCode ?? 'no reason given';
-    throw new HoldpointError('STORAGE_UNAVAILABLE', `EventBridge bus "${EventBusName}" did not take an event: ${why}.`);
+    throw new WaitstateError('STORAGE_UNAVAILABLE', `EventBridge bus "${EventBusName}" did not take an event: ${why}.`);
   };
 
   const toTopic = async (TopicArn: string, { detail, text }: Announcement): Promise<void> => {
@@ -65,4 +65,4 @@ const subjectOf = (text: string): string =>
   text
     .replace(/[^\x20-\x7e]+/g, ' ')
     .trim()
-    .slice(0, 100) || 'Holdpoint';
+    .slice(0, 100) || 'Waitstate';

@@ -1,7 +1,7 @@
 import type { Contexts } from '../checkpoints/contexts.ts';
 import { contextsFor } from '../checkpoints/other-contexts.ts';
 import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
-import { isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError } from '../core/errors.ts';
 import { act } from '../protocol/actions.ts';
 import { checkRequest } from '../protocol/request.ts';
 import type { Observing } from '../runtime/observing.ts';
@@ -37,7 +37,7 @@ export const createCheckpoint =
     });
 
 function errorJson(error: unknown): object {
-  if (!isHoldpointError(error))
+  if (!isWaitstateError(error))
     return { code: 'UNEXPECTED', message: 'Something unexpected went wrong. The log of this function says what.' };
   const found = error instanceof StaleVersionError ? error.found : undefined;
   const { code, message } = error;

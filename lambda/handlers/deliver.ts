@@ -1,5 +1,5 @@
 import type { Contexts } from '../checkpoints/contexts.ts';
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { ENVIRONMENT } from '../environment/names.ts';
 import { errorFields, type Observing } from '../runtime/observing.ts';
 import type { Delivery } from '../runtime/runtime.ts';
@@ -40,8 +40,8 @@ export async function deliverRun(delivering: Delivering, { tenant, run, agent = 
   }
 }
 
-const agentNotFound = (tenant: string, agent: string): HoldpointError =>
-  new HoldpointError(
+const agentNotFound = (tenant: string, agent: string): WaitstateError =>
+  new WaitstateError(
     'AGENT_NOT_FOUND',
     `No function of agent "${agent}" for tenant "${tenant}" is known here. Name it in ${ENVIRONMENT.agents}, and deploy.`,
   );

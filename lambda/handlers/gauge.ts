@@ -1,5 +1,5 @@
 import { trueLists } from '../checkpoints/true-lists.ts';
-import { isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError } from '../core/errors.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { errorFields, type Gauge, type Observing } from '../runtime/observing.ts';
 import { dynamoRecordStore } from '../storage/dynamodb/dynamo-records.ts';
@@ -22,7 +22,7 @@ export const createGauge =
         try {
           return read(stored);
         } catch (error) {
-          if (!UNREADABLE.some((code) => isHoldpointError(error, code))) throw error;
+          if (!UNREADABLE.some((code) => isWaitstateError(error, code))) throw error;
           observing.count('MalformedRecord');
           observing.log('error', 'A record could not be read, so it is not measured.', errorFields(error));
           return undefined;

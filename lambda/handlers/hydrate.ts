@@ -41,7 +41,7 @@ export async function hydrate(
     if (woken === 'lies') return;
     try {
       const content = await handedOver(at, claimed.opened, signedUrls);
-      await functions.start(name, { holdpoint: 1, tenant, run, agent, ...content });
+      await functions.start(name, { waitstate: 1, tenant, run, agent, ...content });
     } catch (error) {
       // If not even that works, the lease ends by itself.
       await giveBack(at, by, before?.head.meta.work).catch(() => undefined);

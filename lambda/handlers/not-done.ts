@@ -1,10 +1,10 @@
 import { HTTP_STATUS } from '../api/http-status.ts';
-import { isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError } from '../core/errors.ts';
 import { errorFields, type Observing } from '../runtime/observing.ts';
 
 /** Counts and logs a request that was not done: refused, or failed where nothing was wrong with it. */
 export function notDone(observing: Observing, error: unknown, fields: Readonly<Record<string, unknown>> = {}): void {
-  const isOurFault = !isHoldpointError(error) || (HTTP_STATUS[error.code] ?? 500) >= 500;
+  const isOurFault = !isWaitstateError(error) || (HTTP_STATUS[error.code] ?? 500) >= 500;
   observing.count(isOurFault ? 'RequestFailed' : 'RequestRefused');
   observing.log(isOurFault ? 'error' : 'info', 'A request was not done.', { ...fields, ...errorFields(error) });
 }

@@ -1,6 +1,6 @@
 import type { Contexts } from '../checkpoints/contexts.ts';
 import { runAt } from '../checkpoints/other-contexts.ts';
-import { isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError } from '../core/errors.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import { readApprovalMeta } from '../runtime/approvals/approval-meta.ts';
 import { APPROVAL_PREFIX, approvalIdOf } from '../runtime/approvals/approval-records.ts';
@@ -41,7 +41,7 @@ async function tellOfApproval({ contexts, ...options }: Notifying, { now }: Chan
     await approvalDue(at, id, tellingOf(options, ids.tenant, agent));
   } catch (error) {
     // The agent's own function failed. It is counted, and due again later.
-    if (!isHoldpointError(error, 'STEP_FAILED', 'TIMED_OUT')) throw error;
+    if (!isWaitstateError(error, 'STEP_FAILED', 'TIMED_OUT')) throw error;
   }
 }
 

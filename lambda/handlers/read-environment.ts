@@ -78,7 +78,7 @@ function readOrigins(found: string | undefined): readonly string[] {
 
 /** https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDatum.html */
 function readNamespace(found: string | undefined): string {
-  const name = optional(found) ?? 'Holdpoint';
+  const name = optional(found) ?? 'Waitstate';
   if (/^(?!AWS\/)[\w.\-/#: ]{1,255}$/.test(name)) return name;
   return refuse(
     ENVIRONMENT.metricsNamespace,

@@ -1,6 +1,6 @@
 import type { HeadMeta } from '../checkpoints/meta.ts';
 import { HEAD_KEY, readHead } from '../checkpoints/records.ts';
-import { isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError } from '../core/errors.ts';
 import { idsOf } from '../core/ids.ts';
 import { errorFields, type Observing } from '../runtime/observing.ts';
 import { type Item, toListed } from '../storage/dynamodb/items.ts';
@@ -67,7 +67,7 @@ export async function eachChange(
 
 /** Whether another try may do better: of what we say ourselves, only where the storage did not answer. */
 export const mayDoBetter = (error: unknown): boolean =>
-  !isHoldpointError(error) || isHoldpointError(error, 'STORAGE_UNAVAILABLE');
+  !isWaitstateError(error) || isWaitstateError(error, 'STORAGE_UNAVAILABLE');
 
 /** The errors of a record that nobody can read, now or later. */
 export const UNREADABLE = ['DAMAGED', 'FORMAT_TOO_NEW'] as const;

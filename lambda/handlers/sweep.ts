@@ -1,5 +1,5 @@
 import { DUE_SHARDS, SHARDS } from '../checkpoints/records.ts';
-import { isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { errorFields, type Observing } from '../runtime/observing.ts';
@@ -52,7 +52,7 @@ export const createSweep =
  * of a sweep, however much of it there is.
  */
 function logFailed(failed: SweepReport['failed'], { log }: Observing): void {
-  const isUnreadable = ({ error }: SweepReport['failed'][number]): boolean => isHoldpointError(error, ...UNREADABLE);
+  const isUnreadable = ({ error }: SweepReport['failed'][number]): boolean => isWaitstateError(error, ...UNREADABLE);
   for (const { tenant, run, error } of failed.filter((each) => !isUnreadable(each)))
     log('error', 'A run could not be swept; the next sweep tries again.', { tenant, run, ...errorFields(error) });
   const unreadable = failed.filter(isUnreadable);

@@ -55,7 +55,7 @@ export function tellingOf(
 /** What the function of an agent is told: ours looks the approval up and makes links, others get all of it. */
 const noticeEvent = (notice: Notice, { hydrate }: AgentFunction): object => {
   const { tenant, run, agent, approval } = notice;
-  return hydrate ? { holdpoint: 1, tenant, run, agent, notify: notice } : { tenant, run, notify: approval };
+  return hydrate ? { waitstate: 1, tenant, run, agent, notify: notice } : { tenant, run, notify: approval };
 };
 
 const TYPES = {

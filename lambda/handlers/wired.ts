@@ -26,7 +26,7 @@ export const contextsOf = ({ table, bucket, key, acceptUnencrypted, retentionSec
   contextsOn(dynamoStorage({ table, bucket }), {
     // What agents keep of their own classes passes through as it is.
     types: ANY_TYPE,
-    writer: process.env.AWS_LAMBDA_FUNCTION_NAME ?? 'holdpoint',
+    writer: process.env.AWS_LAMBDA_FUNCTION_NAME ?? 'waitstate',
     ...(retentionSeconds !== undefined && { retentionSeconds }),
     ...(key !== undefined && { keys: kmsKeys({ keyId: key }), acceptUnencrypted }),
   });

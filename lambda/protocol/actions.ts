@@ -5,7 +5,7 @@ import { type Opened, open, readNewest, type Which } from '../checkpoints/open.t
 import { save } from '../checkpoints/save.ts';
 import type { ApprovalRequest } from '../core/approval.ts';
 import { type Duration, millisecondsOf } from '../core/duration.ts';
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
 import { present } from '../core/present.ts';
 import { rawEntries } from '../runtime/append-entries.ts';
@@ -112,7 +112,7 @@ const ACTIONS: Readonly<Record<Action, Do>> = {
     const ref = payloadRefs(root).get(payload);
     if (!ref) throw refused('`payload`', `the id of one that run "${run}" points at`, payload);
     if (sealing.encrypted || !signedUrls)
-      throw new HoldpointError('INVALID_INPUT', 'What is encrypted, or not in a bucket, cannot be had by a link.');
+      throw new WaitstateError('INVALID_INPUT', 'What is encrypted, or not in a bucket, cannot be had by a link.');
     const url = await signedUrls.get(at.partition, ref.id);
     return { url, size: ref.size, sha256: ref.sha256, expiresInSeconds: URL_SECONDS, ...present({ type: ref.type }) };
   },

@@ -2,7 +2,7 @@ import type { RunContext } from '../checkpoints/context.ts';
 import type { Doc } from '../checkpoints/document/document.ts';
 import type { Opened } from '../checkpoints/open.ts';
 import { randomId, summaryOf } from '../checkpoints/records.ts';
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { present } from '../core/present.ts';
 import { rawEntries } from '../runtime/append-entries.ts';
 import { type Journal, journalOf, openWaits } from '../runtime/remote/wait.ts';
@@ -43,7 +43,7 @@ export async function handedOver(
     const why = signedUrls
       ? 'it is encrypted, and outside of the table it would not be'
       : 'there is no bucket for more';
-    throw new HoldpointError(
+    throw new WaitstateError(
       'RECORD_TOO_LARGE',
       `Checkpoint ${opened.record.version} of run "${at.run}" has ${bytes} bytes; at most ${MOST_BYTES} can be handed over, because ${why}. Keep large parts elsewhere.`,
       { scope: 'run' },

@@ -125,9 +125,9 @@ const APPROVAL: Fields = {
 /** Checks a request from its envelope to its last field; refuses it before anything is done. */
 export function checkRequest(event: unknown): CheckpointRequest {
   if (!isRecord(event)) throw refused('The request', 'a JSON object', event);
-  const { holdpoint, action, tenant = 'default', ...fields } = event;
-  if (holdpoint !== 1)
-    throw refused('`holdpoint`', '1, the number of the protocol that this function speaks', holdpoint);
+  const { waitstate, action, tenant = 'default', ...fields } = event;
+  if (waitstate !== 1)
+    throw refused('`waitstate`', '1, the number of the protocol that this function speaks', waitstate);
   if (typeof action !== 'string' || !Object.hasOwn(ACTIONS, action))
     throw refused('`action`', `one of ${Object.keys(ACTIONS).join(', ')}`, action);
   if (typeof tenant !== 'string') throw refused('`tenant`', 'text', tenant);

@@ -1,6 +1,6 @@
 import type { RunContext } from '../checkpoints/context.ts';
 import { randomId } from '../checkpoints/records.ts';
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
 import { type SignedUrls, URL_SECONDS } from '../storage/ports.ts';
 
@@ -9,7 +9,7 @@ const MOST_BYTES = 64 * 1024 * 1024;
 /** A URL to put a state to that is too large for an invocation; what is not used is collected after a day. */
 export async function makeUpload(at: RunContext, signedUrls: SignedUrls | undefined): Promise<object> {
   if (!signedUrls || at.keys)
-    throw new HoldpointError(
+    throw new WaitstateError(
       'INVALID_INPUT',
       signedUrls
         ? 'Runs are encrypted here, and an upload would not be. Save it as `state`.'

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
 import { type Duration, millisecondsOf } from '../core/duration.ts';
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 
 /** Throw it in a step that must not be tried again. */
-export class FatalError extends HoldpointError {
+export class FatalError extends WaitstateError {
   override readonly name = 'FatalError';
 
   constructor(message: string, options: { readonly cause?: unknown } = {}) {
@@ -12,7 +12,7 @@ export class FatalError extends HoldpointError {
 }
 
 /** Throw it in a step to be tried again after a time of your own, such as the Retry-After of a service. */
-export class RetryableError extends HoldpointError {
+export class RetryableError extends WaitstateError {
   override readonly name = 'RetryableError';
   readonly retryAfterMs: number | undefined;
 
@@ -23,8 +23,8 @@ export class RetryableError extends HoldpointError {
 }
 
 /** The error of a misuse of the context; it fails the run. */
-export const misused = (message: string): HoldpointError =>
-  new HoldpointError('AGENT_MISUSED', message, { scope: 'run' });
+export const misused = (message: string): WaitstateError =>
+  new WaitstateError('AGENT_MISUSED', message, { scope: 'run' });
 
 /** What was thrown, as an error: people throw strings too. */
 export const asError = (thrown: unknown): Error =>

@@ -11,12 +11,12 @@ import type { Delivery, Log, Probe, Runtime } from './runtime.ts';
 
 /**
  * Where the runs of an agent are kept, and what they run on. Without `storage`, the environment also says how long runs are
- * kept (HOLDPOINT_RETENTION_SECONDS) and with which key they are encrypted (HOLDPOINT_KMS_KEY), unless it is said here.
+ * kept (WAITSTATE_RETENTION_SECONDS) and with which key they are encrypted (WAITSTATE_KMS_KEY), unless it is said here.
  */
 export interface AgentPlace extends Omit<CheckpointStoreOptions, 'schema' | 'clock'> {
-  /** @default what the environment names: HOLDPOINT_TABLE and HOLDPOINT_BUCKET, or a folder */
+  /** @default what the environment names: WAITSTATE_TABLE and WAITSTATE_BUCKET, or a folder */
   readonly storage?: Storage | (() => Promise<Storage>);
-  /** What links to approvals begin with. @default the environment's HOLDPOINT_APPROVAL_URL */
+  /** What links to approvals begin with. @default the environment's WAITSTATE_APPROVAL_URL */
   readonly approvalUrl?: string;
   /** @default the clock of the machine */
   readonly clock?: Clock;

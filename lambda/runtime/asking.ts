@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ApprovalRequest, checkRequest } from '../core/approval.ts';
-import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError, WaitstateError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
 import type { ApprovalOptions, Decision, Facts } from './agent-context.ts';
 import { misused } from './agent-errors.ts';
@@ -57,7 +57,7 @@ function decided<Edits>({ failedAt }: Invocation, id: string, entry: Entry): Dec
   if (Object.hasOwn(entry, 'error')) throw entry.error;
   const { fails, ...recorded } = entry.value as Recorded;
   if (fails) {
-    const error = new HoldpointError(
+    const error = new WaitstateError(
       'APPROVAL_EXPIRED',
       `Nobody decided approval "${entry.approval}" in time, and it says to fail then.`,
       { scope: 'run' },
@@ -157,7 +157,7 @@ async function validEdits(
   try {
     return { decision: { ...decision, edits: await validated('What was edited', editable, decision.edits) } };
   } catch (error) {
-    if (!isHoldpointError(error, 'SCHEMA_REFUSED')) throw error;
+    if (!isWaitstateError(error, 'SCHEMA_REFUSED')) throw error;
     return { wrong: error.message };
   }
 }

@@ -3,7 +3,7 @@ import type { RunContext } from '../checkpoints/context.ts';
 import { type Opened, open } from '../checkpoints/open.ts';
 import { readCheckpoint, versionKey } from '../checkpoints/records.ts';
 import { firstRecords } from '../checkpoints/scan.ts';
-import { isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError } from '../core/errors.ts';
 import { hasEnded } from '../core/status.ts';
 
 /** Somebody else has the run now; what this invocation knows is worth nothing any more. */
@@ -16,7 +16,7 @@ const GONE = ['RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED'] as 
 
 /** The error to throw for one of the storage: a run that is gone is as one that somebody else has. */
 export const fencedIfGone = (error: unknown): unknown =>
-  isHoldpointError(error, ...GONE) ? new Fenced('The run is gone.', { cause: error }) : error;
+  isWaitstateError(error, ...GONE) ? new Fenced('The run is gone.', { cause: error }) : error;
 
 /** Reads what somebody else appended: an edit or a cancel is what we write on, anything else ends this invocation. */
 export async function catchUp(

@@ -6,7 +6,7 @@ import type { HeadMeta, Work } from '../checkpoints/meta.ts';
 import { type Opened, open } from '../checkpoints/open.ts';
 import { HEAD_KEY, headRecord, LEASED_DUE_MS, readHead } from '../checkpoints/records.ts';
 import { millisecondsOf } from '../core/duration.ts';
-import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError, WaitstateError } from '../core/errors.ts';
 import { hasEnded, isWaiting } from '../core/status.ts';
 import type { AgentDefinition } from './agent-definition.ts';
 import { asError } from './agent-errors.ts';
@@ -82,11 +82,11 @@ export async function claim(
       }
     }
   } catch (error) {
-    if (isHoldpointError(error, 'STALE_VERSION')) return 'taken';
+    if (isWaitstateError(error, 'STALE_VERSION')) return 'taken';
     // While signals were handed to it.
-    if (isHoldpointError(error, 'RUN_ENDED')) return 'ended';
-    if (isHoldpointError(error, ...GONE)) return 'gone';
-    if (isHoldpointError(error, ...PARKING)) return park(at, error);
+    if (isWaitstateError(error, 'RUN_ENDED')) return 'ended';
+    if (isWaitstateError(error, ...GONE)) return 'gone';
+    if (isWaitstateError(error, ...PARKING)) return park(at, error);
     throw error;
   }
 }
@@ -143,7 +143,7 @@ async function take(
     state: first,
     head: (there) => ({ work: work(there.work ?? NO_WORK) }),
   }).catch((error) => {
-    throw (first || input) && isHoldpointError(error, 'UNSUPPORTED_VALUE') ? new NoFirstState(error) : error;
+    throw (first || input) && isWaitstateError(error, 'UNSUPPORTED_VALUE') ? new NoFirstState(error) : error;
   });
   for (const [id, entry] of settled) journal.set(id, entry);
   return {
@@ -161,7 +161,7 @@ async function replaceUnsupported(at: RunContext, { sealing }: Opened, entries: 
     try {
       await encodeValues(at, sealing, NO_CONTENT, { toolResults: { [id]: entries.get(id) } });
     } catch (error) {
-      if (!isHoldpointError(error, 'UNSUPPORTED_VALUE')) throw error;
+      if (!isWaitstateError(error, 'UNSUPPORTED_VALUE')) throw error;
       entries.set(id, { ...entry, error });
     }
   }
@@ -213,7 +213,7 @@ class NoFirstState extends Error {
 }
 
 /** Leaves a run for other code, and asks for it again, later each time. */
-async function park(at: RunContext, error: HoldpointError): Promise<Aside> {
+async function park(at: RunContext, error: WaitstateError): Promise<Aside> {
   const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
   if (!stored) return 'gone';
   const { meta, revision } = readHead(stored);
@@ -225,17 +225,17 @@ async function park(at: RunContext, error: HoldpointError): Promise<Aside> {
   return 'parked';
 }
 
-const timedOut = (run: string): HoldpointError =>
-  new HoldpointError('TIMED_OUT', `Run "${run}" took longer than its timeout.`, { scope: 'run' });
+const timedOut = (run: string): WaitstateError =>
+  new WaitstateError('TIMED_OUT', `Run "${run}" took longer than its timeout.`, { scope: 'run' });
 
-async function exhausted(at: RunContext, claims: number, { record }: Opened): Promise<HoldpointError> {
+async function exhausted(at: RunContext, claims: number, { record }: Opened): Promise<WaitstateError> {
   let after = '';
   for await (const { step } of history(at, { newestFirst: true })) {
     if (step === undefined) continue;
     after = ` ("${step}")`;
     break;
   }
-  return new HoldpointError(
+  return new WaitstateError(
     'RUN_FAILED',
     `Run "${at.run}" was invoked ${claims} times without getting past checkpoint ${record.version}${after}: it crashes, hangs, or takes longer than its function may. Mend the cause, then \`retry\` it.`,
     { scope: 'run' },

@@ -1,5 +1,5 @@
 import type { RunContext } from '../checkpoints/context.ts';
-import { isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError } from '../core/errors.ts';
 import { Done } from './agent-context.ts';
 import type { AgentDefinition } from './agent-definition.ts';
 import { asError } from './agent-errors.ts';
@@ -122,7 +122,7 @@ async function failed(invocation: Invocation, thrown: unknown): Promise<void> {
   const error = asError(thrown);
   const failedAt = operationsOf(invocation, thrown);
   const entry: Entry = { kind: 'result', error, ...(failedAt.length > 0 && { failedAt }) };
-  const isUntrusted = isHoldpointError(error, 'STEP_MISMATCH');
+  const isUntrusted = isWaitstateError(error, 'STEP_MISMATCH');
   const undoes = !isUntrusted && [...invocation.journal.values()].some(hasToEnd);
   invocation.waiting.stopAll();
   try {
@@ -139,7 +139,7 @@ async function failed(invocation: Invocation, thrown: unknown): Promise<void> {
   } catch (lost) {
     if (lost instanceof Overtaken) return undoAll(invocation);
     // What was thrown cannot be kept as it is; what it says can.
-    if (!isHoldpointError(lost, 'UNSUPPORTED_VALUE') || thrown === lost) throw lost;
+    if (!isWaitstateError(lost, 'UNSUPPORTED_VALUE') || thrown === lost) throw lost;
     const { name, message, stack } = error;
     return failed(invocation, Object.assign(new Error(message), { name, stack }));
   }

@@ -6,7 +6,7 @@ import type { Keyed } from '../checkpoints/meta.ts';
 import { HEAD_KEY, randomId } from '../checkpoints/records.ts';
 import { firstRecords } from '../checkpoints/scan.ts';
 import { notSealed, runKeys, sealingFor } from '../checkpoints/sealing.ts';
-import { isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError } from '../core/errors.ts';
 import { escapeId } from '../core/ids.ts';
 import { ConditionFailedError } from '../storage/ports.ts';
 import { addSignal, type Signal } from './events.ts';
@@ -24,7 +24,7 @@ export async function sendSignal(at: RunContext, signal: Signal): Promise<boolea
   try {
     return await addSignal(at, signal, { first: adoptEarlySignals });
   } catch (error) {
-    if (!isHoldpointError(error, 'RUN_NOT_FOUND')) throw error;
+    if (!isWaitstateError(error, 'RUN_NOT_FOUND')) throw error;
   }
   const kept = await keep(at, signal);
   const [head] = await at.records.read(at.partition, [HEAD_KEY]);

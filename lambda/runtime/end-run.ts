@@ -3,7 +3,7 @@ import type { HeadMeta } from '../checkpoints/meta.ts';
 import { open } from '../checkpoints/open.ts';
 import { retried } from '../checkpoints/retry.ts';
 import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
-import { isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError } from '../core/errors.ts';
 import { present } from '../core/present.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import { ConditionFailedError, type Write } from '../storage/ports.ts';
@@ -84,6 +84,6 @@ const staleHead = (at: RunContext, head: HeadMeta) => new StaleVersionError(at.r
 
 /** An error of ours without where in this process it was made: that says nothing of the run, and whoever looks at it would see. */
 function withoutPlace(error: Error): Error {
-  if (isHoldpointError(error)) error.stack = `${error.name}: ${error.message}`;
+  if (isWaitstateError(error)) error.stack = `${error.name}: ${error.message}`;
   return error;
 }

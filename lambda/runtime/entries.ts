@@ -1,4 +1,4 @@
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 
 /** What kinds of operations a journal has. */
 export type Kind =
@@ -90,8 +90,8 @@ export function checkEntry(id: string, entry: Entry, kind: Kind, hash: string | 
     );
 }
 
-export const mismatch = (id: string, expected: string, found: string): HoldpointError =>
-  new HoldpointError(
+export const mismatch = (id: string, expected: string, found: string): WaitstateError =>
+  new WaitstateError(
     'STEP_MISMATCH',
     `Operation "${id}" ${expected}, but ${found}: the code changed under a run that was on its way. Nothing was run or undone. Deploy code that fits and \`retry\` the run, or \`rewind\` it to before.`,
     { scope: 'run' },

@@ -4,7 +4,7 @@ import { HEAD_KEY, headRecord, readHead } from '../checkpoints/records.ts';
 import { recordsOf } from '../checkpoints/scan.ts';
 import { type Sealing, sealingFor } from '../checkpoints/sealing.ts';
 import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { escapeId, partitionOf } from '../core/ids.ts';
 import { hasEnded } from '../core/status.ts';
 import { ConditionFailedError, type Write } from '../storage/ports.ts';
@@ -62,8 +62,8 @@ export async function addSignal(at: RunContext, signal: Signal, { also = [], fir
   }
 }
 
-const runEnded = (run: string, status: string): HoldpointError =>
-  new HoldpointError(
+const runEnded = (run: string, status: string): WaitstateError =>
+  new WaitstateError(
     'RUN_ENDED',
     `Run "${run}" is ${status}; nothing can reach it any more. Start another one, or \`fork\` it.`,
   );

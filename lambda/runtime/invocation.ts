@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { decodeResult } from '../checkpoints/content.ts';
 import type { RunContext } from '../checkpoints/context.ts';
 import type { Work } from '../checkpoints/meta.ts';
-import { type HoldpointError, isStorageError } from '../core/errors.ts';
+import { isStorageError, type WaitstateError } from '../core/errors.ts';
 import { present } from '../core/present.ts';
 import type { Status } from '../core/status.ts';
 import type { StepTools } from './agent-context.ts';
@@ -64,7 +64,7 @@ export class Invocation {
   /** Whether the run is on its way to its end, so that nothing new is begun. */
   ending: boolean;
   /** That the code does not fit the journal: the run fails with it, whatever the agent does about it. */
-  misfit: HoldpointError | undefined;
+  misfit: WaitstateError | undefined;
   /** The agent's function has returned, or thrown. */
   returned = false;
   /** An operation was reached that is not in the journal: from here on it is no replay. */
@@ -128,12 +128,12 @@ export class Invocation {
     try {
       checkEntry(id, entry, kind, hash);
     } catch (error) {
-      throw this.unfit(error as HoldpointError);
+      throw this.unfit(error as WaitstateError);
     }
   }
 
   /** Fails the run with what does not fit; gives it back to be thrown. */
-  unfit(error: HoldpointError): HoldpointError {
+  unfit(error: WaitstateError): WaitstateError {
     this.misfit ??= error;
     this.waiting.stopAll();
     this.overtaken.resolve();

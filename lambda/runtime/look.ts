@@ -3,7 +3,7 @@ import { checkpointOf } from '../checkpoints/content.ts';
 import type { RunContext } from '../checkpoints/context.ts';
 import { open } from '../checkpoints/open.ts';
 import type { Sealing } from '../checkpoints/sealing.ts';
-import { isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError } from '../core/errors.ts';
 import { partitionOf } from '../core/ids.ts';
 import { hasEnded } from '../core/status.ts';
 import { readApprovals } from './approvals/approval-records.ts';
@@ -97,7 +97,7 @@ async function endOf(at: RunContext, child: string): Promise<Pick<Entry, 'value'
     if (!hasEnded(opened.head.meta.status)) return undefined;
     return resultOf(checkpointOf(there, opened));
   } catch (error) {
-    if (isHoldpointError(error, ...LOST)) return { error };
+    if (isWaitstateError(error, ...LOST)) return { error };
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { type ErrorCode, isHoldpointError } from '../core/errors.ts';
+import { type ErrorCode, isWaitstateError } from '../core/errors.ts';
 import type { Log } from './runtime.ts';
 
 /** What is counted or measured; what is measured in seconds says so in its name. */
@@ -59,7 +59,7 @@ const TELLING: ReadonlySet<ErrorCode> = new Set([
 
 /** What of an error may be logged: what it is, and what it says where that is about nobody. */
 export function errorFields(error: unknown): Readonly<Record<string, unknown>> {
-  if (!isHoldpointError(error)) {
+  if (!isWaitstateError(error)) {
     const { name, $metadata } = Object(error) as {
       name?: unknown;
       $metadata?: { httpStatusCode?: number; requestId?: string };

@@ -5,7 +5,7 @@ import { HEAD_KEY, readHead } from '../checkpoints/records.ts';
 import { retried } from '../checkpoints/retry.ts';
 import { runs } from '../checkpoints/runs.ts';
 import { type Duration, millisecondsOf } from '../core/duration.ts';
-import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError, WaitstateError } from '../core/errors.ts';
 import { partitionOf } from '../core/ids.ts';
 import { refused } from '../core/input.ts';
 import { hasEnded, type Status } from '../core/status.ts';
@@ -37,7 +37,7 @@ export async function cancelRun(runtime: Runtime, run: string, reason = 'No reas
   if (typeof reason !== 'string' || reason.length > 2000)
     throw refused('The reason', 'text of at most 2,000 characters', reason);
   const at = await runtime.contexts.inRun(run);
-  const error = new HoldpointError('RUN_CANCELLED', `Run "${run}" was cancelled: ${reason}`, { scope: 'run' });
+  const error = new WaitstateError('RUN_CANCELLED', `Run "${run}" was cancelled: ${reason}`, { scope: 'run' });
   const { status, parent } = await endRun({ ...at, ladder: undefined }, { ending: 'CANCELLED', error });
   await deliverIfReady(runtime, at);
   if (parent !== undefined) await deliverIfReady(runtime, await runtime.contexts.inRun(parent));
@@ -54,7 +54,7 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
     const opened = await open(at);
     const { status, work = NO_WORK } = opened.head.meta;
     if (status !== 'FAILED')
-      throw new HoldpointError(
+      throw new WaitstateError(
         'TRANSITION_REFUSED',
         `Only a run that is FAILED can be retried; run "${run}" is ${status}.`,
         { scope: 'run' },
@@ -66,7 +66,7 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
       (decodeResult(at, opened, id) as Entry | undefined)?.value as BranchCount | undefined;
     const { failedAt = [], error } = (decodeResult(at, opened, '@error') ?? {}) as Partial<Entry>;
     // Code that did not fit is looked at again: a new name in an old place would do again what was done.
-    const edited = isHoldpointError(error, 'STEP_MISMATCH') ? work.edited : true;
+    const edited = isWaitstateError(error, 'STEP_MISMATCH') ? work.edited : true;
     await appendEntries(at, opened, {
       kind: 'retry',
       status: 'READY',
@@ -127,7 +127,7 @@ export async function untilStatus(
     if (isThere(status)) return status;
     const left = until - runtime.clock.now();
     if (left <= 0)
-      throw new HoldpointError('TIMED_OUT', `Run "${run}" is still ${status}. It goes on; ask again later.`);
+      throw new WaitstateError('TIMED_OUT', `Run "${run}" is still ${status}. It goes on; ask again later.`);
     await runtime.clock.sleep(Math.min(pause, left));
   }
 }
@@ -140,12 +140,12 @@ export async function runResult(runtime: Runtime, run: string, timeout?: Duratio
   const checkpoint = checkpointOf(at, opened);
   const end = resultOf(checkpoint);
   if (!Object.hasOwn(end, 'error')) return end.value;
-  if (isHoldpointError(end.error, 'RUN_CANCELLED')) throw end.error;
+  if (isWaitstateError(end.error, 'RUN_CANCELLED')) throw end.error;
   const message = end.error instanceof Error ? end.error.message : String(end.error);
   const { failedAt = [], notUndone = [] } = checkpoint.toolResults['@error'] as Entry;
   const where = failedAt.length > 0 ? ` at "${failedAt.join('", "')}"` : '';
   const left = notUndone.length > 0 ? ` Not undone: ${notUndone.join('; ')}` : '';
-  throw new HoldpointError('RUN_FAILED', `Run "${run}" is ${opened.head.meta.status}${where}: ${message}${left}`, {
+  throw new WaitstateError('RUN_FAILED', `Run "${run}" is ${opened.head.meta.status}${where}: ${message}${left}`, {
     scope: 'run',
     cause: end.error,
   });

@@ -1,5 +1,5 @@
 import { type Duration, millisecondsOf } from '../core/duration.ts';
-import { type ErrorCode, isHoldpointError } from '../core/errors.ts';
+import { type ErrorCode, isWaitstateError } from '../core/errors.ts';
 import { refused } from '../core/input.ts';
 import type { RetryableError } from './agent-errors.ts';
 
@@ -30,8 +30,8 @@ export function checkRetry({ attempts = 3, factor = 2, pause, longestPause }: Re
  */
 export function pauseAfter(error: unknown, failures: number, policy: RetryPolicy, chance: number): number | undefined {
   const { attempts = 3, factor = 2, pause = { seconds: 1 }, longestPause = { minutes: 5 } } = policy;
-  if (failures >= attempts || isFatal(error) || isHoldpointError(error, ...FINAL)) return undefined;
-  const asked = isHoldpointError(error, 'STEP_FAILED') ? (error as Partial<RetryableError>).retryAfterMs : undefined;
+  if (failures >= attempts || isFatal(error) || isWaitstateError(error, ...FINAL)) return undefined;
+  const asked = isWaitstateError(error, 'STEP_FAILED') ? (error as Partial<RetryableError>).retryAfterMs : undefined;
   if (asked !== undefined) return asked;
   const first = millisecondsOf('`retry.pause`', pause);
   const longest = millisecondsOf('`retry.longestPause`', longestPause);
@@ -49,4 +49,4 @@ const FINAL = [
 ] as const satisfies readonly ErrorCode[];
 
 // By its name, which is written out: the agent may have another copy of the package.
-const isFatal = (error: unknown): boolean => isHoldpointError(error, 'STEP_FAILED') && error.name === 'FatalError';
+const isFatal = (error: unknown): boolean => isWaitstateError(error, 'STEP_FAILED') && error.name === 'FatalError';

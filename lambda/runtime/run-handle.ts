@@ -1,7 +1,7 @@
 import { readLiveHead, type Which } from '../checkpoints/open.ts';
 import type { ForkOptions } from '../checkpoints/travel.ts';
 import type { Duration } from '../core/duration.ts';
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import type { AgentDefinition } from './agent-definition.ts';
 import type { DecideInput } from './approvals/decide.ts';
@@ -47,7 +47,7 @@ export function runHandle<Result>(
     async until(status, { timeout } = {}) {
       const found = await untilStatus(runtime, id, (each) => each === status || hasEnded(each), timeout);
       if (found !== status)
-        throw new HoldpointError('RUN_ENDED', `Run "${id}" is ${found} and does not become ${status}.`);
+        throw new WaitstateError('RUN_ENDED', `Run "${id}" is ${found} and does not become ${status}.`);
     },
     result: async ({ timeout } = {}) => (await runResult(runtime, id, timeout)) as Result,
     async signal(name, value, options = {}) {

@@ -1,4 +1,4 @@
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 
 /** What zod, valibot, arktype and others offer: https://standardschema.dev */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -32,7 +32,7 @@ export async function validated<Output>(
     const keys = path.map((part) => String(typeof part === 'object' ? part.key : part));
     return keys.length > 0 ? `${keys.join('.')}: ${message}` : message;
   });
-  throw new HoldpointError('SCHEMA_REFUSED', `${what} does not fit its schema: ${wrong.slice(0, 10).join('; ')}.`);
+  throw new WaitstateError('SCHEMA_REFUSED', `${what} does not fit its schema: ${wrong.slice(0, 10).join('; ')}.`);
 }
 
 /** Whether something is a schema that can be asked. */

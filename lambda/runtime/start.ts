@@ -4,7 +4,7 @@ import { encodeValues, NO_CONTENT } from '../checkpoints/content.ts';
 import { readLiveHead } from '../checkpoints/open.ts';
 import { randomId } from '../checkpoints/records.ts';
 import { checkFields } from '../checkpoints/save.ts';
-import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError, WaitstateError } from '../core/errors.ts';
 import { present } from '../core/present.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import { deliver, type Runtime } from './runtime.ts';
@@ -56,16 +56,16 @@ export async function startRun(runtime: Runtime, start: Start): Promise<Started>
   try {
     await append(at, base, { root, model: undefined, schema: undefined, status: 'READY', parent, head });
   } catch (error) {
-    if (!isHoldpointError(error, 'STALE_VERSION')) throw error;
+    if (!isWaitstateError(error, 'STALE_VERSION')) throw error;
     const { meta } = await readLiveHead(at);
     if (waits && meta.work?.replyTo !== parent?.run && !hasEnded(meta.status))
-      throw new HoldpointError(
+      throw new WaitstateError(
         'RUN_EXISTS',
         `Run "${id}" was started by somebody else; run "${parent?.run}" would not be told of its end. Give the child another id.`,
         { cause: error },
       );
     if (meta.agent === agent) return { run: id, status: meta.status, isNew: false };
-    throw new HoldpointError(
+    throw new WaitstateError(
       'RUN_EXISTS',
       `Run "${id}" is of agent "${meta.agent ?? 'none'}"; agent "${agent}" cannot be started under its id.`,
       { cause: error },

@@ -1,5 +1,5 @@
 import { millisecondsOf } from '../core/duration.ts';
-import { HoldpointError, isHoldpointError } from '../core/errors.ts';
+import { isWaitstateError, WaitstateError } from '../core/errors.ts';
 import type { ConditionFailedError } from '../storage/ports.ts';
 import type { StepOptions, StepTools } from './agent-context.ts';
 import { asError, misused } from './agent-errors.ts';
@@ -134,7 +134,7 @@ async function attempt<T>(
   } catch (thrown) {
     if (invocation.lifetime.letGo.signal.aborted) return await invocation.hang();
     // What nobody waits for any longer may still take effect.
-    const isUnknown = options.atMostOnce && isHoldpointError(thrown, 'TIMED_OUT');
+    const isUnknown = options.atMostOnce && isWaitstateError(thrown, 'TIMED_OUT');
     const error = isUnknown ? outcomeUnknown(id, SLOW, thrown) : asError(thrown);
     const pauseMs = pauseOf(isUnknown ? error : thrown, failures + 1);
     const failed = { ...bare, failures: failures + 1 };
@@ -172,8 +172,8 @@ async function once<T>(invocation: Invocation, { id, run, options }: Work<T>, co
   }
 }
 
-const tookTooLong = (id: string): HoldpointError =>
-  new HoldpointError('TIMED_OUT', `Step "${id}" took longer than its timeout.`, { scope: 'step' });
+const tookTooLong = (id: string): WaitstateError =>
+  new WaitstateError('TIMED_OUT', `Step "${id}" took longer than its timeout.`, { scope: 'step' });
 
 /** Records an entry whose error may hold what cannot be kept. */
 export async function keep(invocation: Invocation, id: string, entry: Entry): Promise<Entry> {
@@ -182,7 +182,7 @@ export async function keep(invocation: Invocation, id: string, entry: Entry): Pr
   try {
     await invocation.record({ entries: [[id, entry]], ...over });
   } catch (error) {
-    if (!isHoldpointError(error, 'UNSUPPORTED_VALUE')) throw error;
+    if (!isWaitstateError(error, 'UNSUPPORTED_VALUE')) throw error;
     const { name, message, stack } = asError(entry.error);
     const plain = Object.assign(new Error(message), { name, stack });
     await invocation.record({ entries: [[id, { ...entry, error: plain }]], ...over });
@@ -200,7 +200,7 @@ function transaction(id: string, items: readonly object[]): Pick<Item, 'beside' 
   return {
     beside: async () => items.map((foreign) => ({ foreign, when: 'foreign' as const })),
     refusal: (error: ConditionFailedError) =>
-      new HoldpointError(
+      new WaitstateError(
         'CONDITION_FAILED',
         `The condition of write ${[...error.found.keys()].join(', ')} of step "${id}" did not hold; neither it nor the step was recorded.`,
         { scope: 'step', cause: error },
@@ -211,8 +211,8 @@ function transaction(id: string, items: readonly object[]): Pick<Item, 'beside' 
 const DIED = 'the process ended before its result was recorded';
 const SLOW = 'it took longer than its timeout';
 
-const outcomeUnknown = (id: string, why: string, cause?: unknown): HoldpointError =>
-  new HoldpointError(
+const outcomeUnknown = (id: string, why: string, cause?: unknown): WaitstateError =>
+  new WaitstateError(
     'OUTCOME_UNKNOWN',
     `Step "${id}" may run only once. It was begun, and ${why}: nobody knows whether it took effect. Find out, then decide.`,
     { scope: 'step', cause },

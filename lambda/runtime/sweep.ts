@@ -12,7 +12,7 @@ import {
   timeOrder,
 } from '../checkpoints/records.ts';
 import { pages } from '../checkpoints/scan.ts';
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { idsOf, partitionOf } from '../core/ids.ts';
 import { hasEnded, isWaiting } from '../core/status.ts';
 import type { StoredRecord } from '../storage/ports.ts';
@@ -162,7 +162,7 @@ async function lookAtRun(look: Look): Promise<readonly Outcome[]> {
   const { work, deletedUntil, status } = head;
   if (deletedUntil === undefined && work?.dueAt !== undefined && work.dueAt <= at.now() && !hasEnded(status)) {
     if (timesOutAt(head) <= at.now()) {
-      const error = new HoldpointError('TIMED_OUT', `Run "${at.run}" took longer than its timeout.`, { scope: 'run' });
+      const error = new WaitstateError('TIMED_OUT', `Run "${at.run}" took longer than its timeout.`, { scope: 'run' });
       const { parent } = await endRun(at, { ending: 'FAILED', error });
       await deliverIfReady(runtime, at);
       if (parent !== undefined)

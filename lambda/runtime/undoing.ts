@@ -1,5 +1,5 @@
 import { decodeResult } from '../checkpoints/content.ts';
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import type { StepTools } from './agent-context.ts';
 import { asError } from './agent-errors.ts';
 import { end } from './drive.ts';
@@ -60,7 +60,7 @@ async function undo(invocation: Invocation, kept: string, entry: Entry): Promise
   const id = stepOf(kept);
   const run = invocation.undos.get(id) ?? invocation.agent.undo?.[nameIn(id)];
   if (!run)
-    throw new HoldpointError(
+    throw new WaitstateError(
       'AGENT_MISUSED',
       `This code has no \`undo\` for step "${id}" any more; it was recorded with one.`,
       { scope: 'step' },
@@ -90,5 +90,5 @@ async function cancelChildren(invocation: Invocation): Promise<void> {
   }
 }
 
-const cancelled = ({ at }: Invocation): HoldpointError =>
-  new HoldpointError('RUN_CANCELLED', `Run "${at.run}" was cancelled.`, { scope: 'run' });
+const cancelled = ({ at }: Invocation): WaitstateError =>
+  new WaitstateError('RUN_CANCELLED', `Run "${at.run}" was cancelled.`, { scope: 'run' });

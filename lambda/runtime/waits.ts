@@ -1,6 +1,6 @@
 import { encode } from '../checkpoints/document/encode.ts';
 import { type Duration, millisecondsOf } from '../core/duration.ts';
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { MAX_ID_BYTES } from '../core/ids.ts';
 import type { Status } from '../core/status.ts';
 import type { Callable, CallOptions, SignalOptions } from './agent-context.ts';
@@ -176,7 +176,7 @@ export async function call<Input, Result>(
     });
     if (!Object.hasOwn(entry, 'error')) return entry.value as Result;
     const message = `Run "${entry.child}" of agent "${name}" failed: ${String(entry.error)}`;
-    const error = new HoldpointError('RUN_FAILED', message, { scope: 'step', cause: entry.error });
+    const error = new WaitstateError('RUN_FAILED', message, { scope: 'step', cause: entry.error });
     invocation.failedAt.set(error, id);
     throw error;
   });

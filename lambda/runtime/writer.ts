@@ -3,7 +3,7 @@ import { currentState } from '../checkpoints/content.ts';
 import type { RunContext } from '../checkpoints/context.ts';
 import type { HeadMeta } from '../checkpoints/meta.ts';
 import type { Opened } from '../checkpoints/open.ts';
-import { isHoldpointError, isStorageError } from '../core/errors.ts';
+import { isStorageError, isWaitstateError } from '../core/errors.ts';
 import { hasEnded } from '../core/status.ts';
 import { ConditionFailedError, type Write } from '../storage/ports.ts';
 import { appendEntries } from './append-entries.ts';
@@ -156,12 +156,12 @@ export class RunWriter {
 
   /** Does what the failure of a write asks for; says whether what it leaves of the batch is to be tried again. */
   async #canTryAgain(batch: Queued[], besides: Besides, error: unknown): Promise<boolean> {
-    if (error instanceof Woken || isHoldpointError(error, 'STALE_VERSION')) {
+    if (error instanceof Woken || isWaitstateError(error, 'STALE_VERSION')) {
       this.#queue.unshift(...batch);
       await (error instanceof Woken ? this.#lookAt(error.wake) : this.#catchUp());
       return false;
     }
-    if (isHoldpointError(error, 'UNSUPPORTED_VALUE')) {
+    if (isWaitstateError(error, 'UNSUPPORTED_VALUE')) {
       await this.#findUnsupported(batch, error);
       return false;
     }

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { isTransient } from './aws-facts.ts';
 
 export interface AwsRetries {
@@ -29,7 +29,7 @@ export function awsCalls<C extends { readonly config: unknown }>(
       try {
         return await run(client, tried > 1);
       } catch (error) {
-        if (tried >= tries || error instanceof HoldpointError || !isTransient(error)) {
+        if (tried >= tries || error instanceof WaitstateError || !isTransient(error)) {
           // Loaded only when something has failed for good.
           const { storageError } = await import('./aws-errors.ts');
           throw await storageError(error, { resource, actions }, client.config);

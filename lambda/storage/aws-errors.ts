@@ -1,4 +1,4 @@
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import { factsOf, isTransient } from './aws-facts.ts';
 
 /** What a call was about, for the message of its error. */
@@ -21,11 +21,11 @@ export async function storageError(
   { resource, actions }: FailedCall,
   config: unknown,
 ): Promise<unknown> {
-  if (error instanceof HoldpointError) return error;
+  if (error instanceof WaitstateError) return error;
   const where = await whereabouts(config);
   const { name, status, message, aws } = factsOf(error);
   const said = `AWS says: ${name}: ${message}`;
-  const made = (code: HoldpointError['code'], text: string) => new HoldpointError(code, text, { cause: error });
+  const made = (code: WaitstateError['code'], text: string) => new WaitstateError(code, text, { cause: error });
 
   if (status === 507) return made('STORAGE_FULL', `No space is left for ${resource} (${where}). ${said}`);
   if (isTransient(error))

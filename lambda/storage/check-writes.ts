@@ -1,4 +1,4 @@
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import type { RecordKey, StoredRecord, Write } from './ports.ts';
 
 const MAX_WRITES = 100;
@@ -17,7 +17,7 @@ export const holds = ({ when }: OwnWrite, found: StoredRecord | undefined): bool
 export function ownWrites(writes: readonly Write[]): readonly OwnWrite[] {
   checkWrites(writes);
   if (writes.every((write) => !('foreign' in write))) return writes as readonly OwnWrite[];
-  throw new HoldpointError('INVALID_INPUT', 'This storage takes no writes of your own in a commit; DynamoDB does.');
+  throw new WaitstateError('INVALID_INPUT', 'This storage takes no writes of your own in a commit; DynamoDB does.');
 }
 
 const nameOf = ({ partition, key }: RecordKey): string => `${partition}\0${key}`;
@@ -28,7 +28,7 @@ export function checkWrites(writes: readonly Write[]): void {
   const names = writes.map((write, i) => ('foreign' in write ? `${i}` : nameOf(keyOf(write))));
   const keys = new Set(names);
   if (writes.length <= MAX_WRITES && keys.size === writes.length) return;
-  throw new HoldpointError(
+  throw new WaitstateError(
     'INVALID_INPUT',
     `A commit takes at most ${MAX_WRITES} writes on different keys; found ${writes.length} on ${keys.size}.`,
   );

@@ -1,4 +1,4 @@
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 
 /** Loads a module that stands on a package which not everybody installs, or says how to install it. */
 export async function installed<M>(peer: string, load: () => Promise<M>): Promise<M> {
@@ -7,7 +7,7 @@ export async function installed<M>(peer: string, load: () => Promise<M>): Promis
   } catch (cause) {
     const { code, message } = Object(cause) as { code?: unknown; message?: unknown };
     if (!String(code).endsWith('MODULE_NOT_FOUND') || !String(message).includes(peer)) throw cause;
-    throw new HoldpointError('STORAGE_MISSING', `The package ${peer} is not installed: run "npm install ${peer}".`, {
+    throw new WaitstateError('STORAGE_MISSING', `The package ${peer} is not installed: run "npm install ${peer}".`, {
       cause,
     });
   }

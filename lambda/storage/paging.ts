@@ -1,4 +1,4 @@
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 import type { Page, StoredRecord } from './ports.ts';
 
 const PAGE_BYTES = 1024 * 1024;
@@ -34,5 +34,5 @@ export function positionIn(cursor: string, parts: number): string[] {
   } catch {
     // Not JSON: refused below with the rest.
   }
-  throw new HoldpointError('INVALID_INPUT', `\`after\` must be the \`next\` of an earlier page; found ${cursor}.`);
+  throw new WaitstateError('INVALID_INPUT', `\`after\` must be the \`next\` of an earlier page; found ${cursor}.`);
 }

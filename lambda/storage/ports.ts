@@ -1,4 +1,4 @@
-import { HoldpointError } from '../core/errors.ts';
+import { WaitstateError } from '../core/errors.ts';
 
 /** Where a record is. */
 export interface RecordKey {
@@ -86,7 +86,7 @@ export interface RecordStore {
 }
 
 /** A commit that wrote nothing because conditions did not hold. */
-export class ConditionFailedError extends HoldpointError {
+export class ConditionFailedError extends WaitstateError {
   override readonly name = 'ConditionFailedError';
   /** For each write whose condition failed, by its place in the commit: what is there. */
   readonly found: ReadonlyMap<number, StoredRecord | undefined>;

@@ -178,7 +178,7 @@ describe('the map of callers in the environment', () => {
       '{"tenant":"a","rolesClaim":"r","roles":{"x":["root"]}}',
       '{"tenant":"a","rolesClaim":"r","extra":1}',
     ])
-      expect(() => readJwtCallers(text)).toThrow(/HOLDPOINT_JWT_CALLERS must be .* Set it on the function/);
+      expect(() => readJwtCallers(text)).toThrow(/WAITSTATE_JWT_CALLERS must be .* Set it on the function/);
     for (const text of [
       '{',
       '[]',
@@ -187,6 +187,6 @@ describe('the map of callers in the environment', () => {
       '{"arn:x":{"tenant":"t","roles":["root"]}}',
       '{"arn:x":{"tenant":"t","roles":[],"person":"group:x"}}',
     ])
-      expect(() => readIamCallers(text)).toThrow(/HOLDPOINT_IAM_CALLERS must be .* Set it on the function/);
+      expect(() => readIamCallers(text)).toThrow(/WAITSTATE_IAM_CALLERS must be .* Set it on the function/);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HTTP_STATUS } from '../../lambda/api/http-status.ts';
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { apiScene } from './scene.ts';
@@ -225,9 +225,9 @@ describe('what goes wrong inside', () => {
 
   it.each([
     [new Error('SECRET'), 500, 'UNEXPECTED'],
-    [new HoldpointError('STORAGE_DENIED', 'Allow dynamodb:Query on the table "SECRET".'), 500, 'STORAGE_DENIED'],
-    [new HoldpointError('STORAGE_UNAVAILABLE', 'SECRET'), 503, 'STORAGE_UNAVAILABLE'],
-    [new HoldpointError('STORAGE_FULL', 'SECRET'), 507, 'STORAGE_FULL'],
+    [new WaitstateError('STORAGE_DENIED', 'Allow dynamodb:Query on the table "SECRET".'), 500, 'STORAGE_DENIED'],
+    [new WaitstateError('STORAGE_UNAVAILABLE', 'SECRET'), 503, 'STORAGE_UNAVAILABLE'],
+    [new WaitstateError('STORAGE_FULL', 'SECRET'), 507, 'STORAGE_FULL'],
     [Object.assign(new Error('SECRET'), { name: 'ThrottlingException' }), 500, 'UNEXPECTED'],
   ])('is told to nobody: %s', async (error, status, code) => {
     const { ask, logged, counted } = apiScene(failing(error));

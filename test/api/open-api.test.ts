@@ -32,7 +32,7 @@ describe('the description of the API', () => {
   it('is OpenAPI 3.1 in which everything that is named is there', async () => {
     const { openapi, info, components, ...rest } = await description();
     expect(openapi).toMatch(/^3\.1\.\d$/);
-    expect(info).toMatchObject({ title: 'Holdpoint', version: expect.any(String) });
+    expect(info).toMatchObject({ title: 'Waitstate', version: expect.any(String) });
     const refs = refsIn({ components, ...rest });
     expect(refs.length).toBeGreaterThan(50);
     for (const ref of refs) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { projectOf, serverOf } from '../cli/dev/scene.ts';
 
 const AGENT = `
-  import { agent } from 'holdpoint';
+  import { agent } from 'waitstate';
   for (const message of [null, 'ready', 7, {}, { tell: 7 }, []]) process.send?.(message);
   export const odd = agent({
     name: 'odd',

@@ -11,7 +11,7 @@ interface DescribedOperation {
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
   readonly responses: Readonly<Record<string, Response>>;
-  readonly 'x-holdpoint-roles': readonly string[];
+  readonly 'x-waitstate-roles': readonly string[];
 }
 
 export interface Parameter {
@@ -49,7 +49,7 @@ export const operationsOf = ({ paths }: OpenApi): readonly Operation[] =>
         ...{ path, name: described.operationId, method: method.toUpperCase(), responses: described.responses },
         parameters: described.parameters ?? [],
         ...{ body: content['application/json']?.schema, types: Object.keys(content) },
-        roles: described['x-holdpoint-roles'],
+        roles: described['x-waitstate-roles'],
       };
     }),
   );

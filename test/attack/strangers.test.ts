@@ -25,7 +25,7 @@ describe('what is another tenant’s', () => {
   });
 
   test('does not come by naming its tenant', async () => {
-    const names = ['tenant', 'tenantId', 'x-tenant', 'x-holdpoint-tenant', 'x-amzn-oidc-tenant'];
+    const names = ['tenant', 'tenantId', 'x-tenant', 'x-waitstate-tenant', 'x-amzn-oidc-tenant'];
     const headers = [
       ...names.map((name) => [name, VICTIM] as const),
       ['accept', 'text/html'] as const,

@@ -14,7 +14,7 @@ let port = 0;
 const said: string[] = [];
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'holdpoint-wire-'));
+  folder = mkdtempSync(join(tmpdir(), 'waitstate-wire-'));
   server = await serve({
     files: [],
     folder,

@@ -54,7 +54,7 @@ async function unpacked(): Promise<string> {
         'Run the others with: npx vitest run --exclude "test/browser/**"',
     );
   }
-  const cache = fileURLToPath(new URL('../../node_modules/.cache/holdpoint', import.meta.url));
+  const cache = fileURLToPath(new URL('../../node_modules/.cache/waitstate', import.meta.url));
   const folder = join(cache, `chromium-${await packageVersion()}`);
   if (existsSync(folder)) return folder;
 

@@ -48,7 +48,7 @@ export function setScene(files: readonly string[]): Scene {
 
   beforeAll(async () => {
     browser = await launch();
-    folder = mkdtempSync(join(tmpdir(), 'holdpoint-browser-'));
+    folder = mkdtempSync(join(tmpdir(), 'waitstate-browser-'));
     server = await serve({
       ...{ files, folder, watch: false, say: (line) => void said.push(render(line, (_, text) => text)) },
       timing: { pollMs: 50, sweepMs: 200, crashPauseMs: 50 },

@@ -80,7 +80,7 @@ describe('a key ring in KMS', () => {
         () => undefined,
         (thrown: unknown) => thrown,
       );
-      expect(error).toMatchObject({ name: 'HoldpointError', code: 'KEY_UNAVAILABLE' });
+      expect(error).toMatchObject({ name: 'WaitstateError', code: 'KEY_UNAVAILABLE' });
       expect(String(error)).toContain('alias/runs');
       if (name === 'AccessDeniedException') expect(String(error)).toContain(action);
     }

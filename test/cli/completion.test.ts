@@ -12,7 +12,7 @@ const words = (out: string): readonly string[] =>
     .filter(Boolean)
     .map((line) => line.split('\t')[0] ?? '');
 
-describe('holdpoint complete', () => {
+describe('waitstate complete', () => {
   const complete = async (...typed: string[]) => words((await run(['complete', '--', ...typed])).out);
 
   it('knows commands, options, and values that are known beforehand', async () => {
@@ -71,16 +71,16 @@ describe('holdpoint complete', () => {
   });
 });
 
-describe('holdpoint completion', () => {
+describe('waitstate completion', () => {
   /** What bash makes of a line that is typed up to here. */
   function inBash(folder: string, ...typed: readonly string[]): readonly string[] {
     const bin = join(folder, 'bin');
     mkdirSync(bin, { recursive: true });
-    writeFileSync(join(bin, 'holdpoint'), `#!/bin/sh\nexec ${process.execPath} ${MAIN} "$@"\n`);
-    chmodSync(join(bin, 'holdpoint'), 0o755);
-    const list = ['holdpoint', ...typed].map((word) => `'${word}'`).join(' ');
-    const script = `source <(holdpoint completion bash); COMP_WORDS=(${list}); COMP_CWORD=${typed.length}; _holdpoint; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const env = { PATH: `${bin}${delimiter}${process.env.PATH}`, HOLDPOINT_FOLDER: join(folder, 'runs') };
+    writeFileSync(join(bin, 'waitstate'), `#!/bin/sh\nexec ${process.execPath} ${MAIN} "$@"\n`);
+    chmodSync(join(bin, 'waitstate'), 0o755);
+    const list = ['waitstate', ...typed].map((word) => `'${word}'`).join(' ');
+    const script = `source <(waitstate completion bash); COMP_WORDS=(${list}); COMP_CWORD=${typed.length}; _waitstate; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const env = { PATH: `${bin}${delimiter}${process.env.PATH}`, WAITSTATE_FOLDER: join(folder, 'runs') };
     return words(execFileSync('bash', ['--norc', '-c', script], { env, input: '' }).toString());
   }
 
@@ -106,7 +106,7 @@ describe('holdpoint completion', () => {
   it.each(['bash', 'zsh', 'fish'])('prints a script for %s', async (shell) => {
     const { code, out } = await run(['completion', shell]);
     expect(code).toBe(0);
-    expect(out).toContain('holdpoint complete -- ');
+    expect(out).toContain('waitstate complete -- ');
   });
 
   it('knows no other shell', async () => {

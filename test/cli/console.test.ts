@@ -66,7 +66,7 @@ async function proxied(answer?: Answer, stage = '') {
   return { origin, key: searchParams.get('key') ?? '', cookie, get, letIn };
 }
 
-describe('the proxy of holdpoint console --stack', () => {
+describe('the proxy of waitstate console --stack', () => {
   it.each([
     '/console/runs',
     '/',
@@ -242,7 +242,7 @@ const statusFor = (origin: string, headers: Readonly<Record<string, string>>): P
       .end();
   });
 
-describe('holdpoint console', () => {
+describe('waitstate console', () => {
   it('prints the URL of the server that runs on a folder, with its key', async () => {
     const folder = freshFolder();
     const key = 'k'.repeat(43);
@@ -257,7 +257,7 @@ describe('holdpoint console', () => {
   it('says how to start one where none runs', async () => {
     const { code, err } = await run(['console', '--folder', freshFolder()]);
     expect(code).toBe(3);
-    expect(err).toContain('Start one: holdpoint dev --folder');
+    expect(err).toContain('Start one: waitstate dev --folder');
   });
 
   it('of a stack runs until it is interrupted, and signs with the credentials of the environment', async () => {

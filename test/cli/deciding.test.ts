@@ -18,7 +18,7 @@ async function scene() {
   return { folder, world, trip, command: runIn(folder) };
 }
 
-describe('holdpoint approve and reject', () => {
+describe('waitstate approve and reject', () => {
   it('answers what a run asks, and the run goes on', async () => {
     const { command, trip, world } = await scene();
     const { code, out, err } = await command(['approve', 'trip-42', '--as', 'user:ann', '--comment', 'Window seat.']);
@@ -32,7 +32,7 @@ describe('holdpoint approve and reject', () => {
 
   it('takes who answers from the environment, and a group from the command line', async () => {
     const { command } = await scene();
-    const bob = { env: { HOLDPOINT_PERSON: 'user:bob' } };
+    const bob = { env: { WAITSTATE_PERSON: 'user:bob' } };
     const denied = await command(['reject', 'trip-42', 'book', '--json'], bob);
     expect([denied.code, denied.error().code]).toEqual([5, 'NOT_AN_APPROVER']);
     const rejected = await command(['reject', 'trip-42', 'book', '--group', 'group:finance', '--json'], bob);
@@ -104,7 +104,7 @@ describe('holdpoint approve and reject', () => {
   });
 });
 
-describe('holdpoint remind and withdraw', () => {
+describe('waitstate remind and withdraw', () => {
   it('has people told once more, as long as they are asked', async () => {
     const { command } = await scene();
     const { code, out } = await command(['remind', 'trip-42']);

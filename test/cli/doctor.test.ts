@@ -45,11 +45,11 @@ async function listening(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
 }
 
-describe('holdpoint doctor on a folder', () => {
+describe('waitstate doctor on a folder', () => {
   it('finds that all is well, but that nobody runs what is ready', async () => {
     const folder = freshFolder();
     await travelIn(folder).start({ to: 'Rome' });
-    const { code, findings } = await examine({ env: { HOLDPOINT_FOLDER: folder } });
+    const { code, findings } = await examine({ env: { WAITSTATE_FOLDER: folder } });
     expect(code).toBe(0);
     expect(findings.map(({ check, status }) => [check, status])).toEqual([
       ['node', 'ok'],
@@ -119,7 +119,7 @@ describe('holdpoint doctor on a folder', () => {
   });
 });
 
-describe('holdpoint doctor and the version of Node', () => {
+describe('waitstate doctor and the version of Node', () => {
   it.each([
     ['24.1.0', 'ok'],
     ['22.15.0', 'ok'],
@@ -136,13 +136,13 @@ describe('holdpoint doctor and the version of Node', () => {
   });
 });
 
-describe('holdpoint doctor on AWS', () => {
+describe('waitstate doctor on AWS', () => {
   /** A set-up of a table and a bucket, as the environment says. */
   async function setUp(change: NodeJS.ProcessEnv = {}) {
     const env = {
       ...engineEnvironment(),
-      HOLDPOINT_TABLE: await freshTable(),
-      HOLDPOINT_BUCKET: await freshBucket(),
+      WAITSTATE_TABLE: await freshTable(),
+      WAITSTATE_BUCKET: await freshBucket(),
       ...change,
     };
     for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
@@ -174,24 +174,24 @@ describe('holdpoint doctor on AWS', () => {
   it('changes nothing', async () => {
     const env = await setUp();
     await examine({ env });
-    const { Items } = await dynamoClient().send(new ScanCommand({ TableName: env.HOLDPOINT_TABLE }));
+    const { Items } = await dynamoClient().send(new ScanCommand({ TableName: env.WAITSTATE_TABLE }));
     expect(Items).toEqual([]);
-    const { Contents = [] } = await s3Client().send(new ListObjectsV2Command({ Bucket: env.HOLDPOINT_BUCKET }));
-    const { Uploads = [] } = await s3Client().send(new ListMultipartUploadsCommand({ Bucket: env.HOLDPOINT_BUCKET }));
+    const { Contents = [] } = await s3Client().send(new ListObjectsV2Command({ Bucket: env.WAITSTATE_BUCKET }));
+    const { Uploads = [] } = await s3Client().send(new ListMultipartUploadsCommand({ Bucket: env.WAITSTATE_BUCKET }));
     expect([Contents, Uploads]).toEqual([[], []]);
   });
 
   it('finds the stream that durable runs need', async () => {
     const TableName = `with-stream-${randomBytes(4).toString('hex')}`;
     await dynamoClient().send(new CreateTableCommand({ TableName, ...TABLE, StreamSpecification: STREAM }));
-    const env = await setUp({ HOLDPOINT_TABLE: TableName });
+    const env = await setUp({ WAITSTATE_TABLE: TableName });
     expect((await examine({ env })).of('stream')).toMatchObject({ status: 'ok' });
   });
 
   it('finds that nothing is removed by time to live: it is off, or on for something else', async () => {
     const TableName = `lasting-${randomBytes(4).toString('hex')}`;
     await dynamoClient().send(new CreateTableCommand({ TableName, ...TABLE }));
-    const env = await setUp({ HOLDPOINT_TABLE: TableName });
+    const env = await setUp({ WAITSTATE_TABLE: TableName });
     const off = await examine({ env });
     expect([off.code, off.of('time to live')]).toEqual([
       0,
@@ -210,7 +210,7 @@ describe('holdpoint doctor on AWS', () => {
   });
 
   it('finds that a table is missing, or is another', async () => {
-    const env = await setUp({ HOLDPOINT_TABLE: 'no-such-table' });
+    const env = await setUp({ WAITSTATE_TABLE: 'no-such-table' });
     const missing = await examine({ env });
     expect(missing.code).toBe(1);
     expect(missing.of('table')).toMatchObject({ status: 'fail', found: 'there is no table "no-such-table"' });
@@ -223,7 +223,7 @@ describe('holdpoint doctor on AWS', () => {
         AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'S' }],
       }),
     );
-    const wrong = await examine({ env: { ...env, HOLDPOINT_TABLE: other } });
+    const wrong = await examine({ env: { ...env, WAITSTATE_TABLE: other } });
     expect(wrong.of('table')?.found).toBe(`"${other}" has the key id, and must have pk, sk`);
 
     const bare = `bare-${randomBytes(4).toString('hex')}`;
@@ -235,12 +235,12 @@ describe('holdpoint doctor on AWS', () => {
         GlobalSecondaryIndexes: GlobalSecondaryIndexes.filter(({ IndexName }) => IndexName !== 'due'),
       }),
     );
-    const without = await examine({ env: { ...env, HOLDPOINT_TABLE: bare } });
+    const without = await examine({ env: { ...env, WAITSTATE_TABLE: bare } });
     expect(without.of('table')).toMatchObject({ status: 'fail', found: 'index "due" is missing' });
   });
 
   it('finds that a bucket is missing', async () => {
-    const env = await setUp({ HOLDPOINT_BUCKET: 'no-such-bucket-of-ours' });
+    const env = await setUp({ WAITSTATE_BUCKET: 'no-such-bucket-of-ours' });
     const { code, of } = await examine({ env });
     expect(code).toBe(1);
     expect(of('bucket')).toMatchObject({ status: 'fail', found: 'there is no bucket "no-such-bucket-of-ours"' });
@@ -348,7 +348,7 @@ describe('holdpoint doctor on AWS', () => {
     const AWS_ENDPOINT_URL_CLOUDFORMATION = await fakeCloudFormation({
       ...{ good: outputs(guarded), open: outputs(open), gone: outputs('http://127.0.0.1:9') },
     });
-    await setUp({ AWS_ENDPOINT_URL_CLOUDFORMATION, HOLDPOINT_TABLE: '', HOLDPOINT_BUCKET: '' });
+    await setUp({ AWS_ENDPOINT_URL_CLOUDFORMATION, WAITSTATE_TABLE: '', WAITSTATE_BUCKET: '' });
     const good = await examine({}, '--stack', 'good');
     expect([good.of('api')?.status, good.of('api rights')?.status, good.code]).toEqual(['ok', 'ok', 0]);
     const exposed = await examine({}, '--stack', 'open');

@@ -14,7 +14,7 @@ async function chat() {
   return { folder, world, command: runIn(folder) };
 }
 
-describe('holdpoint fork', () => {
+describe('waitstate fork', () => {
   it('begins a new run at a checkpoint', async () => {
     const { command } = await chat();
     const [forked] = (await command(['fork', 'chat-7', '--version', '2', '--id', 'other', '-t', 'x', '--json'])).json();
@@ -66,13 +66,13 @@ describe('holdpoint fork', () => {
   });
 });
 
-describe('holdpoint fork --edit', () => {
+describe('waitstate fork --edit', () => {
   /** Runs the command on a terminal of its own, with an editor that is a program. */
   async function edit(folder: string, editor: string, typed: string) {
     const script = join(folder, 'editor.mjs');
     writeFileSync(script, editor);
     const before = leftovers();
-    const env = { HOLDPOINT_FOLDER: folder, EDITOR: `${process.execPath} ${script}` };
+    const env = { WAITSTATE_FOLDER: folder, EDITOR: `${process.execPath} ${script}` };
     const ended = await runOnTerminal(['fork', 'chat-7', '--edit', '--id', 'edited'], { env, typed });
     // States may be secret: none stays behind.
     expect(leftovers()).toEqual(before);
@@ -81,7 +81,7 @@ describe('holdpoint fork --edit', () => {
 
   const leftovers = () =>
     readdirSync(tmpdir()).filter(
-      (name) => /^holdpoint-[^-]+$/.test(name) && existsSync(join(tmpdir(), name, 'state.json')),
+      (name) => /^waitstate-[^-]+$/.test(name) && existsSync(join(tmpdir(), name, 'state.json')),
     );
 
   const READ = `import { readFileSync, writeFileSync, existsSync } from 'node:fs'; const file = process.argv[2]; const state = JSON.parse(readFileSync(file, 'utf8'));`;
@@ -118,7 +118,7 @@ describe('holdpoint fork --edit', () => {
   });
 });
 
-describe('holdpoint rewind', () => {
+describe('waitstate rewind', () => {
   async function asked() {
     const folder = freshFolder();
     const world = travelIn(folder, { hoursAgo: 1 });
@@ -148,7 +148,7 @@ describe('holdpoint rewind', () => {
     expect((await command(['rewind', 'chat-7', '2', '--yes', '--edit'])).err).toContain('Pass --state FILE instead.');
 
     const script = join(folder, 'editor.mjs');
-    const env = { HOLDPOINT_FOLDER: folder, EDITOR: `${process.execPath} ${script}` };
+    const env = { WAITSTATE_FOLDER: folder, EDITOR: `${process.execPath} ${script}` };
     const write = (text: string) => writeFileSync(script, `import { writeFileSync } from 'node:fs'; ${text}`);
     write(`writeFileSync(process.argv[2], '{"prompt":"Edited.","messages":[]}');`);
     const edited = await runOnTerminal(['rewind', 'chat-7', '2', '--yes', '--edit'], { env, typed: '' });

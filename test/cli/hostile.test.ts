@@ -90,11 +90,11 @@ describe('what somebody stored', () => {
   it('can be copied from what is shown into a shell', async () => {
     const { command, id } = await scene();
     const { out } = await command(['show', id]);
-    const line = out.split('\n').find((each) => each.includes('holdpoint approve')) ?? '';
+    const line = out.split('\n').find((each) => each.includes('waitstate approve')) ?? '';
     const words = execFileSync('bash', ['-c', `printf '%s\\0' ${line}`])
       .toString()
       .split('\0');
-    expect(words.slice(0, 3)).toEqual(['holdpoint', 'approve', id]);
+    expect(words.slice(0, 3)).toEqual(['waitstate', 'approve', id]);
   });
 
   it('does not break tables and timelines on a terminal', async () => {

@@ -27,7 +27,7 @@ function damage(folder: string, run: string): void {
   db.close();
 }
 
-describe('holdpoint verify', () => {
+describe('waitstate verify', () => {
   it('says that a run is whole, and how far that is proven', async () => {
     const { command } = await scene();
     const { code, out } = await command(['verify', 'chat-7']);
@@ -57,7 +57,7 @@ describe('holdpoint verify', () => {
 
   it('wants one run, or all', async () => {
     const { command } = await scene();
-    expect((await command(['verify'])).err).toContain('"holdpoint verify --all" every one');
+    expect((await command(['verify'])).err).toContain('"waitstate verify --all" every one');
     expect((await command(['verify', 'chat-7', '--all'])).code).toBe(2);
     expect((await command(['verify', 'nobody'])).code).toBe(3);
   });
@@ -80,7 +80,7 @@ describe('holdpoint verify', () => {
   });
 });
 
-describe('holdpoint prune', () => {
+describe('waitstate prune', () => {
   it('asks, empties old checkpoints, and leaves the rest', async () => {
     const { command } = await scene();
     const no = await command(['prune', 'chat-7', '--keep-last', '2'], { columns: 120, input: 'no' });
@@ -105,7 +105,7 @@ describe('holdpoint prune', () => {
   });
 });
 
-describe('holdpoint export', () => {
+describe('waitstate export', () => {
   it('writes every checkpoint with its state, and what was written can be checked', async () => {
     const { command, folder } = await scene();
     const file = join(folder, 'all.jsonl');

@@ -22,7 +22,7 @@ async function scene() {
   return { folder, world, command: runIn(folder, { now: () => world.clock.now() }) };
 }
 
-describe('holdpoint runs', () => {
+describe('waitstate runs', () => {
   it('lists runs with their status, step and age, last touched first', async () => {
     const { command } = await scene();
     const { code, out, err } = await command(['runs']);
@@ -79,7 +79,7 @@ describe('holdpoint runs', () => {
   });
 });
 
-describe('holdpoint show', () => {
+describe('waitstate show', () => {
   it('draws where the time went: steps, waits, failures, crashes, and what goes on', async () => {
     const { command, world } = await scene();
     await world.skip({ hours: 10 });
@@ -95,7 +95,7 @@ describe('holdpoint show', () => {
     expect(text).toMatch(/waiting for signal … +░+ +10h/);
     expect(text).toMatch(/█ worked [\d.]+s {3}░ waited 15h .*▓ 1 failed attempt 800ms.*╳ 1 crash 2\.3s/);
     expect(text).toContain('Waits are drawn shorter.');
-    expect(text).toContain(`holdpoint signal trip-42 departed '…'`);
+    expect(text).toContain(`waitstate signal trip-42 departed '…'`);
   });
 
   it('puts each bar where the one before ends', async () => {
@@ -124,7 +124,7 @@ describe('holdpoint show', () => {
     expect(text).toContain('asked 5h ago, until in 3d; by user:ann, group:finance');
     expect(text).toMatch(/price +1200/);
     expect(text).toContain('No red-eye.');
-    expect(text).toContain('holdpoint approve trip-41 book --as user:ann');
+    expect(text).toContain('waitstate approve trip-41 book --as user:ann');
   });
 
   it('says why a run failed, and why one was cancelled', async () => {
@@ -132,7 +132,7 @@ describe('holdpoint show', () => {
     const failed = (await command(['show', 'trip-43'])).out;
     expect(failed).toMatch(/error +Error: There is no flight to Nowhere\./);
     expect(failed).toMatch(/\n +in +test\/cli\/agents\.ts:\d+\n/);
-    expect(failed).toContain('holdpoint retry trip-43');
+    expect(failed).toContain('waitstate retry trip-43');
     const cancelled = (await command(['show', 'trip-44'])).out;
     expect(cancelled).toMatch(/because +Run "trip-44" was cancelled: The customer called\./);
     expect(cancelled).not.toContain('waits for');
@@ -182,7 +182,7 @@ describe('holdpoint show', () => {
   });
 });
 
-describe('holdpoint history', () => {
+describe('waitstate history', () => {
   it('lists checkpoints, oldest first, with what failed', async () => {
     const { command } = await scene();
     const { out } = await command(['history', 'trip-42']);
@@ -224,7 +224,7 @@ describe('holdpoint history', () => {
   });
 });
 
-describe('holdpoint state and diff', () => {
+describe('waitstate state and diff', () => {
   async function chat() {
     const folder = freshFolder();
     const world = chatIn(folder);
@@ -295,7 +295,7 @@ describe('holdpoint state and diff', () => {
   });
 });
 
-describe('holdpoint approvals', () => {
+describe('waitstate approvals', () => {
   it('lists what everybody, one person, or one run is asked', async () => {
     const { command } = await scene();
     const all = (await command(['approvals', '--json'])).json();
@@ -332,7 +332,7 @@ describe('every screen', () => {
     ]) {
       const { out, err } = await command(args, { columns });
       const lines = stripVTControlCharacters(out + err).split('\n');
-      const wide = lines.filter((line) => stringWidth(line) > columns && !/^ +holdpoint /.test(line));
+      const wide = lines.filter((line) => stringWidth(line) > columns && !/^ +waitstate /.test(line));
       expect([args, wide]).toEqual([args, []]);
     }
   });

@@ -8,10 +8,10 @@ import { chatIn, travelIn } from './agents.ts';
 import { MAIN, runOnTerminal, runProcess } from './process.ts';
 import { freshFolder } from './scene.ts';
 
-/** Runs a line of bash in which `holdpoint` is the command. */
+/** Runs a line of bash in which `waitstate` is the command. */
 const bash = (line: string, env: NodeJS.ProcessEnv): Promise<{ code: number; out: string; err: string }> =>
   new Promise((resolve) => {
-    const script = `holdpoint() { ${process.execPath} ${MAIN} "$@"; }; export -f holdpoint; set -o pipefail; ${line}`;
+    const script = `waitstate() { ${process.execPath} ${MAIN} "$@"; }; export -f waitstate; set -o pipefail; ${line}`;
     const options = { env: { PATH: process.env.PATH, ...env } };
     const child = execFile('bash', ['--norc', '-c', script], options, (_, out, err) => {
       resolve({ code: child.exitCode ?? -1, out, err });
@@ -20,7 +20,7 @@ const bash = (line: string, env: NodeJS.ProcessEnv): Promise<{ code: number; out
 
 describe('the command as a process', () => {
   it('works on a folder from start to answer, with an exit code for each kind of error', async () => {
-    const env = { HOLDPOINT_FOLDER: freshFolder() };
+    const env = { WAITSTATE_FOLDER: freshFolder() };
     const missing = await runProcess(['runs'], { env });
     expect(missing.code).toBe(EXIT.notFound);
     expect(missing.err).toContain('There are no runs in the folder');
@@ -37,12 +37,12 @@ describe('the command as a process', () => {
   });
 
   it('says what is wrong in a few lines, and where it came from only when asked', async () => {
-    const env = { HOLDPOINT_FOLDER: '/dev/null/x' };
+    const env = { WAITSTATE_FOLDER: '/dev/null/x' };
     const { code, err } = await runProcess(['start', 'travel'], { env });
     expect(code).toBe(EXIT.denied);
     expect(err.trimEnd().split('\n').length).toBeLessThanOrEqual(3);
     expect(err).not.toMatch(/\bat .*:\d+:\d+/);
-    const debug = await runProcess(['start', 'travel'], { env: { ...env, HOLDPOINT_DEBUG: '1' } });
+    const debug = await runProcess(['start', 'travel'], { env: { ...env, WAITSTATE_DEBUG: '1' } });
     expect(debug.err).toMatch(/\bat .*:\d+:\d+/);
   });
 
@@ -50,11 +50,11 @@ describe('the command as a process', () => {
     const wrong = await runProcess(['aproove', 'x']);
     expect([wrong.code, wrong.err]).toEqual([EXIT.usage, expect.stringContaining('Did you mean approve?')]);
     expect((await runProcess(['runs', '--staus', 'x'])).err).toContain('Did you mean --status?');
-    expect((await runProcess(['show'])).err).toContain('See holdpoint show --help.');
+    expect((await runProcess(['show'])).err).toContain('See waitstate show --help.');
   });
 
   it('answers errors in JSON to programs, on standard error', async () => {
-    const { code, out, err } = await runProcess(['runs', '--json'], { env: { HOLDPOINT_FOLDER: freshFolder() } });
+    const { code, out, err } = await runProcess(['runs', '--json'], { env: { WAITSTATE_FOLDER: freshFolder() } });
     expect([code, out]).toEqual([3, '']);
     expect(JSON.parse(err)).toMatchObject({ error: { code: 'STORAGE_MISSING', exitCode: 3 } });
   });
@@ -65,11 +65,11 @@ describe('the command as a process', () => {
     const run = await world.start({ prompt: 'x'.repeat(50_000) }, { id: 'chat' });
     for (let i = 0; i < 5; i++) await run.signal('message', 'y'.repeat(50_000));
     for (const line of [
-      'holdpoint export chat | head -c 100',
-      'holdpoint state chat | head -1',
-      'holdpoint history chat --json | head -1',
+      'waitstate export chat | head -c 100',
+      'waitstate state chat | head -1',
+      'waitstate history chat --json | head -1',
     ]) {
-      const { code, err } = await bash(line, { HOLDPOINT_FOLDER: folder });
+      const { code, err } = await bash(line, { WAITSTATE_FOLDER: folder });
       expect([line, code, err]).toEqual([line, 0, '']);
     }
   });
@@ -78,32 +78,32 @@ describe('the command as a process', () => {
     const folder = freshFolder();
     await travelIn(folder).start({ to: 'Rome' }, { id: 'trip-1' });
     const onTerminal = async (env: NodeJS.ProcessEnv) =>
-      (await runOnTerminal(['runs'], { env: { HOLDPOINT_FOLDER: folder, ...env } })).shown;
+      (await runOnTerminal(['runs'], { env: { WAITSTATE_FOLDER: folder, ...env } })).shown;
     const isColoured = (text: string) => stripVTControlCharacters(text) !== text;
     expect(isColoured(await onTerminal({}))).toBe(true);
     expect(isColoured(await onTerminal({ NO_COLOR: '1' }))).toBe(false);
-    expect(isColoured((await runProcess(['runs'], { env: { HOLDPOINT_FOLDER: folder } })).out)).toBe(false);
+    expect(isColoured((await runProcess(['runs'], { env: { WAITSTATE_FOLDER: folder } })).out)).toBe(false);
   });
 
   it('ends with 130 when a question is answered by Ctrl-C, and does nothing', async () => {
     const folder = freshFolder();
     await travelIn(folder).start({ to: 'Rome' }, { id: 'trip-1' });
-    const env = { HOLDPOINT_FOLDER: folder };
+    const env = { WAITSTATE_FOLDER: folder };
     const { code, shown } = await runOnTerminal(['rewind', 'trip-1', '2'], { env, typed: '\u0003' });
     expect(shown).toContain('Go on?');
     expect(code).toBe(EXIT.interrupted);
     expect(
-      (await runProcess(['history', 'trip-1', '--json'], { env: { HOLDPOINT_FOLDER: folder } })).out,
+      (await runProcess(['history', 'trip-1', '--json'], { env: { WAITSTATE_FOLDER: folder } })).out,
     ).not.toContain('rewind');
   });
 
   it('prints its help and its version on standard output', async () => {
     const help = await runProcess(['--help']);
     expect([help.code, help.err]).toEqual([0, '']);
-    expect(help.out).toContain('Usage: holdpoint <command>');
+    expect(help.out).toContain('Usage: waitstate <command>');
     expect((await runProcess(['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
     const bare = await runProcess([]);
-    expect(bare.out).toContain('Usage: holdpoint <command>');
+    expect(bare.out).toContain('Usage: waitstate <command>');
   });
 });
 
@@ -115,7 +115,7 @@ describe('the command', () => {
     for (const command of commands) {
       let help = '';
       command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
-      expect(help).toMatch(new RegExp(`Examples:\\n.*holdpoint ${command.name()}`));
+      expect(help).toMatch(new RegExp(`Examples:\\n.*waitstate ${command.name()}`));
       expect(command.summary() || command.description()).not.toBe('');
     }
   });
@@ -144,7 +144,7 @@ describe('what is loaded', () => {
       registerHooks({ load(url, context, next) { writeSync(2, 'loaded ' + url + '\\n'); return next(url, context); } });
       const get = process.getBuiltinModule; process.getBuiltinModule = (name) => { writeSync(2, 'loaded ' + name + '\\n'); return get(name); };`;
     const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(hook)}`;
-    const { err } = await runProcess(args, { env: { NODE_OPTIONS, HOLDPOINT_FOLDER: freshFolder() } });
+    const { err } = await runProcess(args, { env: { NODE_OPTIONS, WAITSTATE_FOLDER: freshFolder() } });
     return [...err.matchAll(/^loaded (.*)$/gm)].map(([, url = '']) => url.replace(/.*\/node_modules\//, ''));
   }
 

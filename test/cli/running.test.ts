@@ -9,14 +9,14 @@ import { chatIn, travelIn } from './agents.ts';
 import { freshFolder, runIn } from './scene.ts';
 import { servedFolder } from './served-folder.ts';
 
-describe('holdpoint start', () => {
+describe('waitstate start', () => {
   it('starts a run in a new folder, and says that nobody runs it', async () => {
     const folder = join(freshFolder(), 'new');
     const command = runIn(folder);
     const args = ['start', 'travel', '{"to":"Lisbon"}', '--id', 'trip-1', '-o', 'user:ann', '-t', 'a', '-t', 'b'];
     const { code, out, err } = await command(args);
     expect([code, out]).toEqual([0, '✓ Started trip-1\n']);
-    expect(err).toContain(`"holdpoint dev --folder ${folder} AGENT-FILES" runs what is ready.`);
+    expect(err).toContain(`"waitstate dev --folder ${folder} AGENT-FILES" runs what is ready.`);
     const [shown] = (await command(['show', 'trip-1', '--json'])).json();
     expect(shown).toMatchObject({ status: 'READY', agent: 'travel', owner: 'user:ann', tags: ['a', 'b'] });
     expect(shown).toMatchObject({ input: { to: 'Lisbon' } });
@@ -50,7 +50,7 @@ describe('holdpoint start', () => {
     expect([wrong.code, wrong.out]).toEqual([0, '✓ Started lost\n']);
     expect(wrong.err).toContain('! The server here has no agent "nosuch" (it has travel)');
     const right = await command(['start', 'travel', '--id', 'second']);
-    expect(right.err).toBe('holdpoint show second shows how it goes.\n');
+    expect(right.err).toBe('waitstate show second shows how it goes.\n');
     expect((await command(['start', 'nosuch', '--json'])).err).toBe('');
   });
 
@@ -103,7 +103,7 @@ describe('holdpoint start', () => {
   });
 });
 
-describe('holdpoint signal', () => {
+describe('waitstate signal', () => {
   it('wakes a run, once for one id', async () => {
     const folder = freshFolder();
     const world = chatIn(folder);
@@ -119,7 +119,7 @@ describe('holdpoint signal', () => {
   });
 });
 
-describe('holdpoint cancel', () => {
+describe('waitstate cancel', () => {
   async function paid() {
     const folder = freshFolder();
     const world = travelIn(folder, { hoursAgo: 1 });
@@ -178,7 +178,7 @@ describe('holdpoint cancel', () => {
   });
 });
 
-describe('holdpoint retry', () => {
+describe('waitstate retry', () => {
   it('lets a run that failed go on, and refuses others', async () => {
     const folder = freshFolder();
     const world = travelIn(folder, { hoursAgo: 1 });

@@ -35,7 +35,7 @@ export interface Running {
 
 /** A folder that is gone after the test. */
 export function freshFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'holdpoint-cli-'));
+  const folder = mkdtempSync(join(tmpdir(), 'waitstate-cli-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
@@ -70,7 +70,7 @@ export async function run(args: readonly string[], running: Running = {}): Promi
 export const runIn =
   (folder: string, always: Running = {}) =>
   (args: readonly string[], running: Running = {}): Promise<Ended> =>
-    run(args, { ...always, ...running, env: { HOLDPOINT_FOLDER: folder, ...always.env, ...running.env } });
+    run(args, { ...always, ...running, env: { WAITSTATE_FOLDER: folder, ...always.env, ...running.env } });
 
 /** Whether the last of what is shown is a question. */
 export const isAsking = (shown: string): boolean => stripVTControlCharacters(shown).endsWith('] ');

@@ -17,7 +17,7 @@ async function scene() {
   return { table, bucket, env, command };
 }
 
-describe('holdpoint --stack', () => {
+describe('waitstate --stack', () => {
   it('finds table and bucket by the outputs of a stack, and works there', async () => {
     const { command, env, table, bucket } = await scene();
     const started = await command(
@@ -33,15 +33,15 @@ describe('holdpoint --stack', () => {
     );
     expect([started.code, started.out]).toEqual([0, '✓ Started trip-1\n']);
     // On AWS it is the table's stream that runs it.
-    expect(started.err).toMatch(/^holdpoint show trip-1 --stack agents( --\S+ \S+)* shows how it goes\.\n$/);
+    expect(started.err).toMatch(/^waitstate show trip-1 --stack agents( --\S+ \S+)* shows how it goes\.\n$/);
     const shown = await command('show', 'trip-1', '--stack', 'agents', '--tenant', 'acme', '--json');
     expect(JSON.parse(shown.out)).toMatchObject({ run: 'trip-1', status: 'READY', input: { to: 'Rome' } });
     expect((await command('show', 'trip-1', '--stack', 'agents')).code).toBe(3);
-    const named = { ...env, HOLDPOINT_TABLE: table, HOLDPOINT_BUCKET: bucket };
+    const named = { ...env, WAITSTATE_TABLE: table, WAITSTATE_BUCKET: bucket };
     expect((await runProcess(['show', 'trip-1', '--tenant', 'acme'], { env: named })).out).toContain('READY');
   });
 
-  it('finds one Holdpoint of several in a stack', async () => {
+  it('finds one Waitstate of several in a stack', async () => {
     const [table, bucket] = await Promise.all([freshTable(), freshBucket()]);
     const endpoint = await fakeCloudFormation({
       both: {
@@ -53,7 +53,7 @@ describe('holdpoint --stack', () => {
     const started = await runProcess(['start', 'travel', '{"to":"Rome"}', '--stack', 'both#Second-Hold'], { env });
     expect([started.code, started.out]).toEqual([0, expect.stringContaining('✓ Started')]);
     const third = await runProcess(['runs', '--stack', 'both#Third'], { env });
-    expect(third.err).toContain('Stack "both" must have an output "ThirdHoldpointTable"; found HoldpointTable');
+    expect(third.err).toContain('Stack "both" must have an output "ThirdWaitstateTable"; found WaitstateTable');
   });
 
   it('says which stack or output is not there', async () => {
@@ -62,7 +62,7 @@ describe('holdpoint --stack', () => {
     expect(missing.code).toBe(3);
     expect(missing.err).toContain('There is no CloudFormation stack "nothing" in region us-east-1.');
     const other = await command('runs', '--stack', 'other', '--json');
-    expect(JSON.parse(other.err).error.message).toContain('must have an output "HoldpointTable"; found SiteUrl.');
+    expect(JSON.parse(other.err).error.message).toContain('must have an output "WaitstateTable"; found SiteUrl.');
     const none = await command('console', '--stack', 'agents');
     expect([none.code, none.err]).toEqual([3, expect.stringContaining('has no API')]);
   });
@@ -77,8 +77,8 @@ describe('holdpoint --stack', () => {
   it('refuses two places, and half of one', async () => {
     const { command } = await scene();
     expect((await command('runs', '--stack', 'agents', '--folder', freshFolder())).code).toBe(2);
-    const half = await runProcess(['runs'], { env: { HOLDPOINT_TABLE: 'runs' } });
-    expect([half.code, half.err]).toEqual([2, expect.stringContaining('Set HOLDPOINT_BUCKET too')]);
+    const half = await runProcess(['runs'], { env: { WAITSTATE_TABLE: 'runs' } });
+    expect([half.code, half.err]).toEqual([2, expect.stringContaining('Set WAITSTATE_BUCKET too')]);
   });
 
   it('says what is missing when AWS refuses', async () => {
@@ -87,6 +87,6 @@ describe('holdpoint --stack', () => {
     const refused = await runProcess(['runs', '--stack', 'agents'], { env: nobody });
     expect(refused.code).toBe(5);
     expect(refused.err).toContain('The AWS credentials for CloudFormation stack "agents" are missing');
-    expect(refused.err).toContain('"holdpoint doctor" looks for what is missing.');
+    expect(refused.err).toContain('"waitstate doctor" looks for what is missing.');
   });
 });

@@ -25,7 +25,7 @@ const tour = (cwd: string, args: readonly string[] = [], env: NodeJS.ProcessEnv 
   });
 
 describe('the tour', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'holdpoint-tour-'));
+  const folder = mkdtempSync(join(tmpdir(), 'waitstate-tour-'));
   let ended: Ended;
   beforeAll(async () => {
     ended = await tour(folder);
@@ -52,8 +52,8 @@ describe('the tour', () => {
   });
 
   it('leaves two runs that chose differently, both whole, with the story that it told', async () => {
-    const [own = ''] = readdirSync(join(folder, '.holdpoint'));
-    const store = checkpointStore<Trip>({ folder: join(folder, '.holdpoint', own) });
+    const [own = ''] = readdirSync(join(folder, '.waitstate'));
+    const store = checkpointStore<Trip>({ folder: join(folder, '.waitstate', own) });
     const [trip, cheap] = await Promise.all([store.load('trip'), store.load('trip-cheap')]);
     expect(trip).toMatchObject({ version: 6, status: 'SUCCEEDED', state: { budget: 900, flight: { id: 'HP 204' } } });
     expect(cheap).toMatchObject({ version: 2, state: { budget: 300, flight: { id: 'HP 118' } } });

@@ -348,7 +348,7 @@ describe('what is done to a run', () => {
     expect((await desk.run('run')).status).toBe('CANCELLED');
     const { page } = await get(`${PATHS.run('run')}?done=cancel`);
     expect(textOf(page)).toMatch(/It was cancelled No longer needed\./);
-    expect(page).not.toMatch(/notice bad|HoldpointError|is being cancelled/);
+    expect(page).not.toMatch(/notice bad|WaitstateError|is being cancelled/);
     const live = '/console/runs/run/changes?version=1&status=ENDING&first=1';
     expect((await get(live)).page).toContain('<div data-key="cancelling" data-quiet data-rev="over"></div>');
     await start(undefined, { id: 'other' });

@@ -1,24 +1,24 @@
 import { describe, expect, test } from 'vitest';
-import { HoldpointError, isHoldpointError } from '../../lambda/core/errors.ts';
+import { isWaitstateError, WaitstateError } from '../../lambda/core/errors.ts';
 import { refused } from '../../lambda/core/input.ts';
 
-describe('an error of Holdpoint', () => {
+describe('an error of Waitstate', () => {
   test('has a code, a literal name, a scope and its cause', () => {
     const cause = new Error('inner');
-    const error = new HoldpointError('DAMAGED', 'it broke', { scope: 'run', cause });
+    const error = new WaitstateError('DAMAGED', 'it broke', { scope: 'run', cause });
     expect(error).toBeInstanceOf(Error);
-    expect(error).toMatchObject({ name: 'HoldpointError', code: 'DAMAGED', scope: 'run', message: 'it broke', cause });
-    expect(new HoldpointError('DAMAGED', 'x')).toMatchObject({ scope: 'invocation' });
-    expect(new HoldpointError('DAMAGED', 'x')).not.toHaveProperty('cause');
+    expect(error).toMatchObject({ name: 'WaitstateError', code: 'DAMAGED', scope: 'run', message: 'it broke', cause });
+    expect(new WaitstateError('DAMAGED', 'x')).toMatchObject({ scope: 'invocation' });
+    expect(new WaitstateError('DAMAGED', 'x')).not.toHaveProperty('cause');
   });
 
   test('is known by its code, also when another copy of the package threw it', () => {
-    const error = new HoldpointError('DAMAGED', 'x');
+    const error = new WaitstateError('DAMAGED', 'x');
     const foreign = Object.assign(new Error('x'), { code: 'DAMAGED', scope: 'run' });
     for (const one of [error, foreign]) {
-      expect(isHoldpointError(one)).toBe(true);
-      expect(isHoldpointError(one, 'DAMAGED')).toBe(true);
-      expect(isHoldpointError(one, 'STALE_VERSION')).toBe(false);
+      expect(isWaitstateError(one)).toBe(true);
+      expect(isWaitstateError(one, 'DAMAGED')).toBe(true);
+      expect(isWaitstateError(one, 'STALE_VERSION')).toBe(false);
     }
   });
 
@@ -29,7 +29,7 @@ describe('an error of Holdpoint', () => {
     { code: 'DAMAGED', scope: 'run' },
     new Error('x'),
     Object.assign(new Error('x'), { code: 'ENOENT' }),
-  ])('is not %j', (other) => expect(isHoldpointError(other)).toBe(false));
+  ])('is not %j', (other) => expect(isWaitstateError(other)).toBe(false));
 });
 
 const cyclic: Record<string, unknown> = {};

@@ -9,7 +9,7 @@ import { codeBlocks, pages, root } from './markdown.ts';
 // What a block may use without saying where it comes from.
 const PRELUDE = `
 interface Trip { budget: number; notes: string[] }
-declare const store: import('holdpoint').CheckpointStore<Trip>;
+declare const store: import('waitstate').CheckpointStore<Trip>;
 declare const bytes: Uint8Array;
 declare function searchFlights(): Promise<unknown>;
 `;
@@ -18,11 +18,11 @@ const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/pack
 
 /** Type-checks modules by their name, each by itself, against the sources; gives what the compiler says. */
 async function typeCheck(modules: ReadonlyMap<string, string>): Promise<string> {
-  const project = realpathSync(mkdtempSync(join(tmpdir(), 'holdpoint-docs-')));
+  const project = realpathSync(mkdtempSync(join(tmpdir(), 'waitstate-docs-')));
   const paths = {
-    holdpoint: [join(root, 'lambda/index.ts')],
-    'holdpoint/cdk': [join(root, 'infra/index.ts')],
-    'holdpoint/*': [join(root, 'lambda/*.ts')],
+    waitstate: [join(root, 'lambda/index.ts')],
+    'waitstate/cdk': [join(root, 'infra/index.ts')],
+    'waitstate/*': [join(root, 'lambda/*.ts')],
   };
   const config = { extends: join(root, 'tsconfig.json'), compilerOptions: { paths }, include: ['*.ts'], exclude: [] };
   writeFileSync(join(project, 'package.json'), '{"type":"module"}');
@@ -60,7 +60,7 @@ describe('code in Markdown', () => {
   });
 
   it('is not checked in vain: a block that is wrong is found', async () => {
-    const wrong = "import { checkpointStore } from 'holdpoint';\nawait checkpointStore().save({ rum: 'x' });";
+    const wrong = "import { checkpointStore } from 'waitstate';\nawait checkpointStore().save({ rum: 'x' });";
     expect(await typeCheck(new Map([['wrong.ts', wrong]]))).toMatch(/^wrong\.ts\(2,\d+\): error TS2353/);
   });
 });

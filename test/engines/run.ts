@@ -6,13 +6,13 @@ import { makeTable } from './make-table.ts';
 
 const [dynamodb, s3] = await Promise.all([startDynamo(), startS3()]);
 const account = { region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } };
-await makeTable(new DynamoDBClient({ ...account, endpoint: dynamodb.endpoint }), 'holdpoint');
+await makeTable(new DynamoDBClient({ ...account, endpoint: dynamodb.endpoint }), 'waitstate');
 await new S3Client({ ...account, endpoint: s3.endpoint, forcePathStyle: true }).send(
-  new CreateBucketCommand({ Bucket: 'holdpoint' }),
+  new CreateBucketCommand({ Bucket: 'waitstate' }),
 );
 console.log(`Engines are running, in memory. In another terminal:
 
-export HOLDPOINT_TABLE=holdpoint HOLDPOINT_BUCKET=holdpoint
+export WAITSTATE_TABLE=waitstate WAITSTATE_BUCKET=waitstate
 export AWS_ENDPOINT_URL_DYNAMODB=${dynamodb.endpoint} AWS_ENDPOINT_URL_S3=${s3.endpoint}
 export AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local
 `);

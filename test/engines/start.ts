@@ -6,7 +6,7 @@ import type { EngineAt } from './engines.ts';
 /**
  * Starts the engines of a test run. DYNAMODB_ENDPOINT and S3_ENDPOINT name others, with the credentials and the region
  * of the environment; DYNAMODB_TABLE and S3_BUCKET then keep the tests to one table and bucket, made beforehand.
- * Otherwise the tables and buckets that tests make there, all named holdpoint-test-…, stay.
+ * Otherwise the tables and buckets that tests make there, all named waitstate-test-…, stay.
  */
 export default async function start(project: TestProject): Promise<() => Promise<void>> {
   const engines: Engine[] = [];
@@ -21,7 +21,7 @@ export default async function start(project: TestProject): Promise<() => Promise
       return { missing: error instanceof Error ? error.message : String(error) };
     }
   };
-  project.provide('testRun', `holdpoint-test-${randomBytes(4).toString('hex')}`);
+  project.provide('testRun', `waitstate-test-${randomBytes(4).toString('hex')}`);
   project.provide('dynamodb', await at(process.env.DYNAMODB_ENDPOINT, startDynamo));
   project.provide('s3', await at(process.env.S3_ENDPOINT, startS3));
   return async () => {

@@ -26,7 +26,7 @@ describe('the books of a simulated service', () => {
     expect(await bank.write({ key: 'k', what: 'refund', amount: 2 })).toMatchObject({ amount: 1 });
     await bank.write({ key: 'l', what: 'refund', amount: 3 });
     expect(totalOf(bank)).toBe(4);
-    const file = join(String(process.env.HOLDPOINT_FOLDER), 'examples', 'bank.jsonl');
+    const file = join(String(process.env.WAITSTATE_FOLDER), 'examples', 'bank.jsonl');
     expect(readFileSync(file, 'utf8').match(/\n/g)).toHaveLength(2);
     // As a process leaves it that looked at the same moment.
     appendFileSync(file, `${JSON.stringify({ key: 'k', what: 'refund', amount: 9 })}\n`);

@@ -1,8 +1,8 @@
 import { BedrockRuntimeClient, ConverseCommand, type ConverseCommandOutput } from '@aws-sdk/client-bedrock-runtime';
 import { mockClient } from 'aws-sdk-client-mock';
-import { isHoldpointError } from 'holdpoint';
-import { testAgents } from 'holdpoint/testing';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { isWaitstateError } from 'waitstate';
+import { testAgents } from 'waitstate/testing';
 import { assistant, example } from '../../examples/model-loop/agent.ts';
 import { outbox } from '../../examples/simulated/mail.ts';
 import { freshServices } from './simulated.ts';
@@ -28,7 +28,7 @@ freshServices();
 beforeEach(() => {
   bedrock.reset();
   vi.stubEnv('AWS_REGION', 'eu-central-1');
-  vi.stubEnv('HOLDPOINT_MODEL', MODEL);
+  vi.stubEnv('WAITSTATE_MODEL', MODEL);
 });
 
 describe('the model loop on Bedrock', () => {
@@ -109,7 +109,7 @@ describe('the model loop on Bedrock', () => {
       .rejectsOnce(failure('AccessDeniedException'));
     const run = await testAgents(assistant).start(example);
     await expect(run.result()).rejects.toSatisfy(
-      (error) => isHoldpointError(error, 'RUN_FAILED') && /AccessDeniedException: no/.test(String(error.cause)),
+      (error) => isWaitstateError(error, 'RUN_FAILED') && /AccessDeniedException: no/.test(String(error.cause)),
     );
     expect(requests()).toHaveLength(2);
   });

@@ -4,8 +4,8 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { embeddedStorage } from 'holdpoint/embedded';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { embeddedStorage } from 'waitstate/embedded';
 import { assistant, example as chat } from '../../examples/model-loop/agent.ts';
 import { refunds, example as request } from '../../examples/refunds/agent.ts';
 import { payments } from '../../examples/refunds/shop.ts';
@@ -15,7 +15,7 @@ import { freshServices, paidIn, totalOf } from './simulated.ts';
 
 /** The bundle of an example as a function is deployed, and what invokes it: each time in a new process. */
 async function deployed(name: string): Promise<(run: string) => Promise<unknown>> {
-  const outdir = join(String(process.env.HOLDPOINT_FOLDER), 'function');
+  const outdir = join(String(process.env.WAITSTATE_FOLDER), 'function');
   await build({
     ...{ entryPoints: [`examples/${name}/agent.ts`], bundle: true, splitting: true, format: 'esm', platform: 'node' },
     ...{ outdir, outExtension: { '.js': '.mjs' }, external: ['@aws-sdk/*'], logLevel: 'silent' },
@@ -32,7 +32,7 @@ async function deployed(name: string): Promise<(run: string) => Promise<unknown>
 
 /** Storage in the folder that the functions use too. */
 function sameFolder() {
-  const storage = embeddedStorage({ folder: String(process.env.HOLDPOINT_FOLDER) });
+  const storage = embeddedStorage({ folder: String(process.env.WAITSTATE_FOLDER) });
   onTestFinished(() => storage.records.close());
   return { storage, log: () => {} };
 }

@@ -1,5 +1,5 @@
-import { testAgents } from 'holdpoint/testing';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { testAgents } from 'waitstate/testing';
 import { assistant, example } from '../../examples/model-loop/agent.ts';
 import type { Message } from '../../examples/model-loop/message.ts';
 import { scriptedModel } from '../../examples/model-loop/scripted-model.ts';

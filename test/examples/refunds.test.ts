@@ -1,5 +1,5 @@
-import { testAgents } from 'holdpoint/testing';
 import { describe, expect, it } from 'vitest';
+import { testAgents } from 'waitstate/testing';
 import { example, refunds } from '../../examples/refunds/agent.ts';
 import { payments } from '../../examples/refunds/shop.ts';
 import { outbox } from '../../examples/simulated/mail.ts';

@@ -10,9 +10,9 @@ export function freshServices(): void {
   let folder = '';
   beforeEach(() => {
     latency.milliseconds = 0;
-    folder = mkdtempSync(join(tmpdir(), 'holdpoint-examples-'));
-    vi.stubEnv('HOLDPOINT_FOLDER', folder);
-    vi.stubEnv('HOLDPOINT_MODEL', undefined);
+    folder = mkdtempSync(join(tmpdir(), 'waitstate-examples-'));
+    vi.stubEnv('WAITSTATE_FOLDER', folder);
+    vi.stubEnv('WAITSTATE_MODEL', undefined);
   });
   afterEach(() => {
     vi.unstubAllEnvs();

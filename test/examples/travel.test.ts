@@ -1,5 +1,5 @@
-import { testAgents } from 'holdpoint/testing';
 import { describe, expect, it } from 'vitest';
+import { testAgents } from 'waitstate/testing';
 import { example, travel } from '../../examples/travel/agent.ts';
 import { airline, airlineBill } from '../../examples/travel/airline.ts';
 import { hotelBill } from '../../examples/travel/hotel.ts';

@@ -2,7 +2,7 @@ import { argv, env, stdout } from 'node:process';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { payload } from '../../lambda/checkpoints/payload.ts';
-import { isHoldpointError } from '../../lambda/core/errors.ts';
+import { isWaitstateError } from '../../lambda/core/errors.ts';
 import { checkpointStore as dynamoStore } from '../../lambda/dynamodb.ts';
 import { checkpointStore as embeddedStore } from '../../lambda/embedded.ts';
 import { noise } from './seeded.ts';
@@ -25,7 +25,7 @@ const store = env.DYNAMODB_ENDPOINT
       dynamoDBClient: new DynamoDBClient({ ...account, endpoint: env.DYNAMODB_ENDPOINT }),
       s3Client: new S3Client({ ...account, endpoint: env.S3_ENDPOINT ?? '', forcePathStyle: true }),
     })
-  : embeddedStore<Counted>({ folder: env.HOLDPOINT_FOLDER ?? '' });
+  : embeddedStore<Counted>({ folder: env.WAITSTATE_FOLDER ?? '' });
 
 // One write of a pipe is whole or not at all, and there before the process can die.
 const say = (word: string | number): void => void stdout.write(`${word}\n`);
@@ -43,7 +43,7 @@ async function saveForever(): Promise<void> {
       say(found.version);
     } catch (error) {
       // The last write of one that was killed may arrive after we looked.
-      if (!isHoldpointError(error, 'STALE_VERSION')) throw error;
+      if (!isWaitstateError(error, 'STALE_VERSION')) throw error;
       found = await store.load(run);
     }
   }

@@ -1,4 +1,4 @@
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 
 /** What happens to a call that changes something: nothing, or an error in place of it, or after it took effect. */
@@ -12,9 +12,9 @@ export function failingStorage(
 ): Storage {
   const changing = async <T>(run: () => Promise<T>): Promise<T> => {
     const fault = next();
-    if (fault === 'fails') throw new HoldpointError(code, 'The storage failed on purpose.');
+    if (fault === 'fails') throw new WaitstateError(code, 'The storage failed on purpose.');
     const result = await run();
-    if (fault === 'answer lost') throw new HoldpointError(code, 'The answer of the storage was lost on purpose.');
+    if (fault === 'answer lost') throw new WaitstateError(code, 'The answer of the storage was lost on purpose.');
     return result;
   };
   const { records, payloads } = storage;

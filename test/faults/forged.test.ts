@@ -293,7 +293,7 @@ describe('input that would harm later', () => {
 
 describe('a folder', () => {
   test('is for its owner alone, whatever the run is called', async () => {
-    const folder = join(await mkdtemp(join(tmpdir(), 'holdpoint-forged-')), 'data');
+    const folder = join(await mkdtemp(join(tmpdir(), 'waitstate-forged-')), 'data');
     const store = embeddedStore({ folder });
     for (const run of ['.', '..', '../../x']) await store.save({ run, state: payload(run) });
     expect(statSync(folder).mode & 0o077).toBe(0);
@@ -303,7 +303,7 @@ describe('a folder', () => {
   });
 
   test('does not wait for a lock from the future', async () => {
-    const folder = join(await mkdtemp(join(tmpdir(), 'holdpoint-forged-')), 'data');
+    const folder = join(await mkdtemp(join(tmpdir(), 'waitstate-forged-')), 'data');
     const store = embeddedStore({ folder });
     await store.save({ run: RUN, state: payload('one') });
     const [own = ''] = await readdir(join(folder, 'payloads'));

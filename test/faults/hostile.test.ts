@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type CheckpointStore, checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { payload } from '../../lambda/checkpoints/payload.ts';
 import type { SaveFields } from '../../lambda/checkpoints/save.ts';
-import { isHoldpointError } from '../../lambda/core/errors.ts';
+import { isWaitstateError } from '../../lambda/core/errors.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
@@ -29,7 +29,7 @@ const fresh = (run: string): string => `${inject('testRun')} ${run}`;
 let folder: string;
 let storages: Record<'memory' | 'embedded' | 'aws', Storage>;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'holdpoint-hostile-'));
+  folder = await mkdtemp(join(tmpdir(), 'waitstate-hostile-'));
   storages = { memory: memoryStorage(), embedded: embeddedStorage({ folder }), aws: await awsStorage() };
 });
 afterAll(async () => {
@@ -142,7 +142,7 @@ function incompressible(seed: number): string {
 const refusalOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
     () => 'nothing: it was done',
-    (error) => (isHoldpointError(error) ? error.code : String(error)),
+    (error) => (isWaitstateError(error) ? error.code : String(error)),
   );
 
 describe('a payload that is larger than memory', () => {

@@ -3,7 +3,7 @@ import type { Checkpoint } from '../../lambda/checkpoints/checkpoint.ts';
 import type { CheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { payloadsInUse } from '../../lambda/checkpoints/in-use.ts';
 import { readCheckpoint, versionOf } from '../../lambda/checkpoints/records.ts';
-import { isHoldpointError } from '../../lambda/core/errors.ts';
+import { isWaitstateError } from '../../lambda/core/errors.ts';
 import { partitionOf } from '../../lambda/core/ids.ts';
 import type { Storage, StoredRecord } from '../../lambda/storage/ports.ts';
 import { plainOf } from './model/values.ts';
@@ -58,7 +58,7 @@ export async function soundRun<S>(
     expect(newest.version).toBe(versions.length);
     return loaded;
   } catch (error) {
-    if (isHoldpointError(error) && GONE.includes(error.code)) return error.code;
+    if (isWaitstateError(error) && GONE.includes(error.code)) return error.code;
     throw error;
   }
 }
@@ -68,7 +68,7 @@ async function loadInto<S>(loaded: Map<number, unknown>, store: CheckpointStore<
     loaded.set(version, await contentOf(await store.load(run, version)));
   } catch (error) {
     // A prune that died halfway: what it stood on is already empty.
-    if (!isHoldpointError(error, 'CHECKPOINT_PRUNED')) throw error;
+    if (!isWaitstateError(error, 'CHECKPOINT_PRUNED')) throw error;
   }
 }
 

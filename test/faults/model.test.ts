@@ -115,7 +115,7 @@ describe('any sequence of operations from three stores does what a plain list of
     let folder: string;
     let storage: Storage;
     beforeAll(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'holdpoint-model-'));
+      folder = await mkdtemp(join(tmpdir(), 'waitstate-model-'));
       storage = embeddedStorage({ folder, clock: clock.read });
     });
     afterAll(async () => {

@@ -24,8 +24,8 @@ interface Place {
 }
 
 async function inFolder(): Promise<Place> {
-  const folder = await mkdtemp(join(tmpdir(), 'holdpoint-processes-'));
-  return { env: { HOLDPOINT_FOLDER: folder }, storage: embeddedStorage({ folder }) };
+  const folder = await mkdtemp(join(tmpdir(), 'waitstate-processes-'));
+  return { env: { WAITSTATE_FOLDER: folder }, storage: embeddedStorage({ folder }) };
 }
 
 async function onAws(): Promise<Place> {
@@ -37,8 +37,8 @@ async function onAws(): Promise<Place> {
   };
   return {
     env: {
-      HOLDPOINT_TABLE: table,
-      HOLDPOINT_BUCKET: bucket,
+      WAITSTATE_TABLE: table,
+      WAITSTATE_BUCKET: bucket,
       DYNAMODB_ENDPOINT: endpoint('dynamodb'),
       S3_ENDPOINT: endpoint('s3'),
     },
@@ -89,7 +89,7 @@ describe.each([
   });
   afterAll(async () => {
     await place.storage.records.close();
-    const { HOLDPOINT_FOLDER: folder } = place.env;
+    const { WAITSTATE_FOLDER: folder } = place.env;
     if (folder) await rm(folder, { recursive: true });
   });
 

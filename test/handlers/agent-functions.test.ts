@@ -41,7 +41,7 @@ describe('a function of an agent that never returns', () => {
     await using lambda = await hanging();
     const scene = await handlerScene();
     Object.assign(scene.shared.functions, { call: lambda.functions.call });
-    const at = { holdpoint: 1, run: 'r' };
+    const at = { waitstate: 1, run: 'r' };
     await scene.checkpoint({ ...at, action: 'save', expectedVersion: 0, agent: 'quotes', state: 1 });
     const approval = { name: 'buy', title: 'Buy?', approvers: ['user:ann'] };
     await scene.checkpoint({ ...at, action: 'requestApproval', expectedVersion: 1, approval });

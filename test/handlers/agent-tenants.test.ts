@@ -20,14 +20,14 @@ describe('an agent that is kept to tenants', () => {
     expect(readAgents(agentsText(readAgents(text)))).toEqual(readAgents(text));
     for (const tenants of [[], ['acme', ''], 'acme', [1], null])
       expect(() => readAgents(JSON.stringify({ quotes: { function: 'quotes-fn', tenants } }))).toThrow(
-        /HOLDPOINT_AGENTS must be .*"tenants": \["acme"\]/,
+        /WAITSTATE_AGENTS must be .*"tenants": \["acme"\]/,
       );
   });
 
   it.each(['quotes', 'refunds'])('%s gets no run of another, by the stream or by a sweep', async (agent) => {
     const scene = await handlerScene({ agents: AGENTS });
     for (const tenant of ['acme', 'initech'])
-      await scene.checkpoint({ holdpoint: 1, action: 'start', tenant, run: 'r', agent, input: { of: tenant } });
+      await scene.checkpoint({ waitstate: 1, action: 'start', tenant, run: 'r', agent, input: { of: tenant } });
     expect(await scene.resume({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
     expect(scene.sent.invocations.map(({ event }) => event.tenant)).toEqual(['acme']);
     expect(scene.counts.get('UnknownAgent')).toBe(1);
@@ -42,7 +42,7 @@ describe('an agent that is kept to tenants', () => {
     const scene = await handlerScene({ agents: AGENTS });
     const approval = { name: 'buy', title: 'Buy?', approvers: ['user:ann'], remindAfter: { hours: 1 } };
     for (const tenant of ['acme', 'initech']) {
-      const at = { holdpoint: 1, tenant, run: 'r' };
+      const at = { waitstate: 1, tenant, run: 'r' };
       await scene.checkpoint({ ...at, action: 'save', expectedVersion: 0, agent: 'quotes', state: 1 });
       const asked = await scene.checkpoint({ ...at, action: 'requestApproval', expectedVersion: 1, approval });
       expect(asked).toMatchObject({ ok: true });

@@ -183,10 +183,10 @@ describe('the function behind an HTTP API', () => {
   });
 
   it('serves links to whoever has them, with pages for browsers', async () => {
-    const save = { holdpoint: 1, action: 'save', run: 'linked', expectedVersion: 0, agent: 'quotes', state: 1 };
+    const save = { waitstate: 1, action: 'save', run: 'linked', expectedVersion: 0, agent: 'quotes', state: 1 };
     await scene.checkpoint(save);
     const approval = { name: 'buy', title: 'Buy?', approvers: ['user:ann'] };
-    await scene.checkpoint({ holdpoint: 1, action: 'requestApproval', run: 'linked', expectedVersion: 1, approval });
+    await scene.checkpoint({ waitstate: 1, action: 'requestApproval', run: 'linked', expectedVersion: 1, approval });
     const at = await scene.contexts.inRun('linked');
     const link = {
       tenant: at.tenant,
@@ -227,6 +227,6 @@ describe('the function behind an HTTP API', () => {
   });
 
   it('reads the environment by its first call, and says then what is missing', async () => {
-    await expect(handler(httpEvent('GET', '/api/me'), {})).rejects.toThrow(/HOLDPOINT_TABLE/);
+    await expect(handler(httpEvent('GET', '/api/me'), {})).rejects.toThrow(/WAITSTATE_TABLE/);
   });
 });

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 
 const freshRun = () => `run-${++runs}`;
-const ask = (action: string, fields: object) => scene.checkpoint({ holdpoint: 1, action, ...fields });
+const ask = (action: string, fields: object) => scene.checkpoint({ waitstate: 1, action, ...fields });
 const store = () => checkpointStoreOn(scene.storage, { clock: () => scene.clock.now() });
 const runtime = () => ({ contexts: scene.contexts, clock: scene.clock, chance: () => 0, log: () => {} });
 const head = async (run: string) => (await readLiveHead(await scene.contexts.inRun(run))).meta;
@@ -124,7 +124,7 @@ describe('the protocol for other languages', () => {
       state: { n: 2 },
       approval: { ...APPROVAL, approvers: ['user:a', 'user:b'] },
     };
-    expect(await handler({ holdpoint: 1, action: 'requestApproval', ...request })).toMatchObject({ ok: true });
+    expect(await handler({ waitstate: 1, action: 'requestApproval', ...request })).toMatchObject({ ok: true });
     expect(commits).toEqual([4]);
   });
 
@@ -153,7 +153,7 @@ describe('the protocol for other languages', () => {
     const observing = { log: () => {}, count: () => {}, invocation: <T>(work: () => Promise<T>) => work() };
     const handler = createCheckpoint({ contexts: racing, observing });
     expect(
-      await handler({ holdpoint: 1, action: 'waitForSignal', run, expectedVersion: 2, signal: 'go', state: 'x' }),
+      await handler({ waitstate: 1, action: 'waitForSignal', run, expectedVersion: 2, signal: 'go', state: 'x' }),
     ).toMatchObject({ ok: true, version: 3, suspended: false });
     const loaded = await ask('load', { run });
     expect(loaded.signals.map(({ value }) => value).sort()).toEqual(['early', 'late']);
@@ -307,16 +307,16 @@ describe('the protocol for other languages', () => {
     ['null', null],
     ['text', 'save'],
     ['a list', [1]],
-    ['another protocol', { holdpoint: 2, action: 'load', run: 'x' }],
-    ['no action', { holdpoint: 1, run: 'x' }],
-    ['an action that objects have anyway', { holdpoint: 1, action: 'constructor', run: 'x' }],
-    ['an action that is a list', { holdpoint: 1, action: ['load'], run: 'x' }],
-    ['a tenant that is none', { holdpoint: 1, action: 'load', run: 'x', tenant: { a: 1 } }],
-    ['a run that is none', { holdpoint: 1, action: 'load', run: 7 }],
-    ['half of a character', { holdpoint: 1, action: 'load', run: '\ud800' }],
-    ['a field that nobody knows', { holdpoint: 1, action: 'load', run: 'x', verson: 1 }],
-    ['a prototype', JSON.parse('{"holdpoint":1,"action":"load","run":"x","__proto__":{"version":1}}')],
-    ['two ways to name a checkpoint', { holdpoint: 1, action: 'load', run: 'x', version: 1, name: 'y' }],
+    ['another protocol', { waitstate: 2, action: 'load', run: 'x' }],
+    ['no action', { waitstate: 1, run: 'x' }],
+    ['an action that objects have anyway', { waitstate: 1, action: 'constructor', run: 'x' }],
+    ['an action that is a list', { waitstate: 1, action: ['load'], run: 'x' }],
+    ['a tenant that is none', { waitstate: 1, action: 'load', run: 'x', tenant: { a: 1 } }],
+    ['a run that is none', { waitstate: 1, action: 'load', run: 7 }],
+    ['half of a character', { waitstate: 1, action: 'load', run: '\ud800' }],
+    ['a field that nobody knows', { waitstate: 1, action: 'load', run: 'x', verson: 1 }],
+    ['a prototype', JSON.parse('{"waitstate":1,"action":"load","run":"x","__proto__":{"version":1}}')],
+    ['two ways to name a checkpoint', { waitstate: 1, action: 'load', run: 'x', version: 1, name: 'y' }],
   ])('refuses %s', async (_, event) => {
     expect(await scene.checkpoint(event)).toMatchObject({ ok: false, error: { code: 'INVALID_INPUT' } });
   });

@@ -11,7 +11,7 @@ import { readEnvironment } from '../../lambda/handlers/read-environment.ts';
 import { handler } from '../../lambda/handlers/resume.ts';
 import { pages } from '../docs/markdown.ts';
 
-const GOOD = { HOLDPOINT_TABLE: 'runs', HOLDPOINT_BUCKET: 'payloads' };
+const GOOD = { WAITSTATE_TABLE: 'runs', WAITSTATE_BUCKET: 'payloads' };
 
 describe('the environment of handlers', () => {
   it('needs a table and a bucket, and nothing else', () => {
@@ -22,23 +22,23 @@ describe('the environment of handlers', () => {
       bus: undefined,
       topic: undefined,
     };
-    const named = { table: 'runs', bucket: 'payloads', metricsNamespace: 'Holdpoint' };
+    const named = { table: 'runs', bucket: 'payloads', metricsNamespace: 'Waitstate' };
     expect(readEnvironment('sweep', GOOD)).toEqual({ ...named, ...unset, agents: new Map() });
     expect(readEnvironment('api', GOOD)).toMatchObject({ corsOrigins: [], retentionSeconds: undefined });
-    expect(readEnvironment('gauge', { HOLDPOINT_TABLE: 'runs' })).toEqual({
-      ...{ table: 'runs', tenants: ['default'], metricsNamespace: 'Holdpoint' },
+    expect(readEnvironment('gauge', { WAITSTATE_TABLE: 'runs' })).toEqual({
+      ...{ table: 'runs', tenants: ['default'], metricsNamespace: 'Waitstate' },
     });
     expect(() => readEnvironment('resume', {})).toThrow(
-      /HOLDPOINT_TABLE must be the name of the DynamoDB table; found nothing/,
+      /WAITSTATE_TABLE must be the name of the DynamoDB table; found nothing/,
     );
-    expect(() => readEnvironment('resume', { ...GOOD, HOLDPOINT_BUCKET: ' ' })).toThrow(
-      /HOLDPOINT_BUCKET .* found an empty text/,
+    expect(() => readEnvironment('resume', { ...GOOD, WAITSTATE_BUCKET: ' ' })).toThrow(
+      /WAITSTATE_BUCKET .* found an empty text/,
     );
   });
 
   it('is documented as it is read', () => {
     const page = pages.find(({ path }) => path === 'docs/handlers.md')?.text ?? '';
-    const rows = [...page.matchAll(/^\| (`HOLDPOINT_[^|]*) \| ([^|]*) \|/gm)];
+    const rows = [...page.matchAll(/^\| (`WAITSTATE_[^|]*) \| ([^|]*) \|/gm)];
     const documented = rows.flatMap(([, names = '', by = '']) => {
       const named = HANDLERS.filter((handler) => by.includes(`\`${handler}\``));
       const readers = by.startsWith('all') ? HANDLERS.filter((handler) => !named.includes(handler)) : named;
@@ -59,8 +59,8 @@ describe('the environment of handlers', () => {
   it.each(HANDLERS)('is read by %s under the names that are listed for it', (name) => {
     const read = readEnvironment(name, {
       ...Object.fromEntries(Object.values(ENVIRONMENT).map((variable) => [variable, 'https://x.test'])),
-      ...{ HOLDPOINT_AGENTS: '{"a":"b"}', HOLDPOINT_TENANTS: '["a"]', HOLDPOINT_RETENTION_SECONDS: '60' },
-      HOLDPOINT_METRICS_NAMESPACE: 'Shop',
+      ...{ WAITSTATE_AGENTS: '{"a":"b"}', WAITSTATE_TENANTS: '["a"]', WAITSTATE_RETENTION_SECONDS: '60' },
+      WAITSTATE_METRICS_NAMESPACE: 'Shop',
     });
     expect(Object.keys(read).toSorted()).toEqual(READ_BY[name].toSorted());
     expect(Object.values(read).filter((value) => value === undefined)).toEqual([]);
@@ -99,14 +99,14 @@ describe('the environment of handlers', () => {
     '{"a":{"hydrate":true}}',
     '{"a":{"function":"b","hydrate":"yes"}}',
   ])('refuses %s as agents, and says what to set', (text) => {
-    expect(() => readAgents(text)).toThrow(/HOLDPOINT_AGENTS must be .* found .* Set it on the function/);
+    expect(() => readAgents(text)).toThrow(/WAITSTATE_AGENTS must be .* found .* Set it on the function/);
   });
 
   it.each<[HandlerName, EnvironmentName, string, unknown]>([
     ['api', 'retentionSeconds', ' 7776000 ', 7_776_000],
     ['api', 'corsOrigins', 'https://a.test, http://localhost:5173,', ['https://a.test', 'http://localhost:5173']],
     ['gauge', 'tenants', '["acme", "ü/1", "acme"]', ['acme', 'ü/1']],
-    ['gauge', 'metricsNamespace', ' Shop/Holdpoint 2', 'Shop/Holdpoint 2'],
+    ['gauge', 'metricsNamespace', ' Shop/Waitstate 2', 'Shop/Waitstate 2'],
   ])('says to %s what it is to know of %s', (name, key, text, value) => {
     expect(readEnvironment(name, { ...GOOD, [ENVIRONMENT[key]]: text })).toMatchObject({ [key]: value });
   });
@@ -125,6 +125,6 @@ describe('the environment of handlers', () => {
   });
 
   it('is read by the first call of a handler, and says then what is missing', async () => {
-    await expect(handler({ Records: [] }, {})).rejects.toThrow(/HOLDPOINT_TABLE/);
+    await expect(handler({ Records: [] }, {})).rejects.toThrow(/WAITSTATE_TABLE/);
   });
 });

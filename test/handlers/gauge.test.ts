@@ -23,14 +23,14 @@ const ZEROS = {
 };
 
 const start = (scene: HandlerScene, run: string, agentName = 'refunds', tenant = 'default') =>
-  scene.checkpoint({ holdpoint: 1, action: 'start', run, agent: agentName, tenant, input: null });
+  scene.checkpoint({ waitstate: 1, action: 'start', run, agent: agentName, tenant, input: null });
 
 /** A run that asks, by the protocol; leaves it waiting. */
 async function asks(scene: HandlerScene, run: string, approval: object, tenant = 'default'): Promise<void> {
   await start(scene, run, 'quotes', tenant);
   await scene.resume({ Records: await scene.nextRecords() });
   const asked = { name: 'buy', title: 'Buy?', approvers: ['user:ann'], ...approval };
-  const action = { holdpoint: 1, action: 'requestApproval', run, tenant, expectedVersion: 2, approval: asked };
+  const action = { waitstate: 1, action: 'requestApproval', run, tenant, expectedVersion: 2, approval: asked };
   expect(await scene.checkpoint(action)).toMatchObject({ ok: true, suspended: true });
 }
 
@@ -79,7 +79,7 @@ describe('gauge', () => {
     // The one is held by its agent, the other was only saved.
     await start(scene, 'held', 'quotes');
     await scene.resume({ Records: await scene.nextRecords() });
-    await scene.checkpoint({ holdpoint: 1, action: 'save', run: 'saved', expectedVersion: 0, state: 1 });
+    await scene.checkpoint({ waitstate: 1, action: 'save', run: 'saved', expectedVersion: 0, state: 1 });
     await asks(scene, 'soon', { timeout: { hours: 20 } });
     clock.moveTo(clock.now() + 5 * MINUTE);
     await asks(scene, 'later', { timeout: { days: 3 }, remindAfter: { hours: 1 } });
@@ -199,7 +199,7 @@ describe('gauge', () => {
     vi.restoreAllMocks();
     expect(lines).toHaveLength(1);
     const [{ Namespace, Dimensions, Metrics }] = lines[0]._aws.CloudWatchMetrics;
-    expect([Namespace, Dimensions, lines[0].service]).toEqual(['Shop', [['service']], 'holdpoint-gauge']);
+    expect([Namespace, Dimensions, lines[0].service]).toEqual(['Shop', [['service']], 'waitstate-gauge']);
     const units = Object.fromEntries(Metrics.map(({ Name, Unit }: { Name: string; Unit: string }) => [Name, Unit]));
     expect(Object.keys(units).toSorted()).toEqual(Object.keys(ZEROS).toSorted());
     expect(Object.keys(units).filter((name) => units[name] === 'Seconds')).toEqual([

@@ -5,7 +5,7 @@ import { HEAD_KEY } from '../../lambda/checkpoints/records.ts';
 import { type HandlerScene, handlerScene, linkEvent } from './scene.ts';
 
 const request = (scene: HandlerScene, action: string, fields: object) =>
-  scene.checkpoint({ holdpoint: 1, action, tenant: 'acme', run: 'q-1', ...fields });
+  scene.checkpoint({ waitstate: 1, action, tenant: 'acme', run: 'q-1', ...fields });
 
 const started = async (scene: HandlerScene, fields: object = {}) => {
   expect(await request(scene, 'start', { agent: 'quotes', input: { amount: 12 }, ...fields })).toMatchObject({
@@ -36,7 +36,7 @@ describe('a function that gets its run claimed and loaded', () => {
     await started(scene);
     const first = last(scene);
     expect(first).toMatchObject({
-      ...{ holdpoint: 1, tenant: 'acme', run: 'q-1', agent: 'quotes' },
+      ...{ waitstate: 1, tenant: 'acme', run: 'q-1', agent: 'quotes' },
       ...{ input: { amount: 12 }, approvals: [], signals: [] },
       checkpoint: { version: 2, status: 'RUNNING', state: null, toolResults: {} },
     });
@@ -183,7 +183,7 @@ describe('a function that gets its run claimed and loaded', () => {
     await scene.flow();
     expect(scene.logged).toEqual([]);
     const event = last(scene);
-    expect(Object.keys(event).sort()).toEqual(['agent', 'checkpoint', 'contentUrl', 'holdpoint', 'run', 'tenant']);
+    expect(Object.keys(event).sort()).toEqual(['agent', 'checkpoint', 'contentUrl', 'waitstate', 'run', 'tenant']);
     const content = (await (await fetch(event.contentUrl)).json()) as { checkpoint: object; input: object };
     expect(content).toMatchObject({ checkpoint: { ...event.checkpoint, state }, input: { amount: 12 } });
     expect(await request(scene, 'load', {})).toMatchObject({ ok: true, contentUrl: expect.any(String) });

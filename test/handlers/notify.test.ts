@@ -4,11 +4,11 @@ import { type HandlerScene, handlerScene } from './scene.ts';
 
 /** A run of an agent that asks, by the protocol for other languages. */
 async function asking(scene: HandlerScene, approval: object = {}): Promise<void> {
-  await scene.checkpoint({ holdpoint: 1, action: 'start', run: 'q-1', agent: 'quotes', input: null });
+  await scene.checkpoint({ waitstate: 1, action: 'start', run: 'q-1', agent: 'quotes', input: null });
   const { resume } = scene;
   await resume({ Records: await scene.nextRecords() });
   const asked = await scene.checkpoint({
-    ...{ holdpoint: 1, action: 'requestApproval', run: 'q-1', expectedVersion: 2 },
+    ...{ waitstate: 1, action: 'requestApproval', run: 'q-1', expectedVersion: 2 },
     approval: {
       name: 'buy',
       title: 'Bücher kaufen?',
@@ -38,7 +38,7 @@ describe('notify', () => {
     ]);
     expect(scene.sent.messages[0]).toMatchObject({ topic: 'topic', subject: 'Approval Requested: B cher kaufen?' });
     const call = scene.sent.invocations.at(-1);
-    expect(call).toMatchObject({ name: 'quotes-fn', type: 'RequestResponse', event: { holdpoint: 1, run: 'q-1' } });
+    expect(call).toMatchObject({ name: 'quotes-fn', type: 'RequestResponse', event: { waitstate: 1, run: 'q-1' } });
     const { links } = Object(call?.event.notify) as { links: { person: string; url: string }[] };
     expect(links.map(({ person }) => person)).toEqual(['user:ann']);
     expect(JSON.stringify([scene.sent.events, scene.sent.messages])).not.toContain(links[0]?.url.split('/').at(-1));
@@ -104,11 +104,11 @@ describe('notify', () => {
 
   it('says once that a run ended, and how, and nothing of what it did', async () => {
     const scene = await handlerScene();
-    const save = { holdpoint: 1, action: 'save', run: 'r', expectedVersion: 0, agent: 'quotes', state: 'SECRET' };
+    const save = { waitstate: 1, action: 'save', run: 'r', expectedVersion: 0, agent: 'quotes', state: 'SECRET' };
     await scene.checkpoint(save);
     const failure = { status: 'FAILED', error: { message: 'SECRET' } };
-    await scene.checkpoint({ holdpoint: 1, action: 'finish', run: 'r', expectedVersion: 1, ...failure });
-    await scene.checkpoint({ holdpoint: 1, action: 'save', run: 'r', expectedVersion: 2, tags: ['later'] });
+    await scene.checkpoint({ waitstate: 1, action: 'finish', run: 'r', expectedVersion: 1, ...failure });
+    await scene.checkpoint({ waitstate: 1, action: 'save', run: 'r', expectedVersion: 2, tags: ['later'] });
     await scene.notify({ Records: await scene.nextRecords() });
     expect(scene.sent.events).toEqual([
       {
@@ -122,8 +122,8 @@ describe('notify', () => {
 
   it('has a completion event delivered again that the bus did not take', async () => {
     const scene = await handlerScene();
-    await scene.checkpoint({ holdpoint: 1, action: 'save', run: 'r', expectedVersion: 0, agent: 'quotes' });
-    await scene.checkpoint({ holdpoint: 1, action: 'finish', run: 'r', expectedVersion: 1, status: 'SUCCEEDED' });
+    await scene.checkpoint({ waitstate: 1, action: 'save', run: 'r', expectedVersion: 0, agent: 'quotes' });
+    await scene.checkpoint({ waitstate: 1, action: 'finish', run: 'r', expectedVersion: 1, status: 'SUCCEEDED' });
     scene.failing.set('bus', new Error('not now'));
     const Records = await scene.nextRecords();
     expect((await scene.notify({ Records })).batchItemFailures).toHaveLength(1);

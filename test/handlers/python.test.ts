@@ -47,7 +47,7 @@ describe.runIf(has('--version'))('the agent in Python that the docs show', () =>
   it.runIf(has('-c', 'import boto3'))('saves, asks, is resumed with the decision, and finishes', async () => {
     const scene = await handlerScene();
     const endpoint = await lambdaEndpoint(scene);
-    const folder = mkdtempSync(join(tmpdir(), 'holdpoint-python-'));
+    const folder = mkdtempSync(join(tmpdir(), 'waitstate-python-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     writeFileSync(join(folder, 'agent.py'), code?.code ?? '');
     const env = {
@@ -67,7 +67,7 @@ describe.runIf(has('--version'))('the agent in Python that the docs show', () =>
           child.stdin?.end(JSON.stringify(event));
         }),
     );
-    await scene.checkpoint({ holdpoint: 1, action: 'start', run: 'q', agent: 'quotes', input: { item: 'chair' } });
+    await scene.checkpoint({ waitstate: 1, action: 'start', run: 'q', agent: 'quotes', input: { item: 'chair' } });
     expect(await scene.flow()).toEqual([]);
     const notice = scene.sent.invocations.find(({ event }) => 'notify' in event)?.event.notify;
     const { title, links } = notice as { title: string; links: { url: string }[] };
@@ -77,11 +77,11 @@ describe.runIf(has('--version'))('the agent in Python that the docs show', () =>
     expect(await scene.flow()).toEqual([]);
     const runtime = { contexts: scene.contexts, clock: scene.clock, chance: () => 0, log: () => {} };
     expect(await runResult(runtime, 'q')).toEqual({ bought: true, price: 12 });
-    const { checkpoint } = await scene.checkpoint({ holdpoint: 1, action: 'load', run: 'q' });
+    const { checkpoint } = await scene.checkpoint({ waitstate: 1, action: 'load', run: 'q' });
     expect(checkpoint.toolResults).toEqual({ buy: { order: 'order of chair' } });
 
     await scene.checkpoint({
-      holdpoint: 1,
+      waitstate: 1,
       action: 'start',
       run: 'large',
       agent: 'quotes',
@@ -89,7 +89,7 @@ describe.runIf(has('--version'))('the agent in Python that the docs show', () =>
     });
     expect(await scene.flow()).toEqual([]);
     expect(scene.sent.invocations.at(-1)?.event).toMatchObject({ run: 'large' });
-    expect((await scene.checkpoint({ holdpoint: 1, action: 'load', run: 'large' })).checkpoint.status).toBe(
+    expect((await scene.checkpoint({ waitstate: 1, action: 'load', run: 'large' })).checkpoint.status).toBe(
       'WAITING_FOR_APPROVAL',
     );
   });

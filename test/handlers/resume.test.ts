@@ -82,7 +82,7 @@ describe('resume', () => {
     await start(scene, 'r-1', 'nobody');
     expect(await scene.resume({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
     expect(scene.counts.get('UnknownAgent')).toBe(1);
-    expect(scene.logged.join()).toContain('HOLDPOINT_AGENTS');
+    expect(scene.logged.join()).toContain('WAITSTATE_AGENTS');
   });
 
   it('never fails a batch for records that it cannot read', async () => {

@@ -65,7 +65,7 @@ describe.each([
   it('starts, asks, is decided by a link, and ends, each by one function waking the next', async () => {
     const scene = await handlerScene({
       filtered,
-      observing: (handler) => observingOf(handler, { metricsNamespace: 'Shop/Holdpoint' }),
+      observing: (handler) => observingOf(handler, { metricsNamespace: 'Shop/Waitstate' }),
     });
     const { refunds, notices, paid } = refundsIn(scene);
     const written = captured();
@@ -100,13 +100,13 @@ describe.each([
     // Refusals and failures are logged too, and say as little.
     await scene.api(linkEvent('POST', token, JSON.stringify({ answer: 'reject', comment: 'SECRET-COMMENT' })));
     await scene.api(linkEvent('POST', `${token}x`, '{"answer":"SECRET-COMMENT"}'));
-    await scene.checkpoint({ holdpoint: 1, action: 'save', run: 'r-1', expectedVersion: 1, state: 'SECRET-STATE' });
-    await scene.checkpoint({ holdpoint: 1, action: 'SECRET-STATE', run: 'r-1' });
+    await scene.checkpoint({ waitstate: 1, action: 'save', run: 'r-1', expectedVersion: 1, state: 'SECRET-STATE' });
+    await scene.checkpoint({ waitstate: 1, action: 'SECRET-STATE', run: 'r-1' });
     await scene.resume({ Records: [{ dynamodb: { NewImage: { sk: { S: 'SECRET-STATE' } } } }] });
     await scene.sweep();
     const log = written();
-    expect(log).toMatch(/"service":"holdpoint-checkpoint"/);
-    expect(log).toMatch(/"_aws":.*"Namespace":"Shop\/Holdpoint"/);
+    expect(log).toMatch(/"service":"waitstate-checkpoint"/);
+    expect(log).toMatch(/"_aws":.*"Namespace":"Shop\/Waitstate"/);
     expect(log).not.toContain('SECRET');
     expect(log).not.toContain(token);
   });

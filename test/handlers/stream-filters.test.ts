@@ -112,7 +112,7 @@ describe('the filters of the stream', () => {
   it('let nothing through of a run that only saves', async () => {
     const scene = await handlerScene();
     const save = (version: number) =>
-      scene.checkpoint({ holdpoint: 1, action: 'save', run: 'r', expectedVersion: version, state: { version } });
+      scene.checkpoint({ waitstate: 1, action: 'save', run: 'r', expectedVersion: version, state: { version } });
     await save(0);
     await scene.nextRecords();
     for (let version = 1; version <= 10; version++) await save(version);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { contextsOn } from '../../lambda/checkpoints/contexts.ts';
 import { localKeys } from '../../lambda/checkpoints/keys.ts';
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import { createCheckpoint } from '../../lambda/handlers/checkpoint.ts';
 import { eachChange, type StreamRecord } from '../../lambda/handlers/stream-records.ts';
 import { type HandlerScene, handlerScene } from './scene.ts';
@@ -18,7 +18,7 @@ const plainly = ({ shared, storage, clock }: HandlerScene, request: object) =>
     ...shared,
     contexts: contextsOn(storage, { clock: () => clock.now(), writer: 'plain' }),
     observing: SILENT,
-  })({ holdpoint: 1, ...request });
+  })({ waitstate: 1, ...request });
 
 const approval = { name: 'buy', title: 'Buy?', approvers: ['user:ann'] };
 const asked = { action: 'requestApproval', expectedVersion: 1, approval };
@@ -45,12 +45,12 @@ describe('a batch of the stream', () => {
     'KEY_UNAVAILABLE',
     'STORAGE_DENIED',
   ] as const)('is not delivered again for %s, which stays as it is', async (code) => {
-    expect(await failing(new HoldpointError(code, 'no'))).toEqual({ again: [], counted: ['MalformedRecord'] });
+    expect(await failing(new WaitstateError(code, 'no'))).toEqual({ again: [], counted: ['MalformedRecord'] });
   });
 
   it('is delivered again for what another try may do', async () => {
     const again = { again: ['7'], counted: [] };
-    expect(await failing(new HoldpointError('STORAGE_UNAVAILABLE', 'not now'))).toEqual(again);
+    expect(await failing(new WaitstateError('STORAGE_UNAVAILABLE', 'not now'))).toEqual(again);
     expect(await failing(aws('ThrottlingException', 400))).toEqual(again);
     expect(await failing(new Error('nobody knows'))).toEqual(again);
   });
@@ -58,7 +58,7 @@ describe('a batch of the stream', () => {
   it('has every run delivered but the one that nobody here may read', async () => {
     const scene = await handlerScene({ keys: KEYS });
     await plainly(scene, { action: 'start', tenant: 'evil', run: 'plain', agent: 'quotes', input: null });
-    await scene.checkpoint({ holdpoint: 1, action: 'start', run: 'good', agent: 'quotes', input: null });
+    await scene.checkpoint({ waitstate: 1, action: 'start', run: 'good', agent: 'quotes', input: null });
     expect(await scene.resume({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
     expect(scene.sent.invocations.map(({ event }) => event.run)).toEqual(['good']);
     expect(scene.counts.get('DeliveryFailed')).toBe(1);
@@ -68,7 +68,7 @@ describe('a batch of the stream', () => {
   it('has people told of every approval but the one that nobody here may read', async () => {
     const scene = await handlerScene({ keys: KEYS });
     for (const request of [begun, asked]) await plainly(scene, { ...request, tenant: 'evil', run: 'plain' });
-    for (const request of [begun, asked]) await scene.checkpoint({ holdpoint: 1, ...request, run: 'good' });
+    for (const request of [begun, asked]) await scene.checkpoint({ waitstate: 1, ...request, run: 'good' });
     expect(await scene.notify({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
     expect(scene.sent.events.map(({ detail }) => detail.run)).toEqual(['good']);
     expect(scene.counts.get('MalformedRecord')).toBe(1);
@@ -84,7 +84,7 @@ describe('a batch of the stream', () => {
     ['ServiceException', 500, 1],
   ])('in which Lambda answers %s (%i) for one run has %i to be delivered again', async (name, status, again) => {
     const scene = await handlerScene();
-    await scene.checkpoint({ holdpoint: 1, action: 'start', run: 'r', agent: 'refunds', input: null });
+    await scene.checkpoint({ waitstate: 1, action: 'start', run: 'r', agent: 'refunds', input: null });
     scene.failing.set('refunds-fn', aws(name, status));
     expect((await scene.resume({ Records: await scene.nextRecords() })).batchItemFailures).toHaveLength(again);
     expect(scene.counts.get('DeliveryFailed')).toBe(1);

@@ -4,7 +4,7 @@ import { linkFor } from '../runtime/approvals/scene.ts';
 import { type HandlerScene, handlerScene } from './scene.ts';
 
 const start = (scene: HandlerScene, run: string, agent = 'refunds', tenant = 'default') =>
-  scene.checkpoint({ holdpoint: 1, action: 'start', run, agent, tenant, input: null });
+  scene.checkpoint({ waitstate: 1, action: 'start', run, agent, tenant, input: null });
 
 describe('sweep', () => {
   it('delivers what the stream lost, of every tenant, and counts what it did', async () => {
@@ -89,7 +89,7 @@ describe('sweep', () => {
 
   it('removes a link of an older version that has expired, and not before; others go by the time to live', async () => {
     const scene = await handlerScene();
-    await scene.checkpoint({ holdpoint: 1, action: 'save', run: 'r', expectedVersion: 0, state: 1 });
+    await scene.checkpoint({ waitstate: 1, action: 'save', run: 'r', expectedVersion: 0, state: 1 });
     const now = await scene.contexts.inRun('r');
     const at = { ...now, records: { ...now.records, removesExpired: false } };
     const expiresAt = scene.clock.now() + 60_000;
@@ -107,7 +107,7 @@ describe('sweep', () => {
     await start(scene, 'q', 'quotes');
     await scene.resume({ Records: await scene.nextRecords() });
     await scene.checkpoint({
-      ...{ holdpoint: 1, action: 'requestApproval', run: 'q', expectedVersion: 2 },
+      ...{ waitstate: 1, action: 'requestApproval', run: 'q', expectedVersion: 2 },
       approval: {
         name: 'buy',
         title: 'Buy?',

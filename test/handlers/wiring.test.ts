@@ -22,12 +22,12 @@ let all: Record<string, string>;
 beforeAll(async () => {
   const [table, bucket] = await Promise.all([freshTable(), freshBucket()]);
   all = {
-    ...{ HOLDPOINT_TABLE: table, HOLDPOINT_BUCKET: bucket, HOLDPOINT_KMS_KEY: 'alias/runs', HOLDPOINT_BUS: 'bus' },
-    HOLDPOINT_ACCEPT_UNENCRYPTED: 'true',
-    ...{ HOLDPOINT_RETENTION_SECONDS: '86400', HOLDPOINT_APPROVAL_URL: 'https://x.test/approvals' },
-    ...{ HOLDPOINT_TOPIC: 'arn:aws:sns:x', HOLDPOINT_AGENTS: '{}', HOLDPOINT_TENANTS: '["default"]' },
-    ...{ HOLDPOINT_JWT_CALLERS: '{"tenant":"default","rolesClaim":"roles"}', HOLDPOINT_IAM_CALLERS: '{}' },
-    ...{ HOLDPOINT_CORS_ORIGINS: 'https://portal.test', HOLDPOINT_METRICS_NAMESPACE: 'Shop' },
+    ...{ WAITSTATE_TABLE: table, WAITSTATE_BUCKET: bucket, WAITSTATE_KMS_KEY: 'alias/runs', WAITSTATE_BUS: 'bus' },
+    WAITSTATE_ACCEPT_UNENCRYPTED: 'true',
+    ...{ WAITSTATE_RETENTION_SECONDS: '86400', WAITSTATE_APPROVAL_URL: 'https://x.test/approvals' },
+    ...{ WAITSTATE_TOPIC: 'arn:aws:sns:x', WAITSTATE_AGENTS: '{}', WAITSTATE_TENANTS: '["default"]' },
+    ...{ WAITSTATE_JWT_CALLERS: '{"tenant":"default","rolesClaim":"roles"}', WAITSTATE_IAM_CALLERS: '{}' },
+    ...{ WAITSTATE_CORS_ORIGINS: 'https://portal.test', WAITSTATE_METRICS_NAMESPACE: 'Shop' },
     ...{
       AWS_ENDPOINT_URL_DYNAMODB: await endpointOf(dynamoClient()),
       AWS_ENDPOINT_URL_S3: await endpointOf(s3Client()),
@@ -49,7 +49,7 @@ function watched(variables: Readonly<Record<string, string>>): ReadonlySet<strin
   const read = new Set<string>();
   process.env = new Proxy({ ...before, ...variables } as NodeJS.ProcessEnv, {
     get(of, name) {
-      if (String(name).startsWith('HOLDPOINT_')) read.add(String(name));
+      if (String(name).startsWith('WAITSTATE_')) read.add(String(name));
       return Reflect.get(of, name);
     },
   });
@@ -86,7 +86,7 @@ describe('the wiring of functions', () => {
       });
       const ours = namesOf(name);
       const isOurs = ([variable]: readonly [string, string]) =>
-        !variable.startsWith('HOLDPOINT_') || ours.includes(variable);
+        !variable.startsWith('WAITSTATE_') || ours.includes(variable);
       const read = watched(Object.fromEntries(Object.entries(all).filter(isOurs)));
       const { handler } = (await import(`../../lambda/handlers/${name}.ts`)) as {
         handler: (event: object, context: object) => Promise<unknown>;
@@ -119,7 +119,7 @@ describe('runs that are begun where the environment names a table, a retention a
     await refunds.handler()({ run: 'of agent' }, lambdaContext());
     await checkpointStore().save({ run: 'of store', state: 'SECRET' });
     const { handler } = await import('../../lambda/handlers/checkpoint.ts');
-    const start = { holdpoint: 1, action: 'start', run: 'of handler', agent: 'refunds', input: 'SECRET' };
+    const start = { waitstate: 1, action: 'start', run: 'of handler', agent: 'refunds', input: 'SECRET' };
     expect(await handler(start, {})).toMatchObject({ ok: true });
     for (const run of ['of agent', 'of store', 'of handler'])
       expect([run, await headIn(run)]).toMatchObject([run, { retentionMs: KEPT_MS, key: { by: 'alias/runs' } }]);
@@ -147,9 +147,9 @@ describe('runs that are begun where the environment names a table, a retention a
     const given = agent({ name: 'a', run: async () => {} }, { storage: memoryStorage() });
     await given.start(undefined, { id: 'r' });
     expect([...read]).toEqual([]);
-    const folder = mkdtempSync(join(tmpdir(), 'holdpoint-'));
+    const folder = mkdtempSync(join(tmpdir(), 'waitstate-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    watched({ ...all, HOLDPOINT_TABLE: '', HOLDPOINT_BUCKET: '', HOLDPOINT_FOLDER: folder });
+    watched({ ...all, WAITSTATE_TABLE: '', WAITSTATE_BUCKET: '', WAITSTATE_FOLDER: folder });
     const local = agent({ name: 'a', run: async () => {} });
     await local.start(undefined, { id: 'r' });
     expect(await local.store.describe('r')).toMatchObject({ encrypted: false });
@@ -158,16 +158,16 @@ describe('runs that are begun where the environment names a table, a retention a
   });
 
   it('are refused at once where the retention is none', async () => {
-    watched({ ...all, HOLDPOINT_RETENTION_SECONDS: '90 days' });
+    watched({ ...all, WAITSTATE_RETENTION_SECONDS: '90 days' });
     const { agent } = await import('../../lambda/index.ts');
     expect(() => agent({ name: 'a', run: async () => {} })).toThrow(
-      'HOLDPOINT_RETENTION_SECONDS must be a whole number of seconds, from 1 to 99999999999; found 90 days.',
+      'WAITSTATE_RETENTION_SECONDS must be a whole number of seconds, from 1 to 99999999999; found 90 days.',
     );
   });
 });
 
 const headIn = async (run: string) => {
-  const records = dynamoRecordStore({ table: all.HOLDPOINT_TABLE ?? '', client: dynamoClient() });
+  const records = dynamoRecordStore({ table: all.WAITSTATE_TABLE ?? '', client: dynamoClient() });
   const [stored] = await records.read(partitionOf('default', run), [HEAD_KEY]);
   return stored && readHead(stored).meta;
 };

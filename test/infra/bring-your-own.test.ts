@@ -11,7 +11,7 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { describe, expect, it } from 'vitest';
-import { Holdpoint } from '../../infra/index.ts';
+import { Waitstate } from '../../infra/index.ts';
 import { settledProps } from '../../infra/settled-props.ts';
 import { newTable } from '../../infra/storage.ts';
 import { permissionsOf } from './permissions.ts';
@@ -55,10 +55,10 @@ describe('what is there already', () => {
     ])
       expect(template.all(`AWS::${type}`), type).toEqual([]);
     expect(variablesOf(template, 'Sweep')).toMatchObject({
-      HOLDPOINT_TABLE: 'runs',
-      HOLDPOINT_BUCKET: 'payloads',
-      HOLDPOINT_TOPIC: 'arn:aws:sns:eu-central-1:111122223333:approvals',
-      HOLDPOINT_KMS_KEY: 'arn:aws:kms:eu-central-1:111122223333:key/runs',
+      WAITSTATE_TABLE: 'runs',
+      WAITSTATE_BUCKET: 'payloads',
+      WAITSTATE_TOPIC: 'arn:aws:sns:eu-central-1:111122223333:approvals',
+      WAITSTATE_KMS_KEY: 'arn:aws:kms:eu-central-1:111122223333:key/runs',
     });
   });
 
@@ -99,22 +99,22 @@ describe('the function of an agent', () => {
     const arn = 'arn:aws:lambda:eu-central-1:999922223333:function:quotes';
     const role = Role.fromRoleArn(stack, 'TheirRole', 'arn:aws:iam::111122223333:role/quotes');
     const theirs = LambdaFunction.fromFunctionAttributes(stack, 'Theirs', { functionArn: arn, role });
-    new Holdpoint(stack, 'Holdpoint').addAgent('quotes', { function: theirs });
+    new Waitstate(stack, 'Waitstate').addAgent('quotes', { function: theirs });
     const template = new StackTemplate(stack);
-    expect(variablesOf(template, 'Resume')).toMatchObject({ HOLDPOINT_AGENTS: JSON.stringify({ quotes: arn }) });
+    expect(variablesOf(template, 'Resume')).toMatchObject({ WAITSTATE_AGENTS: JSON.stringify({ quotes: arn }) });
     expect(permissionsOf(template).ResumeRole).toContain(`lambda:InvokeFunction on ${arn}`);
     expect(saidIn(stack)).toEqual([
-      'Stack/Theirs is deployed elsewhere: set HOLDPOINT_TABLE, HOLDPOINT_BUCKET, HOLDPOINT_APPROVAL_URL there. [ack: holdpoint:variables]',
+      'Stack/Theirs is deployed elsewhere: set WAITSTATE_TABLE, WAITSTATE_BUCKET, WAITSTATE_APPROVAL_URL there. [ack: waitstate:variables]',
     ]);
   });
 
   it('may be an alias: that is invoked, and its function gets the environment', () => {
     const stack = stackOf();
-    new Holdpoint(stack, 'Holdpoint').addAgent('quotes', { function: liveOf(functionOf(stack, 'Quotes')) });
+    new Waitstate(stack, 'Waitstate').addAgent('quotes', { function: liveOf(functionOf(stack, 'Quotes')) });
     const template = new StackTemplate(stack);
-    expect(variablesOf(template, 'Resume')).toMatchObject({ HOLDPOINT_AGENTS: '{"quotes":"<Live>"}' });
+    expect(variablesOf(template, 'Resume')).toMatchObject({ WAITSTATE_AGENTS: '{"quotes":"<Live>"}' });
     expect(permissionsOf(template).ResumeRole).toContain('lambda:InvokeFunction on Live');
-    expect(variablesOf(template, 'Quotes')).toMatchObject({ HOLDPOINT_TABLE: '<Table>' });
+    expect(variablesOf(template, 'Quotes')).toMatchObject({ WAITSTATE_TABLE: '<Table>' });
     expect(saidIn(stack)).toEqual([]);
   });
 
@@ -123,23 +123,23 @@ describe('the function of an agent', () => {
     const quotes = new LambdaFunction(two, 'Quotes', {
       ...{ functionName: 'quotes', runtime: Runtime.NODEJS_24_X, code: Code.fromInline('x'), handler: 'index.handler' },
     });
-    new Holdpoint(one, 'Holdpoint').addAgent('quotes', { function: quotes });
+    new Waitstate(one, 'Waitstate').addAgent('quotes', { function: quotes });
     const template = new StackTemplate(one);
     const arn = 'arn:<AWS::Partition>:lambda:<AWS::Region>:<AWS::AccountId>:function:quotes';
-    expect(variablesOf(template, 'Resume')).toMatchObject({ HOLDPOINT_AGENTS: `{"quotes":"${arn}"}` });
+    expect(variablesOf(template, 'Resume')).toMatchObject({ WAITSTATE_AGENTS: `{"quotes":"${arn}"}` });
     expect(permissionsOf(template).ResumeRole).toContain(`lambda:InvokeFunction on ${arn}`);
     expect([one.dependencies, two.dependencies]).toEqual([[], [one]]);
-    expect(Object.keys(Object(variablesOf(new StackTemplate(two), 'Quotes')))).toContain('HOLDPOINT_TABLE');
+    expect(Object.keys(Object(variablesOf(new StackTemplate(two), 'Quotes')))).toContain('WAITSTATE_TABLE');
   });
 
   it('of another stack without a name is refused', () => {
     const { one, two } = twoStacks();
-    const hold = new Holdpoint(one, 'Holdpoint');
+    const hold = new Waitstate(one, 'Waitstate');
     expect(() => hold.addAgent('quotes', { function: functionOf(two, 'Quotes') })).toThrow(
-      'One/Holdpoint: Two/Quotes is in another stack, and each of the two would need the other. Give it a `functionName`, or make it in this stack.',
+      'One/Waitstate: Two/Quotes is in another stack, and each of the two would need the other. Give it a `functionName`, or make it in this stack.',
     );
     expect(() => hold.addAgent('other', { function: liveOf(functionOf(two, 'Other')) })).toThrow(
-      'One/Holdpoint: Two/Live is in another stack',
+      'One/Waitstate: Two/Live is in another stack',
     );
   });
 });
@@ -151,11 +151,11 @@ describe('who is granted something', () => {
       roleName: 'orders',
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
     });
-    new Holdpoint(one, 'Holdpoint').grantStart(role);
+    new Waitstate(one, 'Waitstate').grantStart(role);
     const callers = JSON.stringify({
       'arn:<AWS::Partition>:sts::<AWS::AccountId>:assumed-role/orders/*': { tenant: 'default', roles: ['starter'] },
     });
-    expect(variablesOf(new StackTemplate(one), 'Api')).toMatchObject({ HOLDPOINT_IAM_CALLERS: callers });
+    expect(variablesOf(new StackTemplate(one), 'Api')).toMatchObject({ WAITSTATE_IAM_CALLERS: callers });
     expect([one.dependencies, two.dependencies]).toEqual([[], [one]]);
     expect(permissionsOf(new StackTemplate(two)).Orders).toEqual([
       expect.stringMatching(/^execute-api:Invoke on .*\/POST\/api\/runs$/),
@@ -164,15 +164,15 @@ describe('who is granted something', () => {
 
   it('of another stack without a name is refused', () => {
     const { one, two } = twoStacks();
-    const hold = new Holdpoint(one, 'Holdpoint');
+    const hold = new Waitstate(one, 'Waitstate');
     expect(() => hold.grantStart(functionOf(two, 'Orders'))).toThrow(
-      'One/Holdpoint/HttpApi: Two/Orders/ServiceRole is in another stack, and each of the two would need the other. Give it a `roleName`, or make it in this stack.',
+      'One/Waitstate/HttpApi: Two/Orders/ServiceRole is in another stack, and each of the two would need the other. Give it a `roleName`, or make it in this stack.',
     );
   });
 
   it('the runs themselves needs no name', () => {
     const { one, two } = twoStacks();
-    new Holdpoint(one, 'Holdpoint').grantStore(functionOf(two, 'Script'));
+    new Waitstate(one, 'Waitstate').grantStore(functionOf(two, 'Script'));
     expect(permissionsOf(new StackTemplate(two))['Script/ServiceRole']?.length).toBe(4);
     expect([one.dependencies, two.dependencies]).toEqual([[], [one]]);
   });
@@ -180,7 +180,7 @@ describe('who is granted something', () => {
   it('may be a role that is there', () => {
     const stack = stackOf();
     const role = Role.fromRoleArn(stack, 'Ops', 'arn:aws:iam::111122223333:role/teams/Ops');
-    new Holdpoint(stack, 'Holdpoint').grantOperate(role);
+    new Waitstate(stack, 'Waitstate').grantOperate(role);
     expect(JSON.stringify(variablesOf(new StackTemplate(stack), 'Api'))).toContain(':assumed-role/Ops/*');
   });
 });

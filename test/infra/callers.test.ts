@@ -3,7 +3,7 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, it } from 'vitest';
-import { Holdpoint } from '../../infra/index.ts';
+import { Waitstate } from '../../infra/index.ts';
 import { permissionsOf } from './permissions.ts';
 import { ENTRY, functionOf, stackOf } from './stacks.ts';
 import { StackTemplate } from './template.ts';
@@ -19,7 +19,7 @@ const variables = (stack: Stack, ending: string): Readonly<Record<string, unknow
   return template.plain(found?.Properties.Environment.Variables ?? {}) as Readonly<Record<string, unknown>>;
 };
 
-const callersIn = (stack: Stack) => JSON.parse(String(variables(stack, 'api.handler').HOLDPOINT_IAM_CALLERS));
+const callersIn = (stack: Stack) => JSON.parse(String(variables(stack, 'api.handler').WAITSTATE_IAM_CALLERS));
 
 const warnings = (stack: Stack): readonly unknown[] =>
   stack.node
@@ -29,11 +29,11 @@ const warnings = (stack: Stack): readonly unknown[] =>
 describe('the tenant of a caller', () => {
   it('is never guessed: of several, one must be named', () => {
     const stack = stackOf();
-    const hold = new Holdpoint(stack, 'Holdpoint', { tenants: ['acme', 'globex'] });
+    const hold = new Waitstate(stack, 'Waitstate', { tenants: ['acme', 'globex'] });
     const role = roleOf(stack, 'Orders');
     for (const grant of ['grantStart', 'grantApprove', 'grantRead', 'grantOperate'] as const)
       expect(() => hold[grant](role)).toThrow(
-        'Stack/Holdpoint: a tenant must be one of acme, globex, since a caller has one. Say which: { tenant }.',
+        'Stack/Waitstate: a tenant must be one of acme, globex, since a caller has one. Say which: { tenant }.',
       );
     hold.grantStart(role, { tenant: 'globex' });
     expect(Object.values(callersIn(stack))).toMatchObject([{ tenant: 'globex' }]);
@@ -41,8 +41,8 @@ describe('the tenant of a caller', () => {
 
   it('is the only one that there is, or that of those who name none', () => {
     const [one, any] = [stackOf(), stackOf()];
-    new Holdpoint(one, 'Holdpoint', { tenants: ['acme'] }).grantRead(roleOf(one, 'Board'));
-    new Holdpoint(any, 'Holdpoint').grantRead(roleOf(any, 'Board'));
+    new Waitstate(one, 'Waitstate', { tenants: ['acme'] }).grantRead(roleOf(one, 'Board'));
+    new Waitstate(any, 'Waitstate').grantRead(roleOf(any, 'Board'));
     expect(Object.values(callersIn(one))).toMatchObject([{ tenant: 'acme' }]);
     expect(Object.values(callersIn(any))).toMatchObject([{ tenant: 'default' }]);
   });
@@ -52,7 +52,7 @@ describe('a caller by IAM', () => {
   it('of another account is refused: no API of this kind lets one in', () => {
     const stack = stackOf(undefined, 'Stack', { env: { account: '111122223333', region: 'eu-central-1' } });
     const theirs = Role.fromRoleArn(stack, 'Theirs', 'arn:aws:iam::999922223333:role/orders');
-    expect(() => new Holdpoint(stack, 'Holdpoint').grantStart(theirs)).toThrow(
+    expect(() => new Waitstate(stack, 'Waitstate').grantStart(theirs)).toThrow(
       'arn:aws:iam::999922223333:role/orders is of another account, and IAM lets none in from there.',
     );
   });
@@ -60,7 +60,7 @@ describe('a caller by IAM', () => {
   it('that is granted something is not taken for what a pattern says', () => {
     const stack = stackOf();
     const pattern = 'arn:aws:sts::111122223333:assumed-role/App*/*';
-    const hold = new Holdpoint(stack, 'Holdpoint', {
+    const hold = new Waitstate(stack, 'Waitstate', {
       iamCallers: { [pattern]: { tenant: 'acme', roles: ['operator'] } },
     });
     hold.grantRead(roleOf(stack, 'AppGlobex'), { tenant: 'globex' });
@@ -73,7 +73,7 @@ describe('keys that were used before', () => {
   it('open what was written under them, and encrypt nothing', () => {
     const stack = stackOf();
     const [now, before] = [new Key(stack, 'Now') as IKey, new Key(stack, 'Before') as IKey];
-    new Holdpoint(stack, 'Holdpoint', { encryptionKey: now, retiredEncryptionKeys: [before] });
+    new Waitstate(stack, 'Waitstate', { encryptionKey: now, retiredEncryptionKeys: [before] });
     const lines = permissionsOf(new StackTemplate(stack)).SweepRole ?? [];
     expect(lines.filter((line) => line.includes('on Before'))).toEqual([
       'kms:{Decrypt,DescribeKey} on Before [StringEquals kms:ViaService dynamodb.<AWS::Region>.<AWS::URLSuffix> s3.<AWS::Region>.<AWS::URLSuffix>]',
@@ -85,27 +85,27 @@ describe('the variables of an agent', () => {
   it('keep the options of Node that it was given', () => {
     const stack = stackOf();
     const environment = { NODE_OPTIONS: '--max-old-space-size=400', MODEL: 'small' };
-    new Holdpoint(stack, 'Holdpoint').addAgent('refunds', { entry: ENTRY, environment });
+    new Waitstate(stack, 'Waitstate').addAgent('refunds', { entry: ENTRY, environment });
     expect(variables(stack, 'index.handler')).toMatchObject({
-      ...{ NODE_OPTIONS: '--max-old-space-size=400 --enable-source-maps', MODEL: 'small', HOLDPOINT_TABLE: '<Table>' },
+      ...{ NODE_OPTIONS: '--max-old-space-size=400 --enable-source-maps', MODEL: 'small', WAITSTATE_TABLE: '<Table>' },
     });
   });
 
-  it('must not be those that Holdpoint sets', () => {
-    const hold = new Holdpoint(stackOf(), 'Holdpoint');
-    expect(() => hold.addAgent('a', { entry: ENTRY, environment: { HOLDPOINT_TABLE: 'mine' } })).toThrow(
-      'agent "a" must leave HOLDPOINT_TABLE to Holdpoint, which sets it.',
+  it('must not be those that Waitstate sets', () => {
+    const hold = new Waitstate(stackOf(), 'Waitstate');
+    expect(() => hold.addAgent('a', { entry: ENTRY, environment: { WAITSTATE_TABLE: 'mine' } })).toThrow(
+      'agent "a" must leave WAITSTATE_TABLE to Waitstate, which sets it.',
     );
   });
 
   it('are of a function that has time: one that is stopped after seconds is warned of', () => {
     const stack = stackOf();
-    const hold = new Holdpoint(stack, 'Holdpoint');
+    const hold = new Waitstate(stack, 'Waitstate');
     const code = { runtime: Runtime.NODEJS_24_X, code: Code.fromInline('x'), handler: 'short.handler' };
     hold.addAgent('short', { function: new LambdaFunction(stack, 'Short', code) });
     hold.addAgent('long', { function: functionOf(stack, 'Long') });
     expect(warnings(stack)).toEqual([
-      'Stack/Short is stopped after 3 seconds; what takes longer is begun again. Give an agent minutes. [ack: holdpoint:timeout]',
+      'Stack/Short is stopped after 3 seconds; what takes longer is begun again. Give an agent minutes. [ack: waitstate:timeout]',
     ]);
   });
 });

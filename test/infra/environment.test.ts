@@ -1,7 +1,7 @@
 import { User } from 'aws-cdk-lib/aws-iam';
 import { describe, expect, it } from 'vitest';
 import { DEPLOYED } from '../../infra/handlers/handler-functions.ts';
-import { Holdpoint } from '../../infra/index.ts';
+import { Waitstate } from '../../infra/index.ts';
 import {
   CHECKPOINT_FUNCTION_VARIABLE,
   ENVIRONMENT,
@@ -43,7 +43,7 @@ const deployed = (template: StackTemplate, name: string): Record<string, string>
 /** Those of the names that are ours. */
 const oursOf = (template: StackTemplate, name: string) =>
   Object.keys(variablesOf(template, name))
-    .filter((each) => each.startsWith('HOLDPOINT_'))
+    .filter((each) => each.startsWith('WAITSTATE_'))
     .sort();
 
 /** What is missing where nothing is asked for, because it has a default. */
@@ -62,7 +62,7 @@ describe('the environment', () => {
     const { id } = DEPLOYED[handler];
     expect(oursOf(EVERYTHING, id)).toEqual(namesOf(handler));
     expect(oursOf(DEFAULT, id)).toEqual(namesOf(handler, OPTIONAL));
-    const others = Object.keys(variablesOf(EVERYTHING, id)).filter((each) => !each.startsWith('HOLDPOINT_'));
+    const others = Object.keys(variablesOf(EVERYTHING, id)).filter((each) => !each.startsWith('WAITSTATE_'));
     expect(others).toEqual(['NODE_OPTIONS']);
   });
 
@@ -86,8 +86,8 @@ describe('the environment', () => {
   });
 
   it('names a bus by its ARN where it is brought, since it may be of another account', () => {
-    expect(variablesOf(DEFAULT, 'Sweep').HOLDPOINT_BUS).toBe('<Bus>');
-    expect(variablesOf(BROUGHT, 'Sweep').HOLDPOINT_BUS).toBe(
+    expect(variablesOf(DEFAULT, 'Sweep').WAITSTATE_BUS).toBe('<Bus>');
+    expect(variablesOf(BROUGHT, 'Sweep').WAITSTATE_BUS).toBe(
       'arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:event-bus/company-bus',
     );
   });
@@ -112,7 +112,7 @@ describe('agents in it', () => {
 
   const withMany = (count: number, name = (at: number) => `agent-${at}`) => {
     const stack = stackOf();
-    const hold = new Holdpoint(stack, 'Holdpoint');
+    const hold = new Waitstate(stack, 'Waitstate');
     for (let at = 0; at < count; at++) hold.addAgent(name(at), { function: functionOf(stack, `Function${at}`) });
     return stack;
   };
@@ -124,7 +124,7 @@ describe('agents in it', () => {
 
   it('may not be more than Lambda takes, which synthesis says', () => {
     expect(() => new StackTemplate(withMany(80))).toThrow(
-      /The environment of Stack\/Holdpoint\/Sweep takes about \d{4} bytes, and Lambda takes 4096; HOLDPOINT_AGENTS has \d{4} of them\. Give the functions/,
+      /The environment of Stack\/Waitstate\/Sweep takes about \d{4} bytes, and Lambda takes 4096; WAITSTATE_AGENTS has \d{4} of them\. Give the functions/,
     );
   });
 
@@ -137,7 +137,7 @@ describe('agents in it', () => {
 
 describe('callers in it', () => {
   const callersOf = (template: StackTemplate) =>
-    readIamCallers(String(deployed(template, 'Api').HOLDPOINT_IAM_CALLERS));
+    readIamCallers(String(deployed(template, 'Api').WAITSTATE_IAM_CALLERS));
   const role = (name: string) => `arn:aws:sts::111122223333:assumed-role/<${name}/ServiceRole>/*`;
 
   it('are those who were granted something, as what they may be', () => {
@@ -170,7 +170,7 @@ describe('callers in it', () => {
   });
 
   it('by JWT are known by the claims that are named', () => {
-    expect(readJwtCallers(String(deployed(EVERYTHING, 'Api').HOLDPOINT_JWT_CALLERS))).toEqual({
+    expect(readJwtCallers(String(deployed(EVERYTHING, 'Api').WAITSTATE_JWT_CALLERS))).toEqual({
       tenantClaim: 'custom:tenant',
       rolesClaim: 'cognito:groups',
     });

@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { describe, expect, it } from 'vitest';
 import { DEPLOYED } from '../../infra/handlers/handler-functions.ts';
-import { Holdpoint } from '../../infra/index.ts';
+import { Waitstate } from '../../infra/index.ts';
 import { DUE_SHARDS } from '../../lambda/checkpoints/records.ts';
 import { HANDLERS } from '../../lambda/environment/names.ts';
 import { STREAM_FILTERS } from '../../lambda/handlers/stream-filters.ts';
@@ -17,7 +17,7 @@ const functionsOf = (template: StackTemplate) =>
 const functionOf = (template: StackTemplate, name: string) =>
   template.plain(template.one('AWS::Lambda::Function', name).Properties) as Readonly<Record<string, unknown>>;
 
-describe('every function that Holdpoint makes', () => {
+describe('every function that Waitstate makes', () => {
   it('is Node 24 on arm64, is traced, and logs JSON into a log of its own', () => {
     expect(
       functionsOf(DEFAULT)
@@ -106,7 +106,7 @@ describe('the function of an agent that is made of its source', () => {
 
   it('is as it is asked for', () => {
     const stack = stackOf();
-    new Holdpoint(stack, 'Holdpoint').addAgent('refunds', {
+    new Waitstate(stack, 'Waitstate').addAgent('refunds', {
       entry: ENTRY,
       handler: 'other',
       memorySize: 2048,
@@ -121,7 +121,7 @@ describe('the function of an agent that is made of its source', () => {
       Timeout: 180,
       ReservedConcurrentExecutions: 7,
     });
-    expect(made).toMatchObject({ Environment: { Variables: { MODEL: 'large', HOLDPOINT_TABLE: '<Table>' } } });
+    expect(made).toMatchObject({ Environment: { Variables: { MODEL: 'large', WAITSTATE_TABLE: '<Table>' } } });
   });
 });
 

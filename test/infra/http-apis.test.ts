@@ -141,7 +141,7 @@ describe('other sites', () => {
   it('may not call, unless that is asked for', () => {
     for (const { Properties } of DEFAULT.all('AWS::ApiGatewayV2::Api'))
       expect(Properties).not.toHaveProperty('CorsConfiguration');
-    expect(JSON.stringify(DEFAULT.template)).not.toContain('HOLDPOINT_CORS_ORIGINS');
+    expect(JSON.stringify(DEFAULT.template)).not.toContain('WAITSTATE_CORS_ORIGINS');
   });
 
   it('may call when they are named, without cookies, and none but these', () => {
@@ -197,8 +197,8 @@ describe('a domain', () => {
       ],
     });
     expect(urlsOf(EVERYTHING)).toMatchObject({
-      HoldpointApiUrl: { Value: 'https://approvals.example.com' },
-      HoldpointJwtApiUrl: { Value: '<JwtHttpApi/Http.ApiEndpoint>' },
+      WaitstateApiUrl: { Value: 'https://approvals.example.com' },
+      WaitstateJwtApiUrl: { Value: '<JwtHttpApi/Http.ApiEndpoint>' },
     });
   });
 
@@ -208,17 +208,17 @@ describe('a domain', () => {
       return certificate ? { domainName, certificate } : {};
     });
     expect(domainOf(template)).toEqual({ ...named('HttpApi'), record: [] });
-    expect(urlsOf(template)).toMatchObject({ HoldpointApiUrl: { Value: 'https://approvals.example.com' } });
+    expect(urlsOf(template)).toMatchObject({ WaitstateApiUrl: { Value: 'https://approvals.example.com' } });
   });
 
   it('is what links begin with', () => {
     const { Environment } = EVERYTHING.one('AWS::Lambda::Function', 'Notify').Properties;
     expect(EVERYTHING.plain(Environment)).toMatchObject({
-      Variables: { HOLDPOINT_APPROVAL_URL: 'https://approvals.example.com/approvals' },
+      Variables: { WAITSTATE_APPROVAL_URL: 'https://approvals.example.com/approvals' },
     });
     const without = DEFAULT.one('AWS::Lambda::Function', 'Notify').Properties.Environment;
     expect(DEFAULT.plain(without)).toMatchObject({
-      Variables: { HOLDPOINT_APPROVAL_URL: '<HttpApi/Http.ApiEndpoint>/approvals' },
+      Variables: { WAITSTATE_APPROVAL_URL: '<HttpApi/Http.ApiEndpoint>/approvals' },
     });
   });
 });

@@ -15,11 +15,11 @@ function checkedApp(props: AppProps = {}): App {
   return app;
 }
 
-function holdpointIn(app: App, props: typeof everything = () => ({}), tenant = 'default'): App {
+function waitstateIn(app: App, props: typeof everything = () => ({}), tenant = 'default'): App {
   const stack = stackOf(app);
   grantAll(withAgents(stack, props(stack)), stack, { tenant });
   // What is not ours to decide: functions of somebody else as they come, with the policy of AWS, in an older Python.
-  for (const each of stack.node.children.filter(({ node }) => node.id !== 'Holdpoint'))
+  for (const each of stack.node.children.filter(({ node }) => node.id !== 'Waitstate'))
     Validations.of(each).acknowledge(
       ...['IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole]', 'L1'].map(
         (rule) => ({ id: `AwsSolutions-${rule}`, reason: 'It is a stranger in a test.' }),
@@ -46,21 +46,21 @@ describe('AwsSolutions', () => {
   it('finds nothing in the app, with a model in the region or one that leads elsewhere', () => {
     for (const model of ['anthropic.claude-x-v1:0', 'eu.anthropic.claude-x-v1:0']) {
       const app = checkedApp();
-      new ExampleStack(app, 'Holdpoint', { email: 'ops@example.com', operators: 'Admin', model, disposable: true });
+      new ExampleStack(app, 'Waitstate', { email: 'ops@example.com', operators: 'Admin', model, disposable: true });
       expect(foundIn(app)).toEqual([]);
     }
   });
 
-  it('finds nothing in a Holdpoint and those who were granted something', () => {
-    expect(foundIn(holdpointIn(checkedApp()))).toEqual([]);
+  it('finds nothing in a Waitstate and those who were granted something', () => {
+    expect(foundIn(waitstateIn(checkedApp()))).toEqual([]);
   });
 
   it('finds nothing with everything on, nor does CloudFormation', () => {
-    expect(foundIn(holdpointIn(checkedApp({ builtinCloudFormationValidation: true }), everything, 'acme'))).toEqual([]);
+    expect(foundIn(waitstateIn(checkedApp({ builtinCloudFormationValidation: true }), everything, 'acme'))).toEqual([]);
   });
 
   it('finds nothing where all is brought', () => {
-    expect(foundIn(holdpointIn(checkedApp(), brought))).toEqual([]);
+    expect(foundIn(waitstateIn(checkedApp(), brought))).toEqual([]);
   });
 
   it('would find a bucket that takes what is not encrypted on its way', () => {
@@ -76,9 +76,9 @@ describe('what was found and is answered', () => {
   const shortRule = (rule: string): string =>
     rule
       .replace(/^Annotation::AwsSolutions-/, '')
-      .replace(/<HoldpointBucket\w{8}\.Arn>/, 'Bucket')
+      .replace(/<WaitstateBucket\w{8}\.Arn>/, 'Bucket')
       .replace(
-        /arn:<AWS::Partition>:execute-api:<AWS::Region>:<AWS::AccountId>:<HoldpointHttpApiHttp\w{8}>/,
+        /arn:<AWS::Partition>:execute-api:<AWS::Region>:<AWS::AccountId>:<WaitstateHttpApiHttp\w{8}>/,
         'HttpApi',
       );
 
@@ -90,7 +90,7 @@ describe('what was found and is answered', () => {
         .flatMap(({ data }) => Object.entries(data as Record<string, string>))
         .map(([rule, reason]) => ({
           said: `${shortRule(rule)}: ${reason}`,
-          at: node.path.replace(/^Stack\/(Holdpoint\/)?/, ''),
+          at: node.path.replace(/^Stack\/(Waitstate\/)?/, ''),
         })),
     );
     const ours = all.filter(({ said }) => !said.endsWith('It is a stranger in a test.'));
@@ -143,11 +143,11 @@ describe('what was found and is answered', () => {
   };
 
   it('is this', () => {
-    expect(answersIn(holdpointIn(testApp()))).toEqual(PLAIN);
+    expect(answersIn(waitstateIn(testApp()))).toEqual(PLAIN);
   });
 
   it('is this beside, where there are a network and tenants', () => {
-    const answers = answersIn(holdpointIn(testApp(), everything, 'acme'));
+    const answers = answersIn(waitstateIn(testApp(), everything, 'acme'));
     expect(
       Object.keys(answers)
         .filter((said) => !(said in PLAIN))

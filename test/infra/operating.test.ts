@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Duration } from 'aws-cdk-lib';
 import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
-import { Holdpoint } from '../../infra/index.ts';
+import { Waitstate } from '../../infra/index.ts';
 import { HANDLERS, serviceOf } from '../../lambda/environment/names.ts';
 import { type AlarmProperties, alarmsOf, metricsOf, widgetsOf } from './metrics.ts';
 import { brought, everything, functionOf, stackOf, templateOf, withAgents } from './stacks.ts';
@@ -10,7 +10,7 @@ import { StackTemplate } from './template.ts';
 
 const DEFAULT = templateOf();
 const EVERYTHING = templateOf(everything);
-const NAMESPACE = 'Holdpoint/Stack-Holdpoint-FA299A66';
+const NAMESPACE = 'Waitstate/Stack-Waitstate-1621B3FF';
 
 describe('what is measured', () => {
   // What AWS measures by itself, and by which dimensions.
@@ -63,7 +63,7 @@ describe('what is measured', () => {
   it('is of this stack', () => {
     const values = metricsOf(EVERYTHING).flatMap(({ of }) => Object.values(of));
     const others = values.filter(
-      (value) => !/^(<.*>|holdpoint-\w+|StandardStorage|[A-Z]\w+(Item|Items|Query)|Query)$/.test(value),
+      (value) => !/^(<.*>|waitstate-\w+|StandardStorage|[A-Z]\w+(Item|Items|Query)|Query)$/.test(value),
     );
     expect(others).toEqual([]);
   });
@@ -115,7 +115,7 @@ describe('alarms', () => {
 
   it('wait for a sweeper that comes seldom', () => {
     const stack = stackOf();
-    new Holdpoint(stack, 'Holdpoint', { ...everything(stack), sweepEvery: Duration.minutes(10) });
+    new Waitstate(stack, 'Waitstate', { ...everything(stack), sweepEvery: Duration.minutes(10) });
     expect(new StackTemplate(stack).one('AWS::CloudWatch::Alarm', 'Alarms/SweepSilent').Properties).toMatchObject({
       Period: 1200,
       Threshold: 1,
@@ -188,7 +188,7 @@ describe('the dashboard', () => {
 
   it('has no graph without a metric, which CloudWatch would refuse, where there is no agent', () => {
     const stack = stackOf();
-    new Holdpoint(stack, 'Holdpoint');
+    new Waitstate(stack, 'Waitstate');
     const graphs = widgetsOf(new StackTemplate(stack)).filter(({ type }) => type === 'metric');
     expect(graphs.length).toBeGreaterThan(10);
     expect(graphs.filter(({ properties }) => !properties.metrics?.length)).toEqual([]);

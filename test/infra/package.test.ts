@@ -35,24 +35,24 @@ const INSTALLED = [
 
 const APP = `
 import { App, Duration, Stack } from 'aws-cdk-lib';
-import { Holdpoint } from 'holdpoint/cdk';
+import { Waitstate } from 'waitstate/cdk';
 const app = new App({ outdir: 'cdk.out' });
-const hold = new Holdpoint(new Stack(app, 'Mine'), 'Holdpoint', { retention: Duration.days(90) });
+const hold = new Waitstate(new Stack(app, 'Mine'), 'Waitstate', { retention: Duration.days(90) });
 hold.addAgent('greet', { entry: 'agents/greet.ts' });
 app.synth();
 `;
 
 const AGENT = `
-import { agent } from 'holdpoint';
+import { agent } from 'waitstate';
 const greet = agent({ name: 'greet', run: (ctx, name: string) => ctx.step('write', () => \`Hello, \${name}!\`) });
 export const handler = greet.handler();
 `;
 
 /** A project beside this one that has the package as it is published. */
 function project(): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'holdpoint-package-')));
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'waitstate-package-')));
   const modules = join(folder, 'node_modules');
-  const published = join(modules, 'holdpoint');
+  const published = join(modules, 'waitstate');
   mkdirSync(join(folder, 'agents'), { recursive: true });
   mkdirSync(published, { recursive: true });
   execFileSync(process.execPath, [tsc, '-p', join(ROOT, 'tsconfig.build.json'), '--outDir', join(published, 'dist')]);
@@ -81,7 +81,7 @@ describe('the package in a project of somebody else', () => {
   it('deploys the handlers that were bundled with it, with neither the AWS SDK nor Powertools installed', () => {
     const handlers = assets().find((asset) => readdirSync(asset).includes('api.mjs')) ?? '';
     expect(readdirSync(handlers)).toEqual(expect.arrayContaining(HANDLERS.map((name) => `${name}.mjs`)));
-    const published = join(folder, 'node_modules/holdpoint/dist/functions/api.mjs');
+    const published = join(folder, 'node_modules/waitstate/dist/functions/api.mjs');
     expect(readFileSync(join(handlers, 'api.mjs'))).toEqual(readFileSync(published));
     // There is nothing to be found around them, as in Lambda.
     const load = `for (const name of ${JSON.stringify(HANDLERS)}) console.log(typeof (await import('./' + name + '.mjs')).handler);`;
@@ -97,11 +97,11 @@ describe('the package in a project of somebody else', () => {
     const code = readFileSync(join(agent, 'index.mjs'), 'utf8');
     expect(code).toContain('Hello, ');
     expect(code).toMatch(/from"@aws-sdk\/client-dynamodb"/);
-    expect(code).not.toContain('HoldpointTable');
+    expect(code).not.toContain('WaitstateTable');
   });
 
   it('ships the licences of what is bundled', () => {
-    const licenses = readFileSync(join(folder, 'node_modules/holdpoint/dist/functions/LICENSES.txt'), 'utf8');
+    const licenses = readFileSync(join(folder, 'node_modules/waitstate/dist/functions/LICENSES.txt'), 'utf8');
     for (const name of [
       '@aws-sdk/client-dynamodb',
       '@aws-lambda-powertools/logger',
@@ -113,7 +113,7 @@ describe('the package in a project of somebody else', () => {
   });
 
   it('has no path of the machine that it was built on', () => {
-    const functions = join(folder, 'node_modules/holdpoint/dist/functions');
+    const functions = join(folder, 'node_modules/waitstate/dist/functions');
     const telling = readdirSync(functions).filter((file) => readFileSync(join(functions, file), 'utf8').includes(ROOT));
     expect(telling).toEqual([]);
   });

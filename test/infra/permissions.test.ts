@@ -6,7 +6,7 @@ import { StackTemplate, testApp } from './template.ts';
 const sorted = (table: Readonly<Record<string, readonly string[]>>) =>
   Object.fromEntries(Object.entries(table).map(([role, lines]) => [role, [...lines].sort()]));
 
-// What those have who log and trace, wherever Holdpoint makes the function.
+// What those have who log and trace, wherever Waitstate makes the function.
 const TRACES = 'xray:{PutTelemetryRecords,PutTraceSegments} on *';
 const logs = (group: string) => `logs:{CreateLogStream,PutLogEvents} on ${group}`;
 const BASIC = 'managed arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole';
@@ -24,7 +24,7 @@ const DUE = `dynamodb:Query on Table/index/due ${keys('due/*')}`;
 const RECORDS = 'dynamodb:{BatchGetItem,DeleteItem,GetItem,PutItem,Query} on Table';
 const TOLD = 'dynamodb:{DeleteItem,GetItem,PutItem} on Table';
 
-describe('who may do what, of a Holdpoint with an agent of each kind and nothing else', () => {
+describe('who may do what, of a Waitstate with an agent of each kind and nothing else', () => {
   const INVOKES = ['Agent-refunds', 'Legacy', 'Quotes'].map((name) => `lambda:InvokeFunction on ${name}`);
   const PAYLOADS = ['s3:{AbortMultipartUpload,GetObject,PutObject} on Bucket/*', 's3:ListBucket on Bucket'];
   const LISTS = [DUE, 'dynamodb:Query on Table/index/owner', 'dynamodb:Query on Table/index/status'];
@@ -100,7 +100,7 @@ describe('who may do what, of a Holdpoint with an agent of each kind and nothing
   });
 });
 
-describe('who may do what, of a Holdpoint with tenants, keys and a network', () => {
+describe('who may do what, of a Waitstate with tenants, keys and a network', () => {
   const VIA = ['dynamodb', 's3'].map((service) => `${service}.<AWS::Region>.<AWS::URLSuffix>`).join(' ');
   const AT_REST = `kms:{Decrypt,DescribeKey,Encrypt,GenerateDataKey,ReEncryptFrom,ReEncryptTo} on AtRest [StringEquals kms:ViaService ${VIA}]`;
   const AT_REST_TO_READ = `kms:{Decrypt,DescribeKey} on AtRest [StringEquals kms:ViaService ${VIA}]`;

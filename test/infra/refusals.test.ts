@@ -7,24 +7,24 @@ import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { HostedZone } from 'aws-cdk-lib/aws-route53';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { describe, expect, it } from 'vitest';
-import { Holdpoint, type HoldpointProps } from '../../infra/index.ts';
+import { Waitstate, type WaitstateProps } from '../../infra/index.ts';
 import { brought, ENTRY, functionOf, stackOf, vpcOf } from './stacks.ts';
 import { StackTemplate } from './template.ts';
 
-type Props = (stack: Stack) => HoldpointProps;
+type Props = (stack: Stack) => WaitstateProps;
 
 /** What somebody could try, and what they are told. */
 function refuses(cases: Readonly<Record<string, readonly [Props, string]>>): void {
   it.each(Object.entries(cases))('refuses %s', (_, [props, said]) => {
     const stack = stackOf();
-    expect(() => new Holdpoint(stack, 'Holdpoint', props(stack))).toThrow(`Stack/Holdpoint: ${said}`);
+    expect(() => new Waitstate(stack, 'Waitstate', props(stack))).toThrow(`Stack/Waitstate: ${said}`);
   });
 }
 
 function takes(cases: Readonly<Record<string, Props>>): void {
   it.each(Object.entries(cases))('takes %s', (_, props) => {
     const stack = stackOf();
-    expect(() => new Holdpoint(stack, 'Holdpoint', props(stack))).not.toThrow();
+    expect(() => new Waitstate(stack, 'Waitstate', props(stack))).not.toThrow();
   });
 }
 
@@ -95,24 +95,24 @@ describe('tenants', () => {
   });
 
   it('without a name are refused', () => {
-    expect(() => new Holdpoint(stackOf(), 'Holdpoint', { tenants: [''] })).toThrow('The tenant id must be text');
+    expect(() => new Waitstate(stackOf(), 'Waitstate', { tenants: [''] })).toThrow('The tenant id must be text');
   });
 
   it('that a policy cannot say are refused where runs are sealed', () => {
     const stack = stackOf();
     const runKey = new Key(stack, 'Runs');
-    expect(() => new Holdpoint(stack, 'One', { tenants: ['日本'], runKey })).toThrow(
+    expect(() => new Waitstate(stack, 'One', { tenants: ['日本'], runKey })).toThrow(
       'Where runs are sealed, a tenant must be of letters that a policy of IAM can have, up to ÿ and without ${; found "日本".',
     );
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a variable of a policy.
-    expect(() => new Holdpoint(stack, 'Two', { tenants: ['${aws:username}'], runKey })).toThrow('without ${');
-    expect(() => new Holdpoint(stack, 'Three', { tenants: ['Zürich'], runKey })).not.toThrow();
+    expect(() => new Waitstate(stack, 'Two', { tenants: ['${aws:username}'], runKey })).toThrow('without ${');
+    expect(() => new Waitstate(stack, 'Three', { tenants: ['Zürich'], runKey })).not.toThrow();
   });
 
   it('cannot be granted that are not in the list', () => {
     const stack = stackOf();
-    const hold = new Holdpoint(stack, 'Holdpoint', { tenants: ['acme', 'globex'] });
-    const said = 'Stack/Holdpoint: a tenant must be one of acme, globex; found "other". Add it to `tenants`.';
+    const hold = new Waitstate(stack, 'Waitstate', { tenants: ['acme', 'globex'] });
+    const said = 'Stack/Waitstate: a tenant must be one of acme, globex; found "other". Add it to `tenants`.';
     expect(() => hold.grantRead(functionOf(stack, 'Reader'), { tenant: 'other' })).toThrow(said);
     expect(() => hold.addAgent('a', { function: functionOf(stack, 'A'), tenant: 'other' })).toThrow(said);
     expect(() => hold.addAgent('b', { function: functionOf(stack, 'B'), tenant: 'other', hydrate: true })).toThrow(
@@ -122,11 +122,11 @@ describe('tenants', () => {
 
   it('cannot be two for one caller', () => {
     const stack = stackOf();
-    const hold = new Holdpoint(stack, 'Holdpoint');
+    const hold = new Waitstate(stack, 'Waitstate');
     const portal = functionOf(stack, 'Portal');
     hold.grantRead(portal, { tenant: 'acme' });
     expect(() => hold.grantApprove(portal, { tenant: 'globex' })).toThrow(
-      'Stack/Holdpoint/HttpApi: a caller has one tenant; found "acme" and "globex" for one role. Use a role for each tenant.',
+      'Stack/Waitstate/HttpApi: a caller has one tenant; found "acme" and "globex" for one role. Use a role for each tenant.',
     );
   });
 });
@@ -163,9 +163,9 @@ describe('callers', () => {
 
   it('are roles or users', () => {
     const stack = stackOf();
-    const hold = new Holdpoint(stack, 'Holdpoint');
+    const hold = new Waitstate(stack, 'Waitstate');
     const said = (found: string) =>
-      `Stack/Holdpoint/HttpApi: permission is given to a role, a user, or what has a role; found ${found}. Name others in`;
+      `Stack/Waitstate/HttpApi: permission is given to a role, a user, or what has a role; found ${found}. Name others in`;
     expect(() => hold.grantStart(new ServicePrincipal('events.amazonaws.com'))).toThrow(
       said('ServicePrincipal(events.amazonaws.com)'),
     );
@@ -177,8 +177,8 @@ describe('callers', () => {
 
   it('from other sites are none where the list of origins is empty', () => {
     const stack = stackOf();
-    new Holdpoint(stack, 'Holdpoint', { corsOrigins: [] });
-    expect(JSON.stringify(new StackTemplate(stack).template)).not.toMatch(/CorsConfiguration|HOLDPOINT_CORS_ORIGINS/);
+    new Waitstate(stack, 'Waitstate', { corsOrigins: [] });
+    expect(JSON.stringify(new StackTemplate(stack).template)).not.toMatch(/CorsConfiguration|WAITSTATE_CORS_ORIGINS/);
   });
 });
 
@@ -237,30 +237,30 @@ describe('what is brought', () => {
 
   it('needs a stream, if it is a table', () => {
     const said =
-      'Stack/Holdpoint/Resume: the table needs a stream of new and old images, and this one says none. Turn it on, and import the table with';
+      'Stack/Waitstate/Resume: the table needs a stream of new and old images, and this one says none. Turn it on, and import the table with';
     const stack = stackOf();
     const partitionKey = { name: 'pk', type: AttributeType.STRING };
     const table = new Table(stack, 'Runs', { partitionKey }) as ITable;
-    expect(() => new Holdpoint(stack, 'Holdpoint', { table })).toThrow(said);
+    expect(() => new Waitstate(stack, 'Waitstate', { table })).toThrow(said);
     const other = stackOf();
     const imported = Table.fromTableName(other, 'Runs', 'runs');
-    expect(() => new Holdpoint(other, 'Holdpoint', { table: imported })).toThrow(said);
+    expect(() => new Waitstate(other, 'Waitstate', { table: imported })).toThrow(said);
   });
 });
 
 describe('an agent', () => {
   it('has a name of its own', () => {
     const stack = stackOf();
-    const hold = new Holdpoint(stack, 'Holdpoint');
+    const hold = new Waitstate(stack, 'Waitstate');
     hold.addAgent('refunds', { function: functionOf(stack, 'One') });
     expect(() => hold.addAgent('refunds', { function: functionOf(stack, 'Two') })).toThrow(
-      'Stack/Holdpoint: there is an agent "refunds" already. Each has a name of its own.',
+      'Stack/Waitstate: there is an agent "refunds" already. Each has a name of its own.',
     );
     expect(() => hold.addAgent('', { entry: ENTRY })).toThrow('The agent id must be text of at least one character');
   });
 
   it('has a source that is there', () => {
-    const hold = new Holdpoint(stackOf(), 'Holdpoint');
+    const hold = new Waitstate(stackOf(), 'Waitstate');
     expect(() => hold.addAgent('refunds', { entry: 'agents/refunds.ts' })).toThrow(
       'Cannot find entry file at agents/refunds.ts',
     );

@@ -1,7 +1,7 @@
 import { Stack, Stage } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { describe, expect, it } from 'vitest';
-import { Holdpoint } from '../../infra/index.ts';
+import { Waitstate } from '../../infra/index.ts';
 import { STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
 import { permissionsOf } from './permissions.ts';
 import { ENTRY, everything, functionOf, stackOf, withAgents } from './stacks.ts';
@@ -23,11 +23,11 @@ const namesIn = (template: StackTemplate): readonly string[] =>
 
 /** What holds no secret but is shared by all who write to it. */
 const namespacesIn = (template: StackTemplate) =>
-  new Set(JSON.stringify(template.template).match(/Holdpoint\/[\w-]+(?=[\\"])/g));
+  new Set(JSON.stringify(template.template).match(/Waitstate\/[\w-]+(?=[\\"])/g));
 
-describe('two Holdpoints in one stack', () => {
+describe('two Waitstates in one stack', () => {
   const stack = stackOf();
-  const [first, second] = [withAgents(stack, everything(stack)), new Holdpoint(stack, 'Other')];
+  const [first, second] = [withAgents(stack, everything(stack)), new Waitstate(stack, 'Other')];
   second.addAgent('refunds', { entry: ENTRY });
   second.grantRead(functionOf(stack, 'Reader'));
   const template = new StackTemplate(stack);
@@ -36,9 +36,9 @@ describe('two Holdpoints in one stack', () => {
     const names = namesIn(template);
     expect(names).toEqual(
       expect.arrayContaining([
-        expect.stringMatching(/^AWS::ApiGatewayV2::Api Stack-Holdpoint-HttpApi-/),
+        expect.stringMatching(/^AWS::ApiGatewayV2::Api Stack-Waitstate-HttpApi-/),
         expect.stringMatching(/^AWS::ApiGatewayV2::Api Stack-Other-HttpApi-/),
-        expect.stringMatching(/^AWS::Events::EventBus Stack-Holdpoint-\w+-Bus/),
+        expect.stringMatching(/^AWS::Events::EventBus Stack-Waitstate-\w+-Bus/),
         expect.stringMatching(/^AWS::Events::EventBus Stack-Other-\w+-Bus/),
       ]),
     );
@@ -46,8 +46,8 @@ describe('two Holdpoints in one stack', () => {
   });
 
   it('write their metrics into namespaces of their own', () => {
-    expect(first.metricsNamespace).toMatch(/^Holdpoint\/Stack-Holdpoint-\w+$/);
-    expect(second.metricsNamespace).toMatch(/^Holdpoint\/Stack-Other-\w+$/);
+    expect(first.metricsNamespace).toMatch(/^Waitstate\/Stack-Waitstate-\w+$/);
+    expect(second.metricsNamespace).toMatch(/^Waitstate\/Stack-Other-\w+$/);
     expect(namespacesIn(template)).toEqual(new Set([first.metricsNamespace, second.metricsNamespace]));
   });
 
@@ -61,9 +61,9 @@ describe('two Holdpoints in one stack', () => {
   it('may be called anything, and may be called the same in two places', () => {
     const odd = stackOf();
     for (const scope of [odd, new Construct(odd, 'In-here'), new Construct(odd, 'There')])
-      new Holdpoint(scope, 'My-hold');
+      new Waitstate(scope, 'My-hold');
     const tables = Object.keys(new StackTemplate(odd).template.Outputs ?? {}).filter((name) => name.endsWith('Table'));
-    expect(tables.sort()).toEqual(['HoldpointTable', 'InhereMyholdHoldpointTable', 'ThereMyholdHoldpointTable']);
+    expect(tables.sort()).toEqual(['InhereMyholdWaitstateTable', 'ThereMyholdWaitstateTable', 'WaitstateTable']);
   });
 
   it('touch nothing of each other', () => {
@@ -76,7 +76,7 @@ describe('two Holdpoints in one stack', () => {
   });
 });
 
-describe('Holdpoints in two stacks', () => {
+describe('Waitstates in two stacks', () => {
   const both = (one: Stack, two: Stack) => {
     const holds = [one, two].map((stack) => withAgents(stack));
     const templates = [one, two].map((stack) => new StackTemplate(stack));
@@ -114,10 +114,10 @@ describe('Holdpoints in two stacks', () => {
   });
 });
 
-describe('a Holdpoint', () => {
+describe('a Waitstate', () => {
   it('has a namespace that its handlers take, whatever it is called', () => {
     const stack = stackOf(testApp(), 'Stack', { stackName: 'x'.repeat(120) });
-    const { metricsNamespace } = new Holdpoint(stack, 'An odd/näme with everything'.repeat(8));
+    const { metricsNamespace } = new Waitstate(stack, 'An odd/näme with everything'.repeat(8));
     expect(metricsNamespace).toMatch(/^(?!AWS\/)[\w.\-/#: ]{1,255}$/);
   });
 });

@@ -10,7 +10,7 @@ import { HostedZone } from 'aws-cdk-lib/aws-route53';
 import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
-import { cognitoIssuer, Holdpoint, type HoldpointProps, type TenantOptions } from '../../infra/index.ts';
+import { cognitoIssuer, type TenantOptions, Waitstate, type WaitstateProps } from '../../infra/index.ts';
 import { StackTemplate, testApp } from './template.ts';
 
 /** A stack of an app of its own, or of the one that is given. */
@@ -28,13 +28,13 @@ export const functionOf = (scope: Construct, id: string, runtime = Runtime.NODEJ
 
 const AGENTS = ['refunds', 'quotes', 'legacy'] as const;
 
-/** A Holdpoint with an agent of each kind: by its source, by its function, and one that gets its runs loaded. */
+/** A Waitstate with an agent of each kind: by its source, by its function, and one that gets its runs loaded. */
 export function withAgents(
   stack: Stack,
-  props: HoldpointProps = {},
+  props: WaitstateProps = {},
   names: readonly (typeof AGENTS)[number][] = AGENTS,
-): Holdpoint {
-  const hold = new Holdpoint(stack, 'Holdpoint', props);
+): Waitstate {
+  const hold = new Waitstate(stack, 'Waitstate', props);
   if (names.includes('refunds')) hold.addAgent('refunds', { entry: ENTRY });
   if (names.includes('quotes')) hold.addAgent('quotes', { function: functionOf(stack, 'Quotes') });
   if (names.includes('legacy'))
@@ -42,15 +42,15 @@ export function withAgents(
   return hold;
 }
 
-/** The template of a stack with such a Holdpoint. */
-export function templateOf(props: (stack: Stack) => HoldpointProps = () => ({})): StackTemplate {
+/** The template of a stack with such a Waitstate. */
+export function templateOf(props: (stack: Stack) => WaitstateProps = () => ({})): StackTemplate {
   const stack = stackOf();
   withAgents(stack, props(stack));
   return new StackTemplate(stack);
 }
 
-/** A function for each permission that a Holdpoint gives. */
-export function grantAll(hold: Holdpoint, stack: Stack, options: TenantOptions = {}): void {
+/** A function for each permission that a Waitstate gives. */
+export function grantAll(hold: Waitstate, stack: Stack, options: TenantOptions = {}): void {
   hold.grantStart(functionOf(stack, 'Starter'), options);
   hold.grantApprove(functionOf(stack, 'Portal'), options);
   hold.grantRead(functionOf(stack, 'Reader'), options);
@@ -60,7 +60,7 @@ export function grantAll(hold: Holdpoint, stack: Stack, options: TenantOptions =
 }
 
 /** All that is optional, turned on. */
-export function everything(stack: Stack): HoldpointProps {
+export function everything(stack: Stack): WaitstateProps {
   const pool = UserPool.fromUserPoolId(stack, 'People', 'eu-central-1_Abc');
   const client = UserPoolClient.fromUserPoolClientId(stack, 'App', 'portal');
   return {
@@ -104,7 +104,7 @@ export const vpcOf = (stack: Stack) =>
   });
 
 /** What somebody brings that is there already. */
-export const brought = (stack: Stack): HoldpointProps => ({
+export const brought = (stack: Stack): WaitstateProps => ({
   table: Table.fromTableAttributes(stack, 'MyTable', {
     tableArn: 'arn:aws:dynamodb:eu-central-1:111122223333:table/runs',
     tableStreamArn: 'arn:aws:dynamodb:eu-central-1:111122223333:table/runs/stream/2026-01-01T00:00:00.000',

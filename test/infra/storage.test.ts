@@ -2,15 +2,15 @@ import { DescribeTableCommand, DescribeTimeToLiveCommand } from '@aws-sdk/client
 import { RemovalPolicy, type Stack } from 'aws-cdk-lib';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { describe, expect, it } from 'vitest';
-import { Holdpoint, type HoldpointProps } from '../../infra/index.ts';
+import { Waitstate, type WaitstateProps } from '../../infra/index.ts';
 import { STREAM, TABLE, TIME_TO_LIVE } from '../../lambda/storage/dynamodb/table.ts';
 import { dynamoClient, freshTable } from '../engines/engines.ts';
 import { stackOf } from './stacks.ts';
 import { StackTemplate } from './template.ts';
 
-function templateOf(props: (stack: Stack) => HoldpointProps = () => ({})): StackTemplate {
+function templateOf(props: (stack: Stack) => WaitstateProps = () => ({})): StackTemplate {
   const stack = stackOf();
-  new Holdpoint(stack, 'Holdpoint', props(stack));
+  new Waitstate(stack, 'Waitstate', props(stack));
   return new StackTemplate(stack);
 }
 

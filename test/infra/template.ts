@@ -7,7 +7,7 @@ import { afterAll } from 'vitest';
 
 type Properties = Readonly<Record<string, unknown>>;
 
-/** A resource as a template has it; `name` is its place below the Holdpoint, or below the stack. */
+/** A resource as a template has it; `name` is its place below the Waitstate, or below the stack. */
 export interface Resource<P = Properties> {
   readonly id: string;
   readonly name: string;
@@ -26,7 +26,7 @@ afterAll(() => {
 
 /** A folder that is gone after the tests of a file. */
 export function freshFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'holdpoint-infra-'));
+  const folder = mkdtempSync(join(tmpdir(), 'waitstate-infra-'));
   folders.push(folder);
   return folder;
 }
@@ -103,6 +103,6 @@ export class StackTemplate {
 function nameOf(stack: Stack, path: string): string {
   return path
     .slice(stack.node.path.length + 1)
-    .replace(/^Holdpoint\//, '')
+    .replace(/^Waitstate\//, '')
     .replace(/\/Resource$/, '');
 }

@@ -94,13 +94,13 @@ describe('what is asked of AWS', () => {
     ...{ ResourceType, LogicalResourceId, PhysicalResourceId: `the-${LogicalResourceId}`, ResourceStatus },
     LastUpdatedTimestamp: new Date(),
   });
-  const SWEEP = of('AWS::Lambda::Function', 'HoldpointSweep42C7B4CB');
+  const SWEEP = of('AWS::Lambda::Function', 'WaitstateSweep42C7B4CB');
 
   it('tells what is left of a stack, and itself, until it is gone', async () => {
-    const there = stackOf([SWEEP, of('AWS::S3::Bucket', 'HoldpointBucket00000000', 'DELETE_COMPLETE')]);
+    const there = stackOf([SWEEP, of('AWS::S3::Bucket', 'WaitstateBucket00000000', 'DELETE_COMPLETE')]);
     expect(await there.cloud.left('it')).toEqual([
       { type: 'AWS::CloudFormation::Stack', name: 'it' },
-      { type: 'AWS::Lambda::Function', name: 'the-HoldpointSweep42C7B4CB' },
+      { type: 'AWS::Lambda::Function', name: 'the-WaitstateSweep42C7B4CB' },
     ]);
     expect(await stackOf(undefined).cloud.left('it')).toEqual([]);
     const refused = stackOf([]);
@@ -115,21 +115,21 @@ describe('what is asked of AWS', () => {
   });
 
   it('gives what a function answers, and says which one failed or is missing', async () => {
-    const other = of('AWS::Lambda::Function', 'HoldpointSweepLog42C7B4CB');
+    const other = of('AWS::Lambda::Function', 'WaitstateSweepLog42C7B4CB');
     const { cloud, lambda } = stackOf([SWEEP, other]);
     lambda.on(InvokeCommand, { FunctionName: SWEEP.PhysicalResourceId }).resolves(answered('{"failed":0}'));
     expect(await cloud.invoke('it', 'sweep')).toEqual({ failed: 0 });
     await expect(cloud.invoke('it', 'gauge')).rejects.toThrow(
-      'one AWS::Lambda::Function called HoldpointGauge…; found none',
+      'one AWS::Lambda::Function called WaitstateGauge…; found none',
     );
     lambda.on(InvokeCommand).resolves({ ...answered('{"errorType":"Error"}'), FunctionError: 'Unhandled' });
-    await expect(cloud.invoke('it', 'sweep')).rejects.toThrow(/HoldpointSweep42C7B4CB failed: \{"errorType"/);
+    await expect(cloud.invoke('it', 'sweep')).rejects.toThrow(/WaitstateSweep42C7B4CB failed: \{"errorType"/);
     await expect(stackOf(undefined).cloud.invoke('it', 'sweep')).rejects.toThrow('There is no stack it.');
   });
 
   it('counts dead letters in the queue of the stack', async () => {
     const { url } = await fakeAws({ s3: s3Client(), names: {}, deadLetters: 3 });
-    const { cloud } = stackOf([of('AWS::SQS::Queue', 'HoldpointDeadLetters00000000')]);
+    const { cloud } = stackOf([of('AWS::SQS::Queue', 'WaitstateDeadLetters00000000')]);
     vi.stubEnv('AWS_ENDPOINT_URL_SQS', url);
     expect(await cloud.deadLetters('it')).toBe(3);
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'another');
@@ -201,7 +201,7 @@ describe('emptying a bucket', () => {
 
 describe('a program that is run', () => {
   function program(text: string): string {
-    const folder = mkdtempSync(join(tmpdir(), 'holdpoint-integ-'));
+    const folder = mkdtempSync(join(tmpdir(), 'waitstate-integ-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     writeFileSync(join(folder, 'program.mjs'), text);
     return join(folder, 'program.mjs');

@@ -12,7 +12,7 @@ export interface Left {
   readonly name: string;
 }
 
-/** The functions of a Holdpoint that a schedule invokes. */
+/** The functions of a Waitstate that a schedule invokes. */
 type Scheduled = 'sweep' | 'gauge';
 
 /** What the test needs of AWS, beside the API that it deploys. Signals end what takes minutes. */
@@ -27,7 +27,7 @@ export interface Cloud {
   invoke(stack: string, handler: Scheduled): Promise<unknown>;
   /** How many messages are in the queue of what was given up. */
   deadLetters(stack: string): Promise<number>;
-  /** What `holdpoint doctor` ends with. */
+  /** What `waitstate doctor` ends with. */
   doctor(stack: string, signal: AbortSignal): Promise<number>;
   /** Removes all that is in the buckets of a stack, or does nothing when there is none. */
   empty(stack: string, signal: AbortSignal): Promise<void>;

@@ -6,7 +6,7 @@ import type { Cloud } from './cloud.ts';
 import { type Integration, integrate } from './integrate.ts';
 import { interruptsOf } from './interrupts.ts';
 
-const STACK = 'HoldpointInteg-1';
+const STACK = 'WaitstateInteg-1';
 const BUCKET = { type: 'AWS::S3::Bucket', name: 'the-bucket' };
 const ITSELF = { type: 'AWS::CloudFormation::Stack', name: STACK };
 

@@ -77,7 +77,7 @@ function configFile(region: string): string {
 /** Whom the template that CDK deployed lets in. */
 function callersIn({ Resources }: Template): Record<string, IamCaller> {
   const [api] = Object.entries(Resources).filter(
-    ([id, { Type }]) => Type === 'AWS::Lambda::Function' && /^HoldpointApi\w{8}$/.test(id),
+    ([id, { Type }]) => Type === 'AWS::Lambda::Function' && /^WaitstateApi\w{8}$/.test(id),
   );
   const { Variables } = Object(api?.[1].Properties?.Environment) as { Variables?: Readonly<Record<string, unknown>> };
   return JSON.parse(textOf(Variables?.[VARIABLES.iamCallers]));
@@ -104,7 +104,7 @@ describe('npm run integ', () => {
       expect([code, lines.map((line) => line[0]).join('')]).toEqual([0, '✓✓✓✓✓✓✓✓✓✓✓']);
       expect(said).toMatch(/Deployed: http.*\n.*API answers who deployed it/);
       expect(said).toContain('| All is well.');
-      expect(lines.at(-1)).toMatch(/^✓ HoldpointInteg-[0-9a-f]{8} is gone\.$/);
+      expect(lines.at(-1)).toMatch(/^✓ WaitstateInteg-[0-9a-f]{8} is gone\.$/);
       expect([aws.isThere(), kept]).toEqual([false, []]);
       expect((await s3.send(new ListObjectsV2Command({ Bucket: bucket }))).KeyCount).toBe(0);
     },
@@ -134,7 +134,7 @@ describe('npm run integ', () => {
       });
       expect([code, aws.isThere()]).toEqual([130, false]);
       expect(aws.requests).toContain('ExecuteChangeSet');
-      expect(said).toMatch(/\nStopped\.\n\nRemoving HoldpointInteg-.*✓ HoldpointInteg-\w+ is gone\.\n$/s);
+      expect(said).toMatch(/\nStopped\.\n\nRemoving WaitstateInteg-.*✓ WaitstateInteg-\w+ is gone\.\n$/s);
     },
     CDK_MS,
   );

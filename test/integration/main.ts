@@ -1,4 +1,4 @@
-// Tests Holdpoint in a real AWS account. Nothing else runs this: neither `npm test` nor the CI of the project has an account.
+// Tests Waitstate in a real AWS account. Nothing else runs this: neither `npm test` nor the CI of the project has an account.
 import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -12,7 +12,7 @@ import { story } from './story/story.ts';
 
 const HELP = `npm run integ -- [options]
 
-Tests Holdpoint in your AWS account: deploys the app of this repository under a new name, uses it through its API as people
+Tests Waitstate in your AWS account: deploys the app of this repository under a new name, uses it through its API as people
 and programs do, and removes it again, also when something fails and after Ctrl-C. It says what it will do, where, and what it
 costs (a few US cents), and asks before it begins.
 
@@ -52,7 +52,7 @@ async function main(): Promise<number> {
   }
   const interrupts = interruptsOf(process);
   const cloud = awsCloud({ line: (text) => terminal.say(`  | ${text}`) });
-  const stack = `HoldpointInteg-${randomBytes(4).toString('hex')}`;
+  const stack = `WaitstateInteg-${randomBytes(4).toString('hex')}`;
   const { stop: signal } = interrupts;
   const pause = (milliseconds: number): Promise<void> => setTimeout(milliseconds, undefined, { signal });
   return integrate({

@@ -2,7 +2,7 @@ import type { Account, Left } from './cloud.ts';
 
 /** What people must know before they say yes. */
 export const planLines = ({ id, region, caller }: Account, stack: string, keep: boolean): readonly string[] => [
-  'This tests Holdpoint in a real AWS account. The tests and the CI of the project do not:',
+  'This tests Waitstate in a real AWS account. The tests and the CI of the project do not:',
   'they go as far as one can without AWS.',
   '',
   `  account  ${id}, as ${caller}`,
@@ -27,7 +27,7 @@ export const bootstrapAdvice = ({ id, region }: Account): string =>
 /** What to do with a stack that stays. */
 export const keptLines = (stack: string, region: string, left: readonly Left[]): readonly string[] => [
   `${stack} stays, as you said. It costs about 10 US dollars a month. To look at it:`,
-  `  npm run -s holdpoint -- console --stack ${stack} --region ${region}`,
+  `  npm run -s waitstate -- console --stack ${stack} --region ${region}`,
   'To remove it:',
   ...removalLines(stack, region, left),
 ];

@@ -25,7 +25,7 @@ async function tell({ cloud, stopsAfterPauses = Infinity, ...options }: Told = {
   let pauses = 0;
   const { signal } = stop;
   const scene = {
-    ...{ signal, stack: 'HoldpointInteg-1' },
+    ...{ signal, stack: 'WaitstateInteg-1' },
     api: apiAt(deployed.apiUrl, await signingFor(deployed.apiUrl), signal),
     pause: async () => {
       if (++pauses > stopsAfterPauses) stop.abort(new Error('stopped'));
@@ -172,7 +172,7 @@ describe('the story on what is deployed', () => {
     ],
     [
       'the doctor finds a problem',
-      /✗ holdpoint doctor.*\n {2}Its exit code must be 0; found 1/,
+      /✗ waitstate doctor.*\n {2}Its exit code must be 0; found 1/,
       { cloud: { doctor: async () => 1 } },
     ],
   ])('says so when %s, and looks at the rest', async (_, said, told) => {

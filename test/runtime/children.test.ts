@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import { agent } from '../../lambda/runtime/agent.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
@@ -114,7 +114,7 @@ describe('a child run', () => {
     let failures = 3;
     const storage = meddledWith(memoryStorage(), async (writes, commit) => {
       if (headIn(writes)?.status === 'WAITING_FOR_SIGNAL' && failures-- > 0)
-        throw new HoldpointError('STORAGE_UNAVAILABLE', 'The storage is away.');
+        throw new WaitstateError('STORAGE_UNAVAILABLE', 'The storage is away.');
       await commit();
     });
     const parent = agent({ name: 'parent', run: (ctx) => ctx.call(doubling, { n: 3 }) });

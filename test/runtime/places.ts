@@ -15,7 +15,7 @@ import { awsStorage } from '../engines/engines.ts';
 
 /** A storage in a folder that is gone after the test. */
 export function folderStorage(): Storage {
-  const folder = mkdtempSync(join(tmpdir(), 'holdpoint-'));
+  const folder = mkdtempSync(join(tmpdir(), 'waitstate-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return embeddedStorage({ folder });
 }

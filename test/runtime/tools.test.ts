@@ -1,6 +1,6 @@
 import { setImmediate as tick } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import { agent } from '../../lambda/runtime/agent.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
@@ -303,7 +303,7 @@ describe('a cached tool', () => {
         ...records,
         async read(...args: Parameters<typeof records.read>) {
           if (args[0].endsWith('/@cache') && failures-- > 0)
-            throw new HoldpointError('STORAGE_UNAVAILABLE', 'The storage failed on purpose.');
+            throw new WaitstateError('STORAGE_UNAVAILABLE', 'The storage failed on purpose.');
           return records.read(...args);
         },
       },

@@ -175,7 +175,7 @@ describe('transact', () => {
   });
 
   it('is refused when the agent is defined on another storage', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'holdpoint-'));
+    const folder = await mkdtemp(join(tmpdir(), 'waitstate-'));
     const embedded = embeddedStorage({ folder });
     try {
       for (const other of [memoryStorage(), embedded])

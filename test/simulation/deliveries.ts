@@ -1,4 +1,4 @@
-import { isHoldpointError } from '../../lambda/core/errors.ts';
+import { isWaitstateError } from '../../lambda/core/errors.ts';
 import type { Invoked } from '../../lambda/runtime/agent.ts';
 import type { Delivery } from '../../lambda/runtime/runtime.ts';
 import { type Agents, agentsIn } from './agents.ts';
@@ -102,7 +102,7 @@ export class Deliveries {
       process,
       `ends ${delivery.run}: ${'why' in end ? end.why : 'status' in end ? end.status : end.end}`,
     );
-    if (failed && !isHoldpointError(end.error, 'STORAGE_UNAVAILABLE'))
+    if (failed && !isWaitstateError(end.error, 'STORAGE_UNAVAILABLE'))
       this.#world.wrong(`an invocation of ${delivery.run} failed: ${describe(end.error)}`);
     close(failed);
     this.#idle.push(container);

@@ -1,4 +1,4 @@
-import { type ErrorCode, isHoldpointError } from '../../lambda/core/errors.ts';
+import { type ErrorCode, isWaitstateError } from '../../lambda/core/errors.ts';
 import { decideByToken } from '../../lambda/runtime/approvals/tokens.ts';
 import type { Chance } from './chance.ts';
 import type { Sent } from './ledger.ts';
@@ -80,7 +80,7 @@ export class People {
         sent.confirmedAt ??= this.#world.timeline.now;
         if (first) next();
       } catch (error) {
-        if (!isHoldpointError(error, 'RUN_ENDED')) throw error;
+        if (!isWaitstateError(error, 'RUN_ENDED')) throw error;
         // It may be on its way to where it is mended, and then go on.
         refusals += 1;
         const mayGoOn = refusals < (this.#world.ledger.retried.has(run) ? 20 : 4);
@@ -122,7 +122,7 @@ export class People {
               : await runs(run).decide({ approval, by, answer });
           this.#world.ledger.answers.push({ run, approval, by, answer, status });
         } catch (error) {
-          if (!REFUSALS.some((code) => isHoldpointError(error, code))) throw error;
+          if (!REFUSALS.some((code) => isWaitstateError(error, code))) throw error;
         }
       },
     });
@@ -136,7 +136,7 @@ export class People {
           this.#world.ledger.cancels.set(run, await agents(agent).run(run).cancel('The simulation wants it.'));
         } catch (error) {
           // Not started yet: once more.
-          if (!isHoldpointError(error, 'RUN_NOT_FOUND')) throw error;
+          if (!isWaitstateError(error, 'RUN_NOT_FOUND')) throw error;
           this.cancel(run, agent, 20_000);
         }
       },
@@ -156,7 +156,7 @@ export class People {
           await agents(agent).run(run).retry();
         } catch (error) {
           // An earlier try of ours came through.
-          if (!isHoldpointError(error, 'TRANSITION_REFUSED')) throw error;
+          if (!isWaitstateError(error, 'TRANSITION_REFUSED')) throw error;
         }
       },
     });

@@ -1,4 +1,4 @@
-import { isHoldpointError } from '../../lambda/core/errors.ts';
+import { isWaitstateError } from '../../lambda/core/errors.ts';
 import type { AgentContext, StepOptions, StepTools } from '../../lambda/runtime/agent-context.ts';
 import { FatalError, RetryableError } from '../../lambda/runtime/agent-errors.ts';
 import { noise } from '../faults/seeded.ts';
@@ -127,7 +127,7 @@ export class Player {
       const seen = this.#see(ctx.run, at, made);
       return kind === 'once' ? { once: seen } : seen;
     } catch (error) {
-      if (kind === 'once' && isHoldpointError(error, 'OUTCOME_UNKNOWN')) return { once: 'unknown' };
+      if (kind === 'once' && isWaitstateError(error, 'OUTCOME_UNKNOWN')) return { once: 'unknown' };
       throw error;
     }
   }
@@ -191,7 +191,7 @@ export class Player {
       });
       return status;
     } catch (error) {
-      if (isHoldpointError(error, 'APPROVAL_EXPIRED') && onTimeout === 'fail') return 'FAILED';
+      if (isWaitstateError(error, 'APPROVAL_EXPIRED') && onTimeout === 'fail') return 'FAILED';
       throw error;
     }
   }

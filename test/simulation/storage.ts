@@ -1,5 +1,5 @@
 import { HEAD_KEY } from '../../lambda/checkpoints/records.ts';
-import { HoldpointError } from '../../lambda/core/errors.ts';
+import { WaitstateError } from '../../lambda/core/errors.ts';
 import type { PayloadStore, RecordStore, Storage, Write } from '../../lambda/storage/ports.ts';
 import type { Fault } from './faults.ts';
 import type { Process } from './process.ts';
@@ -151,7 +151,7 @@ const answerTime = ({ chance }: World, fault: Fault | undefined): number =>
 function fail(world: World, process: Process, reject: (error: unknown) => void): void {
   process.touched = true;
   process.reach(world.chance.between(1, 5_000), () =>
-    reject(new HoldpointError('STORAGE_UNAVAILABLE', 'The storage did not answer, as the simulation wanted.')),
+    reject(new WaitstateError('STORAGE_UNAVAILABLE', 'The storage did not answer, as the simulation wanted.')),
   );
 }
 

@@ -1,4 +1,4 @@
-import { isHoldpointError } from '../../lambda/core/errors.ts';
+import { isWaitstateError } from '../../lambda/core/errors.ts';
 import { partitionOf } from '../../lambda/core/ids.ts';
 import { approvalKey } from '../../lambda/runtime/approvals/approval-records.ts';
 import type { Notice } from '../../lambda/runtime/approvals/notice.ts';
@@ -54,7 +54,7 @@ export class Sweeper {
   }
 
   #failed(run: string, error: unknown): void {
-    if (!isHoldpointError(error, 'STORAGE_UNAVAILABLE'))
+    if (!isWaitstateError(error, 'STORAGE_UNAVAILABLE'))
       this.#world.wrong(`the sweep of ${run} failed: ${describe(error)}`);
   }
 

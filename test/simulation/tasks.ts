@@ -1,4 +1,4 @@
-import { isHoldpointError } from '../../lambda/core/errors.ts';
+import { isWaitstateError } from '../../lambda/core/errors.ts';
 import { type Agents, agentsIn } from './agents.ts';
 import { type Deliveries, describe } from './deliveries.ts';
 import type { Process } from './process.ts';
@@ -47,7 +47,7 @@ export class Tasks {
         if (process.dead) return;
         process.onDeath.delete(again);
         world.note(process, 'fails', undefined, error);
-        if (!isHoldpointError(error, 'STORAGE_UNAVAILABLE'))
+        if (!isWaitstateError(error, 'STORAGE_UNAVAILABLE'))
           world.wrong(`${process.name} could not do it: ${describe(error)}`);
         again();
       },

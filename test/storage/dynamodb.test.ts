@@ -476,7 +476,7 @@ test('without the SDK the first call of a store says what to install', async () 
     const { checkpointStore, payload } = await import('./lambda/index.ts');
     await checkpointStore().save({ run: 'r', state: payload('x') }).catch((error) => console.log(error.code, error.message));
   `;
-  const environment = { ...process.env, HOLDPOINT_TABLE: 't', HOLDPOINT_BUCKET: 'b', AWS_REGION: 'us-east-1' };
+  const environment = { ...process.env, WAITSTATE_TABLE: 't', WAITSTATE_BUCKET: 'b', AWS_REGION: 'us-east-1' };
   for (const peer of ['@aws-sdk/client-dynamodb', '@aws-sdk/client-s3']) {
     const env = { ...environment, MISSING: peer };
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env });

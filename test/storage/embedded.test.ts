@@ -14,7 +14,7 @@ import { payloadStoreContract } from '../contract/payload-store.ts';
 import { recordStoreContract } from '../contract/record-store.ts';
 import { type SmallDisk, smallDisk } from './embedded/small-disk.ts';
 
-const base = mkdtempSync(join(tmpdir(), 'holdpoint-'));
+const base = mkdtempSync(join(tmpdir(), 'waitstate-'));
 let folders = 0;
 const aFolder = (): string => join(base, `${folders++}`, 'made when used');
 afterAll(() => rmSync(base, { recursive: true, force: true }));
@@ -186,13 +186,13 @@ describe('a folder that is not as it should be', () => {
     return folder;
   }
 
-  it('is refused when a newer Holdpoint wrote it', async () => {
+  it('is refused when a newer Waitstate wrote it', async () => {
     const folder = await closedFolder();
     const db = new DatabaseSync(join(folder, 'records.sqlite'));
     db.exec('PRAGMA user_version = 99');
     db.close();
     const { records } = embeddedStorage({ folder });
-    const tooNew = { code: 'FORMAT_TOO_NEW', message: expect.stringMatching(/format 99.*update Holdpoint/) };
+    const tooNew = { code: 'FORMAT_TOO_NEW', message: expect.stringMatching(/format 99.*update Waitstate/) };
     await expect(records.commit([creation('b')])).rejects.toMatchObject(tooNew);
     await expect(records.read('t/r', ['k1'])).rejects.toMatchObject(tooNew);
   });

@@ -302,10 +302,10 @@ describe('a request that is refused', () => {
   });
 
   test.each(runs)('for a bucket that does not exist is STORAGE_MISSING for a %s', async (_name, _actions, run) => {
-    const store = s3PayloadStore({ bucket: 'holdpoint-not-there', client: s3Client() });
+    const store = s3PayloadStore({ bucket: 'waitstate-not-there', client: s3Client() });
     await expect(run(store)).rejects.toMatchObject({
       code: 'STORAGE_MISSING',
-      message: expect.stringContaining('"holdpoint-not-there"'),
+      message: expect.stringContaining('"waitstate-not-there"'),
     });
   });
 

@@ -50,7 +50,7 @@ export async function startProxy({ apiUrl, port, tenant, sign }: ProxyOptions): 
   };
 }
 
-const NO_KEY = 'Open the URL that "holdpoint console" printed: it has the key of this proxy.';
+const NO_KEY = 'Open the URL that "waitstate console" printed: it has the key of this proxy.';
 
 // What API Gateway takes at most.
 const MOST_BYTES = 10 * 1024 * 1024;

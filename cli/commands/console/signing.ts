@@ -1,5 +1,5 @@
 import { AwsV4Signer } from 'aws4fetch';
-import { HoldpointError } from '../../../lambda/core/errors.ts';
+import { WaitstateError } from '../../../lambda/core/errors.ts';
 import { installed } from '../../../lambda/storage/installed.ts';
 
 /** The headers that sign a request to an API. */
@@ -16,7 +16,7 @@ export async function signingFor(apiUrl: string): Promise<Sign> {
   const region = regionIn(apiUrl) ?? (await config.region());
   // At once, and not when somebody looks at a page.
   await config.credentials().catch((cause: unknown) => {
-    throw new HoldpointError(
+    throw new WaitstateError(
       'STORAGE_DENIED',
       `No AWS credentials were found: set AWS_PROFILE or AWS_ACCESS_KEY_ID, or pass --profile. AWS says: ${(cause as Error).message}`,
       { cause },

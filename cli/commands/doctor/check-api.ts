@@ -17,7 +17,7 @@ export async function* checkApi(apiUrl: string): AsyncGenerator<Finding> {
       return;
     }
     if (open === 404)
-      yield fail('api', `${apiUrl} has no /api/runs`, 'Check the output HoldpointApiUrl: with or without a stage?');
+      yield fail('api', `${apiUrl} has no /api/runs`, 'Check the output WaitstateApiUrl: with or without a stage?');
     else yield ok('api', `${apiUrl} answers, and asks for credentials`);
     if (open !== 404) yield await signedFinding(url);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { isHoldpointError } from '../../../lambda/core/errors.ts';
+import { isWaitstateError } from '../../../lambda/core/errors.ts';
 import { installed } from '../../../lambda/storage/installed.ts';
 import type { AwsPlace } from '../../place/where.ts';
 import { checkApi } from './check-api.ts';
@@ -68,7 +68,7 @@ async function loaded<M>(name: string, load: () => Promise<M>): Promise<M | Find
   try {
     return await installed(name, load);
   } catch (error) {
-    if (!isHoldpointError(error, 'STORAGE_MISSING')) throw error;
+    if (!isWaitstateError(error, 'STORAGE_MISSING')) throw error;
     return fail('packages', `${name} is not installed`, `npm install ${name}`);
   }
 }

@@ -53,7 +53,7 @@ async function bucketFinding(sdk: S3, client: S3Client, Bucket: string): Promise
   }
 }
 
-const KEY = 'holdpoint-doctor/none/none';
+const KEY = 'waitstate-doctor/none/none';
 
 async function tryBucket(sdk: S3, client: S3Client, Bucket: string): Promise<readonly Tried[]> {
   const tried = async (action: string, call: () => Promise<unknown>, fine: RegExp): Promise<Tried> => {

@@ -52,7 +52,7 @@ async function checkParent(folder: string): Promise<Finding> {
   return warn(
     'folder',
     `${folder} is not there yet`,
-    'It is made by "holdpoint dev" or "holdpoint start". Are you in the right folder?',
+    'It is made by "waitstate dev" or "waitstate start". Are you in the right folder?',
   );
 }
 
@@ -77,7 +77,7 @@ async function checkDisk(folder: string): Promise<Finding> {
     free >= 10_240 ? `${Math.floor(free / 1024).toLocaleString('en')} GB free` : `${free.toLocaleString('en')} MB free`;
   if (free < 50) return fail('disk', text, 'Make space before anything is started: a full disk stops every run.');
   return free < 1024
-    ? warn('disk', text, 'Make space soon, or prune old runs: holdpoint prune RUN --keep-last N.')
+    ? warn('disk', text, 'Make space soon, or prune old runs: waitstate prune RUN --keep-last N.')
     : ok('disk', text);
 }
 
@@ -94,7 +94,7 @@ async function checkStore(openPlace: () => Promise<Place>): Promise<Finding> {
 }
 
 async function checkServer(folder: string): Promise<Finding> {
-  const none = 'Start one, so that runs go on: holdpoint dev AGENT-FILES.';
+  const none = 'Start one, so that runs go on: waitstate dev AGENT-FILES.';
   const server = await runningServer(folder);
   if (!server) return warn('server', 'none is running', none);
   const { origin } = new URL(server.url);

@@ -4,7 +4,7 @@ import { type Finding, fail, ok, saidBy } from './finding.ts';
 /** Whether the KMS key wraps and opens the key of a run. */
 export async function checkKey(keyId: string): Promise<Finding> {
   const { kmsKeys } = await import('../../../lambda/kms.ts');
-  const about = { tenant: 'holdpoint-doctor', run: 'none', owner: '' };
+  const about = { tenant: 'waitstate-doctor', run: 'none', owner: '' };
   try {
     const ring = kmsKeys({ keyId });
     await ring.unwrap(await ring.wrap(randomBytes(32), about), about);

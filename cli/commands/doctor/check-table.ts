@@ -55,7 +55,7 @@ function shapeFinding(
   table: string,
   { KeySchema, GlobalSecondaryIndexes = [], TableStatus }: TableDescription,
 ): Finding {
-  const made = 'Holdpoint needs a table of its own, as docs/storage-on-aws.md says (TABLE of holdpoint/dynamodb).';
+  const made = 'Waitstate needs a table of its own, as docs/storage-on-aws.md says (TABLE of waitstate/dynamodb).';
   const found = keysText(KeySchema);
   const expected = keysText(TABLE.KeySchema);
   if (found !== expected)
@@ -113,7 +113,7 @@ async function timeToLiveFinding(sdk: Dynamo, client: DynamoDBClient, TableName:
 
 // Never true, so that nothing is written: DynamoDB says that it is not true only to those who may write.
 const NEVER = { ConditionExpression: 'attribute_exists(pk) AND attribute_not_exists(pk)' };
-const KEY = { pk: { S: 'holdpoint-doctor/none' }, sk: { S: 'none' } };
+const KEY = { pk: { S: 'waitstate-doctor/none' }, sk: { S: 'none' } };
 
 async function tryTable(sdk: Dynamo, client: DynamoDBClient, TableName: string): Promise<readonly Tried[]> {
   const query = (index: string | undefined, key: string) =>

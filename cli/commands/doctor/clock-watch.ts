@@ -19,7 +19,7 @@ export function watchClock(stack: DynamoDBClient['middlewareStack'], now: () => 
       return answer;
     },
     // Closest to the wire, before anybody makes an error of the answer.
-    { step: 'deserialize', priority: 'low', name: 'holdpointClock' },
+    { step: 'deserialize', priority: 'low', name: 'waitstateClock' },
   );
   return watch;
 }

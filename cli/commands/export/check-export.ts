@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { HoldpointError } from '../../../lambda/core/errors.ts';
+import { WaitstateError } from '../../../lambda/core/errors.ts';
 import { EXPORT_FORMAT } from './checkpoint-lines.ts';
 
 /** What is known of a file that was exported. */
@@ -33,7 +33,7 @@ export async function checkExport(file: string): Promise<CheckedExport> {
     const lines = createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Infinity });
     for await (const line of lines) checker.line(line);
   } catch (cause) {
-    throw new HoldpointError('INVALID_INPUT', `The file ${file} cannot be read: ${(cause as Error).message}.`, {
+    throw new WaitstateError('INVALID_INPUT', `The file ${file} cannot be read: ${(cause as Error).message}.`, {
       cause,
     });
   }

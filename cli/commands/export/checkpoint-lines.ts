@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CheckpointSummary } from '../../../lambda/checkpoints/checkpoint.ts';
-import { isHoldpointError } from '../../../lambda/core/errors.ts';
+import { isWaitstateError } from '../../../lambda/core/errors.ts';
 import type { CheckpointView, Desk } from '../../../lambda/desk/desk.ts';
 import { jsonText } from '../../terminal/json-text.ts';
 import type { Progress } from '../../terminal/progress.ts';
@@ -68,7 +68,7 @@ async function contentOf(desk: Desk, summary: CheckpointSummary): Promise<Checkp
     return await desk.checkpoint(summary.run, summary.version);
   } catch (error) {
     // Emptied since it was listed.
-    if (isHoldpointError(error, 'CHECKPOINT_PRUNED')) return { ...summary, pruned: true };
+    if (isWaitstateError(error, 'CHECKPOINT_PRUNED')) return { ...summary, pruned: true };
     throw error;
   }
 }
@@ -78,7 +78,7 @@ export async function unlessGone<T>(read: () => Promise<T>): Promise<T | undefin
   try {
     return await read();
   } catch (error) {
-    if (isHoldpointError(error, 'RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED')) return undefined;
+    if (isWaitstateError(error, 'RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED')) return undefined;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
-import { HoldpointError } from '../../../lambda/core/errors.ts';
+import { WaitstateError } from '../../../lambda/core/errors.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 
 /** What was written altogether. */
@@ -65,7 +65,7 @@ async function written<T>(file: string, write: () => Promise<T>): Promise<T> {
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     const isFull = code === 'ENOSPC' || code === 'EDQUOT';
-    throw new HoldpointError(
+    throw new WaitstateError(
       isFull ? 'STORAGE_FULL' : 'INVALID_INPUT',
       `The file ${file} cannot be written: ${message}.`,
       {

@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import * as z from 'zod';
 import { contextsFor } from '../../checkpoints/other-contexts.ts';
 import { linkPage } from '../../console/link-page.ts';
-import { isHoldpointError } from '../../core/errors.ts';
+import { isWaitstateError } from '../../core/errors.ts';
 import { present } from '../../core/present.ts';
 import type { OpenedLink } from '../../desk/desk.ts';
 import { deskOn } from '../../desk/desk-on.ts';
@@ -80,7 +80,7 @@ export const LINK_ROUTES: readonly Route[] = [
       const { tenant, run, id: approval } = (await deskOn(api.runtime).link(token)).approval;
       const desk = deskOn({ ...api.runtime, contexts: contextsFor(api.runtime.contexts, tenant) });
       return downloaded({ api, context, desk }, { run, from: { approval }, id }).catch((error) => {
-        throw isHoldpointError(error, 'CHECKPOINT_NOT_FOUND') ? linkNotFound() : error;
+        throw isWaitstateError(error, 'CHECKPOINT_NOT_FOUND') ? linkNotFound() : error;
       });
     },
   }),

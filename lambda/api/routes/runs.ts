@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Doc } from '../../checkpoints/document/document.ts';
-import { HoldpointError, isHoldpointError } from '../../core/errors.ts';
+import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { refused } from '../../core/input.ts';
 import { present } from '../../core/present.ts';
 import type { Started as StartedRun } from '../../runtime/start.ts';
@@ -127,8 +127,8 @@ async function unseen(starting: Promise<StartedRun>): Promise<Omit<StartedRun, '
     const { run, isNew } = await starting;
     return { run, isNew };
   } catch (error) {
-    if (!isHoldpointError(error, 'RUN_EXISTS', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED')) throw error;
-    throw new HoldpointError('RUN_EXISTS', 'There is such a run already, or there was. Start it under another id.');
+    if (!isWaitstateError(error, 'RUN_EXISTS', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED')) throw error;
+    throw new WaitstateError('RUN_EXISTS', 'There is such a run already, or there was. Start it under another id.');
   }
 }
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { contextsFor, withoutCode } from '../../checkpoints/other-contexts.ts';
 import { MAX_VERSION } from '../../checkpoints/records.ts';
 import { ON_TIMEOUT } from '../../core/approval-request.ts';
-import { isHoldpointError } from '../../core/errors.ts';
+import { isWaitstateError } from '../../core/errors.ts';
 import { refused } from '../../core/input.ts';
 import { present } from '../../core/present.ts';
 import type { Desk } from '../../desk/desk.ts';
@@ -156,7 +156,7 @@ function savingRoute({ action, schema, ...spec }: SavingSpec): Route {
         const { version } = saved as { version: number };
         return { status: 201, json: { run, ...saved }, headers: { etag: `"${version}"` } };
       } catch (error) {
-        if (isHoldpointError(error, 'STALE_VERSION')) throw await conflict(desk, run, expectedVersion);
+        if (isWaitstateError(error, 'STALE_VERSION')) throw await conflict(desk, run, expectedVersion);
         throw error;
       }
     },
@@ -167,7 +167,7 @@ function savingRoute({ action, schema, ...spec }: SavingSpec): Route {
 function done(api: ApiOptions, desk: Desk, action: Action, run: string, fields: object): Promise<object> {
   const { runtime, signedUrls, observing } = api;
   const contexts = withoutCode(contextsFor(runtime.contexts, desk.tenant));
-  const request = checkRequest({ holdpoint: 1, action, tenant: desk.tenant, run, ...fields });
+  const request = checkRequest({ waitstate: 1, action, tenant: desk.tenant, run, ...fields });
   return act({ contexts, signedUrls, observing, clock: runtime.clock }, request);
 }
 

@@ -1,4 +1,4 @@
-import { HoldpointError } from '../../core/errors.ts';
+import { WaitstateError } from '../../core/errors.ts';
 import {
   checkDepth,
   type Doc,
@@ -108,7 +108,7 @@ class Decoder {
         return this.#keep(number, this.#instance(String(first), this.value(second, depth)));
       case 'payload':
         if (!this.#options.payload)
-          throw new HoldpointError('INVALID_INPUT', 'The document has a payload; decode needs `payload`.');
+          throw new WaitstateError('INVALID_INPUT', 'The document has a payload; decode needs `payload`.');
         return this.#options.payload(readPayloadRef(parts));
       case 'shared':
         return this.value(second, depth, first);
@@ -127,7 +127,7 @@ class Decoder {
     if (codec) return codec.decode(data);
     const others = codecs[OTHERS];
     if (others) return others.decode(name, data);
-    throw new HoldpointError(
+    throw new WaitstateError(
       'INVALID_INPUT',
       `The document has an instance of ${name}, which is not among \`types\`; register the class under this name.`,
     );

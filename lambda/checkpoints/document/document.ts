@@ -1,4 +1,4 @@
-import { HoldpointError } from '../../core/errors.ts';
+import { WaitstateError } from '../../core/errors.ts';
 
 /** A state as plain JSON; deeply frozen once it came out of any function of this folder. */
 export type Doc = null | boolean | number | string | List | Fields;
@@ -124,5 +124,5 @@ export function put(target: object, key: string, value: unknown, enumerable = tr
   else (target as Record<string, unknown>)[key] = value;
 }
 
-export const damaged = (what: string, cause?: unknown): HoldpointError =>
-  new HoldpointError('DAMAGED', `The stored document is damaged: ${what}.`, { cause });
+export const damaged = (what: string, cause?: unknown): WaitstateError =>
+  new WaitstateError('DAMAGED', `The stored document is damaged: ${what}.`, { cause });

@@ -1,5 +1,5 @@
 import { types } from 'node:util';
-import { HoldpointError } from '../../core/errors.ts';
+import { WaitstateError } from '../../core/errors.ts';
 import {
   adopt,
   baseHeight,
@@ -243,7 +243,7 @@ class Encoder {
   }
 
   #refuse(what: string): never {
-    throw new HoldpointError(
+    throw new WaitstateError(
       'UNSUPPORTED_VALUE',
       `${printPath(this.#options.root, this.#path) || 'the value'} ${what}.`,
     );

@@ -18,7 +18,7 @@ export const builtAssets = (): Promise<readonly Built[]> =>
   Promise.all([
     bundled('main.ts').then((body) => built('script', 'js', 'text/javascript; charset=utf-8', body)),
     bundled('console.css').then((body) => built('style', 'css', 'text/css; charset=utf-8', body)),
-    readFile(here('holdpoint.svg'), 'utf8').then((body) => built('icon', 'svg', 'image/svg+xml', body.trim())),
+    readFile(here('waitstate.svg'), 'utf8').then((body) => built('icon', 'svg', 'image/svg+xml', body.trim())),
   ]);
 
 async function bundled(entry: string): Promise<string> {
@@ -32,7 +32,7 @@ async function bundled(entry: string): Promise<string> {
 
 function built(role: string, ending: string, type: string, body: string): Built {
   const hash = createHash('sha256').update(body).digest('base64url').replaceAll(/[-_]/g, '').slice(0, 10);
-  return { role, file: `holdpoint-${hash}.${ending}`, type, body };
+  return { role, file: `waitstate-${hash}.${ending}`, type, body };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

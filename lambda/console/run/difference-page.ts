@@ -50,7 +50,7 @@ function changesIn({ added, removed, changed }: DifferenceView): Html {
     ),
   ];
   return html`<p class="quiet">${count(changed.length, 'change')}, ${added.length} added, ${removed.length} removed</p>
-<ul class="changes">${rows.slice(0, MOST).map((make) => make())}</ul>${rows.length > MOST && html`<p class="quiet">${count(rows.length - MOST, 'more change')} can be had from the API or with holdpoint diff.</p>`}`;
+<ul class="changes">${rows.slice(0, MOST).map((make) => make())}</ul>${rows.length > MOST && html`<p class="quiet">${count(rows.length - MOST, 'more change')} can be had from the API or with waitstate diff.</p>`}`;
 }
 
 /** What operations gave, or went on to wait for. */

@@ -122,7 +122,7 @@ function none({ form, caller, cursor, found }: RunsView): Html {
     return html`<section class="card empty"><h2>None of those that were looked through</h2><p>Few runs fit. Look on to find them among older ones.</p></section>`;
   if (isFiltered(form) || cursor !== undefined)
     return html`<section class="card empty"><h2>No run fits</h2><p>Lists may be a moment behind. Take a condition away, or look again.</p><p class="actions"><a class="button" href="${PATHS.runs}">All runs</a></p></section>`;
-  return html`<section class="card empty"><h2>There are no runs yet</h2><p>A run is one execution of an agent. Start one here, with <code>holdpoint start</code>, or with <code>agent.start()</code>.</p>${may(caller, OPERATE) && html`<p class="actions"><a class="button primary" href="${PATHS.start}">Start a run</a></p>`}</section>`;
+  return html`<section class="card empty"><h2>There are no runs yet</h2><p>A run is one execution of an agent. Start one here, with <code>waitstate start</code>, or with <code>agent.start()</code>.</p>${may(caller, OPERATE) && html`<p class="actions"><a class="button primary" href="${PATHS.start}">Start a run</a></p>`}</section>`;
 }
 
 function pages(form: RunsForm, { cursor: next }: RunsPage, cursor: string | undefined): Html | false {

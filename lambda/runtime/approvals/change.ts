@@ -5,7 +5,7 @@ import type { HeadRecord } from '../../checkpoints/records.ts';
 import { retried } from '../../checkpoints/retry.ts';
 import { type Sealing, sealingFor } from '../../checkpoints/sealing.ts';
 import type { ApprovalMeta } from '../../core/approval.ts';
-import { type ErrorCode, HoldpointError, isHoldpointError } from '../../core/errors.ts';
+import { type ErrorCode, isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { ConditionFailedError } from '../../storage/ports.ts';
 import { wakeRun } from '../wake.ts';
 import { type Approval, allApprovals, changeWrites, readApprovals } from './approval-records.ts';
@@ -86,16 +86,16 @@ function without({ work }: HeadMeta, id: string): readonly string[] | undefined 
 
 const GONE: readonly ErrorCode[] = ['RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED'];
 
-const isRunGone = (error: unknown): boolean => isHoldpointError(error, ...GONE);
+const isRunGone = (error: unknown): boolean => isWaitstateError(error, ...GONE);
 
-const approvalNotFound = ({ run, tenant }: RunContext, id: string, cause?: unknown): HoldpointError =>
-  new HoldpointError(
+const approvalNotFound = ({ run, tenant }: RunContext, id: string, cause?: unknown): WaitstateError =>
+  new WaitstateError(
     'APPROVAL_NOT_FOUND',
     `Run "${run}" of tenant "${tenant}" has no approval "${id}", or is gone. \`approvals\` of the run and the inbox list those that are open.`,
     { cause },
   );
 
-const changedMeanwhile = ({ id }: Approval, cause: unknown): HoldpointError =>
-  new HoldpointError('STALE_VERSION', `Approval "${id}" was changed by somebody else at the same time. Try again.`, {
+const changedMeanwhile = ({ id }: Approval, cause: unknown): WaitstateError =>
+  new WaitstateError('STALE_VERSION', `Approval "${id}" was changed by somebody else at the same time. Try again.`, {
     cause,
   });

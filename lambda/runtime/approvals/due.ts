@@ -10,7 +10,7 @@ import {
   toldOf,
   untold,
 } from '../../core/approval.ts';
-import { isHoldpointError } from '../../core/errors.ts';
+import { isWaitstateError } from '../../core/errors.ts';
 import { changeApproval, type FoundApproval } from './change.ts';
 import { type LinkOptions, makeNotice, type Teller } from './notice.ts';
 
@@ -43,7 +43,7 @@ export async function approvalDue(
       if (!isTold || people !== 'unknown') done.push(action);
     }
   } catch (error) {
-    if (isHoldpointError(error, 'APPROVAL_NOT_FOUND')) return done;
+    if (isWaitstateError(error, 'APPROVAL_NOT_FOUND')) return done;
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import { isUnreadable, readPlainMeta } from '../../checkpoints/meta.ts';
 import { runAt } from '../../checkpoints/other-contexts.ts';
 import { pages } from '../../checkpoints/scan.ts';
 import { asOf } from '../../core/approval.ts';
-import { isHoldpointError, isStorageError } from '../../core/errors.ts';
+import { isStorageError, isWaitstateError } from '../../core/errors.ts';
 import { idsOf } from '../../core/ids.ts';
 import { refused } from '../../core/input.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
@@ -80,8 +80,8 @@ export async function showOpen<View>(
     const { status, votes } = asOf(found.approval.meta, at.now());
     return status === 'PENDING' && !votes.some(({ by }) => by === approver) ? await show(at, found) : undefined;
   } catch (error) {
-    if (isHoldpointError(error, 'APPROVAL_NOT_FOUND', 'RUN_SHREDDED')) return undefined;
-    if (!isHoldpointError(error) || isStorageError(error)) throw error;
+    if (isWaitstateError(error, 'APPROVAL_NOT_FOUND', 'RUN_SHREDDED')) return undefined;
+    if (!isWaitstateError(error) || isStorageError(error)) throw error;
     const about = { tenant, run, approval: id, ...errorFields(error) };
     log?.('warn', 'An approval cannot be read, and is left out of a list.', about);
     return undefined;

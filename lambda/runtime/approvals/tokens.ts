@@ -6,7 +6,7 @@ import { expiring } from '../../checkpoints/expiring.ts';
 import { readLiveHead } from '../../checkpoints/open.ts';
 import { runAt } from '../../checkpoints/other-contexts.ts';
 import { damaged } from '../../checkpoints/run-errors.ts';
-import { type ErrorCode, HoldpointError, isHoldpointError } from '../../core/errors.ts';
+import { type ErrorCode, isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { refused } from '../../core/input.ts';
 import type { StoredRecord, Write } from '../../storage/ports.ts';
 import { type FoundApproval, findApproval } from './change.ts';
@@ -125,10 +125,10 @@ async function asLink<T>(opening: Promise<T>): Promise<T> {
   try {
     return await opening;
   } catch (error) {
-    throw isHoldpointError(error, ...GONE) ? linkNotFound() : error;
+    throw isWaitstateError(error, ...GONE) ? linkNotFound() : error;
   }
 }
 
 /** What is said of a link that opens nothing, whatever is wrong with it. */
-export const linkNotFound = (): HoldpointError =>
-  new HoldpointError('APPROVAL_NOT_FOUND', 'This link opens nothing, or no longer. Ask for a new one.');
+export const linkNotFound = (): WaitstateError =>
+  new WaitstateError('APPROVAL_NOT_FOUND', 'This link opens nothing, or no longer. Ask for a new one.');

@@ -4,7 +4,7 @@ import type { RunContext } from '../../checkpoints/context.ts';
 import type { HeadMeta, Work } from '../../checkpoints/meta.ts';
 import { checkVersion, type Opened, open } from '../../checkpoints/open.ts';
 import { checkFields, type SaveFields, writtenBefore } from '../../checkpoints/save.ts';
-import { HoldpointError } from '../../core/errors.ts';
+import { WaitstateError } from '../../core/errors.ts';
 import type { Status } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
 import type { Entry } from '../entries.ts';
@@ -75,7 +75,7 @@ const isOther = (there: HeadMeta, seen: HeadMeta): boolean =>
 export function checkIsRunning(at: RunContext, { head, record }: Pick<Opened, 'head' | 'record'>): void {
   const { status } = head.meta;
   if (status === 'RUNNING' && record.meta.status === 'RUNNING') return;
-  throw new HoldpointError(
+  throw new WaitstateError(
     'TRANSITION_REFUSED',
     `Run "${at.run}" is ${status}; only one that is RUNNING can be given up. Go on from the event that your function was invoked with.`,
     { scope: 'run' },

@@ -4,7 +4,7 @@ import type { Doc } from '../../checkpoints/document/document.ts';
 import { type PayloadRef, payloadRefs } from '../../checkpoints/document/payloads.ts';
 import { type Opened, open } from '../../checkpoints/open.ts';
 import { storedPayload } from '../../checkpoints/payload.ts';
-import { HoldpointError, isHoldpointError } from '../../core/errors.ts';
+import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 
 /**
  * The value of a document that an agent elsewhere made: JSON in which `$` nodes stand for what JSON lacks. It can point only
@@ -31,7 +31,7 @@ export async function valueWithin(
   return decoded(argument, doc, at, ({ id }) => {
     const ref = known.get(id);
     if (ref) return storedPayload({ store: at.payloads, partition: at.partition, sealing, ref });
-    throw new HoldpointError(
+    throw new WaitstateError(
       'INVALID_INPUT',
       `\`${argument}\` points at a payload that run "${at.run}" does not have. Only what was loaded from it can be kept.`,
     );
@@ -42,9 +42,9 @@ function decoded(argument: string, doc: unknown, { types }: RunContext, payload:
   try {
     return decode(doc as Doc, { types, payload });
   } catch (error) {
-    if (!isHoldpointError(error, 'DAMAGED')) throw error;
+    if (!isWaitstateError(error, 'DAMAGED')) throw error;
     const why = error.message.replace('The stored document is damaged: ', '');
-    throw new HoldpointError(
+    throw new WaitstateError(
       'INVALID_INPUT',
       `\`${argument}\` is not a document: ${why} An object with the single key "$" stands for what JSON lacks; one of your own with a key "$" is {"$":["object",{…}]}.`,
       { cause: error },

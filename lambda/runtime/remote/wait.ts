@@ -3,7 +3,7 @@ import type { RunContext } from '../../checkpoints/context.ts';
 import type { Opened } from '../../checkpoints/open.ts';
 import { type ApprovalRequest, checkRequest } from '../../core/approval.ts';
 import { type Duration, millisecondsOf } from '../../core/duration.ts';
-import { HoldpointError } from '../../core/errors.ts';
+import { WaitstateError } from '../../core/errors.ts';
 import { isWaiting, type Status } from '../../core/status.ts';
 import type { Write } from '../../storage/ports.ts';
 import { appendEntries } from '../append-entries.ts';
@@ -48,7 +48,7 @@ export async function askRemotely(
   return suspend(at, save, 'WAITING_FOR_APPROVAL', async (opened, journal) => {
     const agent = save.agent ?? opened.head.meta.agent;
     if (agent === undefined)
-      throw new HoldpointError(
+      throw new WaitstateError(
         'INVALID_INPUT',
         `Run "${at.run}" has no agent, so nobody could be told to go on with it. Pass \`agent\`.`,
       );

@@ -1,6 +1,6 @@
 import { setTimeout as realTime, setImmediate as tick } from 'node:timers/promises';
 import { type Duration, millisecondsOf } from '../../core/duration.ts';
-import { HoldpointError } from '../../core/errors.ts';
+import { WaitstateError } from '../../core/errors.ts';
 import type { AnyAgent, Invoked } from '../agent.ts';
 import type { Delivery } from '../runtime.ts';
 import type { Steps } from './steps.ts';
@@ -72,7 +72,7 @@ export class Deliveries {
     const { agents, clock, functionTimeout } = this.#around;
     const agent = agents.get(delivery.agent ?? '');
     if (!agent)
-      throw new HoldpointError(
+      throw new WaitstateError(
         'AGENT_NOT_FOUND',
         `Run "${delivery.run}" is of agent "${delivery.agent}", which this test does not know. Pass it in \`agents\`.`,
       );

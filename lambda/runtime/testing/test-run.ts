@@ -1,5 +1,5 @@
 import type { Checkpoint } from '../../checkpoints/checkpoint.ts';
-import { HoldpointError } from '../../core/errors.ts';
+import { WaitstateError } from '../../core/errors.ts';
 import type { Agent } from '../agent.ts';
 import type { AnswerInput } from '../approvals/decide.ts';
 import type { ApprovalView } from '../approvals/view.ts';
@@ -72,7 +72,7 @@ async function answer(
 
 async function deadlineOf(run: RunHandle, name: string): Promise<number> {
   const { deadline } = await openApproval(run, name);
-  if (!deadline) throw new HoldpointError('INVALID_INPUT', `Approval "${name}" has no timeout; it never expires.`);
+  if (!deadline) throw new WaitstateError('INVALID_INPUT', `Approval "${name}" has no timeout; it never expires.`);
   return deadline.getTime();
 }
 
@@ -81,7 +81,7 @@ async function openApproval(run: RunHandle, name: string): Promise<ApprovalView>
   const found = open.find((each) => each.name === name || each.id === name);
   if (found) return found;
   const names = open.map((each) => each.name).join(', ') || 'none';
-  throw new HoldpointError(
+  throw new WaitstateError(
     'APPROVAL_NOT_FOUND',
     `Run "${run.id}" is ${await run.status()} and has no open approval "${name}"; open: ${names}.`,
   );

@@ -5,7 +5,7 @@ import {
   type TransactWriteItem,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
-import { HoldpointError } from '../../core/errors.ts';
+import { WaitstateError } from '../../core/errors.ts';
 import type { AwsCall } from '../aws-calls.ts';
 import { attemptsOf, failure, isTransient, nameOf } from '../aws-facts.ts';
 import { checkWrites } from '../check-writes.ts';
@@ -73,7 +73,7 @@ function refuseTooLarge(parts: readonly TransactWriteItem[]): void {
   ] as const)
     if (found > most) {
       const limit = `${most} bytes in a ${what}; found ${found}`;
-      throw new HoldpointError('RECORD_TOO_LARGE', `DynamoDB takes at most ${limit}. Nothing was written.`);
+      throw new WaitstateError('RECORD_TOO_LARGE', `DynamoDB takes at most ${limit}. Nothing was written.`);
     }
 }
 

@@ -1,5 +1,5 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import { HoldpointError } from '../../core/errors.ts';
+import { WaitstateError } from '../../core/errors.ts';
 import type { ListName, Places, RecordKey, StoredRecord } from '../ports.ts';
 import { LISTS } from './lists.ts';
 
@@ -65,7 +65,7 @@ export function text(item: Item, name: string): string {
   const value = item[name]?.S;
   if (value !== undefined) return value;
   const which = JSON.stringify([item.pk?.S, item.sk?.S]);
-  throw new HoldpointError('DAMAGED', `Item ${which} has no text "${name}": something else than Holdpoint wrote it.`);
+  throw new WaitstateError('DAMAGED', `Item ${which} has no text "${name}": something else than Waitstate wrote it.`);
 }
 
 const listNames = Object.keys(LISTS) as ListName[];

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
-import { HoldpointError } from '../../core/errors.ts';
+import { WaitstateError } from '../../core/errors.ts';
 import { isBusy } from './errors.ts';
 import { makeFolder } from './folders.ts';
 
@@ -22,7 +22,7 @@ const SCHEMA = `
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
-/** Opens the database of a folder, and makes both when they are not there; refuses one of a newer Holdpoint. */
+/** Opens the database of a folder, and makes both when they are not there; refuses one of a newer Waitstate. */
 export async function openDatabase(folder: string, busyTimeoutMs: number): Promise<DatabaseSync> {
   await makeFolder(folder);
   for (let waitedMs = 0; ; waitedMs += 10) {
@@ -55,9 +55,9 @@ function prepareDatabase(folder: string, busyTimeoutMs: number): DatabaseSync {
 function checkVersion(db: DatabaseSync, folder: string): void {
   const version = versionOf(db);
   if (version <= SCHEMA_VERSION) return;
-  throw new HoldpointError(
+  throw new WaitstateError(
     'FORMAT_TOO_NEW',
-    `The database in ${folder} has format ${version}, and this Holdpoint knows formats up to ${SCHEMA_VERSION}; update Holdpoint.`,
+    `The database in ${folder} has format ${version}, and this Waitstate knows formats up to ${SCHEMA_VERSION}; update Waitstate.`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { type ErrorCode, HoldpointError } from '../../core/errors.ts';
+import { type ErrorCode, WaitstateError } from '../../core/errors.ts';
 
 type StorageCode = Extract<ErrorCode, `STORAGE_${string}` | 'DAMAGED' | 'RECORD_TOO_LARGE'>;
 
@@ -64,7 +64,7 @@ export async function unlessMissing<T>(action: Promise<T>): Promise<T | undefine
 export function storageError(error: unknown, folder: string): unknown {
   const code = storageCode(error);
   if (!code || !(error instanceof Error)) return error;
-  return new HoldpointError(code, `The storage folder ${folder} ${ADVICE[code]}. Found: ${error.message}.`, {
+  return new WaitstateError(code, `The storage folder ${folder} ${ADVICE[code]}. Found: ${error.message}.`, {
     cause: error,
   });
 }

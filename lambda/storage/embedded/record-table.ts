@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
-import { HoldpointError } from '../../core/errors.ts';
+import { WaitstateError } from '../../core/errors.ts';
 import { holds, keyOf, type OwnWrite, ownWrites } from '../check-writes.ts';
 import { type Positioned, positionIn } from '../paging.ts';
 import {
@@ -166,7 +166,7 @@ function placesOf(row: Row): Places | undefined {
 function text(row: Row, column: string): string {
   const value = row[column];
   if (typeof value === 'string') return value;
-  throw new HoldpointError(
+  throw new WaitstateError(
     'DAMAGED',
     `A record has no ${column}, where a text was expected; restore it from a backup.`,
   );

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { HoldpointError } from '../../core/errors.ts';
+import { WaitstateError } from '../../core/errors.ts';
 import { takePage } from '../paging.ts';
 import type { RecordStore } from '../ports.ts';
 import { openDatabase } from './database.ts';
@@ -54,5 +54,5 @@ export function sqliteRecordStore(options: { readonly folder: string; readonly b
   };
 }
 
-const closedError = (folder: string): HoldpointError =>
-  new HoldpointError('STORAGE_UNAVAILABLE', `This process has closed the storage in ${folder}; open a new one.`);
+const closedError = (folder: string): WaitstateError =>
+  new WaitstateError('STORAGE_UNAVAILABLE', `This process has closed the storage in ${folder}; open a new one.`);

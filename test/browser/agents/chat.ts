@@ -1,5 +1,5 @@
 // A loop over a state of messages, for the tests in a browser: each turn answers, and the last one asks before it ends.
-import { agent } from 'holdpoint';
+import { agent } from 'waitstate';
 
 interface Message {
   readonly role: string;

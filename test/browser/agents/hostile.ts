@@ -1,5 +1,5 @@
 // An agent all of whose texts try to become markup or script in the console.
-import { agent, FatalError } from 'holdpoint';
+import { agent, FatalError } from 'waitstate';
 import { hostile, hostileHtml, hostileId, hostileSvg, hostileUrl } from '../hostile-texts.ts';
 
 export const hostileAgent = agent({

@@ -1,6 +1,6 @@
 // An agent with all that can happen to a run, for the tests in a browser: it crashes, waits for a signal, fails, is undone.
 import { existsSync, writeFileSync } from 'node:fs';
-import { agent, FatalError } from 'holdpoint';
+import { agent, FatalError } from 'waitstate';
 
 export interface Parcel {
   readonly to: string;

@@ -1,6 +1,6 @@
 // An agent that asks, for the tests in a browser: its input says whom, how and until when.
 import { readFileSync } from 'node:fs';
-import { agent } from 'holdpoint';
+import { agent } from 'waitstate';
 
 export interface Purchase {
   readonly item: string;

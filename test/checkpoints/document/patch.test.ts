@@ -6,7 +6,7 @@ import type { Doc } from '../../../lambda/checkpoints/document/document.ts';
 import type { Op } from '../../../lambda/checkpoints/document/op.ts';
 import { parse } from '../../../lambda/checkpoints/document/parse.ts';
 import { apply } from '../../../lambda/checkpoints/document/patch.ts';
-import { isHoldpointError } from '../../../lambda/core/errors.ts';
+import { isWaitstateError } from '../../../lambda/core/errors.ts';
 import { documentPairs, runs, toDoc, values } from './values.ts';
 
 const copy = (doc: unknown): Doc => parse(JSON.stringify(doc));
@@ -209,6 +209,6 @@ describe('apply', () => {
   ])('takes %s as damage', (_, op) => {
     const doc = copy({ list: [1, 2, 3], text: 'abc', n: 1 });
     expect(() => apply(doc, [op as Op])).toThrow(expect.objectContaining({ code: 'DAMAGED' }));
-    expect(isHoldpointError(new Error('x'))).toBe(false);
+    expect(isWaitstateError(new Error('x'))).toBe(false);
   });
 });

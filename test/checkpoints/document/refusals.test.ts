@@ -7,7 +7,7 @@ import { encode } from '../../../lambda/checkpoints/document/encode.ts';
 import { parse } from '../../../lambda/checkpoints/document/parse.ts';
 import { apply } from '../../../lambda/checkpoints/document/patch.ts';
 import { payloadRefs } from '../../../lambda/checkpoints/document/payloads.ts';
-import { isHoldpointError } from '../../../lambda/core/errors.ts';
+import { isWaitstateError } from '../../../lambda/core/errors.ts';
 import { toDoc } from './values.ts';
 
 class Unknown {}
@@ -20,7 +20,7 @@ function refusal(
   try {
     run();
   } catch (error) {
-    if (isHoldpointError(error, code)) return error.message;
+    if (isWaitstateError(error, code)) return error.message;
     throw error;
   }
   throw new Error('nothing was refused');

@@ -9,7 +9,7 @@ import { isAlive, type Project, projectOf, until } from './scene.ts';
 const MAIN = fileURLToPath(new URL('../../../cli/main.ts', import.meta.url));
 
 const agents = (count: number): string => `
-  import { agent } from 'holdpoint';
+  import { agent } from 'waitstate';
   ${Array.from({ length: count }, (_, i) => `export const a${i} = agent({ name: 'agent-${i}', run: async () => ${i} });`).join('\n')}
   export const description = 'Does little.';
   export const example = { what: "it's little" };
@@ -18,7 +18,7 @@ const agents = (count: number): string => `
 const SLOW = (milliseconds: number): string => `
   import { appendFileSync } from 'node:fs';
   import { setTimeout } from 'node:timers/promises';
-  import { agent } from 'holdpoint';
+  import { agent } from 'waitstate';
   export const slow = agent({
     name: 'slow',
     run: (ctx) => ctx.step('wait', async () => {
@@ -34,7 +34,7 @@ interface Dev {
   readonly over: Promise<unknown>;
 }
 
-/** `holdpoint dev` in a group of its own, as a shell starts it. */
+/** `waitstate dev` in a group of its own, as a shell starts it. */
 function dev(project: Project, ...args: readonly string[]): Dev {
   const { FORCE_COLOR: _, ...env } = process.env;
   const child = spawn(process.execPath, [MAIN, 'dev', ...args], { cwd: project.path, env, detached: true });
@@ -55,7 +55,7 @@ const says = (of: Dev, text: string) =>
   );
 
 async function start(project: Project, agent: string): Promise<string> {
-  const { url = '', key } = (await runningServer(project.file('.holdpoint'))) ?? {};
+  const { url = '', key } = (await runningServer(project.file('.waitstate'))) ?? {};
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const answer = await fetch(`${url}/api/runs`, { method: 'POST', headers, body: JSON.stringify({ agent }) });
   return ((await answer.json()) as { run: string }).run;
@@ -64,15 +64,15 @@ async function start(project: Project, agent: string): Promise<string> {
 /** What Ctrl-C does: the signal reaches the whole group. */
 const interrupt = ({ child }: Dev) => process.kill(-(child.pid ?? 0), 'SIGINT');
 
-describe('holdpoint dev', () => {
+describe('waitstate dev', () => {
   it('says in a dozen lines what to click and what to try, and that works', async () => {
     const project = projectOf({ 'agents.ts': agents(9) });
     const server = dev(project, 'agents.ts');
     await says(server, 'curl');
-    const { url, key } = (await runningServer(project.file('.holdpoint'))) ?? {};
+    const { url, key } = (await runningServer(project.file('.waitstate'))) ?? {};
     await until('all is said', () => server.lines.at(-1) === '');
     expect(server.lines.length).toBeLessThanOrEqual(12);
-    expect(server.lines[0]).toBe(`Holdpoint  ${url}/?key=${key}`);
+    expect(server.lines[0]).toBe(`Waitstate  ${url}/?key=${key}`);
     expect(server.lines.filter((line) => /^ {2}agent-\d {2}Does little\.$/.test(line))).toHaveLength(4);
     expect(server.lines).toContain('  and 5 more');
     const command = server.lines
@@ -138,7 +138,7 @@ describe('holdpoint dev', () => {
   it('says at its start what waits for people since before', async () => {
     const project = projectOf({
       'ask.ts': `
-        import { agent } from 'holdpoint';
+        import { agent } from 'waitstate';
         export const ask = agent({ name: 'ask', run: (ctx) => ctx.approval('go', { title: 'Go?', approvers: ['user:ann'] }) });
       `,
     });

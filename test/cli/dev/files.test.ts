@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { projectOf, serverOf } from './scene.ts';
 
 const named = (name: string, result = 'done'): string => `
-  import { agent } from 'holdpoint';
+  import { agent } from 'waitstate';
   export const it = agent({ name: '${name}', run: async () => '${result}' });
 `;
 
@@ -24,7 +24,7 @@ describe('files of agents', () => {
       'extension.ts': `import './good';\n`,
       'package.ts': `import type { A } from 'a';\nimport { b } from 'not-installed';\n`,
       'nothing.ts': 'export const a = 1;\n',
-      'misused.ts': `import { agent } from 'holdpoint';\n\nexport const it = agent({ name: 'misused' } as never);\n`,
+      'misused.ts': `import { agent } from 'waitstate';\n\nexport const it = agent({ name: 'misused' } as never);\n`,
       'twice.ts': `${named('one')}\nexport const other = agent({ name: 'one', run: async () => 1 });\n`,
       'quits.ts': 'process.exit(3);\n',
       'text.ts': `throw 'just text';\n`,
@@ -102,7 +102,7 @@ describe('files of agents', () => {
     const project = projectOf({
       'agents/price.ts': 'export const price = 1;\n',
       'agents/shop.ts': `
-        import { agent } from 'holdpoint';
+        import { agent } from 'waitstate';
         import { price } from './price.ts';
         export const shop = agent({ name: 'shop', run: async () => price });
       `,
@@ -133,7 +133,7 @@ describe('files of agents', () => {
     const project = projectOf({
       'real/price.ts': 'export const price = 1;\n',
       'real/shop.ts': `
-        import { agent } from 'holdpoint';
+        import { agent } from 'waitstate';
         import { price } from './price.ts';
         export const shop = agent({ name: 'shop-' + price, run: async () => price });
       `,
@@ -167,7 +167,7 @@ describe('files of agents', () => {
 
   it('that no longer load keep nobody from being told that a run was answered and waits for them', async () => {
     const asks = `
-      import { agent } from 'holdpoint';
+      import { agent } from 'waitstate';
       export const it = agent({
         name: 'a',
         run: async (ctx) => (await ctx.approval('send', { title: 'Send it?', approvers: ['user:ann'] })).by,
@@ -214,7 +214,7 @@ describe('files of agents', () => {
 
   it('that wait for newer code park their runs, without a process again and again', async () => {
     const state = (version: number) => `
-      import { agent } from 'holdpoint';
+      import { agent } from 'waitstate';
       export const saved = agent({
         name: 'saved',
         state: { version: ${version}, initial: () => ({}), migrations: { ${version > 1 ? '1: (state: object) => state' : ''} } },
@@ -254,19 +254,19 @@ describe('files of agents', () => {
   });
 });
 
-describe('what agents import as holdpoint', () => {
+describe('what agents import as waitstate', () => {
   const WHICH = `
-    import * as holdpoint from 'holdpoint';
-    import { embeddedStorage } from 'holdpoint/embedded';
-    const which = (holdpoint as { COPY?: string }).COPY ?? (embeddedStorage ? 'that of the command' : '');
-    export const it = holdpoint.agent({ name: 'which', run: async () => which });
+    import * as waitstate from 'waitstate';
+    import { embeddedStorage } from 'waitstate/embedded';
+    const which = (waitstate as { COPY?: string }).COPY ?? (embeddedStorage ? 'that of the command' : '');
+    export const it = waitstate.agent({ name: 'which', run: async () => which });
   `;
   const own = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
   it('is that of the command, where none is installed beside them', async () => {
     const project = projectOf({
       'which.ts': WHICH,
-      'common.cjs': `exports.it = require('holdpoint').agent({ name: 'cjs', run: async () => 'required' });`,
+      'common.cjs': `exports.it = require('waitstate').agent({ name: 'cjs', run: async () => 'required' });`,
     });
     const server = serverOf(project, ['which.ts', 'common.cjs']);
     await server.ready();
@@ -278,12 +278,12 @@ describe('what agents import as holdpoint', () => {
 
   it('is the one that is installed beside them, with a storage of the same copy', async () => {
     const project = projectOf({ 'which.ts': WHICH });
-    const copy = project.file('node_modules/holdpoint');
+    const copy = project.file('node_modules/waitstate');
     mkdirSync(copy, { recursive: true });
     const exports = { '.': './index.js', './embedded': './embedded.js', './package.json': './package.json' };
     writeFileSync(
       join(copy, 'package.json'),
-      JSON.stringify({ name: 'holdpoint', version: '9.9.9', type: 'module', exports }),
+      JSON.stringify({ name: 'waitstate', version: '9.9.9', type: 'module', exports }),
     );
     const bundled = await bundle([own('lambda/index.ts'), own('lambda/embedded.ts')], copy);
     expect(bundled).toBe(true);
@@ -297,16 +297,16 @@ describe('what agents import as holdpoint', () => {
     ['what was built where the command is that too', 'dist/cli/dev', '.js', 'dist/lambda/index.js'],
   ])('is %s', (_, command, extension, expected) => {
     const project = projectOf({
-      'package.json': JSON.stringify({ name: 'holdpoint', type: 'module', exports: './dist/lambda/index.js' }),
+      'package.json': JSON.stringify({ name: 'waitstate', type: 'module', exports: './dist/lambda/index.js' }),
       'lambda/index.ts': '',
       'dist/lambda/index.js': '',
       'examples/which.js': `
-        import { findHoldpoint } from '../${command}/find-holdpoint${extension}';
-        findHoldpoint();
-        console.log(import.meta.resolve('holdpoint'));
+        import { findWaitstate } from '../${command}/find-waitstate${extension}';
+        findWaitstate();
+        console.log(import.meta.resolve('waitstate'));
       `,
     });
-    for (const name of ['find-holdpoint', 'own-file']) {
+    for (const name of ['find-waitstate', 'own-file']) {
       const source = readFileSync(own(`cli/dev/${name}.ts`), 'utf8');
       const code =
         extension === '.ts' ? source : stripTypeScriptTypes(source).replaceAll(/from '(.*)\.ts'/g, "from '$1.js'");

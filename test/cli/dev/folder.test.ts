@@ -5,7 +5,7 @@ import { listen } from '../../../cli/dev/listen.ts';
 import { runningServer } from '../../../cli/dev/server-file.ts';
 import { isAlive, projectOf, serverOf, until } from './scene.ts';
 
-const FILE = '.holdpoint/server.json';
+const FILE = '.waitstate/server.json';
 
 describe('the folder of the local server', () => {
   it('has the key for its owner alone, and where the server is while it runs', async () => {
@@ -13,13 +13,13 @@ describe('the folder of the local server', () => {
     const server = serverOf(project, []);
     await server.ready();
     expect(statSync(project.file(FILE)).mode & 0o777).toBe(0o600);
-    expect(statSync(project.file('.holdpoint')).mode & 0o777).toBe(0o700);
-    expect(readFileSync(project.file('.holdpoint/.gitignore'), 'utf8')).toBe('*\n');
+    expect(statSync(project.file('.waitstate')).mode & 0o777).toBe(0o700);
+    expect(readFileSync(project.file('.waitstate/.gitignore'), 'utf8')).toBe('*\n');
     const { key, url, port } = server;
     expect(key).toMatch(/^[\w-]{43}$/);
-    expect(await runningServer(project.file('.holdpoint'))).toEqual({ key, url, port, pid: server.child.pid });
+    expect(await runningServer(project.file('.waitstate'))).toEqual({ key, url, port, pid: server.child.pid });
     await server.kill('SIGTERM');
-    expect(await runningServer(project.file('.holdpoint'))).toBeUndefined();
+    expect(await runningServer(project.file('.waitstate'))).toBeUndefined();
     expect(JSON.parse(readFileSync(project.file(FILE), 'utf8'))).toEqual({ key, port });
   });
 
@@ -30,7 +30,7 @@ describe('the folder of the local server', () => {
     await server.kill('SIGKILL');
     const file = JSON.parse(readFileSync(project.file(FILE), 'utf8'));
     writeFileSync(project.file(FILE), JSON.stringify({ ...file, pid: process.pid }));
-    expect(await runningServer(project.file('.holdpoint'))).toBeUndefined();
+    expect(await runningServer(project.file('.waitstate'))).toBeUndefined();
   });
 
   it('gives the next server the same key and port, so that bookmarks work, also after a kill', async () => {
@@ -39,7 +39,7 @@ describe('the folder of the local server', () => {
     await first.ready();
     const { url, key } = first;
     await first.kill('SIGKILL');
-    expect(await runningServer(project.file('.holdpoint'))).toBeUndefined();
+    expect(await runningServer(project.file('.waitstate'))).toBeUndefined();
     const second = serverOf(project, []);
     await second.ready();
     expect({ url: second.url, key: second.key }).toEqual({ url, key });
@@ -81,7 +81,7 @@ describe('the folder of the local server', () => {
     expect(second.log).toContain(`already: ${first.url} (pid ${first.child.pid})`);
     expect(second.log).toContain('--folder');
     expect(second.log).not.toContain(first.key);
-    expect(await runningServer(project.file('.holdpoint'))).toMatchObject({ url: first.url, pid: first.child.pid });
+    expect(await runningServer(project.file('.waitstate'))).toMatchObject({ url: first.url, pid: first.child.pid });
     // When the first one is gone, however it went, the folder is free.
     await first.kill('SIGKILL');
     await serverOf(project, []).ready();
@@ -98,7 +98,7 @@ describe('the folder of the local server', () => {
   });
 
   it('is refused in words when it cannot be written to', async () => {
-    const project = projectOf({ '.holdpoint': 'a file' });
+    const project = projectOf({ '.waitstate': 'a file' });
     const server = serverOf(project, []);
     await server.over;
     expect(server.child.exitCode).toBe(1);

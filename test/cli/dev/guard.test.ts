@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Project, ServerProcess } from './scene.ts';
 
 const ASKS = `
-  import { agent } from 'holdpoint';
+  import { agent } from 'waitstate';
   export const asks = agent({ name: 'asks', run: (ctx) => ctx.approval('go', { title: 'Go?', approvers: ['user:ann'] }) });
 `;
 
@@ -76,12 +76,12 @@ describe('the guard of the local server', () => {
       for (const other of others) {
         expect(await raw({ headers: [host(), `authorization: Bearer ${other}`] })).toMatchObject({ status: 401 });
         expect(await raw({ target: `/?key=${other}`, headers: [host()] })).toMatchObject({ status: 401 });
-        expect(await raw({ headers: [host(), `cookie: holdpoint-${server.port}=${other}x`] })).toMatchObject({
+        expect(await raw({ headers: [host(), `cookie: waitstate-${server.port}=${other}x`] })).toMatchObject({
           status: 401,
         });
       }
       // The key itself is no cookie: browsers send cookies to all ports of this machine.
-      expect(await raw({ headers: [host(), `cookie: holdpoint-${server.port}=${server.key}`] })).toMatchObject({
+      expect(await raw({ headers: [host(), `cookie: waitstate-${server.port}=${server.key}`] })).toMatchObject({
         status: 401,
       });
       // A wrong key beside a right cookie is still wrong.

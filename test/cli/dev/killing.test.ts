@@ -8,7 +8,7 @@ const STEPS = 8;
 const WORK = `
   import { appendFileSync } from 'node:fs';
   import { setTimeout } from 'node:timers/promises';
-  import { agent } from 'holdpoint';
+  import { agent } from 'waitstate';
   export const work = agent({
     name: 'work',
     maxAttempts: 50,
@@ -93,7 +93,7 @@ describe('the local server, when processes are killed', () => {
       'busy.ts': `
         import { spawn } from 'node:child_process';
         import { appendFileSync } from 'node:fs';
-        import { agent } from 'holdpoint';
+        import { agent } from 'waitstate';
         export const busy = agent({
           name: 'busy',
           run: () => {
@@ -117,7 +117,7 @@ describe('the local server, when processes are killed', () => {
     const project = projectOf({
       'parent.ts': `
         import { spawn } from 'node:child_process';
-        import { agent } from 'holdpoint';
+        import { agent } from 'waitstate';
         export const parent = agent({
           name: 'parent',
           run: (ctx) => ctx.step('start', () => spawn('sleep', ['1000'], { stdio: 'inherit' }).pid),
@@ -135,7 +135,7 @@ describe('a process of an agent', () => {
   it('that ends by itself is told and tried again, and given up after as many attempts as the agent has', async () => {
     const project = projectOf({
       'quits.ts': `
-        import { agent } from 'holdpoint';
+        import { agent } from 'waitstate';
         export const quits = agent({
           name: 'quits',
           maxAttempts: 3,
@@ -160,7 +160,7 @@ describe('a process of an agent', () => {
     const project = projectOf({
       'stuck.ts': `
         import { appendFileSync, existsSync } from 'node:fs';
-        import { agent } from 'holdpoint';
+        import { agent } from 'waitstate';
         export const stuck = agent({
           name: 'stuck',
           run: (ctx) => ctx.step('once stuck', () => {
@@ -193,7 +193,7 @@ describe('a process of an agent', () => {
   it('that throws where nobody catches it is told with what it said', async () => {
     const project = projectOf({
       'throws.ts': `
-        import { agent } from 'holdpoint';
+        import { agent } from 'waitstate';
         export const throws = agent({
           name: 'throws',
           maxAttempts: 1,
@@ -217,7 +217,7 @@ describe('the local server, when it is stopped', () => {
   const SLOW = (milliseconds: number) => `
     import { appendFileSync } from 'node:fs';
     import { setTimeout } from 'node:timers/promises';
-    import { agent } from 'holdpoint';
+    import { agent } from 'waitstate';
     export const slow = agent({
       name: 'slow',
       run: (ctx) => ctx.step('wait', async () => {

@@ -27,7 +27,7 @@ export async function until<T>(
 
 /** A folder with files of agents, gone after the test. */
 export class Project {
-  readonly path = mkdtempSync(join(tmpdir(), 'holdpoint-dev-'));
+  readonly path = mkdtempSync(join(tmpdir(), 'waitstate-dev-'));
 
   constructor(files: Readonly<Record<string, string>> = {}) {
     for (const [name, text] of Object.entries(files)) this.write(name, text);
@@ -76,7 +76,7 @@ export class ServerProcess {
   readonly over: Promise<unknown>;
   readonly #folder: string;
 
-  constructor(project: Project, files: readonly string[], { env, folder = '.holdpoint', ...given }: Given = {}) {
+  constructor(project: Project, files: readonly string[], { env, folder = '.waitstate', ...given }: Given = {}) {
     this.#folder = join(project.path, folder);
     const options = JSON.stringify({ ...given, folder, files });
     const program = fileURLToPath(new URL('./child-serving.ts', import.meta.url));
@@ -160,7 +160,7 @@ export class ServerProcess {
 }
 
 // Most of what these processes do is to read their own code.
-const CODE = join(tmpdir(), 'holdpoint-test-code');
+const CODE = join(tmpdir(), 'waitstate-test-code');
 
 /** A server of one test. */
 export function serverOf(project: Project, files: readonly string[], given: Given = {}): ServerProcess {

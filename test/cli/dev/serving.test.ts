@@ -3,7 +3,7 @@ import { isAlive, projectOf, serverOf, until } from './scene.ts';
 
 const TRIP = `
   import { appendFileSync } from 'node:fs';
-  import { agent } from 'holdpoint';
+  import { agent } from 'waitstate';
   const paid = (what: string) => appendFileSync('paid.txt', what + ' ' + process.pid + '\\n');
   export const trip = agent({
     name: 'trip',
@@ -55,7 +55,7 @@ describe('the local server', () => {
   it('finds runs that another process started in the folder, and those that agents start', async () => {
     const project = projectOf({
       'both.ts': `
-        import { agent } from 'holdpoint';
+        import { agent } from 'waitstate';
         export const inner = agent({ name: 'inner', run: async (ctx, n: number) => ctx.step('double', () => 2 * n) });
         export const outer = agent({
           name: 'outer',
@@ -65,10 +65,10 @@ describe('the local server', () => {
     });
     const server = serverOf(project, ['both.ts']);
     await server.ready();
-    const { checkpointStore: _, ...holdpoint } = await import('../../../lambda/index.ts');
+    const { checkpointStore: _, ...waitstate } = await import('../../../lambda/index.ts');
     const { embeddedStorage } = await import('../../../lambda/embedded.ts');
-    const storage = embeddedStorage({ folder: project.file('.holdpoint') });
-    const outer = holdpoint.agent({ name: 'outer', run: async () => {} }, { storage });
+    const storage = embeddedStorage({ folder: project.file('.waitstate') });
+    const outer = waitstate.agent({ name: 'outer', run: async () => {} }, { storage });
     await outer.start(21, { id: 'from-outside' });
     await storage.records.close();
     expect(await server.becomes('from-outside', 'SUCCEEDED')).toMatchObject({ result: [42, 'aside'] });
@@ -78,7 +78,7 @@ describe('the local server', () => {
   it('wakes runs that sleep, and says until when', async () => {
     const project = projectOf({
       'nap.ts': `
-        import { agent } from 'holdpoint';
+        import { agent } from 'waitstate';
         export const nap = agent({ name: 'nap', run: async (ctx) => ctx.sleep('nap', { seconds: 11 }).then(() => 'awake') });
       `,
     });
@@ -94,7 +94,7 @@ describe('the local server', () => {
       'slow.ts': `
         import { appendFileSync, readFileSync } from 'node:fs';
         import { setTimeout } from 'node:timers/promises';
-        import { agent } from 'holdpoint';
+        import { agent } from 'waitstate';
         export const slow = agent({
           name: 'slow',
           run: (ctx) => ctx.step('wait', async () => {
@@ -122,7 +122,7 @@ describe('the local server', () => {
   it('says that a run failed, and why', async () => {
     const project = projectOf({
       'bad.ts': `
-        import { agent } from 'holdpoint';
+        import { agent } from 'waitstate';
         export const bad = agent({
           name: 'bad',
           run: (ctx) => ctx.step('look', () => { console.log('\\u001b[2Jcleared'); throw new TypeError('There is no such city.'); }, { retry: { attempts: 1 } }),
@@ -158,7 +158,7 @@ describe('the local server', () => {
   it('says that a step is tried again, and why', async () => {
     const project = projectOf({
       'busy.ts': `
-        import { agent } from 'holdpoint';
+        import { agent } from 'waitstate';
         export const busy = agent({
           name: 'busy',
           run: (ctx) => ctx.step('call', async ({ attempt }) => {
@@ -181,7 +181,7 @@ describe('the local server', () => {
     const project = projectOf({ 'trip.ts': TRIP });
     const { agent } = await import('../../../lambda/index.ts');
     const { embeddedStorage } = await import('../../../lambda/embedded.ts');
-    const storage = embeddedStorage({ folder: project.file('.holdpoint') });
+    const storage = embeddedStorage({ folder: project.file('.waitstate') });
     const lost = agent({ name: 'lost', run: async () => {} }, { storage });
     for (const id of ['l1', 'l2', 'l3']) await lost.start(null, { id });
     await agent({ name: 'trip', run: async () => {} }, { storage }).start({ to: 'Lisbon' }, { id: 'behind' });

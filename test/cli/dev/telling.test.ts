@@ -6,12 +6,12 @@ describe('approvals on one machine', () => {
     const project = projectOf({
       'refund.ts': `
         import { appendFileSync } from 'node:fs';
-        import { agent } from 'holdpoint';
+        import { agent } from 'waitstate';
         export const refund = agent({
           name: 'refund',
           members: (group) => (group === 'group:finance' ? ['user:ann', 'user:bob'] : []),
           notify({ kind, title, links }) {
-            if (process.env.HOLDPOINT_APPROVAL_URL !== new URL('.', links[0]?.url).href) throw new Error('Another URL is set.');
+            if (process.env.WAITSTATE_APPROVAL_URL !== new URL('.', links[0]?.url).href) throw new Error('Another URL is set.');
             for (const { person, url } of links) appendFileSync('mail.txt', [kind, person, url, process.pid, title].join(' ') + '\\n');
           },
           async run(ctx) {
@@ -21,7 +21,7 @@ describe('approvals on one machine', () => {
         });
       `,
     });
-    const server = serverOf(project, ['refund.ts'], { env: { HOLDPOINT_APPROVAL_URL: 'https://elsewhere.example/' } });
+    const server = serverOf(project, ['refund.ts'], { env: { WAITSTATE_APPROVAL_URL: 'https://elsewhere.example/' } });
     await server.ready();
     const run = await server.start('refund');
     await server.says(new RegExp(`${run} +asks group:finance: Pay \\$10\\?`));
@@ -43,7 +43,7 @@ describe('approvals on one machine', () => {
   it('of a group without members are answered by whoever has the key, for one of them', async () => {
     const project = projectOf({
       'ask.ts': `
-        import { agent } from 'holdpoint';
+        import { agent } from 'waitstate';
         export const ask = agent({
           name: 'ask',
           run: async (ctx) => (await ctx.approval('go', { title: 'Go?', approvers: ['group:finance'] })).by,
@@ -67,7 +67,7 @@ describe('approvals on one machine', () => {
   it('whose hook fails are told so, and people find them all the same', async () => {
     const project = projectOf({
       'ask.ts': `
-        import { agent } from 'holdpoint';
+        import { agent } from 'waitstate';
         export const ask = agent({
           name: 'ask',
           notify() { throw new Error('The mail server is down.'); },
@@ -95,7 +95,7 @@ describe('approvals on one machine', () => {
     `;
     const project = projectOf({
       'two.ts': `
-        import { agent } from 'holdpoint';
+        import { agent } from 'waitstate';
         ${hook('slow', 'notify: () => new Promise(() => {}),')}
         ${hook('quick', '')}
       `,
@@ -113,7 +113,7 @@ describe('approvals on one machine', () => {
   it('of an agent with keys of its own are asked; what is started here is not encrypted, and that is said', async () => {
     const project = projectOf({
       'secret.ts': `
-        import { agent, localKeys } from 'holdpoint';
+        import { agent, localKeys } from 'waitstate';
         const keys = localKeys({ current: 'main', keys: { main: Buffer.alloc(32, 7) } });
         export const secret = agent({
           name: 'secret',

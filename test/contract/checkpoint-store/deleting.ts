@@ -135,7 +135,7 @@ export function deletingContract(open: OpenStores): void {
       ['the head is not readable', ({ stored }) => stored().alter('cz', () => ({ meta: '1{}' }))],
       ['a name is not readable', ({ stored }) => stored().alter('nfirst', () => ({ meta: '1{' }))],
       [
-        'a newer Holdpoint wrote the newest checkpoint',
+        'a newer Waitstate wrote the newest checkpoint',
         ({ stored }) => stored().alter(3, () => ({ meta: '7 new format' })),
       ],
       [

@@ -260,7 +260,7 @@ export function fieldsContract(open: OpenStores): void {
       expect(await stored().records()).toEqual([]);
       await saver.save({ run, state: 'before' });
       await expect(saver.save(input)).rejects.toMatchObject({
-        name: 'HoldpointError',
+        name: 'WaitstateError',
         code: expect.stringMatching(/^(INVALID_INPUT|UNSUPPORTED_VALUE)$/),
       });
       await expect(saver.update(run, () => 'changed', { [field]: value })).rejects.toThrow();

@@ -250,7 +250,7 @@ export function verifyingContract(open: OpenStores): void {
     });
   });
 
-  describe('what a newer Holdpoint wrote', () => {
+  describe('what a newer Waitstate wrote', () => {
     test.each<[string, string | number]>([
       ['the head', 'cz'],
       ['a name', 'nthird'],
@@ -260,7 +260,7 @@ export function verifyingContract(open: OpenStores): void {
       const { store, run, stored } = await chained(open());
       for (const format of ['2', '9', '10']) {
         await stored().alter(key, ({ meta }) => ({ meta: format + meta.slice(1) }));
-        const refused = { code: 'FORMAT_TOO_NEW', scope: 'run', message: expect.stringContaining('Update holdpoint') };
+        const refused = { code: 'FORMAT_TOO_NEW', scope: 'run', message: expect.stringContaining('Update waitstate') };
         if (key === 'cz') {
           await expect(store().load(run)).rejects.toMatchObject(refused);
           await expect(store().describe(run)).rejects.toMatchObject(refused);

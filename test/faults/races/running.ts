@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Checkpoint } from '../../../lambda/checkpoints/checkpoint.ts';
-import { isHoldpointError } from '../../../lambda/core/errors.ts';
+import { isWaitstateError } from '../../../lambda/core/errors.ts';
 import { partitionOf } from '../../../lambda/core/ids.ts';
 import { DAY } from '../clock.ts';
 import { type Choose, Interleaving } from '../interleaving.ts';
@@ -34,7 +34,7 @@ export async function runRace(
   for (const [index, outcome] of outcomes.entries()) {
     if (outcome.status === 'fulfilled') {
       if (isCheckpoint(outcome.value)) won.push(outcome.value);
-    } else if (!isHoldpointError(outcome.reason) || !race.actors[index]?.mayFail?.includes(outcome.reason.code)) {
+    } else if (!isWaitstateError(outcome.reason) || !race.actors[index]?.mayFail?.includes(outcome.reason.code)) {
       throw new Error(`Who ${race.actors[index]?.does} got: ${String(outcome.reason)}`, { cause: outcome.reason });
     }
   }
@@ -72,7 +72,7 @@ async function expectThere(race: Race, store: Store, run: string, version: numbe
     expect((await store.load(run, version)).writeId).toBe(writeId);
   } catch (error) {
     const known = [...(race.mayGo ?? []), ...(race.prunes ? ['CHECKPOINT_PRUNED'] : [])];
-    if (!isHoldpointError(error) || !known.includes(error.code) || run !== RUN) throw error;
+    if (!isWaitstateError(error) || !known.includes(error.code) || run !== RUN) throw error;
   }
 }
 

@@ -44,7 +44,7 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
   const functions = functionsOf(deployed, assembly);
   const storage = await makeStorage(deployed, engines);
   const traces = await openTraces();
-  const folder = mkdtempSync(join(tmpdir(), 'holdpoint-account-'));
+  const folder = mkdtempSync(join(tmpdir(), 'waitstate-account-'));
   const said: Said = { messages: [], events: [] };
   const invocations: Invocation[] = [];
   const deadLetters: { readonly from: string; readonly what: unknown }[] = [];

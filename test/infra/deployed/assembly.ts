@@ -28,7 +28,7 @@ const CDK_JSON = new URL('../../../cdk.json', import.meta.url);
 
 /** Synthesises stacks as `cdk synth` does, with the flags of cdk.json, and reads them back from what was written. */
 export function synthesise(stacks: Readonly<Record<string, (stack: Stack) => void>>): Assembly {
-  const outdir = mkdtempSync(join(tmpdir(), 'holdpoint-assembly-'));
+  const outdir = mkdtempSync(join(tmpdir(), 'waitstate-assembly-'));
   const { context } = JSON.parse(readFileSync(CDK_JSON, 'utf8'));
   const app = new App({
     outdir,

@@ -35,7 +35,7 @@ async function tellStory({ http, flow, tick, invoke }: Account): Promise<void> {
   const role = allOf(deployed, 'AWS::IAM::Role').find(({ path }) => path.endsWith('/Operator'))?.ref ?? '';
   const request = (method: string, path: string, body?: object) =>
     http({
-      ...{ method, url: `${deployed.outputs.HoldpointApiUrl}${path}`, caller: { role } },
+      ...{ method, url: `${deployed.outputs.WaitstateApiUrl}${path}`, caller: { role } },
       ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
     });
   for (const agent of ['orders', 'quotes'])
@@ -43,7 +43,7 @@ async function tellStory({ http, flow, tick, invoke }: Account): Promise<void> {
   await flow();
   await tick('Sweep');
   await tick('Gauge');
-  await invoke('Checkpoint', { holdpoint: 1, action: 'load', run: 'quotes' });
+  await invoke('Checkpoint', { waitstate: 1, action: 'load', run: 'quotes' });
   await request('GET', '/console/runs/orders');
 }
 

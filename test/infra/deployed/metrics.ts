@@ -78,7 +78,7 @@ export const inDashboard = (deployed: Deployed): readonly Metric[] =>
       });
   });
 
-const isOurs = (namespace: string): boolean => namespace.startsWith('Holdpoint');
+const isOurs = (namespace: string): boolean => namespace.startsWith('Waitstate');
 
 function metricOf(namespace: string, metric: string, [name, service = '', ...more]: readonly string[]): Metric {
   if (name !== 'service' || more.length > 0) throw new Error(`${metric} has other dimensions than the service.`);

@@ -10,7 +10,7 @@ let startCpu = { user: 0, system: 0 };
 const read = new Set();
 process.env = new Proxy(process.env, {
   get(variables, name) {
-    if (String(name).startsWith('HOLDPOINT_')) read.add(name);
+    if (String(name).startsWith('WAITSTATE_')) read.add(name);
     return variables[name];
   },
   set(variables, name, value) {

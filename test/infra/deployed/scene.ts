@@ -60,7 +60,7 @@ export function callerOf({ deployed }: Account, id: string): Caller {
 /** A request with JSON to the API of callers by IAM. */
 export async function api(account: Account, method: string, path: string, caller?: Caller, body?: object) {
   const answer = await account.http({
-    ...{ method, url: `${account.deployed.outputs.HoldpointApiUrl}${path}`, caller },
+    ...{ method, url: `${account.deployed.outputs.WaitstateApiUrl}${path}`, caller },
     ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
   });
   return {

@@ -5,7 +5,7 @@ import { Key } from 'aws-cdk-lib/aws-kms';
 import { Architecture, type IFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
-import { Holdpoint } from '../../../infra/index.ts';
+import { Waitstate } from '../../../infra/index.ts';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -13,27 +13,27 @@ const ORDERS = { entry: at('./agents/orders.ts') };
 
 /** With defaults: agents of ours, of the examples and in another language, and somebody for each permission. */
 function plain(stack: Stack): void {
-  const holdpoint = new Holdpoint(stack, 'Holdpoint', { retention: Duration.days(90) });
-  holdpoint.addAgent('refunds', { entry: at('../../../examples/refunds/agent.ts') });
-  holdpoint.addAgent('orders', ORDERS);
-  holdpoint.addAgent('quotes', { function: quotes(stack), hydrate: true });
-  holdpoint.grantStart(role(stack, 'Shop'));
-  holdpoint.grantApprove(role(stack, 'Portal'));
-  holdpoint.grantRead(role(stack, 'Viewer'));
-  holdpoint.grantOperate(role(stack, 'Operator'));
+  const waitstate = new Waitstate(stack, 'Waitstate', { retention: Duration.days(90) });
+  waitstate.addAgent('refunds', { entry: at('../../../examples/refunds/agent.ts') });
+  waitstate.addAgent('orders', ORDERS);
+  waitstate.addAgent('quotes', { function: quotes(stack), hydrate: true });
+  waitstate.grantStart(role(stack, 'Shop'));
+  waitstate.grantApprove(role(stack, 'Portal'));
+  waitstate.grantRead(role(stack, 'Viewer'));
+  waitstate.grantOperate(role(stack, 'Operator'));
 }
 
 /** For two tenants, with agents that are kept to one of them. */
 function tenants(stack: Stack): void {
-  const holdpoint = new Holdpoint(stack, 'Holdpoint', { tenants: ['acme', 'globex'] });
-  holdpoint.addAgent('orders', { ...ORDERS, tenant: 'acme' });
-  holdpoint.addAgent('quotes', { function: quotes(stack), hydrate: true, tenant: 'acme' });
-  for (const tenant of ['acme', 'globex']) holdpoint.grantOperate(role(stack, `Operator-${tenant}`), { tenant });
+  const waitstate = new Waitstate(stack, 'Waitstate', { tenants: ['acme', 'globex'] });
+  waitstate.addAgent('orders', { ...ORDERS, tenant: 'acme' });
+  waitstate.addAgent('quotes', { function: quotes(stack), hydrate: true, tenant: 'acme' });
+  for (const tenant of ['acme', 'globex']) waitstate.grantOperate(role(stack, `Operator-${tenant}`), { tenant });
 }
 
 /** With every option that functions or roles know of. */
 function everything(stack: Stack): void {
-  const holdpoint = new Holdpoint(stack, 'Holdpoint', {
+  const waitstate = new Waitstate(stack, 'Waitstate', {
     retention: Duration.days(90),
     tenants: ['acme'],
     encryptionKey: new Key(stack, 'KeyAtRest'),
@@ -51,9 +51,9 @@ function everything(stack: Stack): void {
       },
     },
   });
-  holdpoint.addAgent('orders', ORDERS);
-  holdpoint.addAgent('quotes', { function: quotes(stack), hydrate: true });
-  holdpoint.grantOperate(role(stack, 'Operator'));
+  waitstate.addAgent('orders', ORDERS);
+  waitstate.addAgent('quotes', { function: quotes(stack), hydrate: true });
+  waitstate.grantOperate(role(stack, 'Operator'));
 }
 
 export const STACKS = { plain, tenants, everything };

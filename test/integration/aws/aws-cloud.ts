@@ -16,7 +16,7 @@ import type { Signing } from './signed-call.ts';
 import { nameOf, namesOf, resourcesOf } from './stack-resources.ts';
 
 const CDK = fileURLToPath(new URL('../../../node_modules/aws-cdk/bin/cdk', import.meta.url));
-const HOLDPOINT = fileURLToPath(new URL('../../../cli/main.ts', import.meta.url));
+const WAITSTATE = fileURLToPath(new URL('../../../cli/main.ts', import.meta.url));
 
 const Outputs = z.record(z.string(), z.looseObject({ [STACK_OUTPUTS.apiUrl]: z.string() }));
 
@@ -46,7 +46,7 @@ export function awsCloud({ line }: { line(text: string): void }): Cloud {
 
   /** Runs CDK on the app of this repository, without a trace in the working directory. */
   async function cdk(command: string, stack: string, options: readonly string[], signal: AbortSignal): Promise<void> {
-    const output = await mkdtemp(join(tmpdir(), 'holdpoint-integ-'));
+    const output = await mkdtemp(join(tmpdir(), 'waitstate-integ-'));
     const context = ['-c', `stack=${stack}`, '-c', 'disposable=true'];
     const args = [command, stack, ...context, ...options, '--output', output, '--no-notices', '--ci'];
     try {
@@ -68,7 +68,7 @@ export function awsCloud({ line }: { line(text: string): void }): Cloud {
     isBootstrapped: async () => isBootstrapped(await signing()),
 
     async deploy(stack, operators, signal) {
-      const folder = await mkdtemp(join(tmpdir(), 'holdpoint-integ-'));
+      const folder = await mkdtemp(join(tmpdir(), 'waitstate-integ-'));
       const file = join(folder, 'outputs.json');
       const options = ['-c', `operators=${operators}`, '--require-approval', 'never', '--progress', 'events'];
       try {
@@ -82,7 +82,7 @@ export function awsCloud({ line }: { line(text: string): void }): Cloud {
     },
 
     async invoke(stack, handler) {
-      const id = `Holdpoint${handler.charAt(0).toUpperCase()}${handler.slice(1)}`;
+      const id = `Waitstate${handler.charAt(0).toUpperCase()}${handler.slice(1)}`;
       const FunctionName = nameOf(await existing(stack), 'AWS::Lambda::Function', id);
       const { FunctionError, Payload } = await new LambdaClient({}).send(
         new InvokeCommand({ FunctionName, Payload: '{}' }),
@@ -93,7 +93,7 @@ export function awsCloud({ line }: { line(text: string): void }): Cloud {
     },
 
     deadLetters: async (stack) => messagesIn(await signing(), nameOf(await existing(stack), 'AWS::SQS::Queue')),
-    doctor: async (stack, signal) => runProgram(HOLDPOINT, ['doctor', '--stack', stack], await running(signal)),
+    doctor: async (stack, signal) => runProgram(WAITSTATE, ['doctor', '--stack', stack], await running(signal)),
 
     async empty(stack, signal) {
       const resources = (await resourcesOf(stacks, stack)) ?? [];

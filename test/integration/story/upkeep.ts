@@ -32,6 +32,6 @@ export const DEAD_LETTERS: Check = {
 };
 
 export const DOCTOR: Check = {
-  name: 'holdpoint doctor finds no problem',
+  name: 'waitstate doctor finds no problem',
   run: async ({ cloud, stack, signal }) => mustBe('Its exit code', await cloud.doctor(stack, signal), 0),
 };

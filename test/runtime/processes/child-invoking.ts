@@ -1,6 +1,6 @@
 import { readSync, writeSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
-import { isHoldpointError } from '../../../lambda/core/errors.ts';
+import { isWaitstateError } from '../../../lambda/core/errors.ts';
 import { embeddedStorage } from '../../../lambda/embedded.ts';
 import type { Clock } from '../../../lambda/runtime/clock.ts';
 import type { Delivery } from '../../../lambda/runtime/runtime.ts';
@@ -64,7 +64,7 @@ function held({ records, payloads }: Storage): Storage {
 
 /** Loads no more than it needs: most of the life of a child is reading code. */
 async function openStorage(): Promise<Storage> {
-  if (!env.DYNAMODB_ENDPOINT) return embeddedStorage({ folder: env.HOLDPOINT_FOLDER ?? '', clock: () => now });
+  if (!env.DYNAMODB_ENDPOINT) return embeddedStorage({ folder: env.WAITSTATE_FOLDER ?? '', clock: () => now });
   const { dynamoStorage } = await import('../../../lambda/dynamodb.ts');
   const { DynamoDBClient } = await import('@aws-sdk/client-dynamodb');
   const { S3Client } = await import('@aws-sdk/client-s3');
@@ -125,6 +125,6 @@ for (;;) {
   try {
     say({ value: await obey(command), delivered });
   } catch (error) {
-    say({ error: isHoldpointError(error) ? error.code : String(error), delivered });
+    say({ error: isWaitstateError(error) ? error.code : String(error), delivered });
   }
 }

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { isHoldpointError } from '../../../lambda/core/errors.ts';
+import { isWaitstateError } from '../../../lambda/core/errors.ts';
 import type { Place } from './place.ts';
 
 // Everything has happened by then.
@@ -31,7 +31,7 @@ export async function outcomeOf(place: Place, name: string, run: string): Promis
     .run(run)
     .result()
     .catch((error: unknown) => {
-      if (isHoldpointError(error, 'RUN_FAILED')) return String(error.cause);
+      if (isWaitstateError(error, 'RUN_FAILED')) return String(error.cause);
       throw error;
     });
   return {

@@ -27,16 +27,16 @@ export const PLACES = [
 ] as const;
 
 async function inFolder(): Promise<Place> {
-  const folder = await mkdtemp(join(tmpdir(), 'holdpoint-runs-'));
+  const folder = await mkdtemp(join(tmpdir(), 'waitstate-runs-'));
   const at = join(folder, 'store');
-  return placeIn(folder, { HOLDPOINT_FOLDER: at }, embeddedStorage({ folder: at }));
+  return placeIn(folder, { WAITSTATE_FOLDER: at }, embeddedStorage({ folder: at }));
 }
 
 async function onAws(): Promise<Place> {
   const [table, bucket] = await Promise.all([freshTable(), freshBucket()]);
-  const folder = await mkdtemp(join(tmpdir(), 'holdpoint-runs-'));
+  const folder = await mkdtemp(join(tmpdir(), 'waitstate-runs-'));
   const env = {
-    ...{ HOLDPOINT_TABLE: table, HOLDPOINT_BUCKET: bucket },
+    ...{ WAITSTATE_TABLE: table, WAITSTATE_BUCKET: bucket },
     ...{ DYNAMODB_ENDPOINT: endpointOf('dynamodb'), S3_ENDPOINT: endpointOf('s3') },
   };
   return placeIn(folder, env, dynamoStorage({ table, bucket, dynamoDBClient: dynamoClient(), s3Client: s3Client() }));

@@ -18,7 +18,7 @@ interface Place {
 }
 
 async function inFolder(): Promise<Place> {
-  const folder = await mkdtemp(join(tmpdir(), 'holdpoint-scale-'));
+  const folder = await mkdtemp(join(tmpdir(), 'waitstate-scale-'));
   return { open: () => embeddedStorage({ folder }), close: () => rm(folder, { recursive: true }) };
 }
 

@@ -1,4 +1,4 @@
-import { isHoldpointError } from '../../../lambda/core/errors.ts';
+import { isWaitstateError } from '../../../lambda/core/errors.ts';
 import { hasEnded, type Status } from '../../../lambda/core/status.ts';
 import { hasSettled } from '../../../lambda/runtime/entries.ts';
 import { difference, expectedOf } from '../expected.ts';
@@ -41,8 +41,8 @@ const PROBLEMS: { readonly [S in Status]?: Problem } = {
   FAILED(world, ended) {
     const { run, program, head, last } = ended;
     const { error } = last.entries.get('@error') ?? {};
-    const timedOut = isHoldpointError(error, 'TIMED_OUT') && head.work?.deadline !== undefined;
-    const exhausted = isHoldpointError(error, 'RUN_FAILED') && givesUp(world);
+    const timedOut = isWaitstateError(error, 'TIMED_OUT') && head.work?.deadline !== undefined;
+    const exhausted = isWaitstateError(error, 'RUN_FAILED') && givesUp(world);
     if (timedOut || exhausted || childFailed(world, ended)) return undefined;
     return expectedOf(program, world.ledger.mended.has(run)) && `it should have succeeded: ${String(error)}`;
   },

@@ -11,7 +11,7 @@ export interface SmallDisk {
 
 /** A disk of 2 MB in memory, or undefined where this process may not mount one (only root on Linux may). */
 export function smallDisk(): SmallDisk | undefined {
-  const folder = mkdtempSync(join(tmpdir(), 'holdpoint-disk-'));
+  const folder = mkdtempSync(join(tmpdir(), 'waitstate-disk-'));
   const mount = (...args: string[]) => execFileSync('mount', [...args, folder], { stdio: 'ignore' });
   try {
     mount('-t', 'tmpfs', '-o', 'size=2m', 'tmpfs');

@@ -2,7 +2,7 @@
 import { appendFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { agent } from 'holdpoint';
+import { agent } from 'waitstate';
 
 interface Order {
   readonly item: string;

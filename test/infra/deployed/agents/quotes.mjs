@@ -1,4 +1,4 @@
-// An agent that speaks the protocol of docs/other-languages.md, and uses nothing of Holdpoint.
+// An agent that speaks the protocol of docs/other-languages.md, and uses nothing of Waitstate.
 import { randomBytes } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,22 +17,22 @@ export async function handler(given) {
   if (!state?.quote) {
     // Too large for a record, however it is packed.
     const offer = { quote: 12, sheet: randomBytes(15_000).toString('base64') };
-    const saved = await holdpoint(event, { action: 'save', expectedVersion: version, step: 'quote', state: offer });
+    const saved = await waitstate(event, { action: 'save', expectedVersion: version, step: 'quote', state: offer });
     version = saved.version;
   }
   const decision = approvals.find(({ name }) => name === 'buy');
   if (!decision) {
     const approval = { name: 'buy', title: `Buy ${input.item.slice(0, 10)}?`, approvers: ['user:ann'] };
-    return holdpoint(event, { action: 'requestApproval', expectedVersion: version, approval });
+    return waitstate(event, { action: 'requestApproval', expectedVersion: version, approval });
   }
   note('bought', event.run);
   const result = { bought: decision.approved, letters: input.item.length };
-  return holdpoint(event, { action: 'finish', expectedVersion: version, status: 'SUCCEEDED', result });
+  return waitstate(event, { action: 'finish', expectedVersion: version, status: 'SUCCEEDED', result });
 }
 
-async function holdpoint({ tenant, run }, fields) {
-  const request = { holdpoint: 1, tenant, run, ...fields };
-  const FunctionName = process.env.HOLDPOINT_CHECKPOINT_FUNCTION;
+async function waitstate({ tenant, run }, fields) {
+  const request = { waitstate: 1, tenant, run, ...fields };
+  const FunctionName = process.env.WAITSTATE_CHECKPOINT_FUNCTION;
   const { Payload } = await functions.send(new InvokeCommand({ FunctionName, Payload: JSON.stringify(request) }));
   const answer = JSON.parse(Buffer.from(Payload).toString());
   if (!answer.ok) throw Object.assign(new Error(answer.error.message), { code: answer.error.code });

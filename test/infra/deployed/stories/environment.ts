@@ -4,7 +4,7 @@ import type { Account } from '../account.ts';
 import { accounts } from '../scene.ts';
 
 const ours = (names: readonly string[]): readonly string[] =>
-  names.filter((name) => name.startsWith('HOLDPOINT_')).sort();
+  names.filter((name) => name.startsWith('WAITSTATE_')).sort();
 
 /** After all stories: what functions have read of what is set for them. */
 export function environment(): void {
@@ -21,7 +21,7 @@ export function environment(): void {
       const known = READ_BY[handler].map((name) => ENVIRONMENT[name]).sort();
       expect(ours(Object.keys(variables))).toEqual(known);
       expect(ours(readBy(labelOf(handler)))).toEqual(known);
-      expect(Object.keys(variables).filter((name) => !name.startsWith('HOLDPOINT_'))).toEqual(['NODE_OPTIONS']);
+      expect(Object.keys(variables).filter((name) => !name.startsWith('WAITSTATE_'))).toEqual(['NODE_OPTIONS']);
     });
 
     it('of an agent is set completely, and read completely', () => {

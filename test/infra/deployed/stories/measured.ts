@@ -23,7 +23,7 @@ export function measured(): void {
         for (const { label, ...metric } of written) {
           const { handler, variables } = account.named(label);
           expect([metric.service, metric.namespace]).toEqual([
-            ...[`holdpoint-${handler.split('.')[0]}`, variables.HOLDPOINT_METRICS_NAMESPACE],
+            ...[`waitstate-${handler.split('.')[0]}`, variables.WAITSTATE_METRICS_NAMESPACE],
           ]);
         }
         expect(account.calls.length === 0 || written.length > 0).toBe(true);
@@ -44,7 +44,7 @@ export function measured(): void {
         // What did not happen in any story is at least in the code of that function.
         const never = metrics.filter((metric) => {
           const behind = functionOf(account, metric);
-          const { HOLDPOINT_METRICS_NAMESPACE: namespace } = behind?.variables ?? {};
+          const { WAITSTATE_METRICS_NAMESPACE: namespace } = behind?.variables ?? {};
           if (!behind || namespace !== metric.namespace) return true;
           const [module] = behind.handler.split('.');
           return (

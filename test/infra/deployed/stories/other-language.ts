@@ -7,7 +7,7 @@ interface Notice {
   readonly links: readonly [{ readonly person: string; readonly url: string }];
 }
 
-/** A run of an agent that knows nothing of Holdpoint but the JSON of its functions. */
+/** A run of an agent that knows nothing of Waitstate but the JSON of its functions. */
 export function otherLanguage(): void {
   describe('a run of an agent in another language', () => {
     let account: Account;
@@ -22,7 +22,7 @@ export function otherLanguage(): void {
       expect((await account.tick('Sweep')).result).toMatchObject({ delivered: 1, failed: 0 });
       await account.flow();
       const [handed] = account.invocations.filter(({ label }) => label === 'Quotes');
-      expect(handed?.event).toMatchObject({ holdpoint: 1, run: 'q-1', contentUrl: expect.stringContaining('X-Amz-') });
+      expect(handed?.event).toMatchObject({ waitstate: 1, run: 'q-1', contentUrl: expect.stringContaining('X-Amz-') });
       expect(await statusOf(account, 'q-1')).toBe('WAITING_FOR_APPROVAL');
       expect(noted<Notice>(account, 'Quotes', 'mail.jsonl').map(({ links }) => links[0].person)).toEqual(['user:ann']);
     });
@@ -40,7 +40,7 @@ export function otherLanguage(): void {
       expect(noted(account, 'Quotes', 'bought.jsonl')).toEqual(['q-1']);
     });
 
-    it('touched table and bucket only through the functions of Holdpoint', () => {
+    it('touched table and bucket only through the functions of Waitstate', () => {
       const quotes = account.calls.filter(({ by }) => by === 'Quotes');
       expect(new Set(quotes.map(({ service }) => service))).toEqual(new Set(['lambda']));
       expect(account.calls.filter(({ isAllowed }) => !isAllowed)).toEqual([]);

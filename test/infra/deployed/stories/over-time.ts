@@ -69,7 +69,7 @@ export function overTime(): void {
       expect((await get('/api/counts')).json).toMatchObject({ SUCCEEDED: { count: 1 } });
       expect((await get('/api/runs/o-1/checkpoints/name:offered')).json).toMatchObject({ name: 'offered' });
       for (const path of ['/console/runs', '/console/runs/o-1']) {
-        const url = `${account.deployed.outputs.HoldpointApiUrl}${path}`;
+        const url = `${account.deployed.outputs.WaitstateApiUrl}${path}`;
         const page = await account.http({ method: 'GET', url, caller: callerOf(account, 'Viewer') });
         expect(page.statusCode).toBe(200);
         expect(page.body).toContain('o-1');

@@ -15,7 +15,7 @@ export function sealed(): void {
     const ops = { claims: { groups: '[ops]', email: 'kim@example.com', email_verified: 'true' } };
     const request = (method: string, path: string, body?: object, caller: typeof ops | undefined = ops) =>
       account.http({
-        ...{ method, url: `${account.deployed.outputs.HoldpointJwtApiUrl}${path}`, caller },
+        ...{ method, url: `${account.deployed.outputs.WaitstateJwtApiUrl}${path}`, caller },
         ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
       });
     const look = async (run: string) => JSON.parse((await request('GET', `/api/runs/${run}`)).body);
@@ -36,7 +36,7 @@ export function sealed(): void {
         owner: 'kim',
         input: { item: 'chair', drawing: randomBytes(15_000).toString('base64') },
       };
-      const url = `${account.deployed.outputs.HoldpointJwtApiUrl}/api/runs`;
+      const url = `${account.deployed.outputs.WaitstateJwtApiUrl}/api/runs`;
       expect((await account.http({ method: 'POST', url, body: JSON.stringify(body) })).statusCode).toBe(401);
       expect((await request('POST', '/api/runs', body)).statusCode).toBe(201);
       await account.flow();
@@ -56,7 +56,7 @@ export function sealed(): void {
 
     it('so does a run of an agent in another language', async () => {
       const begin = {
-        holdpoint: 1,
+        waitstate: 1,
         action: 'start',
         tenant: 'acme',
         run: 'q-1',

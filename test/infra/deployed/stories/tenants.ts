@@ -51,7 +51,7 @@ export function tenants(): void {
       ['Checkpoint-acme', 'globex'],
       ['Checkpoint', 'initech'],
     ])('%s refuses to do anything for %s', async (label, tenant) => {
-      const request = { holdpoint: 1, action: 'start', tenant, run: 'x', agent: 'quotes' };
+      const request = { waitstate: 1, action: 'start', tenant, run: 'x', agent: 'quotes' };
       const { result, lines } = await account.invoke(label, request);
       expect(result).toMatchObject({ ok: false, error: { code: 'STORAGE_DENIED' } });
       expect(lines.join()).toMatch(/allow dynamodb:\w+ on DynamoDB table/);

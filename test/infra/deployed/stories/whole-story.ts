@@ -7,7 +7,7 @@ interface Mail {
   readonly text: string;
 }
 
-const BOOKS = 'holdpoint/examples';
+const BOOKS = 'waitstate/examples';
 
 /** A run of the example, from its start to its end, each function waking the next. */
 export function wholeStory(): void {
@@ -33,7 +33,7 @@ export function wholeStory(): void {
       expect(account.invocations.flatMap(({ error }) => error ?? [])).toEqual([]);
       expect(await statusOf(account, 'r-1')).toBe('WAITING_FOR_APPROVAL');
       expect(account.said.messages).toMatchObject([{ subject: 'Approval Requested: Refund $80 to customer 4?' }]);
-      expect(account.said.messages[0]?.topic).toBe(account.named('Notify').variables.HOLDPOINT_TOPIC);
+      expect(account.said.messages[0]?.topic).toBe(account.named('Notify').variables.WAITSTATE_TOPIC);
       expect(account.said.events).toMatchObject([
         { type: 'Approval Requested', detail: { run: 'r-1', agent: 'refunds', approvers: ['group:finance'] } },
       ]);
@@ -42,7 +42,7 @@ export function wholeStory(): void {
 
     it('shows what is asked to whoever has a link, and to nobody else', async () => {
       const [{ text: link }] = links() as [Mail];
-      expect(link).toMatch(`${account.deployed.outputs.HoldpointApiUrl}/approvals/`);
+      expect(link).toMatch(`${account.deployed.outputs.WaitstateApiUrl}/approvals/`);
       const page = await account.http({ method: 'GET', url: link, headers: { accept: 'text/html' } });
       expect(page).toMatchObject({ statusCode: 200, headers: { 'content-type': 'text/html; charset=UTF-8' } });
       expect(page.body).toContain('Refund $80 to customer 4?');

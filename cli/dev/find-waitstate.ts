@@ -5,20 +5,20 @@ import { COMMAND, isOwnCode, ownFile, PACKAGE, RUNTIME } from './own-file.ts';
 
 /** What modules import, as far as it was seen. */
 export interface Imports {
-  /** The files that a file stands on, itself included; not what is installed, nor Holdpoint. */
+  /** The files that a file stands on, itself included; not what is installed, nor Waitstate. */
   of(file: URL): readonly string[];
 }
 
 /**
- * Lets agents import `holdpoint` wherever their files are: they get the copy that is installed beside them, or else the
+ * Lets agents import `waitstate` wherever their files are: they get the copy that is installed beside them, or else the
  * one that this command is of. What the command itself imports by that name is what `beside` gets: agents and storage
  * must be of one copy.
  */
-export function findHoldpoint(beside?: URL): Imports {
+export function findWaitstate(beside?: URL): Imports {
   const imported = new Map<string, Set<string>>();
   registerHooks({
     resolve(specifier, context, next) {
-      const isOurs = specifier === 'holdpoint' || specifier.startsWith('holdpoint/');
+      const isOurs = specifier === 'waitstate' || specifier.startsWith('waitstate/');
       const resolved = isOurs ? find(specifier) : next(specifier, context);
       const from = context.parentURL ?? '';
       imported.set(from, (imported.get(from) ?? new Set()).add(resolved.url));
@@ -47,7 +47,7 @@ const NOT_FOUND: readonly unknown[] = ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND
 
 /** What the package exports under a name, in the copy of this command. */
 function ownCopy(name: string): string | undefined {
-  const { href } = ownFile(`../../lambda/${name === 'holdpoint' ? 'index' : name.slice('holdpoint/'.length)}`);
+  const { href } = ownFile(`../../lambda/${name === 'waitstate' ? 'index' : name.slice('waitstate/'.length)}`);
   return isIn(RUNTIME, href) && existsSync(fileURLToPath(href)) ? href : undefined;
 }
 

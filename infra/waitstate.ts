@@ -18,7 +18,6 @@ import { APPROVE, Callers, OPERATE, type Permit, READ, START } from './callers.t
 import { checkProps } from './check-props.ts';
 import { entryFunction } from './entry-function.ts';
 import { Handlers } from './handlers/handlers.ts';
-import type { HoldpointProps, JwtProps } from './holdpoint-props.ts';
 import { type HttpEntrance, httpEntrances } from './http-entrance.ts';
 import { newAlarmTopic, newBus, newDeadLetterQueue, newTopic } from './messages.ts';
 import { Alarms } from './operating/alarms.ts';
@@ -29,16 +28,17 @@ import { type SettledProps, settledProps } from './settled-props.ts';
 import { newBucket, newTable } from './storage.ts';
 import { Tenants } from './tenants.ts';
 import { setVariables, type Values, variablesOf } from './variables.ts';
+import type { JwtProps, WaitstateProps } from './waitstate-props.ts';
 
 /** Whose runs a permission is about. */
 export interface TenantOptions {
-  /** @default all that the Holdpoint has */
+  /** @default all that the Waitstate has */
   readonly tenant?: string;
 }
 
 /** Whose runs a caller of the API sees. */
 export interface CallerOptions {
-  /** @default the only one that the Holdpoint has; "default" where it may have any */
+  /** @default the only one that the Waitstate has; "default" where it may have any */
   readonly tenant?: string;
 }
 
@@ -46,7 +46,7 @@ export interface CallerOptions {
  * Durable checkpoints for agents, in your own account: a table, a bucket, the functions that wake agents and serve links,
  * API and console, and what it takes to operate them.
  */
-export class Holdpoint extends Construct {
+export class Waitstate extends Construct {
   readonly table: ITable;
   readonly bucket: IBucket;
   readonly bus: IEventBus;
@@ -60,7 +60,7 @@ export class Holdpoint extends Construct {
   /** The same for callers by JWT; undefined without `jwt`. */
   readonly jwtHttpApi: HttpApi | undefined;
   readonly jwtApiUrl: string | undefined;
-  /** Two Holdpoints in one account have two. */
+  /** Two Waitstates in one account have two. */
   readonly metricsNamespace: string;
   /** Where alarms go; undefined without alarms. */
   readonly alarmTopic: ITopic | undefined;
@@ -78,7 +78,7 @@ export class Holdpoint extends Construct {
   readonly #entrance: HttpEntrance;
   readonly #board: Dashboard | undefined;
 
-  constructor(scope: Construct, id: string, given: HoldpointProps = {}) {
+  constructor(scope: Construct, id: string, given: WaitstateProps = {}) {
     super(scope, id);
     checkProps(this, given);
     const props = settledProps(given);
@@ -89,7 +89,7 @@ export class Holdpoint extends Construct {
     this.bus = props.bus ?? newBus(this);
     this.topic = props.topic ?? newTopic(this, props);
     this.deadLetterQueue = newDeadLetterQueue(this);
-    this.metricsNamespace = `Holdpoint/${Names.uniqueResourceName(this, { maxLength: 100, separator: '-' })}`;
+    this.metricsNamespace = `Waitstate/${Names.uniqueResourceName(this, { maxLength: 100, separator: '-' })}`;
     this.#keeping = keepingOf(this.table, this.bucket, props);
     this.#callers = new Callers(props.iamCallers);
     this.#values = this.#valuesOf(props);

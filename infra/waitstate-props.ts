@@ -11,8 +11,8 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { IamCaller, JwtCallers } from '../lambda/api/authorizer-caller.ts';
 import type { HandlerName } from '../lambda/environment/names.ts';
 
-/** What a Holdpoint may be told; everything has a default. */
-export interface HoldpointProps {
+/** What a Waitstate may be told; everything has a default. */
+export interface WaitstateProps {
   /** How long a run is kept after its last write. @default for ever */
   readonly retention?: Duration;
   /**
