@@ -9,7 +9,7 @@ import { STREAM_FILTERS } from '../lambda/handlers/stream-filters.ts';
 import type { StreamRecord } from '../lambda/handlers/stream-records.ts';
 import { createSweep, type SweepAnswer } from '../lambda/handlers/sweep.ts';
 import type { AgentPlace, AnyAgent } from '../lambda/index.ts';
-import type { Metric, Observing } from '../lambda/runtime/observing.ts';
+import type { Metric, Observing } from '../lambda/runtime/telemetry.ts';
 import type { Storage } from '../lambda/storage/ports.ts';
 import { matching } from '../test/engines/matching.ts';
 import { PassingClock } from './passing-clock.ts';

@@ -1,4 +1,4 @@
-import { HEAD_KEY, headRecord, readHead } from '../lambda/checkpoints/records.ts';
+import { HEAD_KEY, headRecord, readHead } from '../lambda/checkpoints/format/records.ts';
 import { partitionOf } from '../lambda/core/ids.ts';
 import { agent, sweepDue } from '../lambda/index.ts';
 import type { Write } from '../lambda/storage/ports.ts';

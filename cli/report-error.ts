@@ -5,7 +5,7 @@ import { CommandError } from './command-error.ts';
 import { EXIT, EXIT_CODE, type ExitCode } from './exit-codes.ts';
 import { jsonText } from './terminal/json-text.ts';
 import { dim, type Line, styled, wrap } from './terminal/line.ts';
-import { Declined, Interrupted } from './terminal/said-no.ts';
+import { Declined, Interrupted } from './terminal/prompt-errors.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
 /** What went wrong, in the words of the command. */

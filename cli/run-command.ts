@@ -1,8 +1,8 @@
 import { EXIT, type ExitCode } from './exit-codes.ts';
-import type { Place } from './place/place.ts';
 import { createProgram } from './program/program.ts';
 import { reportError } from './report-error.ts';
 import type { Go } from './session.ts';
+import type { Place } from './target/target.ts';
 import { styled } from './terminal/line.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
@@ -14,8 +14,8 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
     let opened: Promise<Place> | undefined;
     const open = async (isNew?: boolean): Promise<Place> => {
       const [{ whereIs }, { openPlace }] = await Promise.all([
-        import('./place/where.ts'),
-        import('./place/open-place.ts'),
+        import('./target/resolve-target.ts'),
+        import('./target/open-target.ts'),
       ]);
       return openPlace(await whereIs(where, terminal.environment), {
         ...{ tenant: where.tenant, isNew: isNew ?? false },

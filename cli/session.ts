@@ -1,6 +1,6 @@
 import type { ExitCode } from './exit-codes.ts';
-import type { Place } from './place/place.ts';
-import type { Whereabouts } from './place/where.ts';
+import type { Whereabouts } from './target/resolve-target.ts';
+import type { Place } from './target/target.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
 /** What every command that works on runs is told. */

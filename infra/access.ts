@@ -3,13 +3,13 @@ import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
-import { shardGroup } from '../lambda/checkpoints/records.ts';
+import { shardGroup } from '../lambda/checkpoints/format/records.ts';
 import { escapeId } from '../lambda/core/ids.ts';
 import { TOKENS } from '../lambda/runtime/approvals/tokens.ts';
 import { LISTS } from '../lambda/storage/dynamodb/lists.ts';
 import type { ListName } from '../lambda/storage/ports.ts';
 import { acknowledgeWildcards } from './acknowledge.ts';
-import type { SettledProps } from './settled-props.ts';
+import type { SettledProps } from './resolved-props.ts';
 
 /** Where runs are kept, and under which keys. */
 export interface Keeping {

@@ -1,6 +1,6 @@
 // The app that `npx cdk deploy` deploys. What it may be told: docs/deploying.md.
 import { App } from 'aws-cdk-lib';
-import { present } from '../lambda/core/present.ts';
+import { present } from '../lambda/core/omit-undefined.ts';
 import { ExampleStack } from './example-stack.ts';
 
 const app = new App();

@@ -1,8 +1,8 @@
 import { Stack, Token } from 'aws-cdk-lib';
 import { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
 import { Grant, type IGrantable, type IRole, type IUser, UnknownPrincipal } from 'aws-cdk-lib/aws-iam';
-import type { IamCaller } from '../lambda/api/authorizer-caller.ts';
-import type { Role } from '../lambda/api/caller.ts';
+import type { IamCaller } from '../lambda/http/authorizer-caller.ts';
+import type { Role } from '../lambda/http/caller.ts';
 import { acknowledgeWildcards } from './acknowledge.ts';
 import type { HttpEntrance } from './http-entrance.ts';
 import { roleNameKnownTo } from './other-stacks.ts';

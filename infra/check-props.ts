@@ -1,6 +1,6 @@
 import { type Duration, Token } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { DUE_SHARDS } from '../lambda/checkpoints/records.ts';
+import { DUE_SHARDS } from '../lambda/checkpoints/format/records.ts';
 import { escapeId } from '../lambda/core/ids.ts';
 import { isOrigin } from '../lambda/environment/is-origin.ts';
 import { MOST_SECONDS } from '../lambda/environment/whole-seconds.ts';

@@ -5,12 +5,12 @@ import { type Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda
 import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import { present } from '../lambda/core/present.ts';
+import { present } from '../lambda/core/omit-undefined.ts';
 import { ENVIRONMENT } from '../lambda/environment/names.ts';
 import { BANNER, MODULE } from './bundling.ts';
 import { functionOptions, SOURCE_MAPS, trace } from './functions.ts';
 import { limitEnvironment } from './handlers/environment-size.ts';
-import type { SettledProps } from './settled-props.ts';
+import type { SettledProps } from './resolved-props.ts';
 
 /** An agent by its source: a file that exports `handler`, of `agent.handler()`. */
 export interface EntryAgentProps {

@@ -10,9 +10,9 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import { present } from '../lambda/core/present.ts';
+import { present } from '../lambda/core/omit-undefined.ts';
 import { acknowledge } from './acknowledge.ts';
-import type { SettledProps } from './settled-props.ts';
+import type { SettledProps } from './resolved-props.ts';
 
 /** What all functions have alike, handlers and agents: a role and a log of their own, traces, the network. */
 export function functionOptions(scope: Construct, id: string, props: SettledProps) {

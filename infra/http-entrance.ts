@@ -20,7 +20,7 @@ import { ApiGatewayv2DomainProperties } from 'aws-cdk-lib/aws-route53-targets';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import { newLogGroup } from './functions.ts';
-import type { SettledProps } from './settled-props.ts';
+import type { SettledProps } from './resolved-props.ts';
 
 /** A name of one's own. */
 interface OwnDomain {

@@ -1,6 +1,6 @@
-export type { IamCaller, JwtCallers } from '../lambda/api/authorizer-caller.ts';
-export type { Role as CallerRole } from '../lambda/api/caller.ts';
 export type { HandlerName } from '../lambda/environment/names.ts';
+export type { IamCaller, JwtCallers } from '../lambda/http/authorizer-caller.ts';
+export type { Role as CallerRole } from '../lambda/http/caller.ts';
 export type { AgentProps, FunctionAgentProps } from './agents.ts';
 export { cognitoIssuer } from './cognito-issuer.ts';
 export type { EntryAgentProps } from './entry-function.ts';

@@ -5,7 +5,7 @@ import { type CfnTopic, type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { type IQueue, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
-import type { SettledProps } from './settled-props.ts';
+import type { SettledProps } from './resolved-props.ts';
 
 /** A bus for approvals and ends of runs: ids, and never a state. */
 export const newBus = (scope: Construct): IEventBus =>

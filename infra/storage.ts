@@ -12,7 +12,7 @@ import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket, ObjectOwners
 import type { Construct } from 'constructs';
 import { STREAM, TABLE, TIME_TO_LIVE } from '../lambda/storage/dynamodb/table.ts';
 import { acknowledge } from './acknowledge.ts';
-import type { SettledProps } from './settled-props.ts';
+import type { SettledProps } from './resolved-props.ts';
 
 /** A table of runs, as `TABLE` defines it. */
 export function newTable(scope: Construct, props: SettledProps): ITable {

@@ -8,8 +8,8 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { IHostedZone } from 'aws-cdk-lib/aws-route53';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
-import type { IamCaller, JwtCallers } from '../lambda/api/authorizer-caller.ts';
 import type { HandlerName } from '../lambda/environment/names.ts';
+import type { IamCaller, JwtCallers } from '../lambda/http/authorizer-caller.ts';
 
 /** What a Waitstate may be told; everything has a default. */
 export interface WaitstateProps {

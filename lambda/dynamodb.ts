@@ -3,9 +3,9 @@ import { checkpointStoreOn } from './checkpoints/checkpoint-store.ts';
 import type { CheckpointStoreOptions } from './checkpoints/contexts.ts';
 import { WaitstateError } from './core/errors.ts';
 import { BUCKET_VARIABLE, TABLE_VARIABLE } from './environment/names.ts';
+import { installed } from './storage/aws/import-optional-peer.ts';
+import { lazyPayloadStore } from './storage/decorators/lazy-payloads.ts';
 import { type DynamoRecordStoreOptions, dynamoRecordStore } from './storage/dynamodb/dynamo-records.ts';
-import { installed } from './storage/installed.ts';
-import { lazyPayloadStore } from './storage/lazy-payloads.ts';
 import type { Storage } from './storage/ports.ts';
 import type { S3PayloadStoreOptions } from './storage/s3/s3-payloads.ts';
 

@@ -1,8 +1,8 @@
 import type { CheckpointStore } from './checkpoints/checkpoint-store.ts';
 import { checkpointStoreOn } from './checkpoints/checkpoint-store.ts';
 import type { CheckpointStoreOptions } from './checkpoints/contexts.ts';
-import type { KeyRing } from './checkpoints/keys.ts';
-import { present } from './core/present.ts';
+import type { KeyRing } from './checkpoints/encryption/key-ring.ts';
+import { present } from './core/omit-undefined.ts';
 import {
   BUCKET_VARIABLE,
   KEY_VARIABLE,
@@ -11,7 +11,7 @@ import {
   UNENCRYPTED_VARIABLE,
 } from './environment/names.ts';
 import { wholeSeconds } from './environment/whole-seconds.ts';
-import { installed } from './storage/installed.ts';
+import { installed } from './storage/aws/import-optional-peer.ts';
 import type { Storage } from './storage/ports.ts';
 
 /**

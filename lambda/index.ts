@@ -11,29 +11,29 @@ export {
   type CheckpointStore,
   checkpointStoreOn,
 } from './checkpoints/checkpoint-store.ts';
-export type { CollectResult } from './checkpoints/collect.ts';
 export type { CheckpointStoreOptions } from './checkpoints/contexts.ts';
-export type { EveryTenant, FailedRun, SweepResult } from './checkpoints/deletion.ts';
-export type { Difference } from './checkpoints/difference.ts';
 export type { TypeCodec, TypeCodecs } from './checkpoints/document/document.ts';
 export type { Draft, Edit } from './checkpoints/draft.ts';
+export { type KeyContext, type KeyRing, localKeys, type WrappedKey } from './checkpoints/encryption/key-ring.ts';
+export type { Schema, SchemaVersion } from './checkpoints/format/schema.ts';
 export type { HistoryOptions } from './checkpoints/history.ts';
-export { type KeyContext, type KeyRing, localKeys, type WrappedKey } from './checkpoints/keys.ts';
-export type { Which } from './checkpoints/open.ts';
+export type { Which } from './checkpoints/load.ts';
+export type { CollectResult } from './checkpoints/operations/collect.ts';
+export type { EveryTenant, FailedRun, SweepResult } from './checkpoints/operations/delete.ts';
+export type { Difference } from './checkpoints/operations/diff.ts';
+export type { PruneOptions, PruneResult } from './checkpoints/operations/prune.ts';
+export type { ForkOptions } from './checkpoints/operations/time-travel.ts';
+export type { Problem, Verification } from './checkpoints/operations/verify.ts';
 export { type Payload, type PayloadContent, type PayloadOptions, payload } from './checkpoints/payload.ts';
-export type { PruneOptions, PruneResult } from './checkpoints/prune.ts';
 export type { RunFilter } from './checkpoints/runs.ts';
 export type { SaveFields, SaveInput } from './checkpoints/save.ts';
-export type { Schema, SchemaVersion } from './checkpoints/schema.ts';
 export { StaleVersionError } from './checkpoints/stale-version-error.ts';
-export type { ForkOptions } from './checkpoints/travel.ts';
 export type { UpdateFields } from './checkpoints/update.ts';
-export type { Problem, Verification } from './checkpoints/verify.ts';
 export type { Duration } from './core/duration.ts';
 export { type ErrorCode, type ErrorScope, isWaitstateError, WaitstateError } from './core/errors.ts';
 export { STATUSES, type Status, TRANSITIONS } from './core/status.ts';
 export { checkpointStore } from './from-environment.ts';
-export { type Agent, type AnyAgent, agent, type Invoked, type StartOptions } from './runtime/agent.ts';
+export { type Agent, type AnyAgent, agent, type Invoked, type StartOptions } from './runtime/agent/agent.ts';
 export type {
   AgentContext,
   ApprovalOptions,
@@ -48,27 +48,27 @@ export type {
   StepTools,
   ToolOptions,
   TurnContext,
-} from './runtime/agent-context.ts';
-export type { AgentDefinition, RunAgent, TurnAgent } from './runtime/agent-definition.ts';
-export { FatalError, RetryableError } from './runtime/agent-errors.ts';
-export type { AgentPlace } from './runtime/agent-place.ts';
+} from './runtime/agent/agent-context.ts';
+export type { AgentDefinition, RunAgent, TurnAgent } from './runtime/agent/agent-definition.ts';
+export { FatalError, RetryableError } from './runtime/agent/agent-errors.ts';
+export type { AgentPlace } from './runtime/agent/agent-options.ts';
+export type { Clock } from './runtime/agent/clock.ts';
+export type { AgentEvent, AgentHandler, LambdaContext } from './runtime/agent/lambda-handler.ts';
+export type { RunHandle } from './runtime/agent/run-handle.ts';
+export type { StandardSchema } from './runtime/agent/standard-schema.ts';
+export { runAgents, type Worker, type WorkerOptions } from './runtime/agent/worker.ts';
 export { type Approvals, approvals } from './runtime/approvals/approvals.ts';
 export type { AnswerInput, DecideInput } from './runtime/approvals/decide.ts';
 export type { Telling } from './runtime/approvals/due.ts';
 export type { InboxOptions } from './runtime/approvals/inbox.ts';
 export type { Notice } from './runtime/approvals/notice.ts';
 export type { ApprovalView } from './runtime/approvals/view.ts';
-export type { Aside, Claimant } from './runtime/claim.ts';
-export type { Clock } from './runtime/clock.ts';
-export type { RewindOptions } from './runtime/going-back.ts';
-export type { InvocationEnd } from './runtime/invocation.ts';
-export type { AgentEvent, AgentHandler, LambdaContext } from './runtime/lambda-handler.ts';
-export type { RetryPolicy } from './runtime/retry-policy.ts';
-export type { RunHandle } from './runtime/run-handle.ts';
+export type { RewindOptions } from './runtime/control/rewind-and-fork.ts';
+export { type Sweeping, type SweepReport, sweepDue } from './runtime/control/sweep.ts';
+export type { Aside, Claimant } from './runtime/invocation/claim.ts';
+export type { InvocationEnd } from './runtime/invocation/invocation.ts';
+export type { RetryPolicy } from './runtime/operations/retry-policy.ts';
 export type { Delivery, Log, Runtime } from './runtime/runtime.ts';
-export type { StandardSchema } from './runtime/standard-schema.ts';
-export { type Sweeping, type SweepReport, sweepDue } from './runtime/sweep.ts';
-export { runAgents, type Worker, type WorkerOptions } from './runtime/worker.ts';
 export {
   type Condition,
   ConditionFailedError,

@@ -1,8 +1,8 @@
 import type { KMSClient } from '@aws-sdk/client-kms';
-import type { KeyContext, KeyRing } from './checkpoints/keys.ts';
+import type { KeyContext, KeyRing } from './checkpoints/encryption/key-ring.ts';
 import { WaitstateError } from './core/errors.ts';
-import { awsCalls } from './storage/aws-calls.ts';
-import { installed } from './storage/installed.ts';
+import { awsCalls } from './storage/aws/aws-calls.ts';
+import { installed } from './storage/aws/import-optional-peer.ts';
 
 export interface KmsKeysOptions {
   /** The key that wraps: an id, ARN or alias. Keys that wrapped before stay readable as long as KMS has them. */

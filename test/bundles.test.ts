@@ -80,7 +80,11 @@ describe('a program that is bundled', () => {
 
   test('of the command needs no package but the dependencies, and of AWS what it loads when it is asked for', async () => {
     const { metafile } = await build({
-      ...{ entryPoints: ['cli/main.ts', 'cli/dev/invoke.ts', 'cli/dev/describe.ts'], outdir: 'out', write: false },
+      ...{
+        entryPoints: ['cli/main.ts', 'cli/dev/processes/invoke.ts', 'cli/dev/agents/describe.ts'],
+        outdir: 'out',
+        write: false,
+      },
       ...{ bundle: true, metafile: true, format: 'esm', platform: 'node', packages: 'external', splitting: true },
     });
     const names = Object.values(metafile.inputs)

@@ -1,6 +1,6 @@
 import { DEPLOYED } from '../../infra/handlers/handler-functions.ts';
 import { PERIOD } from '../../infra/operating/measures.ts';
-import { DEFAULTS } from '../../infra/settled-props.ts';
+import { DEFAULTS } from '../../infra/resolved-props.ts';
 import { dollars } from '../counts.ts';
 import type { Done } from '../deployment.ts';
 import { figure } from '../markdown-table.ts';

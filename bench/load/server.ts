@@ -1,6 +1,6 @@
 // The local server in a process of its own, as `waitstate dev` is one; it says which links it gave out, and what it holds in memory.
 
-import { serve } from '../../cli/dev/serve.ts';
+import { serve } from '../../cli/dev/server/serve.ts';
 import { type Line, piecesOf, render } from '../../cli/terminal/line.ts';
 import type { FromServer, ToServer } from './local-server.ts';
 

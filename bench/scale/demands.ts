@@ -1,5 +1,5 @@
-import { DEFAULTS } from '../../infra/settled-props.ts';
-import { DUE_SHARDS } from '../../lambda/checkpoints/records.ts';
+import { DEFAULTS } from '../../infra/resolved-props.ts';
+import { DUE_SHARDS } from '../../lambda/checkpoints/format/records.ts';
 import { type Ledger, most, sum } from './ledger.ts';
 import { MIX, TENANTS } from './mix.ts';
 import { type Part, type Simulated, together } from './simulate.ts';

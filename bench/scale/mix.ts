@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { DUE_SHARDS, dueGroup } from '../../lambda/checkpoints/records.ts';
+import { DUE_SHARDS, dueGroup } from '../../lambda/checkpoints/format/records.ts';
 import { partitionOf } from '../../lambda/core/ids.ts';
 import { type Agent, agent } from '../../lambda/index.ts';
 import type { Deployment } from '../deployment.ts';

@@ -1,4 +1,4 @@
-import { DUE_SHARDS, dueGroup } from '../../lambda/checkpoints/records.ts';
+import { DUE_SHARDS, dueGroup } from '../../lambda/checkpoints/format/records.ts';
 import { partitionOf } from '../../lambda/core/ids.ts';
 import { runId, TENANTS } from './mix.ts';
 

@@ -1,13 +1,13 @@
 import { WaitstateError } from '../../lambda/core/errors.ts';
-import { present } from '../../lambda/core/present.ts';
-import type { ApprovalDocument } from '../../lambda/desk/approval-document.ts';
-import type { Desk } from '../../lambda/desk/desk.ts';
+import { present } from '../../lambda/core/omit-undefined.ts';
+import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
+import type { Desk } from '../../lambda/operator/operator.ts';
 import type { Located, Session } from '../session.ts';
 import { dim, type Line, styled } from '../terminal/line.ts';
 import { statusText } from '../terminal/status-style.ts';
 import { type Column, table } from '../terminal/table.ts';
 import { relative } from '../terminal/times.ts';
-import { answerEach } from './answer.ts';
+import { answerEach } from './output/print-result.ts';
 
 export interface ApprovalsOptions extends Located {
   readonly person?: string;

@@ -1,14 +1,14 @@
 import { isFields } from '../../lambda/checkpoints/document/document.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
-import { present } from '../../lambda/core/present.ts';
+import { present } from '../../lambda/core/omit-undefined.ts';
 import { hasEnded } from '../../lambda/core/status.ts';
-import type { Desk, RunView } from '../../lambda/desk/desk.ts';
+import type { Desk, RunView } from '../../lambda/operator/operator.ts';
 import type { Located, Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
 import { statusText } from '../terminal/status-style.ts';
-import { answer, counted } from './answer.ts';
-import { confirm } from './confirm.ts';
-import { tellIfNobodyRuns } from './made-ready.ts';
+import { confirm } from './input/confirm.ts';
+import { answer, counted } from './output/print-result.ts';
+import { tellIfNobodyRuns } from './output/warn-if-no-server.ts';
 
 export interface CancelOptions extends Located {
   readonly reason?: string;

@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander';
-import { present } from '../../lambda/core/present.ts';
+import { present } from '../../lambda/core/omit-undefined.ts';
 import { hasEnded, STATUSES, type Status } from '../../lambda/core/status.ts';
 import type { Located, Session } from '../session.ts';
 import { clean, isClean } from '../terminal/clean.ts';
@@ -95,8 +95,8 @@ async function runsOf(
   if (folder === undefined && (table || bucket)) return [];
   const where: Located = { ...(folder !== undefined && { folder }), ...(tenant !== undefined && { tenant }) };
   const [{ whereIs }, { openPlace }] = await Promise.all([
-    import('../place/where.ts'),
-    import('../place/open-place.ts'),
+    import('../target/resolve-target.ts'),
+    import('../target/open-target.ts'),
   ]);
   try {
     const place = await openPlace(await whereIs(where, terminal.environment), { tenant, log: () => {} });

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import { CommandError } from '../command-error.ts';
-import { type AwsPlace, type FolderPlace, whereIs } from '../place/where.ts';
 import type { Located, Session } from '../session.ts';
+import { type AwsPlace, type FolderPlace, whereIs } from '../target/resolve-target.ts';
 import { bold, dim, styled } from '../terminal/line.ts';
 import { shellQuote } from '../terminal/shell-quote.ts';
-import { answer } from './answer.ts';
 import { openBrowser } from './console/open-browser.ts';
+import { answer } from './output/print-result.ts';
 
 export interface ConsoleOptions extends Located {
   /** Whether a browser is opened. */
@@ -25,7 +25,7 @@ export async function openConsole(session: Session, options: ConsoleOptions): Pr
 async function openLocal(session: Session, { folder }: FolderPlace, { open, port }: ConsoleOptions): Promise<void> {
   if (port !== undefined)
     throw new WaitstateError('INVALID_INPUT', '--port is the port of the proxy to a stack. Name one by --stack.');
-  const { runningServer } = await import('../dev/server-file.ts');
+  const { runningServer } = await import('../dev/server/server-file.ts');
   const server = await runningServer(folder);
   if (!server)
     throw new CommandError(

@@ -1,14 +1,14 @@
 import { WaitstateError } from '../../lambda/core/errors.ts';
-import { present } from '../../lambda/core/present.ts';
-import type { ApprovalDocument } from '../../lambda/desk/approval-document.ts';
+import { present } from '../../lambda/core/omit-undefined.ts';
+import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
 import type { Located, Session } from '../session.ts';
 import { bold, type Line, styled, wrap } from '../terminal/line.ts';
-import { answer } from './answer.ts';
-import { outcomeLine } from './approval-lines.ts';
-import { findAsked } from './find-asked.ts';
-import { readText } from './given-json.ts';
-import { tellIfNobodyRuns } from './made-ready.ts';
-import { readJson } from './read-json.ts';
+import { findAsked } from './input/find-approval.ts';
+import { readText } from './input/json-argument.ts';
+import { readJson } from './input/read-json.ts';
+import { outcomeLine } from './output/approval-lines.ts';
+import { answer } from './output/print-result.ts';
+import { tellIfNobodyRuns } from './output/warn-if-no-server.ts';
 
 export interface DecideOptions extends Located {
   readonly as?: string;

@@ -1,12 +1,12 @@
 import type { Doc } from '../../lambda/checkpoints/document/document.ts';
 import { equal, isFields } from '../../lambda/checkpoints/document/document.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
-import type { CheckpointView, DifferenceView } from '../../lambda/desk/desk.ts';
-import { which } from '../program/reading.ts';
+import type { CheckpointView, DifferenceView } from '../../lambda/operator/operator.ts';
+import { which } from '../program/parse-arguments.ts';
 import type { Session } from '../session.ts';
 import { bold, dim, type Line } from '../terminal/line.ts';
-import { answerAsIs } from './answer.ts';
-import { changedLines, oneSidedLines } from './difference-lines.ts';
+import { changedLines, oneSidedLines } from './output/difference-lines.ts';
+import { answerAsIs } from './output/print-result.ts';
 
 /** What is compared; without any, the last two checkpoints. */
 export interface DiffArguments {

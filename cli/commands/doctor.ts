@@ -1,12 +1,12 @@
 import { isWaitstateError } from '../../lambda/core/errors.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { type AwsPlace, type FolderPlace, whereIs } from '../place/where.ts';
 import type { Session } from '../session.ts';
+import { type AwsPlace, type FolderPlace, whereIs } from '../target/resolve-target.ts';
 import { jsonText } from '../terminal/json-text.ts';
 import { dim, type Line, type Style, styled, wrap } from '../terminal/line.ts';
-import { counted } from './answer.ts';
 import { checkNode } from './doctor/check-node.ts';
 import { type Finding, fail, ok } from './doctor/finding.ts';
+import { counted } from './output/print-result.ts';
 
 /** Looks at the set-up, part by part, and says how to mend what is wrong; exit code 1 when something is. */
 export async function doctor(session: Session, nodeVersion = process.versions.node): Promise<ExitCode> {

@@ -4,11 +4,11 @@ import type { Located, Session } from '../session.ts';
 import { jsonText } from '../terminal/json-text.ts';
 import { bold, dim, styled } from '../terminal/line.ts';
 import { progressOn } from '../terminal/progress.ts';
-import { answer, counted } from './answer.ts';
 import { checkExport } from './export/check-export.ts';
 import { checkpointLines } from './export/checkpoint-lines.ts';
 import { type Exported, fileSink, terminalSink } from './export/sink.ts';
 import { trajectoryLines } from './export/trajectory-lines.ts';
+import { answer, counted } from './output/print-result.ts';
 import { collect } from './runs.ts';
 import { oneRunOrAll } from './verify.ts';
 

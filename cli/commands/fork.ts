@@ -1,14 +1,14 @@
 import { type Doc, isFields } from '../../lambda/checkpoints/document/document.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
-import { present } from '../../lambda/core/present.ts';
-import { which } from '../program/reading.ts';
+import { present } from '../../lambda/core/omit-undefined.ts';
+import { which } from '../program/parse-arguments.ts';
 import type { Located, Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
-import { answer } from './answer.ts';
-import { editState } from './edit-json.ts';
-import { givenJson } from './given-json.ts';
-import { tellIfNobodyRuns } from './made-ready.ts';
-import { readJson } from './read-json.ts';
+import { editState } from './input/edit-json.ts';
+import { givenJson } from './input/json-argument.ts';
+import { readJson } from './input/read-json.ts';
+import { answer } from './output/print-result.ts';
+import { tellIfNobodyRuns } from './output/warn-if-no-server.ts';
 
 export interface ForkOptions extends Located {
   readonly version?: string;

@@ -1,15 +1,15 @@
 import type { CheckpointSummary } from '../../lambda/checkpoints/checkpoint.ts';
-import { present } from '../../lambda/core/present.ts';
-import type { Desk, HistoryQuery } from '../../lambda/desk/desk.ts';
-import { timelineOf } from '../../lambda/desk/timeline.ts';
-import { FAILED } from '../../lambda/runtime/batch.ts';
+import { present } from '../../lambda/core/omit-undefined.ts';
+import type { Desk, HistoryQuery } from '../../lambda/operator/operator.ts';
+import { timelineOf } from '../../lambda/operator/timeline.ts';
+import { FAILED } from '../../lambda/runtime/invocation/batch.ts';
 import type { Located, Session } from '../session.ts';
 import { dim, styled } from '../terminal/line.ts';
 import { statusText } from '../terminal/status-style.ts';
 import { type Column, table } from '../terminal/table.ts';
 import { relative } from '../terminal/times.ts';
-import { answerEach, counted } from './answer.ts';
-import { labelOf } from './timeline-lines.ts';
+import { answerEach, counted } from './output/print-result.ts';
+import { labelOf } from './output/timeline-lines.ts';
 
 export interface HistoryOptions extends Located {
   readonly from?: number;

@@ -1,9 +1,9 @@
 import type { Located, Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
 import { progressOn } from '../terminal/progress.ts';
-import { answer, counted } from './answer.ts';
-import { confirm } from './confirm.ts';
 import { newestVersion } from './history.ts';
+import { confirm } from './input/confirm.ts';
+import { answer, counted } from './output/print-result.ts';
 
 export interface PruneOptions extends Located {
   readonly keepLast: number;

@@ -1,8 +1,8 @@
 import type { Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
-import { answer } from './answer.ts';
-import { checkPending, findAsked } from './find-asked.ts';
-import { tellIfNobodyRuns } from './made-ready.ts';
+import { checkPending, findAsked } from './input/find-approval.ts';
+import { answer } from './output/print-result.ts';
+import { tellIfNobodyRuns } from './output/warn-if-no-server.ts';
 
 /** Has people told once more of what they are asked. */
 export async function remind(session: Session, run: string, approval: string | undefined): Promise<void> {

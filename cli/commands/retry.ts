@@ -1,8 +1,8 @@
 import type { Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
 import { statusText } from '../terminal/status-style.ts';
-import { answer } from './answer.ts';
-import { tellIfNobodyRuns } from './made-ready.ts';
+import { answer } from './output/print-result.ts';
+import { tellIfNobodyRuns } from './output/warn-if-no-server.ts';
 
 /** Lets a run that failed go on. */
 export async function retry(session: Session, run: string): Promise<void> {

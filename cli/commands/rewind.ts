@@ -1,13 +1,13 @@
 import type { Doc } from '../../lambda/checkpoints/document/document.ts';
-import { present } from '../../lambda/core/present.ts';
-import { which } from '../program/reading.ts';
+import { present } from '../../lambda/core/omit-undefined.ts';
+import { which } from '../program/parse-arguments.ts';
 import type { Located, Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
-import { answer, counted } from './answer.ts';
-import { confirm } from './confirm.ts';
-import { editState } from './edit-json.ts';
-import { givenJson } from './given-json.ts';
-import { tellIfNobodyRuns } from './made-ready.ts';
+import { confirm } from './input/confirm.ts';
+import { editState } from './input/edit-json.ts';
+import { givenJson } from './input/json-argument.ts';
+import { answer, counted } from './output/print-result.ts';
+import { tellIfNobodyRuns } from './output/warn-if-no-server.ts';
 
 export interface RewindOptions extends Located {
   readonly newKeys?: boolean;

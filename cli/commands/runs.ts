@@ -1,13 +1,13 @@
 import type { RunSummary } from '../../lambda/checkpoints/checkpoint.ts';
-import { present } from '../../lambda/core/present.ts';
+import { present } from '../../lambda/core/omit-undefined.ts';
 import { STATUSES, type Status } from '../../lambda/core/status.ts';
-import type { Desk, RunsPage, RunsQuery } from '../../lambda/desk/desk.ts';
+import type { Desk, RunsPage, RunsQuery } from '../../lambda/operator/operator.ts';
 import type { Located, Session } from '../session.ts';
 import { dim, type Line } from '../terminal/line.ts';
 import { statusText } from '../terminal/status-style.ts';
 import { type Column, table } from '../terminal/table.ts';
 import { relative } from '../terminal/times.ts';
-import { answerAsIs, answerEach } from './answer.ts';
+import { answerAsIs, answerEach } from './output/print-result.ts';
 
 export interface RunsOptions extends Located {
   readonly status?: readonly Status[];

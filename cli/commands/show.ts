@@ -1,20 +1,20 @@
 import { show as showDoc } from '../../lambda/checkpoints/document/render.ts';
 import { hasEnded } from '../../lambda/core/status.ts';
-import type { ApprovalDocument } from '../../lambda/desk/approval-document.ts';
-import type { Desk, RunView, Wait } from '../../lambda/desk/desk.ts';
-import { type Timeline, timelineOf } from '../../lambda/desk/timeline.ts';
-import { shortPath } from '../dev/dev-log.ts';
-import { errorPlace } from '../dev/error-place.ts';
-import type { StackPlace } from '../dev/stack-place.ts';
+import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
+import type { Desk, RunView, Wait } from '../../lambda/operator/operator.ts';
+import { type Timeline, timelineOf } from '../../lambda/operator/timeline.ts';
+import { shortPath } from '../dev/log/dev-log.ts';
+import { errorPlace } from '../dev/log/error-location.ts';
+import type { StackPlace } from '../dev/log/stack-location.ts';
 import type { Located, Session } from '../session.ts';
 import { bold, dim, fitted, type Line, piecesOf, styled, wrap } from '../terminal/line.ts';
 import { shellQuote } from '../terminal/shell-quote.ts';
 import { statusText } from '../terminal/status-style.ts';
 import { lengthOf, moment, relative } from '../terminal/times.ts';
-import { answerAsIs } from './answer.ts';
-import { approvalLines } from './approval-lines.ts';
 import { collectHistory } from './history.ts';
-import { timelineLines } from './timeline-lines.ts';
+import { approvalLines } from './output/approval-lines.ts';
+import { answerAsIs } from './output/print-result.ts';
+import { timelineLines } from './output/timeline-lines.ts';
 
 export interface ShowOptions extends Located {
   readonly all?: boolean;

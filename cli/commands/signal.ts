@@ -1,9 +1,9 @@
-import { present } from '../../lambda/core/present.ts';
+import { present } from '../../lambda/core/omit-undefined.ts';
 import type { Located, Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
-import { answer } from './answer.ts';
-import { givenJson } from './given-json.ts';
-import { tellIfNobodyRuns } from './made-ready.ts';
+import { givenJson } from './input/json-argument.ts';
+import { answer } from './output/print-result.ts';
+import { tellIfNobodyRuns } from './output/warn-if-no-server.ts';
 
 export interface SignalOptions extends Located {
   readonly input?: string;

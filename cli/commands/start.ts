@@ -1,12 +1,12 @@
-import { present } from '../../lambda/core/present.ts';
-import type { Whereabouts } from '../place/where.ts';
+import { present } from '../../lambda/core/omit-undefined.ts';
 import type { Located, Session } from '../session.ts';
+import type { Whereabouts } from '../target/resolve-target.ts';
 import { bold, dim, styled } from '../terminal/line.ts';
 import { shellQuote } from '../terminal/shell-quote.ts';
 import { statusText } from '../terminal/status-style.ts';
-import { answer } from './answer.ts';
-import { givenJson } from './given-json.ts';
-import { tellIfNobodyRuns } from './made-ready.ts';
+import { givenJson } from './input/json-argument.ts';
+import { answer } from './output/print-result.ts';
+import { tellIfNobodyRuns } from './output/warn-if-no-server.ts';
 
 export interface StartOptions extends Located {
   readonly input?: string;

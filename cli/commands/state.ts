@@ -1,13 +1,13 @@
 import { type Doc, specialOf } from '../../lambda/checkpoints/document/document.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
-import { partAt, pointerTo } from '../../lambda/desk/piece.ts';
+import { partAt, pointerTo } from '../../lambda/operator/truncated-document.ts';
 import { CommandError } from '../command-error.ts';
-import { which } from '../program/reading.ts';
+import { which } from '../program/parse-arguments.ts';
 import type { Located, Session } from '../session.ts';
 import { jsonLines } from '../terminal/json-text.ts';
 import { dim } from '../terminal/line.ts';
-import { answerAsIs } from './answer.ts';
-import { colouredJson } from './coloured-json.ts';
+import { colouredJson } from './output/coloured-json.ts';
+import { answerAsIs } from './output/print-result.ts';
 
 export interface StateOptions extends Located {
   readonly path?: string;

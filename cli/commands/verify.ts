@@ -1,14 +1,14 @@
-import type { Verification } from '../../lambda/checkpoints/verify.ts';
+import type { Verification } from '../../lambda/checkpoints/operations/verify.ts';
 import { isWaitstateError, WaitstateError } from '../../lambda/core/errors.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import type { Place } from '../place/place.ts';
 import type { Located, Session } from '../session.ts';
+import type { Place } from '../target/target.ts';
 import { jsonText } from '../terminal/json-text.ts';
 import { bold, dim, type Line, styled } from '../terminal/line.ts';
 import { type Progress, progressOn } from '../terminal/progress.ts';
 import { prose } from '../terminal/prose.ts';
-import { counted } from './answer.ts';
 import { newestVersion } from './history.ts';
+import { counted } from './output/print-result.ts';
 import { collect } from './runs.ts';
 
 export interface VerifyOptions extends Located {

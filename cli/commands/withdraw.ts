@@ -1,10 +1,10 @@
 import type { Located, Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
-import { answer } from './answer.ts';
-import { outcomeLine } from './approval-lines.ts';
-import { confirm } from './confirm.ts';
-import { checkPending, findAsked } from './find-asked.ts';
-import { tellIfNobodyRuns } from './made-ready.ts';
+import { confirm } from './input/confirm.ts';
+import { checkPending, findAsked } from './input/find-approval.ts';
+import { outcomeLine } from './output/approval-lines.ts';
+import { answer } from './output/print-result.ts';
+import { tellIfNobodyRuns } from './output/warn-if-no-server.ts';
 
 export interface WithdrawOptions extends Located {
   readonly reason: string;

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { dim, type Line } from '../terminal/line.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { shortPath } from './dev-log.ts';
-import type { LocalServer } from './serve.ts';
-import { makeServerFolder } from './server-file.ts';
-import { address, agents, waiting } from './welcome.ts';
+import { shortPath } from './log/dev-log.ts';
+import { address, agents, waiting } from './log/welcome.ts';
+import type { LocalServer } from './server/serve.ts';
+import { makeServerFolder } from './server/server-file.ts';
 
 export interface DevOptions {
   readonly folder?: string;
@@ -28,7 +28,7 @@ export async function dev(terminal: Terminal, files: readonly string[], options:
     // Most of a start is reading code.
     await makeServerFolder(folder);
     enableCompileCache(join(folder, 'code'));
-    const { serve } = await import('./serve.ts');
+    const { serve } = await import('./server/serve.ts');
     const served = Promise.withResolvers<LocalServer>();
     const known = async () => greet(terminal, await served.promise, files, options);
     const server = await serve({ ...rest, files, folder, say: terminal.say, known });

@@ -3,12 +3,12 @@ import { Command } from 'commander';
 import type { Go } from '../session.ts';
 import { wrap } from '../terminal/line.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { addDeciding } from './deciding.ts';
-import { addGoingBack } from './going-back.ts';
-import { addKeeping } from './keeping.ts';
-import { addLooking } from './looking.ts';
-import { addRunning } from './running.ts';
+import { addDeciding } from './approval-commands.ts';
+import { addLooking } from './inspect-commands.ts';
+import { addRunning } from './run-commands.ts';
 import { addSettingUp } from './setting-up.ts';
+import { addKeeping } from './storage-commands.ts';
+import { addGoingBack } from './time-travel-commands.ts';
 
 /** The command with all its subcommands. What they do is loaded when one of them runs. */
 export function createProgram(go: Go, terminal: Terminal): Command {

@@ -3,8 +3,8 @@ import type { Shell } from '../commands/completion.ts';
 import type { ConsoleOptions } from '../commands/console.ts';
 import type { DevOptions } from '../dev/dev-command.ts';
 import type { Go, Located } from '../session.ts';
-import { located, withExamples } from './located.ts';
-import { port, wholeNumber } from './reading.ts';
+import { port, wholeNumber } from './parse-arguments.ts';
+import { located, withExamples } from './target-command.ts';
 
 /** Adds the commands that set things up. */
 export function addSettingUp(program: Command, go: Go): void {

@@ -5,8 +5,8 @@ import { text as readAll } from 'node:stream/consumers';
 import { styleText } from 'node:util';
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import { fitted, type Line, type Paint, render } from './line.ts';
+import { Interrupted } from './prompt-errors.ts';
 import { prose } from './prose.ts';
-import { Interrupted } from './said-no.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What a program is connected to. */

@@ -1,11 +1,11 @@
 import { Duration } from 'aws-cdk-lib';
 import { Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
-import { present } from '../../lambda/core/present.ts';
+import { present } from '../../lambda/core/omit-undefined.ts';
 import type { HandlerName } from '../../lambda/environment/names.ts';
 import { type Access, CLAIM, COUNT, SAVE, SERVE, SWEEP, TELL } from '../access.ts';
 import { functionOptions, SOURCE_MAPS, trace } from '../functions.ts';
-import type { SettledProps } from '../settled-props.ts';
+import type { SettledProps } from '../resolved-props.ts';
 import { handlerCode } from './code.ts';
 import { limitEnvironment } from './environment-size.ts';
 

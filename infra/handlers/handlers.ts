@@ -9,10 +9,10 @@ import { grantAccess, type Keeping } from '../access.ts';
 import { grantInvoke } from '../agents.ts';
 import { grantPublish } from '../messages.ts';
 import { PERIOD } from '../operating/measures.ts';
-import type { SettledProps } from '../settled-props.ts';
+import type { SettledProps } from '../resolved-props.ts';
 import type { Tenants } from '../tenants.ts';
+import { onSchedule, onStream, sweepEvents } from '../triggers.ts';
 import { setVariables, type Values, variablesOf } from '../variables.ts';
-import { onSchedule, onStream, sweepEvents } from '../waking.ts';
 import { DEPLOYED, handlerFunction } from './handler-functions.ts';
 
 /** What the handlers stand on. */

@@ -9,7 +9,7 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
-import type { Metric as MetricName } from '../../lambda/runtime/observing.ts';
+import type { Metric as MetricName } from '../../lambda/runtime/telemetry.ts';
 import { each, type Measured, ofTable, ours, PERIOD, stored, throttled } from './measures.ts';
 
 const period = PERIOD;

@@ -7,7 +7,7 @@ import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { type HandlerName, serviceOf } from '../../lambda/environment/names.ts';
-import type { Metric as MetricName } from '../../lambda/runtime/observing.ts';
+import type { Metric as MetricName } from '../../lambda/runtime/telemetry.ts';
 
 /** What there is to measure. */
 export interface Measured {

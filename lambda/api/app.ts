@@ -1,24 +1,24 @@
 import { type Context, Hono } from 'hono';
 import { matchedRoutes } from 'hono/route';
-import { contextsFor } from '../checkpoints/other-contexts.ts';
+import { contextsFor } from '../checkpoints/derived-contexts.ts';
 import { ASSETS } from '../console/assets.ts';
 import { consoleApp } from '../console/console.ts';
 import { problemPage, wayBack } from '../console/problem-page.ts';
-import { deskOn } from '../desk/desk-on.ts';
+import type { Identify } from '../http/caller.ts';
+import { ANSWER_SECONDS, MOST_JSON, MOST_URL } from '../http/limits.ts';
+import { HttpError, problemOf } from '../http/problem.ts';
+import type { ApiEnv } from '../http/request-variables.ts';
+import { ANYBODY, need, notAllowed } from '../http/roles.ts';
+import { secure } from '../http/security-headers.ts';
+import { wantsPage } from '../http/wants-page.ts';
+import { within } from '../http/with-timeout.ts';
+import { deskOn } from '../operator/create-operator.ts';
 import { linkNotFound } from '../runtime/approvals/tokens.ts';
-import { errorFields, type Observing } from '../runtime/observing.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { errorFields, type Observing } from '../runtime/telemetry.ts';
 import type { SignedUrls } from '../storage/ports.ts';
-import type { ApiEnv } from './api-env.ts';
-import type { Identify } from './caller.ts';
-import { ANSWER_SECONDS, MOST_JSON, MOST_URL } from './limits.ts';
-import { ANYBODY, need, notAllowed } from './may.ts';
-import { HttpError, problemOf } from './problem.ts';
 import { type Route, requestOf } from './route.ts';
 import { ROUTES } from './routes/routes.ts';
-import { secure } from './security-headers.ts';
-import { wantsPage } from './wants-page.ts';
-import { within } from './within.ts';
 
 /** An agent that can be started, as the console offers it. */
 export interface KnownAgent {

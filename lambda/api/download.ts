@@ -1,9 +1,9 @@
 import { partitionOf } from '../core/ids.ts';
-import type { Desk, PayloadPlace } from '../desk/desk.ts';
+import { MOST_PAYLOAD } from '../http/limits.ts';
+import { PICTURES } from '../http/pictures.ts';
+import { HttpError } from '../http/problem.ts';
+import type { Desk, PayloadPlace } from '../operator/operator.ts';
 import type { SignedUrls } from '../storage/ports.ts';
-import { MOST_PAYLOAD } from './limits.ts';
-import { PICTURES } from './pictures.ts';
-import { HttpError } from './problem.ts';
 import type { AnswerDescription, RouteRequest } from './route.ts';
 
 /** What of a request matters when a payload is downloaded; the desk is that of the payload's tenant. */

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { present } from '../core/present.ts';
+import { present } from '../core/omit-undefined.ts';
 import type { AnswerDescription, Route } from './route.ts';
 import { NAMED } from './schemas/named.ts';
 import { ProblemSchema } from './schemas/problems.ts';

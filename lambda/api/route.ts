@@ -1,13 +1,13 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
-import type { Desk } from '../desk/desk.ts';
-import type { ApiEnv } from './api-env.ts';
+import { type BodyLimits, readBody } from '../http/body.ts';
+import type { Caller, Role } from '../http/caller.ts';
+import { MOST_BODY } from '../http/limits.ts';
+import { idInPath } from '../http/path-id.ts';
+import { type Fault, HttpError } from '../http/problem.ts';
+import type { ApiEnv } from '../http/request-variables.ts';
+import type { Desk } from '../operator/operator.ts';
 import type { ApiOptions } from './app.ts';
-import { type BodyLimits, readBody } from './body.ts';
-import type { Caller, Role } from './caller.ts';
-import { MOST_BODY } from './limits.ts';
-import { idInPath } from './path-id.ts';
-import { type Fault, HttpError } from './problem.ts';
 
 /** What is described of an answer. */
 export interface AnswerDescription {

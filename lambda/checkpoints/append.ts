@@ -1,16 +1,16 @@
 import { checkTransition } from '../core/status.ts';
 import type { Write } from '../storage/ports.ts';
-import { type Content, type Root, sealBody, writeContent } from './chain.ts';
 import type { CheckpointFields, CheckpointKind } from './checkpoint.ts';
 import { commit, type HeadChanging, headMove, metaAfter, type Predecessor } from './commit.ts';
 import type { RunContext } from './context.ts';
 import type { Doc } from './document/document.ts';
 import { payloadRefs } from './document/payloads.ts';
-import { type CheckpointMeta, NO_META } from './meta.ts';
-import { type Opened, open } from './open.ts';
-import { checkpointRecord, randomId } from './records.ts';
-import type { SchemaVersion } from './schema.ts';
-import { notSealed, runKeys, type Sealing } from './sealing.ts';
+import { notSealed, runKeys, type Sealing } from './encryption/run-cipher.ts';
+import { type Content, type Root, sealBody, writeContent } from './format/chain.ts';
+import { type CheckpointMeta, NO_META } from './format/meta.ts';
+import { checkpointRecord, randomId } from './format/records.ts';
+import type { SchemaVersion } from './format/schema.ts';
+import { type Opened, open } from './load.ts';
 
 /** What the next checkpoint is to be. */
 export interface Change extends CheckpointFields {

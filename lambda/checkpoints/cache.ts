@@ -1,5 +1,5 @@
-import type { Opened } from './open.ts';
-import type { Sealing } from './sealing.ts';
+import type { Sealing } from './encryption/run-cipher.ts';
+import type { Opened } from './load.ts';
 
 // For this long a checkpoint is written on without looking first: far below the day for which a deleted run's keys stay
 // taken.

@@ -1,21 +1,21 @@
 import { type ErrorCode, isWaitstateError } from '../core/errors.ts';
 import type { Storage } from '../storage/ports.ts';
 import type { Checkpoint, CheckpointSummary, RunSummary } from './checkpoint.ts';
-import type { CollectResult } from './collect.ts';
 import { checkpointOf } from './content.ts';
 import type { RunContext } from './context.ts';
 import { type CheckpointStoreOptions, contextsOn } from './contexts.ts';
-import type { EveryTenant, SweepResult } from './deletion.ts';
-import type { Difference } from './difference.ts';
 import type { Edit } from './draft.ts';
 import type { HistoryOptions } from './history.ts';
-import { type Opened, open, type Which } from './open.ts';
-import type { PruneOptions, PruneResult } from './prune.ts';
+import { type Opened, open, type Which } from './load.ts';
+import type { CollectResult } from './operations/collect.ts';
+import type { EveryTenant, SweepResult } from './operations/delete.ts';
+import type { Difference } from './operations/diff.ts';
+import type { PruneOptions, PruneResult } from './operations/prune.ts';
+import type { ForkOptions } from './operations/time-travel.ts';
+import type { Verification } from './operations/verify.ts';
 import type { RunFilter } from './runs.ts';
 import { type SaveFields, type SaveInput, save } from './save.ts';
-import type { ForkOptions } from './travel.ts';
 import type { UpdateFields } from './update.ts';
-import type { Verification } from './verify.ts';
 
 /** Saves and loads the checkpoints of one tenant's runs. */
 export interface CheckpointStore<State = unknown> {
@@ -132,7 +132,7 @@ export function checkpointStoreOn<State = unknown>(
 }
 
 // What an agent does not do at each step is loaded when it is first used, to keep cold starts short.
-const operations = () => import('./operations.ts');
+const operations = () => import('./operations/operations.ts');
 type Operations = Awaited<ReturnType<typeof operations>>;
 
 const NOT_THERE: ReadonlySet<ErrorCode> = new Set([

@@ -1,8 +1,9 @@
 import { WaitstateError } from '../core/errors.ts';
-import { refused } from '../core/input.ts';
+import { refused } from '../core/invalid-input.ts';
 import { ConditionFailedError, type StoredRecord, type Write } from '../storage/ports.ts';
 import type { RunContext } from './context.ts';
-import { type CheckpointMeta, type HeadMeta, NO_META } from './meta.ts';
+import { runKeys } from './encryption/run-cipher.ts';
+import { type CheckpointMeta, type HeadMeta, NO_META } from './format/meta.ts';
 import {
   type CheckpointRecord,
   type HeadRecord,
@@ -16,9 +17,8 @@ import {
   summaryOf,
   TOUCH_MS,
   usedAt,
-} from './records.ts';
+} from './format/records.ts';
 import { runDeleted, runNotFound, runShredded } from './run-errors.ts';
-import { runKeys } from './sealing.ts';
 import { StaleVersionError } from './stale-version-error.ts';
 
 /** What changes in the head; undefined takes a field away. */

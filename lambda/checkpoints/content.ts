@@ -1,5 +1,4 @@
 import { WaitstateError } from '../core/errors.ts';
-import { fitting, type Root } from './chain.ts';
 import type { Checkpoint, ModelParameters } from './checkpoint.ts';
 import type { RunContext } from './context.ts';
 import { decode } from './document/decode.ts';
@@ -9,11 +8,12 @@ import type { Op } from './document/op.ts';
 import { parse } from './document/parse.ts';
 import { apply } from './document/patch.ts';
 import { type PayloadRef, payloadDoc, payloadRefs } from './document/payloads.ts';
-import type { Opened } from './open.ts';
+import type { Sealing } from './encryption/run-cipher.ts';
+import { fitting, type Root } from './format/chain.ts';
+import { summaryOf } from './format/records.ts';
+import type { SchemaVersion } from './format/schema.ts';
+import type { Opened } from './load.ts';
 import { isPayload, type Payload, placePayload, pointerTo, storedPayload } from './payload.ts';
-import { summaryOf } from './records.ts';
-import type { SchemaVersion } from './schema.ts';
-import type { Sealing } from './sealing.ts';
 
 /** The live values that go into a checkpoint; what is absent stays as it was. */
 export interface Values {

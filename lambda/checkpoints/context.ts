@@ -1,8 +1,8 @@
 import type { PayloadStore, RecordStore } from '../storage/ports.ts';
 import type { Cache } from './cache.ts';
 import type { TypeCodecs } from './document/document.ts';
-import type { KeyRing } from './keys.ts';
-import type { Ladder } from './schema.ts';
+import type { KeyRing } from './encryption/key-ring.ts';
+import type { Ladder } from './format/schema.ts';
 
 /** What the operations of one store share. */
 export interface Context {

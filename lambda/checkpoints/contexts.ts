@@ -1,14 +1,14 @@
 import { hostname } from 'node:os';
 import { escapeId, partitionOf } from '../core/ids.ts';
-import { refused } from '../core/input.ts';
+import { refused } from '../core/invalid-input.ts';
+import { trueLists } from '../storage/decorators/tenant-safe-lists.ts';
 import type { Storage } from '../storage/ports.ts';
 import { cacheOf } from './cache.ts';
 import type { Context, RunContext } from './context.ts';
 import type { TypeCodecs } from './document/document.ts';
-import type { KeyRing } from './keys.ts';
+import type { KeyRing } from './encryption/key-ring.ts';
+import { ladderOf, type Schema } from './format/schema.ts';
 import { checkRetention, isText } from './save.ts';
-import { ladderOf, type Schema } from './schema.ts';
-import { trueLists } from './true-lists.ts';
 
 /** How a store reads and writes states, and for whom. */
 export interface CheckpointStoreOptions {

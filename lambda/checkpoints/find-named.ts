@@ -1,8 +1,8 @@
 import { WaitstateError } from '../core/errors.ts';
-import { refused } from '../core/input.ts';
+import { refused } from '../core/invalid-input.ts';
 import type { RunContext } from './context.ts';
-import { checkVersion, type Found, refuseGone, refusePruned, type Which } from './open.ts';
-import { describe, HEAD_KEY, nameKey, readCheckpoint, readHead, readName, versionKey } from './records.ts';
+import { describe, HEAD_KEY, nameKey, readCheckpoint, readHead, readName, versionKey } from './format/records.ts';
+import { checkVersion, type Found, refuseGone, refusePruned, type Which } from './load.ts';
 import { damaged, runNotFound } from './run-errors.ts';
 import { firstRecords } from './scan.ts';
 

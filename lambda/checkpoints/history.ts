@@ -1,8 +1,8 @@
 import type { CheckpointSummary } from './checkpoint.ts';
 import type { RunContext } from './context.ts';
-import { limited } from './lists.ts';
-import { checkVersion, readLiveHead } from './open.ts';
-import { MAX_VERSION, readCheckpoint, summaryOf, versionKey } from './records.ts';
+import { MAX_VERSION, readCheckpoint, summaryOf, versionKey } from './format/records.ts';
+import { checkVersion, readLiveHead } from './load.ts';
+import { limited } from './merge-lists.ts';
 import { recordsOf } from './scan.ts';
 
 /** Which checkpoints of a run, and in which order. */

@@ -1,12 +1,12 @@
 import { WaitstateError } from '../core/errors.ts';
-import { refused } from '../core/input.ts';
-import { present } from '../core/present.ts';
+import { refused } from '../core/invalid-input.ts';
+import { present } from '../core/omit-undefined.ts';
 import type { PayloadStore } from '../storage/ports.ts';
 import type { RunContext } from './context.ts';
 import type { PayloadRef } from './document/payloads.ts';
-import { randomId } from './records.ts';
+import type { Sealing } from './encryption/run-cipher.ts';
+import { randomId } from './format/records.ts';
 import { damaged } from './run-errors.ts';
-import type { Sealing } from './sealing.ts';
 
 /** What a payload can be made of. */
 export type PayloadContent = Uint8Array | string | AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>;

@@ -1,15 +1,24 @@
 import { isWaitstateError } from '../core/errors.ts';
 import { escapeId, idsOf } from '../core/ids.ts';
-import { refused } from '../core/input.ts';
-import { present } from '../core/present.ts';
+import { refused } from '../core/invalid-input.ts';
+import { present } from '../core/omit-undefined.ts';
 import { STATUSES, type Status } from '../core/status.ts';
 import type { ListName, StoredRecord } from '../storage/ports.ts';
 import type { RunSummary } from './checkpoint.ts';
 import type { Context, RunContext } from './context.ts';
-import { limited, merged } from './lists.ts';
-import { type HeadMeta, isUnreadable, readHeadMeta } from './meta.ts';
-import { readLiveHead } from './open.ts';
-import { groupOf, HEAD_KEY, isLeased, LEASED_DUE_MS, SHARDS, shardGroup, TOUCH_MS, timeOrder } from './records.ts';
+import { type HeadMeta, isUnreadable, readHeadMeta } from './format/meta.ts';
+import {
+  groupOf,
+  HEAD_KEY,
+  isLeased,
+  LEASED_DUE_MS,
+  SHARDS,
+  shardGroup,
+  TOUCH_MS,
+  timeOrder,
+} from './format/records.ts';
+import { readLiveHead } from './load.ts';
+import { limited, merged } from './merge-lists.ts';
 import { pages } from './scan.ts';
 
 /** Which runs: all conditions must hold. */

@@ -1,13 +1,13 @@
 import { escapeId } from '../core/ids.ts';
-import { refused } from '../core/input.ts';
+import { refused } from '../core/invalid-input.ts';
 import { STATUSES, type Status } from '../core/status.ts';
 import { append, baseOf, beginning } from './append.ts';
 import type { CheckpointFields, CheckpointSummary, ModelParameters } from './checkpoint.ts';
 import type { HeadChange } from './commit.ts';
 import { encodeModel, encodeValues, NO_CONTENT, refuseUnreadable, schemaAfter, type Values } from './content.ts';
 import type { RunContext } from './context.ts';
-import { checkVersion, type Opened, open, readNewest, refuseExpired } from './open.ts';
-import { nameKey, readCheckpoint, summaryOf, usedAt, versionKey } from './records.ts';
+import { nameKey, readCheckpoint, summaryOf, usedAt, versionKey } from './format/records.ts';
+import { checkVersion, type Opened, open, readNewest, refuseExpired } from './load.ts';
 import { StaleVersionError } from './stale-version-error.ts';
 
 /** What a checkpoint is called and what belongs to it, besides the state. */

@@ -1,10 +1,10 @@
 import { isWaitstateError } from '../core/errors.ts';
-import { refused } from '../core/input.ts';
+import { refused } from '../core/invalid-input.ts';
 import { checkpointOf } from './content.ts';
 import type { RunContext } from './context.ts';
 import { type Edit, edited } from './draft.ts';
-import { type Opened, open } from './open.ts';
-import { retried } from './retry.ts';
+import { type Opened, open } from './load.ts';
+import { retried } from './retry-on-conflict.ts';
 import { checkFields, type SaveFields, saveOn } from './save.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
-import type { ApiEnv } from '../api/api-env.ts';
-import { ANSWER, may } from '../api/may.ts';
+import type { ApiEnv } from '../http/request-variables.ts';
+import { ANSWER, may } from '../http/roles.ts';
 import { approvalRoutes } from './approvals/routes.ts';
 import { PATHS } from './paths.ts';
 import type { ConsoleOptions } from './request.ts';

@@ -1,4 +1,4 @@
-import { mistakeIn, wordsOf } from './json-place.ts';
+import { mistakeIn, wordsOf } from '../core/json-error-position.ts';
 import { type Html, html, type Part } from './markup.ts';
 import { visible, visibleJson } from './text.ts';
 

@@ -1,6 +1,6 @@
-import { pathId } from '../api/path-id.ts';
 import { hasEnded } from '../core/status.ts';
-import type { OpenedLink } from '../desk/desk.ts';
+import { pathId } from '../http/path-id.ts';
+import type { OpenedLink } from '../operator/operator.ts';
 import { decideForm, type Given } from './approvals/decide-form.ts';
 import { outcome } from './approvals/outcome.ts';
 import { people } from './approvals/people.ts';

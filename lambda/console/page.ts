@@ -1,5 +1,5 @@
-import type { Caller } from '../api/caller.ts';
-import { LOOK, may, OPERATE } from '../api/may.ts';
+import type { Caller } from '../http/caller.ts';
+import { LOOK, may, OPERATE } from '../http/roles.ts';
 import { FILES } from './assets.ts';
 import { type Html, html, type Part } from './markup.ts';
 import { PATHS } from './paths.ts';

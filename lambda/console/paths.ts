@@ -1,4 +1,4 @@
-import { pathId } from '../api/path-id.ts';
+import { pathId } from '../http/path-id.ts';
 
 /** The query of a URL, of what has a value. */
 export function query(fields: Readonly<Record<string, string | number | undefined>>): string {

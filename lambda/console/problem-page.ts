@@ -1,5 +1,5 @@
-import type { Caller } from '../api/caller.ts';
-import { LOOK, may } from '../api/may.ts';
+import type { Caller } from '../http/caller.ts';
+import { LOOK, may } from '../http/roles.ts';
 import { type Html, html } from './markup.ts';
 import type { Trouble } from './notice.ts';
 import { page } from './page.ts';

@@ -1,5 +1,5 @@
+import { distance, exactly, lengthOf } from './format-time.ts';
 import { type Html, html } from './markup.ts';
-import { distance, exactly, lengthOf } from './moments.ts';
 
 /** How long something goes on that began at a moment, with what went on before it. The script counts on. */
 export const since = (moment: Date, now: Date, before = 0): Html =>

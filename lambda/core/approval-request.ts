@@ -1,6 +1,6 @@
 import { type Duration, millisecondsOf } from './duration.ts';
 import { escapeId } from './ids.ts';
-import { refused } from './input.ts';
+import { refused } from './invalid-input.ts';
 
 /** What becomes of an approval that nobody decides in time. */
 export type OnTimeout = 'reject' | 'approve' | 'fail' | 'escalate';

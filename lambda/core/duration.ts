@@ -1,4 +1,4 @@
-import { refused } from './input.ts';
+import { refused } from './invalid-input.ts';
 
 /** A length of time: its parts are added up. */
 export interface Duration {

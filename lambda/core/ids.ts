@@ -1,4 +1,4 @@
-import { refused } from './input.ts';
+import { refused } from './invalid-input.ts';
 
 /** The longest id, escaped. */
 export const MAX_ID_BYTES = 256;

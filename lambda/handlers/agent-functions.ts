@@ -1,6 +1,6 @@
 import type { LambdaClient } from '@aws-sdk/client-lambda';
 import { WaitstateError } from '../core/errors.ts';
-import { installed } from '../storage/installed.ts';
+import { installed } from '../storage/aws/import-optional-peer.ts';
 
 /** The Lambda functions of agents. */
 export interface AgentFunctions {

@@ -1,18 +1,18 @@
 import { handle, type LambdaEvent } from 'hono/aws-lambda';
 import { createApi } from '../api/app.ts';
-import { authorizerCaller } from '../api/authorizer-caller.ts';
-import type { Identify } from '../api/caller.ts';
-import { pathId } from '../api/path-id.ts';
 import type { Contexts } from '../checkpoints/contexts.ts';
-import { present } from '../core/present.ts';
-import { type Clock, systemClock } from '../runtime/clock.ts';
-import type { Observing } from '../runtime/observing.ts';
+import { present } from '../core/omit-undefined.ts';
+import { authorizerCaller } from '../http/authorizer-caller.ts';
+import type { Identify } from '../http/caller.ts';
+import { pathId } from '../http/path-id.ts';
+import { type Clock, systemClock } from '../runtime/agent/clock.ts';
+import type { Observing } from '../runtime/telemetry.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 import { s3SignedUrls } from '../storage/s3/signed-urls.ts';
 import type { Agents } from './agents.ts';
 import { readIamCallers, readJwtCallers } from './caller-maps.ts';
+import { contextsOf, wired } from './lazy-handler.ts';
 import { observingOf } from './powertools.ts';
-import { contextsOf, wired } from './wired.ts';
 
 export interface Serving {
   readonly contexts: Contexts;

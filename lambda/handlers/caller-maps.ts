@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import type { IamCaller, JwtCallers } from '../api/authorizer-caller.ts';
-import { ROLES } from '../api/caller.ts';
 import { ENVIRONMENT } from '../environment/names.ts';
 import { jsonOf, refuse } from '../environment/refuse.ts';
+import type { IamCaller, JwtCallers } from '../http/authorizer-caller.ts';
+import { ROLES } from '../http/caller.ts';
 
 const Text = z.string().min(1);
 const Roles = z.array(z.enum(ROLES));

@@ -1,15 +1,15 @@
 import type { Contexts } from '../checkpoints/contexts.ts';
-import { contextsFor } from '../checkpoints/other-contexts.ts';
+import { contextsFor } from '../checkpoints/derived-contexts.ts';
 import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
 import { isWaitstateError } from '../core/errors.ts';
 import { act } from '../protocol/actions.ts';
 import { checkRequest } from '../protocol/request.ts';
-import type { Observing } from '../runtime/observing.ts';
+import type { Observing } from '../runtime/telemetry.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 import { s3SignedUrls } from '../storage/s3/signed-urls.ts';
-import { notDone } from './not-done.ts';
+import { contextsOf, wired } from './lazy-handler.ts';
+import { notDone } from './log-failed-request.ts';
 import { observingOf } from './powertools.ts';
-import { contextsOf, wired } from './wired.ts';
 
 export interface Checkpointing {
   readonly contexts: Contexts;

@@ -1,8 +1,8 @@
 import type { Contexts } from '../checkpoints/contexts.ts';
 import { WaitstateError } from '../core/errors.ts';
 import { ENVIRONMENT } from '../environment/names.ts';
-import { errorFields, type Observing } from '../runtime/observing.ts';
 import type { Delivery } from '../runtime/runtime.ts';
+import { errorFields, type Observing } from '../runtime/telemetry.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 import type { AgentFunctions } from './agent-functions.ts';
 import { type Agents, agentIn } from './agents.ts';

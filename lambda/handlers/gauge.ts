@@ -1,12 +1,12 @@
-import { trueLists } from '../checkpoints/true-lists.ts';
 import { isWaitstateError } from '../core/errors.ts';
-import { type Clock, systemClock } from '../runtime/clock.ts';
-import { errorFields, type Gauge, type Observing } from '../runtime/observing.ts';
+import { type Clock, systemClock } from '../runtime/agent/clock.ts';
+import { errorFields, type Gauge, type Observing } from '../runtime/telemetry.ts';
+import { trueLists } from '../storage/decorators/tenant-safe-lists.ts';
 import { dynamoRecordStore } from '../storage/dynamodb/dynamo-records.ts';
 import { type Gauged, gauges } from './gauges.ts';
+import { wired } from './lazy-handler.ts';
 import { observingOf } from './powertools.ts';
 import { UNREADABLE } from './stream-records.ts';
-import { wired } from './wired.ts';
 
 export interface GaugeOptions extends Pick<Gauged, 'records' | 'tenants'> {
   readonly observing: Observing;

@@ -1,9 +1,9 @@
-import type { HeadMeta } from '../checkpoints/meta.ts';
-import { groupOf, HEAD_KEY, isLeased, readHead, SHARDS, shardGroup, timeOrder } from '../checkpoints/records.ts';
+import type { HeadMeta } from '../checkpoints/format/meta.ts';
+import { groupOf, HEAD_KEY, isLeased, readHead, SHARDS, shardGroup, timeOrder } from '../checkpoints/format/records.ts';
 import type { Status } from '../core/status.ts';
 import { readApprovalMeta } from '../runtime/approvals/approval-meta.ts';
 import { APPROVAL_PREFIX } from '../runtime/approvals/approval-records.ts';
-import type { Gauge } from '../runtime/observing.ts';
+import type { Gauge } from '../runtime/telemetry.ts';
 import type { ListName, PageOptions, RecordStore, StoredRecord } from '../storage/ports.ts';
 import { runOf } from './stream-records.ts';
 

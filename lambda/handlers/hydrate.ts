@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { open } from '../checkpoints/open.ts';
-import { runAt } from '../checkpoints/other-contexts.ts';
-import { handedOver } from '../protocol/handed-over.ts';
-import { type Claimed, claim } from '../runtime/claim.ts';
+import { runAt } from '../checkpoints/derived-contexts.ts';
+import { open } from '../checkpoints/load.ts';
+import { handedOver } from '../protocol/invocation-payload.ts';
+import { type Claimed, claim } from '../runtime/invocation/claim.ts';
 import { giveBack } from '../runtime/remote/give-back.ts';
 import { lieDownAgain } from '../runtime/remote/wait.ts';
 import type { Delivering } from './deliver.ts';

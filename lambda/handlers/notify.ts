@@ -1,17 +1,17 @@
 import type { Contexts } from '../checkpoints/contexts.ts';
-import { runAt } from '../checkpoints/other-contexts.ts';
+import { runAt } from '../checkpoints/derived-contexts.ts';
 import { isWaitstateError } from '../core/errors.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import { readApprovalMeta } from '../runtime/approvals/approval-meta.ts';
 import { APPROVAL_PREFIX, approvalIdOf } from '../runtime/approvals/approval-records.ts';
 import { approvalDue } from '../runtime/approvals/due.ts';
-import type { Metric } from '../runtime/observing.ts';
+import type { Metric } from '../runtime/telemetry.ts';
 import { lambdaFunctions } from './agent-functions.ts';
-import { announcing } from './announcing.ts';
+import { contextsOf, wired } from './lazy-handler.ts';
+import { type TellingOptions, tellingOf } from './notifier.ts';
 import { observingOf } from './powertools.ts';
+import { announcing } from './publish-events.ts';
 import { type BatchResponse, type Change, eachChange, headsOf, runOf, type StreamEvent } from './stream-records.ts';
-import { type TellingOptions, tellingOf } from './telling.ts';
-import { contextsOf, wired } from './wired.ts';
 
 export interface Notifying extends TellingOptions {
   readonly contexts: Contexts;

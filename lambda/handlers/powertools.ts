@@ -2,7 +2,7 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { Tracer } from '@aws-lambda-powertools/tracer';
 import { type HandlerName, serviceOf } from '../environment/names.ts';
-import type { Observing } from '../runtime/observing.ts';
+import type { Observing } from '../runtime/telemetry.ts';
 import type { Environment } from './read-environment.ts';
 
 /** Logs, metrics (EMF) and traces of one handler by AWS Lambda Powertools. */

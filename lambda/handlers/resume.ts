@@ -1,12 +1,12 @@
-import type { HeadMeta } from '../checkpoints/meta.ts';
-import { isReady } from '../runtime/wake.ts';
-import { isInVain } from '../storage/aws-facts.ts';
+import type { HeadMeta } from '../checkpoints/format/meta.ts';
+import { isReady } from '../runtime/control/wake.ts';
+import { isInVain } from '../storage/aws/aws-failures.ts';
 import { s3SignedUrls } from '../storage/s3/signed-urls.ts';
 import { lambdaFunctions } from './agent-functions.ts';
 import { type Delivering, deliverRun } from './deliver.ts';
+import { contextsOf, wired } from './lazy-handler.ts';
 import { observingOf } from './powertools.ts';
 import { type BatchResponse, eachChange, headsOf, mayDoBetter, runOf, type StreamEvent } from './stream-records.ts';
-import { contextsOf, wired } from './wired.ts';
 
 /** The function on the table's stream that invokes the agent of each run that has become ready. */
 export const createResume =

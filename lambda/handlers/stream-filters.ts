@@ -1,4 +1,4 @@
-import { HEAD_KEY } from '../checkpoints/records.ts';
+import { HEAD_KEY } from '../checkpoints/format/records.ts';
 import { APPROVAL_PREFIX } from '../runtime/approvals/approval-records.ts';
 import { LISTS } from '../storage/dynamodb/lists.ts';
 

@@ -1,8 +1,8 @@
-import type { HeadMeta } from '../checkpoints/meta.ts';
-import { HEAD_KEY, readHead } from '../checkpoints/records.ts';
+import type { HeadMeta } from '../checkpoints/format/meta.ts';
+import { HEAD_KEY, readHead } from '../checkpoints/format/records.ts';
 import { isWaitstateError } from '../core/errors.ts';
 import { idsOf } from '../core/ids.ts';
-import { errorFields, type Observing } from '../runtime/observing.ts';
+import { errorFields, type Observing } from '../runtime/telemetry.ts';
 import { type Item, toListed } from '../storage/dynamodb/items.ts';
 import type { StoredRecord } from '../storage/ports.ts';
 

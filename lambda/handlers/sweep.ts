@@ -1,17 +1,17 @@
-import { DUE_SHARDS, SHARDS } from '../checkpoints/records.ts';
+import { DUE_SHARDS, SHARDS } from '../checkpoints/format/records.ts';
 import { isWaitstateError } from '../core/errors.ts';
-import { refused } from '../core/input.ts';
-import { type Clock, systemClock } from '../runtime/clock.ts';
-import { errorFields, type Observing } from '../runtime/observing.ts';
-import { type SweepReport, sweepDue } from '../runtime/sweep.ts';
+import { refused } from '../core/invalid-input.ts';
+import { type Clock, systemClock } from '../runtime/agent/clock.ts';
+import { type SweepReport, sweepDue } from '../runtime/control/sweep.ts';
+import { errorFields, type Observing } from '../runtime/telemetry.ts';
 import { s3SignedUrls } from '../storage/s3/signed-urls.ts';
 import { lambdaFunctions } from './agent-functions.ts';
-import { announcing } from './announcing.ts';
 import { type Delivering, deliverRun } from './deliver.ts';
+import { contextsOf, wired } from './lazy-handler.ts';
+import { type TellingOptions, tellingOf } from './notifier.ts';
 import { observingOf } from './powertools.ts';
+import { announcing } from './publish-events.ts';
 import { UNREADABLE } from './stream-records.ts';
-import { type TellingOptions, tellingOf } from './telling.ts';
-import { contextsOf, wired } from './wired.ts';
 
 export interface SweepOptions extends Delivering, TellingOptions {
   readonly clock?: Clock;

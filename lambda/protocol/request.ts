@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { MAX_VERSION } from '../checkpoints/records.ts';
+import { MAX_VERSION } from '../checkpoints/format/records.ts';
 import { ON_TIMEOUT } from '../core/approval-request.ts';
-import { refused } from '../core/input.ts';
+import { refused } from '../core/invalid-input.ts';
 import { isToolId } from '../runtime/remote/wait.ts';
 
 /** A field of a request: what it must be, and whether it must be there. */

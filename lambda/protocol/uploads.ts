@@ -1,7 +1,7 @@
 import type { RunContext } from '../checkpoints/context.ts';
-import { randomId } from '../checkpoints/records.ts';
+import { randomId } from '../checkpoints/format/records.ts';
 import { WaitstateError } from '../core/errors.ts';
-import { refused } from '../core/input.ts';
+import { refused } from '../core/invalid-input.ts';
 import { type SignedUrls, URL_SECONDS } from '../storage/ports.ts';
 
 const MOST_BYTES = 64 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import type { Contexts } from '../checkpoints/contexts.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from './agent/clock.ts';
 
 /** A run that somebody should run. */
 export interface Delivery {

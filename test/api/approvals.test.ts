@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeEverywhere } from '../runtime/places.ts';
+import { describeEverywhere } from '../runtime/storages.ts';
 import { type ApiScene, apiScene, caller, PICTURE } from './scene.ts';
 
 async function waiting(scene: ApiScene, id: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type AuthorizerOptions, authorizerCaller } from '../../lambda/api/authorizer-caller.ts';
-import type { Caller } from '../../lambda/api/caller.ts';
 import { readIamCallers, readJwtCallers } from '../../lambda/handlers/caller-maps.ts';
+import { type AuthorizerOptions, authorizerCaller } from '../../lambda/http/authorizer-caller.ts';
+import type { Caller } from '../../lambda/http/caller.ts';
 
 const REQUEST = new Request('https://x.test/', {
   headers: { 'x-tenant': 'evil', authorization: 'Bearer evil', 'x-roles': 'operator' },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Caller, ROLES, type Role } from '../../lambda/api/caller.ts';
 import type { Route } from '../../lambda/api/route.ts';
 import { ROUTES } from '../../lambda/api/routes/routes.ts';
+import { type Caller, ROLES, type Role } from '../../lambda/http/caller.ts';
 import { apiScene, caller } from './scene.ts';
 
 /** A request that its route takes, but for who makes it. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { MOST_PAYLOAD } from '../../lambda/api/limits.ts';
+import { MOST_PAYLOAD } from '../../lambda/http/limits.ts';
 import { payload } from '../../lambda/index.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
-import { describeEverywhere } from '../runtime/places.ts';
+import { describeEverywhere } from '../runtime/storages.ts';
 import { type ApiScene, apiScene, PICTURE } from './scene.ts';
 
 /** A run that waits for an approval. */
@@ -201,7 +201,7 @@ describe('a payload', () => {
   });
 
   it('that is too large and encrypted is refused: nothing encrypted is handed out as it lies there', async () => {
-    const { localKeys } = await import('../../lambda/checkpoints/keys.ts');
+    const { localKeys } = await import('../../lambda/checkpoints/encryption/key-ring.ts');
     const keys = localKeys({ current: 'k', keys: { k: Buffer.alloc(32, 5) } });
     const scene = apiScene(memoryStorage(), { keys }, { signedUrls: urls });
     const id = await kept(scene, large);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
-import { counted } from '../runtime/places.ts';
+import { counted } from '../runtime/storages.ts';
 import { apiScene, caller } from './scene.ts';
 
 describe('what a list costs', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { HTTP_STATUS } from '../../lambda/api/http-status.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
+import { HTTP_STATUS } from '../../lambda/http/http-status.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { apiScene } from './scene.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { localKeys } from '../../lambda/checkpoints/keys.ts';
+import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { withdraw } from '../../lambda/runtime/approvals/decide.ts';
 import { revokeToken } from '../../lambda/runtime/approvals/tokens.ts';
-import { describeEverywhere } from '../runtime/places.ts';
+import { describeEverywhere } from '../runtime/storages.ts';
 import { type ApiScene, apiScene, PICTURE } from './scene.ts';
 
 let runs = 0;

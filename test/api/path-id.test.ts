@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { idInPath, pathId } from '../../lambda/api/path-id.ts';
+import { idInPath, pathId } from '../../lambda/http/path-id.ts';
 
 const ODD = [
   'a/b',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { pathId } from '../../lambda/api/path-id.ts';
-import { describeEverywhere } from '../runtime/places.ts';
+import { pathId } from '../../lambda/http/path-id.ts';
+import { describeEverywhere } from '../runtime/storages.ts';
 import { apiScene, caller } from './scene.ts';
 
 describeEverywhere('runs over HTTP', (open) => {

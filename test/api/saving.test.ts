@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeEverywhere } from '../runtime/places.ts';
+import { describeEverywhere } from '../runtime/storages.ts';
 import { type ApiScene, type Asked, apiScene } from './scene.ts';
 
 const saver =

@@ -1,4 +1,4 @@
-import type { ProblemCode } from '../../lambda/api/problem.ts';
+import type { ProblemCode } from '../../lambda/http/problem.ts';
 import { faultsOf } from './json-schema.ts';
 import { type OpenApi, type Operation, operationsAt } from './open-api.ts';
 import { type Asked, type Got, MARK } from './scene.ts';

@@ -1,8 +1,8 @@
 import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
-import type { Desk } from '../../lambda/desk/desk.ts';
 import { agent, payload } from '../../lambda/index.ts';
-import type { AgentPlace } from '../../lambda/runtime/agent-place.ts';
-import type { Clock } from '../../lambda/runtime/clock.ts';
+import type { Desk } from '../../lambda/operator/operator.ts';
+import type { AgentPlace } from '../../lambda/runtime/agent/agent-options.ts';
+import type { Clock } from '../../lambda/runtime/agent/clock.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { linkFor } from '../runtime/approvals/scene.ts';
 

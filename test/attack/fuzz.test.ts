@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { openApiOf } from '../../lambda/api/open-api.ts';
-import { pathId } from '../../lambda/api/path-id.ts';
 import { ROUTES } from '../../lambda/api/routes/routes.ts';
+import { pathId } from '../../lambda/http/path-id.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { awsStorage } from '../engines/engines.ts';
-import { folderStorage } from '../runtime/places.ts';
+import { folderStorage } from '../runtime/storages.ts';
 import { wrongsOf } from './answers.ts';
 import { arsenalOf } from './arsenal.ts';
 import { attack, expectUnharmed } from './attack.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { authorizerCaller } from '../../lambda/api/authorizer-caller.ts';
 import { openApiOf } from '../../lambda/api/open-api.ts';
 import { ROUTES } from '../../lambda/api/routes/routes.ts';
 import { createServe, type HttpEvent } from '../../lambda/handlers/api.ts';
+import { authorizerCaller } from '../../lambda/http/authorizer-caller.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { repeatable } from '../faults/seeded.ts';
 import { wrongsOf } from './answers.ts';

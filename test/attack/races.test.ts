@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { ApprovalDocument } from '../../lambda/desk/approval-document.ts';
-import { describeEverywhere } from '../runtime/places.ts';
+import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
+import { describeEverywhere } from '../runtime/storages.ts';
 import { type Answered, type TokenScene, tokenScene } from './token-scene.ts';
 
 const TIMES = 100;

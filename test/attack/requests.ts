@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { pathId } from '../../lambda/api/path-id.ts';
+import { pathId } from '../../lambda/http/path-id.ts';
 import { HEADERS, type Header, headerOf, METHODS, MORE, QUERIES, TYPES } from './broken.ts';
 import { Fitting, type Known, some } from './fitting.ts';
 import { hostileBody, hostilePathPart, hostileText, hostileValue } from './hostile.ts';

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Caller, ROLES, type Role } from '../../lambda/api/caller.ts';
 import { openApiOf } from '../../lambda/api/open-api.ts';
 import { ROUTES } from '../../lambda/api/routes/routes.ts';
+import { type Caller, ROLES, type Role } from '../../lambda/http/caller.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
-import { counted } from '../runtime/places.ts';
+import { counted } from '../runtime/storages.ts';
 import { type OpenApi, operationsOf } from './open-api.ts';
 import { type AttackScene, attacker, attackScene } from './scene.ts';
 

@@ -1,9 +1,9 @@
 import { createApi } from '../../lambda/api/app.ts';
-import { type Caller, ROLES, type Role } from '../../lambda/api/caller.ts';
-import { contextsFor } from '../../lambda/checkpoints/other-contexts.ts';
-import type { Desk } from '../../lambda/desk/desk.ts';
-import { deskOn } from '../../lambda/desk/desk-on.ts';
-import type { AgentPlace } from '../../lambda/runtime/agent-place.ts';
+import { contextsFor } from '../../lambda/checkpoints/derived-contexts.ts';
+import { type Caller, ROLES, type Role } from '../../lambda/http/caller.ts';
+import { deskOn } from '../../lambda/operator/create-operator.ts';
+import type { Desk } from '../../lambda/operator/operator.ts';
+import type { AgentPlace } from '../../lambda/runtime/agent/agent-options.ts';
 import type { Delivery } from '../../lambda/runtime/runtime.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { TestClock } from '../../lambda/testing.ts';

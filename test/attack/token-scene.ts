@@ -1,14 +1,14 @@
 import { createApi } from '../../lambda/api/app.ts';
-import type { ApprovalDocument } from '../../lambda/desk/approval-document.ts';
-import { deskOn } from '../../lambda/desk/desk-on.ts';
 import { agent, payload } from '../../lambda/index.ts';
+import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
+import { deskOn } from '../../lambda/operator/create-operator.ts';
+import { sweepDue } from '../../lambda/runtime/control/sweep.ts';
 import type { Delivery } from '../../lambda/runtime/runtime.ts';
-import { sweepDue } from '../../lambda/runtime/sweep.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { TestClock } from '../../lambda/testing.ts';
 import { caller } from '../api/scene.ts';
 import { linkFor } from '../runtime/approvals/scene.ts';
-import { type Calls, counted } from '../runtime/places.ts';
+import { type Calls, counted } from '../runtime/storages.ts';
 
 export const DAY = 86_400_000;
 

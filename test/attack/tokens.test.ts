@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { describeEverywhere } from '../runtime/places.ts';
+import { describeEverywhere } from '../runtime/storages.ts';
 import { bentTokens } from './bent-tokens.ts';
 import { DAY, type TokenScene, tokenScene } from './token-scene.ts';
 

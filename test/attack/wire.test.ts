@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type LocalServer, serve } from '../../cli/dev/serve.ts';
+import { type LocalServer, serve } from '../../cli/dev/server/serve.ts';
 import { render } from '../../cli/terminal/line.ts';
 
 let server: LocalServer;

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { pathId } from '../../lambda/api/path-id.ts';
 import { payload } from '../../lambda/checkpoints/payload.ts';
 import { checkpointStore } from '../../lambda/embedded.ts';
+import { pathId } from '../../lambda/http/path-id.ts';
 import { hostile, hostileHtml, hostileId, hostileSvg, hostileUrl, planted } from './hostile-texts.ts';
 import { agentFile, PATIENCE, setScene } from './scene.ts';
 import { watch } from './watched.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, vi } from 'vitest';
-import { type LocalServer, serve } from '../../cli/dev/serve.ts';
+import { type LocalServer, serve } from '../../cli/dev/server/serve.ts';
 import { render } from '../../cli/terminal/line.ts';
 import { launch } from './browser.ts';
 import { type WatchOptions, watch } from './watched.ts';

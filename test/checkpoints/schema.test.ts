@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ladderOf, type Schema } from '../../lambda/checkpoints/schema.ts';
+import { ladderOf, type Schema } from '../../lambda/checkpoints/format/schema.ts';
 
 const add = (mark: string) => (state: unknown) => `${state}${mark}`;
 

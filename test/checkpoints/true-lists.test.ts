@@ -1,8 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { contextsOn } from '../../lambda/checkpoints/contexts.ts';
-import type { HeadMeta } from '../../lambda/checkpoints/meta.ts';
-import { DUE_SHARDS, dueGroup, groupOf, HEAD_KEY, headRecord, timeOrder } from '../../lambda/checkpoints/records.ts';
+import type { HeadMeta } from '../../lambda/checkpoints/format/meta.ts';
+import {
+  DUE_SHARDS,
+  dueGroup,
+  groupOf,
+  HEAD_KEY,
+  headRecord,
+  timeOrder,
+} from '../../lambda/checkpoints/format/records.ts';
 import { partitionOf } from '../../lambda/core/ids.ts';
 import { inboxGroup } from '../../lambda/runtime/approvals/approval-records.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';

@@ -12,7 +12,7 @@ import { clockFinding } from '../../cli/commands/doctor/clock-watch.ts';
 import type { Finding } from '../../cli/commands/doctor/finding.ts';
 import { permissionFinding } from '../../cli/commands/doctor/permissions.ts';
 import { doctor } from '../../cli/commands/doctor.ts';
-import { writeServerFile } from '../../cli/dev/server-file.ts';
+import { writeServerFile } from '../../cli/dev/server/server-file.ts';
 import { processTerminal } from '../../cli/terminal/process-terminal.ts';
 import { STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
 import { STREAM, TABLE } from '../../lambda/storage/dynamodb/table.ts';

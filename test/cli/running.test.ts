@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { writeServerFile } from '../../cli/dev/server-file.ts';
+import { writeServerFile } from '../../cli/dev/server/server-file.ts';
 import { chatIn, travelIn } from './agents.ts';
 import { freshFolder, runIn } from './scene.ts';
 import { servedFolder } from './served-folder.ts';

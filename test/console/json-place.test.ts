@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mistakeIn, wordsOf } from '../../lambda/console/json-place.ts';
+import { mistakeIn, wordsOf } from '../../lambda/core/json-error-position.ts';
 
 const said = (text: string): string => {
   const mistake = mistakeIn(text);

@@ -3,7 +3,7 @@ import { adopt, type Doc } from '../../lambda/checkpoints/document/document.ts';
 import { linkPage } from '../../lambda/console/link-page.ts';
 import { problemPage } from '../../lambda/console/problem-page.ts';
 import type { Status } from '../../lambda/core/status.ts';
-import type { ApprovalDocument } from '../../lambda/desk/approval-document.ts';
+import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
 import { caller } from './scene.ts';
 import { textOf, wholePage } from './well-formed.ts';
 

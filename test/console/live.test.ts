@@ -3,7 +3,7 @@ import { PATHS } from '../../lambda/console/paths.ts';
 import { agent } from '../../lambda/index.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Page, Storage } from '../../lambda/storage/ports.ts';
-import { type Calls, counted } from '../runtime/places.ts';
+import { type Calls, counted } from '../runtime/storages.ts';
 import { consoleScene } from './scene.ts';
 import { textOf, unescaped } from './well-formed.ts';
 

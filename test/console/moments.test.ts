@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sizeOf } from '../../lambda/console/document/sizes.ts';
-import { distance, exactly, lengthOf } from '../../lambda/console/moments.ts';
+import { distance, exactly, lengthOf } from '../../lambda/console/format-time.ts';
 
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;

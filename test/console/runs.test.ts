@@ -3,8 +3,8 @@ import { PATHS } from '../../lambda/console/paths.ts';
 import { runsPage } from '../../lambda/console/runs/runs-page.ts';
 import { runsForm, runsQuery } from '../../lambda/console/runs/runs-query.ts';
 import { STATUSES } from '../../lambda/core/status.ts';
-import type { Counts } from '../../lambda/desk/desk.ts';
 import { agent } from '../../lambda/index.ts';
+import type { Counts } from '../../lambda/operator/operator.ts';
 import { caller, consoleScene } from './scene.ts';
 import { textOf, unescaped, wholePage } from './well-formed.ts';
 

@@ -1,7 +1,7 @@
 import { createApi, type KnownAgent } from '../../lambda/api/app.ts';
-import { type Caller, ROLES, type Role } from '../../lambda/api/caller.ts';
-import { deskOn } from '../../lambda/desk/desk-on.ts';
-import type { Agent } from '../../lambda/runtime/agent.ts';
+import { type Caller, ROLES, type Role } from '../../lambda/http/caller.ts';
+import { deskOn } from '../../lambda/operator/create-operator.ts';
+import type { Agent } from '../../lambda/runtime/agent/agent.ts';
 import { type TestOptions, testAgents } from '../../lambda/testing.ts';
 import { wholePage } from './well-formed.ts';
 

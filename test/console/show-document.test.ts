@@ -5,7 +5,7 @@ import { encode } from '../../lambda/checkpoints/document/encode.ts';
 import { showDocument } from '../../lambda/console/document/show-document.ts';
 import { isAddress, isCode, isDifference } from '../../lambda/console/document/show-text.ts';
 import type { Showing } from '../../lambda/console/document/showing.ts';
-import { pieceOf } from '../../lambda/desk/piece.ts';
+import { pieceOf } from '../../lambda/operator/truncated-document.ts';
 import { textOf, wellFormed } from './well-formed.ts';
 
 const SHOWING: Showing = {

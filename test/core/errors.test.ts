@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isWaitstateError, WaitstateError } from '../../lambda/core/errors.ts';
-import { refused } from '../../lambda/core/input.ts';
+import { refused } from '../../lambda/core/invalid-input.ts';
 
 describe('an error of Waitstate', () => {
   test('has a code, a literal name, a scope and its cause', () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { argv, memoryUsage, resourceUsage } from 'node:process';
-import { localKeys } from '../../lambda/checkpoints/keys.ts';
+import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { payload } from '../../lambda/checkpoints/payload.ts';
 import { checkpointStore } from '../../lambda/embedded.ts';
 

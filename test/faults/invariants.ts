@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import type { Checkpoint } from '../../lambda/checkpoints/checkpoint.ts';
 import type { CheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
-import { payloadsInUse } from '../../lambda/checkpoints/in-use.ts';
-import { readCheckpoint, versionOf } from '../../lambda/checkpoints/records.ts';
+import { readCheckpoint, versionOf } from '../../lambda/checkpoints/format/records.ts';
+import { payloadsInUse } from '../../lambda/checkpoints/operations/payloads-in-use.ts';
 import { isWaitstateError } from '../../lambda/core/errors.ts';
 import { partitionOf } from '../../lambda/core/ids.ts';
 import type { Storage, StoredRecord } from '../../lambda/storage/ports.ts';

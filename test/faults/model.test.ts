@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, inject, test, vi } from 'vitest';
 import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
-import { type KeyRing, localKeys } from '../../lambda/checkpoints/keys.ts';
+import { type KeyRing, localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { escapeId } from '../../lambda/core/ids.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
-import { localKeys } from '../../lambda/checkpoints/keys.ts';
+import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { payload } from '../../lambda/checkpoints/payload.ts';
 import { DAY, HOUR, MINUTE, SECOND } from './clock.ts';
 import { choices } from './interleaving.ts';

@@ -1,5 +1,5 @@
 import { type CheckpointStore, checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
-import { localKeys } from '../../lambda/checkpoints/keys.ts';
+import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { type Clock, clockAt } from './clock.ts';

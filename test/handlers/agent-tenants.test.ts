@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Caller } from '../../lambda/api/caller.ts';
 import { agentsText, readAgents } from '../../lambda/handlers/agents.ts';
+import type { Caller } from '../../lambda/http/caller.ts';
 import { handlerScene, httpEvent } from './scene.ts';
 
 const AGENTS = {

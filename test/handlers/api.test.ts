@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { authorizerCaller } from '../../lambda/api/authorizer-caller.ts';
-import { pathId } from '../../lambda/api/path-id.ts';
 import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { handler } from '../../lambda/handlers/api.ts';
+import { authorizerCaller } from '../../lambda/http/authorizer-caller.ts';
+import { pathId } from '../../lambda/http/path-id.ts';
 import { payload } from '../../lambda/index.ts';
 import { linkFor } from '../runtime/approvals/scene.ts';
 import { type HandlerScene, handlerScene, httpEvent, linkEvent } from './scene.ts';

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
-import { readLiveHead } from '../../lambda/checkpoints/open.ts';
+import { readLiveHead } from '../../lambda/checkpoints/load.ts';
 import { payload } from '../../lambda/checkpoints/payload.ts';
 import { decide } from '../../lambda/runtime/approvals/decide.ts';
 import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
-import { claim } from '../../lambda/runtime/claim.ts';
-import { rewindRun } from '../../lambda/runtime/going-back.ts';
-import { runResult } from '../../lambda/runtime/outside.ts';
+import { rewindRun } from '../../lambda/runtime/control/rewind-and-fork.ts';
+import { runResult } from '../../lambda/runtime/control/run-control.ts';
+import { claim } from '../../lambda/runtime/invocation/claim.ts';
 import { type HandlerScene, handlerScene } from './scene.ts';
 
 let scene: HandlerScene;

@@ -1,17 +1,17 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { HeadMeta, Work } from '../../lambda/checkpoints/meta.ts';
-import { headRecord } from '../../lambda/checkpoints/records.ts';
+import type { HeadMeta, Work } from '../../lambda/checkpoints/format/meta.ts';
+import { headRecord } from '../../lambda/checkpoints/format/records.ts';
 import { partitionOf } from '../../lambda/core/ids.ts';
 import { createGauge } from '../../lambda/handlers/gauge.ts';
 import { MOST_RECORDS, MOST_REQUESTS } from '../../lambda/handlers/gauges.ts';
 import { observingOf } from '../../lambda/handlers/powertools.ts';
 import { agent } from '../../lambda/index.ts';
-import { addSignal } from '../../lambda/runtime/events.ts';
-import type { Metric, Observing } from '../../lambda/runtime/observing.ts';
+import { addSignal } from '../../lambda/runtime/control/events.ts';
+import type { Metric, Observing } from '../../lambda/runtime/telemetry.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { RecordStore } from '../../lambda/storage/ports.ts';
 import { TestClock } from '../../lambda/testing.ts';
-import { counted } from '../runtime/places.ts';
+import { counted } from '../runtime/storages.ts';
 import { type HandlerScene, handlerScene, lambdaContext } from './scene.ts';
 
 const MINUTE = 60_000;

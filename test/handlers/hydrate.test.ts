@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { localKeys } from '../../lambda/checkpoints/keys.ts';
-import { readLiveHead } from '../../lambda/checkpoints/open.ts';
-import { HEAD_KEY } from '../../lambda/checkpoints/records.ts';
+import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
+import { HEAD_KEY } from '../../lambda/checkpoints/format/records.ts';
+import { readLiveHead } from '../../lambda/checkpoints/load.ts';
 import { type HandlerScene, handlerScene, linkEvent } from './scene.ts';
 
 const request = (scene: HandlerScene, action: string, fields: object) =>
@@ -203,8 +203,8 @@ describe('a function that gets its run claimed and loaded', () => {
   it('of a cancelled run ends it as cancelled, whatever it says', async () => {
     const scene = await handlerScene();
     await started(scene);
-    const { cancelRun } = await import('../../lambda/runtime/outside.ts');
-    const { contextsFor } = await import('../../lambda/checkpoints/other-contexts.ts');
+    const { cancelRun } = await import('../../lambda/runtime/control/run-control.ts');
+    const { contextsFor } = await import('../../lambda/checkpoints/derived-contexts.ts');
     const contexts = contextsFor(scene.contexts, 'acme');
     await cancelRun({ contexts, clock: scene.clock, chance: () => 0, log: () => {} }, 'q-1', 'no more');
     const late = await request(scene, 'finish', { expectedVersion: 2, status: 'SUCCEEDED', result: 1 });

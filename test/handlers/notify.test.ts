@@ -93,7 +93,7 @@ describe('notify', () => {
     const scene = await handlerScene();
     await asking(scene);
     const late = await scene.nextRecords();
-    const { cancelRun } = await import('../../lambda/runtime/outside.ts');
+    const { cancelRun } = await import('../../lambda/runtime/control/run-control.ts');
     await cancelRun({ contexts: scene.contexts, clock: scene.clock, chance: () => 0, log: () => {} }, 'q-1');
     await scene.notify({ Records: late });
     expect(scene.sent.events).toEqual([]);

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CHECKPOINT_FUNCTION_VARIABLE } from '../../lambda/environment/names.ts';
-import { runResult } from '../../lambda/runtime/outside.ts';
+import { runResult } from '../../lambda/runtime/control/run-control.ts';
 import { codeBlocks, pages } from '../docs/markdown.ts';
 import { type HandlerScene, handlerScene, linkEvent } from './scene.ts';
 

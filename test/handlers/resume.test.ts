@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
-import { addSignal } from '../../lambda/runtime/events.ts';
-import { startRun } from '../../lambda/runtime/start.ts';
+import { addSignal } from '../../lambda/runtime/control/events.ts';
+import { startRun } from '../../lambda/runtime/control/start-run.ts';
 import { type HandlerScene, handlerScene, headsIn } from './scene.ts';
 
 const start = (scene: HandlerScene, id: string, agent = 'refunds') =>

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { observingOf } from '../../lambda/handlers/powertools.ts';
-import { agent } from '../../lambda/runtime/agent.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
 import type { Notice } from '../../lambda/runtime/approvals/notice.ts';
 import { type HandlerScene, handlerScene, lambdaContext, linkEvent } from './scene.ts';
 

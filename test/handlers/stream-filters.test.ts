@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { STREAM_FILTERS } from '../../lambda/handlers/stream-filters.ts';
-import { agent } from '../../lambda/runtime/agent.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { decide, remind } from '../../lambda/runtime/approvals/decide.ts';
 import { matching } from '../engines/matching.ts';
 import { type HandlerScene, handlerScene, lambdaContext } from './scene.ts';

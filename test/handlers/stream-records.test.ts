@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { contextsOn } from '../../lambda/checkpoints/contexts.ts';
-import { localKeys } from '../../lambda/checkpoints/keys.ts';
+import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import { createCheckpoint } from '../../lambda/handlers/checkpoint.ts';
 import { eachChange, type StreamRecord } from '../../lambda/handlers/stream-records.ts';

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { HEAD_KEY, readHead } from '../../lambda/checkpoints/records.ts';
+import { HEAD_KEY, readHead } from '../../lambda/checkpoints/format/records.ts';
 import { partitionOf } from '../../lambda/core/ids.ts';
 import { ENVIRONMENT, HANDLERS, type HandlerName, READ_BY } from '../../lambda/environment/names.ts';
 import { dynamoRecordStore } from '../../lambda/storage/dynamodb/dynamo-records.ts';

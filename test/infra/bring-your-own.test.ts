@@ -12,7 +12,7 @@ import {
 import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { describe, expect, it } from 'vitest';
 import { Waitstate } from '../../infra/index.ts';
-import { settledProps } from '../../infra/settled-props.ts';
+import { settledProps } from '../../infra/resolved-props.ts';
 import { newTable } from '../../infra/storage.ts';
 import { permissionsOf } from './permissions.ts';
 import { brought, functionOf, stackOf, withAgents } from './stacks.ts';

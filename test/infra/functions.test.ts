@@ -3,7 +3,7 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { describe, expect, it } from 'vitest';
 import { DEPLOYED } from '../../infra/handlers/handler-functions.ts';
 import { Waitstate } from '../../infra/index.ts';
-import { DUE_SHARDS } from '../../lambda/checkpoints/records.ts';
+import { DUE_SHARDS } from '../../lambda/checkpoints/format/records.ts';
 import { HANDLERS } from '../../lambda/environment/names.ts';
 import { STREAM_FILTERS } from '../../lambda/handlers/stream-filters.ts';
 import { brought, ENTRY, everything, stackOf, templateOf } from './stacks.ts';

@@ -13,8 +13,8 @@ import { DeleteObjectsCommand, ListObjectsV2Command, ListObjectVersionsCommand, 
 import { mockClient } from 'aws-sdk-client-mock';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ExampleStack } from '../../infra/example-stack.ts';
-import { authorizerCaller, type IamCaller } from '../../lambda/api/authorizer-caller.ts';
 import { ENVIRONMENT } from '../../lambda/environment/names.ts';
+import { authorizerCaller, type IamCaller } from '../../lambda/http/authorizer-caller.ts';
 import { s3Client } from '../engines/engines.ts';
 import { StackTemplate, testApp } from '../infra/template.ts';
 import { awsCloud } from './aws/aws-cloud.ts';

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { Interrupted } from '../../cli/terminal/said-no.ts';
+import { Interrupted } from '../../cli/terminal/prompt-errors.ts';
 import { CannotBegin } from './cannot-begin.ts';
 import type { Cloud } from './cloud.ts';
 import { type Integration, integrate } from './integrate.ts';

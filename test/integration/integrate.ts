@@ -1,4 +1,4 @@
-import { Interrupted } from '../../cli/terminal/said-no.ts';
+import { Interrupted } from '../../cli/terminal/prompt-errors.ts';
 import type { Terminal } from '../../cli/terminal/terminal.ts';
 import { operatorsOf } from './caller.ts';
 import { CannotBegin } from './cannot-begin.ts';

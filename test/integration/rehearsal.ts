@@ -4,8 +4,8 @@ import { buffer } from 'node:stream/consumers';
 import { onTestFinished, vi } from 'vitest';
 import { assistant } from '../../examples/model-loop/agent.ts';
 import { refunds } from '../../examples/refunds/agent.ts';
-import { authorizerCaller, type IamCaller } from '../../lambda/api/authorizer-caller.ts';
 import { createGauge } from '../../lambda/handlers/gauge.ts';
+import { authorizerCaller, type IamCaller } from '../../lambda/http/authorizer-caller.ts';
 import { refusalOf } from '../cli/signature.ts';
 import { handlerScene, httpEvent, lambdaContext } from '../handlers/scene.ts';
 

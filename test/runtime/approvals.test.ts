@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { agent } from '../../lambda/runtime/agent.ts';
-import type { ApprovalOptions } from '../../lambda/runtime/agent-context.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
+import type { ApprovalOptions } from '../../lambda/runtime/agent/agent-context.ts';
+import type { StandardSchema } from '../../lambda/runtime/agent/standard-schema.ts';
 import { decideByToken, viewByToken } from '../../lambda/runtime/approvals/tokens.ts';
 import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
-import type { StandardSchema } from '../../lambda/runtime/standard-schema.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere, gate, headIn, headOf, meddledWith } from './places.ts';
+import { describeEverywhere, gate, headIn, headOf, meddledWith } from './storages.ts';
 
 const ANN = { title: 'Pay?', approvers: ['user:ann'] };
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { agent } from '../../lambda/runtime/agent.ts';
-import type { AgentContext } from '../../lambda/runtime/agent-context.ts';
-import { RetryableError } from '../../lambda/runtime/agent-errors.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
+import type { AgentContext } from '../../lambda/runtime/agent/agent-context.ts';
+import { RetryableError } from '../../lambda/runtime/agent/agent-errors.ts';
 import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere, elsewhere, gate, headIn, headOf, meddledWith, withEventBefore } from './places.ts';
+import { describeEverywhere, elsewhere, gate, headIn, headOf, meddledWith, withEventBefore } from './storages.ts';
 
 const ANN = { title: 'Go on?', approvers: ['user:ann'] };
 

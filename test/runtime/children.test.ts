@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { WaitstateError } from '../../lambda/core/errors.ts';
-import { agent } from '../../lambda/runtime/agent.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere, headIn, headOf, meddledWith, withEventBefore } from './places.ts';
+import { describeEverywhere, headIn, headOf, meddledWith, withEventBefore } from './storages.ts';
 
 const doubled: number[] = [];
 const doubling = agent({

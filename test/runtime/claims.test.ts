@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { agent } from '../../lambda/runtime/agent.ts';
-import { sweepDue } from '../../lambda/runtime/sweep.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
+import { sweepDue } from '../../lambda/runtime/control/sweep.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere, elsewhere, gate, headIn, headOf, meddledWith, withEventBefore } from './places.ts';
+import { describeEverywhere, elsewhere, gate, headIn, headOf, meddledWith, withEventBefore } from './storages.ts';
 
 const MINUTE = 60_000;
 

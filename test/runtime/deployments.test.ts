@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { agent } from '../../lambda/runtime/agent.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere, headOf } from './places.ts';
+import { describeEverywhere, headOf } from './storages.ts';
 
 type V1 = { readonly name: string };
 type V2 = { readonly first: string; readonly last: string };

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { localKeys } from '../../lambda/checkpoints/keys.ts';
-import { unpack } from '../../lambda/checkpoints/packing.ts';
-import { agent } from '../../lambda/runtime/agent.ts';
+import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
+import { unpack } from '../../lambda/checkpoints/format/packing.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage, StoredRecord } from '../../lambda/storage/ports.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere, headOf } from './places.ts';
+import { describeEverywhere, headOf } from './storages.ts';
 
 const keys = localKeys({ current: 'k', keys: { k: new Uint8Array(32).fill(7) } });
 const SECRET = 'sesame';

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
-import { timeOrder } from '../../lambda/checkpoints/records.ts';
-import { agent } from '../../lambda/runtime/agent.ts';
+import { timeOrder } from '../../lambda/checkpoints/format/records.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { openToken, TOKENS } from '../../lambda/runtime/approvals/tokens.ts';
-import { sweepDue } from '../../lambda/runtime/sweep.ts';
+import { sweepDue } from '../../lambda/runtime/control/sweep.ts';
 import type { Storage, StoredRecord } from '../../lambda/storage/ports.ts';
 import { type TestWorld, testAgents } from '../../lambda/testing.ts';
 import { errorOf } from '../contract/checkpoint-store/stores.ts';
 import { linkFor } from './approvals/scene.ts';
-import { describeEverywhere } from './places.ts';
+import { describeEverywhere } from './storages.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

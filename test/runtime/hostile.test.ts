@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agent } from '../../lambda/runtime/agent.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
 

@@ -1,10 +1,10 @@
 import { setImmediate as tick } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { agent } from '../../lambda/runtime/agent.ts';
-import { sweepDue } from '../../lambda/runtime/sweep.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
+import { sweepDue } from '../../lambda/runtime/control/sweep.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { TestClock } from '../../lambda/testing.ts';
-import { gate, headOf } from './places.ts';
+import { gate, headOf } from './storages.ts';
 
 /** Moves the time by so many seconds, one at a time, and lets everything happen on the way. */
 async function pass(clock: TestClock, seconds: number): Promise<void> {

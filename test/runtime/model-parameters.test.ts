@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { agent } from '../../lambda/runtime/agent.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere } from './places.ts';
+import { describeEverywhere } from './storages.ts';
 
 const SMALL = { id: 'small-1', version: '2026-01', temperature: 0.2, seed: 7 };
 const LARGE = { id: 'large-1', temperature: 0, topP: 0.9 };

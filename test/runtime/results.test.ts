@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { agent } from '../../lambda/runtime/agent.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere, elsewhere } from './places.ts';
+import { describeEverywhere, elsewhere } from './storages.ts';
 
 const waiting = agent({ name: 'waiting', run: (ctx) => ctx.waitForSignal<string>('go') });
 

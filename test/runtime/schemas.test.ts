@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { agent } from '../../lambda/runtime/agent.ts';
-import type { StandardSchema } from '../../lambda/runtime/standard-schema.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
+import type { StandardSchema } from '../../lambda/runtime/agent/standard-schema.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { counted } from './places.ts';
+import { counted } from './storages.ts';
 
 /** A schema of objects with one whole number in them, written by hand; what is text becomes a number. */
 const numberIn = (...path: string[]): StandardSchema<unknown, { readonly [key: string]: unknown }> => ({

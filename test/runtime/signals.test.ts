@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { localKeys } from '../../lambda/checkpoints/keys.ts';
+import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { payload } from '../../lambda/checkpoints/payload.ts';
-import { agent } from '../../lambda/runtime/agent.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
 import { noise, randomFrom } from '../faults/seeded.ts';
-import { describeEverywhere, headIn, headOf, withEventBefore } from './places.ts';
+import { describeEverywhere, headIn, headOf, withEventBefore } from './storages.ts';
 
 /** Receives as many signals as it is told, after an hour of sleep if it is told that. */
 const listener = agent({

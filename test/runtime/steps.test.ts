@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Payload } from '../../lambda/checkpoints/payload.ts';
-import { agent } from '../../lambda/runtime/agent.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { testAgents } from '../../lambda/testing.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { agent } from '../../lambda/runtime/agent.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { testAgents } from '../../lambda/testing.ts';
 
 const calls: string[] = [];

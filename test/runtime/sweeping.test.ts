@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { DUE_SHARDS, dueGroup, SHARDS, shardGroup } from '../../lambda/checkpoints/records.ts';
+import { DUE_SHARDS, dueGroup, SHARDS, shardGroup } from '../../lambda/checkpoints/format/records.ts';
 import { partitionOf } from '../../lambda/core/ids.ts';
-import { agent } from '../../lambda/runtime/agent.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
+import { sweepDue } from '../../lambda/runtime/control/sweep.ts';
 import type { Runtime } from '../../lambda/runtime/runtime.ts';
-import { sweepDue } from '../../lambda/runtime/sweep.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { counted } from './places.ts';
+import { counted } from './storages.ts';
 
 const RUNS = 2_000;
 

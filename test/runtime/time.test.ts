@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { agent } from '../../lambda/runtime/agent.ts';
-import type { AgentContext } from '../../lambda/runtime/agent-context.ts';
-import { sweepDue } from '../../lambda/runtime/sweep.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
+import type { AgentContext } from '../../lambda/runtime/agent/agent-context.ts';
+import { sweepDue } from '../../lambda/runtime/control/sweep.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { type TestWorld, testAgents } from '../../lambda/testing.ts';
-import { counted, describeEverywhere, gate, headOf } from './places.ts';
+import { counted, describeEverywhere, gate, headOf } from './storages.ts';
 
 const MINUTE = 60_000;
 const ends = (world: Pick<TestWorld, 'invocations'>) =>

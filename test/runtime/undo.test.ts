@@ -1,10 +1,10 @@
 import { setImmediate as tick } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { agent } from '../../lambda/runtime/agent.ts';
-import type { AgentContext } from '../../lambda/runtime/agent-context.ts';
-import { RetryableError } from '../../lambda/runtime/agent-errors.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
+import type { AgentContext } from '../../lambda/runtime/agent/agent-context.ts';
+import { RetryableError } from '../../lambda/runtime/agent/agent-errors.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { headOf } from './places.ts';
+import { headOf } from './storages.ts';
 
 const undoing = <T>(run: (ctx: AgentContext) => Promise<T>) => agent({ name: 'undoing', run });
 

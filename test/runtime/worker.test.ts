@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { agent } from '../../lambda/runtime/agent.ts';
-import { runAgents } from '../../lambda/runtime/worker.ts';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
+import { runAgents } from '../../lambda/runtime/agent/worker.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
-import { headOf } from './places.ts';
+import { headOf } from './storages.ts';
 
 describe('a worker', () => {
   it('leaves a run that waits for newer code to the sweeper, which asks for it less and less often', async () => {

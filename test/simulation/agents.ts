@@ -1,6 +1,6 @@
-import { type Agent, agent } from '../../lambda/runtime/agent.ts';
-import type { StepTools, TurnContext } from '../../lambda/runtime/agent-context.ts';
-import type { AgentDefinition } from '../../lambda/runtime/agent-definition.ts';
+import { type Agent, agent } from '../../lambda/runtime/agent/agent.ts';
+import type { StepTools, TurnContext } from '../../lambda/runtime/agent/agent-context.ts';
+import type { AgentDefinition } from '../../lambda/runtime/agent/agent-definition.ts';
 import type { Deliveries } from './deliveries.ts';
 import { Player, type State } from './playing.ts';
 import type { Process } from './process.ts';

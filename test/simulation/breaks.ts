@@ -1,5 +1,11 @@
-import { readHeadMeta } from '../../lambda/checkpoints/meta.ts';
-import { checkpointRecord, HEAD_KEY, headRecord, readCheckpoint, versionOf } from '../../lambda/checkpoints/records.ts';
+import { readHeadMeta } from '../../lambda/checkpoints/format/meta.ts';
+import {
+  checkpointRecord,
+  HEAD_KEY,
+  headRecord,
+  readCheckpoint,
+  versionOf,
+} from '../../lambda/checkpoints/format/records.ts';
 import { isWaiting } from '../../lambda/core/status.ts';
 import type { StoredRecord, Write } from '../../lambda/storage/ports.ts';
 

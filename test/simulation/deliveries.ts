@@ -1,5 +1,5 @@
 import { isWaitstateError } from '../../lambda/core/errors.ts';
-import type { Invoked } from '../../lambda/runtime/agent.ts';
+import type { Invoked } from '../../lambda/runtime/agent/agent.ts';
 import type { Delivery } from '../../lambda/runtime/runtime.ts';
 import { type Agents, agentsIn } from './agents.ts';
 import type { Process } from './process.ts';

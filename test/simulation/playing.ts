@@ -1,6 +1,6 @@
 import { isWaitstateError } from '../../lambda/core/errors.ts';
-import type { AgentContext, StepOptions, StepTools } from '../../lambda/runtime/agent-context.ts';
-import { FatalError, RetryableError } from '../../lambda/runtime/agent-errors.ts';
+import type { AgentContext, StepOptions, StepTools } from '../../lambda/runtime/agent/agent-context.ts';
+import { FatalError, RetryableError } from '../../lambda/runtime/agent/agent-errors.ts';
 import { noise } from '../faults/seeded.ts';
 import type { Process } from './process.ts';
 import type { ApprovalMove, Move, Program, StepMove } from './program.ts';

@@ -1,4 +1,4 @@
-import { HEAD_KEY } from '../../lambda/checkpoints/records.ts';
+import { HEAD_KEY } from '../../lambda/checkpoints/format/records.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import type { PayloadStore, RecordStore, Storage, Write } from '../../lambda/storage/ports.ts';
 import type { Fault } from './faults.ts';

@@ -2,7 +2,7 @@ import { isWaitstateError } from '../../lambda/core/errors.ts';
 import { partitionOf } from '../../lambda/core/ids.ts';
 import { approvalKey } from '../../lambda/runtime/approvals/approval-records.ts';
 import type { Notice } from '../../lambda/runtime/approvals/notice.ts';
-import { sweepDue } from '../../lambda/runtime/sweep.ts';
+import { sweepDue } from '../../lambda/runtime/control/sweep.ts';
 import { agentsIn } from './agents.ts';
 import { type Deliveries, describe } from './deliveries.ts';
 import type { Process } from './process.ts';

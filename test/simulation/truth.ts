@@ -1,4 +1,4 @@
-import { CHECKPOINTS, versionKey, versionOf } from '../../lambda/checkpoints/records.ts';
+import { CHECKPOINTS, versionKey, versionOf } from '../../lambda/checkpoints/format/records.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { ConditionFailedError, type Storage, type StoredRecord, type Write } from '../../lambda/storage/ports.ts';
 import type { Break } from './breaks.ts';

@@ -1,6 +1,6 @@
-import { besideMeta } from '../../lambda/checkpoints/beside.ts';
-import type { HeadMeta } from '../../lambda/checkpoints/meta.ts';
-import { HEAD_KEY, readHead } from '../../lambda/checkpoints/records.ts';
+import type { HeadMeta } from '../../lambda/checkpoints/format/meta.ts';
+import { HEAD_KEY, readHead } from '../../lambda/checkpoints/format/records.ts';
+import { besideMeta } from '../../lambda/checkpoints/format/side-record.ts';
 import { idsOf, partitionOf } from '../../lambda/core/ids.ts';
 import { hasEnded } from '../../lambda/core/status.ts';
 import type { Write } from '../../lambda/storage/ports.ts';

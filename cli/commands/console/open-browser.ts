@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { ticketFor } from '../../dev/ticket.ts';
+import { ticketFor } from '../../dev/server/ticket.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 
 const OPENERS: { readonly [platform: string]: readonly string[] } = {

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
-import { type Guard, guardOf, refused } from '../../dev/guard.ts';
-import { LOOPBACK, listen } from '../../dev/listen.ts';
+import { type Guard, guardOf, refused } from '../../dev/server/guard.ts';
+import { LOOPBACK, listen } from '../../dev/server/listen.ts';
 import { type Sign, signingFor } from './signing.ts';
 
 export interface ProxyOptions {

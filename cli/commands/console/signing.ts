@@ -1,6 +1,6 @@
 import { AwsV4Signer } from 'aws4fetch';
 import { WaitstateError } from '../../../lambda/core/errors.ts';
-import { installed } from '../../../lambda/storage/installed.ts';
+import { installed } from '../../../lambda/storage/aws/import-optional-peer.ts';
 
 /** The headers that sign a request to an API. */
 export type Sign = (request: {

@@ -1,5 +1,5 @@
 import type { S3Client } from '@aws-sdk/client-s3';
-import { factsOf } from '../../../lambda/storage/aws-facts.ts';
+import { factsOf } from '../../../lambda/storage/aws/aws-failures.ts';
 import { type Finding, fail, ok, saidBy } from './finding.ts';
 import { isDenied, permissionFinding, type Tried } from './permissions.ts';
 

@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { access, open, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { runningServer } from '../../dev/server-file.ts';
-import type { Place } from '../../place/place.ts';
-import { counted } from '../answer.ts';
+import { runningServer } from '../../dev/server/server-file.ts';
+import type { Place } from '../../target/target.ts';
+import { counted } from '../output/print-result.ts';
 import { type Finding, fail, ok, saidBy, warn } from './finding.ts';
 
 /** Looks at a folder of this machine: whether it can be used, whether what is in it opens, whether a server works on it. */

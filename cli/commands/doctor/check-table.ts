@@ -1,5 +1,5 @@
 import type { DynamoDBClient, TableDescription } from '@aws-sdk/client-dynamodb';
-import { factsOf } from '../../../lambda/storage/aws-facts.ts';
+import { factsOf } from '../../../lambda/storage/aws/aws-failures.ts';
 import { LISTS } from '../../../lambda/storage/dynamodb/lists.ts';
 import { STREAM, TABLE, TIME_TO_LIVE } from '../../../lambda/storage/dynamodb/table.ts';
 import { type Finding, fail, ok, saidBy, warn } from './finding.ts';

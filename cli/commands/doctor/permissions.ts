@@ -1,4 +1,4 @@
-import { factsOf } from '../../../lambda/storage/aws-facts.ts';
+import { factsOf } from '../../../lambda/storage/aws/aws-failures.ts';
 import { type Finding, fail, ok, saidBy } from './finding.ts';
 
 /** A call that was tried, and what came of it. */

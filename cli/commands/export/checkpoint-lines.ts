@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CheckpointSummary } from '../../../lambda/checkpoints/checkpoint.ts';
 import { isWaitstateError } from '../../../lambda/core/errors.ts';
-import type { CheckpointView, Desk } from '../../../lambda/desk/desk.ts';
+import type { CheckpointView, Desk } from '../../../lambda/operator/operator.ts';
 import { jsonText } from '../../terminal/json-text.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { collectHistory } from '../history.ts';

@@ -1,7 +1,7 @@
 import { type Doc, type Fields, isFields, isList, type List } from '../../../lambda/checkpoints/document/document.ts';
-import { present } from '../../../lambda/core/present.ts';
-import type { ApprovalDocument } from '../../../lambda/desk/approval-document.ts';
-import type { CheckpointView, RunView } from '../../../lambda/desk/desk.ts';
+import { present } from '../../../lambda/core/omit-undefined.ts';
+import type { ApprovalDocument } from '../../../lambda/operator/approval-document.ts';
+import type { CheckpointView, RunView } from '../../../lambda/operator/operator.ts';
 import { type Exporting, unlessGone } from './checkpoint-lines.ts';
 
 /** What a run said and did, as training data: its messages, and what people decided. */

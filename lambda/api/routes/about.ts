@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { present } from '../../core/present.ts';
-import { ROLES } from '../caller.ts';
-import { ANYBODY } from '../may.ts';
+import { present } from '../../core/omit-undefined.ts';
+import { ROLES } from '../../http/caller.ts';
+import { ANYBODY } from '../../http/roles.ts';
 import { type Route, route } from '../route.ts';
 import { named } from '../schemas/named.ts';
 import { Texts } from '../schemas/values.ts';

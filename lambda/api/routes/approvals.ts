@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { present } from '../../core/present.ts';
-import { approvalAnswer, approvalsAnswer } from '../answers.ts';
-import type { Caller } from '../caller.ts';
+import { present } from '../../core/omit-undefined.ts';
+import type { Caller } from '../../http/caller.ts';
+import { MOST_ANSWER } from '../../http/limits.ts';
+import { ANSWER, ASKED, INBOX, LOOK, may, needAsked, notAllowed, OPERATE, ownAnswer } from '../../http/roles.ts';
 import { DOWNLOADED, downloaded } from '../download.ts';
-import { MOST_ANSWER } from '../limits.ts';
-import { ANSWER, ASKED, INBOX, LOOK, may, needAsked, notAllowed, OPERATE, ownAnswer } from '../may.ts';
+import { approvalAnswer, approvalsAnswer } from '../responses.ts';
 import { type Route, route } from '../route.ts';
 import { Approval, Approvals, answerFields } from '../schemas/approvals.ts';
 import { named } from '../schemas/named.ts';

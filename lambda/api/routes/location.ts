@@ -1,4 +1,4 @@
-import { pathId } from '../path-id.ts';
+import { pathId } from '../../http/path-id.ts';
 
 /** The header that says where a run is found. */
 export const locationOf = (run: string): { readonly location: string } => ({ location: `/api/runs/${pathId(run)}` });

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import type { Doc } from '../../checkpoints/document/document.ts';
-import { refused } from '../../core/input.ts';
-import { present } from '../../core/present.ts';
-import type { ForkInput } from '../../desk/desk.ts';
-import { OPERATE } from '../may.ts';
+import { refused } from '../../core/invalid-input.ts';
+import { present } from '../../core/omit-undefined.ts';
+import { OPERATE } from '../../http/roles.ts';
+import type { ForkInput } from '../../operator/operator.ts';
 import { type Route, route } from '../route.ts';
 import { named } from '../schemas/named.ts';
 import { Cancelled, Forked, Signalled } from '../schemas/runs.ts';

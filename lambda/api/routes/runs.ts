@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import type { Doc } from '../../checkpoints/document/document.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
-import { refused } from '../../core/input.ts';
-import { present } from '../../core/present.ts';
-import type { Started as StartedRun } from '../../runtime/start.ts';
-import { runAnswer } from '../answers.ts';
-import { checkAgent, offeredTo } from '../check-agent.ts';
-import { LOOK, may, START } from '../may.ts';
+import { refused } from '../../core/invalid-input.ts';
+import { present } from '../../core/omit-undefined.ts';
+import { checkAgent, offeredTo } from '../../http/check-agent.ts';
+import { LOOK, may, START } from '../../http/roles.ts';
+import type { Started as StartedRun } from '../../runtime/control/start-run.ts';
+import { runAnswer } from '../responses.ts';
 import { type Route, route } from '../route.ts';
 import { named } from '../schemas/named.ts';
 import { Agents, Counts, Lineage, Run, RunsPage, Started } from '../schemas/runs.ts';

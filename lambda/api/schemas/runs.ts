@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Relative } from '../../desk/lineage.ts';
+import type { Relative } from '../../operator/lineage.ts';
 import { named } from './named.ts';
 import { CheckpointId, Document, Moment, Name, StatusName, Texts } from './values.ts';
 

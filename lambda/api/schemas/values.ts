@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { MAX_VERSION } from '../../checkpoints/records.ts';
+import { MAX_VERSION } from '../../checkpoints/format/records.ts';
 import { STATUSES } from '../../core/status.ts';
 import { named } from './named.ts';
 

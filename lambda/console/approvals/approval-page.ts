@@ -1,9 +1,9 @@
-import type { Caller } from '../../api/caller.ts';
-import { ANSWER, LOOK, may, OPERATE } from '../../api/may.ts';
-import { pathId } from '../../api/path-id.ts';
 import { isGroup, mayDecide } from '../../core/approval.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
-import type { ApprovalDocument } from '../../desk/approval-document.ts';
+import type { Caller } from '../../http/caller.ts';
+import { pathId } from '../../http/path-id.ts';
+import { ANSWER, LOOK, may, OPERATE } from '../../http/roles.ts';
+import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { crumbs } from '../crumbs.ts';
 import { type Html, html } from '../markup.ts';
 import { type Trouble, trouble } from '../notice.ts';

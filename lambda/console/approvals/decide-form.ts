@@ -1,5 +1,5 @@
 import { type Doc, isContainer, plainHeight } from '../../checkpoints/document/document.ts';
-import type { ApprovalDocument } from '../../desk/approval-document.ts';
+import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { jsonEditor, jsonText } from '../json-editor.ts';
 import { type Html, html, type Part } from '../markup.ts';
 import { plain, text } from '../text.ts';

@@ -1,6 +1,6 @@
-import type { Caller } from '../../api/caller.ts';
-import { may, OPERATE } from '../../api/may.ts';
-import type { ApprovalDocument } from '../../desk/approval-document.ts';
+import type { Caller } from '../../http/caller.ts';
+import { may, OPERATE } from '../../http/roles.ts';
+import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { fragment } from '../fragment.ts';
 import { type Html, html } from '../markup.ts';
 import { page } from '../page.ts';

@@ -1,5 +1,5 @@
 import { hasEnded, type Status } from '../../core/status.ts';
-import type { ApprovalDocument } from '../../desk/approval-document.ts';
+import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { type Html, html, type Part } from '../markup.ts';
 import { notice } from '../notice.ts';
 import { badge } from '../status-badge.ts';

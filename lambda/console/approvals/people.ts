@@ -1,5 +1,5 @@
 import type { Doc } from '../../checkpoints/document/document.ts';
-import type { ApprovalDocument } from '../../desk/approval-document.ts';
+import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { showDocument } from '../document/show-document.ts';
 import { type Html, html, type Part } from '../markup.ts';
 import { badge } from '../status-badge.ts';

@@ -1,5 +1,5 @@
 import { type Doc, isFields, specialOf } from '../../checkpoints/document/document.ts';
-import type { ApprovalDocument } from '../../desk/approval-document.ts';
+import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { showShortened } from '../document/show-document.ts';
 import { count, type Showing } from '../document/showing.ts';
 import { type Html, html } from '../markup.ts';

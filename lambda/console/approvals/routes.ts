@@ -1,11 +1,11 @@
 import type { Hono } from 'hono';
-import type { ApiEnv } from '../../api/api-env.ts';
-import type { Caller } from '../../api/caller.ts';
-import { ANSWER, ASKED, INBOX, may, needAsked, notAllowed, OPERATE, ownAnswer } from '../../api/may.ts';
 import { isGroup } from '../../core/approval.ts';
-import { refused } from '../../core/input.ts';
-import { present } from '../../core/present.ts';
-import type { ApprovalDocument } from '../../desk/approval-document.ts';
+import { refused } from '../../core/invalid-input.ts';
+import { present } from '../../core/omit-undefined.ts';
+import type { Caller } from '../../http/caller.ts';
+import type { ApiEnv } from '../../http/request-variables.ts';
+import { ANSWER, ASKED, INBOX, may, needAsked, notAllowed, OPERATE, ownAnswer } from '../../http/roles.ts';
+import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { PATHS, query } from '../paths.ts';
 import {
   admitted,

@@ -1,4 +1,4 @@
-import { mistakeIn, wordsOf } from '../json-place.ts';
+import { mistakeIn, wordsOf } from '../../core/json-error-position.ts';
 
 /** Says where JSON is wrong while it is written, and keeps forms from being sent with it, or twice. */
 export function checkEditors(): void {

@@ -1,4 +1,4 @@
-import { distance, exactly, lengthOf } from '../moments.ts';
+import { distance, exactly, lengthOf } from '../format-time.ts';
 
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 

@@ -7,7 +7,7 @@ import {
   partOf,
   specialOf,
 } from '../../checkpoints/document/document.ts';
-import { type Cut, cutOf, shortened } from '../../desk/piece.ts';
+import { type Cut, cutOf, shortened } from '../../operator/truncated-document.ts';
 import { type Html, html } from '../markup.ts';
 import { text } from '../text.ts';
 import { showSpecial } from './show-special.ts';

@@ -1,4 +1,3 @@
-import { PICTURES } from '../../api/pictures.ts';
 import {
   type Doc,
   type Fields,
@@ -8,6 +7,7 @@ import {
   verbatimPart,
 } from '../../checkpoints/document/document.ts';
 import { type PayloadRef, readPayloadRef } from '../../checkpoints/document/payloads.ts';
+import { PICTURES } from '../../http/pictures.ts';
 import { type Html, html } from '../markup.ts';
 import { plain, text } from '../text.ts';
 import { at } from '../time.ts';

@@ -1,4 +1,4 @@
-import { pointerTo } from '../../desk/piece.ts';
+import { pointerTo } from '../../operator/truncated-document.ts';
 import { type Html, html, type Part } from '../markup.ts';
 
 /** How a document is shown on a page. */

@@ -1,6 +1,6 @@
-import type { Caller } from '../../api/caller.ts';
-import type { RunView } from '../../desk/desk.ts';
-import type { Recorded } from '../../desk/recorded.ts';
+import type { Caller } from '../../http/caller.ts';
+import type { RunView } from '../../operator/operator.ts';
+import type { Recorded } from '../../operator/recorded-results.ts';
 import { runCrumbs } from '../crumbs.ts';
 import { jsonEditor } from '../json-editor.ts';
 import { type Html, html, type Part } from '../markup.ts';

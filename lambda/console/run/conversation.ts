@@ -1,6 +1,6 @@
 import { type Doc, isFields, isList, type List, specialOf } from '../../checkpoints/document/document.ts';
-import { present } from '../../core/present.ts';
-import { pointerTo, shortened } from '../../desk/piece.ts';
+import { present } from '../../core/omit-undefined.ts';
+import { pointerTo, shortened } from '../../operator/truncated-document.ts';
 import { showDocument } from '../document/show-document.ts';
 import { showText } from '../document/show-text.ts';
 import { count, folded, type Showing, TOP } from '../document/showing.ts';

@@ -1,8 +1,8 @@
-import type { Caller } from '../../api/caller.ts';
 import type { Doc } from '../../checkpoints/document/document.ts';
-import type { DifferenceView } from '../../desk/desk.ts';
-import { shortened } from '../../desk/piece.ts';
-import type { Recorded } from '../../desk/recorded.ts';
+import type { Caller } from '../../http/caller.ts';
+import type { DifferenceView } from '../../operator/operator.ts';
+import type { Recorded } from '../../operator/recorded-results.ts';
+import { shortened } from '../../operator/truncated-document.ts';
 import { runCrumbs } from '../crumbs.ts';
 import { showDocument } from '../document/show-document.ts';
 import { count } from '../document/showing.ts';

@@ -1,5 +1,5 @@
-import type { Caller } from '../../api/caller.ts';
-import type { ApprovalDocument } from '../../desk/approval-document.ts';
+import type { Caller } from '../../http/caller.ts';
+import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { runCrumbs } from '../crumbs.ts';
 import { type Html, html } from '../markup.ts';
 import { page } from '../page.ts';

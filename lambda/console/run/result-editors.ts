@@ -1,5 +1,5 @@
 import { show } from '../../checkpoints/document/render.ts';
-import type { Recorded } from '../../desk/recorded.ts';
+import type { Recorded } from '../../operator/recorded-results.ts';
 import { jsonEditor, jsonText } from '../json-editor.ts';
 import { type Html, html } from '../markup.ts';
 import { text } from '../text.ts';

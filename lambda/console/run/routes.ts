@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
-import type { ApiEnv } from '../../api/api-env.ts';
-import { LOOK, OPERATE } from '../../api/may.ts';
-import { HttpError } from '../../api/problem.ts';
 import { type Doc, equal, isFields } from '../../checkpoints/document/document.ts';
-import { refused } from '../../core/input.ts';
-import { present } from '../../core/present.ts';
-import type { Desk, RunView } from '../../desk/desk.ts';
-import { recordedOf } from '../../desk/recorded.ts';
+import { refused } from '../../core/invalid-input.ts';
+import { present } from '../../core/omit-undefined.ts';
+import { HttpError } from '../../http/problem.ts';
+import type { ApiEnv } from '../../http/request-variables.ts';
+import { LOOK, OPERATE } from '../../http/roles.ts';
+import type { Desk, RunView } from '../../operator/operator.ts';
+import { recordedOf } from '../../operator/recorded-results.ts';
 import { jsonText } from '../json-editor.ts';
 import { PATHS, query } from '../paths.ts';
 import {

@@ -1,8 +1,8 @@
-import type { Caller } from '../../api/caller.ts';
-import { may, OPERATE } from '../../api/may.ts';
 import { hasEnded } from '../../core/status.ts';
-import type { RunView, Wait } from '../../desk/desk.ts';
-import { shortened } from '../../desk/piece.ts';
+import type { Caller } from '../../http/caller.ts';
+import { may, OPERATE } from '../../http/roles.ts';
+import type { RunView, Wait } from '../../operator/operator.ts';
+import { shortened } from '../../operator/truncated-document.ts';
 import { showDocument } from '../document/show-document.ts';
 import { codeBlock } from '../document/show-text.ts';
 import { count, folded, type Showing } from '../document/showing.ts';

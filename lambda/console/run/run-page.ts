@@ -1,7 +1,7 @@
-import type { Caller } from '../../api/caller.ts';
 import type { CheckpointSummary } from '../../checkpoints/checkpoint.ts';
 import { hasEnded } from '../../core/status.ts';
-import type { RunView } from '../../desk/desk.ts';
+import type { Caller } from '../../http/caller.ts';
+import type { RunView } from '../../operator/operator.ts';
 import { crumbs } from '../crumbs.ts';
 import { fragment } from '../fragment.ts';
 import { type Html, html } from '../markup.ts';

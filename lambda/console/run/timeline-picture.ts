@@ -1,10 +1,10 @@
 import type { CheckpointSummary } from '../../checkpoints/checkpoint.ts';
-import { type Stretch, type StretchKind, type Timeline, timelineOf } from '../../desk/timeline.ts';
-import { writeCost } from '../../desk/write-cost.ts';
+import { type Stretch, type StretchKind, type Timeline, timelineOf } from '../../operator/timeline.ts';
+import { writeCost } from '../../operator/write-cost.ts';
 import { count } from '../document/showing.ts';
 import { sizeOf } from '../document/sizes.ts';
+import { lengthOf } from '../format-time.ts';
 import { type Html, html } from '../markup.ts';
-import { lengthOf } from '../moments.ts';
 import { PATHS } from '../paths.ts';
 import { plain, text } from '../text.ts';
 import { ago, since } from '../time.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
-import type { ApiEnv } from '../../api/api-env.ts';
-import { checkAgent, offeredTo } from '../../api/check-agent.ts';
-import { LOOK, OPERATE } from '../../api/may.ts';
-import { present } from '../../core/present.ts';
+import { present } from '../../core/omit-undefined.ts';
+import { checkAgent, offeredTo } from '../../http/check-agent.ts';
+import type { ApiEnv } from '../../http/request-variables.ts';
+import { LOOK, OPERATE } from '../../http/roles.ts';
 import { PATHS, query } from '../paths.ts';
 import {
   admitted,

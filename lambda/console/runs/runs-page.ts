@@ -1,8 +1,8 @@
-import type { Caller } from '../../api/caller.ts';
-import { may, OPERATE } from '../../api/may.ts';
 import type { RunSummary } from '../../checkpoints/checkpoint.ts';
 import { STATUSES } from '../../core/status.ts';
-import type { Count, Counts, RunsPage } from '../../desk/desk.ts';
+import type { Caller } from '../../http/caller.ts';
+import { may, OPERATE } from '../../http/roles.ts';
+import type { Count, Counts, RunsPage } from '../../operator/operator.ts';
 import { fragment } from '../fragment.ts';
 import { type Html, html } from '../markup.ts';
 import { page } from '../page.ts';

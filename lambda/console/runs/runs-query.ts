@@ -1,6 +1,6 @@
-import { present } from '../../core/present.ts';
+import { present } from '../../core/omit-undefined.ts';
 import { STATUSES, type Status } from '../../core/status.ts';
-import type { RunsQuery } from '../../desk/desk.ts';
+import type { RunsQuery } from '../../operator/operator.ts';
 
 /** What the form of the runs page holds, as it stands in the URL. */
 export interface RunsForm {

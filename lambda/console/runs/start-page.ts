@@ -1,5 +1,5 @@
 import type { KnownAgent } from '../../api/app.ts';
-import type { Caller } from '../../api/caller.ts';
+import type { Caller } from '../../http/caller.ts';
 import { jsonEditor, jsonText } from '../json-editor.ts';
 import { type Html, html } from '../markup.ts';
 import { type Trouble, trouble } from '../notice.ts';

@@ -1,12 +1,12 @@
-import { besideText, closedText, openedText } from '../../checkpoints/beside.ts';
 import { decoding } from '../../checkpoints/content.ts';
 import type { RunContext } from '../../checkpoints/context.ts';
 import { decode } from '../../checkpoints/document/decode.ts';
 import type { Doc, Fields } from '../../checkpoints/document/document.ts';
 import { parse } from '../../checkpoints/document/parse.ts';
-import type { Sealing } from '../../checkpoints/sealing.ts';
+import type { Sealing } from '../../checkpoints/encryption/run-cipher.ts';
+import { besideText, closedText, openedText } from '../../checkpoints/format/side-record.ts';
 import type { Answer } from '../../core/approval.ts';
-import { present } from '../../core/present.ts';
+import { present } from '../../core/omit-undefined.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 import { damagedApproval } from './approval-meta.ts';
 import type { Approval } from './approval-records.ts';

@@ -1,4 +1,4 @@
-import { besideMeta } from '../../checkpoints/beside.ts';
+import { besideMeta } from '../../checkpoints/format/side-record.ts';
 import { damaged } from '../../checkpoints/run-errors.ts';
 import { APPROVAL_STATUSES, type ApprovalMeta, type Vote } from '../../core/approval.ts';
 import { ON_TIMEOUT } from '../../core/approval-request.ts';

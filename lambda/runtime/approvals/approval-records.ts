@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { bareRecord, besideRecord, withMeta } from '../../checkpoints/beside.ts';
 import type { RunContext } from '../../checkpoints/context.ts';
-import { dueGroup, groupOf, timeOrder } from '../../checkpoints/records.ts';
+import type { Sealing } from '../../checkpoints/encryption/run-cipher.ts';
+import { dueGroup, groupOf, timeOrder } from '../../checkpoints/format/records.ts';
+import { bareRecord, besideRecord, withMeta } from '../../checkpoints/format/side-record.ts';
 import { recordsOf } from '../../checkpoints/scan.ts';
-import type { Sealing } from '../../checkpoints/sealing.ts';
 import { type ApprovalMeta, type ApprovalRequest, asked, checkRequest, dueAt, withdraw } from '../../core/approval.ts';
 import { escapeId, unescapeId } from '../../core/ids.ts';
-import { present } from '../../core/present.ts';
+import { present } from '../../core/omit-undefined.ts';
 import type { Places, StoredRecord, Write } from '../../storage/ports.ts';
 import { shownHash, storedText } from './approval-content.ts';
 import { readApprovalMeta } from './approval-meta.ts';

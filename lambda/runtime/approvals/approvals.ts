@@ -1,7 +1,7 @@
-import { type AgentPlace, runtimeOf } from '../agent-place.ts';
+import { type AgentPlace, runtimeOf } from '../agent/agent-options.ts';
 import { type AnswerInput, type DecideInput, decide, remind, withdraw } from './decide.ts';
-import { delivered } from './delivered.ts';
 import { type InboxOptions, inbox } from './inbox.ts';
+import { delivered } from './record-delivery.ts';
 import { decideByToken, revokeToken, viewByToken } from './tokens.ts';
 import { type ApprovalView, viewApproval } from './view.ts';
 

@@ -1,13 +1,13 @@
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { HeadMeta } from '../../checkpoints/meta.ts';
-import { readLiveHead } from '../../checkpoints/open.ts';
-import type { HeadRecord } from '../../checkpoints/records.ts';
-import { retried } from '../../checkpoints/retry.ts';
-import { type Sealing, sealingFor } from '../../checkpoints/sealing.ts';
+import { type Sealing, sealingFor } from '../../checkpoints/encryption/run-cipher.ts';
+import type { HeadMeta } from '../../checkpoints/format/meta.ts';
+import type { HeadRecord } from '../../checkpoints/format/records.ts';
+import { readLiveHead } from '../../checkpoints/load.ts';
+import { retried } from '../../checkpoints/retry-on-conflict.ts';
 import type { ApprovalMeta } from '../../core/approval.ts';
 import { type ErrorCode, isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { ConditionFailedError } from '../../storage/ports.ts';
-import { wakeRun } from '../wake.ts';
+import { wakeRun } from '../control/wake.ts';
 import { type Approval, allApprovals, changeWrites, readApprovals } from './approval-records.ts';
 
 /** An approval of a run that is there. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { Sealing } from '../../checkpoints/sealing.ts';
+import type { Sealing } from '../../checkpoints/encryption/run-cipher.ts';
 import {
   type Answer,
   type ApprovalMeta,
@@ -14,8 +14,8 @@ import {
   withdraw as withdrawn,
 } from '../../core/approval.ts';
 import { checkApprover } from '../../core/approval-request.ts';
-import { refused } from '../../core/input.ts';
-import { present } from '../../core/present.ts';
+import { refused } from '../../core/invalid-input.ts';
+import { present } from '../../core/omit-undefined.ts';
 import { closedSaying, type Said } from './approval-content.ts';
 import { changeApproval, type FoundApproval } from './change.ts';
 import { type ApprovalView, type Show, viewOf } from './view.ts';

@@ -1,7 +1,7 @@
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { Sealing } from '../../checkpoints/sealing.ts';
-import { present } from '../../core/present.ts';
-import type { Decision } from '../agent-context.ts';
+import type { Sealing } from '../../checkpoints/encryption/run-cipher.ts';
+import { present } from '../../core/omit-undefined.ts';
+import type { Decision } from '../agent/agent-context.ts';
 import { votesOf } from './approval-content.ts';
 import type { Approval } from './approval-records.ts';
 

@@ -1,9 +1,9 @@
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { HeadMeta } from '../../checkpoints/meta.ts';
-import { writeEach } from '../../checkpoints/whole-run.ts';
+import type { HeadMeta } from '../../checkpoints/format/meta.ts';
+import { writeEach } from '../../checkpoints/operations/whole-run.ts';
 import type { ApprovalMeta, NoticeKind } from '../../core/approval.ts';
 import { isGroup } from '../../core/approval.ts';
-import { present } from '../../core/present.ts';
+import { present } from '../../core/omit-undefined.ts';
 import { approvalDoc } from './approval-content.ts';
 import type { FoundApproval } from './change.ts';
 import { tokenWrite } from './tokens.ts';

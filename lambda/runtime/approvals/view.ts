@@ -1,7 +1,7 @@
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { Sealing } from '../../checkpoints/sealing.ts';
+import type { Sealing } from '../../checkpoints/encryption/run-cipher.ts';
 import { type ApprovalStatus, asOf, type Outcome } from '../../core/approval.ts';
-import { present } from '../../core/present.ts';
+import { present } from '../../core/omit-undefined.ts';
 import { type ApprovalContent, type OpenedVote, openApproval, votesOf } from './approval-content.ts';
 import { type FoundApproval, findApproval } from './change.ts';
 

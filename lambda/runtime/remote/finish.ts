@@ -1,9 +1,9 @@
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { Opened } from '../../checkpoints/open.ts';
-import { withdrawalOf } from '../end-run.ts';
-import type { Entry } from '../entries.ts';
-import { replyWrites } from '../events.ts';
-import { ended, ready } from '../work.ts';
+import type { Opened } from '../../checkpoints/load.ts';
+import { withdrawalOf } from '../control/end-run.ts';
+import { replyWrites } from '../control/events.ts';
+import { ended, ready } from '../control/work.ts';
+import type { Entry } from '../journal/entries.ts';
 import { checkIsRunning, type RemoteSave, saveRemotely } from './save.ts';
 
 /** How an agent that runs elsewhere says that its run ended. */

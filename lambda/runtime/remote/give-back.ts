@@ -1,9 +1,9 @@
-import { committed } from '../../checkpoints/committed.ts';
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { Work } from '../../checkpoints/meta.ts';
-import { readLiveHead } from '../../checkpoints/open.ts';
-import { headRecord } from '../../checkpoints/records.ts';
-import { pauseBeforeDelivery } from '../work.ts';
+import type { Work } from '../../checkpoints/format/meta.ts';
+import { headRecord } from '../../checkpoints/format/records.ts';
+import { readLiveHead } from '../../checkpoints/load.ts';
+import { committed } from '../../checkpoints/try-commit.ts';
+import { pauseBeforeDelivery } from '../control/work.ts';
 
 /**
  * Gives a claim back whose function could not be invoked, so that it does not count as an attempt of the run. The lease

@@ -1,14 +1,14 @@
 import { append, baseOf } from '../../checkpoints/append.ts';
 import { encodeModel, encodeValues, schemaAfter } from '../../checkpoints/content.ts';
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { HeadMeta, Work } from '../../checkpoints/meta.ts';
-import { checkVersion, type Opened, open } from '../../checkpoints/open.ts';
+import type { HeadMeta, Work } from '../../checkpoints/format/meta.ts';
+import { checkVersion, type Opened, open } from '../../checkpoints/load.ts';
 import { checkFields, type SaveFields, writtenBefore } from '../../checkpoints/save.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import type { Status } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
-import type { Entry } from '../entries.ts';
-import { NO_WORK, sameApprovals } from '../work.ts';
+import { NO_WORK, sameApprovals } from '../control/work.ts';
+import type { Entry } from '../journal/entries.ts';
 
 /** What an agent that runs elsewhere saves. All that it holds of its run is the version that it goes on from. */
 export interface RemoteSave extends Omit<SaveFields, 'status' | 'parent' | 'owner' | 'tags' | 'retentionSeconds'> {

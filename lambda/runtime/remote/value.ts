@@ -2,7 +2,7 @@ import type { RunContext } from '../../checkpoints/context.ts';
 import { decode } from '../../checkpoints/document/decode.ts';
 import type { Doc } from '../../checkpoints/document/document.ts';
 import { type PayloadRef, payloadRefs } from '../../checkpoints/document/payloads.ts';
-import { type Opened, open } from '../../checkpoints/open.ts';
+import { type Opened, open } from '../../checkpoints/load.ts';
 import { storedPayload } from '../../checkpoints/payload.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 

@@ -1,18 +1,18 @@
 import { decodeResults } from '../../checkpoints/content.ts';
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { Opened } from '../../checkpoints/open.ts';
+import type { Opened } from '../../checkpoints/load.ts';
 import { type ApprovalRequest, checkRequest } from '../../core/approval.ts';
 import { type Duration, millisecondsOf } from '../../core/duration.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import { isWaiting, type Status } from '../../core/status.ts';
 import type { Write } from '../../storage/ports.ts';
-import { appendEntries } from '../append-entries.ts';
 import { approvalIdFor, askWrites } from '../approvals/approval-records.ts';
-import type { Claimed } from '../claim.ts';
-import { type Entry, hasSettled } from '../entries.ts';
-import { lookAround } from '../look.ts';
-import { settle } from '../settle.ts';
-import { NO_WORK, resting } from '../work.ts';
+import { NO_WORK, resting } from '../control/work.ts';
+import type { Claimed } from '../invocation/claim.ts';
+import { lookAround } from '../invocation/read-outcomes.ts';
+import { settle } from '../invocation/settle.ts';
+import { appendEntries } from '../journal/append-entries.ts';
+import { type Entry, hasSettled } from '../journal/entries.ts';
 import { checkIsRunning, type RemoteChange, type RemoteSave, saveRemotely } from './save.ts';
 
 /** What a run waits for from now on. */

@@ -1,7 +1,7 @@
 import { setTimeout as realTime, setImmediate as tick } from 'node:timers/promises';
 import { type Duration, millisecondsOf } from '../../core/duration.ts';
 import { WaitstateError } from '../../core/errors.ts';
-import type { AnyAgent, Invoked } from '../agent.ts';
+import type { AnyAgent, Invoked } from '../agent/agent.ts';
 import type { Delivery } from '../runtime.ts';
 import type { Steps } from './steps.ts';
 import type { TestClock } from './test-clock.ts';

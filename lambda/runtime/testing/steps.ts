@@ -1,4 +1,4 @@
-import { nameIn } from '../identity.ts';
+import { nameIn } from '../journal/identity.ts';
 import type { Probe, StepMoment } from '../runtime.ts';
 
 /** A process that dies: before the function of a step, after it, or when its result is recorded. */

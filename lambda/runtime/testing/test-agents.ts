@@ -1,11 +1,11 @@
 import { type Duration, millisecondsOf } from '../../core/duration.ts';
 import { memoryStorage } from '../../storage/memory.ts';
 import type { Storage } from '../../storage/ports.ts';
-import type { Agent, AnyAgent, Invoked, StartOptions } from '../agent.ts';
-import type { AgentPlace } from '../agent-place.ts';
+import type { Agent, AnyAgent, Invoked, StartOptions } from '../agent/agent.ts';
+import type { AgentPlace } from '../agent/agent-options.ts';
 import type { Notice } from '../approvals/notice.ts';
+import { sweepDue } from '../control/sweep.ts';
 import type { Delivery, Runtime } from '../runtime.ts';
-import { sweepDue } from '../sweep.ts';
 import { Deliveries } from './deliveries.ts';
 import { nextDue } from './next-due.ts';
 import { type Crash, Steps } from './steps.ts';

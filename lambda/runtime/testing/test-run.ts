@@ -1,9 +1,9 @@
 import type { Checkpoint } from '../../checkpoints/checkpoint.ts';
 import { WaitstateError } from '../../core/errors.ts';
-import type { Agent } from '../agent.ts';
+import type { Agent } from '../agent/agent.ts';
+import type { RunHandle } from '../agent/run-handle.ts';
 import type { AnswerInput } from '../approvals/decide.ts';
 import type { ApprovalView } from '../approvals/view.ts';
-import type { RunHandle } from '../run-handle.ts';
 import type { TestClock } from './test-clock.ts';
 
 /** What somebody says to an approval, as far as the test wants to say it. */

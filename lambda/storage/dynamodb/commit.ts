@@ -6,8 +6,8 @@ import {
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
 import { WaitstateError } from '../../core/errors.ts';
-import type { AwsCall } from '../aws-calls.ts';
-import { attemptsOf, failure, isTransient, nameOf } from '../aws-facts.ts';
+import type { AwsCall } from '../aws/aws-calls.ts';
+import { attemptsOf, failure, isTransient, nameOf } from '../aws/aws-failures.ts';
 import { checkWrites } from '../check-writes.ts';
 import { type Condition, ConditionFailedError, type RecordStore, type StoredRecord, type Write } from '../ports.ts';
 import type { DynamoClient } from './dynamo-records.ts';

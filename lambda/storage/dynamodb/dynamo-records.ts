@@ -1,5 +1,5 @@
 import { DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
-import { type AwsRetries, awsCalls } from '../aws-calls.ts';
+import { type AwsRetries, awsCalls } from '../aws/aws-calls.ts';
 import { positionIn } from '../paging.ts';
 import type { Page, PageOptions, RecordStore, StoredRecord } from '../ports.ts';
 import { commitWith } from './commit.ts';

@@ -1,6 +1,6 @@
 import { BatchGetItemCommand, GetItemCommand } from '@aws-sdk/client-dynamodb';
-import type { AwsCall } from '../aws-calls.ts';
-import { failure } from '../aws-facts.ts';
+import type { AwsCall } from '../aws/aws-calls.ts';
+import { failure } from '../aws/aws-failures.ts';
 import type { RecordStore } from '../ports.ts';
 import type { DynamoClient } from './dynamo-records.ts';
 import { type Item, keyOf, toRecord } from './items.ts';

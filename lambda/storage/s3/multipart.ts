@@ -7,8 +7,8 @@ import {
   UploadPartCommand,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
-import type { AwsCall } from '../aws-calls.ts';
-import { attemptsOf, nameOf } from '../aws-facts.ts';
+import type { AwsCall } from '../aws/aws-calls.ts';
+import { attemptsOf, nameOf } from '../aws/aws-failures.ts';
 import type { S3Connected } from './s3-payloads.ts';
 
 /** Parts under way at a time; with the two that showed the content to be large, at most five are in memory. */

@@ -8,9 +8,9 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
-import { type AwsRetries, awsCalls } from '../aws-calls.ts';
-import { storageError } from '../aws-errors.ts';
-import { failure, nameOf } from '../aws-facts.ts';
+import { type AwsRetries, awsCalls } from '../aws/aws-calls.ts';
+import { storageError } from '../aws/aws-errors.ts';
+import { failure, nameOf } from '../aws/aws-failures.ts';
 import type { PayloadStore, StoredPayload } from '../ports.ts';
 import { multipartWith } from './multipart.ts';
 import { partsOf, rangesOf } from './parts.ts';

@@ -1,5 +1,5 @@
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
-import { installed } from '../installed.ts';
+import { installed } from '../aws/import-optional-peer.ts';
 import { type SignedUrls, URL_SECONDS } from '../ports.ts';
 
 /** Presigned URLs of the payloads of a bucket; nothing is loaded or made before the first one. */

@@ -1,5 +1,5 @@
 // A local server in a process of its own, which a test can kill.
-import { serve } from '../../../cli/dev/serve.ts';
+import { serve } from '../../../cli/dev/server/serve.ts';
 import { render } from '../../../cli/terminal/line.ts';
 
 const options = JSON.parse(process.argv[2] ?? '{}');

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { linesOf } from '../../../cli/dev/lines-of.ts';
-import { runningServer } from '../../../cli/dev/server-file.ts';
+import { linesOf } from '../../../cli/dev/processes/read-lines.ts';
+import { runningServer } from '../../../cli/dev/server/server-file.ts';
 import { isAlive, type Project, projectOf, until } from './scene.ts';
 
 const MAIN = fileURLToPath(new URL('../../../cli/main.ts', import.meta.url));

@@ -293,8 +293,8 @@ describe('what agents import as waitstate', () => {
   });
 
   it.each([
-    ['the sources in a checkout, whatever was built there before', 'cli/dev', '.ts', 'lambda/index.ts'],
-    ['what was built where the command is that too', 'dist/cli/dev', '.js', 'dist/lambda/index.js'],
+    ['the sources in a checkout, whatever was built there before', 'cli/dev/agents', '.ts', 'lambda/index.ts'],
+    ['what was built where the command is that too', 'dist/cli/dev/agents', '.js', 'dist/lambda/index.js'],
   ])('is %s', (_, command, extension, expected) => {
     const project = projectOf({
       'package.json': JSON.stringify({ name: 'waitstate', type: 'module', exports: './dist/lambda/index.js' }),
@@ -307,7 +307,7 @@ describe('what agents import as waitstate', () => {
       `,
     });
     for (const name of ['find-waitstate', 'own-file']) {
-      const source = readFileSync(own(`cli/dev/${name}.ts`), 'utf8');
+      const source = readFileSync(own(`cli/dev/agents/${name}.ts`), 'utf8');
       const code =
         extension === '.ts' ? source : stripTypeScriptTypes(source).replaceAll(/from '(.*)\.ts'/g, "from '$1.js'");
       project.write(`${command}/${name}${extension}`, code);

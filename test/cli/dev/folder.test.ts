@@ -1,8 +1,8 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { listen } from '../../../cli/dev/listen.ts';
-import { runningServer } from '../../../cli/dev/server-file.ts';
+import { listen } from '../../../cli/dev/server/listen.ts';
+import { runningServer } from '../../../cli/dev/server/server-file.ts';
 import { isAlive, projectOf, serverOf, until } from './scene.ts';
 
 const FILE = '.waitstate/server.json';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { invocations, type Next } from '../../../cli/dev/invocations.ts';
-import { gate } from '../../runtime/places.ts';
+import { invocations, type Next } from '../../../cli/dev/processes/invocations.ts';
+import { gate } from '../../runtime/storages.ts';
 
 const delivery = (run: string) => ({ tenant: 'default', run, agent: 'a' });
 

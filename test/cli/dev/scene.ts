@@ -6,9 +6,9 @@ import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { linesOf } from '../../../cli/dev/lines-of.ts';
-import type { ServeOptions } from '../../../cli/dev/serve.ts';
-import type { Timing } from '../../../cli/dev/timing.ts';
+import { linesOf } from '../../../cli/dev/processes/read-lines.ts';
+import type { Timing } from '../../../cli/dev/processes/timing.ts';
+import type { ServeOptions } from '../../../cli/dev/server/serve.ts';
 
 // Less than a minute: by then the sweeper brings whatever was missed.
 const LIMIT_MS = 45_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ticketed } from '../../../cli/commands/console/open-browser.ts';
-import { guardOf } from '../../../cli/dev/guard.ts';
-import { ticketFor, ticketsOf } from '../../../cli/dev/ticket.ts';
+import { guardOf } from '../../../cli/dev/server/guard.ts';
+import { ticketFor, ticketsOf } from '../../../cli/dev/server/ticket.ts';
 
 const KEY = 'k'.repeat(43);
 const NOW = Date.parse('2026-03-01T10:00:00Z');

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { CheckpointMeta } from '../../../lambda/checkpoints/meta.ts';
+import type { CheckpointMeta } from '../../../lambda/checkpoints/format/meta.ts';
 import { randomText } from './random-text.ts';
 import { all, type OpenStores, type Stores } from './stores.ts';
 import { watched } from './watched.ts';

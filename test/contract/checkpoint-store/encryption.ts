@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
-import { localKeys } from '../../../lambda/checkpoints/keys.ts';
+import { localKeys } from '../../../lambda/checkpoints/encryption/key-ring.ts';
 import { type Payload, payload } from '../../../lambda/checkpoints/payload.ts';
 import { eventually } from '../eventually.ts';
 import { keys, keysOf } from './keys.ts';

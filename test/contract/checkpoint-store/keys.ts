@@ -1,4 +1,4 @@
-import { type KeyRing, localKeys } from '../../../lambda/checkpoints/keys.ts';
+import { type KeyRing, localKeys } from '../../../lambda/checkpoints/encryption/key-ring.ts';
 
 const bytes = (fill: number) => new Uint8Array(32).fill(fill);
 

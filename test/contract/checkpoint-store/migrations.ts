@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Schema } from '../../../lambda/checkpoints/format/schema.ts';
 import { type Payload, payload } from '../../../lambda/checkpoints/payload.ts';
-import type { Schema } from '../../../lambda/checkpoints/schema.ts';
 import type { OpenStores } from './stores.ts';
 
 interface First {

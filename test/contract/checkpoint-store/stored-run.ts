@@ -7,8 +7,8 @@ import {
   metaText,
   readCheckpointMeta,
   type Unreadable,
-} from '../../../lambda/checkpoints/meta.ts';
-import { HEAD_KEY, readHead, versionKey, versionOf } from '../../../lambda/checkpoints/records.ts';
+} from '../../../lambda/checkpoints/format/meta.ts';
+import { HEAD_KEY, readHead, versionKey, versionOf } from '../../../lambda/checkpoints/format/records.ts';
 import { partitionOf } from '../../../lambda/core/ids.ts';
 import type { PageOptions, Storage, StoredPayload, StoredRecord } from '../../../lambda/storage/ports.ts';
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
-import { ROLES } from '../../../lambda/api/caller.ts';
+import { ROLES } from '../../../lambda/http/caller.ts';
 import { type Check, CheckFailed, mustAnswer, mustBe, read, until } from './check.ts';
 
 const Me = z.object({ tenant: z.string(), roles: z.array(z.enum(ROLES)), answersForOthers: z.boolean() });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkpointStoreOn } from '../../../lambda/checkpoints/checkpoint-store.ts';
-import { readLiveHead } from '../../../lambda/checkpoints/open.ts';
-import { sealingFor } from '../../../lambda/checkpoints/sealing.ts';
+import { sealingFor } from '../../../lambda/checkpoints/encryption/run-cipher.ts';
+import { readLiveHead } from '../../../lambda/checkpoints/load.ts';
 import { askWrites, readApprovals, withdrawWrites } from '../../../lambda/runtime/approvals/approval-records.ts';
 import { decide, remind, withdraw } from '../../../lambda/runtime/approvals/decide.ts';
 import { viewApproval } from '../../../lambda/runtime/approvals/view.ts';

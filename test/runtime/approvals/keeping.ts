@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { checkpointStoreOn } from '../../../lambda/checkpoints/checkpoint-store.ts';
-import { readLiveHead } from '../../../lambda/checkpoints/open.ts';
+import { sealingFor } from '../../../lambda/checkpoints/encryption/run-cipher.ts';
+import { readLiveHead } from '../../../lambda/checkpoints/load.ts';
 import { payload } from '../../../lambda/checkpoints/payload.ts';
-import { sealingFor } from '../../../lambda/checkpoints/sealing.ts';
 import { openApproval, shownHash, storedText, votesOf } from '../../../lambda/runtime/approvals/approval-content.ts';
 import { approvalKey, inboxGroup, readApprovals } from '../../../lambda/runtime/approvals/approval-records.ts';
 import { decide } from '../../../lambda/runtime/approvals/decide.ts';

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
-import { type Agent, agent } from '../../../lambda/runtime/agent.ts';
-import type { StepTools } from '../../../lambda/runtime/agent-context.ts';
-import type { AgentPlace } from '../../../lambda/runtime/agent-place.ts';
+import { type Agent, agent } from '../../../lambda/runtime/agent/agent.ts';
+import type { StepTools } from '../../../lambda/runtime/agent/agent-context.ts';
+import type { AgentPlace } from '../../../lambda/runtime/agent/agent-options.ts';
 
 /** One thing that a step did to the world. */
 export interface Effect {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readLiveHead } from '../../../lambda/checkpoints/open.ts';
+import { readLiveHead } from '../../../lambda/checkpoints/load.ts';
 import type { Answer } from '../../../lambda/core/approval.ts';
 import { APPROVERS } from './agents.ts';
 import { Crew } from './crew.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { dynamoStorage } from '../../../lambda/dynamodb.ts';
 import { embeddedStorage } from '../../../lambda/embedded.ts';
-import { agent } from '../../../lambda/runtime/agent.ts';
+import { agent } from '../../../lambda/runtime/agent/agent.ts';
 import type { Storage } from '../../../lambda/storage/ports.ts';
 import { dynamoClient, freshBucket, freshTable, s3Client } from '../../engines/engines.ts';
 import { noise } from '../../faults/seeded.ts';

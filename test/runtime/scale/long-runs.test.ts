@@ -1,6 +1,6 @@
 import { setImmediate as tick } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { agent } from '../../../lambda/runtime/agent.ts';
+import { agent } from '../../../lambda/runtime/agent/agent.ts';
 import { memoryStorage } from '../../../lambda/storage/memory.ts';
 import { noise, randomFrom } from '../../faults/seeded.ts';
 import { type Counts, counted } from './counted.ts';

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { DUE_SHARDS } from '../../../lambda/checkpoints/records.ts';
-import { agent } from '../../../lambda/runtime/agent.ts';
+import { DUE_SHARDS } from '../../../lambda/checkpoints/format/records.ts';
+import { agent } from '../../../lambda/runtime/agent/agent.ts';
+import { sweepDue } from '../../../lambda/runtime/control/sweep.ts';
 import type { Delivery } from '../../../lambda/runtime/runtime.ts';
-import { sweepDue } from '../../../lambda/runtime/sweep.ts';
 import { memoryStorage } from '../../../lambda/storage/memory.ts';
 import { HOUR, MINUTE } from '../../faults/clock.ts';
 import { type Counted, counted, NOTHING } from './counted.ts';

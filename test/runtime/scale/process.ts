@@ -1,4 +1,4 @@
-import type { Agent, Invoked } from '../../../lambda/runtime/agent.ts';
+import type { Agent, Invoked } from '../../../lambda/runtime/agent/agent.ts';
 import type { Storage } from '../../../lambda/storage/ports.ts';
 import { TestClock } from '../../../lambda/testing.ts';
 

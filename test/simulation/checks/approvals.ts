@@ -4,7 +4,7 @@ import type { ApprovalMeta } from '../../../lambda/core/approval.ts';
 import { unescapeId } from '../../../lambda/core/ids.ts';
 import { readApprovalMeta } from '../../../lambda/runtime/approvals/approval-meta.ts';
 import type { Recorded } from '../../../lambda/runtime/approvals/decision.ts';
-import type { Entry } from '../../../lambda/runtime/entries.ts';
+import type { Entry } from '../../../lambda/runtime/journal/entries.ts';
 import type { World } from '../world.ts';
 import type { EndedRun } from './history.ts';
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Entry, hasSettled } from '../../../lambda/runtime/entries.ts';
+import { type Entry, hasSettled } from '../../../lambda/runtime/journal/entries.ts';
 import type { Made } from '../playing.ts';
 import type { World } from '../world.ts';
 import type { EndedRun, Version } from './history.ts';

@@ -1,6 +1,6 @@
 import { isWaitstateError } from '../../../lambda/core/errors.ts';
 import { hasEnded, type Status } from '../../../lambda/core/status.ts';
-import { hasSettled } from '../../../lambda/runtime/entries.ts';
+import { hasSettled } from '../../../lambda/runtime/journal/entries.ts';
 import { difference, expectedOf } from '../expected.ts';
 import type { Made } from '../playing.ts';
 import { movesIn } from '../program.ts';

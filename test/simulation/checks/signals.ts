@@ -1,6 +1,6 @@
-import { notSealed } from '../../../lambda/checkpoints/sealing.ts';
-import { EventLog } from '../../../lambda/runtime/events.ts';
-import type { SignalEvent } from '../../../lambda/runtime/settle.ts';
+import { notSealed } from '../../../lambda/checkpoints/encryption/run-cipher.ts';
+import { EventLog } from '../../../lambda/runtime/control/events.ts';
+import type { SignalEvent } from '../../../lambda/runtime/invocation/settle.ts';
 import type { World } from '../world.ts';
 import type { EndedRun } from './history.ts';
 

@@ -1,6 +1,6 @@
 import { DeleteObjectsCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { pathId } from '../../../../lambda/api/path-id.ts';
+import { pathId } from '../../../../lambda/http/path-id.ts';
 import type { Account } from '../account.ts';
 import { metricsIn } from '../metrics.ts';
 import { api, callerOf, deploy, noted, statusOf } from '../scene.ts';

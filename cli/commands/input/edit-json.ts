@@ -1,0 +1,48 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Doc } from '../../../lambda/checkpoints/document/document.ts';
+import { isWaitstateError, WaitstateError } from '../../../lambda/core/errors.ts';
+import { dim, styled } from '../../terminal/line.ts';
+import { Declined } from '../../terminal/prompt-errors.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
+import { readJson } from './read-json.ts';
+
+/**
+ * Opens a state as JSON in an editor, again and again until it is JSON and taken. What was not changed, or is empty, is
+ * not taken: then nothing is done.
+ */
+export async function editState<T>(terminal: Terminal, before: Doc, take: (edited: Doc) => Promise<T>): Promise<T> {
+  const { edit, ask, tell } = terminal;
+  if (!edit || !ask)
+    throw new WaitstateError(
+      'INVALID_INPUT',
+      '--edit opens an editor, and this is no terminal. Pass --state FILE instead.',
+    );
+  // For its owner alone: a state may be secret.
+  const folder = mkdtempSync(join(tmpdir(), 'waitstate-'));
+  const file = join(folder, 'state.json');
+  const text = `${JSON.stringify(before, undefined, 2)}\n`;
+  try {
+    writeFileSync(file, text, { mode: 0o600 });
+    for (;;) {
+      await edit(file);
+      const edited = readFileSync(file, 'utf8');
+      if (edited === text || edited.trim() === '') throw new Declined('Nothing was changed.');
+      try {
+        return await take(readJson(edited, 'What you wrote'));
+      } catch (error) {
+        if (!isOfTheState(error)) throw error;
+        tell(...error.message.split('\n').map((line, i) => (i === 0 ? [styled('red', '✗ '), line] : `  ${line}`)));
+      }
+      const again = await ask(['Edit again?', dim(' [Y/n] ')]);
+      if (again === undefined || /^n(o)?$/i.test(again.trim())) throw new Declined();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Whether it is the state that was refused, so that another one may be taken. */
+const isOfTheState = (error: unknown): error is WaitstateError =>
+  isWaitstateError(error, 'INVALID_INPUT', 'UNSUPPORTED_VALUE', 'SCHEMA_REFUSED', 'DAMAGED');

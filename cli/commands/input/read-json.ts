@@ -1,0 +1,33 @@
+import type { Doc } from '../../../lambda/checkpoints/document/document.ts';
+import { WaitstateError } from '../../../lambda/core/errors.ts';
+import { type JsonMistake, mistakeIn } from '../../../lambda/core/json-error-position.ts';
+
+/** Reads JSON that somebody wrote; where it is wrong, says in which line and column, and shows the place. */
+export function readJson(text: string, source: string): Doc {
+  const mistake = mistakeIn(text);
+  if (!mistake) return JSON.parse(text);
+  throw new WaitstateError('INVALID_INPUT', problemIn(text, source, mistake));
+}
+
+function problemIn(text: string, source: string, { line, column, problem }: JsonMistake): string {
+  if (text.trim() === '') return `${source} is empty, and must be JSON.`;
+  // What shells make of "hello" is the most common mistake.
+  const isWord = /^[^\s[\]{}",:]+$/.test(text.trim());
+  const hint = isWord ? ` Text needs double quotes: '"${text.trim().slice(0, 40)}"'.` : '';
+  const where = `${source} is not JSON at line ${line}, column ${column}: ${problem}.${hint}`;
+  return `${where}\n${excerpt(text.split('\n')[line - 1] ?? '', column - 1)}`;
+}
+
+const AROUND = 30;
+
+/** The part of a line around a column, with a mark below it. */
+function excerpt(line: string, column: number): string {
+  const from = Math.max(0, column - AROUND);
+  // Tabs would move the mark.
+  const part = line
+    .slice(from, column + AROUND)
+    .replaceAll('\t', ' ')
+    .replace(/\r$/, '');
+  const start = from > 0 ? '…' : '';
+  return `${start}${part}\n${' '.repeat(start.length + column - from)}^`;
+}

@@ -1,0 +1,70 @@
+import type { Doc } from '../../../lambda/checkpoints/document/document.ts';
+import { show } from '../../../lambda/checkpoints/document/render.ts';
+import { dim, type Line, piecesOf, type Style, styled, widthOf } from '../../terminal/line.ts';
+import { documentLines } from './document-lines.ts';
+
+// Wide enough for anything that is read as one line.
+const WIDEST = 160;
+const MOST_LINES = 40;
+
+const STYLES: Readonly<Record<'+' | '-', Style>> = { '+': 'green', '-': 'red' };
+
+/** What came or went: behind its path where it fits there, else below it. */
+export function oneSidedLines(sign: '+' | '-', path: string, value: Doc, columns: number): readonly Line[] {
+  const style = STYLES[sign];
+  const head = [styled(style, `${sign} `), nameOf(path)];
+  const text = onOneLine(value);
+  if (text !== undefined && widthOf(head) + 2 + widthOf(text) <= Math.min(columns, WIDEST))
+    return [[...head, '  ', styled(style, text)]];
+  return [head, ...valueLines(sign, value, columns)];
+}
+
+/** What changed: on one line where that is readable, else what was above what is. */
+export function changedLines(path: string, before: Doc, after: Doc, columns: number): readonly Line[] {
+  const head = [styled('yellow', '~ '), nameOf(path)];
+  const [old, now] = [onOneLine(before), onOneLine(after)];
+  if (old !== undefined && now !== undefined) {
+    const line = [...head, '  ', styled('red', old), dim(' → '), styled('green', now)];
+    if (widthOf(line) <= Math.min(columns, WIDEST)) return [line];
+  }
+  const { first, last } = commonLines(before, after);
+  const part = (value: Doc): Doc =>
+    typeof value === 'string'
+      ? value
+          .split('\n')
+          .slice(first, value.split('\n').length - last)
+          .join('\n')
+      : value;
+  return [
+    [...head, ...(first > 0 ? [dim(`  from line ${first + 1}`)] : [])],
+    ...valueLines('-', part(before), columns),
+    ...valueLines('+', part(after), columns),
+  ];
+}
+
+const nameOf = (path: string): string => path || '(the state)';
+
+/** How many lines two texts have in common, at their beginnings and at their ends. */
+function commonLines(before: Doc, after: Doc): { readonly first: number; readonly last: number } {
+  if (typeof before !== 'string' || typeof after !== 'string') return { first: 0, last: 0 };
+  const [a, b] = [before.split('\n'), after.split('\n')];
+  const most = Math.min(a.length, b.length) - 1;
+  let first = 0;
+  while (first < most && a[first] === b[first]) first++;
+  let last = 0;
+  while (last < most - first && a.at(-1 - last) === b.at(-1 - last)) last++;
+  return { first, last };
+}
+
+const valueLines = (sign: '+' | '-', value: Doc, columns: number): readonly Line[] =>
+  documentLines(value, Math.min(columns, WIDEST) - 4, MOST_LINES).map((line) => [
+    styled(STYLES[sign], `  ${sign} `),
+    ...piecesOf(line).map((piece) => (typeof piece === 'string' ? styled(STYLES[sign], piece) : piece)),
+  ]);
+
+/** A value on one line, unless it is longer than one or was cut for that. */
+function onOneLine(value: Doc): string | undefined {
+  if (typeof value === 'string') return value.includes('\n') ? undefined : JSON.stringify(value);
+  const text = show(value);
+  return text.endsWith('…') ? undefined : text;
+}

@@ -1,0 +1,145 @@
+import { isWaiting } from '../../../lambda/core/status.ts';
+import { type Stretch, type StretchKind, type Timeline, wordsOf } from '../../../lambda/operator/timeline.ts';
+import {
+  dim,
+  fitted,
+  type Line,
+  type Piece,
+  pad,
+  piecesOf,
+  type Style,
+  styled,
+  trimmed,
+  widthOf,
+} from '../../terminal/line.ts';
+import { lengthOf } from '../../terminal/times.ts';
+import { counted } from './print-result.ts';
+
+/** How each kind of time is drawn: its character and its style. Kinds differ without colours too. */
+const DRAWN: Readonly<Record<StretchKind, { readonly fill: string; readonly style: Style }>> = {
+  step: { fill: '█', style: 'cyan' },
+  failure: { fill: '▓', style: 'yellow' },
+  crash: { fill: '╳', style: 'red' },
+  waiting: { fill: '░', style: 'dim' },
+  queued: { fill: '·', style: 'dim' },
+  change: { fill: '◆', style: 'magenta' },
+};
+
+/** One row of the picture. */
+interface Row {
+  readonly kind: StretchKind;
+  readonly label: string;
+  readonly milliseconds: number;
+  /** The checkpoint that ended it. */
+  readonly version?: number;
+}
+
+// Waits take days where steps take seconds: together they get no more of the picture than this.
+const MOST_REST = 1 / 3;
+
+/** A timeline as lines: each stretch with its bar where it was in time, below them what the time went to. */
+export function timelineLines(timeline: Timeline, columns: number, most: number): readonly Line[] {
+  const all = timeline.stretches.flatMap(rowsOf);
+  const rows = all.slice(-most);
+  const left = all.length - rows.length;
+  const width = Math.min(columns, 120);
+  const numbers = Math.max(...rows.map(({ version = '' }) => String(version).length), 1);
+  const labels = Math.min(Math.max(...rows.map(({ label }) => widthOf(label))), Math.max(10, Math.floor(width * 0.32)));
+  const lengths = Math.max(...rows.map((row) => lengthText(row).length));
+  const room = Math.max(4, width - numbers - labels - lengths - 8);
+  const { bars, isShortened } = barsOf(rows, room);
+  const lines = rows.map((row, i): Line => {
+    const { kind, label, version = '' } = row;
+    const length = lengthText(row);
+    const cells: readonly Line[] = [
+      pad(dim(String(version)), numbers, 'right'),
+      ' ',
+      pad(styled(kind === 'step' ? [] : DRAWN[kind].style, label), labels),
+      pad(bars[i] ?? '', room),
+      pad(isRest(row) ? dim(length) : length, lengths, 'right'),
+    ];
+    return [
+      '  ',
+      ...cells.flatMap((cell, column) => [...(column > 0 && cell !== ' ' ? [' '] : []), ...piecesOf(cell)]),
+    ];
+  });
+  return [
+    ...(left > 0 ? [dim(`  … ${counted(left, 'earlier stretch', 'earlier stretches')}; --all shows them`)] : []),
+    ...lines.map((line) => fitted(trimmed(line), width)),
+    ...totalsLines(all, timeline, width),
+    ...(isShortened ? [dim('  Waits are drawn shorter.')] : []),
+  ];
+}
+
+/** A stretch; a change from outside is a moment, and what was before it a wait, if it was one. */
+function rowsOf(stretch: Stretch): readonly Row[] {
+  const { kind, from, to, status, checkpoint } = stretch;
+  const row = { kind, label: labelOf(stretch), milliseconds: to.getTime() - from.getTime() };
+  const ended = checkpoint ? { ...row, version: checkpoint.version } : row;
+  if (kind !== 'change' || !(isWaiting(status) || status === 'READY')) return [ended];
+  const wait = {
+    ...row,
+    kind: isWaiting(status) ? 'waiting' : 'queued',
+    label: wordsOf(status),
+  } as const;
+  return [...(row.milliseconds > 0 ? [wait] : []), { ...ended, milliseconds: 0 }];
+}
+
+const MARKS: { readonly [K in StretchKind]?: string } = { crash: '✗ ', failure: '! ' };
+
+/** What happened; crashes and failures have a mark, and what only changes the status an arrow. */
+export function labelOf({ kind, label, checkpoint, status }: Stretch): string {
+  const isChange = kind === 'step' && checkpoint?.step === undefined && (checkpoint?.status ?? status) !== status;
+  const mark = isChange ? '→ ' : (MARKS[kind] ?? '');
+  return `${mark}${label}${kind === 'failure' ? ' failed' : ''}${checkpoint ? '' : ' …'}`;
+}
+
+/** Whether nothing happened meanwhile; before a change that reopens a run, it was over. */
+const isRest = ({ kind }: Row): boolean => kind === 'waiting' || kind === 'queued' || kind === 'change';
+
+const lengthText = ({ kind, milliseconds }: Row): string =>
+  milliseconds === 0 && kind !== 'step' ? '' : lengthOf(milliseconds);
+
+/** The bar of each row, where it begins and ends in the whole. */
+function barsOf(rows: readonly Row[], room: number): { readonly bars: readonly Line[]; readonly isShortened: boolean } {
+  const sum = (of: readonly Row[]) => of.reduce((total, { milliseconds }) => total + milliseconds, 0);
+  const rest = sum(rows.filter(isRest));
+  const work = sum(rows) - rest;
+  const longest = (work * MOST_REST) / (1 - MOST_REST);
+  const isShortened = work > 0 && rest > longest;
+  const drawn = (row: Row) => row.milliseconds * (isShortened && isRest(row) ? longest / rest : 1);
+  const total = rows.reduce((all, row) => all + drawn(row), 0) || 1;
+  let at = 0;
+  const bars = rows.map((row): Line => {
+    const from = Math.min(room - 1, Math.floor((at / total) * room));
+    at += drawn(row);
+    const to = Math.min(room, Math.max(from + 1, Math.round((at / total) * room)));
+    const { fill, style } = DRAWN[row.kind];
+    if (row.kind === 'change') return [' '.repeat(to - 1), styled(style, fill)];
+    // What takes no time to speak of is a thin mark.
+    const isThin = row.kind === 'step' && (drawn(row) / total) * room < 0.5;
+    return [' '.repeat(from), styled(style, isThin ? '▏' : fill.repeat(to - from))];
+  });
+  return { bars, isShortened };
+}
+
+function totalsLines(rows: readonly Row[], { crashes, failures }: Timeline, width: number): readonly Line[] {
+  const took = (kind: StretchKind) => rows.reduce((sum, row) => sum + (row.kind === kind ? row.milliseconds : 0), 0);
+  const parts: readonly (readonly [StretchKind, string])[] = [
+    ['step', `worked ${lengthOf(took('step'))}`],
+    ...(took('waiting') > 0 ? [['waiting', `waited ${lengthOf(took('waiting'))}`] as const] : []),
+    ...(took('queued') > 0 ? [['queued', `in the queue ${lengthOf(took('queued'))}`] as const] : []),
+    ...(failures > 0
+      ? [['failure', `${counted(failures, 'failed attempt')} ${lengthOf(took('failure'))}`] as const]
+      : []),
+    ...(crashes > 0 ? [['crash', `${counted(crashes, 'crash', 'crashes')} ${lengthOf(took('crash'))}`] as const] : []),
+  ];
+  const lines: Piece[][] = [['  ']];
+  for (const [kind, text] of parts) {
+    const piece = [styled(DRAWN[kind].style, DRAWN[kind].fill), ` ${text}`];
+    const line = lines.at(-1) ?? [];
+    if (widthOf(line) > 2 && widthOf([...line, '   ', ...piece]) > width) lines.push(['  ', ...piece]);
+    else line.push(...(widthOf(line) > 2 ? ['   '] : []), ...piece);
+  }
+  return ['', ...lines];
+}

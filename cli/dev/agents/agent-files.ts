@@ -1,0 +1,85 @@
+import type { KnownAgent } from '../../../lambda/api/app.ts';
+import { present } from '../../../lambda/core/omit-undefined.ts';
+import type { DescribedAgent, DescribedFile } from '../processes/messages.ts';
+import type { LoadProblem } from './load-problem.ts';
+
+/** An agent and where it is. */
+interface FoundAgent extends DescribedAgent {
+  readonly file: string;
+  /** Why its file cannot be used at present. */
+  readonly problem?: LoadProblem;
+}
+
+/** The files of agents, and the agents in them. */
+export interface AgentFiles {
+  readonly files: readonly string[];
+  /** Takes what is known of a file now; gives what is wrong with it. */
+  take(described: DescribedFile): readonly LoadProblem[];
+  /** Whether nothing is known to be wrong with a file. */
+  isWhole(file: string): boolean;
+  find(agent: string): FoundAgent | undefined;
+  agents(): readonly FoundAgent[];
+  /** As the console offers them. */
+  known(): readonly KnownAgent[];
+  /** The files whose change changes one of them. */
+  watched(): ReadonlySet<string>;
+  /** The files of agents that stand on one of these. */
+  affectedBy(changed: ReadonlySet<string>): readonly string[];
+}
+
+/** What is known of files of agents. An agent of a file that no longer loads is remembered: it may load again soon. */
+export function agentFiles(): AgentFiles {
+  const described = new Map<string, DescribedFile>();
+  const found = new Map<string, FoundAgent>();
+
+  /** The agents of all files; of two with one name, the one that was there first counts. */
+  const collect = (): readonly LoadProblem[] => {
+    const before = new Map(found);
+    found.clear();
+    const problems: LoadProblem[] = [];
+    const inOrder = [...described.values()].toSorted((a, b) => rank(a, before) - rank(b, before));
+    for (const { file, agents, problem } of inOrder) {
+      for (const agent of agents) {
+        const other = found.get(agent.name);
+        if (other) problems.push(sameName(agent.name, file, other.file));
+        else found.set(agent.name, { ...agent, file, ...present({ problem }) });
+      }
+    }
+    return problems;
+  };
+  return {
+    get files() {
+      return [...described.keys()];
+    },
+    take(next) {
+      const { file, problem } = next;
+      const { agents = [] } = described.get(file) ?? {};
+      described.set(file, problem ? { ...next, agents } : next);
+      const twice = collect().filter((each) => each.file === file);
+      return problem ? [problem] : twice;
+    },
+    isWhole: (file) => described.get(file)?.problem === undefined,
+    find: (agent) => found.get(agent),
+    agents: () => [...found.values()],
+    known: () =>
+      [...found.values()].map(({ name, file }) => {
+        const { example, description } = described.get(file) ?? {};
+        return { name, ...present({ example, description }) };
+      }),
+    watched: () => new Set([...described.values()].flatMap(({ imports, file }) => [file, ...imports])),
+    affectedBy: (changed) =>
+      [...described.values()]
+        .filter(({ file, imports }) => [file, ...imports].some((each) => changed.has(each)))
+        .map(({ file }) => file),
+  };
+}
+
+/** Files that have agents already go before those that want them too. */
+const rank = ({ file }: DescribedFile, before: ReadonlyMap<string, FoundAgent>): number =>
+  [...before.values()].some((agent) => agent.file === file) ? 0 : 1;
+
+const sameName = (name: string, file: string, other: string): LoadProblem => ({
+  file,
+  message: `Its agent "${name}" is not used: ${other} has one of that name already.`,
+  advice: 'Rename one of them.',
+});

@@ -1,0 +1,48 @@
+// Describes the files of agents that it is given, one after the other, in a process of its own.
+import { existsSync, realpathSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import type { AnyAgent } from '../../../lambda/runtime/agent/agent.ts';
+import type { DescribedAgent, DescribedFile } from '../processes/messages.ts';
+import { quietWarnings } from '../processes/quiet-warnings.ts';
+import { belongToServer, tellServer } from '../processes/send-to-server.ts';
+import { findWaitstate } from './find-waitstate.ts';
+import { loadAgents } from './load-agents.ts';
+import { loadProblem } from './load-problem.ts';
+import { nearestPackage } from './nearest-package.ts';
+
+const imports = findWaitstate();
+
+async function describe(file: string): Promise<DescribedFile> {
+  try {
+    const { agents, example, description } = await loadAgents(file);
+    const described = await Promise.all([...agents.values()].map(describeAgent));
+    const text = JSON.stringify(example);
+    return {
+      ...{ file, agents: described, imports: importsOf(file) },
+      ...(description !== undefined && { description }),
+      ...(text !== undefined && { example: JSON.parse(text) as unknown }),
+    };
+  } catch (error) {
+    return { file, agents: [], imports: importsOf(file), problem: loadProblem(file, error) };
+  }
+}
+
+/** What a file stands on; also what says of which kind its modules are, and what is installed. */
+function importsOf(file: string): readonly string[] {
+  // Modules are known by their real paths, which symbolic links may hide.
+  const found = existsSync(file) ? imports.of(pathToFileURL(realpathSync(file))) : [file];
+  return [...new Set([...found, ...found.flatMap((each) => nearestPackage(each) ?? [])])];
+}
+
+async function describeAgent({ name, telling, runtime }: AnyAgent): Promise<DescribedAgent> {
+  const { tenant, keys } = await runtime.contexts.context();
+  return { name, tenant, tells: telling !== undefined, encrypts: keys !== undefined };
+}
+
+quietWarnings();
+belongToServer();
+for (const file of process.argv.slice(2)) {
+  await tellServer({ tell: 'loading', file });
+  await tellServer({ tell: 'described', described: await describe(file) });
+}
+process.exit();

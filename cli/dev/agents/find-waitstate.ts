@@ -1,0 +1,67 @@
+import { existsSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { COMMAND, isOwnCode, ownFile, PACKAGE, RUNTIME } from './own-file.ts';
+
+/** What modules import, as far as it was seen. */
+export interface Imports {
+  /** The files that a file stands on, itself included; not what is installed, nor Waitstate. */
+  of(file: URL): readonly string[];
+}
+
+/**
+ * Lets agents import `waitstate` wherever their files are: they get the copy that is installed beside them, or else the
+ * one that this command is of. What the command itself imports by that name is what `beside` gets: agents and storage
+ * must be of one copy.
+ */
+export function findWaitstate(beside?: URL): Imports {
+  const imported = new Map<string, Set<string>>();
+  registerHooks({
+    resolve(specifier, context, next) {
+      const isOurs = specifier === 'waitstate' || specifier.startsWith('waitstate/');
+      const resolved = isOurs ? find(specifier) : next(specifier, context);
+      const from = context.parentURL ?? '';
+      imported.set(from, (imported.get(from) ?? new Set()).add(resolved.url));
+      return resolved;
+
+      function find(name: string): ReturnType<typeof next> {
+        const isFromHere = context.parentURL?.startsWith(COMMAND) && beside;
+        const asked = isFromHere ? { ...context, parentURL: beside.href } : context;
+        const own = ownCopy(name);
+        try {
+          const found = next(name, asked);
+          // A package finds itself by its name, and then what was built some time ago.
+          if (!own || !isIn(PACKAGE, found.url)) return found;
+        } catch (error) {
+          if (!own || !NOT_FOUND.includes(Object(error).code)) throw error;
+        }
+        return { url: own, shortCircuit: true };
+      }
+    },
+  });
+  return { of: (file) => [...reachedFrom(file.href, imported)].map((url) => fileURLToPath(url)) };
+}
+
+// Of `import`, and of `require`.
+const NOT_FOUND: readonly unknown[] = ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'];
+
+/** What the package exports under a name, in the copy of this command. */
+function ownCopy(name: string): string | undefined {
+  const { href } = ownFile(`lambda/${name === 'waitstate' ? 'index' : name.slice('waitstate/'.length)}`);
+  return isIn(RUNTIME, href) && existsSync(fileURLToPath(href)) ? href : undefined;
+}
+
+const isIn = (folder: string, url: string): boolean =>
+  url.startsWith(folder) && !url.slice(folder.length).includes('node_modules/');
+
+function reachedFrom(
+  url: string,
+  imported: ReadonlyMap<string, ReadonlySet<string>>,
+  reached = new Set<string>(),
+): ReadonlySet<string> {
+  const isWatched = url.startsWith('file:') && !url.includes('/node_modules/') && !isOwnCode(url);
+  if (!isWatched || reached.has(url)) return reached;
+  reached.add(url);
+  for (const next of imported.get(url) ?? []) reachedFrom(next, imported, reached);
+  return reached;
+}

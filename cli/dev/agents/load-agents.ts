@@ -1,0 +1,36 @@
+import { pathToFileURL } from 'node:url';
+import { WaitstateError } from '../../../lambda/core/errors.ts';
+import type { AnyAgent } from '../../../lambda/runtime/agent/agent.ts';
+
+/** What a file of agents has. */
+export interface LoadedFile {
+  readonly agents: ReadonlyMap<string, AnyAgent>;
+  /** An input to begin with. */
+  readonly example?: unknown;
+  readonly description?: string;
+}
+
+/** Runs a file, and finds the agents that it exports. */
+export async function loadAgents(file: string): Promise<LoadedFile> {
+  const { example, description, ...exported } = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+  const agents = new Map<string, AnyAgent>();
+  for (const agent of new Set(Object.values(exported).filter(isAgent))) {
+    if (agents.has(agent.name)) throw unusable(`It exports two agents with the name "${agent.name}". Rename one.`);
+    agents.set(agent.name, agent);
+  }
+  if (agents.size === 0)
+    throw unusable(
+      'It exports no agent. Export what agent({ … }) gives, such as `export const travel = agent({ … })`.',
+    );
+  return { agents, example, ...(typeof description === 'string' && { description }) };
+}
+
+// Not by class: the file may have its agents from another copy of Waitstate.
+const isAgent = (value: unknown): value is AnyAgent => {
+  const { name, invoke, notify, with: elsewhere, runtime } = Object(value) as Partial<AnyAgent>;
+  return typeof name === 'string' && [invoke, notify, elsewhere].every(isFunction) && typeof runtime === 'object';
+};
+
+const isFunction = (value: unknown): boolean => typeof value === 'function';
+
+const unusable = (message: string): WaitstateError => new WaitstateError('AGENT_MISUSED', message);

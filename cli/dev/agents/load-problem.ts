@@ -1,0 +1,68 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { isWaitstateError } from '../../../lambda/core/errors.ts';
+import { shellQuote } from '../../terminal/shell-quote.ts';
+import { stackPlace } from '../log/stack-location.ts';
+import { nearestPackage } from './nearest-package.ts';
+
+/** Why the file of an agent cannot be used. */
+export interface LoadProblem {
+  /** Where it is, which may be in what the file imports. */
+  readonly file: string;
+  readonly line?: number;
+  readonly message: string;
+  readonly advice?: string;
+}
+
+const COMPILE =
+  'Node only strips types. Write it without what must be compiled (enums, namespaces, parameter properties, JSX), or compile it first and name the .js file.';
+
+/** What an error says that came up while a file was loaded. */
+export function loadProblem(file: string, thrown: unknown): LoadProblem {
+  if (!(thrown instanceof Error)) return { file, message: `It throws ${String(thrown)} when it is loaded.` };
+  const code: unknown = Object(thrown).code;
+  const [message = ''] = thrown.message.split('\n');
+  const sentence = /[.!?]$/.test(message) ? message : `${message}.`;
+  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX' || code === 'ERR_UNKNOWN_FILE_EXTENSION')
+    return { ...placeOf(file, thrown), message: sentence, advice: COMPILE };
+  if (!existsSync(file)) return { file, message: 'It is no longer there.' };
+  if (code === 'ERR_MODULE_NOT_FOUND') return { message: sentence, ...notFound(file, message) };
+  const wrong = wrongType(thrown, placeOf(file, thrown));
+  if (wrong) return wrong;
+  const isPlain = thrown instanceof SyntaxError || isWaitstateError(thrown);
+  return { ...placeOf(file, thrown), message: isPlain ? sentence : `${thrown.name}: ${sentence}` };
+}
+
+const placeOf = (file: string, { stack = '' }: Error): Pick<LoadProblem, 'file' | 'line'> =>
+  stackPlace(stack) ?? { file };
+
+/** What Node says of a file that is read as CommonJS and is an ES module. */
+const MODULE_SYNTAX =
+  /^(Cannot use (import statement|'import\.meta') outside a module|Unexpected token 'export'|await is only valid in async functions)/;
+
+/** That a file is an ES module, and its package.json says otherwise. */
+function wrongType(error: Error, { file, line }: Pick<LoadProblem, 'file' | 'line'>): LoadProblem | undefined {
+  const [, extension] = /\.([jt]s)$/.exec(file) ?? [];
+  const found = nearestPackage(file);
+  if (!(error instanceof SyntaxError) || !extension || !found || !MODULE_SYNTAX.test(error.message)) return undefined;
+  const other = basename(file).replace(/\.[jt]s$/, `.m${extension}`);
+  const isHere = dirname(found) === process.cwd();
+  const command = `npm pkg set type=module${isHere ? '' : ` --prefix ${shellQuote(dirname(found))}`}`;
+  const message = `It is an ES module, and package.json says that it is not. Run "${command}", or name it ${other}.`;
+  return { file, ...(line !== undefined && { line }), message };
+}
+
+/** Who imports what is not there, and what to do. */
+function notFound(file: string, message: string): Omit<LoadProblem, 'message'> {
+  const [, kind = '', missing = '', importer = file] =
+    /^Cannot find (module|package) '(.+?)' imported from (.+)$/.exec(message) ?? [];
+  const lines = existsSync(importer) ? readFileSync(importer, 'utf8').split('\n') : [];
+  const line =
+    lines.findIndex((text) => /\b(import|from|require)\b/.test(text) && text.includes(basename(missing))) + 1;
+  const near = ['.ts', '.mts', '.js', '.mjs', '/index.ts'].find((extension) => existsSync(`${missing}${extension}`));
+  const advice =
+    kind === 'package'
+      ? `Install it (npm install ${missing}); names that only tsconfig.json knows are not followed.`
+      : near && `Name the file with its extension: ${basename(missing)}${near}.`;
+  return { file: importer, ...(line > 0 && { line }), ...(advice && { advice }) };
+}

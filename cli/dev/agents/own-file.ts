@@ -1,0 +1,21 @@
+import { pathToFileURL } from 'node:url';
+
+// Sources are run as they are, or as what was built from them.
+const EXTENSION = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
+
+// The folder that has `lambda/` and `cli/`: the repository, or `dist/` in the package.
+const ROOT = new URL('../../../', import.meta.url);
+
+/** The URL of one of our modules, by its path without extension, such as `lambda/index`. */
+export const ownFile = (path: string): URL => new URL(`${path}${EXTENSION}`, ROOT);
+
+/** The folders of the runtime and of the command, and that of the whole package. */
+export const RUNTIME = new URL('lambda/', ROOT).href;
+export const COMMAND = new URL('cli/', ROOT).href;
+export const PACKAGE = EXTENSION === '.ts' ? ROOT.href : new URL('../', ROOT).href;
+
+/** Whether a module, by URL or path, is code of Waitstate itself. */
+export const isOwnCode = (module: string): boolean => {
+  const url = module.startsWith('file:') ? module : pathToFileURL(module).href;
+  return url.startsWith(RUNTIME) || url.startsWith(COMMAND);
+};

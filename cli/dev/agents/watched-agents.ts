@@ -1,0 +1,73 @@
+import { basename } from 'node:path';
+import { styled } from '../../terminal/line.ts';
+import { type DevLog, shortPath } from '../log/dev-log.ts';
+import type { AgentProcesses } from '../processes/agent-processes.ts';
+import { type AgentFiles, agentFiles } from './agent-files.ts';
+import { describeFiles } from './describe-files.ts';
+import { watchFiles } from './watch-files.ts';
+
+/** Files of agents that are looked at again when they change. */
+export interface WatchedAgents {
+  readonly files: AgentFiles;
+  /** Gets to know them; with `watch`, again and again. */
+  load(given: readonly string[], options: { readonly watch: boolean }): Promise<void>;
+  close(): void;
+}
+
+export interface WatchingOptions {
+  readonly processes: AgentProcesses;
+  readonly log: DevLog;
+  readonly patienceMs: number;
+  /** Agents have other code now. */
+  changed(): void;
+}
+
+const isPackage = (file: string): boolean => basename(file) === 'package.json';
+
+export function watchedAgents({ processes, log, patienceMs, changed }: WatchingOptions): WatchedAgents {
+  const files = agentFiles();
+  const print = (file: string, line: string) => log.server(`${shortPath(file)}: ${line}`);
+  const describe = (which: readonly string[]) => describeFiles(which, { processes, patienceMs, print });
+  const watched = watchFiles(
+    (different) => {
+      // One after the other, so that what is known last is what is there.
+      reloading = reloading
+        .then(() => reload(files.affectedBy(different), [...different].every(isPackage)))
+        .catch((error) => log.server(styled('red', String(error))));
+    },
+    (folder) => log.server(styled('yellow', `Changes in ${shortPath(folder)} are not noticed; start again after one.`)),
+  );
+
+  let reloading = Promise.resolve();
+
+  /** A package.json changes for many reasons: then only a file that did not load before is worth a line. */
+  async function reload(affected: readonly string[], isPackageAlone: boolean): Promise<void> {
+    for (const described of await describe(affected)) {
+      const wasWhole = files.isWhole(described.file);
+      const problems = files.take(described);
+      for (const problem of problems) log.problem(problem);
+      const names = described.agents.map(({ name }) => name).join(', ');
+      if (described.problem || (isPackageAlone && wasWhole)) continue;
+      log.server(`${shortPath(described.file)} has changed: `, styled('bold', names));
+    }
+    if (processes.isOver) return;
+    watched.watch(files.watched());
+    changed();
+  }
+
+  return {
+    files,
+    async load(given, { watch }) {
+      // Before they are read, so that no change is missed.
+      if (watch) watched.watch(new Set(given));
+      for (const described of await describe(given)) for (const problem of files.take(described)) log.problem(problem);
+      for (const { name, encrypts } of files.agents())
+        if (encrypts)
+          log.server(
+            styled('yellow', `Runs of "${name}" that are started here are not encrypted: its keys are its own.`),
+          );
+      if (watch && !processes.isOver) watched.watch(files.watched());
+    },
+    close: () => watched.close(),
+  };
+}

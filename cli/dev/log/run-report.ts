@@ -1,0 +1,98 @@
+import type { ApprovalStatus } from '../../../lambda/core/approval.ts';
+import type { ApprovalDocument } from '../../../lambda/operator/approval-document.ts';
+import type { RunView, Wait } from '../../../lambda/operator/operator.ts';
+import { dim, type Piece, styled } from '../../terminal/line.ts';
+import { lengthOf } from '../../terminal/times.ts';
+import type { ProcessEnd } from '../processes/agent-process.ts';
+import type { Ended } from '../processes/messages.ts';
+import { shortPath } from './dev-log.ts';
+import type { StackPlace } from './stack-location.ts';
+
+/** How an invocation went that did not end its run, in one line; undefined when there is nothing to say. */
+export function endOf(
+  ended: Ended,
+  steps: number,
+  view: RunView | undefined,
+  now: number,
+): readonly Piece[] | undefined {
+  const done = doneOf(steps);
+  if (ended.end === 'suspended') return [...lying(ended, view, now), done];
+  if (ended.end === 'fenced') return ['was taken over by another process', done];
+  if (ended.end === 'failed') return [styled('red', `could not go on: ${ended.error}`), done];
+  if (ended.end === 'aside' && ended.why === 'parked')
+    return [styled('yellow', 'waits for other code: '), view?.parked ?? 'what is stored does not fit this one'];
+  return undefined;
+}
+
+/** How many steps an invocation did, behind what it came to. */
+export const doneOf = (steps: number): Piece => dim(steps === 0 ? '' : ` (${steps} ${steps === 1 ? 'step' : 'steps'})`);
+
+/** What is known of an end beside the run itself. */
+export interface EndFacts {
+  /** Where in code of the user its error came up. */
+  readonly place?: StackPlace | undefined;
+  /** How its last process crashed. */
+  readonly crash?: string | undefined;
+}
+
+/** How a run ended. */
+export function finishedOf(view: RunView, now: number, { place, crash }: EndFacts = {}): readonly Piece[] {
+  const { status, createdAt, error } = view;
+  const after = ` after ${lengthOf(now - createdAt.getTime())}`;
+  if (status === 'SUCCEEDED') return [styled('green', 'succeeded'), after];
+  const { name = '', message = '', failedAt = [], notUndone = [] } = error ?? {};
+  const left = notUndone.length > 0 ? ` Not undone: ${notUndone.join('; ')}.` : '';
+  if (status === 'CANCELLED') return [styled('magenta', 'cancelled'), `${after}${reasonOf(message)}${left}`];
+  const where = failedAt.length > 0 ? ` at "${failedAt.join('", "')}"` : '';
+  const at = place ? ` (${shortPath(place.file)}:${place.line})` : '';
+  const last = crash === undefined ? '' : ` Its last process ${crash}.`;
+  return [styled('red', 'failed'), `${after}${where}: ${name}: ${message}${at}${last}${left}`];
+}
+
+/** The reason that somebody gave. */
+function reasonOf(message: string): string {
+  const [, reason = ''] = /^Run ".*?" was cancelled: (.*)$/s.exec(message) ?? [];
+  return reason === '' || reason === 'No reason was given.' ? '' : `: ${reason}`;
+}
+
+function lying(
+  { status, goesOn }: Extract<Ended, { readonly end: 'suspended' }>,
+  view: RunView | undefined,
+  now: number,
+): readonly Piece[] {
+  if (goesOn) return ['goes on in a new process'];
+  if (status === 'ENDING') return ['waits before it goes on ending'];
+  const waits = (view?.waits ?? []).map((wait) => waitText(wait, now));
+  const what = waits.length > 0 ? waits.join(', ') : status.toLowerCase().replaceAll('_', ' ');
+  return [styled('yellow', `waits for ${what}`)];
+}
+
+function waitText({ kind, name, until }: Wait, now: number): string {
+  const left = until ? ` in ${lengthOf(until.getTime() - now)}` : '';
+  if (kind === 'approval') return `approval "${name}"`;
+  if (kind === 'signal') return `signal "${name}"`;
+  if (kind === 'call') return `run ${name}`;
+  return kind === 'retry' ? `another try of "${name}"${left}` : `the end of "${name}"${left}`;
+}
+
+/** How a process ended that did not say how it went. */
+export function crashOf({ code, signal, ended }: ProcessEnd, patienceMs: number): string {
+  if (ended === 'silent') return `did not answer for ${lengthOf(patienceMs)} and was ended`;
+  if (ended === 'late') return 'took longer than an invocation may, and was ended';
+  if (signal !== null) return `was killed (${signal})`;
+  return code === null ? 'could not be started' : `ended by itself with exit code ${code}`;
+}
+
+const VERBS: Readonly<Partial<Record<ApprovalStatus, Piece>>> = {
+  APPROVED: styled('green', 'approved'),
+  REJECTED: styled('red', 'rejected'),
+  EXPIRED: styled('magenta', 'expired'),
+  WITHDRAWN: styled('dim', 'withdrawn'),
+};
+
+/** What came of an approval; undefined while it is open. */
+export function decisionOf({ status, title, votes }: ApprovalDocument): readonly Piece[] | undefined {
+  const verb = VERBS[status];
+  const by = votes.map((vote) => vote.by).join(', ');
+  return verb === undefined ? undefined : [verb, by === '' ? ': ' : ` by ${by}: `, title];
+}

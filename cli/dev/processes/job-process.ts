@@ -1,0 +1,48 @@
+import type { Clock } from '../../../lambda/runtime/agent/clock.ts';
+import type { Delivery } from '../../../lambda/runtime/runtime.ts';
+import type { DevLog } from '../log/dev-log.ts';
+import type { AgentProcess } from './agent-process.ts';
+import type { AgentProcesses } from './agent-processes.ts';
+import { jobArguments } from './job.ts';
+import type { Told } from './messages.ts';
+import type { Timing } from './timing.ts';
+
+/** As whom processes of the server claim runs. One that was cut off is taken over under this name at once. */
+export const CLAIMANT = 'waitstate dev';
+
+// When its time is over, an invocation lets go of its run; what is left of it then is ended.
+const LATENESS_MS = 10_000;
+
+/** What jobs are done with. */
+export interface JobOptions {
+  readonly processes: AgentProcesses;
+  readonly clock: Clock;
+  readonly log: DevLog;
+  readonly folder: string;
+  readonly url: string;
+  readonly timing: Timing;
+}
+
+/** Starts a process that runs a run or, given an approval, tells people of it. */
+export function jobProcess(
+  { processes, clock, log, folder, url, timing }: JobOptions,
+  file: string,
+  { tenant, run, agent = '' }: Delivery,
+  hear: (told: Told) => void,
+  approval?: string,
+): AgentProcess {
+  const mostMs = approval === undefined ? timing.invocationMs : timing.notifyMs;
+  const claimant = { by: CLAIMANT, until: clock.now() + mostMs, leaseMs: timing.leaseMs };
+  const job = { file, agent, tenant, run, folder, approvalUrl: `${url}/approvals/`, ...claimant };
+  return processes.start({
+    program: 'invoke',
+    args: jobArguments(approval === undefined ? job : { ...job, approval }),
+    silentMs: timing.silentMs,
+    mostMs: mostMs + LATENESS_MS,
+    hear(told) {
+      if (told.tell === 'unloadable') log.problem(told.problem);
+      hear(told);
+    },
+    print: (line) => log.printed(run, line),
+  });
+}

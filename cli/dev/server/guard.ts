@@ -1,0 +1,131 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { problemPage } from '../../../lambda/console/problem-page.ts';
+import { type Caller, ROLES } from '../../../lambda/http/caller.ts';
+import { HttpError, problemOf } from '../../../lambda/http/problem.ts';
+import { secure } from '../../../lambda/http/security-headers.ts';
+import { ticketsOf } from './ticket.ts';
+
+/** Who may reach the server of one machine. */
+export interface Guard {
+  /** An answer that refuses a request, or lets a browser in; undefined when the application may answer. */
+  check(request: Request, incoming: Pick<IncomingMessage, 'headersDistinct'>): Response | undefined;
+  /** Who calls: whoever has the key, or a browser that was let in by it. */
+  identify(request: Request): Caller | undefined;
+}
+
+export interface GuardOptions {
+  readonly key: string;
+  readonly port: number;
+  readonly tenant: string;
+}
+
+const NAMES = ['127.0.0.1', 'localhost', '[::1]'];
+const WRONG_KEY = 'This is not the key of this server. Open the URL that it printed when it started.';
+const OLD_TICKET = 'This was used, or is too old. Open the URL that the server printed when it started.';
+const COOKIE_SECONDS = 30 * 24 * 3600;
+
+/**
+ * Lets in who has the key, by programs as `Authorization: Bearer`, by a browser once as `/?key=…` and then as a cookie;
+ * and keeps out what pages of others let a browser send: requests under another name (DNS rebinding) and from another
+ * origin (CSRF). Links to approvals carry their own secret.
+ */
+export function guardOf({ key, port, tenant }: GuardOptions): Guard {
+  const hosts = new Set(NAMES.flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]));
+  const cookieName = `waitstate-${port}`;
+  // Browsers send cookies to all ports of a host: what they send must not be the key itself.
+  const cookie = createHmac('sha256', key).update('cookie').digest('base64url');
+  const redeem = ticketsOf(key);
+  const caller: Caller = { tenant, groups: [], roles: new Set(ROLES), answersForOthers: true };
+
+  const isBearer = ({ headers }: Request): boolean => {
+    const [scheme = '', given = ''] = (headers.get('authorization') ?? '').split(' ');
+    return scheme.toLowerCase() === 'bearer' && isSame(given, key);
+  };
+  const hasCookie = ({ headers }: Request): boolean =>
+    (headers.get('cookie') ?? '')
+      .split(';')
+      .map((part) => part.trim().split('='))
+      .some(([name, value = '']) => name === cookieName && isSame(value, cookie));
+
+  return {
+    check(request, { headersDistinct }) {
+      const url = new URL(request.url);
+      const [host = '', ...others] = headersDistinct.host ?? [];
+      if (others.length > 0 || !hosts.has(host.toLowerCase()) || url.host !== new URL(`http://${host}`).host)
+        return refused(
+          403,
+          'NOT_ALLOWED',
+          `This server answers to ${NAMES.map((name) => `${name}:${port}`).join(', ')} only.`,
+        );
+      const isRead = request.method === 'GET' || request.method === 'HEAD';
+      const given = url.pathname === '/' && isRead ? url.searchParams.get('key') : null;
+      if (given !== null) return isSame(given, key) ? letIn() : notLetIn(request, WRONG_KEY);
+      const ticket = url.pathname === '/' && request.method === 'GET' ? url.searchParams.get('ticket') : null;
+      if (ticket !== null) return redeem(ticket) ? letIn() : notLetIn(request, OLD_TICKET);
+      const isLink = request.method === 'POST' && /^\/approvals\/[^/]+$/.test(url.pathname);
+      if (isRead || isLink || isBearer(request) || isOwnPage(request, host)) return undefined;
+      return refused(
+        403,
+        'NOT_ALLOWED',
+        'Requests that change something come from pages of this server, or with its key.',
+      );
+    },
+    identify(request) {
+      const isKnown = request.headers.has('authorization') ? isBearer(request) : hasCookie(request);
+      return isKnown ? caller : undefined;
+    },
+  };
+
+  function letIn(): Response {
+    const attributes = `Path=/; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Strict`;
+    const headers = {
+      location: '/',
+      'set-cookie': `${cookieName}=${cookie}; ${attributes}`,
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+    };
+    return new Response(null, { status: 303, headers });
+  }
+}
+
+/**
+ * Whether a request comes from a page of this server. A form of a page without referrer has the origin `null`; what the
+ * browser says of the site is what a page cannot forge.
+ */
+function isOwnPage({ headers }: Request, host: string): boolean {
+  const origin = headers.get('origin');
+  const site = headers.get('sec-fetch-site');
+  const isOwnOrigin = origin?.toLowerCase() === `http://${host.toLowerCase()}`;
+  if (site === null) return isOwnOrigin;
+  return site === 'same-origin' && (isOwnOrigin || origin === null || origin === 'null');
+}
+
+/** The same refusal on a page where a browser shows it. */
+function notLetIn({ headers }: Request, detail: string): Response {
+  if (!headers.get('accept')?.includes('text/html')) return refused(401, 'NOT_AUTHENTICATED', detail);
+  const problem = problemOf(new HttpError(401, 'NOT_AUTHENTICATED', detail));
+  const answer = new Response(String(problemPage(problem)), {
+    status: problem.status,
+    headers: { 'content-type': 'text/html; charset=UTF-8', 'referrer-policy': 'no-referrer' },
+  });
+  secure(answer.headers, { path: '/', isHttps: false });
+  return answer;
+}
+
+/** A refusal in the form of all others. */
+export function refused(status: number, code: HttpError['code'], detail: string): Response {
+  const headers = {
+    'content-type': 'application/problem+json',
+    'cache-control': 'no-store',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+  };
+  return new Response(JSON.stringify(problemOf(new HttpError(status, code, detail))), { status, headers });
+}
+
+/** Whether two secrets are equal, in the same time wherever they differ. */
+const isSame = (one: string, other: string): boolean => timingSafeEqual(digest(one), digest(other));
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

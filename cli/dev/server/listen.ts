@@ -1,0 +1,44 @@
+import type { Server } from 'node:http';
+import { WaitstateError } from '../../../lambda/core/errors.ts';
+
+// Not the name: that could be another address too.
+export const LOOPBACK = '127.0.0.1';
+const DEFAULT_PORT = 4180;
+const TRIES = 50;
+
+/**
+ * Listens on the port that is wanted, or refuses when it is taken. Where none is wanted: on the one of the last time, the
+ * usual one, or the next that is free.
+ */
+export async function listen(server: Server, wanted: number | undefined, last: number | undefined): Promise<number> {
+  if (wanted !== undefined) {
+    if (await listenOn(server, wanted)) return portOf(server);
+    throw new WaitstateError(
+      'CONDITION_FAILED',
+      `Port ${wanted} is taken by another program. Name another one by --port, or none.`,
+    );
+  }
+  const usual = Array.from({ length: TRIES }, (_, i) => DEFAULT_PORT + i);
+  for (const port of new Set([...(last === undefined ? [] : [last]), ...usual, 0]))
+    if (await listenOn(server, port)) return portOf(server);
+  throw new WaitstateError('CONDITION_FAILED', 'No port of this machine is free.');
+}
+
+const listenOn = (server: Server, port: number): Promise<boolean> =>
+  new Promise((resolve, reject) => {
+    const failed = (error: NodeJS.ErrnoException) => {
+      server.off('listening', listening);
+      if (error.code === 'EADDRINUSE' || error.code === 'EACCES') resolve(false);
+      else reject(error);
+    };
+    const listening = () => {
+      server.off('error', failed);
+      resolve(true);
+    };
+    server.once('error', failed).once('listening', listening).listen(port, LOOPBACK);
+  });
+
+function portOf(server: Server): number {
+  const address = server.address();
+  return typeof address === 'object' && address ? address.port : 0;
+}

@@ -1,0 +1,167 @@
+import { createServer, type Server } from 'node:http';
+import { availableParallelism } from 'node:os';
+import { join, resolve } from 'node:path';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import { createApi, type KnownAgent } from '../../../lambda/api/app.ts';
+import { HttpError } from '../../../lambda/http/problem.ts';
+import { deskOn } from '../../../lambda/operator/create-operator.ts';
+import { embeddedStorage } from '../../../lambda/storage/embedded/embedded-storage.ts';
+import type { Line } from '../../terminal/line.ts';
+import { checkFiles, findFiles } from '../agents/find-files.ts';
+import { devLog } from '../log/dev-log.ts';
+import { TIMING, type Timing } from '../processes/timing.ts';
+import { type FolderLock, lockFolder } from './folder-lock.ts';
+import { guardOf, refused } from './guard.ts';
+import { LOOPBACK, listen } from './listen.ts';
+import { type LocalRuntime, localRuntime } from './local-runtime.ts';
+import { openServerFile, writeServerFile } from './server-file.ts';
+
+export interface ServeOptions {
+  /** The files of agents, or patterns of them. */
+  readonly files: readonly string[];
+  /** Where runs are kept. @default `.waitstate` */
+  readonly folder?: string | undefined;
+  /** Refused when it is taken. @default that of the last time, 4180, or the next that is free */
+  readonly port?: number | undefined;
+  /** Whose runs the console and the API show. @default "default" */
+  readonly tenant?: string | undefined;
+  /** Whether files are looked at again when they change. @default true */
+  readonly watch?: boolean | undefined;
+  /** How many processes of agents there are at the same time. @default 8, or more on a larger machine */
+  readonly concurrency?: number | undefined;
+  /** Called when the files of agents are known, before runs go on. */
+  readonly known?: (() => Promise<void>) | undefined;
+  /** Where the log goes. */
+  readonly say: (line: Line) => void;
+  readonly timing?: Partial<Timing> | undefined;
+}
+
+/** A server that runs on this machine. */
+export interface LocalServer {
+  readonly url: string;
+  /** The same with the key: whoever opens it is let in. */
+  readonly keyedUrl: string;
+  readonly key: string;
+  readonly folder: string;
+  /** Resolves when the files of agents are known and runs go on. */
+  readonly ready: Promise<void>;
+  agents(): readonly KnownAgent[];
+  /** How many approvals wait for an answer; counting stops at a hundred. */
+  openApprovals(): Promise<number>;
+  /** How many processes go on. */
+  readonly count: number;
+  /** Takes no more work, lets processes go on for a moment, and lets go of everything. */
+  stop(): Promise<void>;
+  /** Ends all processes at once. */
+  kill(): void;
+}
+
+/** Serves a folder to this machine alone, and runs the agents of these files. */
+export async function serve(options: ServeOptions): Promise<LocalServer> {
+  const { tenant = 'default', say, watch = true } = options;
+  const folder = resolve(options.folder ?? '.waitstate');
+  const files = findFiles(options.files, process.cwd());
+  checkFiles(files, options.files);
+  const { key, port: last } = await openServerFile(folder);
+  const storage = embeddedStorage({ folder });
+  const opened: { lock?: FolderLock; server?: Server; agents?: LocalRuntime } = {};
+  const close = async () => {
+    await opened.agents?.stop();
+    await closeServer(opened.server);
+    await Promise.all([storage.records.close(), storage.payloads.close()]);
+    opened.lock?.release();
+  };
+  try {
+    // Makes the folder ready, or says what is wrong with it.
+    await storage.records.read('-', ['-']);
+    opened.lock = await lockFolder(folder);
+    const server = createServer();
+    const port = await listen(server, options.port, last);
+    opened.server = server;
+    const url = `http://${LOOPBACK}:${port}`;
+    const agents = localRuntime({
+      ...{ storage, folder, tenant, files, url, log: devLog(say) },
+      environment: environmentFor(folder, url),
+      concurrency: options.concurrency ?? Math.max(8, availableParallelism()),
+      timing: { ...TIMING, ...options.timing },
+    });
+    opened.agents = agents;
+    answerOn(server, agents, { key, port, tenant });
+    await writeServerFile(folder, { key, port, url, pid: process.pid });
+    const ready = agents.start({ watch, known: options.known });
+    // Whoever does not wait for it has its errors in the log.
+    ready.catch(() => {});
+    let stopped: Promise<void> | undefined;
+    return {
+      ...{ url, key, folder, keyedUrl: `${url}/?key=${key}` },
+      ready,
+      agents: () => agents.files.known(),
+      openApprovals: async () => (await deskOn(agents.runtime).openApprovals()).length,
+      get count() {
+        return agents.count;
+      },
+      stop() {
+        stopped ??= writeServerFile(folder, { key, port }).then(close);
+        return stopped;
+      },
+      kill: () => agents.kill(),
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface Answering {
+  readonly key: string;
+  readonly port: number;
+  readonly tenant: string;
+}
+
+/** Has the application answer those whom the guard lets through. */
+function answerOn(server: Server, { runtime, files }: LocalRuntime, answering: Answering): void {
+  const guard = guardOf(answering);
+  const api = createApi({
+    runtime,
+    identify: (request) => guard.identify(request) ?? notLetIn(),
+    observing: { log: runtime.log, count: () => {} },
+    agents: async () => files.known(),
+  });
+  const answer = (request: Request, env: HttpBindings) => guard.check(request, env.incoming) ?? api.fetch(request, env);
+  const listener = getRequestListener((request, env) => answer(request, env as HttpBindings), {
+    overrideGlobalObjects: false,
+    errorHandler: () => refused(400, 'INVALID_INPUT', 'This is no request that can be answered.'),
+  });
+  server.on('request', (incoming, outgoing) => void listener(incoming, outgoing));
+}
+
+function notLetIn(): never {
+  const where = 'Open the URL that the server printed when it started; "waitstate console" prints it again.';
+  throw new HttpError(401, 'NOT_AUTHENTICATED', `This needs the key of the server. ${where}`, {
+    headers: { 'www-authenticate': 'Bearer' },
+  });
+}
+
+/** What processes of agents see: this folder and this server, whatever else is set. */
+function environmentFor(folder: string, url: string): NodeJS.ProcessEnv {
+  const { WAITSTATE_TABLE: _, WAITSTATE_BUCKET: __, ...environment } = process.env;
+  return {
+    // Most of the time of a short process is reading code.
+    NODE_COMPILE_CACHE: join(folder, 'code'),
+    ...environment,
+    WAITSTATE_FOLDER: folder,
+    WAITSTATE_APPROVAL_URL: `${url}/approvals/`,
+  };
+}
+
+const CLOSING_MS = 1_000;
+
+async function closeServer(server: Server | undefined): Promise<void> {
+  if (!server?.listening) return;
+  const patience = setTimeout(() => server.closeAllConnections(), CLOSING_MS);
+  await new Promise((resolve) => {
+    server.close(resolve);
+    server.closeIdleConnections();
+  });
+  clearTimeout(patience);
+}

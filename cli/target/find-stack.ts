@@ -1,0 +1,54 @@
+import { WaitstateError } from '../../lambda/core/errors.ts';
+import { present } from '../../lambda/core/omit-undefined.ts';
+import { outputPrefix, STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
+import { awsCalls } from '../../lambda/storage/aws/aws-calls.ts';
+import { installed } from '../../lambda/storage/aws/import-optional-peer.ts';
+import type { AwsPlace } from './resolve-target.ts';
+
+/** The place that a deployed stack says that its runs are in; of several Waitstates in it, `stack#id` is one but the first. */
+export async function findStack(stack: string): Promise<AwsPlace> {
+  const [name = '', place = ''] = stack.split('#');
+  const id = outputPrefix(place);
+  const outputs = await outputsOf(name);
+  const { table, bucket, apiUrl, key } = STACK_OUTPUTS;
+  const optional = (output: string): string | undefined => outputs.get(id + output);
+  const required = (output: string): string => {
+    const value = optional(output);
+    if (value) return value;
+    const found = [...outputs.keys()].join(', ') || 'no outputs';
+    throw new WaitstateError(
+      'STORAGE_MISSING',
+      `Stack "${name}" must have an output "${id}${output}"; found ${found}. Is it the stack that the Waitstate construct is in?`,
+    );
+  };
+  return {
+    ...{ kind: 'aws', stack, table: required(table), bucket: required(bucket) },
+    ...present({ apiUrl: optional(apiUrl), key: optional(key) }),
+  };
+}
+
+async function outputsOf(stack: string): Promise<ReadonlyMap<string, string>> {
+  const sdk = await installed('@aws-sdk/client-cloudformation', () => import('@aws-sdk/client-cloudformation'));
+  const client = new sdk.CloudFormationClient({ maxAttempts: 1 });
+  const target = { resource: `CloudFormation stack "${stack}"`, actions: ['cloudformation:DescribeStacks'] };
+  try {
+    const answer = await awsCalls(() => client, { tries: 4 })(target, (cloudFormation) =>
+      cloudFormation.send(new sdk.DescribeStacksCommand({ StackName: stack })),
+    );
+    const outputs = answer.Stacks?.[0]?.Outputs ?? [];
+    return new Map(outputs.map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue]));
+  } catch (error) {
+    throw isUnknown(error) ? unknownStack(stack, await client.config.region(), error) : error;
+  } finally {
+    client.destroy();
+  }
+}
+
+const isUnknown = (error: unknown): boolean => error instanceof WaitstateError && /does not exist/.test(error.message);
+
+const unknownStack = (stack: string, region: string, cause: unknown): WaitstateError =>
+  new WaitstateError(
+    'STORAGE_MISSING',
+    `There is no CloudFormation stack "${stack}" in region ${region}. Check name, region and account (--region, --profile).`,
+    { cause },
+  );

@@ -1,0 +1,57 @@
+import { WaitstateError } from '../../lambda/core/errors.ts';
+import { present } from '../../lambda/core/omit-undefined.ts';
+
+/** What the command line says of where runs are. */
+export interface Whereabouts {
+  readonly folder?: string;
+  readonly stack?: string;
+  readonly region?: string;
+  readonly profile?: string;
+  readonly tenant?: string;
+}
+
+/** A folder of this machine. */
+export interface FolderPlace {
+  readonly kind: 'folder';
+  readonly folder: string;
+}
+
+/** A table and a bucket. */
+export interface AwsPlace {
+  readonly kind: 'aws';
+  readonly table: string;
+  readonly bucket: string;
+  /** The KMS key of encrypted runs. */
+  readonly key?: string;
+  readonly stack?: string;
+  readonly apiUrl?: string;
+}
+
+/** Where runs are: the folder or stack that is named, else what the environment names, else `.waitstate`. */
+export async function whereIs(given: Whereabouts, environment: NodeJS.ProcessEnv): Promise<FolderPlace | AwsPlace> {
+  const { folder, stack } = given;
+  if (folder !== undefined && stack !== undefined) throw oneOf('--folder', '--stack');
+  useAccount(given, environment);
+  if (stack !== undefined) return (await import('./find-stack.ts')).findStack(stack);
+  if (folder !== undefined) return { kind: 'folder', folder };
+  const { WAITSTATE_TABLE: table, WAITSTATE_BUCKET: bucket, WAITSTATE_KMS_KEY: key } = environment;
+  if (!table && !bucket) return { kind: 'folder', folder: environment.WAITSTATE_FOLDER || '.waitstate' };
+  if (table && bucket) return { kind: 'aws', table, bucket, ...present({ key: key || undefined }) };
+  const missing = table ? 'WAITSTATE_BUCKET' : 'WAITSTATE_TABLE';
+  throw new WaitstateError(
+    'INVALID_INPUT',
+    `The environment names a table or a bucket, and not both. Set ${missing} too, or name a place by --stack or --folder.`,
+  );
+}
+
+/** All clients of AWS take region and profile from the environment. */
+function useAccount({ region, profile }: Whereabouts, environment: NodeJS.ProcessEnv): void {
+  if (region !== undefined) environment.AWS_REGION = region;
+  if (profile !== undefined) environment.AWS_PROFILE = profile;
+}
+
+const oneOf = (first: string, second: string): WaitstateError =>
+  new WaitstateError(
+    'INVALID_INPUT',
+    `Both ${first} and ${second} are given, and runs are in one place. Leave one out.`,
+  );

@@ -1,5 +1,0 @@
-import type { Desk } from '../desk/desk.ts';
-import type { Caller } from './caller.ts';
-
-/** What the application knows of a request: who calls, and the desk of their tenant. */
-export type ApiEnv = { Variables: { caller: Caller; desk: Desk } };

@@ -1,0 +1,70 @@
+import { WaitstateError } from '../../core/errors.ts';
+import { openBytes, sealBytes } from './aes-gcm.ts';
+
+/** A run's data key as it is stored: encrypted by the key that `by` names. */
+export interface WrappedKey {
+  readonly by: string;
+  readonly wrapped: string;
+}
+
+/** What a data key is bound to; with KMS this is the encryption context that a key policy can ask for. */
+export type KeyContext = Readonly<Record<'tenant' | 'run' | 'owner', string>>;
+
+/** Whoever encrypts the data keys of runs. Keys that no longer wrap stay able to unwrap. */
+export interface KeyRing {
+  wrap(key: Uint8Array, context: KeyContext): Promise<WrappedKey>;
+  /** Throws KEY_UNAVAILABLE when it does not have the key, or the key does not open this. */
+  unwrap(wrapped: WrappedKey, context: KeyContext): Promise<Uint8Array>;
+}
+
+/** A key ring in this process: 32-byte keys by name, of which `current` wraps and all unwrap. */
+export function localKeys(options: { current: string; keys: Readonly<Record<string, Uint8Array | string>> }): KeyRing {
+  const keys = new Map<string, Uint8Array>();
+  for (const [name, key] of Object.entries(options.keys)) {
+    // A copy: the caller may clear theirs.
+    const bytes = typeof key === 'string' ? Buffer.from(key, 'base64') : Uint8Array.from(key);
+    if (bytes.length !== 32) {
+      throw new WaitstateError(
+        'INVALID_INPUT',
+        `Key "${name}" must be 32 bytes, or their base64; found ${bytes.length} bytes. Make one with: openssl rand -base64 32`,
+      );
+    }
+    keys.set(name, bytes);
+  }
+  const current = keys.get(options.current);
+  if (!current) {
+    throw new WaitstateError(
+      'INVALID_INPUT',
+      `The current key "${options.current}" is not among keys: ${[...keys.keys()].join(', ')}.`,
+    );
+  }
+  return {
+    async wrap(key, context) {
+      return {
+        by: options.current,
+        wrapped: Buffer.from(sealBytes(current, key, contextText(context))).toString('base64'),
+      };
+    },
+    async unwrap(wrapped, context) {
+      const key = keys.get(wrapped.by);
+      if (!key) {
+        const have = [...keys.keys()].join(', ');
+        throw new WaitstateError(
+          'KEY_UNAVAILABLE',
+          `The key of run "${context.run}" is wrapped by "${wrapped.by}"; this store has: ${have}. Add it to \`keys\`.`,
+        );
+      }
+      try {
+        return openBytes(key, Buffer.from(wrapped.wrapped, 'base64'), contextText(context));
+      } catch (cause) {
+        throw new WaitstateError(
+          'KEY_UNAVAILABLE',
+          `Key "${wrapped.by}" does not open the key of run "${context.run}": it is another key of that name, or the head was changed.`,
+          { cause, scope: 'run' },
+        );
+      }
+    },
+  };
+}
+
+const contextText = (context: KeyContext): string => JSON.stringify([context.tenant, context.run, context.owner]);

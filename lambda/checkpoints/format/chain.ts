@@ -1,0 +1,292 @@
+import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
+import type { RunContext } from '../context.ts';
+import { diff } from '../document/diff.ts';
+import { type Doc, isFields, isList } from '../document/document.ts';
+import type { Op } from '../document/op.ts';
+import { parse } from '../document/parse.ts';
+import { apply } from '../document/patch.ts';
+import type { Sealing } from '../encryption/run-cipher.ts';
+import { readBytes, storeBytes } from '../payload.ts';
+import { damaged } from '../run-errors.ts';
+import type { CheckpointMeta, Segment } from './meta.ts';
+import { pack, unpack } from './packing.ts';
+import { type CheckpointRecord, describe } from './records.ts';
+
+/** What a checkpoint keeps of its run: the agent's state, and the tool results by call id, in groups. */
+export interface Root {
+  readonly state: Doc;
+  readonly results: { readonly [group: string]: { readonly [callId: string]: Doc } };
+  readonly [key: string]: Doc;
+}
+
+type Patch = readonly Op[];
+
+/** What a checkpoint stands on, so that the next one can decide what to write. */
+interface Chain {
+  readonly anchor: number;
+  readonly snapshotBytes: number;
+  /** The weight of the patches since the anchor that are in records. */
+  readonly recordBytes: number;
+  readonly segments: readonly Segment[];
+  /** The patches in each segment but the first, and those in records since the anchor: what a fold joins. */
+  readonly folded: readonly Patch[];
+  readonly patches: readonly Patch[];
+}
+
+/** What one checkpoint holds. */
+export interface Content {
+  readonly root: Root;
+  readonly model: Doc | undefined;
+  readonly chain: Chain;
+}
+
+/** The parts of a record that keep a state: its place in a chain, and its body before sealing. */
+export interface Written {
+  readonly meta: Pick<CheckpointMeta, 'anchor' | 'segments'>;
+  readonly body: Uint8Array | undefined;
+  readonly chain: Chain;
+}
+
+/** The body of a record or a segment: a snapshot or a patch, and the model's parameters. */
+interface Body {
+  readonly s?: Root | undefined;
+  readonly p?: Patch | undefined;
+  readonly m?: Doc | undefined;
+}
+
+// What a record weighs besides its partition and its body: key, hash, readable part.
+const RECORD_BYTES = 180;
+// Below this a chain costs next to nothing to read, and a snapshot would cost more than it saves.
+const SHORT_CHAIN_BYTES = 8 * 1024;
+// Patches in records are read in one page of at most 1 MB; a quarter of it leaves room for large readable parts.
+const CHAIN_BYTES = 256 * 1024;
+const FOLD_RATIO = 3;
+const MAX_SEGMENTS = 9;
+
+/**
+ * Decides how a checkpoint keeps its state, and stores what does not fit its record. Without a base it is a snapshot.
+ */
+export async function writeContent(
+  at: RunContext,
+  sealing: Sealing,
+  version: number,
+  { root, model }: Pick<Content, 'root' | 'model'>,
+  base: Content | undefined,
+): Promise<Written> {
+  if (base) {
+    const { chain } = base;
+    const patch = diff(base.root, root);
+    const body = patch.length === 0 && model === undefined ? undefined : packed(at, { p: patch, m: model });
+    const bytes = body?.length ?? 0;
+    const weight = bytes + overhead(at);
+    if (!body || !isSnapshotDue(chain, weight)) {
+      if (bytes <= at.records.inlineBytes && chain.recordBytes + weight <= CHAIN_BYTES) {
+        const recordBytes = chain.recordBytes + weight;
+        const meta = { anchor: chain.anchor, segments: undefined };
+        return { meta, body, chain: { ...chain, recordBytes, patches: [...chain.patches, patch] } };
+      }
+      const folded = await fold(at, sealing, version, chain, patch, weight, model);
+      if (folded) return { meta: { anchor: undefined, segments: folded.segments }, body: undefined, chain: folded };
+    }
+  }
+  return writeSnapshot(at, sealing, version, { s: root, m: model });
+}
+
+/** Whether a snapshot is due: the patches weigh as much as the last one, or this patch alone does. */
+const isSnapshotDue = (chain: Chain, weight: number): boolean =>
+  weight >= chain.snapshotBytes || sinceSnapshot(chain) + weight >= Math.max(chain.snapshotBytes, SHORT_CHAIN_BYTES);
+
+const overhead = ({ partition }: RunContext): number => partition.length + RECORD_BYTES;
+
+const sinceSnapshot = ({ segments, recordBytes }: Chain): number =>
+  segments.slice(1).reduce((sum, segment) => sum + segment[2], recordBytes);
+
+async function writeSnapshot(at: RunContext, sealing: Sealing, version: number, content: Body): Promise<Written> {
+  const body = packed(at, content);
+  const chain = { anchor: version, recordBytes: 0, folded: [], patches: [] };
+  // Half of what a patch may be: a snapshot in a record would make its step dear among its equals.
+  if (body.length <= at.records.inlineBytes / 2) {
+    const snapshotBytes = body.length + overhead(at);
+    return { meta: { anchor: undefined, segments: undefined }, body, chain: { ...chain, snapshotBytes, segments: [] } };
+  }
+  const segments = [await storeSegment(at, sealing, body)];
+  const meta = { anchor: undefined, segments };
+  return { meta, body: undefined, chain: { ...chain, snapshotBytes: body.length, segments } };
+}
+
+/**
+ * Joins the patches in records, this one, and the segments before it that are not much larger, into one segment. Sizes
+ * then fall by a factor from each segment to the next, so there are few of them, whatever the number of patches.
+ */
+async function fold(
+  at: RunContext,
+  sealing: Sealing,
+  version: number,
+  chain: Chain,
+  patch: Patch,
+  weight: number,
+  model: Doc | undefined,
+): Promise<Chain | undefined> {
+  const joined = [...chain.patches, patch];
+  const segments = [...chain.segments];
+  const folded = [...chain.folded];
+  let bytes = chain.recordBytes + weight;
+  for (
+    let last = segments.at(-1);
+    last && segments.length > 1 && last[2] < FOLD_RATIO * bytes;
+    last = segments.at(-1)
+  ) {
+    joined.unshift(folded.pop() ?? []);
+    segments.pop();
+    bytes += last[2];
+  }
+  if (segments.length === 0 || segments.length >= MAX_SEGMENTS) return undefined;
+  const ops = joined.flat();
+  segments.push(await storeSegment(at, sealing, packed(at, { p: ops, m: model })));
+  return { ...chain, anchor: version, recordBytes: 0, segments, folded: [...folded, ops], patches: [] };
+}
+
+function packed(at: RunContext, body: Body): Uint8Array {
+  try {
+    return pack(JSON.stringify(body), at.records.packsSmall);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    const why = 'The state is larger than one text can be (about 500 MB); keep large parts as payloads.';
+    throw new WaitstateError('UNSUPPORTED_VALUE', why, { cause });
+  }
+}
+
+async function storeSegment(at: RunContext, sealing: Sealing, bytes: Uint8Array): Promise<Segment> {
+  const { id, sha256, size } = await storeBytes(at, sealing, bytes);
+  return [id, sha256, size];
+}
+
+/** What was written for a checkpoint, before it is put together. */
+export interface Parts {
+  readonly snapshot: Root;
+  readonly folded: readonly Patch[];
+  readonly patches: readonly Patch[];
+  readonly model: Doc | undefined;
+}
+
+/** Reads what these records hold, which are an anchor and everything behind it, in order. */
+export async function readParts(
+  at: RunContext,
+  sealing: Sealing,
+  records: readonly CheckpointRecord[],
+): Promise<Parts> {
+  const [anchor, ...rest] = records;
+  if (!anchor || anchor.meta.anchor !== undefined) throw damaged(`Run "${at.run}"`, 'a checkpoint stands on nothing');
+  for (const [index, record] of rest.entries()) {
+    if (record.meta.anchor !== anchor.version)
+      throw damaged(describe(record.stored), 'it does not stand on this anchor');
+    if (record.meta.previous !== records[index]?.hash) {
+      throw damaged(describe(record.stored), 'it does not follow from the checkpoint before it');
+    }
+  }
+  const inRecords = records.map((record) => openBody(sealing, record));
+  const inSegments = await Promise.all(
+    (anchor.meta.segments ?? []).map(async ([id, sha256, size]) =>
+      opened(anchor, await readBytes(at, sealing, { id, sha256, size })),
+    ),
+  );
+  const [first = inRecords[0], ...folded] = inSegments;
+  if (!first?.s) throw damaged(describe(anchor.stored), 'it has no snapshot');
+  // A prune says nothing of its own: the parameters are those of the step before it.
+  const step = records.findLastIndex(({ meta }) => meta.kind !== 'prune');
+  return {
+    snapshot: first.s,
+    folded: folded.map(({ p = [] }) => p),
+    patches: inRecords.slice(1).map(({ p = [] }) => p),
+    model: (step > 0 ? inRecords[step] : (inSegments.at(-1) ?? inRecords[0]))?.m,
+  };
+}
+
+/** The content of the last of these records. */
+export async function readContent(
+  at: RunContext,
+  sealing: Sealing,
+  records: readonly CheckpointRecord[],
+): Promise<Content> {
+  const { snapshot, folded, patches, model } = await readParts(at, sealing, records);
+  const [anchor, ...rest] = records as readonly [CheckpointRecord, ...CheckpointRecord[]];
+  const segments = anchor.meta.segments ?? [];
+  const weightOf = ({ stored }: CheckpointRecord) => (stored.body?.length ?? 0) + overhead(at);
+  return {
+    root: fitting(rest.at(-1) ?? anchor, () => applied(snapshot, [...folded, ...patches].flat())),
+    model,
+    chain: {
+      anchor: anchor.version,
+      snapshotBytes: segments[0]?.[2] ?? weightOf(anchor),
+      recordBytes: rest.reduce((sum, record) => sum + weightOf(record), 0),
+      segments,
+      folded,
+      patches,
+    },
+  };
+}
+
+/** The root after these operations. */
+export function applied(root: Root, ops: Patch): Root {
+  const after = apply(root, ops);
+  if (isRoot(after)) return after;
+  throw damaged('What its patches make', 'it is no state with results');
+}
+
+/** Runs what reads a document, and names the checkpoint when the document turns out to be damaged. */
+export function fitting<T>(record: CheckpointRecord, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (!isWaitstateError(cause, 'DAMAGED')) throw cause;
+    throw damaged(describe(record.stored), cause.message, cause);
+  }
+}
+
+const NOTHING = new Uint8Array();
+
+/**
+ * Closes a body for the record that it goes into, and no other: the readable part is authenticated with it, also where
+ * there is nothing else to close.
+ */
+export const sealBody =
+  (
+    at: RunContext,
+    sealing: Sealing,
+    version: number,
+    body: Uint8Array | undefined,
+  ): ((metaText: string) => Uint8Array | undefined) =>
+  (metaText) =>
+    body || sealing.encrypted ? sealing.seal(body ?? NOTHING, aboutRecord(at.partition, version, metaText)) : undefined;
+
+function openBody(sealing: Sealing, record: CheckpointRecord): Body {
+  const { stored, version, meta } = record;
+  if (!stored.body) {
+    // A prune is written without the key, and holds nothing but its place.
+    if (!sealing.encrypted || (meta.kind === 'prune' && meta.anchor !== undefined)) return {};
+    throw damaged(describe(stored), 'its encrypted part is missing');
+  }
+  const bytes = sealing.open(stored.body, aboutRecord(stored.partition, version, stored.meta));
+  return bytes.length === 0 ? {} : opened(record, bytes);
+}
+
+function opened(record: CheckpointRecord, bytes: Uint8Array): Body {
+  try {
+    const body = parse(unpack(bytes));
+    if (isBody(body)) return body;
+    throw new TypeError('no body');
+  } catch (cause) {
+    throw damaged(describe(record.stored), 'what it holds is not packed JSON', cause);
+  }
+}
+
+function isBody(doc: Doc): doc is Doc & Body {
+  if (!isFields(doc)) return false;
+  return (doc.s === undefined || isRoot(doc.s)) && (doc.p === undefined || isList(doc.p));
+}
+
+const isRoot = (doc: Doc): doc is Doc & Root =>
+  isFields(doc) && doc.state !== undefined && isFields(doc.results) && Object.values(doc.results).every(isFields);
+
+const aboutRecord = (partition: string, version: number, meta: string): string =>
+  `${partition}\ncheckpoint ${version}\n${meta}`;

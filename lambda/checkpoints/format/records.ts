@@ -1,0 +1,202 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { escapeId, idsOf, unescapeId } from '../../core/ids.ts';
+import { present } from '../../core/omit-undefined.ts';
+import type { Places, StoredRecord } from '../../storage/ports.ts';
+import type { CheckpointSummary } from '../checkpoint.ts';
+import { damaged, formatTooNew } from '../run-errors.ts';
+import {
+  type CheckpointMeta,
+  checkpointMetaText,
+  type HeadMeta,
+  isUnreadable,
+  metaText,
+  type NameMeta,
+  readCheckpointMeta,
+  readHeadMeta,
+  readNameMeta,
+  type Unreadable,
+} from './meta.ts';
+
+/** The largest version; ten digits order by themselves. */
+export const MAX_VERSION = 9_999_999_999;
+
+export const HEAD_KEY = 'cz';
+export const versionKey = (version: number): string => `c${String(version).padStart(10, '0')}`;
+export const nameKey = (name: string): string => `n${escapeId('checkpoint name', name)}`;
+
+/** The keys of all checkpoints, in order, and of these with the head right behind. */
+export const CHECKPOINTS = { from: 'c0', to: 'c:' };
+export const CHECKPOINTS_AND_HEAD = { from: CHECKPOINTS.from, to: HEAD_KEY };
+
+/** What a key is of: a checkpoint, the head, a name, or something that this version of Waitstate does not know. */
+export function parseKey(key: string): { readonly version: number } | { readonly name: string } | 'head' | undefined {
+  if (key === HEAD_KEY) return 'head';
+  if (/^c\d{10}$/.test(key)) return { version: Number(key.slice(1)) };
+  return key.startsWith('n') ? { name: unescapeId(key.slice(1)) } : undefined;
+}
+
+/** The version of a checkpoint's key; 0 for any other. */
+export function versionOf(key: string): number {
+  const parsed = parseKey(key);
+  return typeof parsed === 'object' && 'version' in parsed ? parsed.version : 0;
+}
+
+/** A checkpoint as it is stored. */
+export interface CheckpointRecord {
+  readonly version: number;
+  /** The hash of the checkpoint as first written. */
+  readonly hash: string;
+  readonly meta: CheckpointMeta;
+  readonly stored: StoredRecord;
+}
+
+/** A run's head as it is stored. */
+export interface HeadRecord {
+  readonly revision: string;
+  readonly meta: HeadMeta;
+}
+
+/** A random id of so many bytes: 12 where it must be alone in the world, 6 where only writers of one version meet. */
+export const randomId = (bytes = 12): string => randomBytes(bytes).toString('base64url');
+
+/** The hash of a checkpoint as first written: 162 bits of SHA-256 over where it is, what it says and what it holds. */
+function hashOf(partition: string, version: number, meta: string, body: Uint8Array | undefined): string {
+  const hash = createHash('sha256').update(`${partition}\n${version}\n${meta.length}\n${meta}`);
+  if (body) hash.update(body);
+  return hash.digest('base64url').slice(0, 27);
+}
+
+/** A new checkpoint; `body` closes over the text of the readable part, which is authenticated with it. */
+export function checkpointRecord(
+  partition: string,
+  version: number,
+  meta: CheckpointMeta,
+  body: (metaText: string) => Uint8Array | undefined,
+): CheckpointRecord {
+  const text = checkpointMetaText(meta);
+  const bytes = body(text);
+  const hash = hashOf(partition, version, text, bytes);
+  const stored = { partition, key: versionKey(version), revision: hash, meta: text };
+  return { version, hash, meta, stored: bytes ? { ...stored, body: bytes } : stored };
+}
+
+// An emptied record keeps the hash of what it was, marked, since equal revisions mean equal contents.
+export const EMPTIED = '~';
+
+/** Reads a checkpoint, and refuses one whose bytes are not those that were written. */
+export function readCheckpoint(stored: StoredRecord): CheckpointRecord {
+  const meta = known(stored, readCheckpointMeta(stored.meta));
+  const version = versionOf(stored.key);
+  if (meta.anchor !== undefined && meta.anchor >= version) throw damaged(describe(stored), 'it stands on a later one');
+  if (!meta.emptied && hashOf(stored.partition, version, stored.meta, stored.body) !== stored.revision) {
+    throw damaged(describe(stored), 'its bytes do not have its hash');
+  }
+  return { version, hash: stored.revision.replace(EMPTIED, ''), meta, stored };
+}
+
+export const readHead = (stored: StoredRecord): HeadRecord => ({
+  revision: stored.revision,
+  meta: known(stored, readHeadMeta(stored.meta)),
+});
+
+export const readName = (stored: StoredRecord): NameMeta => known(stored, readNameMeta(stored.meta));
+
+function known<M extends object>(stored: StoredRecord, meta: M | Unreadable): M {
+  if (!isUnreadable(meta)) return meta;
+  if ('newerFormat' in meta) throw formatTooNew(describe(stored), meta.newerFormat);
+  throw damaged(describe(stored), `its readable part is not what was written: ${meta.wrong}`);
+}
+
+/** How a record is called in messages. */
+export function describe({ partition, key }: { readonly partition: string; readonly key: string }): string {
+  const { run } = idsOf(partition);
+  const parsed = parseKey(key);
+  if (parsed === 'head') return `The head of run "${run}"`;
+  if (parsed && 'name' in parsed) return `The name "${parsed.name}" of run "${run}"`;
+  return `Checkpoint ${versionOf(key)} of run "${run}"`;
+}
+
+/** How far the head may be behind the last write of its run: it is renewed at most this often. */
+export const TOUCH_MS = 3_600_000;
+
+/** When the run was last written to; a prune does not keep it alive. */
+export const usedAt = (meta: CheckpointMeta): number => meta.usedAt ?? meta.time;
+
+/** A moment as the lists order it. */
+export const timeOrder = (time: number): string => String(Math.max(0, Math.floor(time))).padStart(15, '0');
+
+/** How many shards the due list has; a run is always in the same one. */
+export const DUE_SHARDS = 8;
+
+/** The shards of the due list, by number. */
+export const SHARDS = [0, 1, 2, 3, 4, 5, 6, 7] as const satisfies { readonly length: typeof DUE_SHARDS };
+
+/** The group that a shard is in the due list; `*` for the pattern that has all of them. */
+export const shardGroup = (shard: number | '*'): string => `due/${shard}`;
+
+/** The group of the due list in which a run is. */
+export const dueGroup = (partition: string): string =>
+  shardGroup((createHash('sha256').update(partition).digest()[0] ?? 0) % DUE_SHARDS);
+
+/**
+ * The moment at which somebody must look at a run: its tombstone may go, its work is due, or it was not written to for
+ * too long.
+ */
+function dueAt({ deletedUntil, work, retentionMs = Infinity, touchedAt }: HeadMeta): number | undefined {
+  const due = deletedUntil ?? Math.min(work?.dueAt ?? Infinity, touchedAt + retentionMs + TOUCH_MS);
+  return due === Infinity ? undefined : due;
+}
+
+/** The group of a list that holds what is of one tenant and one kind. */
+export const groupOf = (tenant: string, kind: string): string => `${escapeId('tenant', tenant)}/${kind}`;
+
+/** How soon a run that an agent has is due at the latest, however long it may have it. */
+export const LEASED_DUE_MS = 3_600_000;
+
+/** Whether an agent has the run. */
+export const isLeased = ({ status, work }: HeadMeta): boolean => status === 'RUNNING' && work?.lease !== undefined;
+
+/** A head with its places: by status and by owner while it lives, and by when it is due. */
+export function headRecord(partition: string, meta: HeadMeta): { readonly stored: StoredRecord } & HeadRecord {
+  const { tenant } = idsOf(partition);
+  const order = timeOrder(meta.touchedAt);
+  const due = dueAt(meta);
+  const living = meta.deletedUntil === undefined;
+  const places: Places = {
+    // What an agent runs just now is found by its due time; going in and out of a list at each claim would cost.
+    ...(living && !isLeased(meta) && { status: { group: groupOf(tenant, meta.status), order } }),
+    ...(living &&
+      meta.owner !== undefined && { owner: { group: groupOf(tenant, escapeId('owner', meta.owner)), order } }),
+    ...(due !== undefined && { due: { group: dueGroup(partition), order: timeOrder(due) } }),
+  };
+  const revision = randomId();
+  return { revision, meta, stored: { partition, key: HEAD_KEY, revision, meta: metaText(meta), places } };
+}
+
+export const nameRecord = (partition: string, name: string, meta: NameMeta): StoredRecord => ({
+  partition,
+  key: nameKey(name),
+  revision: randomId(),
+  meta: metaText(meta),
+});
+
+export function summaryOf(run: string, { meta, version, hash, stored }: CheckpointRecord): CheckpointSummary {
+  const { step, name, schema, restored } = meta;
+  const parent = meta.parent ?? (version > 1 ? { run, version: version - 1 } : undefined);
+  const segment = meta.segments?.at(-1);
+  return {
+    run,
+    version,
+    kind: meta.kind,
+    status: meta.status,
+    stepNumber: meta.stepNumber,
+    labels: meta.labels ?? {},
+    savedAt: new Date(meta.time),
+    writer: meta.writer,
+    writeId: meta.writeId,
+    hash,
+    pruned: meta.emptied !== undefined,
+    bytes: stored.meta.length + (stored.body?.length ?? 0) + (segment?.[2] ?? 0),
+    ...present({ step, name, schema, parent, restored, previousHash: version > 1 ? meta.previous : undefined }),
+  };
+}

@@ -1,0 +1,109 @@
+import { WaitstateError } from '../../core/errors.ts';
+
+export type SchemaVersion = number | string;
+
+/** The shape of the state that this code reads and writes, and how to get there from older ones. */
+export interface Schema {
+  readonly version: SchemaVersion;
+  /** All versions, oldest first, where they are not 1, 2, 3 … */
+  readonly order?: readonly SchemaVersion[];
+  /** From each version to the next. A migration gets a copy that it may change, and returns the new state or nothing. */
+  readonly migrations?: Readonly<Record<SchemaVersion, Migration>>;
+  /** The oldest version that can still be met; steps before it are not needed. @default the first */
+  readonly oldest?: SchemaVersion;
+}
+
+// A method, so that a migration may name the type of the state that it takes.
+type Migration = { migrate(state: unknown): unknown }['migrate'];
+
+/** A schema whose ladder was checked: every step from the oldest version to the current one is there. */
+export interface Ladder {
+  readonly current: SchemaVersion;
+  /** Refuses a state that this code cannot read: of newer code, or from before the ladder. */
+  check(run: string, from: SchemaVersion | undefined): void;
+  /** Brings a state to the current version. */
+  migrate(run: string, state: unknown, from: SchemaVersion | undefined): unknown;
+}
+
+export function ladderOf(schema: Schema): Ladder {
+  const { version, migrations = {} } = schema;
+  const order = schema.order ?? numbersTo(version);
+  const top = order.indexOf(version);
+  const bottom = schema.oldest === undefined ? 0 : order.indexOf(schema.oldest);
+  if (new Set(order).size !== order.length)
+    throw invalid(`\`order\` must name each version once; found ${order.join(', ')}`);
+  if (top < 0) throw invalid(`\`order\` must contain the current version ${version}; found ${order.join(', ')}`);
+  if (bottom < 0 || bottom > top)
+    throw invalid(`\`oldest\` must be a version up to ${version}; found ${schema.oldest}`);
+  const rungs = order.slice(bottom, top);
+  const missing = rungs.filter((rung) => typeof migrations[rung] !== 'function');
+  if (missing.length > 0)
+    throw invalid(
+      `there must be a migration from every version before ${version}; missing from: ${missing.join(', ')}`,
+    );
+  const stray = Object.keys(migrations).filter((from) => !order.slice(0, top).some((rung) => String(rung) === from));
+  if (stray.length > 0)
+    throw invalid(`a migration must start at a version before ${version}; found one from ${stray.join(', ')}`);
+
+  // A state that was saved without a schema is of the first shape there was.
+  const placeOf = (run: string, from: SchemaVersion | undefined): number => {
+    const place = from === undefined ? bottom : order.indexOf(from);
+    if (place > top || place < 0) {
+      throw new WaitstateError(
+        'SCHEMA_TOO_NEW',
+        `The state of run "${run}" has schema version ${from}, this code knows versions up to ${version}: newer code wrote it. Deploy that code, or fork from an older checkpoint.`,
+        { scope: 'run' },
+      );
+    }
+    if (place < bottom) {
+      throw new WaitstateError(
+        'SCHEMA_INVALID',
+        `The state of run "${run}" has schema version ${from}, and this code has migrations from ${order[bottom]} on. Add the older ones again.`,
+        { scope: 'run' },
+      );
+    }
+    return place;
+  };
+
+  return {
+    current: version,
+    check: (run, from) => void placeOf(run, from),
+    migrate(run, state, from) {
+      let migrated = state;
+      for (const rung of order.slice(placeOf(run, from), top)) {
+        try {
+          const made = (migrations[rung] as Migration)(migrated);
+          // One that returns nothing has changed its copy.
+          if (made !== undefined) migrated = made;
+        } catch (cause) {
+          throw new WaitstateError(
+            'MIGRATION_FAILED',
+            `The migration from schema version ${rung} threw on a state of run "${run}": ${String(cause)}`,
+            {
+              scope: 'run',
+              cause,
+            },
+          );
+        }
+        if (migrated instanceof Promise) {
+          throw new WaitstateError(
+            'MIGRATION_FAILED',
+            `The migration from schema version ${rung} returned a promise; it must return the new state.`,
+          );
+        }
+      }
+      return migrated;
+    },
+  };
+}
+
+function numbersTo(version: SchemaVersion): readonly SchemaVersion[] {
+  if (typeof version !== 'number')
+    throw invalid(`versions that are not numbers need their \`order\`; found version ${JSON.stringify(version)}`);
+  if (!Number.isSafeInteger(version) || version < 1 || version > 10_000)
+    throw invalid(`a version must be a whole number from 1; found ${version}`);
+  return Array.from({ length: version }, (_, index) => index + 1);
+}
+
+const invalid = (why: string): WaitstateError =>
+  new WaitstateError('SCHEMA_INVALID', `The schema is not usable: ${why}.`);

@@ -1,0 +1,53 @@
+import { escapeId, idsOf } from '../../core/ids.ts';
+import type { StoredPayload } from '../../storage/ports.ts';
+import type { Context } from '../context.ts';
+import type { EveryTenant, FailedRun } from './delete.ts';
+import { payloadsInUse } from './payloads-in-use.ts';
+import { readAll } from './whole-run.ts';
+
+// A writer stores payloads first and points at them a moment later; a day is longer than any moment.
+const GRACE_MS = 24 * 3_600_000;
+
+/** What a collection removed. */
+export interface CollectResult {
+  readonly payloadsRemoved: number;
+  readonly bytesRemoved: number;
+  readonly failed: readonly FailedRun[];
+}
+
+/** Removes the payloads that nothing points at and that were stored more than a day ago: what crashes left behind. */
+export async function collect(context: Context, { everyTenant = false }: EveryTenant): Promise<CollectResult> {
+  const result = { payloadsRemoved: 0, bytesRemoved: 0, failed: [] as FailedRun[] };
+  const before = context.now() - GRACE_MS;
+  const examine = async (partition: string, old: readonly StoredPayload[]) => {
+    const ids = idsOf(partition);
+    try {
+      const { checkpoints, payloadsBeside } = await readAll({ ...context, ...ids, partition });
+      const inUse = new Set([...payloadsInUse(checkpoints, ({ meta }) => !meta.emptied), ...payloadsBeside]);
+      const unused = old.filter(({ id }) => !inUse.has(id));
+      await context.payloads.remove(
+        partition,
+        unused.map(({ id }) => id),
+      );
+      result.payloadsRemoved += unused.length;
+      result.bytesRemoved += unused.reduce((sum, { size }) => sum + size, 0);
+    } catch (error) {
+      result.failed.push({ ...ids, error });
+    }
+  };
+  let old: StoredPayload[] = [];
+  for await (const payload of context.payloads.list(everyTenant ? undefined : escapeId('tenant', context.tenant))) {
+    const partition = old[0]?.partition;
+    if (partition !== undefined && partition !== payload.partition) {
+      await examine(partition, old);
+      old = [];
+    }
+    // Only what has a name of ours: the bucket may hold something else.
+    if (payload.writtenAt < before && isRandomId(payload.id)) old.push(payload);
+  }
+  if (old[0]) await examine(old[0].partition, old);
+  return result;
+}
+
+/** Whether something is named as payloads are: by a random id of 12 bytes, and before it what was only handed over. */
+const isRandomId = (id: string): boolean => /^((upload|handed)-)?[\w-]{16}$/.test(id);

@@ -1,0 +1,231 @@
+import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
+import { idsOf } from '../../core/ids.ts';
+import { ConditionFailedError, type Write } from '../../storage/ports.ts';
+import type { Predecessor } from '../commit.ts';
+import type { Context, RunContext } from '../context.ts';
+import { deletedRecord, unknownMeta } from '../format/emptied-record.ts';
+import { type HeadMeta, isUnreadable, readCheckpointMeta, readHeadMeta } from '../format/meta.ts';
+import {
+  CHECKPOINTS,
+  HEAD_KEY,
+  type HeadRecord,
+  headRecord,
+  readHead,
+  SHARDS,
+  shardGroup,
+  timeOrder,
+  usedAt,
+  versionOf,
+} from '../format/records.ts';
+import { retried } from '../retry-on-conflict.ts';
+import { runNotFound } from '../run-errors.ts';
+import { firstRecords, pages, recordsOf } from '../scan.ts';
+import { fence } from './fence.ts';
+import { writeEach } from './whole-run.ts';
+
+// How long a deleted run's id is refused: far longer than any process holds on to a checkpoint.
+const TOMBSTONE_MS = 24 * 3_600_000;
+// How long a sweeper has for one run; nobody else sweeps it meanwhile.
+const SWEEP_MS = 3_600_000;
+
+/** Removes a run for good. Its id is refused for a day, so that no late writer can bring it back. */
+export async function deleteRun(at: RunContext): Promise<void> {
+  await retried(async () => {
+    const head = await headToDelete(at);
+    if (!head) throw runNotFound(at);
+    refuseRunning(at, head.meta);
+    const tombstone = head.meta.deletedUntil === undefined ? await entomb(at, head, await newestOf(at, head)) : head;
+    await empty(at, tombstone ?? (await storedHead(at)) ?? head);
+  });
+}
+
+/** An agent that has the run would lose paid work. Without a lease nobody can tell whether somebody has it. */
+function refuseRunning(at: RunContext, { work }: HeadMeta): void {
+  const until = work?.lease?.until ?? 0;
+  if (until <= at.now()) return;
+  throw new WaitstateError(
+    'TRANSITION_REFUSED',
+    `Run "${at.run}" is running and may be until ${new Date(until).toISOString()}. Cancel it first.`,
+    { scope: 'run' },
+  );
+}
+
+/** The head, or what is left to say of one that is damaged. */
+async function headToDelete(at: RunContext): Promise<HeadRecord | undefined> {
+  const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
+  const meta = stored && readHeadMeta(stored.meta);
+  if (!stored || !meta || !('wrong' in meta)) return stored && readHead(stored);
+  const now = at.now();
+  const lost = {
+    born: '',
+    createdAt: now,
+    touchedAt: now,
+    version: 0,
+    hash: '',
+    stepNumber: 0,
+    status: 'RUNNING' as const,
+  };
+  return { revision: stored.revision, meta: lost };
+}
+
+async function storedHead(at: RunContext): Promise<HeadRecord | undefined> {
+  const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
+  return stored && readHead(stored);
+}
+
+/** The newest checkpoint, though it may be damaged or missing: what is broken must be deletable. */
+async function newestOf(at: RunContext, { meta: head }: HeadRecord): Promise<Predecessor['record']> {
+  const [stored] = await firstRecords(at, { ...CHECKPOINTS, newestFirst: true }, 1);
+  if (!stored) return { version: 0, hash: head.born, meta: unknownMeta(head) };
+  const meta = readCheckpointMeta(stored.meta);
+  return { version: versionOf(stored.key), hash: stored.revision, meta: isUnreadable(meta) ? unknownMeta(head) : meta };
+}
+
+/**
+ * Puts a tombstone in place of the head, and takes the next version. Nothing is left in the head that tells of the run.
+ * Undefined when somebody else did so at the same time.
+ */
+async function entomb(
+  at: RunContext,
+  head: HeadRecord,
+  record: Predecessor['record'],
+): Promise<HeadRecord | undefined> {
+  // Counted from the last use of the run where that is later: this clock may be behind.
+  const deletedUntil = Math.max(at.now(), head.meta.touchedAt, usedAt(record.meta)) + TOMBSTONE_MS;
+  const bare = {
+    ...{ agent: undefined, owner: undefined, tags: undefined, parent: undefined },
+    ...{ key: undefined, retentionMs: undefined, work: undefined },
+  };
+  const silent = { ...record, meta: { ...record.meta, step: undefined, labels: undefined } };
+  try {
+    return await fence(at, { head, record: silent }, { kind: 'delete' }, { ...bare, deletedUntil });
+  } catch (error) {
+    if (isWaitstateError(error, 'RUN_DELETED')) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Empties the records of a deleted run but leaves their keys, so that a late writer is refused; removes everything
+ * else.
+ */
+async function empty(at: RunContext, tombstone: HeadRecord): Promise<void> {
+  const writes: Write[] = [];
+  for await (const stored of recordsOf(at)) {
+    if (stored.key === HEAD_KEY) continue;
+    const when = { revision: stored.revision };
+    const meta = readCheckpointMeta(stored.meta);
+    const done = !isUnreadable(meta) && (meta.emptied === 'deleted' || meta.kind === 'delete');
+    if (versionOf(stored.key) === 0) writes.push({ remove: stored, when });
+    else if (!done) writes.push({ put: deletedRecord(stored, tombstone.meta), when });
+  }
+  // Read while the tombstone stood: of the run that was deleted, and not of one that was begun again under its id.
+  if (stands(at, tombstone.meta)) await writeEach(at, writes);
+  await removePayloads(at, tombstone.meta);
+}
+
+/** Whether nobody can have freed the id yet. What was read or listed before is then of the deleted run. */
+const stands = (at: RunContext, { deletedUntil = 0 }: HeadMeta): boolean => at.now() < deletedUntil;
+
+/** Only behind a tombstone that still stands: after it, the payloads could be those of a run that was begun again. */
+async function removePayloads(at: RunContext, tombstone: HeadMeta): Promise<void> {
+  let batch: string[] = [];
+  const flush = async () => {
+    if (batch.length > 0 && stands(at, tombstone)) await at.payloads.remove(at.partition, batch);
+    batch = [];
+  };
+  for await (const { id } of at.payloads.list(at.partition)) {
+    if (batch.push(id) >= 1000) await flush();
+  }
+  await flush();
+}
+
+/** For whom to sweep or collect. */
+export interface EveryTenant {
+  /** Also what belongs to other tenants; for the one sweeper of a deployment. @default false */
+  readonly everyTenant?: boolean;
+}
+
+/** A run that could not be looked after, and why; nothing of it was removed that is in use. */
+export interface FailedRun {
+  readonly tenant: string;
+  readonly run: string;
+  readonly error: unknown;
+}
+
+/** What a sweep did. */
+export interface SweepResult {
+  /** Runs that were removed because nobody wrote to them for longer than their retention. */
+  readonly expired: number;
+  /** Ids that can be used again: everything behind the tombstone is gone. */
+  readonly freed: number;
+  /** They stay due. */
+  readonly failed: readonly FailedRun[];
+}
+
+/** Looks at every run that is due: removes what expired, and frees the ids of what was deleted long enough ago. */
+export async function sweep(context: Context, { everyTenant = false }: EveryTenant): Promise<SweepResult> {
+  const result = { expired: 0, freed: 0, failed: [] as FailedRun[] };
+  for (const shard of SHARDS) {
+    const group = shardGroup(shard);
+    const due = { to: timeOrder(context.now()), limit: 100 };
+    for await (const { partition } of pages((from) => context.records.list('due', group, { ...due, ...from }))) {
+      const ids = idsOf(partition);
+      if (!everyTenant && ids.tenant !== context.tenant) continue;
+      try {
+        const swept = await sweepRun({ ...context, ...ids, partition });
+        if (swept) result[swept]++;
+      } catch (error) {
+        result.failed.push({ ...ids, error });
+      }
+    }
+  }
+  return result;
+}
+
+/** Looks at one run that is due: removes what expired, and frees the id of what was deleted long enough ago. */
+export async function sweepRun(at: RunContext): Promise<'expired' | 'freed' | undefined> {
+  return retried(async () => {
+    const head = await storedHead(at);
+    if (!head) return undefined;
+    const { deletedUntil, retentionMs, touchedAt } = head.meta;
+    if (deletedUntil !== undefined) return deletedUntil <= at.now() && (await free(at, head)) ? 'freed' : undefined;
+    if (retentionMs === undefined) return undefined;
+    const newest = await newestOf(at, head);
+    const lastWrite = Math.max(touchedAt, usedAt(newest.meta));
+    if (lastWrite + retentionMs <= at.now()) {
+      const tombstone = await entomb(at, head, newest);
+      // Another sweeper was faster, and empties it.
+      if (!tombstone) return undefined;
+      await empty(at, tombstone);
+      return 'expired';
+    }
+    // In use: the head was behind. Now it is not.
+    const renewed = headRecord(at.partition, { ...head.meta, touchedAt: lastWrite });
+    await writeEach(at, [{ put: renewed.stored, when: { revision: head.revision } }]);
+    return undefined;
+  });
+}
+
+/**
+ * Removes everything that is left of a deleted run, the tombstone last. Claims it first: two sweepers never work behind
+ * one.
+ */
+async function free(at: RunContext, head: HeadRecord): Promise<boolean> {
+  const claimed = headRecord(at.partition, { ...head.meta, deletedUntil: at.now() + SWEEP_MS });
+  try {
+    await at.records.commit([{ put: claimed.stored, when: { revision: head.revision } }]);
+    await removePayloads(at, claimed.meta);
+    const writes: Write[] = [];
+    for await (const stored of recordsOf(at)) {
+      if (stored.key !== HEAD_KEY) writes.push({ remove: stored, when: { revision: stored.revision } });
+    }
+    if (!stands(at, claimed.meta)) return false;
+    await writeEach(at, writes);
+    await at.records.commit([{ remove: claimed.stored, when: { revision: claimed.revision } }]);
+    return true;
+  } catch (error) {
+    if (error instanceof ConditionFailedError) return false;
+    throw error;
+  }
+}

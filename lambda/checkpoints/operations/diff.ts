@@ -1,0 +1,37 @@
+import { decoding } from '../content.ts';
+import type { RunContext } from '../context.ts';
+import { compare } from '../document/compare.ts';
+import { type Decode, decodeWithin } from '../document/decode.ts';
+import { render } from '../document/render.ts';
+import { fitting } from '../format/chain.ts';
+import { type Opened, open, type Which } from '../load.ts';
+
+/** What changed from one state to another, by path. */
+export interface Difference {
+  readonly added: readonly { readonly path: string; readonly value: unknown }[];
+  readonly removed: readonly { readonly path: string; readonly value: unknown }[];
+  readonly changed: readonly { readonly path: string; readonly before: unknown; readonly after: unknown }[];
+  /** The same for people: a line for each change. */
+  readonly text: string;
+}
+
+/** Compares the states of two checkpoints. */
+export async function difference(at: RunContext, before: Which, after: Which): Promise<Difference> {
+  const [from, to] = [await open(at, before), await open(at, after)];
+  const compared = compare(from.root.state, to.root.state);
+  const [old, now] = [partsOfState(at, from), partsOfState(at, to)];
+  return {
+    added: compared.added.map(({ path, value }) => ({ path, value: now(value) })),
+    removed: compared.removed.map(({ path, value }) => ({ path, value: old(value) })),
+    changed: compared.changed.map((change) => ({
+      path: change.path,
+      before: old(change.before),
+      after: now(change.after),
+    })),
+    text: render(compared),
+  };
+}
+
+/** What decodes parts of a state: an object that occurs in several places is found wherever it is asked for. */
+const partsOfState = (at: RunContext, opened: Opened): Decode =>
+  fitting(opened.record, () => decodeWithin(opened.root.state, decoding(at, opened)));

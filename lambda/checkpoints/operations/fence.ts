@@ -1,0 +1,30 @@
+import { commit, type HeadChange, headMove, type MetaFields, metaAfter, type Predecessor } from '../commit.ts';
+import type { RunContext } from '../context.ts';
+import type { CheckpointMeta } from '../format/meta.ts';
+import { checkpointRecord, type HeadRecord } from '../format/records.ts';
+import { StaleVersionError } from '../stale-version-error.ts';
+
+/** Takes the next version without opening the run: a prune, a shred, a delete. Whoever holds an older version loses. */
+export async function fence(
+  at: RunContext,
+  before: Predecessor,
+  fields: Pick<CheckpointMeta, 'kind'> & MetaFields,
+  change?: HeadChange,
+): Promise<HeadRecord> {
+  const { version, meta } = before.record;
+  const { step, labels, status, schema, stepNumber, top } = meta;
+  const shown = { step, labels, status, schema, stepNumber, top, restored: shownAt(version, meta) };
+  const next = metaAfter(at, before.record, { ...shown, anchor: meta.anchor ?? version, ...fields });
+  const record = checkpointRecord(at.partition, version + 1, next, () => undefined);
+  at.cache.forget(at.partition);
+  const outcome = await commit(at, before, record, headMove(at, before, record, change), undefined);
+  if (outcome === 'written before') throw new StaleVersionError(at.run, version, undefined);
+  return outcome;
+}
+
+/**
+ * The version whose content is shown: undo, redo and prune change no content of their own, everything else shows
+ * itself.
+ */
+export const shownAt = (version: number, { kind, restored }: CheckpointMeta): number =>
+  restored !== undefined && (kind === 'undo' || kind === 'redo' || kind === 'prune') ? restored : version;

@@ -1,0 +1,116 @@
+import { refused } from '../../core/invalid-input.ts';
+import type { Write } from '../../storage/ports.ts';
+
+import type { RunContext } from '../context.ts';
+import { prunedRecord } from '../format/emptied-record.ts';
+import { type CheckpointRecord, usedAt } from '../format/records.ts';
+import { readNewest } from '../load.ts';
+import { retried } from '../retry-on-conflict.ts';
+import { runNotFound } from '../run-errors.ts';
+import { fence } from './fence.ts';
+import { payloadsInUse } from './payloads-in-use.ts';
+import { type NameRecord, readAll, writeEach } from './whole-run.ts';
+
+/** What a prune leaves loadable. */
+export interface PruneOptions {
+  /** How many of the newest checkpoints stay loadable. */
+  readonly keepLast: number;
+  /** Whether those with a name stay loadable too. @default true */
+  readonly keepNamed?: boolean;
+}
+
+/** What a prune did. */
+export interface PruneResult {
+  /** Checkpoints that were emptied, and those that can still be loaded. */
+  readonly emptied: number;
+  readonly kept: number;
+  readonly payloadsRemoved: number;
+  /** The newest version now; what the next save follows. */
+  readonly version: number;
+}
+
+/**
+ * Empties all checkpoints but those that are to be kept and what these stand on. What it does is appended first, as a
+ * checkpoint of its own: a writer that holds an older one loses, so nothing can begin to point at what is removed.
+ */
+export async function prune(at: RunContext, options: PruneOptions): Promise<PruneResult> {
+  const { keepLast, keepNamed = true } = options ?? {};
+  if (!Number.isSafeInteger(keepLast) || keepLast < 1) {
+    throw refused('`keepLast`', 'a whole number from 1, because the newest checkpoint always stays', keepLast);
+  }
+  return retried(async () => {
+    const run = await readNewest(at);
+    if (!run) throw runNotFound(at);
+    const { checkpoints, names } = await readAll(at);
+    const kept = keptVersions(checkpoints, keepLast, keepNamed ? names.map(({ meta }) => meta.version) : []);
+    const stays = ({ version }: CheckpointRecord) => kept.has(version);
+    const goes = checkpoints.filter((record) => !stays(record) && !record.meta.emptied);
+    if (goes.length === 0) {
+      // Names that an earlier prune died before taking. Only of what is seen to be empty: newer ones may have come
+      // meanwhile.
+      const emptied = new Set(checkpoints.filter(({ meta }) => meta.emptied).map(({ version }) => version));
+      await removeNames(at, names, (version) => emptied.has(version));
+      return { emptied: 0, kept: kept.size, payloadsRemoved: 0, version: run.newest.version };
+    }
+    const emptiedRanges = ranges(goes.map(({ version }) => version));
+    const before = { head: run.head, record: run.newest };
+    await fence(at, before, { kind: 'prune', emptiedRanges, usedAt: usedAt(run.newest.meta) });
+
+    await removeNames(at, names, (version) => !kept.has(version));
+    const empty = (record: CheckpointRecord): Write => ({
+      put: prunedRecord(record),
+      when: { revision: record.stored.revision },
+    });
+    await writeEach(at, goes.map(empty));
+    const inUse = payloadsInUse(checkpoints, stays);
+    const unused = [...payloadsInUse(checkpoints, ({ meta }) => !meta.emptied)].filter((id) => !inUse.has(id));
+    await at.payloads.remove(at.partition, unused);
+    const version = run.newest.version + 1;
+    return { emptied: goes.length, kept: kept.size, payloadsRemoved: unused.length, version };
+  });
+}
+
+async function removeNames(
+  at: RunContext,
+  names: readonly NameRecord[],
+  goes: (version: number) => boolean,
+): Promise<void> {
+  const gone = names.filter(({ meta }) => goes(meta.version));
+  await writeEach(
+    at,
+    gone.map(({ stored }): Write => ({ remove: stored, when: { revision: stored.revision } })),
+  );
+}
+
+function keptVersions(
+  checkpoints: readonly CheckpointRecord[],
+  keepLast: number,
+  named: readonly number[],
+): ReadonlySet<number> {
+  const byVersion = new Map(checkpoints.map((record) => [record.version, record]));
+  // A prune holds nothing of its own: many of them must not push out what there is.
+  const own = checkpoints.filter(({ meta }) => meta.kind !== 'prune').slice(-keepLast);
+  const newest = [...own, ...checkpoints.slice(-1)].map(({ version }) => version);
+  const kept = new Set<number>();
+  for (const version of [...newest, ...named]) {
+    const meta = byVersion.get(version)?.meta;
+    if (!meta || meta.emptied) continue;
+    for (let on = meta.anchor ?? version; on <= version; on++) kept.add(on);
+  }
+  // It shows what is before it, and goes with that.
+  for (const { version, meta } of checkpoints) {
+    if (meta.kind === 'prune' && !meta.emptied && kept.has(version - 1)) kept.add(version);
+  }
+  return kept;
+}
+
+/** 1, 2, 3, 7 → [1, 3], [7, 7] */
+function ranges(versions: readonly number[]): [number, number][] {
+  const found: [number, number][] = [];
+  for (const version of versions) {
+    const last = found.at(-1);
+    if (last && last[1] === version - 1) last[1] = version;
+    else found.push([version, version]);
+  }
+  return found;
+}

@@ -1,0 +1,234 @@
+import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
+import { escapeId, MAX_ID_BYTES, unescapeId } from '../../core/ids.ts';
+import { refused } from '../../core/invalid-input.ts';
+import { hasEnded, type Status } from '../../core/status.ts';
+import type { StoredRecord } from '../../storage/ports.ts';
+import { append, baseOf, beginning } from '../append.ts';
+import type { CheckpointKind } from '../checkpoint.ts';
+import { checkpointOf, currentState, decodeResults, encodeValues, NO_CONTENT, savedState } from '../content.ts';
+import type { RunContext } from '../context.ts';
+import { type Edit, edited } from '../draft.ts';
+import type { Work } from '../format/meta.ts';
+import { randomId, readCheckpoint, versionKey } from '../format/records.ts';
+import { bareRecord, besideMeta } from '../format/side-record.ts';
+import { find, type Opened, open, type Which } from '../load.ts';
+import { retried } from '../retry-on-conflict.ts';
+import { damaged } from '../run-errors.ts';
+import { checkFields, type SaveFields } from '../save.ts';
+import { shownAt } from './fence.ts';
+
+type Given = Pick<SaveFields, 'status' | 'labels' | 'writeId' | 'agent' | 'owner' | 'tags' | 'retentionSeconds'>;
+
+/** Where a fork begins, and what is different in it. */
+export interface ForkOptions<State = unknown> extends Given {
+  /** The checkpoint to begin with, by version or by name. @default the newest */
+  readonly version?: number;
+  readonly name?: string;
+  /** The id of the new run. @default made from the old one */
+  readonly id?: string;
+  /** Changes the state that the fork begins with. */
+  readonly edit?: Edit<State>;
+  /** Changes or adds tool results that the fork begins with. */
+  readonly toolResults?: Readonly<Record<string, unknown>>;
+}
+
+/** An id for a fork that shows what it is of, cut where that would be too long. */
+export function forkId(run: string): string {
+  const end = `-fork-${randomId().slice(0, 8)}`;
+  const fits = escapeId('run', run).length + end.length <= MAX_ID_BYTES;
+  return (fits ? run : Array.from(run).slice(0, 20).join('')) + end;
+}
+
+// A space is in no escaped id.
+const forkKey = (run: string, born: string): string => `f${escapeId('run', run)} ${born}`;
+
+/** The keys of the records that name the forks of a run. */
+export const FORKS = { from: 'f', to: 'g' };
+
+/** A fork, as a record of the run that it is of names it. */
+export function forkOf(stored: StoredRecord): {
+  readonly run: string;
+  readonly born: string;
+  readonly version: number;
+} {
+  const [run = '', born = ''] = stored.key.slice(1).split(' ');
+  return { run: unescapeId(run), born, version: Number(besideMeta(stored).version) };
+}
+
+/** What is different in a fork that the runtime goes on with. */
+export interface DurableFork {
+  readonly results: (results: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
+  readonly work: Work;
+}
+
+/** Begins a new run with the content of a checkpoint. It stands alone: its own snapshot, its own copies of payloads. */
+export async function fork<State>(
+  from: RunContext,
+  to: RunContext,
+  options: ForkOptions<State>,
+  durable?: DurableFork,
+): Promise<Opened> {
+  const { version, name, edit, toolResults, status, labels, writeId } = options;
+  checkFields({ ...options, name: undefined });
+  if (version !== undefined && name !== undefined)
+    throw refused('The origin of a fork', 'a version or a name', { version, name });
+  const source = await open(from, version ?? (name === undefined ? undefined : { name }));
+  const checkpoint = checkpointOf<State>(from, source);
+  const state = edit ? await edited(checkpoint.state, edit, checkpoint) : checkpoint.state;
+  const there = source.head.meta;
+  const head = {
+    agent: options.agent ?? there.agent,
+    owner: options.owner ?? there.owner,
+    tags: options.tags ?? there.tags,
+    retentionMs:
+      options.retentionSeconds === undefined ? (there.retentionMs ?? to.retentionMs) : options.retentionSeconds * 1000,
+    work: durable?.work,
+  };
+  const base = await beginning(to, head.owner);
+  const kept = durable ? durable.results(checkpoint.toolResults) : checkpoint.toolResults;
+  const values = { state, toolResults: { ...kept, ...toolResults } };
+  const root = await encodeValues(to, base.sealing, NO_CONTENT, values).catch((error) =>
+    throwReason(from, source.record.version, error),
+  );
+  const { step, stepNumber } = source.record.meta;
+  const parent = { run: from.run, version: source.record.version };
+  const { schema } = currentState(from, source);
+  // So that the forks of a run are found from it; another life of the same id has another record.
+  const forked = bareRecord(from, forkKey(to.run, base.record.hash), { version: parent.version, at: to.now() });
+  const first = {
+    root,
+    model: source.model,
+    schema,
+    kind: 'fork' as const,
+    status,
+    step,
+    stepNumber,
+    labels,
+    writeId,
+    parent,
+    head,
+    beside: [{ put: forked, when: 'absent' as const }],
+  };
+  try {
+    return await append(to, base, first);
+  } catch (cause) {
+    if (!isWaitstateError(cause, 'STALE_VERSION')) throw cause;
+    throw new WaitstateError('RUN_EXISTS', `There is a run "${to.run}" already; a fork needs an id of its own.`, {
+      cause,
+    });
+  }
+}
+
+/** Appends the content of an earlier checkpoint; history stays as it is. */
+export async function rewind(
+  at: RunContext,
+  to: Which,
+  options: { readonly status?: Status | undefined },
+): Promise<Opened> {
+  checkFields(options);
+  return retried(async () => {
+    const newest = await open(at);
+    return restore(at, newest, await open(at, to), { kind: 'rewind', status: options.status });
+  });
+}
+
+/** Appends what was there before the last change. */
+export async function undo(at: RunContext): Promise<Opened> {
+  return retried(async () => {
+    const newest = await open(at);
+    const { version, meta } = newest.record;
+    const shown = shownAt(version, meta);
+    const before = await previousOf(at, shown);
+    const nothing = `Run "${at.run}" shows the first state that it has; there is nothing before it.`;
+    if (before === undefined) throw new WaitstateError('NOTHING_TO_UNDO', nothing);
+    const source = await open(at, before).catch((cause) => {
+      throw isWaitstateError(cause, 'CHECKPOINT_PRUNED')
+        ? new WaitstateError('NOTHING_TO_UNDO', nothing, { cause })
+        : cause;
+    });
+    return restore(at, newest, source, { kind: 'undo', top: meta.top ?? shown });
+  });
+}
+
+/** Appends what the last undo took away. */
+export async function redo(at: RunContext): Promise<Opened> {
+  return retried(async () => {
+    const newest = await open(at);
+    const { version, meta } = newest.record;
+    const next = await undoneAfter(at, shownAt(version, meta), meta.top);
+    if (next === undefined) {
+      throw new WaitstateError('NOTHING_TO_REDO', `Nothing was undone in run "${at.run}" since its last change.`);
+    }
+    return restore(at, newest, await open(at, next), { kind: 'redo', top: meta.top });
+  });
+}
+
+/** The version that was shown before a change, or undefined when it was the first. */
+async function previousOf(at: RunContext, version: number): Promise<number | undefined> {
+  const [stored] = version > 1 ? await at.records.read(at.partition, [versionKey(version - 1)]) : [];
+  return stored && shownAt(version - 1, readCheckpoint(stored).meta);
+}
+
+/** The change that was undone to show this version: from where undoing began, back to the one right after it. */
+async function undoneAfter(at: RunContext, shown: number, top: number | undefined): Promise<number | undefined> {
+  for (let change = top; change !== undefined; ) {
+    const before = await previousOf(at, change);
+    if (before === shown) return change;
+    // Each change is after what it was made on, or the walk would not end.
+    if (before !== undefined && before >= change)
+      throw damaged(`Checkpoint ${change} of run "${at.run}"`, 'it shows a later one');
+    change = before;
+  }
+  return undefined;
+}
+
+interface Restoring {
+  readonly kind: CheckpointKind;
+  readonly status?: Status | undefined;
+  readonly top?: number | undefined;
+}
+
+async function restore(
+  at: RunContext,
+  newest: Opened,
+  source: Opened,
+  { kind, status, top }: Restoring,
+): Promise<Opened> {
+  if (newest.head.meta.work) {
+    throw new WaitstateError(
+      'TRANSITION_REFUSED',
+      `Run "${at.run}" is run by an agent, which would not know of it. Use \`rewind\` or \`fork\` of the agent's run.`,
+      { scope: 'run' },
+    );
+  }
+  // What this code cannot read is refused now, and not when it is written.
+  currentState(at, source);
+  // Through live values: payloads that the newest checkpoint no longer points at may be collected, so they are stored
+  // anew.
+  const root = await encodeValues(at, newest.sealing, newest.root, {
+    state: savedState(at, source),
+    toolResults: decodeResults(at, source),
+    forgetToolResults: true,
+  }).catch((error) => throwReason(at, source.record.version, error));
+  const { meta, version } = source.record;
+  const { step, stepNumber, labels, schema } = meta;
+  return append(at, baseOf(newest), {
+    root,
+    model: source.model,
+    schema,
+    kind,
+    // A wait belongs to the moment it was in: going back to it means to run again from there.
+    status: status ?? (hasEnded(meta.status) ? meta.status : 'RUNNING'),
+    step,
+    stepNumber,
+    labels,
+    restored: version,
+    top,
+  });
+}
+
+/** Throws what went wrong while a checkpoint was used, or the reason for it: it was pruned or deleted meanwhile. */
+async function throwReason(at: RunContext, version: number, error: unknown): Promise<never> {
+  if (isWaitstateError(error, 'DAMAGED')) await find(at, version);
+  throw error;
+}

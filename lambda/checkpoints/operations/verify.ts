@@ -1,0 +1,192 @@
+import { isWaitstateError } from '../../core/errors.ts';
+import type { RunContext } from '../context.ts';
+import { payloadRefs } from '../document/payloads.ts';
+import type { Sealing } from '../encryption/run-cipher.ts';
+import { sealingOf } from '../encryption/run-key.ts';
+import { applied, fitting, readParts } from '../format/chain.ts';
+import type { HeadMeta, NameMeta } from '../format/meta.ts';
+import { type CheckpointRecord, parseKey, readCheckpoint, readName, versionKey } from '../format/records.ts';
+import { readLiveHead } from '../load.ts';
+import { readBytes } from '../payload.ts';
+import { recordsOf } from '../scan.ts';
+import { payloadsInUse, prunedIn } from './payloads-in-use.ts';
+
+/** Something that is not as it was written. */
+export interface Problem {
+  /** The checkpoint that it concerns. */
+  readonly version: number;
+  readonly problem: string;
+}
+
+/** What `verify` found. */
+export interface Verification {
+  readonly ok: boolean;
+  readonly problems: readonly Problem[];
+  /**
+   * How many checkpoints there are, and the oldest from which every one is whole and follows from the one before it.
+   */
+  readonly checkpoints: number;
+  readonly provenFrom: number | undefined;
+  /**
+   * How many payloads were read; undefined when the run's key is not at hand, so that only the chain of hashes was
+   * looked at.
+   */
+  readonly payloads: number | undefined;
+  /**
+   * With a key, altering a run shows too; without one only damage does: who can write to the storage can write new
+   * hashes.
+   */
+  readonly keyed: boolean;
+}
+
+const TRIES = 3;
+
+/** Reads a whole run: every hash, what follows from what, every payload that some checkpoint needs. */
+export async function verify(at: RunContext): Promise<Verification> {
+  for (let attempt = 1; ; attempt++) {
+    const { newest, ...found } = await examine(at);
+    if (found.ok || attempt >= TRIES) return found;
+    // What a prune or a deletion took away while it was looked at is no damage; both take the next version first.
+    await readLiveHead(at);
+    const [written] = await at.records.read(at.partition, [versionKey(newest + 1)]);
+    if (!written) return found;
+  }
+}
+
+async function examine(at: RunContext): Promise<Verification & { readonly newest: number }> {
+  const head = (await readLiveHead(at)).meta;
+  const { checkpoints, problems, newest } = await checkRecords(at, head);
+  problems.push(...checkEmptied(checkpoints), ...checkHead(checkpoints, head, newest));
+  const sealing = await openable(at, head);
+  const contents = sealing && (await checkContents(at, sealing, checkpoints));
+  problems.push(...(contents?.problems ?? []));
+  problems.sort((a, b) => a.version - b.version);
+  // Nothing is known of what a prune emptied, and what is wrong puts all before it in doubt.
+  const empty = checkpoints.filter(({ meta }) => meta.emptied).map(({ version }) => version);
+  const doubtful = Math.max(0, ...empty, ...problems.map(({ version }) => version));
+  return {
+    ok: problems.length === 0,
+    problems,
+    checkpoints: checkpoints.length,
+    provenFrom: doubtful < newest ? doubtful + 1 : undefined,
+    payloads: contents?.payloads,
+    keyed: sealing?.encrypted === true,
+    newest,
+  };
+}
+
+/** Every record by itself: whole, none missing, each following from the one before it, and names that point at one. */
+async function checkRecords(at: RunContext, head: HeadMeta) {
+  const checkpoints: CheckpointRecord[] = [];
+  const named: (NameMeta & { readonly name: string })[] = [];
+  const problems: Problem[] = [];
+  let before = { version: 0, hash: head.born };
+  for await (const stored of recordsOf(at)) {
+    const key = parseKey(stored.key);
+    if (typeof key !== 'object') continue;
+    const version = 'version' in key ? key.version : head.version;
+    try {
+      if ('name' in key) {
+        named.push({ name: key.name, ...readName(stored) });
+        continue;
+      }
+      const gap = version - before.version - 1;
+      const more = gap > 1 ? `, and ${gap - 1} behind it` : '';
+      if (gap > 0) problems.push({ version: before.version + 1, problem: `it is missing${more}` });
+      const follows = before.version === version - 1 ? before.hash : undefined;
+      before = { version, hash: '' };
+      const record = readCheckpoint(stored);
+      if (follows && follows !== record.meta.previous)
+        problems.push({ version, problem: 'it does not follow from the one before it' });
+      checkpoints.push(record);
+      before = record;
+    } catch (error) {
+      problems.push({ version, problem: messageOf(error) });
+    }
+  }
+  const metas = new Map(checkpoints.map(({ version, meta }) => [version, meta]));
+  for (const { name, version, anchor } of named) {
+    const meta = metas.get(version);
+    if (!meta) problems.push({ version, problem: `the name "${name}" points at it, and it is not readable` });
+    else if (meta.name !== name || (meta.anchor ?? version) !== anchor)
+      problems.push({ version, problem: `the name "${name}" does not point at it rightly` });
+  }
+  return { checkpoints, problems, newest: before.version };
+}
+
+/** A checkpoint may be empty only where a prune says that it emptied it. */
+function checkEmptied(checkpoints: readonly CheckpointRecord[]): readonly Problem[] {
+  const pruned = prunedIn(checkpoints);
+  return checkpoints
+    .filter(({ version, meta }) => meta.emptied && !pruned(version))
+    .map(({ version }) => ({ version, problem: 'it is empty, and no prune says so' }));
+}
+
+/** The head holds the hash of the checkpoint that it last moved with. */
+function checkHead(
+  checkpoints: readonly CheckpointRecord[],
+  { version, hash }: HeadMeta,
+  newest: number,
+): readonly Problem[] {
+  if (newest < version) return [{ version, problem: 'the head names it, and it is missing' }];
+  const named = checkpoints.find((record) => record.version === version);
+  return named && named.hash !== hash ? [{ version, problem: 'it is not the one that the head names' }] : [];
+}
+
+async function openable(at: RunContext, head: HeadMeta): Promise<Sealing | undefined> {
+  try {
+    return await sealingOf(at, head);
+  } catch (error) {
+    if (at.keys && !isWaitstateError(error, 'RUN_SHREDDED')) throw error;
+    return undefined;
+  }
+}
+
+/** Puts every state together once, chain by chain, and reads every payload that is in use. */
+async function checkContents(at: RunContext, sealing: Sealing, checkpoints: readonly CheckpointRecord[]) {
+  const pruned = prunedIn(checkpoints);
+  const loadable = checkpoints.filter(({ version, meta }) => !meta.emptied && !pruned(version));
+  const inUse = payloadsInUse(checkpoints, ({ version, meta }) => !meta.emptied && !pruned(version));
+  const problems: Problem[] = [];
+  const read = new Set<string>();
+  const attempt = async (version: number, check: () => Promise<void>) => {
+    try {
+      await check();
+    } catch (error) {
+      problems.push({ version, problem: messageOf(error) });
+    }
+  };
+  for (const chain of chainsOf(loadable)) {
+    const [anchor] = chain as readonly [CheckpointRecord, ...CheckpointRecord[]];
+    await attempt(anchor.version, async () => {
+      const { snapshot, folded, patches } = await readParts(at, sealing, chain);
+      for (const [id] of anchor.meta.segments ?? []) read.add(id);
+      let root = snapshot;
+      for (const [index, record] of chain.entries()) {
+        const patch = index === 0 ? folded.flat() : (patches[index - 1] ?? []);
+        root = fitting(record, () => applied(root, patch));
+        // Only where a state points at something new is there something to look for.
+        for (const ref of record.meta.payloadsAdded || index === 0 ? payloadRefs(root).values() : []) {
+          if (read.has(ref.id) || !inUse.has(ref.id)) continue;
+          read.add(ref.id);
+          await attempt(record.version, async () => void (await readBytes(at, sealing, ref)));
+        }
+      }
+    });
+  }
+  return { problems, payloads: read.size };
+}
+
+/** Each anchor with all that stands on it, up to where something is wrong. */
+function chainsOf(checkpoints: readonly CheckpointRecord[]): readonly (readonly CheckpointRecord[])[] {
+  const chains: CheckpointRecord[][] = [];
+  for (const record of checkpoints) {
+    const chain = chains.at(-1);
+    const { anchor, previous } = record.meta;
+    if (chain && chain[0]?.version === anchor && chain.at(-1)?.hash === previous) chain.push(record);
+    else chains.push([record]);
+  }
+  return chains;
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,52 @@
+import { ConditionFailedError, type StoredRecord, type Write } from '../../storage/ports.ts';
+import type { RunContext } from '../context.ts';
+import type { NameMeta } from '../format/meta.ts';
+import { type CheckpointRecord, parseKey, readCheckpoint, readName } from '../format/records.ts';
+import { payloadsOf } from '../format/side-record.ts';
+import { recordsOf } from '../scan.ts';
+
+/** A name as it is stored. */
+export interface NameRecord {
+  readonly stored: StoredRecord;
+  readonly meta: NameMeta;
+}
+
+/** Everything in the partition of a run but its head. */
+interface WholeRun {
+  readonly checkpoints: readonly CheckpointRecord[];
+  readonly names: readonly NameRecord[];
+  /** The payloads that records beside the checkpoints point at. */
+  readonly payloadsBeside: readonly string[];
+}
+
+/** All checkpoints and names of a run; refuses what is damaged. */
+export async function readAll(at: RunContext): Promise<WholeRun> {
+  const checkpoints: CheckpointRecord[] = [];
+  const names: NameRecord[] = [];
+  const payloadsBeside: string[] = [];
+  for await (const stored of recordsOf(at)) {
+    const key = parseKey(stored.key);
+    if (key === undefined) payloadsBeside.push(...payloadsOf(stored));
+    if (typeof key !== 'object') continue;
+    if ('version' in key) checkpoints.push(readCheckpoint(stored));
+    else names.push({ stored, meta: readName(stored) });
+  }
+  return { checkpoints, names, payloadsBeside };
+}
+
+const AT_ONCE = 16;
+
+/** Each write by itself, several at once; those whose record has changed meanwhile are left as they are. */
+export async function writeEach(at: RunContext, writes: readonly Write[]): Promise<void> {
+  const queue = writes.values();
+  const worker = async () => {
+    for (const write of queue) {
+      try {
+        await at.records.commit([write]);
+      } catch (error) {
+        if (!(error instanceof ConditionFailedError)) throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}

@@ -1,0 +1,69 @@
+import type { RunContext } from '../checkpoints/context.ts';
+import { type Doc, isFields, partOf } from '../checkpoints/document/document.ts';
+import { open } from '../checkpoints/load.ts';
+import { runSummaryOf } from '../checkpoints/runs.ts';
+import { present } from '../core/omit-undefined.ts';
+import { rawEntries } from '../runtime/journal/append-entries.ts';
+import { hasSettled } from '../runtime/journal/entries.ts';
+import type { RunView, Wait } from './operator.ts';
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** A run as those see it who look after it, from its head and its newest checkpoint. */
+export async function runView(at: RunContext): Promise<RunView> {
+  const opened = await open(at);
+  const { meta } = opened.head;
+  const { work } = meta;
+  const { version } = opened.record;
+  const entries = new Map(rawEntries(opened));
+  const error = entries.get('@error');
+  return {
+    ...runSummaryOf(at.partition, meta),
+    ...{ version, stepNumber: opened.record.meta.stepNumber, isDurable: work !== undefined },
+    ...{ deliveries: work?.deliveries ?? 0, openApprovals: work?.approvals ?? [], waits: [...entries].flatMap(waitOf) },
+    ...present({
+      step: opened.record.meta.step ?? meta.step,
+      lease: work?.lease && { by: work.lease.by, until: new Date(work.lease.until) },
+      dueAt: dateOf(work?.dueAt),
+      deadline: dateOf(work?.deadline),
+      parked: work?.parked,
+      input: entries.get('@input')?.value as Doc | undefined,
+      result: entries.get('@result')?.value as Doc | undefined,
+      error: error && errorOf(error),
+    }),
+  };
+}
+
+/** What an operation of the journal waits for, if it does. */
+function waitOf([id, entry]: readonly [id: string, entry: Entry]): readonly Wait[] {
+  if (id.startsWith('@') || hasSettled(entry)) return [];
+  const until = present({ until: dateOf(entry.until ?? entry.retryAt) });
+  switch (entry.kind) {
+    case 'approval':
+      return [{ kind: 'approval', name: String(entry.approval ?? id) }];
+    case 'signal':
+      return [{ kind: 'signal', name: String(entry.signal ?? id), ...until }];
+    case 'sleep':
+      return [{ kind: 'sleep', name: id, ...until }];
+    case 'call':
+      return [{ kind: 'call', name: String(entry.child ?? id) }];
+    default:
+      return entry.retryAt === undefined ? [] : [{ kind: 'retry', name: id, ...until }];
+  }
+}
+
+function errorOf({ error, failedAt, notUndone }: Entry): NonNullable<RunView['error']> {
+  const doc = error as Doc | undefined;
+  const name = partOf(doc, 'error', 1) ?? 'Error';
+  const message = partOf(doc, 'error', 2) ?? (typeof doc === 'string' ? doc : JSON.stringify(doc ?? null));
+  const fields = partOf(doc, 'error', 3);
+  const stack = isFields(fields) && typeof fields.stack === 'string' ? fields.stack : undefined;
+  return {
+    ...{ name: String(name), message: String(message), ...present({ stack }) },
+    ...{ failedAt: texts(failedAt), notUndone: texts(notUndone) },
+  };
+}
+
+const texts = (list: unknown): readonly string[] => (Array.isArray(list) ? list.map(String) : []);
+
+const dateOf = (time: unknown): Date | undefined => (Number.isFinite(time) ? new Date(Number(time)) : undefined);

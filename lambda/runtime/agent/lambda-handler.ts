@@ -1,0 +1,37 @@
+import { refused } from '../../core/invalid-input.ts';
+import { present } from '../../core/omit-undefined.ts';
+import type { AnyAgent } from './agent.ts';
+
+/** What of the context of a Lambda invocation is needed. */
+export interface LambdaContext {
+  readonly awsRequestId: string;
+  getRemainingTimeInMillis(): number;
+}
+
+/** What an agent's function is invoked with. */
+export interface AgentEvent {
+  readonly run: string;
+  readonly tenant?: string;
+  /** To tell people of this approval instead of running the agent. */
+  readonly notify?: string;
+}
+
+/** The Lambda function of an agent. */
+export type AgentHandler = (event: unknown, context: LambdaContext) => Promise<unknown>;
+
+// Time for the last write and its answer, before the function is stopped.
+const MARGIN_MS = 500;
+
+/** Runs the run that an event names; throws when the invocation is to be tried again. */
+export const lambdaHandler =
+  (agent: AnyAgent): AgentHandler =>
+  async (event, context) => {
+    const { run, tenant, notify } = Object(event) as Partial<AgentEvent>;
+    if (typeof run !== 'string') throw refused(`The event of agent "${agent.name}"`, '{ run, tenant }', event);
+    const delivery = { run, ...present({ tenant }) };
+    if (notify !== undefined) return agent.notify(delivery, notify);
+    const until = agent.runtime.clock.now() + context.getRemainingTimeInMillis() - MARGIN_MS;
+    const outcome = await agent.invoke(delivery, { by: context.awsRequestId, until });
+    if (outcome.end === 'failed') throw outcome.error;
+    return outcome;
+  };

@@ -1,0 +1,42 @@
+import { WaitstateError } from '../../core/errors.ts';
+
+/** What zod, valibot, arktype and others offer: https://standardschema.dev */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+}
+
+type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] };
+
+interface SchemaIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** What the schema makes of a value; refuses one that does not fit, with every place where it does not. */
+export async function validated<Output>(
+  what: string,
+  schema: StandardSchema<unknown, Output> | undefined,
+  value: unknown,
+): Promise<Output> {
+  if (!schema) return value as Output;
+  const result = await schema['~standard'].validate(value);
+  if (!result.issues) return result.value;
+  const wrong = result.issues.map(({ message, path = [] }) => {
+    const keys = path.map((part) => String(typeof part === 'object' ? part.key : part));
+    return keys.length > 0 ? `${keys.join('.')}: ${message}` : message;
+  });
+  throw new WaitstateError('SCHEMA_REFUSED', `${what} does not fit its schema: ${wrong.slice(0, 10).join('; ')}.`);
+}
+
+/** Whether something is a schema that can be asked. */
+export const isSchema = (value: unknown): value is StandardSchema =>
+  (typeof value === 'object' || typeof value === 'function') &&
+  value !== null &&
+  typeof (value as Partial<StandardSchema>)['~standard']?.validate === 'function';

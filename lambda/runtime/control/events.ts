@@ -1,0 +1,124 @@
+import type { RunContext } from '../../checkpoints/context.ts';
+import { type Sealing, sealingFor } from '../../checkpoints/encryption/run-cipher.ts';
+import { HEAD_KEY, headRecord, readHead } from '../../checkpoints/format/records.ts';
+import { bareRecord, besideMeta, besideRecord, besideValue } from '../../checkpoints/format/side-record.ts';
+import { recordsOf } from '../../checkpoints/scan.ts';
+import { StaleVersionError } from '../../checkpoints/stale-version-error.ts';
+import { WaitstateError } from '../../core/errors.ts';
+import { escapeId, partitionOf } from '../../core/ids.ts';
+import { hasEnded } from '../../core/status.ts';
+import { ConditionFailedError, type Write } from '../../storage/ports.ts';
+import type { SignalEvent } from '../invocation/settle.ts';
+import { wakeRun, wokenHead } from './wake.ts';
+
+const eventKey = (number: number): string => `e${String(number).padStart(10, '0')}`;
+const takenKey = (id: string): string => `i${escapeId('signal', id)}`;
+
+/** A signal to a run. */
+export interface Signal {
+  readonly name: string;
+  readonly value: unknown;
+  /** A second signal with this id is the same one. */
+  readonly id?: string | undefined;
+  /** That whoever sends it does not know its schema; the agent then checks it. */
+  readonly unchecked?: true | undefined;
+}
+
+/** What belongs to a signal. */
+interface Along {
+  /** Written in the same transaction. */
+  readonly also?: readonly Write[];
+  /** What goes before the signals of a run that nobody has claimed yet; says how much that was. */
+  readonly first?: (at: RunContext) => Promise<number>;
+}
+
+/**
+ * Puts a signal into the order of a run's events and wakes it. Says whether it is new: one with an id that was taken
+ * before changes nothing.
+ */
+export async function addSignal(at: RunContext, signal: Signal, { also = [], first }: Along = {}): Promise<boolean> {
+  const { name, value, id, unchecked } = signal;
+  try {
+    await wakeRun(at, async ({ meta }, number) => {
+      if (hasEnded(meta.status) || meta.status === 'ENDING') throw runEnded(at.run, meta.status);
+      if (first && meta.work?.claimed === undefined && (await first(at)) > 0)
+        throw new StaleVersionError(at.run, meta.version, undefined);
+      const sealing = await sealingFor(at, meta);
+      const put = await besideRecord(
+        at,
+        sealing,
+        eventKey(number),
+        { signal: name, at: at.now(), id, unchecked },
+        value,
+      );
+      const taken =
+        id === undefined ? [] : [{ put: bareRecord(at, takenKey(id), { number }), when: 'absent' as const }];
+      return { writes: [{ put, when: 'absent' }, ...taken, ...also] };
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof ConditionFailedError && id !== undefined && error.found.has(1)) return false;
+    throw error;
+  }
+}
+
+const runEnded = (run: string, status: string): WaitstateError =>
+  new WaitstateError(
+    'RUN_ENDED',
+    `Run "${run}" is ${status}; nothing can reach it any more. Start another one, or \`fork\` it.`,
+  );
+
+/** What came from outside, in its order. */
+export interface Events {
+  readonly signals: readonly SignalEvent[];
+  /** Children that ended. */
+  readonly ends: readonly { readonly number: number; readonly child: string }[];
+}
+
+export const NO_EVENTS: Events = { signals: [], ends: [] };
+
+/** The events of a run. Each is read once: they never change, and new ones only come behind them. */
+export class EventLog {
+  #known = NO_EVENTS;
+  #last = 0;
+
+  /**
+   * The events after a number, up to one that is known to be there: behind it a query could find one and miss the one
+   * before.
+   */
+  async between(at: RunContext, sealing: Sealing, after: number, upTo: number): Promise<Events> {
+    const signals = this.#known.signals.filter(({ number }) => number > after);
+    const ends = this.#known.ends.filter(({ number }) => number > after);
+    const last = Math.max(after, this.#last);
+    const unread = { from: eventKey(last + 1), to: eventKey(upTo) };
+    for await (const stored of upTo > last ? recordsOf(at, unread) : []) {
+      const number = Number(stored.key.slice(1));
+      const meta = besideMeta(stored);
+      if (typeof meta.child === 'string') ends.push({ number, child: meta.child });
+      else {
+        const value = await besideValue(at, sealing, stored);
+        const unchecked = meta.unchecked === true && { unchecked: true as const };
+        signals.push({ number, name: String(meta.signal), value, at: Number(meta.at), ...unchecked });
+      }
+    }
+    this.#known = { signals, ends };
+    this.#last = Math.max(last, upTo);
+    return this.#known;
+  }
+}
+
+/** What tells the parent, in the transaction that ends a run, that its child is over. */
+export async function replyWrites(at: RunContext, parent: string | undefined): Promise<readonly Write[]> {
+  if (parent === undefined) return [];
+  const there = { ...at, run: parent, partition: partitionOf(at.tenant, parent) };
+  const [stored] = await at.records.read(there.partition, [HEAD_KEY]);
+  const head = stored && readHead(stored);
+  // Nobody waits any more.
+  if (!head || head.meta.deletedUntil !== undefined || hasEnded(head.meta.status)) return [];
+  const woken = wokenHead(there, head.meta);
+  const event = bareRecord(there, eventKey(woken.work?.wake ?? 0), { child: at.run, at: at.now() });
+  return [
+    { put: headRecord(there.partition, woken).stored, when: { revision: head.revision } },
+    { put: event, when: 'absent' },
+  ];
+}

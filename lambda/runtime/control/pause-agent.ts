@@ -1,0 +1,31 @@
+import type { Context } from '../../checkpoints/context.ts';
+import { bareRecord } from '../../checkpoints/format/side-record.ts';
+import { committed } from '../../checkpoints/try-commit.ts';
+import { escapeId } from '../../core/ids.ts';
+import type { StoredRecord } from '../../storage/ports.ts';
+
+// `@` is always escaped in an id, so no run has this partition.
+const agentsOf = (tenant: string): string => `${escapeId('tenant', tenant)}/@agents`;
+const agentKey = (agent: string): string => `p${escapeId('agent', agent)}`;
+
+async function pauseOf({ records, tenant }: Context, agent: string): Promise<StoredRecord | undefined> {
+  const [stored] = await records.read(agentsOf(tenant), [agentKey(agent)]);
+  return stored;
+}
+
+/** Whether nothing of an agent is to be claimed. */
+export const isPaused = async (context: Context, agent: string): Promise<boolean> =>
+  (await pauseOf(context, agent)) !== undefined;
+
+/** From here on no run of the agent is claimed; what runs goes on until it ends, yields or waits. */
+export async function pauseAgent(context: Context, agent: string): Promise<void> {
+  const put = bareRecord({ partition: agentsOf(context.tenant) }, agentKey(agent), { pausedAt: context.now() });
+  // Otherwise it is paused already.
+  await committed(context.records, [{ put, when: 'absent' }]);
+}
+
+/** Runs of the agent are claimed again; those that are ready are delivered by the next sweep. */
+export async function unpauseAgent(context: Context, agent: string): Promise<void> {
+  const stored = await pauseOf(context, agent);
+  if (stored) await committed(context.records, [{ remove: stored, when: { revision: stored.revision } }]);
+}

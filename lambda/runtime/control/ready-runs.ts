@@ -1,0 +1,41 @@
+import type { Context } from '../../checkpoints/context.ts';
+import { groupOf, HEAD_KEY, readHead, SHARDS, shardGroup, timeOrder } from '../../checkpoints/format/records.ts';
+import { pages } from '../../checkpoints/scan.ts';
+import { idsOf } from '../../core/ids.ts';
+import { hasEnded } from '../../core/status.ts';
+import type { Delivery } from '../runtime.ts';
+import { isReady } from './wake.ts';
+
+/**
+ * The runs of a tenant that somebody should run, those first that became ready first. What is parked is for other code:
+ * the sweeper brings it back later each time, and whoever has new code asks for it.
+ */
+export async function* readyRuns(
+  context: Context,
+  { parked = false }: { readonly parked?: boolean } = {},
+): AsyncGenerator<Delivery> {
+  for (const status of ['READY', 'ENDING']) {
+    const group = groupOf(context.tenant, status);
+    for await (const stored of pages((from) => context.records.list('status', group, { limit: 100, ...from }))) {
+      const { meta } = readHead(stored);
+      const isParked = meta.work?.parked !== undefined;
+      if (isReady(meta) && (parked || !isParked)) yield { ...idsOf(stored.partition), agent: meta.agent };
+    }
+  }
+}
+
+/**
+ * The runs of all tenants whose short lease somebody holds. When that is a process that has died, another one can take
+ * them over under its id, without waiting for the end of the lease.
+ */
+export async function* runsHeldBy(context: Context, by: string, leaseMs: number): AsyncGenerator<Delivery> {
+  const range = { to: timeOrder(context.now() + leaseMs), limit: 100 };
+  for (const shard of SHARDS) {
+    for await (const stored of pages((from) => context.records.list('due', shardGroup(shard), { ...range, ...from }))) {
+      if (stored.key !== HEAD_KEY) continue;
+      const { meta } = readHead(stored);
+      if (meta.work?.lease?.by === by && !hasEnded(meta.status))
+        yield { ...idsOf(stored.partition), agent: meta.agent };
+    }
+  }
+}

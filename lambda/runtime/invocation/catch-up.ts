@@ -1,0 +1,35 @@
+import type { CheckpointKind } from '../../checkpoints/checkpoint.ts';
+import type { RunContext } from '../../checkpoints/context.ts';
+import { readCheckpoint, versionKey } from '../../checkpoints/format/records.ts';
+import { type Opened, open } from '../../checkpoints/load.ts';
+import { firstRecords } from '../../checkpoints/scan.ts';
+import { isWaitstateError } from '../../core/errors.ts';
+import { hasEnded } from '../../core/status.ts';
+
+/** Somebody else has the run now; what this invocation knows is worth nothing any more. */
+export class Fenced extends Error {}
+
+// What may be appended to a run while it runs, without its lease.
+const HARMLESS: ReadonlySet<CheckpointKind> = new Set(['save', 'prune', 'cancel']);
+
+const GONE = ['RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED'] as const;
+
+/** The error to throw for one of the storage: a run that is gone is as one that somebody else has. */
+export const fencedIfGone = (error: unknown): unknown =>
+  isWaitstateError(error, ...GONE) ? new Fenced('The run is gone.', { cause: error }) : error;
+
+/** Reads what somebody else appended: an edit or a cancel is what we write on, anything else ends this invocation. */
+export async function catchUp(
+  at: RunContext,
+  known: Opened,
+): Promise<{ readonly newest: Opened; readonly isCancelled: boolean }> {
+  const newest = await open(at).catch((error) => {
+    throw fencedIfGone(error);
+  });
+  const range = { from: versionKey(known.record.version + 1), to: versionKey(newest.record.version) };
+  const between = (await firstRecords(at, range)).map((stored) => readCheckpoint(stored).meta);
+  const sameLife = newest.head.meta.born === known.head.meta.born;
+  if (!sameLife || !between.every(({ kind }) => HARMLESS.has(kind)) || hasEnded(newest.head.meta.status))
+    throw new Fenced('Somebody else has the run.');
+  return { newest, isCancelled: between.some(({ kind }) => kind === 'cancel') };
+}

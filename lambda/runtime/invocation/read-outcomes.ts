@@ -1,0 +1,110 @@
+import type { Checkpoint } from '../../checkpoints/checkpoint.ts';
+import { checkpointOf } from '../../checkpoints/content.ts';
+import type { RunContext } from '../../checkpoints/context.ts';
+import type { Sealing } from '../../checkpoints/encryption/run-cipher.ts';
+import { open } from '../../checkpoints/load.ts';
+import { isWaitstateError } from '../../core/errors.ts';
+import { partitionOf } from '../../core/ids.ts';
+import { hasEnded } from '../../core/status.ts';
+import { readApprovals } from '../approvals/approval-records.ts';
+import { decisionOf } from '../approvals/decision.ts';
+import { EventLog, NO_EVENTS } from '../control/events.ts';
+import { type Entry, hasSettled } from '../journal/entries.ts';
+import type { Happened, Settled } from './settle.ts';
+
+/** The entry that says which events were used. */
+export const CURSOR = '@cursor';
+
+/** What was seen outside of the run, and how to remember which events were used. */
+export interface Seen {
+  readonly happened: Happened;
+  /** The entry to record with what used events; undefined when none was used. */
+  cursorAfter(settled: Settled): readonly [id: string, entry: Entry] | undefined;
+}
+
+/**
+ * Reads what the waits of a run are about, up to the event that its head counted, and nothing when they are about nothing
+ * outside. Who looks again and again passes the events that were read.
+ */
+export async function lookAround(
+  at: RunContext,
+  sealing: Sealing,
+  journal: ReadonlyMap<string, Entry>,
+  waits: ReadonlyMap<string, Entry>,
+  wake: number,
+  log = new EventLog(),
+): Promise<Seen> {
+  const entries = [...waits.values()];
+  const { cursor = 0, value } = journal.get(CURSOR) ?? { kind: 'cursor' };
+  // Events after the cursor that were used before others which came earlier.
+  const usedBefore = new Set((value ?? []) as readonly number[]);
+  const isAboutEvents = entries.some(({ kind }) => kind === 'signal' || kind === 'call');
+  const events = isAboutEvents ? await log.between(at, sealing, cursor, wake) : NO_EVENTS;
+  const signals = events.signals.filter(({ number }) => !usedBefore.has(number));
+  const approvals = entries.flatMap(({ kind, approval, decided }) =>
+    kind === 'approval' && approval !== undefined && decided === undefined ? [approval] : [],
+  );
+  const decisions = new Map<string, unknown>();
+  for (const approval of approvals.length > 0 ? await readApprovals(at, approvals) : []) {
+    const decision = decisionOf(at, sealing, approval);
+    if (decision) decisions.set(approval.id, decision);
+  }
+  const ended = new Set(events.ends.map(({ child }) => child));
+  const children = new Map<string, Pick<Entry, 'value' | 'error'>>();
+  for (const { kind, child, existed, checkAt } of entries) {
+    // One that was there before the call may have ended without telling us, and one that was deleted tells nobody.
+    const isToBeSeen = existed || ended.has(child ?? '') || (checkAt ?? Infinity) <= at.now();
+    if (kind !== 'call' || child === undefined || !isToBeSeen) continue;
+    const end = await endOf(at, child);
+    if (end) children.set(child, end);
+  }
+  return {
+    happened: { now: at.now(), signals, decisions, children },
+    cursorAfter(settled) {
+      const over = childrenIn([...journal.values(), ...settled.entries.values()]);
+      const now = childrenIn([...settled.entries.values()]);
+      const usedNow = [...settled.used, ...events.ends.flatMap(({ number, child }) => (now.has(child) ? number : []))];
+      const unused = [
+        ...signals.filter(({ number }) => !settled.used.has(number)),
+        ...events.ends.filter(({ child }) => !over.has(child)),
+      ];
+      if (usedNow.length === 0) return undefined;
+      const numbers = unused.map(({ number }) => number);
+      return [CURSOR, cursorEntry(numbers, new Set([...usedBefore, ...usedNow]), cursor)];
+    },
+  };
+}
+
+/** The children whose ends are known. */
+const childrenIn = (entries: readonly Entry[]): ReadonlySet<string> =>
+  new Set(entries.flatMap((entry) => (entry.child !== undefined && hasSettled(entry) ? entry.child : [])));
+
+/** Everything before the cursor was used; behind it, the numbers of those that were. */
+function cursorEntry(unused: readonly number[], used: ReadonlySet<number>, cursor: number): Entry {
+  const last = [...used].reduce((a, b) => Math.max(a, b), cursor);
+  const before = unused.reduce((least, number) => Math.min(least, number - 1), last);
+  return { kind: 'cursor', cursor: before, value: [...used].filter((number) => number > before) };
+}
+
+// Nobody will ever know how it ended: it was deleted, or what it gave cannot be read here.
+const LOST = ['RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED', 'INVALID_INPUT', 'DAMAGED'] as const;
+
+/** How a child ended, if it did. */
+async function endOf(at: RunContext, child: string): Promise<Pick<Entry, 'value' | 'error'> | undefined> {
+  const there = { ...at, run: child, partition: partitionOf(at.tenant, child), ladder: undefined };
+  try {
+    const opened = await open(there);
+    if (!hasEnded(opened.head.meta.status)) return undefined;
+    return resultOf(checkpointOf(there, opened));
+  } catch (error) {
+    if (isWaitstateError(error, ...LOST)) return { error };
+    throw error;
+  }
+}
+
+/** The result or the error of a run that has ended. */
+export function resultOf({ toolResults }: Checkpoint): Pick<Entry, 'value' | 'error'> {
+  const result = toolResults['@result'] as Entry | undefined;
+  const failure = toolResults['@error'] as Entry | undefined;
+  return failure ? { error: failure.error } : { value: result?.value };
+}

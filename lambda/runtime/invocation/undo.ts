@@ -1,0 +1,94 @@
+import { decodeResult } from '../../checkpoints/content.ts';
+import { WaitstateError } from '../../core/errors.ts';
+import type { StepTools } from '../agent/agent-context.ts';
+import { asError } from '../agent/agent-errors.ts';
+import { cancelRun } from '../control/run-control.ts';
+import { type Entry, hasSettled } from '../journal/entries.ts';
+import { nameIn } from '../journal/identity.ts';
+import { recordedWork } from '../operations/step.ts';
+import { end } from './drive.ts';
+import type { Invocation } from './invocation.ts';
+import { Overtaken } from './writer.ts';
+
+/**
+ * Takes back what can be taken back, the last first, each recorded; then the run ends as its head says. A step that
+ * cannot be undone does not keep the others from it.
+ */
+export async function undoAll(invocation: Invocation): Promise<void> {
+  await cancelChildren(invocation);
+  const failures: { readonly step: string; readonly error: Error }[] = [];
+  for (const { id, entry } of toUndo(invocation)) {
+    try {
+      await undo(invocation, id, entry);
+    } catch (thrown) {
+      failures.push({ step: stepOf(id), error: asError(thrown) });
+    }
+  }
+  await endAsHeadSays(
+    invocation,
+    failures.map(({ step, error }) => `${step}: ${error.message}`),
+  );
+}
+
+/** The last checkpoint of a run that did not succeed; when a cancel comes before it, the run ends as that says. */
+async function endAsHeadSays(invocation: Invocation, notUndone: readonly string[]): Promise<void> {
+  const status = invocation.work.ending ?? 'FAILED';
+  // Whoever ended the run from outside wrote it there.
+  const why = decodeResult(invocation.at, invocation.writer.opened, '@error') as Entry | undefined;
+  const error: Entry = { kind: 'result', error: cancelled(invocation), ...why };
+  try {
+    await end(invocation, { status, entries: [['@error', { ...error, ...(notUndone.length > 0 && { notUndone }) }]] });
+    invocation.finish(status);
+  } catch (lost) {
+    if (!(lost instanceof Overtaken)) throw lost;
+    await endAsHeadSays(invocation, notUndone);
+  }
+}
+
+/** What can be undone, in the reverse of the order in which it was done. */
+function toUndo({ journal }: Invocation): readonly { readonly id: string; readonly entry: Entry }[] {
+  return [...journal]
+    .filter(([, entry]) => entry.undo && !Object.hasOwn(entry, 'error'))
+    .map(([id, entry]) => ({ id, entry }))
+    .toSorted((a, b) => (b.entry.order ?? 0) - (a.entry.order ?? 0));
+}
+
+/** The step of an entry that outlives its turn. */
+const stepOf = (id: string): string => id.replace(/^@kept:/, '');
+
+async function undo(invocation: Invocation, kept: string, entry: Entry): Promise<void> {
+  const id = stepOf(kept);
+  const run = invocation.undos.get(id) ?? invocation.agent.undo?.[nameIn(id)];
+  if (!run)
+    throw new WaitstateError(
+      'AGENT_MISUSED',
+      `This code has no \`undo\` for step "${id}" any more; it was recorded with one.`,
+      { scope: 'step' },
+    );
+  const { value } = entry.cached === undefined ? entry : (invocation.journal.get(entry.cached) ?? entry);
+  await recordedWork(invocation, undefined, {
+    id: `@undo:${id}`,
+    kind: 'undo',
+    run: (tools: StepTools) => run(value as never, tools),
+    options: {},
+  });
+}
+
+/** Children that the run still waits for have nobody to work for. */
+async function cancelChildren(invocation: Invocation): Promise<void> {
+  const { at, journal } = invocation;
+  const children = [...journal.values()].flatMap((entry) =>
+    entry.kind === 'call' && !hasSettled(entry) ? (entry.child ?? []) : [],
+  );
+  for (const child of children) {
+    const why = `The run "${at.run}" that called it has ended.`;
+    await invocation
+      .stored(() => cancelRun(invocation.runtime, child, why))
+      .catch((lost) => {
+        invocation.runtime.log('warn', 'A child run could not be cancelled.', { run: child, error: String(lost) });
+      });
+  }
+}
+
+const cancelled = ({ at }: Invocation): WaitstateError =>
+  new WaitstateError('RUN_CANCELLED', `Run "${at.run}" was cancelled.`, { scope: 'run' });

@@ -1,0 +1,55 @@
+import { append, baseOf } from '../../checkpoints/append.ts';
+import type { CheckpointKind, ModelParameters } from '../../checkpoints/checkpoint.ts';
+import type { HeadChanging } from '../../checkpoints/commit.ts';
+import { encodeModel, encodeValues } from '../../checkpoints/content.ts';
+import type { RunContext } from '../../checkpoints/context.ts';
+import type { Opened } from '../../checkpoints/load.ts';
+import type { Status } from '../../core/status.ts';
+import type { Write } from '../../storage/ports.ts';
+import type { Entry } from './entries.ts';
+
+/** What a checkpoint of the runtime changes. */
+export interface EntriesChange {
+  readonly entries?: ReadonlyMap<string, Entry>;
+  readonly forget?: readonly string[];
+  /** Present when the state changes. */
+  readonly state?: { readonly value: unknown } | undefined;
+  readonly kind?: CheckpointKind;
+  readonly status?: Status;
+  readonly step?: string | undefined;
+  /** How many steps it ends. @default one when it has a step */
+  readonly steps?: number;
+  readonly model?: ModelParameters | undefined;
+  readonly name?: string | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly head?: HeadChanging;
+  readonly beside?: readonly Write[];
+}
+
+/** Appends entries of the journal, and a state where it changed, to a checkpoint that was opened. */
+export async function appendEntries(at: RunContext, opened: Opened, change: EntriesChange): Promise<Opened> {
+  const { entries = new Map(), forget, state, steps, ...rest } = change;
+  const { meta } = opened.record;
+  const root = await encodeValues(at, opened.sealing, opened.root, {
+    toolResults: Object.fromEntries(entries),
+    forgetToolResults: forget,
+    ...(state && { state: state.value }),
+  });
+  return append(at, baseOf(opened), {
+    ...rest,
+    root,
+    model: encodeModel(at, change.model),
+    schema: state ? at.ladder?.current : meta.schema,
+    ...(steps !== undefined && { stepNumber: meta.stepNumber + steps }),
+    ...(change.name !== undefined && { moveName: true }),
+  });
+}
+
+/** The documents of entries that fit, without making them live. */
+export function rawEntries(
+  opened: Opened,
+): readonly (readonly [id: string, entry: Readonly<Record<string, unknown>>])[] {
+  return Object.values(opened.root.results)
+    .flatMap((group) => Object.entries(group))
+    .map(([id, entry]) => [id.replace(/^\$/, ''), Object(entry)] as const);
+}

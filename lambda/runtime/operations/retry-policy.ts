@@ -1,0 +1,52 @@
+import { type Duration, millisecondsOf } from '../../core/duration.ts';
+import { type ErrorCode, isWaitstateError } from '../../core/errors.ts';
+import { refused } from '../../core/invalid-input.ts';
+import type { RetryableError } from '../agent/agent-errors.ts';
+
+/** How often and how soon a step that failed is tried again. */
+export interface RetryPolicy {
+  /** How often the step runs at most. @default 3 */
+  readonly attempts?: number;
+  /** The pause after the first failure. @default 1 second */
+  readonly pause?: Duration;
+  /** By how much each pause is longer than the one before. @default 2 */
+  readonly factor?: number;
+  /** The longest pause. @default 5 minutes */
+  readonly longestPause?: Duration;
+}
+
+/** Refuses a policy that is none. */
+export function checkRetry({ attempts = 3, factor = 2, pause, longestPause }: RetryPolicy): void {
+  if (!Number.isSafeInteger(attempts) || attempts < 1)
+    throw refused('`retry.attempts`', 'a whole number from 1', attempts);
+  if (!(factor >= 1 && factor <= 100)) throw refused('`retry.factor`', 'a number from 1 to 100', factor);
+  if (pause) millisecondsOf('`retry.pause`', pause);
+  if (longestPause) millisecondsOf('`retry.longestPause`', longestPause);
+}
+
+/**
+ * How long to wait before the next attempt, or undefined when the failure is final. The pause grows with each failure
+ * and is shortened by chance, so that many runs that failed together do not come back together.
+ */
+export function pauseAfter(error: unknown, failures: number, policy: RetryPolicy, chance: number): number | undefined {
+  const { attempts = 3, factor = 2, pause = { seconds: 1 }, longestPause = { minutes: 5 } } = policy;
+  if (failures >= attempts || isFatal(error) || isWaitstateError(error, ...FINAL)) return undefined;
+  const asked = isWaitstateError(error, 'STEP_FAILED') ? (error as Partial<RetryableError>).retryAfterMs : undefined;
+  if (asked !== undefined) return asked;
+  const first = millisecondsOf('`retry.pause`', pause);
+  const longest = millisecondsOf('`retry.longestPause`', longestPause);
+  return Math.round(Math.min(longest, first * factor ** (failures - 1)) * (0.5 + chance / 2));
+}
+
+// Trying again cannot help where the code or its input is wrong, and must not where the answer is clear, or nobody knows it.
+const FINAL = [
+  'CONDITION_FAILED',
+  'OUTCOME_UNKNOWN',
+  'INVALID_INPUT',
+  'UNSUPPORTED_VALUE',
+  'AGENT_MISUSED',
+  'SCHEMA_REFUSED',
+] as const satisfies readonly ErrorCode[];
+
+// By its name, which is written out: the agent may have another copy of the package.
+const isFatal = (error: unknown): boolean => isWaitstateError(error, 'STEP_FAILED') && error.name === 'FatalError';

@@ -1,0 +1,190 @@
+import { encode } from '../../checkpoints/document/encode.ts';
+import { type Duration, millisecondsOf } from '../../core/duration.ts';
+import { WaitstateError } from '../../core/errors.ts';
+import { MAX_ID_BYTES } from '../../core/ids.ts';
+import type { Status } from '../../core/status.ts';
+import type { Callable, CallOptions, SignalOptions } from '../agent/agent-context.ts';
+import { validated } from '../agent/standard-schema.ts';
+import { withdrawalOf } from '../control/end-run.ts';
+import { startRun } from '../control/start-run.ts';
+import type { Item } from '../invocation/batch.ts';
+import type { Invocation } from '../invocation/invocation.ts';
+import { CURSOR } from '../invocation/read-outcomes.ts';
+import { type Entry, hasSettled, type Kind } from '../journal/entries.ts';
+import { hashOf, type Scope } from '../journal/identity.ts';
+import { canonical } from './canonical.ts';
+import { SHORT_MS } from './step.ts';
+
+/** A wait under its identity. */
+interface Waiting {
+  readonly id: string;
+  readonly kind: Kind;
+  readonly hash?: string;
+  readonly status: Status;
+  /** The entry of a wait that begins now. */
+  readonly begin: () => Promise<Entry>;
+}
+
+/** The settled entry of a wait: the recorded one, or the one that an event or time will make. */
+async function waited(
+  invocation: Invocation,
+  scope: Scope,
+  { id, kind, hash, status, begin }: Waiting,
+): Promise<Entry> {
+  const there = invocation.journal.get(id);
+  if (there) invocation.checkEntry(id, there, kind, hash);
+  if (there && hasSettled(there)) {
+    invocation.reached(id);
+    return there;
+  }
+  await invocation.begin(scope, id);
+  if (there) return invocation.waiting.for(id, there, status);
+  const entry = await begin();
+  if (hasSettled(entry)) return entry;
+  const announce: Item = { entries: [[id, entry]] };
+  return invocation.waiting.for(id, entry, status, announce);
+}
+
+/**
+ * What is recorded when nobody needs the waits of some scopes any more: a signal must not go to who does not wait for it,
+ * and nobody is asked for nothing. Children stay known for as long as they may have to be cancelled.
+ */
+export function leaveWaits(invocation: Invocation, paths: readonly string[]): Pick<Item, 'forget' | 'beside' | 'work'> {
+  // Also what a replay has not reached again.
+  const waits = [...invocation.journal].filter(
+    ([id, entry]) =>
+      WAITS.has(entry.kind) &&
+      !hasSettled(entry) &&
+      // What was decided waits for nothing any more: what came of it may be on its way.
+      entry.decided === undefined &&
+      !invocation.waiting.settling.has(id) &&
+      paths.some((path) => id.startsWith(path)),
+  );
+  for (const id of invocation.waiting.ids) if (paths.some((path) => id.startsWith(path))) invocation.waiting.stop(id);
+  const open = waits.flatMap(([, { approval }]) => approval ?? []);
+  return {
+    forget: waits.flatMap(([id, { kind }]) => (kind === 'call' ? [] : id)),
+    ...(open.length > 0 && {
+      beside: () => withdrawalOf(invocation.at, open, 'It is no longer needed.'),
+      work: (work) => ({ ...work, approvals: work.approvals?.filter((approval) => !open.includes(approval)) }),
+    }),
+  };
+}
+
+// A step that is tried again later is none: its result may be on its way.
+const WAITS: ReadonlySet<Kind> = new Set(['sleep', 'signal', 'approval', 'call']);
+
+/** `ctx.sleep` */
+export async function sleep(invocation: Invocation, scope: Scope, name: string, duration: Duration): Promise<void> {
+  invocation.checkCall('ctx.sleep', scope);
+  const milliseconds = millisecondsOf('The time to sleep', duration);
+  const identity = scope.enter(name);
+  const { id } = identity;
+  await invocation.operation(identity, () =>
+    waited(invocation, scope, {
+      ...{ id, kind: 'sleep', status: 'SLEEPING' },
+      begin: async () => {
+        const entry: Entry = {
+          kind: 'sleep',
+          until: invocation.now + milliseconds,
+          order: invocation.journal.nextOrder(),
+        };
+        if (milliseconds > SHORT_MS || milliseconds >= invocation.lifetime.remaining) return entry;
+        await invocation.active(async () => {
+          await invocation.runtime.clock.sleep(milliseconds);
+          await invocation.record({ entries: [[id, { ...entry, value: undefined }]] });
+        });
+        return invocation.journal.entry(id);
+      },
+    }),
+  );
+}
+
+/** `ctx.waitForSignal` */
+export async function waitForSignal(
+  invocation: Invocation,
+  scope: Scope,
+  name: string,
+  { timeout }: SignalOptions = {},
+): Promise<unknown> {
+  invocation.checkCall('ctx.waitForSignal', scope);
+  const milliseconds = timeout && millisecondsOf('`timeout`', timeout);
+  const identity = scope.enter(name);
+  const entry = await invocation.operation(identity, () =>
+    waited(invocation, scope, {
+      ...{ id: identity.id, kind: 'signal', status: 'WAITING_FOR_SIGNAL' },
+      begin: async () => {
+        // It may have come before anybody waited for it.
+        const { cursor = 0 } = invocation.journal.get(CURSOR) ?? {};
+        if (invocation.writer.seenWake > cursor) invocation.waiting.lookSoon();
+        return {
+          ...{ kind: 'signal', signal: name, order: invocation.journal.nextOrder() },
+          ...(milliseconds !== undefined && { until: invocation.now + milliseconds }),
+        };
+      },
+    }),
+  );
+  if (Object.hasOwn(entry, 'error')) throw entry.error;
+  // Each time anew: what a schema makes of a value need not be a value that can be kept.
+  return entry.unchecked ? validated(`Signal "${name}"`, invocation.agent.signals?.[name], entry.value) : entry.value;
+}
+
+// How long a parent relies on being told of the end of its child.
+const CHECK_MS = 86_400_000;
+
+/** `ctx.call` */
+export async function call<Input, Result>(
+  invocation: Invocation,
+  scope: Scope,
+  agent: Callable<Input, Result>,
+  input: Input,
+  options: CallOptions = {},
+): Promise<Result> {
+  invocation.checkCall('ctx.call', scope);
+  const name = typeof agent === 'string' ? agent : agent.name;
+  const identity = scope.enter(name, options.key);
+  const { id } = identity;
+  const { at } = invocation;
+  return invocation.operation(identity, async () => {
+    const given = canonical(encode(input, { root: `input of ${name}`, types: at.types }));
+    const entry = await waited(invocation, scope, {
+      ...{ id, kind: 'call', status: 'WAITING_FOR_SIGNAL', hash: hashOf(`${name}\n${given}`) },
+      begin: async () => {
+        const child = options.id ?? childId(invocation, id);
+        const { version } = invocation.writer.opened.record;
+        const { owner } = invocation.writer.opened.head.meta;
+        const parent = { run: at.run, version };
+        const accepted = typeof agent === 'string' ? input : await agent.accept(input);
+        const { isNew } = await invocation.stored(() =>
+          startRun(invocation.runtime, {
+            ...{ agent: name, input: accepted, id: child, parent, owner, waits: true },
+            ...(typeof agent === 'string' && { unchecked: true }),
+          }),
+        );
+        // One that was started before may have ended before.
+        if (!isNew) invocation.waiting.lookSoon();
+        const existed = !isNew && { existed: true as const };
+        return {
+          kind: 'call',
+          hash: hashOf(`${name}\n${given}`),
+          child,
+          ...existed,
+          checkAt: invocation.now + CHECK_MS,
+          order: invocation.journal.nextOrder(),
+        };
+      },
+    });
+    if (!Object.hasOwn(entry, 'error')) return entry.value as Result;
+    const message = `Run "${entry.child}" of agent "${name}" failed: ${String(entry.error)}`;
+    const error = new WaitstateError('RUN_FAILED', message, { scope: 'step', cause: entry.error });
+    invocation.failedAt.set(error, id);
+    throw error;
+  });
+}
+
+/** An id for a child that is the same whenever this place of the run is replayed. */
+function childId({ at, work }: Invocation, id: string): string {
+  const epoch = work.epoch ? `.${work.epoch}` : '';
+  const readable = `${at.run}.${id}${epoch}`;
+  return encodeURIComponent(readable).length <= MAX_ID_BYTES ? readable : `child.${hashOf(readable)}`;
+}

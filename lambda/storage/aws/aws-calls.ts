@@ -1,0 +1,41 @@
+import { setTimeout } from 'node:timers/promises';
+import { WaitstateError } from '../../core/errors.ts';
+import { isTransient } from './aws-failures.ts';
+
+export interface AwsRetries {
+  /** How often a call is tried before it counts as failed. @default 8 */
+  readonly tries?: number;
+  /** What waits between tries. @default a timer */
+  readonly sleep?: (milliseconds: number) => Promise<unknown>;
+}
+
+interface AwsTarget {
+  readonly resource: string;
+  readonly actions: readonly string[];
+}
+
+/** Runs until it succeeds, fails for good or has no tries left, and throws the errors of the ports. */
+export type AwsCall<C> = <T>(target: AwsTarget, run: (client: C, retried: boolean) => Promise<T>) => Promise<T>;
+
+/** Calls of a client that is made on first use. */
+export function awsCalls<C extends { readonly config: unknown }>(
+  connect: () => C,
+  { tries = 8, sleep = setTimeout }: AwsRetries,
+): AwsCall<C> {
+  let client: C | undefined;
+  return async ({ resource, actions }, run) => {
+    client ??= connect();
+    for (let tried = 1; ; tried++) {
+      try {
+        return await run(client, tried > 1);
+      } catch (error) {
+        if (tried >= tries || error instanceof WaitstateError || !isTransient(error)) {
+          // Loaded only when something has failed for good.
+          const { storageError } = await import('./aws-errors.ts');
+          throw await storageError(error, { resource, actions }, client.config);
+        }
+        await sleep(Math.random() * Math.min(5_000, 50 * 2 ** tried));
+      }
+    }
+  };
+}

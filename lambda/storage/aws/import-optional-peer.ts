@@ -1,0 +1,14 @@
+import { WaitstateError } from '../../core/errors.ts';
+
+/** Loads a module that stands on a package which not everybody installs, or says how to install it. */
+export async function installed<M>(peer: string, load: () => Promise<M>): Promise<M> {
+  try {
+    return await load();
+  } catch (cause) {
+    const { code, message } = Object(cause) as { code?: unknown; message?: unknown };
+    if (!String(code).endsWith('MODULE_NOT_FOUND') || !String(message).includes(peer)) throw cause;
+    throw new WaitstateError('STORAGE_MISSING', `The package ${peer} is not installed: run "npm install ${peer}".`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { agent, localKeys } from '../../lambda/index.ts';
+import { deskOn } from '../../lambda/operator/create-operator.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import type { Storage, Write } from '../../lambda/storage/ports.ts';
+
+/** A storage whose lists show nothing new until they are let catch up, as indexes may for a moment. */
+function lateLists(): { readonly storage: Storage; catchUp(): Promise<void> } {
+  const now = memoryStorage();
+  const then = memoryStorage();
+  const missed: (readonly Write[])[] = [];
+  const records = {
+    ...now.records,
+    list: then.records.list,
+    async commit(writes: readonly Write[]) {
+      await now.records.commit(writes);
+      missed.push(writes);
+    },
+  };
+  return {
+    storage: { ...now, records },
+    async catchUp() {
+      for (const writes of missed.splice(0)) await then.records.commit(writes);
+    },
+  };
+}
+
+const keys = localKeys({ current: 'k', keys: { k: new Uint8Array(32).fill(7) } });
+
+function scene() {
+  const { storage, catchUp } = lateLists();
+  const trips = agent(
+    {
+      name: 'trips',
+      run: async (ctx) => (await ctx.approval('book', { title: 'Book?', approvers: ['user:ann'] })).approved,
+    },
+    { storage, keys },
+  );
+  const invoke = (run: string) => trips.invoke({ run }, { by: 'me', until: Date.now() + 60_000 });
+  return { desk: deskOn(trips.runtime), invoke, catchUp, store: checkpointStoreOn(storage, { keys }) };
+}
+
+describe('where lists are behind', () => {
+  it('a run is known by its id at once, and in lists later', async () => {
+    const { desk, catchUp } = scene();
+    const { run } = await desk.start({ agent: 'trips' });
+    expect((await desk.run(run)).status).toBe('READY');
+    expect((await desk.runs()).runs).toEqual([]);
+    await catchUp();
+    expect((await desk.runs()).runs).toMatchObject([{ run, status: 'READY' }]);
+  });
+
+  it('an approval that was decided meanwhile is in no inbox, and an answer counts once', async () => {
+    const { desk, invoke, catchUp } = scene();
+    const { run } = await desk.start({ agent: 'trips' });
+    await invoke(run);
+    await catchUp();
+    expect(await desk.inbox('user:ann')).toMatchObject([{ run, id: 'book' }]);
+    expect(await desk.openApprovals()).toMatchObject([{ run, id: 'book' }]);
+
+    await desk.decide(run, { approval: 'book', by: 'user:ann', answer: 'approve' });
+    expect((await desk.runs({ status: 'WAITING_FOR_APPROVAL' })).runs).toMatchObject([{ run }]);
+    expect(await desk.inbox('user:ann')).toEqual([]);
+    expect(await desk.openApprovals()).toEqual([]);
+    const late = desk.decide(run, { approval: 'book', by: 'user:ann', answer: 'reject' });
+    await expect(late).rejects.toMatchObject({ code: 'APPROVAL_DECIDED' });
+    await invoke(run);
+    expect(await desk.run(run)).toMatchObject({ status: 'SUCCEEDED', result: true });
+  });
+
+  it('an approval that nobody can read any more is in no inbox, and the others still are', async () => {
+    const { desk, invoke, catchUp, store } = scene();
+    for (const id of ['shredded', 'whole']) {
+      await desk.start({ agent: 'trips', id });
+      await invoke(id);
+    }
+    await store.shred('shredded');
+    await catchUp();
+    expect(await desk.inbox('user:ann')).toMatchObject([{ run: 'whole' }]);
+    expect(await desk.openApprovals()).toMatchObject([{ run: 'whole' }]);
+  });
+
+  it('a run that is gone is in lists until they know, and opens to nothing', async () => {
+    const { desk, catchUp } = scene();
+    const { run } = await desk.start({ agent: 'trips' });
+    await catchUp();
+    await desk.cancel(run);
+    expect((await desk.runs({ status: 'READY' })).runs).toMatchObject([{ run }]);
+    expect((await desk.run(run)).status).toBe('CANCELLED');
+    await catchUp();
+    expect((await desk.runs({ status: 'READY' })).runs).toEqual([]);
+    expect((await desk.runs({ status: 'CANCELLED' })).runs).toMatchObject([{ run }]);
+  });
+});

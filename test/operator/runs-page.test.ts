@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { agent } from '../../lambda/index.ts';
+import { deskOn } from '../../lambda/operator/create-operator.ts';
+import type { Desk, RunsQuery } from '../../lambda/operator/operator.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import type { Storage } from '../../lambda/storage/ports.ts';
+import { TestClock } from '../../lambda/testing.ts';
+import { describeEverywhere } from '../runtime/storages.ts';
+
+function deskOf(storage: Storage): { desk: Desk; clock: TestClock } {
+  const clock = new TestClock(Date.parse('2026-03-01T10:00:00Z'));
+  return { clock, desk: deskOn(agent({ name: 'none', run: () => {} }, { storage, clock }).runtime) };
+}
+
+async function allPages(desk: Desk, query: RunsQuery): Promise<{ ids: string[]; pages: number }> {
+  const ids: string[] = [];
+  for (let cursor: string | undefined, pages = 1; ; pages++) {
+    const page = await desk.runs({ ...query, ...(cursor !== undefined && { cursor }) });
+    ids.push(...page.runs.map(({ run }) => run));
+    cursor = page.cursor;
+    if (cursor === undefined) return { ids, pages };
+  }
+}
+
+describeEverywhere('a list of runs in pages', (open) => {
+  it('gives each run once, newest first, also where many are of one moment', async () => {
+    const { desk, clock } = deskOf(await open());
+    for (let i = 0; i < 24; i++) {
+      if (i % 8 === 0) clock.moveTo(clock.now() + 1000);
+      await desk.start({ agent: i % 3 === 0 ? 'rare' : 'often', id: `run-${String(i).padStart(2, '0')}` });
+    }
+    const whole = (await desk.runs()).runs.map(({ run }) => run);
+    expect(whole).toHaveLength(24);
+    const paged = await allPages(desk, { limit: 5 });
+    expect(paged.ids.toSorted()).toEqual(whole.toSorted());
+    expect(paged.pages).toBe(5);
+    const moments = paged.ids.map((id) => Math.floor(Number(id.slice(4)) / 8));
+    expect(moments).toEqual(moments.toSorted((a, b) => b - a));
+    expect((await allPages(desk, { limit: 3, agent: 'rare' })).ids).toHaveLength(8);
+    expect((await allPages(desk, { id: 'n-1' })).ids).toHaveLength(10);
+  });
+});
+
+describe('a list of runs', () => {
+  it('stops reading when a filter fits too rarely, and goes on with the next page', async () => {
+    const storage = memoryStorage();
+    const { desk, clock } = deskOf(storage);
+    await desk.start({ agent: 'rare', id: 'the one' });
+    clock.moveTo(clock.now() + 1);
+    for (let i = 0; i < 1200; i++) await desk.start({ agent: 'often' });
+    const first = await desk.runs({ agent: 'rare' });
+    expect(first.runs).toEqual([]);
+    expect(first.cursor).toBeDefined();
+    expect((await allPages(desk, { agent: 'rare' })).ids).toEqual(['the one']);
+    expect((await desk.counts()).READY).toEqual({ count: 1000, isMore: true });
+    expect((await desk.counts()).FAILED).toEqual({ count: 0, isMore: false });
+  });
+
+  it('refuses a cursor that it did not give, and a page that is too large', async () => {
+    const { desk } = deskOf(memoryStorage());
+    for (const cursor of ['', 'x', '../..', 'zzzzzzzzzzzzzzz.abcdef', '1.abc'])
+      await expect(desk.runs({ cursor })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    await expect(desk.runs({ limit: 101 })).rejects.toThrow('`limit` must be a whole number from 1 to 100');
+  });
+
+  it('shows a run once while it moves from one list to another', async () => {
+    const storage = memoryStorage();
+    const { list } = storage.records;
+    const late: Storage = {
+      ...storage,
+      records: {
+        ...storage.records,
+        // A list that still has what has left it, as an index may for a moment.
+        async list(name, group, options) {
+          const page = await list(name, group, options);
+          if (name !== 'status' || !group.endsWith('/CANCELLED')) return page;
+          const { records } = await list(name, group.replace('CANCELLED', 'READY'), options);
+          return { ...page, records: [...page.records, ...records] };
+        },
+      },
+    };
+    const { desk } = deskOf(late);
+    await desk.start({ agent: 'a', id: 'one' });
+    expect((await desk.runs()).runs.map(({ run }) => run)).toEqual(['one']);
+  });
+});

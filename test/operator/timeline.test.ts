@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import type { CheckpointSummary } from '../../lambda/checkpoints/checkpoint.ts';
+import { agent, FatalError, RetryableError } from '../../lambda/index.ts';
+import { timelineOf } from '../../lambda/operator/timeline.ts';
+import { testAgents } from '../../lambda/testing.ts';
+
+const seconds = (from: Date, to: Date) => (to.getTime() - from.getTime()) / 1000;
+
+describe('a timeline', () => {
+  it('tells steps, failed attempts, waits, crashes and the end apart', async () => {
+    let tries = 0;
+    const stories = agent({
+      name: 'stories',
+      async run(ctx) {
+        await ctx.step('search', () => {
+          if (tries++ === 0) throw new RetryableError('busy', { retryAfter: { minutes: 5 } });
+        });
+        await ctx.approval('book', { title: 'Book?', approvers: ['user:ann'] });
+        await ctx.step('pay', () => 1, { undo: () => {} });
+        throw new FatalError('No seat.');
+      },
+    });
+    const world = testAgents(stories);
+    world.crash({ after: 'pay' });
+    const run = await world.start({});
+    await world.skip({ minutes: 5 });
+    await world.skip({ hours: 2 });
+    await run.approve('book');
+    const { stretches, totals, crashes, failures } = timelineOf(await run.checkpoints());
+    expect(stretches.map(({ kind, label, from, to }) => `${kind} ${label} ${seconds(from, to)}`)).toEqual([
+      'queued start 0',
+      'queued ready 0',
+      'failure search 0',
+      'step sleeping 0',
+      'waiting sleeping 300',
+      'step search 0',
+      'step book 0',
+      'waiting waiting for approval 7200',
+      'crash crash 0',
+      'step pay 0',
+      'step ending 0',
+      'step undo pay 0',
+      'step failed 0',
+    ]);
+    expect([totals.waiting, crashes, failures]).toEqual([7_500_000, 1, 1]);
+  });
+
+  const at = (minute: number, version: number, fields: Partial<CheckpointSummary>): CheckpointSummary => ({
+    ...{ run: 'r', version, kind: 'save', status: 'RUNNING', stepNumber: 0, labels: {}, writer: 'w', writeId: 'i' },
+    ...{ hash: 'h', pruned: false, bytes: 1, savedAt: new Date(minute * 60_000), ...fields },
+  });
+
+  it('goes on to the present while the run does, and no further when it has ended', () => {
+    const waiting = timelineOf([at(0, 1, { status: 'WAITING_FOR_APPROVAL' })], new Date(600_000));
+    expect(waiting.stretches.at(-1)).toMatchObject({ kind: 'waiting', to: new Date(600_000) });
+    expect(waiting.stretches.at(-1)).not.toHaveProperty('checkpoint');
+    expect(timelineOf([at(0, 1, { status: 'SUCCEEDED' })], new Date(600_000)).stretches).toHaveLength(1);
+  });
+
+  it('of a part of a run begins behind its first checkpoint', () => {
+    const { stretches } = timelineOf([at(1, 7, {}), at(2, 8, { step: 'next' })]);
+    expect(stretches).toMatchObject([{ kind: 'step', label: 'next', checkpoint: { version: 8 } }]);
+  });
+
+  it('does not go back in time where the clocks of two writers differ', () => {
+    const { stretches, totals } = timelineOf([at(5, 1, {}), at(3, 2, { kind: 'claim' }), at(4, 3, { step: 'a' })]);
+    expect(stretches.every(({ from, to }) => from <= to)).toBe(true);
+    expect(totals.crash).toBe(0);
+  });
+
+  it('says what was changed from outside', () => {
+    const kinds = ['rewind', 'undo', 'cancel', 'retry', 'prune'] as const;
+    const { stretches } = timelineOf([at(0, 1, {}), ...kinds.map((kind, i) => at(i, i + 2, { kind }))]);
+    expect(stretches.slice(1).map(({ kind, label }) => [kind, label])).toEqual(kinds.map((kind) => ['change', kind]));
+  });
+});

@@ -1,0 +1,387 @@
+import { describe, expect, it } from 'vitest';
+import { agent } from '../../lambda/runtime/agent/agent.ts';
+import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
+import { testAgents } from '../../lambda/testing.ts';
+import { describeEverywhere, elsewhere, gate } from './storages.ts';
+
+const ANN = { title: 'Go?', approvers: ['user:ann'] };
+
+/** Does three steps, of which each writes down its key. */
+function keyed(fails = { at: '' }) {
+  const keys: Record<string, string[]> = { a: [], b: [], c: [] };
+  const worker = agent({
+    name: 'worker',
+    state: { initial: () => ({ notes: [] as string[] }) },
+    retry: { attempts: 1 },
+    async run(ctx) {
+      const got: string[] = [];
+      for (const name of ['a', 'b', 'c']) {
+        const value = await ctx.step(name, ({ idempotencyKey }) => {
+          keys[name]?.push(idempotencyKey);
+          if (fails.at === name) throw new Error(`${name} failed`);
+          return `${name}${keys[name]?.length}`;
+        });
+        got.push(value);
+        await ctx.update((draft) => void draft.notes.push(value));
+      }
+      return { got, notes: ctx.state.notes };
+    },
+  });
+  return { worker, keys };
+}
+
+const versionAfter = (all: readonly { readonly step?: string; readonly version: number }[], step: string): number =>
+  all.find((each) => each.step === step)?.version ?? 0;
+
+describe('a rewind', () => {
+  it('runs again what came after the checkpoint, with the same keys and the state of that time', async () => {
+    const { worker, keys } = keyed();
+    const world = testAgents(worker);
+    const run = await world.start({}, { id: 'r' });
+    const before = await run.checkpoints();
+    await run.rewind(versionAfter(before, 'a'));
+    expect(await run.result()).toEqual({ got: ['a1', 'b2', 'c2'], notes: ['a1', 'b2', 'c2'] });
+    for (const name of ['b', 'c']) expect(new Set(keys[name]).size).toBe(1);
+    expect(keys.a).toHaveLength(1);
+    const after = await run.checkpoints();
+    expect(after.slice(0, before.length)).toEqual(before);
+    expect(after[before.length]).toMatchObject({ kind: 'rewind', restored: versionAfter(before, 'a') });
+  });
+
+  it('gives new keys when that is asked for', async () => {
+    const { worker, keys } = keyed();
+    const world = testAgents(worker);
+    const run = await world.start({}, { id: 'r' });
+    await run.rewind(1, { newKeys: true });
+    await run.rewind(1);
+    for (const name of ['a', 'b', 'c']) {
+      const [first, second, third] = keys[name] ?? [];
+      expect(second).not.toBe(first);
+      expect(third).toBe(second);
+    }
+  });
+
+  it('may be to a checkpoint by its name', async () => {
+    const did: string[] = [];
+    const named = agent({
+      name: 'named',
+      async run(ctx) {
+        await ctx.step('before', () => void did.push('before'));
+        await ctx.checkpoint('ready');
+        await ctx.step('after', () => void did.push('after'));
+      },
+    });
+    const world = testAgents(named);
+    const run = await world.start({}, { id: 'r' });
+    await run.rewind({ name: 'ready' });
+    expect(await run.status()).toBe('SUCCEEDED');
+    expect(did).toEqual(['before', 'after', 'after']);
+    await expect(run.rewind({ name: 'nothing' })).rejects.toMatchObject({ code: 'CHECKPOINT_NOT_FOUND' });
+  });
+
+  it('withdraws what is asked, and asks anew; the answer to the old question counts for nothing', async () => {
+    const asking = agent({
+      name: 'asking',
+      async run(ctx) {
+        await ctx.step('prepare', () => 1);
+        return (await ctx.approval('pay', ANN)).comment;
+      },
+    });
+    const world = testAgents(asking);
+    const run = await world.start({}, { id: 'r' });
+    const [old] = await run.approvals();
+    await run.rewind(versionAfter(await run.checkpoints(), 'prepare'));
+    const [open] = await run.approvals();
+    expect(open?.id).not.toBe(old?.id);
+    const at = await world.agent.runtime.contexts.inRun('r');
+    expect(await viewApproval(at, old?.id ?? '')).toMatchObject({
+      ...{ status: 'WITHDRAWN', withdrawnBecause: 'The run was rewound.' },
+    });
+    const late = run.decide({ approval: old?.id ?? '', by: 'user:ann', answer: 'approve' });
+    await expect(late).rejects.toMatchObject({ code: 'APPROVAL_WITHDRAWN' });
+    await run.approve('pay', { comment: 'the new one' });
+    expect(await run.result()).toBe('the new one');
+    await run.rewind(versionAfter(await run.checkpoints(), 'prepare'));
+    expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
+    await run.approve('pay', { comment: 'the third' });
+    expect(await run.result()).toBe('the third');
+  });
+
+  it('to the moment after the facts were looked at looks at them again', async () => {
+    const prices = [1200, 1200, 1500, 1500];
+    const booked: number[] = [];
+    const travel = agent({
+      name: 'travel',
+      async run(ctx) {
+        const price = await ctx.step('search', () => prices.shift() ?? 0);
+        const { approved, facts } = await ctx.approval('book', {
+          ...ANN,
+          facts: { price },
+          recheck: () => ({ price: prices.shift() }),
+        });
+        if (approved) await ctx.step('book', () => void booked.push(Number(facts?.price)));
+      },
+    });
+    const world = testAgents(travel);
+    const run = await world.start({}, { id: 'r' });
+    await run.approve('book');
+    expect(booked).toEqual([1200]);
+    await run.rewind(versionAfter(await run.checkpoints(), 'book/recheck'));
+    await run.approve('book');
+    expect(await run.approvals()).toMatchObject([{ ask: 2, changed: { after: { price: 1500 } } }]);
+    expect(booked).toEqual([1200]);
+    await run.approve('book');
+    expect(booked).toEqual([1200, 1500]);
+  });
+
+  it('receives again the signals that came after the checkpoint', async () => {
+    const listening = agent({
+      name: 'listening',
+      async run(ctx) {
+        await ctx.step('begin', () => 1);
+        const one = await ctx.waitForSignal('go');
+        await ctx.step('middle', () => 1);
+        const two = await ctx.waitForSignal('go');
+        return [one, two];
+      },
+    });
+    const world = testAgents(listening);
+    const run = await world.start({}, { id: 'r' });
+    await run.signal('go', 1);
+    await run.signal('go', 2);
+    await run.rewind(versionAfter(await run.checkpoints(), 'middle'));
+    expect(await run.result()).toEqual([1, 2]);
+    await run.rewind(versionAfter(await run.checkpoints(), 'begin'));
+    expect(await run.result()).toEqual([1, 2]);
+  });
+
+  it('of a run that runs takes it away from whoever has it', async () => {
+    const [began, finish] = [gate(), gate()];
+    let begun = 0;
+    const holder = agent({
+      name: 'holder',
+      run: (ctx) =>
+        ctx.step('hold', async () => {
+          begun += 1;
+          began.open();
+          if (begun === 1) await finish.opened;
+          return begun;
+        }),
+    });
+    const world = testAgents(holder);
+    await world.agent.start({}, { id: 'r' });
+    const invoked = world.agent.invoke({ run: 'r' }, { by: 'first', until: world.clock.now() + 600_000 });
+    await began.opened;
+    await world.run('r').rewind(1);
+    expect(await world.run('r').result()).toBe(2);
+    finish.open();
+    expect(await invoked).toEqual({ end: 'fenced' });
+    expect(await world.run('r').result()).toBe(2);
+  });
+
+  it('of a run that undid what it had done does that again, under new keys', async () => {
+    const did: string[] = [];
+    const keys = new Set<string>();
+    let broken = true;
+    const paying = agent({
+      name: 'paying',
+      retry: { attempts: 1 },
+      async run(ctx) {
+        await ctx.step(
+          'pay',
+          ({ idempotencyKey }) => {
+            keys.add(idempotencyKey);
+            did.push('pay');
+          },
+          { undo: () => void did.push('unpay') },
+        );
+        await ctx.step('ship', () => {
+          if (broken) throw new Error('broken');
+          did.push('ship');
+        });
+      },
+    });
+    const world = testAgents(paying);
+    const run = await world.start({}, { id: 'r' });
+    expect(did).toEqual(['pay', 'unpay']);
+    broken = false;
+    await run.rewind(versionAfter(await run.checkpoints(), 'pay'));
+    expect(await run.status()).toBe('SUCCEEDED');
+    expect(did).toEqual(['pay', 'unpay', 'pay', 'ship']);
+    expect(keys.size).toBe(2);
+  });
+
+  it('of a conversation goes back to the turn', async () => {
+    const chat = agent({
+      name: 'chat',
+      state: { initial: () => ({ said: [] as string[] }) },
+      async turn(ctx, state: { said: string[] }) {
+        const text = await ctx.waitForSignal<string>('say');
+        return text === 'bye' ? ctx.done(state.said) : { said: [...state.said, text] };
+      },
+    });
+    const world = testAgents(chat);
+    const run = await world.start({}, { id: 'r' });
+    for (const text of ['one', 'two', 'bye']) await run.signal('say', text);
+    expect(await run.result()).toEqual(['one', 'two']);
+    await run.rewind(versionAfter(await run.checkpoints(), 'turn 1'));
+    expect(await run.result()).toEqual(['one', 'two']);
+  });
+});
+
+describe('a fork', () => {
+  it('goes on by itself from the checkpoint, with keys of its own; the run that it is of stays as it is', async () => {
+    const { worker, keys } = keyed();
+    const world = testAgents(worker);
+    const run = await world.start({}, { id: 'r' });
+    const before = await run.checkpoints();
+    const { id } = await run.fork({ version: versionAfter(before, 'a'), id: 'f' });
+    expect(id).toBe('f');
+    const fork = world.run('f');
+    expect(await fork.result()).toEqual({ got: ['a1', 'b2', 'c2'], notes: ['a1', 'b2', 'c2'] });
+    expect(keys.b?.[1]).not.toBe(keys.b?.[0]);
+    expect(await run.checkpoints()).toEqual(before);
+    expect((await fork.checkpoints())[0]).toMatchObject({
+      kind: 'fork',
+      parent: { run: 'r', version: versionAfter(before, 'a') },
+    });
+    await expect(run.fork({ id: 'f' })).rejects.toMatchObject({ code: 'RUN_EXISTS' });
+  });
+
+  it('asks people by itself, and the question of the other stays open', async () => {
+    const world = testAgents(agent({ name: 'asking', run: async (ctx) => (await ctx.approval('pay', ANN)).approved }));
+    const run = await world.start({}, { id: 'r' });
+    const fork = world.run((await run.fork()).id);
+    expect(await fork.status()).toBe('WAITING_FOR_APPROVAL');
+    await fork.reject('pay');
+    expect(await fork.result()).toBe(false);
+    await run.approve('pay');
+    expect(await run.result()).toBe(true);
+  });
+
+  it('may begin with another state', async () => {
+    const chat = agent({
+      name: 'chat',
+      state: { initial: () => ({ model: 'small', said: [] as string[] }) },
+      async turn(ctx, state: { model: string; said: string[] }) {
+        const text = await ctx.waitForSignal<string>('say');
+        if (text === 'bye') return ctx.done(state);
+        return { ...state, said: [...state.said, `${state.model}: ${text}`] };
+      },
+    });
+    const world = testAgents(chat);
+    const run = await world.start({}, { id: 'r' });
+    await run.signal('say', 'hello');
+    await run.signal('say', 'again');
+    const version = versionAfter(await run.checkpoints(), 'turn 1');
+    const handle = await run.fork({ version, edit: (state) => ({ ...Object(state), model: 'large' }) });
+    const fork = world.run(handle.id);
+    await fork.signal('say', 'hi');
+    await fork.signal('say', 'bye');
+    expect(await fork.result()).toEqual({ model: 'large', said: ['small: hello', 'large: hi'] });
+    expect(await run.status()).toBe('WAITING_FOR_SIGNAL');
+  });
+
+  it('may begin with other results of steps and tools', async () => {
+    const did: string[] = [];
+    const pricing = agent({
+      name: 'pricing',
+      async run(ctx) {
+        const price = await ctx.tool('price', { order: 7 }, () => {
+          did.push('price');
+          return 100;
+        });
+        const rate = await ctx.step('rate', () => 2);
+        return ctx.step('total', () => price * rate);
+      },
+    });
+    const world = testAgents(pricing);
+    const run = await world.start({}, { id: 'r' });
+    expect(await run.result()).toBe(200);
+    const version = versionAfter(await run.checkpoints(), 'rate');
+    const { id } = await run.fork({ version, toolResults: { price: 150, rate: 3 } });
+    expect(await world.run(id).result()).toBe(450);
+    expect(did).toEqual(['price']);
+    await expect(run.fork({ version, toolResults: { unknown: 1 } })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  });
+});
+
+describe('a retry', () => {
+  it('lets a run that failed go on from where it was', async () => {
+    const fails = { at: 'b' };
+    const { worker, keys } = keyed(fails);
+    const world = testAgents(worker);
+    const run = await world.start({}, { id: 'r' });
+    await expect(run.result()).rejects.toThrow('b failed');
+    fails.at = '';
+    await run.retry();
+    expect(await run.result()).toEqual({ got: ['a1', 'b2', 'c1'], notes: ['a1', 'b2', 'c1'] });
+    expect(new Set(keys.b).size).toBe(1);
+    expect((await run.checkpoints()).map(({ kind }) => kind)).toContain('retry');
+  });
+
+  it('is refused for a run that did not fail', async () => {
+    const world = testAgents(agent({ name: 'quick', run: () => 1 }));
+    const run = await world.start({}, { id: 'r' });
+    await expect(run.retry()).rejects.toMatchObject({ code: 'TRANSITION_REFUSED' });
+    await expect(world.run('nobody').retry()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+  });
+
+  it('of all that failed since a moment leaves the others alone', async () => {
+    const fails = { at: 'a' };
+    const { worker } = keyed(fails);
+    const other = agent({ name: 'other', run: () => Promise.reject(new Error('always')) });
+    const world = testAgents(worker, { agents: [other] });
+    await world.start({}, { id: 'old' });
+    await world.skip({ hours: 2 });
+    const since = new Date(world.clock.now());
+    for (const id of ['new 1', 'new 2', 'new 3']) await world.start({}, { id });
+    const others = other.with(elsewhere(world));
+    await others.start({}, { id: 'of the other' });
+    await others.invoke({ run: 'of the other' }, { by: 'x', until: world.clock.now() + 60_000 });
+    fails.at = '';
+    const retried = await world.agent.retryAll({ since });
+    expect(retried.toSorted()).toEqual(['new 1', 'new 2', 'new 3']);
+    await world.settle();
+    for (const id of retried) expect(await world.run(id).status()).toBe('SUCCEEDED');
+    expect(await world.run('old').status()).toBe('FAILED');
+    expect(await world.run('of the other').status()).toBe('FAILED');
+  });
+});
+
+describe('history', () => {
+  it('shows what became of a run: claims, cancels, retries, rewinds and forks', async () => {
+    const fails = { at: 'b' };
+    const { worker } = keyed(fails);
+    const world = testAgents(worker);
+    const run = await world.start({}, { id: 'r' });
+    fails.at = '';
+    await run.retry();
+    await run.rewind(1);
+    const kinds = (await run.checkpoints()).map(({ kind }) => kind).filter((kind) => kind !== 'save');
+    expect(kinds).toEqual(['claim', 'retry', 'claim', 'rewind', 'claim']);
+    const waiting = testAgents(agent({ name: 'waiting', run: (ctx) => ctx.waitForSignal('go') }));
+    const cancelled = await waiting.start({}, { id: 'r' });
+    await cancelled.cancel();
+    expect((await cancelled.checkpoints()).map(({ kind }) => kind)).toEqual(['save', 'claim', 'save', 'cancel']);
+  });
+});
+
+describeEverywhere('going back', (open) => {
+  it('rewinds, forks and retries', async () => {
+    const fails = { at: 'c' };
+    const { worker, keys } = keyed(fails);
+    const world = testAgents(worker, { storage: await open(), deliverTwice: true });
+    const run = await world.start({}, { id: 'r' });
+    expect(await run.status()).toBe('FAILED');
+    fails.at = '';
+    await run.retry();
+    expect(await run.result()).toMatchObject({ got: ['a1', 'b1', 'c2'] });
+    const version = versionAfter(await run.checkpoints(), 'a');
+    await run.rewind(version, { newKeys: true });
+    expect(await run.result()).toMatchObject({ got: ['a1', 'b2', 'c3'] });
+    expect(keys.b?.[1]).not.toBe(keys.b?.[0]);
+    const fork = world.run((await run.fork({ version })).id);
+    expect(await fork.result()).toMatchObject({ got: ['a1', 'b3', 'c4'] });
+  });
+});

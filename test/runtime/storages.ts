@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, onTestFinished } from 'vitest';
+import type { HeadMeta } from '../../lambda/checkpoints/format/meta.ts';
+import { HEAD_KEY, readHead } from '../../lambda/checkpoints/format/records.ts';
+import { readLiveHead } from '../../lambda/checkpoints/load.ts';
+import type { AnyAgent } from '../../lambda/runtime/agent/agent.ts';
+import type { AgentPlace } from '../../lambda/runtime/agent/agent-options.ts';
+import type { Clock } from '../../lambda/runtime/agent/clock.ts';
+import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import type { Storage, Write } from '../../lambda/storage/ports.ts';
+import { awsStorage } from '../engines/engines.ts';
+
+/** A storage in a folder that is gone after the test. */
+export function folderStorage(): Storage {
+  const folder = mkdtempSync(join(tmpdir(), 'waitstate-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return embeddedStorage({ folder });
+}
+
+/** Describes something that holds wherever runs are kept. */
+export const describeEverywhere = (what: string, tests: (open: () => Promise<Storage>) => void): void =>
+  describe.each([
+    ['in memory', async () => memoryStorage()],
+    ['in a folder', async () => folderStorage()],
+    ['on DynamoDB and S3', awsStorage],
+  ] as const)(`${what}, %s`, (_, open) =>
+    tests(async () => {
+      const storage = await open();
+      onTestFinished(async () => {
+        await storage.records.close();
+        await storage.payloads.close();
+      });
+      return storage;
+    }),
+  );
+
+/** The same storage, where every commit passes by somebody who may do something before it, after it or in its place. */
+export const meddledWith = (
+  storage: Storage,
+  around: (writes: readonly Write[], commit: () => Promise<void>) => Promise<void>,
+): Storage => ({
+  records: { ...storage.records, commit: (writes) => around(writes, () => storage.records.commit(writes)) },
+  payloads: storage.payloads,
+});
+
+/** The same storage, where something happens once, right before the first commit that is of the kind. */
+export function withEventBefore(storage: Storage, is: (writes: readonly Write[]) => boolean): MeddledStorage {
+  const happens: { event: (() => Promise<unknown>) | undefined } = { event: undefined };
+  const around = async (writes: readonly Write[], commit: () => Promise<void>) => {
+    const { event } = happens;
+    if (event && is(writes)) {
+      happens.event = undefined;
+      await event();
+    }
+    await commit();
+  };
+  return Object.assign(meddledWith(storage, around), { happens });
+}
+
+export type MeddledStorage = Storage & { readonly happens: { event: (() => Promise<unknown>) | undefined } };
+
+/** The head that a commit writes, if it writes one. */
+export function headIn(writes: readonly Write[]): HeadMeta | undefined {
+  const put = writes.flatMap((write) => ('put' in write && write.put.key === HEAD_KEY ? write.put : []))[0];
+  return put && readHead(put).meta;
+}
+
+/** The head of a run as it is stored. */
+export const headOf = async (agent: AnyAgent, run: string): Promise<HeadMeta> =>
+  (await readLiveHead(await agent.runtime.contexts.inRun(run))).meta;
+
+/** How often each method of a record store was called. */
+export interface Calls {
+  read: number;
+  range: number;
+  list: number;
+  commit: number;
+}
+
+/** The same storage, whose calls are counted. */
+export function counted(storage: Storage): { readonly storage: Storage; readonly calls: Calls } {
+  const calls: Calls = { read: 0, range: 0, list: 0, commit: 0 };
+  const { records, payloads } = storage;
+  const counting =
+    <M extends keyof Calls>(method: M) =>
+    (...args: never): never => {
+      calls[method] += 1;
+      return (records[method] as (...given: never) => never)(...args);
+    };
+  const all = { read: counting('read'), range: counting('range'), list: counting('list'), commit: counting('commit') };
+  return { storage: { records: { ...records, ...all }, payloads }, calls };
+}
+
+/** Where the agent of a world is, for another process that delivers nothing. */
+export const elsewhere = ({ agent, clock }: { readonly agent: AnyAgent; readonly clock: Clock }): AgentPlace => ({
+  storage: async () => {
+    const { records, payloads } = await agent.runtime.contexts.context();
+    return { records, payloads };
+  },
+  ...{ clock, log: () => {}, chance: () => 0.5 },
+});
+
+/** A promise, and who keeps it. */
+export const gate = (): { readonly opened: Promise<void>; open(): void } => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
+};
