@@ -31,7 +31,7 @@ function's start loads, and durable steps per second on this disk, beside AWS's 
   --no-peers     everything but the peers, which are otherwise installed into bench/peers when first needed
   --json FILE    also writes the works as rows { work, system, n, requests, writeUnits, readUnits, s3Requests, bytes,
                  cpuMsPerStep, usdPerMillion }, sums over the first n steps
-  --plot         also writes docs/cost.svg
+  --plot         also writes docs/reference/cost.svg
   --help         this`;
 
 const { values: flags } = parseArgs({

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { print } from './table.ts';
 import { lastStep, type Trace } from './trace.ts';
 
-const FILE = fileURLToPath(new URL('../docs/cost.svg', import.meta.url));
+const FILE = fileURLToPath(new URL('../docs/reference/cost.svg', import.meta.url));
 
 const WIDTH = 760;
 const HEIGHT = 440;
@@ -20,7 +20,7 @@ interface Line {
   readonly traced: Trace;
 }
 
-/** Writes docs/cost.svg: write units so far against turns, both by powers of ten. */
+/** Writes docs/reference/cost.svg: write units so far against turns, both by powers of ten. */
 export function writePlot(lines: readonly Line[]): void {
   const turns = Math.max(...lines.map(({ traced }) => lastStep(traced)));
   const units = Math.max(...lines.map(({ traced }) => traced.after.at(-1)?.writeUnits ?? 0));

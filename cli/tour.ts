@@ -174,7 +174,7 @@ function farewell({ folder }: Tour): void {
   const command = (rest: string): Line => `npx node cli/main.ts ${rest} --folder ${folder}`;
   print('');
   say(`The data is in ${folder}. Look at it:`, command(`show ${BOOKING}`), command(`diff ${RUN} 2 6`));
-  say([dim('Next: '), 'npm start', dim(', then README.md and docs/durable-runs.md')]);
+  say([dim('Next: '), 'npm start', dim(', then README.md and docs/guides/durable-agents.md')]);
 }
 
 const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;

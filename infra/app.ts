@@ -1,4 +1,4 @@
-// The app that `npx cdk deploy` deploys. What it may be told: docs/deploying.md.
+// The app that `npx cdk deploy` deploys. What it may be told: docs/guides/deploying.md.
 import { App } from 'aws-cdk-lib';
 import { present } from '../lambda/core/omit-undefined.ts';
 import { ExampleStack } from './example-stack.ts';

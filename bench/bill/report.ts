@@ -11,7 +11,7 @@ import { functionsTable, pricesTable } from './price-tables.ts';
 import { type Steps, type StepUnits, stepUnits } from './steps.ts';
 import { type DeploymentUnits, deploymentUnits, type Taken } from './units.ts';
 
-/** Counts on the wire, and gives the bill: the tables of docs/cost.md. */
+/** Counts on the wire, and gives the bill: the tables of docs/reference/cost.md. */
 export async function billReport(wire: Wire): Promise<readonly Section[]> {
   const steps = await stepUnits(wire);
   const units = await deploymentUnits(wire);

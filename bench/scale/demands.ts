@@ -16,7 +16,7 @@ export interface Demand {
 /** What a step does beside being saved: a call of a model or a tool. An assumption, not a measurement. */
 const STEP_SECONDS = 2;
 
-/** What AWS gives at most in a second; docs/scale.md says where each is from. */
+/** What AWS gives at most in a second; docs/reference/scale.md says where each is from. */
 export const MOST = {
   keyWrites: 1_000,
   keyReads: 3_000,

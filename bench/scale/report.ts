@@ -19,7 +19,7 @@ const LEVELS = [10, 10_000, 10_000_000];
 
 const perSecond = (runsPerDay: number): number => (runsPerDay * PEAK) / DAY_SECONDS;
 
-/** Simulates, and says what it came to: the tables of docs/scale.md. */
+/** Simulates, and says what it came to: the tables of docs/reference/scale.md. */
 export async function scaleReport(): Promise<readonly Section[]> {
   const simulated = await simulate(HUNDREDS);
   return [

@@ -19,7 +19,7 @@ interface Deployed {
   readonly access: Access;
 }
 
-/** All handlers. Memory and time are from measurements: docs/operating.md has them. */
+/** All handlers. Memory and time are from measurements: docs/guides/operating.md has them. */
 export const DEPLOYED: Readonly<Record<HandlerName, Deployed>> = {
   api: {
     ...{ id: 'Api', description: 'Waitstate: links, API and console' },

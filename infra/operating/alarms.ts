@@ -8,7 +8,7 @@ import { each, type Measured, ours, PERIOD, sumOf, throttled } from './measures.
 /** When somebody must look. */
 interface AlarmWhen {
   readonly metric: IMetric;
-  /** What it says to whoever is called; docs/operating.md says what to do. */
+  /** What it says to whoever is called; docs/guides/operating.md says what to do. */
   readonly says: string;
   /** @default above 0 */
   readonly above?: number;
@@ -22,7 +22,7 @@ interface AlarmWhen {
   readonly whenSilent?: boolean;
 }
 
-/** Alarms on what nobody would see otherwise. Their ids are the headings of docs/operating.md. */
+/** Alarms on what nobody would see otherwise. Their ids are the headings of docs/guides/operating.md. */
 export class Alarms extends Construct {
   readonly all: readonly Alarm[];
 
@@ -37,7 +37,7 @@ export class Alarms extends Construct {
       const { metric, says, above = 0, below, times = 1, within = times, whenSilent = false } = when;
       const alarm = new Alarm(this, name, {
         metric,
-        alarmDescription: `${says} See "${name}" in docs/operating.md of Waitstate.`,
+        alarmDescription: `${says} See "${name}" in docs/guides/operating.md of Waitstate.`,
         threshold: below ?? above,
         comparisonOperator:
           below === undefined ? ComparisonOperator.GREATER_THAN_THRESHOLD : ComparisonOperator.LESS_THAN_THRESHOLD,

@@ -7,7 +7,7 @@ import { STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
 import { travelIn } from './agents.ts';
 import { freshFolder, runIn } from './scene.ts';
 
-const page = readFileSync(new URL('../../docs/command.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/reference/command-line.md', import.meta.url), 'utf8');
 const rows = page.split('\n').filter((line) => line.startsWith('| '));
 
 /** The fields that the page promises of a line, without those of what is in it. */
@@ -26,7 +26,7 @@ function promised(command: string): readonly string[] {
     .map((field) => field.replace(/:.*/, ''));
 }
 
-describe('docs/command.md', () => {
+describe('docs/reference/command-line.md', () => {
   const program = createProgram(async () => {}, processTerminal());
   const commands = program.createHelp().visibleCommands(program);
 

@@ -37,7 +37,7 @@ describe('the environment of handlers', () => {
   });
 
   it('is documented as it is read', () => {
-    const page = pages.find(({ path }) => path === 'docs/handlers.md')?.text ?? '';
+    const page = pages.find(({ path }) => path === 'docs/reference/lambda-handlers.md')?.text ?? '';
     const rows = [...page.matchAll(/^\| (`WAITSTATE_[^|]*) \| ([^|]*) \|/gm)];
     const documented = rows.flatMap(([, names = '', by = '']) => {
       const named = HANDLERS.filter((handler) => by.includes(`\`${handler}\``));

@@ -10,7 +10,7 @@ import { runResult } from '../../lambda/runtime/control/run-control.ts';
 import { codeBlocks, pages } from '../docs/markdown.ts';
 import { type HandlerScene, handlerScene, linkEvent } from './scene.ts';
 
-const page = pages.find(({ path }) => path === 'docs/other-languages.md');
+const page = pages.find(({ path }) => path === 'docs/guides/other-languages.md');
 const [code] = page ? codeBlocks(page).filter(({ language }) => language === 'python') : [];
 
 const has = (...args: string[]): boolean => {

@@ -102,13 +102,15 @@ describe('alarms', () => {
       ['<AlarmTopic>'],
       ['<AlarmTopic>'],
     ]);
-    expect(AlarmDescription).toContain(`See "${name}" in docs/operating.md`);
-    const headings = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8').match(/^### .*$/gm);
+    expect(AlarmDescription).toContain(`See "${name}" in docs/guides/operating.md`);
+    const headings = readFileSync(new URL('../../docs/guides/operating.md', import.meta.url), 'utf8').match(
+      /^### .*$/gm,
+    );
     expect(headings).toContain(`### ${name}`);
   });
 
   it('have no heading too many', () => {
-    const page = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+    const page = readFileSync(new URL('../../docs/guides/operating.md', import.meta.url), 'utf8');
     const section = /^## Alarms$(.*?)^## /ms.exec(page)?.[1] ?? '';
     expect([...section.matchAll(/^### (.*)$/gm)].map(([, heading]) => heading).sort()).toEqual(names.toSorted());
   });

@@ -31,7 +31,7 @@ async function bucketFinding(sdk: S3, client: S3Client, Bucket: string): Promise
       return fail(
         'bucket',
         `there is no bucket "${Bucket}"`,
-        'Check name and account; or deploy the stack, or make it as docs/storage-on-aws.md says.',
+        'Check name and account; or deploy the stack, or make it as docs/reference/storage-on-aws.md says.',
       );
     if (status === 301 || name === 'PermanentRedirect')
       return fail(

@@ -28,7 +28,7 @@ function unreadable(table: string, error: unknown): Finding {
     return fail(
       'table',
       `there is no table "${table}"`,
-      'Check name, region and account; or deploy the stack, or make it as docs/storage-on-aws.md says.',
+      'Check name, region and account; or deploy the stack, or make it as docs/reference/storage-on-aws.md says.',
     );
   if (/AccessDenied/.test(name))
     return warn(
@@ -55,7 +55,8 @@ function shapeFinding(
   table: string,
   { KeySchema, GlobalSecondaryIndexes = [], TableStatus }: TableDescription,
 ): Finding {
-  const made = 'Waitstate needs a table of its own, as docs/storage-on-aws.md says (TABLE of waitstate/dynamodb).';
+  const made =
+    'Waitstate needs a table of its own, as docs/reference/storage-on-aws.md says (TABLE of waitstate/dynamodb).';
   const found = keysText(KeySchema);
   const expected = keysText(TABLE.KeySchema);
   if (found !== expected)
@@ -96,7 +97,7 @@ function streamFinding({
 async function timeToLiveFinding(sdk: Dynamo, client: DynamoDBClient, TableName: string): Promise<Finding> {
   const check = 'time to live';
   const wanted = `for the attribute "${TIME_TO_LIVE.AttributeName}"`;
-  const mend = `Turn it on ${wanted}, as docs/storage-on-aws.md says; until then expired links, shared results and early signals stay.`;
+  const mend = `Turn it on ${wanted}, as docs/reference/storage-on-aws.md says; until then expired links, shared results and early signals stay.`;
   try {
     const { TimeToLiveDescription: { TimeToLiveStatus = 'DISABLED', AttributeName } = {} } = await client.send(
       new sdk.DescribeTimeToLiveCommand({ TableName }),

@@ -1,4 +1,4 @@
-// An agent that speaks the protocol of docs/other-languages.md, and uses nothing of Waitstate.
+// An agent that speaks the protocol of docs/guides/other-languages.md, and uses nothing of Waitstate.
 import { randomBytes } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
