@@ -6,7 +6,7 @@ import { billReport } from './report.ts';
 
 const wire = await startWire();
 try {
-  printOrWrite(await billReport(wire), 'cost.md');
+  printOrWrite(await billReport(wire), 'reference/cost.md');
 } finally {
   await wire.stop();
 }

@@ -2,4 +2,4 @@
 import { printOrWrite } from '../page-tables.ts';
 import { scaleReport } from './report.ts';
 
-printOrWrite(await scaleReport(), 'scale.md');
+printOrWrite(await scaleReport(), 'reference/scale.md');

@@ -18,7 +18,7 @@ describe('the errors page', () => {
   it('has every code, and no other', () => {
     const source = readFileSync(join(root, 'lambda/core/errors.ts'), 'utf8');
     const codes = [...source.matchAll(/^ {2}\| '([A-Z_]+)'/gm)].map(([, code]) => code);
-    const page = pages.find(({ path }) => path === join('docs', 'errors.md'));
+    const page = pages.find(({ path }) => path === join('docs', 'reference', 'errors.md'));
     const documented = [...(page?.text ?? '').matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, code]) => code);
     expect(codes.length).toBeGreaterThan(20);
     expect(documented.toSorted()).toEqual(codes.toSorted());
