@@ -28,11 +28,11 @@ export { type Payload, type PayloadContent, type PayloadOptions, payload } from 
 export type { RunFilter } from './checkpoints/runs.ts';
 export type { SaveFields, SaveInput } from './checkpoints/save.ts';
 export { StaleVersionError } from './checkpoints/stale-version-error.ts';
+export { checkpointStore } from './checkpoints/store-from-environment.ts';
 export type { UpdateFields } from './checkpoints/update.ts';
 export type { Duration } from './core/duration.ts';
 export { type ErrorCode, type ErrorScope, isWaitstateError, WaitstateError } from './core/errors.ts';
 export { STATUSES, type Status, TRANSITIONS } from './core/status.ts';
-export { checkpointStore } from './from-environment.ts';
 export { type Agent, type AnyAgent, agent, type Invoked, type StartOptions } from './runtime/agent/agent.ts';
 export type {
   AgentContext,

@@ -1,7 +1,8 @@
 import { isWaitstateError } from '../../lambda/core/errors.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Session } from '../session.ts';
-import { type AwsPlace, type FolderPlace, whereIs } from '../target/resolve-target.ts';
+import { whereIs } from '../target/resolve-target.ts';
+import type { AwsPlace, FolderPlace } from '../target/target.ts';
 import { jsonText } from '../terminal/json-text.ts';
 import { dim, type Line, type Style, styled, wrap } from '../terminal/line.ts';
 import { checkNode } from './doctor/check-node.ts';

@@ -3,7 +3,7 @@ import { present } from '../../lambda/core/omit-undefined.ts';
 import { outputPrefix, STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
 import { awsCalls } from '../../lambda/storage/aws/aws-calls.ts';
 import { installed } from '../../lambda/storage/aws/import-optional-peer.ts';
-import type { AwsPlace } from './resolve-target.ts';
+import type { AwsPlace } from './target.ts';
 
 /** The place that a deployed stack says that its runs are in; of several Waitstates in it, `stack#id` is one but the first. */
 export async function findStack(stack: string): Promise<AwsPlace> {

@@ -12,8 +12,7 @@ import type { Log } from '../../lambda/runtime/runtime.ts';
 import { installed } from '../../lambda/storage/aws/import-optional-peer.ts';
 import { watchedStorage } from '../../lambda/storage/decorators/watched-storage.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
-import type { AwsPlace, FolderPlace } from './resolve-target.ts';
-import type { Place } from './target.ts';
+import type { AwsPlace, FolderPlace, Place } from './target.ts';
 
 export interface OpenOptions {
   readonly tenant?: string | undefined;
@@ -48,7 +47,7 @@ async function storageIn(at: FolderPlace | AwsPlace): Promise<Storage> {
 
 async function keysOf(at: FolderPlace | AwsPlace): Promise<KeyRing | undefined> {
   if (at.kind === 'folder' || at.key === undefined) return undefined;
-  return (await import('../../lambda/kms.ts')).kmsKeys({ keyId: at.key });
+  return (await import('../../lambda/checkpoints/encryption/kms-keys.ts')).kmsKeys({ keyId: at.key });
 }
 
 /** Who looks into a folder by mistake should not make one. */

@@ -1,5 +1,6 @@
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import { present } from '../../lambda/core/omit-undefined.ts';
+import type { AwsPlace, FolderPlace } from './target.ts';
 
 /** What the command line says of where runs are. */
 export interface Whereabouts {
@@ -8,23 +9,6 @@ export interface Whereabouts {
   readonly region?: string;
   readonly profile?: string;
   readonly tenant?: string;
-}
-
-/** A folder of this machine. */
-export interface FolderPlace {
-  readonly kind: 'folder';
-  readonly folder: string;
-}
-
-/** A table and a bucket. */
-export interface AwsPlace {
-  readonly kind: 'aws';
-  readonly table: string;
-  readonly bucket: string;
-  /** The KMS key of encrypted runs. */
-  readonly key?: string;
-  readonly stack?: string;
-  readonly apiUrl?: string;
 }
 
 /** Where runs are: the folder or stack that is named, else what the environment names, else `.waitstate`. */

@@ -1,7 +1,23 @@
 import type { CheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import type { Desk } from '../../lambda/operator/operator.ts';
 import type { StorageWatcher } from '../../lambda/storage/decorators/watched-storage.ts';
-import type { AwsPlace, FolderPlace } from './resolve-target.ts';
+
+/** A folder of this machine. */
+export interface FolderPlace {
+  readonly kind: 'folder';
+  readonly folder: string;
+}
+
+/** A table and a bucket. */
+export interface AwsPlace {
+  readonly kind: 'aws';
+  readonly table: string;
+  readonly bucket: string;
+  /** The KMS key of encrypted runs. */
+  readonly key?: string;
+  readonly stack?: string;
+  readonly apiUrl?: string;
+}
 
 /** Where a command works: a storage, with what is done on it. */
 export interface Place {

@@ -4,7 +4,7 @@ import { contextsFor } from '../checkpoints/derived-contexts.ts';
 import { ASSETS } from '../console/assets.ts';
 import { consoleApp } from '../console/console.ts';
 import { problemPage, wayBack } from '../console/problem-page.ts';
-import type { Identify } from '../http/caller.ts';
+import type { AppOptions } from '../http/app-options.ts';
 import { ANSWER_SECONDS, MOST_JSON, MOST_URL } from '../http/limits.ts';
 import { HttpError, problemOf } from '../http/problem.ts';
 import type { ApiEnv } from '../http/request-variables.ts';
@@ -14,38 +14,12 @@ import { wantsPage } from '../http/wants-page.ts';
 import { within } from '../http/with-timeout.ts';
 import { deskOn } from '../operator/create-operator.ts';
 import { linkNotFound } from '../runtime/approvals/tokens.ts';
-import type { Runtime } from '../runtime/runtime.ts';
-import { errorFields, type Observing } from '../runtime/telemetry.ts';
-import type { SignedUrls } from '../storage/ports.ts';
+import { errorFields } from '../runtime/telemetry.ts';
 import { type Route, requestOf } from './route.ts';
 import { ROUTES } from './routes/routes.ts';
 
-/** An agent that can be started, as the console offers it. */
-export interface KnownAgent {
-  readonly name: string;
-  /** An input to begin with, shown in the form. */
-  readonly example?: unknown;
-  readonly description?: string;
-  /** The only tenants in which it can be started. @default any */
-  readonly tenants?: readonly string[];
-}
-
-/** What the application stands on. */
-export interface ApiOptions {
-  /** Of any tenant: each request is answered in that of its caller. */
-  readonly runtime: Runtime;
-  readonly identify: Identify;
-  /** For payloads that are too large for an answer of Lambda. @default they are streamed */
-  readonly signedUrls?: SignedUrls | undefined;
-  readonly observing: Pick<Observing, 'log' | 'count'>;
-  /** The agents that are here; others are refused. @default none are offered; any can be started by name */
-  readonly agents?: () => Promise<readonly KnownAgent[]>;
-  /** The origins of other sites whose pages may call the API, but not the console. @default none */
-  readonly origins?: readonly string[];
-}
-
 /** The HTTP application: webhook, API and console, for API Gateway and for one machine alike. */
-export function createApi(options: ApiOptions): Hono<ApiEnv> {
+export function createApi(options: AppOptions): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
   app.onError((error, context) => notDone(options, context, error));
   app.notFound((context) => notDone(options, context, notFound(context.req.path)));
@@ -88,7 +62,7 @@ export function createApi(options: ApiOptions): Hono<ApiEnv> {
 const pattern = ({ path }: Route): string => path.replace(/\{(\w+)\}/g, ':$1');
 
 /** Finds out who calls, and opens the desk of their tenant. Who has no role may do nothing. */
-async function identified({ runtime, identify }: ApiOptions, context: Context<ApiEnv>): Promise<void> {
+async function identified({ runtime, identify }: AppOptions, context: Context<ApiEnv>): Promise<void> {
   const caller = await identify(context.req.raw, context.env);
   if (!caller) throw notAuthenticated();
   need(caller, ANYBODY);
@@ -108,7 +82,7 @@ function refuseOtherSites({ method, headers }: Request, origins: readonly string
   throw notAllowed('This was sent by a page of another site. Send it from a page of this one.');
 }
 
-async function handled(options: ApiOptions, route: Route, context: Context<ApiEnv>): Promise<Response> {
+async function handled(options: AppOptions, route: Route, context: Context<ApiEnv>): Promise<Response> {
   if (route.may !== 'everyone') need(context.get('caller'), route.may);
   const answer = await route.handle(requestOf(route, options, context));
   if (answer instanceof Response) return answer;
@@ -127,7 +101,7 @@ function asset(file: string): Response {
 }
 
 /** Logs and counts what was not done, by its route and never by its URL, and says why: on a page, or as JSON. */
-async function notDone({ observing }: ApiOptions, context: Context<ApiEnv>, error: unknown): Promise<Response> {
+async function notDone({ observing }: AppOptions, context: Context<ApiEnv>, error: unknown): Promise<Response> {
   const problem = problemOf(error);
   const isOurFault = problem.status >= 500;
   const { method, path } = context.req;

@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
+import type { AppOptions } from '../http/app-options.ts';
 import { type BodyLimits, readBody } from '../http/body.ts';
 import type { Caller, Role } from '../http/caller.ts';
 import { MOST_BODY } from '../http/limits.ts';
@@ -7,7 +8,6 @@ import { idInPath } from '../http/path-id.ts';
 import { type Fault, HttpError } from '../http/problem.ts';
 import type { ApiEnv } from '../http/request-variables.ts';
 import type { Desk } from '../operator/operator.ts';
-import type { ApiOptions } from './app.ts';
 
 /** What is described of an answer. */
 export interface AnswerDescription {
@@ -70,7 +70,7 @@ export interface RouteRequest<
   readonly caller: Caller;
   /** That of the caller's tenant. */
   readonly desk: Desk;
-  readonly api: ApiOptions;
+  readonly api: AppOptions;
   readonly context: Context<ApiEnv>;
 }
 
@@ -112,7 +112,7 @@ export const route = <
 });
 
 /** The checked request of a route; refuses what its schemas do not describe. */
-export function requestOf(route: Route, api: ApiOptions, context: Context<ApiEnv>): RouteRequest {
+export function requestOf(route: Route, api: AppOptions, context: Context<ApiEnv>): RouteRequest {
   const { body } = route;
   const url = new URL(context.req.url);
   return {

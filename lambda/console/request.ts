@@ -1,8 +1,8 @@
 import type { Context } from 'hono';
-import type { ApiOptions } from '../api/app.ts';
 import type { Doc } from '../checkpoints/document/document.ts';
 import { isGroup } from '../core/approval.ts';
 import { mistakeIn, wordsOf } from '../core/json-error-position.ts';
+import type { AppOptions } from '../http/app-options.ts';
 import { parseJson, readBody } from '../http/body.ts';
 import type { Role } from '../http/caller.ts';
 import { MOST_BODY } from '../http/limits.ts';
@@ -15,7 +15,7 @@ import type { Trouble } from './notice.ts';
 import { plain } from './text.ts';
 
 /** What the console needs of the application. */
-export type ConsoleOptions = Pick<ApiOptions, 'agents' | 'runtime' | 'observing'>;
+export type ConsoleOptions = Pick<AppOptions, 'agents' | 'runtime' | 'observing'>;
 
 export type ConsoleContext = Context<ApiEnv>;
 

@@ -1,20 +1,13 @@
-import type { Contexts } from '../checkpoints/contexts.ts';
 import { WaitstateError } from '../core/errors.ts';
 import { ENVIRONMENT } from '../environment/names.ts';
 import type { Delivery } from '../runtime/runtime.ts';
 import { errorFields, type Observing } from '../runtime/telemetry.ts';
-import type { SignedUrls } from '../storage/ports.ts';
-import type { AgentFunctions } from './agent-functions.ts';
 import { type Agents, agentIn } from './agents.ts';
-import { hydrate } from './hydrate.ts';
+import { type Hydrating, hydrate } from './hydrate.ts';
 
 /** What it takes to bring runs to the functions of their agents. */
-export interface Delivering {
-  readonly contexts: Contexts;
+export interface Delivering extends Hydrating {
   readonly agents: Agents;
-  readonly functions: AgentFunctions;
-  /** For runs that are too large for an event. @default they are refused */
-  readonly signedUrls?: SignedUrls | undefined;
   readonly observing: Observing;
 }
 

@@ -1,11 +1,21 @@
 import { randomUUID } from 'node:crypto';
+import type { Contexts } from '../checkpoints/contexts.ts';
 import { runAt } from '../checkpoints/derived-contexts.ts';
 import { open } from '../checkpoints/load.ts';
 import { handedOver } from '../protocol/invocation-payload.ts';
 import { type Claimed, claim } from '../runtime/invocation/claim.ts';
 import { giveBack } from '../runtime/remote/give-back.ts';
 import { lieDownAgain } from '../runtime/remote/wait.ts';
-import type { Delivering } from './deliver.ts';
+import type { SignedUrls } from '../storage/ports.ts';
+import type { AgentFunctions } from './agent-functions.ts';
+
+/** What it takes to hydrate runs for the functions of their agents. */
+export interface Hydrating {
+  readonly contexts: Contexts;
+  readonly functions: AgentFunctions;
+  /** For runs that are too large for an event. @default they are refused */
+  readonly signedUrls?: SignedUrls | undefined;
+}
 
 /** A run, and the function that is to run it. */
 interface Hydration {
@@ -23,7 +33,7 @@ const LEASE_MS = 15 * 60_000;
  * taken is left alone. A claim whose function could not be invoked is given back.
  */
 export async function hydrate(
-  { contexts, functions, signedUrls }: Delivering,
+  { contexts, functions, signedUrls }: Hydrating,
   { tenant, run, agent, function: name }: Hydration,
 ): Promise<void> {
   // Each time another: a stream delivers a batch again, a schedule repeats a sweep, and neither may take the run from the

@@ -1,8 +1,8 @@
 import { type Contexts, contextsOn } from '../checkpoints/contexts.ts';
 import { ANY_TYPE } from '../checkpoints/document/unknown-instance.ts';
-import { dynamoStorage } from '../dynamodb.ts';
+import { kmsKeys } from '../checkpoints/encryption/kms-keys.ts';
 import type { HandlerName } from '../environment/names.ts';
-import { kmsKeys } from '../kms.ts';
+import { dynamoStorage } from '../storage/dynamodb/dynamo-storage.ts';
 import { type Environment, type EnvironmentOf, readEnvironment } from './read-environment.ts';
 
 /** A handler that is made of its environment by its first call, and then stays. */

@@ -1,5 +1,5 @@
-import type { KnownAgent } from '../api/app.ts';
 import { WaitstateError } from '../core/errors.ts';
+import type { KnownAgent } from '../http/app-options.ts';
 
 /** The agents that can be started in a tenant, without a word of other tenants. */
 export const offeredTo = (known: readonly KnownAgent[], tenant: string): readonly KnownAgent[] =>

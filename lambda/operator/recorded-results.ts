@@ -1,7 +1,6 @@
-import { type Doc, equal, isFields } from '../checkpoints/document/document.ts';
+import { type Doc, equal, type Fields, isFields } from '../checkpoints/document/document.ts';
 import { present } from '../core/omit-undefined.ts';
 import { hasSettled, isOperation } from '../runtime/journal/entries.ts';
-import type { CheckpointView } from './operator.ts';
 
 /** What is recorded under an id: of a durable run, of one operation of its journal. */
 export interface Recorded {
@@ -28,7 +27,10 @@ export interface RecordedChanges {
 export function recordedOf({
   toolResults,
   isDurable,
-}: Pick<CheckpointView, 'toolResults' | 'isDurable'>): readonly Recorded[] {
+}: {
+  readonly toolResults: Fields;
+  readonly isDurable: boolean;
+}): readonly Recorded[] {
   const entries = Object.entries(toolResults);
   if (!isDurable) return entries.map(([id, value]) => ({ id, value, isOver: true }));
   return inOrder(entries).flatMap(([id, entry]) => (isTold(id) && isFields(entry) ? recorded(id, entry) : []));

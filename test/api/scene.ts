@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
-import type { ApiOptions } from '../../lambda/api/app.ts';
 import { createApi } from '../../lambda/api/app.ts';
 import { problemsOf } from '../../lambda/api/open-api.ts';
 import type { Route } from '../../lambda/api/route.ts';
 import { ROUTES } from '../../lambda/api/routes/routes.ts';
 import { ProblemSchema } from '../../lambda/api/schemas/problems.ts';
 import { contextsFor } from '../../lambda/checkpoints/derived-contexts.ts';
+import type { AppOptions } from '../../lambda/http/app-options.ts';
 import { type Caller, ROLES, type Role } from '../../lambda/http/caller.ts';
 import { agent, payload } from '../../lambda/index.ts';
 import { deskOn } from '../../lambda/operator/create-operator.ts';
@@ -50,7 +50,7 @@ export interface Got {
 export function apiScene(
   storage: Storage = memoryStorage(),
   place: AgentPlace = {},
-  options: Partial<ApiOptions> = {},
+  options: Partial<AppOptions> = {},
 ) {
   const clock = new TestClock(Date.parse('2026-05-01T10:00:00Z'));
   const logged: string[] = [];

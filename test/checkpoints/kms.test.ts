@@ -2,7 +2,7 @@ import { DecryptCommand, EncryptCommand, KMSClient } from '@aws-sdk/client-kms';
 import { mockClient } from 'aws-sdk-client-mock';
 import { describe, expect, test } from 'vitest';
 import type { KeyContext } from '../../lambda/checkpoints/encryption/key-ring.ts';
-import { kmsKeys } from '../../lambda/kms.ts';
+import { kmsKeys } from '../../lambda/checkpoints/encryption/kms-keys.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { storesOn } from '../contract/checkpoint-store/stores.ts';
 import { awsError } from '../storage/failing-client.ts';

@@ -1,4 +1,5 @@
-import { createApi, type KnownAgent } from '../../lambda/api/app.ts';
+import { createApi } from '../../lambda/api/app.ts';
+import type { KnownAgent } from '../../lambda/http/app-options.ts';
 import { type Caller, ROLES, type Role } from '../../lambda/http/caller.ts';
 import { deskOn } from '../../lambda/operator/create-operator.ts';
 import type { Agent } from '../../lambda/runtime/agent/agent.ts';

@@ -183,7 +183,7 @@ describe('a function that gets its run claimed and loaded', () => {
     await scene.flow();
     expect(scene.logged).toEqual([]);
     const event = last(scene);
-    expect(Object.keys(event).sort()).toEqual(['agent', 'checkpoint', 'contentUrl', 'waitstate', 'run', 'tenant']);
+    expect(Object.keys(event).sort()).toEqual(['agent', 'checkpoint', 'contentUrl', 'run', 'tenant', 'waitstate']);
     const content = (await (await fetch(event.contentUrl)).json()) as { checkpoint: object; input: object };
     expect(content).toMatchObject({ checkpoint: { ...event.checkpoint, state }, input: { amount: 12 } });
     expect(await request(scene, 'load', {})).toMatchObject({ ok: true, contentUrl: expect.any(String) });

@@ -1,6 +1,6 @@
 import { isWaitstateError } from '../../../lambda/core/errors.ts';
 import { installed } from '../../../lambda/storage/aws/import-optional-peer.ts';
-import type { AwsPlace } from '../../target/resolve-target.ts';
+import type { AwsPlace } from '../../target/target.ts';
 import { checkApi } from './check-api.ts';
 import { checkBucket } from './check-bucket.ts';
 import { checkKey } from './check-key.ts';

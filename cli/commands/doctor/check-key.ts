@@ -3,7 +3,7 @@ import { type Finding, fail, ok, saidBy } from './finding.ts';
 
 /** Whether the KMS key wraps and opens the key of a run. */
 export async function checkKey(keyId: string): Promise<Finding> {
-  const { kmsKeys } = await import('../../../lambda/kms.ts');
+  const { kmsKeys } = await import('../../../lambda/checkpoints/encryption/kms-keys.ts');
   const about = { tenant: 'waitstate-doctor', run: 'none', owner: '' };
   try {
     const ring = kmsKeys({ keyId });

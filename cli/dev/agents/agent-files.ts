@@ -1,5 +1,5 @@
-import type { KnownAgent } from '../../../lambda/api/app.ts';
 import { present } from '../../../lambda/core/omit-undefined.ts';
+import type { KnownAgent } from '../../../lambda/http/app-options.ts';
 import type { DescribedAgent, DescribedFile } from '../processes/messages.ts';
 import type { LoadProblem } from './load-problem.ts';
 

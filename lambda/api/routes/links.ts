@@ -4,6 +4,7 @@ import { contextsFor } from '../../checkpoints/derived-contexts.ts';
 import { linkPage } from '../../console/link-page.ts';
 import { isWaitstateError } from '../../core/errors.ts';
 import { present } from '../../core/omit-undefined.ts';
+import type { AppOptions } from '../../http/app-options.ts';
 import { isForm, parseJson, readBody } from '../../http/body.ts';
 import { MOST_ANSWER } from '../../http/limits.ts';
 import { problemOf } from '../../http/problem.ts';
@@ -13,7 +14,6 @@ import { deskOn } from '../../operator/create-operator.ts';
 import type { OpenedLink } from '../../operator/operator.ts';
 import type { AnswerInput } from '../../runtime/approvals/decide.ts';
 import { linkNotFound } from '../../runtime/approvals/tokens.ts';
-import type { ApiOptions } from '../app.ts';
 import { DOWNLOADED, downloaded } from '../download.ts';
 import { approvalAnswer } from '../responses.ts';
 import { checked, type Route, route } from '../route.ts';
@@ -98,7 +98,7 @@ function answerIn(request: Request, given: unknown): AnswerInput {
 
 /** The page once more, with what is wrong and what was typed. */
 async function refusedPage(
-  api: ApiOptions,
+  api: AppOptions,
   context: Context<ApiEnv>,
   token: string,
   error: unknown,
@@ -118,7 +118,7 @@ async function refusedPage(
   );
 }
 
-const nowOf = ({ runtime }: ApiOptions): Date => new Date(runtime.clock.now());
+const nowOf = ({ runtime }: AppOptions): Date => new Date(runtime.clock.now());
 
 const page = (context: Context<ApiEnv>, html: unknown, status = 200): Response =>
   context.html(String(html), status as 200, VARY);

@@ -5,13 +5,13 @@ import { ON_TIMEOUT } from '../../core/approval-request.ts';
 import { isWaitstateError } from '../../core/errors.ts';
 import { refused } from '../../core/invalid-input.ts';
 import { present } from '../../core/omit-undefined.ts';
+import type { AppOptions } from '../../http/app-options.ts';
 import { HttpError } from '../../http/problem.ts';
 import { LOOK, OPERATE } from '../../http/roles.ts';
 import type { Desk } from '../../operator/operator.ts';
 import { act } from '../../protocol/actions.ts';
 import { type Action, checkRequest } from '../../protocol/request.ts';
 import { deliverIfReady } from '../../runtime/control/run-control.ts';
-import type { ApiOptions } from '../app.ts';
 import { type Route, route } from '../route.ts';
 import { Loaded, Saved, Upload } from '../schemas/checkpoints.ts';
 import { named } from '../schemas/named.ts';
@@ -164,7 +164,7 @@ function savingRoute({ action, schema, ...spec }: SavingSpec): Route {
 }
 
 /** Does what the protocol of agents in other languages has an action for. */
-function done(api: ApiOptions, desk: Desk, action: Action, run: string, fields: object): Promise<object> {
+function done(api: AppOptions, desk: Desk, action: Action, run: string, fields: object): Promise<object> {
   const { runtime, signedUrls, observing } = api;
   const contexts = withoutCode(contextsFor(runtime.contexts, desk.tenant));
   const request = checkRequest({ waitstate: 1, action, tenant: desk.tenant, run, ...fields });
@@ -172,7 +172,7 @@ function done(api: ApiOptions, desk: Desk, action: Action, run: string, fields: 
 }
 
 /** Brings a run that was saved to a process if it is ready for one, and with its end the run that called it. */
-async function delivered({ runtime }: ApiOptions, desk: Desk, action: Action, run: string): Promise<void> {
+async function delivered({ runtime }: AppOptions, desk: Desk, action: Action, run: string): Promise<void> {
   if (!runtime.deliver) return;
   const { inRun } = contextsFor(runtime.contexts, desk.tenant);
   await deliverIfReady(runtime, await inRun(run));

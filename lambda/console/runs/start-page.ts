@@ -1,4 +1,4 @@
-import type { KnownAgent } from '../../api/app.ts';
+import type { KnownAgent } from '../../http/app-options.ts';
 import type { Caller } from '../../http/caller.ts';
 import { jsonEditor, jsonText } from '../json-editor.ts';
 import { type Html, html } from '../markup.ts';

@@ -1,7 +1,11 @@
 import { type CheckpointStoreOptions, contextsOn } from '../../checkpoints/contexts.ts';
+import {
+  isOnDynamo,
+  optionsFromEnvironment,
+  storageFromEnvironment,
+} from '../../checkpoints/store-from-environment.ts';
 import { present } from '../../core/omit-undefined.ts';
 import { APPROVAL_URL_VARIABLE } from '../../environment/names.ts';
-import { isOnDynamo, optionsFromEnvironment, storageFromEnvironment } from '../../from-environment.ts';
 import type { Storage } from '../../storage/ports.ts';
 import type { Telling } from '../approvals/due.ts';
 import type { Delivery, Log, Probe, Runtime } from '../runtime.ts';

@@ -1,6 +1,6 @@
 import { refused } from '../../core/invalid-input.ts';
 import { present } from '../../core/omit-undefined.ts';
-import type { AnyAgent } from './agent.ts';
+import type { Clock } from './clock.ts';
 
 /** What of the context of a Lambda invocation is needed. */
 export interface LambdaContext {
@@ -19,12 +19,23 @@ export interface AgentEvent {
 /** The Lambda function of an agent. */
 export type AgentHandler = (event: unknown, context: LambdaContext) => Promise<unknown>;
 
+/** The part of an agent that its Lambda function calls. */
+interface InvocableAgent {
+  readonly name: string;
+  readonly runtime: { readonly clock: Clock };
+  invoke(
+    delivery: { readonly run: string; readonly tenant?: string },
+    claimant: { readonly by: string; readonly until: number },
+  ): Promise<{ readonly end: string; readonly error?: unknown }>;
+  notify(delivery: { readonly run: string; readonly tenant?: string }, approval: string): Promise<unknown>;
+}
+
 // Time for the last write and its answer, before the function is stopped.
 const MARGIN_MS = 500;
 
 /** Runs the run that an event names; throws when the invocation is to be tried again. */
 export const lambdaHandler =
-  (agent: AnyAgent): AgentHandler =>
+  (agent: InvocableAgent): AgentHandler =>
   async (event, context) => {
     const { run, tenant, notify } = Object(event) as Partial<AgentEvent>;
     if (typeof run !== 'string') throw refused(`The event of agent "${agent.name}"`, '{ run, tenant }', event);

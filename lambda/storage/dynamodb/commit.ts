@@ -10,7 +10,7 @@ import type { AwsCall } from '../aws/aws-calls.ts';
 import { attemptsOf, failure, isTransient, nameOf } from '../aws/aws-failures.ts';
 import { checkWrites } from '../check-writes.ts';
 import { type Condition, ConditionFailedError, type RecordStore, type StoredRecord, type Write } from '../ports.ts';
-import type { DynamoClient } from './dynamo-records.ts';
+import type { DynamoClient } from './dynamo-client.ts';
 import { bytesOf, type Item, keyOf, toItem, toRecord } from './items.ts';
 
 const ABSENT = 'attribute_not_exists(pk)';

@@ -3,6 +3,7 @@ import { type AwsRetries, awsCalls } from '../aws/aws-calls.ts';
 import { positionIn } from '../paging.ts';
 import type { Page, PageOptions, RecordStore, StoredRecord } from '../ports.ts';
 import { commitWith } from './commit.ts';
+import type { DynamoClient } from './dynamo-client.ts';
 import { type Item, listedOf, text, toRecord } from './items.ts';
 import { LISTS } from './lists.ts';
 import { readWith } from './read.ts';
@@ -15,8 +16,6 @@ export interface DynamoRecordStoreOptions extends AwsRetries {
    */
   readonly client?: DynamoClient;
 }
-
-export type DynamoClient = Pick<DynamoDBClient, 'send' | 'config'>;
 
 /** Records in one DynamoDB table, as `TABLE` defines it. */
 export function dynamoRecordStore({ table, client, ...retries }: DynamoRecordStoreOptions): RecordStore {

@@ -2,7 +2,7 @@ import { BatchGetItemCommand, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import type { AwsCall } from '../aws/aws-calls.ts';
 import { failure } from '../aws/aws-failures.ts';
 import type { RecordStore } from '../ports.ts';
-import type { DynamoClient } from './dynamo-records.ts';
+import type { DynamoClient } from './dynamo-client.ts';
 import { type Item, keyOf, toRecord } from './items.ts';
 
 const BATCH_KEYS = 100;

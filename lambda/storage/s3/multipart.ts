@@ -9,7 +9,7 @@ import {
 } from '@aws-sdk/client-s3';
 import type { AwsCall } from '../aws/aws-calls.ts';
 import { attemptsOf, nameOf } from '../aws/aws-failures.ts';
-import type { S3Connected } from './s3-payloads.ts';
+import type { S3Connection } from './s3-connection.ts';
 
 /** Parts under way at a time; with the two that showed the content to be large, at most five are in memory. */
 const IN_FLIGHT = 3;
@@ -26,7 +26,7 @@ interface Upload extends Target {
 type Parts<P> = AsyncIterable<P> | Iterable<P>;
 
 /** Objects that are written in parts; one that fails leaves nothing behind. */
-export function multipartWith(call: AwsCall<S3Connected>, resource: string) {
+export function multipartWith(call: AwsCall<S3Connection>, resource: string) {
   const writing = { resource, actions: ['s3:PutObject'] };
   const copying = { resource, actions: ['s3:PutObject', 's3:GetObject'] };
   const aborting = { resource, actions: ['s3:AbortMultipartUpload'] };

@@ -14,16 +14,15 @@ import { failure, nameOf } from '../aws/aws-failures.ts';
 import type { PayloadStore, StoredPayload } from '../ports.ts';
 import { multipartWith } from './multipart.ts';
 import { partsOf, rangesOf } from './parts.ts';
+import type { S3Connection } from './s3-connection.ts';
 
 export interface S3PayloadStoreOptions extends AwsRetries {
   readonly bucket: string;
   /** What every key begins with. @default nothing */
   readonly prefix?: string;
   /** The caller closes what it passes. @default one made from the environment on first use */
-  readonly client?: S3Connected;
+  readonly client?: S3Connection;
 }
-
-export type S3Connected = Pick<S3Client, 'send' | 'config'>;
 
 const REMOVE_KEYS = 1_000;
 

@@ -1,18 +1,18 @@
-import type { CheckpointStore } from './checkpoints/checkpoint-store.ts';
-import { checkpointStoreOn } from './checkpoints/checkpoint-store.ts';
-import type { CheckpointStoreOptions } from './checkpoints/contexts.ts';
-import type { KeyRing } from './checkpoints/encryption/key-ring.ts';
-import { present } from './core/omit-undefined.ts';
+import { present } from '../core/omit-undefined.ts';
 import {
   BUCKET_VARIABLE,
   KEY_VARIABLE,
   RETENTION_VARIABLE,
   TABLE_VARIABLE,
   UNENCRYPTED_VARIABLE,
-} from './environment/names.ts';
-import { wholeSeconds } from './environment/whole-seconds.ts';
-import { installed } from './storage/aws/import-optional-peer.ts';
-import type { Storage } from './storage/ports.ts';
+} from '../environment/names.ts';
+import { wholeSeconds } from '../environment/whole-seconds.ts';
+import { installed } from '../storage/aws/import-optional-peer.ts';
+import type { Storage } from '../storage/ports.ts';
+import type { CheckpointStore } from './checkpoint-store.ts';
+import { checkpointStoreOn } from './checkpoint-store.ts';
+import type { CheckpointStoreOptions } from './contexts.ts';
+import type { KeyRing } from './encryption/key-ring.ts';
 
 /**
  * The storage that the environment names: with WAITSTATE_TABLE and WAITSTATE_BUCKET on DynamoDB and S3, otherwise in the
@@ -20,9 +20,13 @@ import type { Storage } from './storage/ports.ts';
  */
 export function storageFromEnvironment(clock?: () => number): () => Promise<Storage> {
   if (isOnDynamo())
-    return async () => (await installed('@aws-sdk/client-dynamodb', () => import('./dynamodb.ts'))).dynamoStorage();
+    return async () =>
+      (
+        await installed('@aws-sdk/client-dynamodb', () => import('../storage/dynamodb/dynamo-storage.ts'))
+      ).dynamoStorage();
   const { WAITSTATE_FOLDER: folder = '.waitstate' } = process.env;
-  return async () => (await import('./embedded.ts')).embeddedStorage({ folder, ...(clock && { clock }) });
+  return async () =>
+    (await import('../storage/embedded/embedded-storage.ts')).embeddedStorage({ folder, ...(clock && { clock }) });
 }
 
 /**
@@ -46,7 +50,7 @@ export function optionsFromEnvironment(): Pick<
 /** A key ring in KMS that is loaded when first needed. */
 function keysLater(keyId: string): KeyRing {
   let loaded: Promise<KeyRing> | undefined;
-  const ring = () => (loaded ??= import('./kms.ts').then(({ kmsKeys }) => kmsKeys({ keyId })));
+  const ring = () => (loaded ??= import('./encryption/kms-keys.ts').then(({ kmsKeys }) => kmsKeys({ keyId })));
   return {
     wrap: async (key, context) => (await ring()).wrap(key, context),
     unwrap: async (wrapped, context) => (await ring()).unwrap(wrapped, context),

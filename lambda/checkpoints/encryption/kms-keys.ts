@@ -1,0 +1,79 @@
+import type { KMSClient } from '@aws-sdk/client-kms';
+import { WaitstateError } from '../../core/errors.ts';
+import { awsCalls } from '../../storage/aws/aws-calls.ts';
+import { installed } from '../../storage/aws/import-optional-peer.ts';
+import type { KeyContext, KeyRing } from './key-ring.ts';
+
+export interface KmsKeysOptions {
+  /** The key that wraps: an id, ARN or alias. Keys that wrapped before stay readable as long as KMS has them. */
+  readonly keyId: string;
+  /**
+   * The keys, as ARNs, that may have wrapped a run; a head that names another is refused. Who can write to the table could
+   * otherwise name a key of their own.
+   * @default whichever key the role may use for `kms:Decrypt`
+   */
+  readonly opens?: readonly string[];
+  /** @default made when first needed */
+  readonly client?: KmsClient;
+}
+
+type KmsClient = Pick<KMSClient, 'send' | 'config'>;
+
+/**
+ * A key ring in AWS KMS. Tenant, run and owner are the encryption context, so that a key policy can let only an owner's
+ * role decrypt (`kms:EncryptionContext:owner`).
+ */
+export function kmsKeys({ keyId, opens, client }: KmsKeysOptions): KeyRing {
+  const load = async () => {
+    const sdk = await installed('@aws-sdk/client-kms', () => import('@aws-sdk/client-kms'));
+    client ??= new sdk.KMSClient({});
+    return { sdk, call: awsCalls(() => client as KmsClient, {}) };
+  };
+  const of = (key: string, action: string) => ({ resource: `KMS key "${key}"`, actions: [action] });
+  return {
+    async wrap(key, context) {
+      const { sdk, call } = await load();
+      const input = { KeyId: keyId, Plaintext: key, EncryptionContext: contextOf(context) };
+      const answer = await usable(call(of(keyId, 'kms:Encrypt'), (kms) => kms.send(new sdk.EncryptCommand(input))));
+      if (!answer.CiphertextBlob?.length) throw useless(keyId);
+      return { by: answer.KeyId ?? keyId, wrapped: Buffer.from(answer.CiphertextBlob).toString('base64') };
+    },
+    async unwrap({ by, wrapped }, context) {
+      if (opens && !opens.includes(by)) {
+        throw new WaitstateError(
+          'KEY_UNAVAILABLE',
+          `Run "${context.run}" names KMS key "${by}", which is not among \`opens\`.`,
+        );
+      }
+      const { sdk, call } = await load();
+      const input = {
+        KeyId: by,
+        CiphertextBlob: Buffer.from(wrapped, 'base64'),
+        EncryptionContext: contextOf(context),
+      };
+      const answer = await usable(call(of(by, 'kms:Decrypt'), (kms) => kms.send(new sdk.DecryptCommand(input))));
+      if (answer.Plaintext?.length !== 32) throw useless(by);
+      return answer.Plaintext;
+    },
+  };
+}
+
+// KMS refuses empty values in an encryption context.
+const contextOf = ({ tenant, run, owner }: KeyContext): Record<string, string> => ({
+  tenant,
+  run,
+  ...(owner && { owner }),
+});
+
+/** A refusal of KMS means that the key is not at hand; whether it does not answer is another matter. */
+async function usable<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (cause) {
+    if (!(cause instanceof WaitstateError) || cause.code === 'STORAGE_UNAVAILABLE') throw cause;
+    throw new WaitstateError('KEY_UNAVAILABLE', cause.message, { cause });
+  }
+}
+
+const useless = (key: string): WaitstateError =>
+  new WaitstateError('KEY_UNAVAILABLE', `KMS key "${key}" answered with something that is not a data key.`);

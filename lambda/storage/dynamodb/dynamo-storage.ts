@@ -1,0 +1,42 @@
+import { WaitstateError } from '../../core/errors.ts';
+import { BUCKET_VARIABLE, TABLE_VARIABLE } from '../../environment/names.ts';
+import { installed } from '../aws/import-optional-peer.ts';
+import { lazyPayloadStore } from '../decorators/lazy-payloads.ts';
+import type { Storage } from '../ports.ts';
+import type { S3PayloadStoreOptions } from '../s3/s3-payloads.ts';
+import { type DynamoRecordStoreOptions, dynamoRecordStore } from './dynamo-records.ts';
+
+export interface DynamoStorageOptions {
+  /** @default the environment's WAITSTATE_TABLE */
+  readonly table?: string;
+  /** @default the environment's WAITSTATE_BUCKET */
+  readonly bucket?: string;
+  /** Your own client, reused; a DynamoDBDocumentClient will do too. @default one made when first needed */
+  readonly dynamoDBClient?: DynamoRecordStoreOptions['client'];
+  /** @default one made when first needed */
+  readonly s3Client?: S3PayloadStoreOptions['client'];
+}
+
+/** Records in DynamoDB, payloads in S3. The S3 client is loaded only when something is large enough for it. */
+export function dynamoStorage(options: DynamoStorageOptions = {}): Storage {
+  const {
+    table = process.env[TABLE_VARIABLE],
+    bucket = process.env[BUCKET_VARIABLE],
+    dynamoDBClient,
+    s3Client,
+  } = options;
+  if (!table || !bucket) {
+    const [option, variable] = table ? ['bucket', BUCKET_VARIABLE] : ['table', TABLE_VARIABLE];
+    throw new WaitstateError(
+      'INVALID_INPUT',
+      `Storage on DynamoDB and S3 needs a table and a bucket: pass \`${option}\`, or set ${variable}.`,
+    );
+  }
+  return {
+    records: dynamoRecordStore({ table, ...(dynamoDBClient && { client: dynamoDBClient }) }),
+    payloads: lazyPayloadStore(async () => {
+      const { s3PayloadStore } = await installed('@aws-sdk/client-s3', () => import('../s3/s3-payloads.ts'));
+      return s3PayloadStore({ bucket, ...(s3Client && { client: s3Client }) });
+    }),
+  };
+}
