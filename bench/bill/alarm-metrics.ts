@@ -3,7 +3,7 @@ import { withWaitstate } from '../with-waitstate.ts';
 
 let counted: number | undefined;
 
-/** How many metrics the alarms of the construct look at; CloudWatch bills each metric of an alarm. */
+/** How many metrics the construct's alarms watch; CloudWatch bills each metric of an alarm. */
 export function alarmMetrics(): number {
   counted ??= withWaitstate(({ node }) =>
     node
@@ -14,6 +14,6 @@ export function alarmMetrics(): number {
   return counted;
 }
 
-/** An alarm on one metric has no list of them; in a list, what is computed of others is not billed. */
+/** An alarm on one metric has no list; in a list, metric math expressions are not billed. */
 const metricsOf = (list: readonly { readonly metricStat?: object }[] | undefined): number =>
   list?.filter(({ metricStat }) => metricStat).length ?? 1;

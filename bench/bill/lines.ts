@@ -9,14 +9,14 @@ import { alarmMetrics } from './alarm-metrics.ts';
 import type { Steps } from './steps.ts';
 import type { DeploymentUnits, Taken } from './units.ts';
 
-/** A function of the deployment: the memory that the construct gives it, and how long it is taken to run. */
+/** A function of the deployment: the memory that the construct gives it, and its assumed duration. */
 export interface Billed {
   readonly memoryMB: number;
-  /** An assumption: some requests of a few milliseconds, in a process that is warm. */
+  /** Assumed, not measured: a few requests of some milliseconds each, in a warm process. */
   readonly ms: number;
 }
 
-/** The functions that are billed; of an agent only what Waitstate adds to it: claim, load, save. */
+/** The billed functions. For an agent, only the time that Waitstate adds: claim, load, save. */
 export const FUNCTIONS = {
   agent: { memoryMB: 512, ms: 100 },
   api: { memoryMB: DEPLOYED.api.memoryMB, ms: 100 },
@@ -26,11 +26,11 @@ export const FUNCTIONS = {
   gauge: { memoryMB: DEPLOYED.gauge.memoryMB, ms: 200 },
 } as const satisfies Record<string, Billed>;
 
-/** What a million invocations of a function cost. */
+/** The cost of a million invocations of a function. */
 export const invocation = ({ memoryMB, ms }: Billed): number =>
   PRICES.invocation.dollars + (memoryMB / 1024) * (ms / 1000) * PRICES.gbSecond.dollars;
 
-/** How often what was done invoked each function, as if each record of the stream came alone. */
+/** How often each function was invoked, assuming one stream record per batch. */
 const invoked = ({ resume, notify, runs, tells, requests }: Done): readonly (readonly [Billed, number])[] => [
   [FUNCTIONS.resume, resume],
   [FUNCTIONS.notify, notify],
@@ -38,18 +38,18 @@ const invoked = ({ resume, notify, runs, tells, requests }: Done): readonly (rea
   [FUNCTIONS.api, requests],
 ];
 
-/** What something costs a million times, in dollars, by what it is for. */
+/** The cost of something a million times, in dollars, by service. */
 export interface Line {
   readonly storage: number;
   readonly lambda: number;
   /** API Gateway, EventBridge, SNS. */
   readonly messages: number;
   readonly all: number;
-  /** How many functions are invoked for it, once. */
+  /** Invocations for one of them. */
   readonly invocations: number;
 }
 
-/** A million of what was taken once. */
+/** The cost of a million times what was counted once. */
 export function lineOf({ counts, done }: Taken): Line {
   const { apiRequest, event, message } = PRICES;
   const storage = dollars(counts) * 1e6;
@@ -59,26 +59,26 @@ export function lineOf({ counts, done }: Taken): Line {
   return { storage, lambda, messages, all: storage + lambda + messages, invocations };
 }
 
-/** A million steps; they touch nothing but the storage. */
+/** The cost of a million steps; a step uses storage only. */
 export const stepCost = ({ counts, steps }: Steps): number => (dollars(counts) / steps) * 1e6;
 
 /** The hours of a month. */
 export const HOURS = 730;
 const SWEEPS = (HOURS * 60) / DEFAULTS.sweepEvery.toMinutes();
 const GAUGES = (HOURS * 60) / PERIOD.toMinutes();
-/** What a function writes into its log each time, by its metrics and by Lambda itself. An assumption. */
+/** Log bytes per invocation, from metrics and from Lambda itself. Assumed, not measured. */
 const LOG_BYTES = 1_500;
 
-/** What a deployment costs in a month in which nothing runs, by what it is for. */
+/** The cost of a deployment in a month without runs, by item. */
 export function monthOf({ sweep, gauge, metrics }: DeploymentUnits): ReadonlyMap<string, number> {
   const alarmed = alarmMetrics();
   const invocations = SWEEPS + GAUGES;
   return new Map([
-    [`the sweeper, ${figure(SWEEPS)} times`, SWEEPS * (dollars(sweep.counts) + invocation(FUNCTIONS.sweep) / 1e6)],
-    [`the gauge, ${figure(GAUGES)} times`, GAUGES * (dollars(gauge.counts) + invocation(FUNCTIONS.gauge) / 1e6)],
-    [`${metrics} metrics that these two write`, metrics * PRICES.metric.dollars],
+    [`sweeper, ${figure(SWEEPS)} invocations`, SWEEPS * (dollars(sweep.counts) + invocation(FUNCTIONS.sweep) / 1e6)],
+    [`gauge, ${figure(GAUGES)} invocations`, GAUGES * (dollars(gauge.counts) + invocation(FUNCTIONS.gauge) / 1e6)],
+    [`${metrics} custom metrics that these two write`, metrics * PRICES.metric.dollars],
     [`alarms on ${alarmed} metrics`, alarmed * PRICES.alarmMetric.dollars],
-    ['a dashboard', PRICES.dashboard.dollars],
+    ['dashboard', PRICES.dashboard.dollars],
     ['logs', (invocations * LOG_BYTES * PRICES.logGb.dollars) / 1e9],
     ['traces', (invocations * PRICES.trace.dollars) / 1e6],
   ]);

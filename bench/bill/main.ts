@@ -1,4 +1,4 @@
-// Counts what a deployment takes on the engines, and prints what it costs: the tables of docs/reference/cost.md.
+// Counts what a deployment uses on the test engines and prints its cost: the tables of docs/reference/cost.md.
 
 import { printOrWrite } from '../page-tables.ts';
 import { startWire } from '../wire.ts';

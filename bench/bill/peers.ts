@@ -1,21 +1,21 @@
 import { PRICES } from '../prices.ts';
 
-/** What a piece of work is to others, once: what they count, and the data. */
+/** One piece of work in the units that other services bill. */
 export interface PeerWork {
-  /** AWS Lambda durable functions: starts, steps and waits; a callback is three. */
+  /** AWS Lambda durable functions: a start, step or wait is one operation, a callback three. */
   readonly operations: number;
-  /** AWS Step Functions: states that are entered. */
+  /** AWS Step Functions: state transitions. */
   readonly transitions: number;
   /** Temporal Cloud: starts, activities, signals and timers. */
   readonly actions: number;
-  /** Bytes that are written. */
+  /** Bytes written. */
   readonly bytes: number;
 }
 
-/** What a million of it cost there, in dollars. */
+/** The cost of a million of it, in dollars. */
 export function peerCosts({ operations, transitions, actions, bytes }: PeerWork) {
   const { durableOperation, durableGbWritten, transition, actionOfFew, actionOfMany } = PRICES;
-  // A million times so many bytes are a thousandth of that in GB.
+  // A million times n bytes is n / 1000 GB.
   const gigabytes = bytes / 1000;
   return {
     durableFunctions: operations * durableOperation.dollars + gigabytes * durableGbWritten.dollars,

@@ -2,19 +2,19 @@ import { markdownTable, money } from '../markdown-table.ts';
 import { listed, PRICES } from '../prices.ts';
 import { type Billed, FUNCTIONS, invocation } from './lines.ts';
 
-/** The prices that everything is made of, and the page of each. */
+/** All list prices, with the page that each is from. */
 export const pricesTable = (): string =>
   markdownTable(
-    ['what', 'list price', 'page'],
+    ['what', 'list price', 'source'],
     Object.values(PRICES).map((price) => [price.of, listed(price), price.page]),
   );
 
-/** The functions, the memory that they have, and how long they are taken to run. */
+/** The functions with their memory and assumed duration. */
 export const functionsTable = (): string =>
   markdownTable(
-    ['function', 'memory, MB', 'taken to run, ms', 'a million invocations'],
+    ['function', 'memory (MB)', 'assumed duration (ms)', 'per million invocations'],
     Object.entries<Billed>(FUNCTIONS).map(([name, billed]) => [
-      name === 'agent' ? 'an agent, what Waitstate adds' : `\`${name}\``,
+      name === 'agent' ? 'agent (what Waitstate adds)' : `\`${name}\``,
       billed.memoryMB,
       billed.ms,
       money(invocation(billed)),

@@ -5,21 +5,21 @@ import { dynamoStore, ours } from '../systems.ts';
 import type { Wire } from '../wire.ts';
 import { CONVERSATION, type Conversation, freshText, RUN, turn } from '../works.ts';
 
-/** What so many steps took, in the middle of a run. */
+/** What a number of steps used, in the middle of a run. */
 export interface Steps {
   readonly steps: number;
-  /** What each of them gave or added. */
+  /** Bytes that each step returned or added. */
   readonly resultBytes: number;
   readonly counts: Counts;
 }
 
 export interface StepUnits {
-  /** `ctx.step` with a result of 1 KB, and of 20 KB. */
+  /** `ctx.step` with a result of 1 KB and of 20 KB. */
   readonly small: Steps;
   readonly large: Steps;
   /** A turn that adds 1.2 KB of text to its state. */
   readonly turn: Steps;
-  /** The same by the store alone. */
+  /** The same with the store alone. */
   readonly update: Steps;
 }
 
@@ -36,7 +36,7 @@ export async function stepUnits(wire: Wire): Promise<StepUnits> {
   };
 }
 
-/** Counts from the middle of so many steps. */
+/** Counts the second half of the steps. */
 function fromTheMiddle(wire: Wire, steps: number, groups: number) {
   let middle = NO_COUNTS;
   return {
@@ -81,7 +81,7 @@ async function turns(wire: Wire, count: number): Promise<Steps> {
       async turn(ctx, state: Conversation) {
         n += 1;
         await before(n);
-        // The last turn is written together with the end of the run.
+        // The last turn is written in one checkpoint with the end of the run.
         if (n <= count) return { messages: [...state.messages, ...turn(n)] };
         found = await taken();
         return ctx.done(n);

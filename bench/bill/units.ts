@@ -9,24 +9,24 @@ import { dynamoPlace } from '../systems.ts';
 import type { Wire } from '../wire.ts';
 import { RUN } from '../works.ts';
 
-/** What something took: on the wire, and of everything else that is billed. */
+/** What something used: requests on the wire, and everything else that is billed. */
 export interface Taken {
   readonly counts: Counts;
   readonly done: Done;
 }
 
-/** What a deployment takes. */
+/** What a deployment uses. */
 export interface DeploymentUnits {
-  /** A run of three steps from start to end: with nothing else, and with an owner, a tag, a timeout and a retention. */
+  /** A run with three steps: without options, and with owner, tag, timeout and retention. */
   readonly plainRun: Taken;
   readonly fullRun: Taken;
-  /** What it takes to remove the latter, by sweeps when its retention is over and a day later. */
+  /** Removing the latter: one sweep when its retention ends, another a day later. */
   readonly removal: Taken;
-  /** From the question to the agent that goes on with the answer: told, looked at and answered by a link. */
+  /** From the approval request until the agent resumes: notification, page view and decision by link. */
   readonly approval: Taken;
-  /** Bytes of a run in the table and its indexes while it waits for that. */
+  /** Bytes of a run in the table and its indexes while it waits for the approval. */
   readonly waitingBytes: number;
-  /** A sweep and a gauge when there is nothing to do, and how many metrics the two write. */
+  /** An idle sweep and gauge, and how many metrics the two write. */
   readonly sweep: Taken;
   readonly gauge: Taken;
   readonly metrics: number;
@@ -42,7 +42,7 @@ const trip = agent({
   },
 });
 
-/** Counts what handlers and agents take on the engines, each function woken by the one before it, as on AWS. */
+/** Counts what handlers and agents use on the test engines; each function triggers the next, as on AWS. */
 export async function deploymentUnits(wire: Wire): Promise<DeploymentUnits> {
   const metrics = new Set<string>();
   const asking = askingAgent(() => lap());
@@ -92,7 +92,7 @@ export async function deploymentUnits(wire: Wire): Promise<DeploymentUnits> {
   return { plainRun, fullRun, removal, approval: asking.taken(), waitingBytes, sweep, gauge, metrics: written };
 }
 
-/** An agent that asks once, and says what was taken from its question until it goes on. */
+/** An agent that requests one approval, and reports what was used from the request until it resumes. */
 function askingAgent(lap: () => Promise<Taken>) {
   let link = '';
   let hasAsked = false;
@@ -100,7 +100,7 @@ function askingAgent(lap: () => Promise<Taken>) {
   return {
     link: () => link,
     taken(): Taken {
-      if (!taken) throw new Error('The agent should have gone on with the answer; it did not.');
+      if (!taken) throw new Error('Expected the agent to resume after the decision; it did not.');
       return taken;
     },
     agent: agent({

@@ -2,13 +2,13 @@ import { Stack } from 'aws-cdk-lib';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { withWaitstate } from '../with-waitstate.ts';
 
-// With an id so long, CloudFormation makes the name of a function as long as names may be: 64 letters.
+// With an id this long, CloudFormation generates a function name of the maximum length, 64 characters.
 const LONG_ID = 'x'.repeat(64);
 
-/** More than fit under the shortest names. */
+/** More than fit, even with the shortest names. */
 const TOO_MANY = 128;
 
-/** How many agents, under names of so many letters, the construct takes before it says that an environment is full. */
+/** How many agents with names of this length fit before the construct reports that the environment is full. */
 export function agentsInEnvironment(letters: number): number {
   let [fit, tooMany] = [0, TOO_MANY];
   while (tooMany - fit > 1) {
@@ -19,7 +19,7 @@ export function agentsInEnvironment(letters: number): number {
   return fit;
 }
 
-/** Whether so many agents fit into a Waitstate, by its own check. A new one each time: it says once who its agents are. */
+/** Whether the construct accepts this many agents. Each check needs a new construct, since it resolves its agents once. */
 const isTaken = (agents: number, letters: number): boolean =>
   withWaitstate((hold) => {
     for (let n = 0; n < agents; n++) {

@@ -1,4 +1,4 @@
-// Simulates where the requests of many runs fall, and prints the tables of docs/reference/scale.md.
+// Simulates which partitions the requests of many runs hit, and prints the tables of docs/reference/scale.md.
 import { printOrWrite } from '../page-tables.ts';
 import { scaleReport } from './report.ts';
 

@@ -5,22 +5,22 @@ import { type Agent, agent } from '../../lambda/index.ts';
 import type { Deployment } from '../deployment.ts';
 import { freshText } from '../works.ts';
 
-/** A kind of run in the mix. */
+/** A kind of run in the workload. */
 export interface Kind {
   readonly name: string;
-  /** Of a hundred runs, so many are of this kind. */
+  /** How many of a hundred runs are of this kind. */
   readonly share: number;
-  /** How many steps it has: calls of models and tools. */
+  /** Its number of steps: model and tool calls. */
   readonly steps: number;
   readonly agent: Agent<never>;
-  /** What happens to each of its runs from outside, once it waits. */
+  /** The event that each of its runs receives once it waits. */
   readonly outside?: (deployed: Deployment, of: Agent<never>, run: string) => Promise<unknown>;
 }
 
 const KB = 114;
 const result = (n: number, kilobytes = 1): string => freshText(n, Math.round(KB * kilobytes));
 
-/** The links of people who were told of an approval, by run. */
+/** The approval links that were sent, by run. */
 const links = new Map<string, string>();
 
 const trip = agent({
@@ -70,21 +70,27 @@ const orders = agent({
   },
 });
 
-/** Looks at the question and says yes. */
+/** Opens the approval page and approves. */
 async function answer(deployed: Deployment, { runtime }: Agent<never>, run: string): Promise<void> {
   const url = links.get(`${runtime.contexts.tenant}/${run}`) ?? '';
   await deployed.link('GET', url);
   await deployed.link('POST', url, { answer: 'approve' });
 }
 
-/** The mix: what a hundred runs are. */
+/** The workload: what a hundred runs consist of. */
 export const MIX: readonly Kind[] = [
   { name: 'three steps of 1 KB', share: 60, steps: 3, agent: trip },
-  { name: 'a step, an approval by one of a group, a step', share: 20, steps: 2, agent: refunds, outside: answer },
-  { name: 'a step, an hour of sleep, a step', share: 10, steps: 2, agent: followUp },
+  {
+    name: 'a step, an approval by one member of a group, a step',
+    share: 20,
+    steps: 2,
+    agent: refunds,
+    outside: answer,
+  },
+  { name: 'a step, one hour of sleep, a step', share: 10, steps: 2, agent: followUp },
   { name: 'three steps of 20 KB', share: 8, steps: 3, agent: research },
   {
-    ...{ name: 'a step, a wait for a signal, cancelled', share: 2, steps: 1, agent: orders },
+    ...{ name: 'a step, a wait for a signal, then cancelled', share: 2, steps: 1, agent: orders },
     outside: (_, of, run) => of.run(run).cancel('no longer wanted'),
   },
 ];
@@ -92,7 +98,7 @@ export const MIX: readonly Kind[] = [
 /** The tenants: one has half of all runs, nine share the rest. */
 export const TENANTS = { large: 'acme', small: Array.from({ length: 9 }, (_, n) => `tenant-${n + 1}`) } as const;
 
-/** A run of the mix. */
+/** A run of the workload. */
 export interface MixedRun {
   readonly kind: Kind;
   readonly tenant: string;
@@ -102,7 +108,7 @@ export interface MixedRun {
 
 const OWNERS = 20;
 
-/** So many hundreds of runs of the mix; always the same ones. */
+/** The given number of hundreds of runs; deterministic. */
 export function mixedRuns(hundreds: number): readonly MixedRun[] {
   return MIX.flatMap((kind) =>
     Array.from({ length: kind.share * hundreds }, (_, n): MixedRun => {
@@ -112,7 +118,7 @@ export function mixedRuns(hundreds: number): readonly MixedRun[] {
   );
 }
 
-/** An id whose run is in a group of the due list in turn: as even as a great many are by chance. */
+/** An id that assigns runs to the due shards in turn, as evenly as many random ids are. */
 function idInGroup(tenant: string, seed: string, turn: number): string {
   for (let tries = 0; ; tries++) {
     const id = runId(`${seed} ${tries}`);
@@ -120,7 +126,7 @@ function idInGroup(tenant: string, seed: string, turn: number): string {
   }
 }
 
-/** As random as ids are in practice, and the same each time. */
+/** Looks like a random UUID, but is derived from the seed. */
 export function runId(seed: string): string {
   const hex = createHash('sha256').update(seed).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(

@@ -6,18 +6,18 @@ import { freshText } from '../works.ts';
 import { MOST } from './demands.ts';
 import { recordingStorage } from './recording-storage.ts';
 
-/** What something that happens to a run takes of the partition of that run, which nothing can spread. */
+/** What an operation on one run uses of that run's partition, which cannot be split. */
 export interface OnPartition {
   readonly what: string;
   readonly units: number;
-  /** How many of them there can be in a second: by the units, and by the time of one after the other. */
+  /** How many are possible per second: limited by units, and by time if they run one at a time. */
   readonly byUnits: number;
   readonly byTime: number;
 }
 
 const TIMES = 20;
 
-/** What steps and signals take of one run, measured on the real runtime. */
+/** What steps and signals of one run use, counted on the real runtime. */
 export async function onePartition(): Promise<readonly OnPartition[]> {
   const storage = recordingStorage(memoryStorage(), FUNCTIONS.agent.memoryMB);
   const measured = async (what: string, run: string, once: (n: number) => Promise<unknown>): Promise<OnPartition> => {
@@ -42,6 +42,6 @@ export async function onePartition(): Promise<readonly OnPartition[]> {
   for (const each of [steps, waits]) await at(each).start({}, { id: each.name });
   await flow();
   const signal = (n: number) => at(waits).run('waits').signal('other', n);
-  found.push(await measured('a signal, or the end of a child run', 'waits', signal));
+  found.push(await measured('a signal or the end of a child run', 'waits', signal));
   return found;
 }

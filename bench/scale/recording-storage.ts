@@ -15,28 +15,28 @@ import { itemBytes, type WireItem } from '../item-size.ts';
 import { add, type Ledger, newLedger, type OpenLedger, type Service } from './ledger.ts';
 import { virtualTime } from './virtual-time.ts';
 
-/** A storage that notes where each request falls in the table, its indexes and the bucket. */
+/** A storage that records which part of the table, indexes and bucket each request hits. */
 export interface RecordingStorage extends Storage {
-  /** What was asked since the last time, and how long it took. */
+  /** The requests since the last call, and their estimated time. */
   take(): { readonly ledger: Ledger; readonly ms: number };
-  /** What the stream of the table has since the last time. */
+  /** The stream records since the last call. */
   nextRecords(): Promise<StreamRecord[]>;
-  /** Notes a request to a service and does it. */
+  /** Records a request to a service and executes it. */
   asked<T>(service: Service, work: () => Promise<T>): Promise<T>;
 }
 
 const RUNS = 'runs';
 
-/** How long an answer is taken to last: no measurement, but what is usual inside of a region. */
+/** Assumed response times: typical within a region, not measured. */
 const LATENCY_MS = { dynamodb: 5, s3: 30, lambda: 30 } as const satisfies Record<Service, number>;
 
-/** What a request takes of a whole processor, which a function has with so much memory: 0.8 ms here, and TLS. */
+/** CPU time of a request on one full processor, and the memory that gives a function one: 0.8 ms here, plus TLS. */
 const PROCESSOR_MS = 1;
 const PROCESSOR_MB = 1769;
 
 /**
- * Notes what a storage is asked by functions with so much memory, in the units of DynamoDB, and lets the usual time pass
- * for it; what the storage keeps inline must be what DynamoDB would.
+ * Records the requests that functions with this much memory send to a storage, in DynamoDB units, and advances the virtual
+ * time by their assumed latency. The storage must keep the same records inline as DynamoDB does.
  */
 export function recordingStorage({ records, payloads }: Storage, memoryMB: number): RecordingStorage {
   const time = virtualTime();
@@ -47,7 +47,7 @@ export function recordingStorage({ records, payloads }: Storage, memoryMB: numbe
 
   async function asked<T>(service: Service, work: () => Promise<T>): Promise<T> {
     add(ledger.requests, service);
-    // Answers are waited for side by side, but the processor makes one request after the other.
+    // Responses are awaited concurrently, but one processor sends requests one after the other.
     freeAt = Math.max(freeAt, time.now()) + (PROCESSOR_MS * PROCESSOR_MB) / memoryMB;
     await time.pass(freeAt - time.now() + LATENCY_MS[service]);
     return work();
@@ -68,7 +68,7 @@ export function recordingStorage({ records, payloads }: Storage, memoryMB: numbe
   };
 }
 
-/** How requests are noted. */
+/** How requests are recorded. */
 interface Noting {
   readonly asked: RecordingStorage['asked'];
   readonly ledger: () => OpenLedger;
@@ -136,7 +136,7 @@ const notedPayloads = (payloads: PayloadStore, { asked, ledger }: Noting): Paylo
   remove: (partition, ids) => asked('s3', () => payloads.remove(partition, ids)),
 });
 
-/** What the stream of a table has of the writes to it. */
+/** The stream records that writes to a table produce. */
 function recordingStream() {
   const images = new Map<string, Item>();
   let records: StreamRecord[] = [];
@@ -161,7 +161,7 @@ function recordingStream() {
   };
 }
 
-/** An item with its bytes as they are on the wire. */
+/** An item with its bytes encoded as on the wire. */
 const onWire = (item: Item): WireItem =>
   Object.fromEntries(
     Object.entries(item).map(([name, { S, N, B }]) => [

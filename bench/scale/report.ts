@@ -7,28 +7,28 @@ import { onePartition } from './one-run.ts';
 import { type Looks, type Simulated, simulate } from './simulate.ts';
 
 /**
- * How many hundreds of runs are simulated. All of one kind take the same, so that few will do; of each kind there are as
- * many in every group of the due list.
+ * How many hundreds of runs are simulated. Runs of one kind all use the same, so a few are enough. Each shard of the due
+ * index gets the same number of each kind.
  */
 const HUNDREDS = 4;
 
-/** How much more than on the mean there is to do at the busiest time of a day. */
+/** The peak of a day, as a multiple of the mean. */
 const PEAK = 4;
 const DAY_SECONDS = 86_400;
 const LEVELS = [10, 10_000, 10_000_000];
 
 const perSecond = (runsPerDay: number): number => (runsPerDay * PEAK) / DAY_SECONDS;
 
-/** Simulates, and says what it came to: the tables of docs/reference/scale.md. */
+/** Simulates the workload and returns the tables of docs/reference/scale.md. */
 export async function scaleReport(): Promise<readonly Section[]> {
   const simulated = await simulate(HUNDREDS);
   return [
-    { title: 'The mix', table: mixTable() },
-    { title: 'Limits, in the order in which they are met', table: limitsTable(simulated) },
+    { title: 'Workload', table: mixTable() },
+    { title: 'Limits, in the order in which you reach them', table: limitsTable(simulated) },
     { title: 'Partitions and shards', table: shardsTable(simulated) },
-    { title: 'What the sweeper does', table: sweeperTable(simulated) },
+    { title: 'The sweeper', table: sweeperTable(simulated) },
     { title: 'One run', table: await oneRunTable() },
-    { title: 'Agents in WAITSTATE_AGENTS', table: agentsTable() },
+    { title: 'Agents per deployment', table: agentsTable() },
   ];
 }
 
@@ -41,9 +41,9 @@ const mixTable = (): string =>
 function limitsTable(simulated: Simulated): string {
   return markdownTable(
     [
-      ...['what', 'most, a second', 'a run takes'],
-      ...LEVELS.map((level) => `${figure(level)} a day`),
-      'met at so many runs a day',
+      ...['resource', 'limit per second', 'used per run'],
+      ...LEVELS.map((level) => `${figure(level)} runs a day`),
+      'reached at (runs a day)',
     ],
     demandsOf(simulated).map(({ what, most, perRun }): MarkdownCell[] => {
       const used = LEVELS.map((level) => perSecond(level) * perRun);
@@ -58,10 +58,10 @@ function limitsTable(simulated: Simulated): string {
   );
 }
 
-/** Two digits: a limit is not met to the run. */
+/** Two digits: these are estimates. */
 const metAt = (runsPerSecond: number): number => Number(((runsPerSecond * DAY_SECONDS) / PEAK).toPrecision(2));
 
-// A new table on demand takes 4,000 write units a second, and one partition 1,000.
+// A new on-demand table takes 4,000 write units a second, one partition 1,000.
 const FIRST_PARTITIONS = MOST.newTableWrites / MOST.keyWrites;
 
 function shardsTable({ runs, work, sweeps }: Simulated): string {
@@ -70,15 +70,15 @@ function shardsTable({ runs, work, sweeps }: Simulated): string {
   const partitions = of(writes).map((units) => Math.max(FIRST_PARTITIONS, Math.ceil(units / MOST.keyWrites)));
   const perShard = of(work.resume).map((records, at) => records / (partitions[at] ?? 1));
   return markdownTable(
-    ['a second, at the busiest time', ...LEVELS.map((level) => `${figure(level)} a day`)],
+    ['per second at peak', ...LEVELS.map((level) => `${figure(level)} runs a day`)],
     [
       ['runs', ...LEVELS.map(perSecond)],
-      ['partitions of the table, and so shards of its stream, at least', ...partitions],
-      ['records in the stream', ...of(work.streamed + sweeps.expiry.streamed + sweeps.freeing.streamed)],
-      ['of them to `resume`, after its filter', ...of(work.resume)],
-      ['of them to `notify`, after its filter', ...of(work.notify)],
-      ['to `resume`, by shard', ...perShard],
-      ['invocations of agents', ...of(work.runs)],
+      ['table partitions and stream shards, at least', ...partitions],
+      ['stream records', ...of(work.streamed + sweeps.expiry.streamed + sweeps.freeing.streamed)],
+      ['to `resume`, after its filter', ...of(work.resume)],
+      ['to `notify`, after its filter', ...of(work.notify)],
+      ['to `resume`, per shard', ...perShard],
+      ['agent invocations', ...of(work.runs)],
     ],
   );
 }
@@ -91,23 +91,23 @@ function sweeperTable({ sweeps }: Simulated): string {
     Math.floor((looks * 60_000) / ms),
   ];
   return markdownTable(
-    ['what is due', 'DynamoDB requests', 'S3', 'Lambda', 'ms of the sweeper, estimated', 'so many in a minute'],
+    ['due', 'DynamoDB requests', 'S3 requests', 'invocations', 'sweeper time (ms, estimated)', 'per minute'],
     [
       row('a timer', sweeps.timers),
-      row('a run whose retention is over', sweeps.expiry),
-      row('its id, a day later', sweeps.freeing),
+      row('a run whose retention ended', sweeps.expiry),
+      row('the id of that run, a day later', sweeps.freeing),
     ],
   );
 }
 
 const oneRunTable = async (): Promise<string> =>
   markdownTable(
-    ['what happens to one run', 'write units of its partition', 'a second, by units', 'a second, one after the other'],
+    ['operation', 'write units in its partition', 'per second, by units', 'per second, one at a time'],
     (await onePartition()).map(({ what, units, byUnits, byTime }) => [what, units, byUnits, byTime]),
   );
 
 const agentsTable = (): string =>
   markdownTable(
-    ['letters in the name of an agent', 'agents'],
+    ['characters in an agent name', 'agents'],
     [8, 16, 32].map((letters) => [String(letters), agentsInEnvironment(letters)]),
   );

@@ -5,25 +5,25 @@ import { add, type Ledger, newLedger, type OpenLedger } from './ledger.ts';
 import { MIX, mixedRuns } from './mix.ts';
 import { recordingStorage } from './recording-storage.ts';
 
-/** What something took: of the storage, and of everything else. */
+/** What something used: storage, and everything else. */
 export interface Part extends Done {
   readonly ledger: Ledger;
-  /** How long it took if requests last as long as is usual, and one run is driven after the other. */
+  /** Estimated time with typical request latencies, one run after the other. */
   readonly ms: number;
 }
 
-/** What one kind of look of the sweeper took. */
+/** What the sweeper used for one kind of due record. */
 export interface Looks extends Part {
-  /** How many things were due. */
+  /** How many records were due. */
   readonly looks: number;
 }
 
-/** What so many runs of the mix took. */
+/** What all runs of the workload used. */
 export interface Simulated {
   readonly runs: number;
-  /** From the start of each to its end, timers included. */
+  /** From the start to the end of each run, timers included. */
   readonly work: Part;
-  /** What the sweeper did: woke runs, emptied those whose retention was over, and freed their ids a day later. */
+  /** The sweeper: waking runs, removing expired runs, and freeing their ids a day later. */
   readonly sweeps: Readonly<Record<'timers' | 'expiry' | 'freeing', Looks>>;
 }
 
@@ -32,8 +32,8 @@ const DAY_MS = 24 * HOUR_MS;
 const RETENTION_DAYS = 90;
 
 /**
- * Real agents on the real runtime and handlers, from start to end and until nothing is left of them, on a storage in
- * memory that notes where each request falls. Gives the same numbers each time.
+ * Runs real agents on the real runtime and handlers, from start until their removal, on in-memory storage that records
+ * which partition each request hits. Deterministic.
  */
 export async function simulate(hundreds: number): Promise<Simulated> {
   const storage = recordingStorage(memoryStorage({ clock: () => deployed.clock.now() }), FUNCTIONS.sweep.memoryMB);
@@ -49,7 +49,7 @@ export async function simulate(hundreds: number): Promise<Simulated> {
     if (failed + redelivered > 0) throw new Error(`A sweep failed ${failed} times and delivered ${redelivered} again.`);
     return { ...take(), looks: Object.values(outcomes).reduce((all, count) => all + count, 0) };
   };
-  // What is removed goes through the stream as well, and is nothing to anybody there.
+  // Removals also go through the stream; no handler acts on them.
   const streamed = async (looks: Looks): Promise<Looks> => {
     await deployed.flow();
     return { ...together(looks, { ...take(), ms: 0 }), looks: looks.looks };
@@ -77,7 +77,7 @@ export async function simulate(hundreds: number): Promise<Simulated> {
   return { runs: runs.length, work, sweeps: { timers, expiry, freeing } };
 }
 
-/** Several parts as one. */
+/** The sum of several parts. */
 export function together(...parts: readonly [Part, ...Part[]]): Part {
   const ledger = newLedger();
   for (const { ledger: part } of parts)

@@ -4,7 +4,7 @@ import { runId, TENANTS } from './mix.ts';
 
 const RUNS = 100_000;
 
-/** How even many runs of one tenant are over the groups of the due list: how much more than its share the fullest has. */
+/** How evenly many runs of one tenant spread over the due shards: the busiest shard as a multiple of the mean. */
 export function fullestDueGroup(): number {
   const runs = Array.from({ length: RUNS }, (_, n) => dueGroup(partitionOf(TENANTS.large, runId(String(n)))));
   const groups = Map.groupBy(runs, (group) => group);

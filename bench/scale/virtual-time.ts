@@ -1,13 +1,13 @@
 import { setImmediate as idle } from 'node:timers/promises';
 
-/** Time that passes only while everybody waits for it. */
+/** A clock that advances only while all its users wait. */
 export interface VirtualTime {
   now(): number;
-  /** Resolves after so many milliseconds. */
+  /** Resolves after this many milliseconds. */
   pass(milliseconds: number): Promise<void>;
 }
 
-/** Time that begins at 0; what waits side by side waits once. */
+/** Starts at 0. Concurrent waits overlap. */
 export function virtualTime(): VirtualTime {
   let now = 0;
   let waiting: { readonly until: number; readonly wake: () => void }[] = [];
@@ -16,7 +16,7 @@ export function virtualTime(): VirtualTime {
   async function run(): Promise<void> {
     isRunning = true;
     while (waiting.length > 0) {
-      // Whoever still has something to do without waiting does it first.
+      // Let pending work that does not wait run first.
       await idle();
       now = Math.min(...waiting.map(({ until }) => until));
       const over = waiting.filter(({ until }) => until <= now);
