@@ -12,7 +12,7 @@ const rows = page.split('\n').filter((line) => line.startsWith('| '));
 
 /** The fields that the page promises of a line, without those of what is in it. */
 function promised(command: string): readonly string[] {
-  const [, programs = ''] = page.split('## For programs');
+  const [, programs = ''] = page.split('## JSON output');
   const row = programs.split('\n').find((line) => line.startsWith(`| ${command} |`)) ?? '';
   const shape = /\{ (.*) \}/.exec(row)?.[1] ?? '';
   let flat = shape;
