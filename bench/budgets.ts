@@ -10,8 +10,8 @@ import type { RunCosts } from './run-costs.ts';
 import type { RuntimeCosts } from './runtime-costs.ts';
 import type { RuntimeCpu } from './runtime-cpu.ts';
 import type { RuntimeSteps } from './runtime-steps.ts';
-import { type Cell, print, shown, table } from './table.ts';
-import { between, lastStep, type Trace } from './trace.ts';
+import { type Cell, formatNumber, formatTable, print } from './table.ts';
+import { countsBetween, lastStep, type Trace } from './trace.ts';
 
 /** The limits of DESIGN.md, in one place. Those that are counts also fail the short form. */
 const LIMITS = {
@@ -76,13 +76,13 @@ export function printBudgets(measured: Measured): boolean {
     ...timeVerdicts(measured),
   ].filter((each) => each.measured !== undefined);
   print(
-    table(
+    formatTable(
       'The budgets of DESIGN.md. Counts are exact and fail the short form; times depend on the machine and are only shown.',
       ['budget', 'measured', 'limit', 'ok'],
       verdicts.map((verdict): Cell[] => [
         verdict.budget,
         verdict.measured,
-        `${verdict.least ? '≥' : '≤'} ${shown(verdict.limit)}`,
+        `${verdict.least ? '≥' : '≤'} ${formatNumber(verdict.limit)}`,
         holds(verdict) ? 'ok' : 'NOT MET',
       ]),
     ),
@@ -107,7 +107,7 @@ function stepVerdicts(name: string, traced: Trace, marks: readonly number[]): re
   const means = around.map(({ counts, steps }) => counts.writeUnits / steps);
   const medians = around.map(({ medianUnits }) => medianUnits);
   const apart = (values: readonly number[]) => Math.max(...values) / Math.min(...values) - 1;
-  const requests = dynamoRequests(between(traced, 1, last)) / (last - 1);
+  const requests = dynamoRequests(countsBetween(traced, 1, last)) / (last - 1);
   return [
     count(`${name}: DynamoDB requests per step`, requests, LIMITS.requestsPerStep),
     count(`${name}: write units per step, worst window`, Math.max(...means), LIMITS.unitsPerStep),
@@ -133,7 +133,7 @@ function growthVerdicts({ work: { name }, ours, marks, hydrated }: Growth): read
       ? [
           count(
             `${name}: write units of 200 turns, of those of the peer`,
-            between(ours, 0, 200).writeUnits / LIMITS.peerUnits,
+            countsBetween(ours, 0, 200).writeUnits / LIMITS.peerUnits,
             LIMITS.unitsOfPeer,
           ),
         ]

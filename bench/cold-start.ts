@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, type Metafile } from 'esbuild';
-import { median, print, shown, table } from './table.ts';
+import { formatNumber, formatTable, median, print } from './table.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -78,7 +78,7 @@ export async function coldStart(rounds: number): Promise<ColdStart> {
       return [name, kb, startKb, ownKb, ownStartKb, ...timed];
     });
     print(
-      table(
+      formatTable(
         `Cold start: minified bundles in KB (1,000 bytes), what of them is loaded at the start, and what of that is our own code${
           rounds > 0
             ? `; import in fresh processes, medians of ${rounds} interleaved rounds, and of the differences within them`
@@ -126,14 +126,14 @@ async function bundle(folder: string, name: string, contents: string, splitting:
     logLevel: 'error',
   });
   const files = Object.entries(metafile.outputs);
-  const start = atStart(metafile, files.find(([path]) => path.endsWith('/agent.mjs'))?.[0] ?? '');
-  const { kb, ownKb } = kbOf(files);
-  const atFirst = kbOf(files.filter(([path]) => start.has(path)));
+  const start = filesLoadedAtStart(metafile, files.find(([path]) => path.endsWith('/agent.mjs'))?.[0] ?? '');
+  const { kb, ownKb } = sizeInKb(files);
+  const atFirst = sizeInKb(files.filter(([path]) => start.has(path)));
   return { name, file: join(outdir, 'agent.mjs'), kb, ownKb, startKb: atFirst.kb, ownStartKb: atFirst.ownKb };
 }
 
 /** How large files are, and what of that is our own code, in KB of 1,000 bytes. */
-export function kbOf(files: readonly [string, Metafile['outputs'][string]][]): { kb: number; ownKb: number } {
+export function sizeInKb(files: readonly [string, Metafile['outputs'][string]][]): { kb: number; ownKb: number } {
   const inputs = files.flatMap(([, output]) => Object.entries(output.inputs));
   const own = inputs.filter(([path]) => path.startsWith('lambda/'));
   return {
@@ -143,11 +143,11 @@ export function kbOf(files: readonly [string, Metafile['outputs'][string]][]): {
 }
 
 /** The files that are loaded with the first, because something imports them other than by `import()`. */
-export function atStart(metafile: Metafile, first: string, found = new Set<string>()): ReadonlySet<string> {
+export function filesLoadedAtStart(metafile: Metafile, first: string, found = new Set<string>()): ReadonlySet<string> {
   if (found.has(first)) return found;
   found.add(first);
   for (const { path, kind } of metafile.outputs[first]?.imports ?? []) {
-    if (kind === 'import-statement' && metafile.outputs[path]) atStart(metafile, path, found);
+    if (kind === 'import-statement' && metafile.outputs[path]) filesLoadedAtStart(metafile, path, found);
   }
   return found;
 }
@@ -165,5 +165,5 @@ export function importMs(file: string): number {
 
 function spread(times: readonly number[] = []): string {
   const sorted = times.toSorted((a, b) => a - b);
-  return `${shown(sorted[0])} to ${shown(sorted.at(-1))}`;
+  return `${formatNumber(sorted[0])} to ${formatNumber(sorted.at(-1))}`;
 }

@@ -1,5 +1,5 @@
-import { byKind, bytesRead, bytesWritten, type Counts, dollars, dynamoRequests, since } from './counts.ts';
-import { bytes, type Cell, print, table } from './table.ts';
+import { bytesRead, bytesWritten, type Counts, countsSince, dollars, dynamoRequests, formatKinds } from './counts.ts';
+import { type Cell, formatBytes, formatTable, print } from './table.ts';
 import type { Wire } from './wire.ts';
 
 /** What was counted, by what it was for. */
@@ -21,24 +21,24 @@ const costCells = (counts: Counts): readonly Cell[] => [
   dynamoRequests(counts),
   counts.writeUnits,
   counts.readUnits,
-  bytes(bytesWritten(counts)),
-  bytes(bytesRead(counts)),
+  formatBytes(bytesWritten(counts)),
+  formatBytes(bytesRead(counts)),
   dollars(counts) * 1e6,
-  `${byKind(counts.requests)}; ${byKind(counts.s3)}`,
-  byKind(counts.unitsOf),
+  `${formatKinds(counts.requests)}; ${formatKinds(counts.s3)}`,
+  formatKinds(counts.unitsByItem),
 ];
 
 /** What a piece of work cost on the wire. */
-export async function counted(wire: Wire, work: () => Promise<unknown>): Promise<Counts> {
+export async function measureCounts(wire: Wire, work: () => Promise<unknown>): Promise<Counts> {
   const before = await wire.counts();
   await work();
-  return since(before, await wire.counts());
+  return countsSince(before, await wire.counts());
 }
 
 /** Prints what things cost, one line each. */
 export const printCosts = (sentence: string, costs: Costs): void =>
   print(
-    table(
+    formatTable(
       sentence,
       COST_COLUMNS,
       Object.entries(costs).map(([what, counts]) => [what, ...costCells(counts)]),

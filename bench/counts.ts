@@ -6,7 +6,7 @@ export interface Counts {
   readonly requests: Readonly<Record<string, number>>;
   readonly s3: Readonly<Record<string, number>>;
   /** Write units by what was written and where: "head", "head in due". */
-  readonly unitsOf: Readonly<Record<string, number>>;
+  readonly unitsByItem: Readonly<Record<string, number>>;
   /** By the documented rules, indexes included. */
   readonly writeUnits: number;
   readonly readUnits: number;
@@ -22,7 +22,7 @@ export interface Counts {
 export const NO_COUNTS: Counts = {
   requests: {},
   s3: {},
-  unitsOf: {},
+  unitsByItem: {},
   writeUnits: 0,
   readUnits: 0,
   engineWriteUnits: 0,
@@ -34,16 +34,16 @@ export const NO_COUNTS: Counts = {
 };
 
 /** What was counted between two readings. */
-export const since = (before: Counts, after: Counts): Counts => combined(after, before, -1);
+export const countsSince = (before: Counts, after: Counts): Counts => combined(after, before, -1);
 
-export const plus = (one: Counts, other: Counts): Counts => combined(one, other, 1);
+export const addCounts = (one: Counts, other: Counts): Counts => combined(one, other, 1);
 
 function combined(one: Counts, other: Counts, sign: 1 | -1): Counts {
-  const sum = (field: Exclude<keyof Counts, 'requests' | 's3' | 'unitsOf'>) => one[field] + sign * other[field];
+  const sum = (field: Exclude<keyof Counts, 'requests' | 's3' | 'unitsByItem'>) => one[field] + sign * other[field];
   return {
     requests: kindsOf(one.requests, other.requests, sign),
     s3: kindsOf(one.s3, other.s3, sign),
-    unitsOf: kindsOf(one.unitsOf, other.unitsOf, sign),
+    unitsByItem: kindsOf(one.unitsByItem, other.unitsByItem, sign),
     writeUnits: sum('writeUnits'),
     readUnits: sum('readUnits'),
     engineWriteUnits: sum('engineWriteUnits'),
@@ -81,7 +81,7 @@ export function dollars(counts: Counts): number {
 }
 
 /** "PutItem 9, TransactWriteItems 1" */
-export const byKind = (kinds: Counts['requests']): string =>
+export const formatKinds = (kinds: Counts['requests']): string =>
   Object.entries(kinds)
     .map(([kind, count]) => `${kind} ${count.toLocaleString('en')}`)
     .join(', ') || '–';

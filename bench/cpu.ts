@@ -1,7 +1,7 @@
 import { checkpointStore } from '../lambda/memory.ts';
-import { median, print, table } from './table.ts';
-import { cpuOf } from './trace.ts';
-import { type Conversation, type Message, RUN, turn } from './works.ts';
+import { formatTable, median, print } from './table.ts';
+import { measureCpuMs } from './trace.ts';
+import { type Conversation, type Message, RUN, turnMessages } from './works.ts';
 
 const ROUNDS = 5;
 
@@ -29,7 +29,7 @@ export async function cpu(): Promise<Cpu> {
     }
   }
   print(
-    table(
+    formatTable(
       `Our own CPU for a step that adds 1.2 KB to a state of that size, storage in memory: medians of ${ROUNDS} rounds.`,
       ['state', 'how', 'median step ms', 'mean step ms', 'largest step ms'],
       rows,
@@ -67,11 +67,11 @@ async function perStep(begin: (state: Conversation) => Promise<Step>, turns: num
   const rounds: { mean: number; middle: number; most: number }[] = [];
   // The first round warms up and is not counted.
   for (let round = 0; round <= ROUNDS; round++) {
-    const step = await begin({ messages: Array.from({ length: turns }, (_, at) => turn(at)).flat() });
+    const step = await begin({ messages: Array.from({ length: turns }, (_, at) => turnMessages(at)).flat() });
     const spent: number[] = [];
     for (let n = 1; n <= steps; n++) {
-      const messages = turn(turns + n);
-      spent.push(await cpuOf(() => step(messages)));
+      const messages = turnMessages(turns + n);
+      spent.push(await measureCpuMs(() => step(messages)));
     }
     if (round > 0)
       rounds.push({ mean: spent.reduce((a, b) => a + b) / steps, middle: median(spent), most: Math.max(...spent) });

@@ -1,28 +1,28 @@
 import { randomUUID } from 'node:crypto';
-import { contextsOn } from '../lambda/checkpoints/contexts.ts';
+import { contextFactory } from '../lambda/checkpoints/contexts.ts';
 import type { AgentFunctions } from '../lambda/handlers/agent-functions.ts';
-import { createServe, type HttpAnswer } from '../lambda/handlers/api.ts';
-import { createGauge } from '../lambda/handlers/gauge.ts';
-import { createNotify } from '../lambda/handlers/notify.ts';
-import { createResume } from '../lambda/handlers/resume.ts';
+import { createApiHandler, type HttpResponse } from '../lambda/handlers/api.ts';
+import { createGaugeHandler } from '../lambda/handlers/gauge.ts';
+import { createNotifyHandler } from '../lambda/handlers/notify.ts';
+import { createResumeHandler } from '../lambda/handlers/resume.ts';
 import { STREAM_FILTERS } from '../lambda/handlers/stream-filters.ts';
 import type { StreamRecord } from '../lambda/handlers/stream-records.ts';
-import { createSweep, type SweepAnswer } from '../lambda/handlers/sweep.ts';
-import type { AgentPlace, AnyAgent } from '../lambda/index.ts';
-import type { Metric, Observing } from '../lambda/runtime/telemetry.ts';
+import { createSweepHandler, type SweepResponse } from '../lambda/handlers/sweep.ts';
+import type { AgentOptions, AnyAgent } from '../lambda/index.ts';
+import type { Metric, Telemetry } from '../lambda/runtime/telemetry.ts';
 import type { Storage } from '../lambda/storage/ports.ts';
 import { matching } from '../test/engines/matching.ts';
-import { PassingClock } from './passing-clock.ts';
+import { TickingClock } from './passing-clock.ts';
 
 /** What a deployment did beside asking its storage. */
-export interface Done {
+export interface Activity {
   /** Records in the stream, and those of them that each function on it is invoked with. */
   streamed: number;
   resume: number;
   notify: number;
   /** Invocations of agents: to run, and to tell people. */
   runs: number;
-  tells: number;
+  notifications: number;
   /** Requests to the HTTP API. */
   requests: number;
   /** Events on the bus, and messages to the topic. */
@@ -30,18 +30,18 @@ export interface Done {
   messages: number;
 }
 
-export const NOTHING_DONE: Done = {
-  ...{ streamed: 0, resume: 0, notify: 0, runs: 0, tells: 0, requests: 0, events: 0, messages: 0 },
+export const NO_ACTIVITY: Activity = {
+  ...{ streamed: 0, resume: 0, notify: 0, runs: 0, notifications: 0, requests: 0, events: 0, messages: 0 },
 };
 
 /** What was done in one part and in another. */
-export function doneTogether(one: Done, other: Done): Done {
-  const names = Object.keys(NOTHING_DONE) as (keyof Done)[];
-  return Object.fromEntries(names.map((name) => [name, one[name] + other[name]])) as unknown as Done;
+export function addActivity(one: Activity, other: Activity): Activity {
+  const names = Object.keys(NO_ACTIVITY) as (keyof Activity)[];
+  return Object.fromEntries(names.map((name) => [name, one[name] + other[name]])) as unknown as Activity;
 }
 
 /** What a deployment stands on. */
-export interface Ground {
+export interface DeploymentOptions {
   readonly storage: Storage;
   /** What the stream of the table has since the last time. */
   readonly nextRecords: () => Promise<StreamRecord[]>;
@@ -49,9 +49,9 @@ export interface Ground {
   /** Who writes, as history shows it. */
   readonly writer: string;
   /** Sees each request to Lambda. @default nobody does */
-  readonly invoking?: (work: () => Promise<void>) => Promise<void>;
+  readonly onInvoke?: (work: () => Promise<void>) => Promise<void>;
   /** Sees the name of each metric that is written. @default nobody does */
-  readonly measuring?: (metric: Metric) => void;
+  readonly onMetric?: (metric: Metric) => void;
 }
 
 const APPROVAL_URL = 'https://approvals.example.com/approvals/';
@@ -61,13 +61,20 @@ const FUNCTION_MS = 15 * 60_000;
  * All handlers and agents in this process, on a clock that is moved: what the stream has goes to the functions on it,
  * and what they invoke is invoked, each time as in a new process. What goes to a bus or a topic is only counted.
  */
-export function deployment(ground: Ground) {
-  const { storage, nextRecords, agents, writer, invoking = (work) => work(), measuring = () => {} } = ground;
-  const observing = strictly(measuring);
-  const clock = new PassingClock(Date.parse('2026-11-17T12:00:00Z'));
-  let done = { ...NOTHING_DONE };
+export function createDeployment(ground: DeploymentOptions) {
+  const {
+    storage,
+    nextRecords,
+    agents,
+    writer,
+    onInvoke: invoking = (work) => work(),
+    onMetric: measuring = () => {},
+  } = ground;
+  const telemetry = strictly(measuring);
+  const clock = new TickingClock(Date.parse('2026-11-17T12:00:00Z'));
+  let done = { ...NO_ACTIVITY };
   const queue: (() => Promise<unknown>)[] = [];
-  const place = { storage, clock, writer, log: () => {}, approvalUrl: APPROVAL_URL } satisfies AgentPlace;
+  const place = { storage, clock, writer, log: () => {}, approvalUrl: APPROVAL_URL } satisfies AgentOptions;
   const byName = new Map(agents.map((agent) => [agent.name, agent]));
 
   const invoke = (name: string, event: object): Promise<unknown> => {
@@ -77,31 +84,31 @@ export function deployment(ground: Ground) {
     return agent.with(place).handler()(event, context);
   };
   const functions: AgentFunctions = {
-    start: (name, event) =>
+    invokeAsync: (name, event) =>
       invoking(async () => {
         done.runs += 1;
         queue.push(() => invoke(name, event));
       }),
-    call: (name, event) =>
+    invokeAndWait: (name, event) =>
       invoking(async () => {
-        done.tells += 1;
+        done.notifications += 1;
         await invoke(name, event);
       }),
   };
 
-  const contexts = contextsOn(storage, { clock: () => clock.now(), writer });
+  const contexts = contextFactory(storage, { clock: () => clock.now(), writer });
   const shared = {
-    ...{ contexts, clock, functions, observing, signedUrls: undefined, approvalUrl: APPROVAL_URL },
+    ...{ contexts, clock, functions, telemetry: telemetry, signedUrls: undefined, approvalUrl: APPROVAL_URL },
     agents: new Map(agents.map(({ name }) => [name, { function: name, hydrate: false }])),
     async announce({ text }: { readonly text?: object }) {
       done.events += 1;
       if (text) done.messages += 1;
     },
   };
-  const onStream = { resume: createResume(shared), notify: createNotify(shared) };
-  const sweep = createSweep(shared);
-  const gauge = createGauge({ records: storage.records, tenants: ['default'], observing, clock });
-  const serve = createServe({ ...shared, identify: () => undefined });
+  const onStream = { resume: createResumeHandler(shared), notify: createNotifyHandler(shared) };
+  const sweep = createSweepHandler(shared);
+  const gauge = createGaugeHandler({ records: storage.records, tenants: ['default'], telemetry: telemetry, clock });
+  const serve = createApiHandler({ ...shared, identify: () => undefined });
 
   return {
     clock,
@@ -109,9 +116,9 @@ export function deployment(ground: Ground) {
     at: <A extends AnyAgent>(agent: A, tenant?: string): A =>
       agent.with({ ...place, ...(tenant !== undefined && { tenant }) }) as A,
     /** What was done since the last time. */
-    take(): Done {
+    take(): Activity {
       const taken = done;
-      done = { ...NOTHING_DONE };
+      done = { ...NO_ACTIVITY };
       return taken;
     },
     /** Lets everything go on that somebody should run, until nothing is left but waiting. */
@@ -129,9 +136,9 @@ export function deployment(ground: Ground) {
       }
     },
     gauge,
-    sweep: (): Promise<SweepAnswer> => sweep({}),
+    sweep: (): Promise<SweepResponse> => sweep({}),
     /** What a link is answered with. */
-    async link(method: 'GET' | 'POST', url: string, body?: object): Promise<HttpAnswer> {
+    async link(method: 'GET' | 'POST', url: string, body?: object): Promise<HttpResponse> {
       done.requests += 1;
       const answer = await serve(requestOf(method, url, body));
       if (answer.statusCode !== 200) throw new Error(`A link was answered with ${answer.statusCode}: ${answer.body}`);
@@ -140,15 +147,15 @@ export function deployment(ground: Ground) {
   };
 }
 
-export type Deployment = ReturnType<typeof deployment>;
+export type Deployment = ReturnType<typeof createDeployment>;
 
 /** Whatever a handler could not do is logged as an error, and would be counted as if it had been done: so it throws. */
-const strictly = (count: Observing['count']): Observing => ({
+const strictly = (count: Telemetry['count']): Telemetry => ({
   log(level, message, fields) {
     if (level === 'error') throw new Error(`${message} ${JSON.stringify(fields)}`);
   },
   count,
-  invocation: (run) => run(),
+  traceInvocation: (run) => run(),
 });
 
 /** A request as API Gateway hands it to the function. */

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import { inFolder } from './embedded.ts';
-import { durablePeer, inProcess, type Peers, sqlitePeer, type Times } from './peers.ts';
-import { type Cell, median, print, shown, table } from './table.ts';
+import { inTempFolder } from './embedded.ts';
+import { durablePeer, type Peers, runProgram, sqlitePeer, type Times } from './peers.ts';
+import { type Cell, formatNumber, formatTable, median, print } from './table.ts';
 
 const ROUNDS = 3;
 
@@ -22,7 +22,7 @@ interface Kind {
 }
 
 const PROGRAM = fileURLToPath(new URL('./steps-on-disk.ts', import.meta.url));
-const onDisk = (work: string) => async (folder: string, steps: number) => inProcess(PROGRAM, folder, work, steps);
+const onDisk = (work: string) => async (folder: string, steps: number) => runProgram(PROGRAM, folder, work, steps);
 
 const BARE: Kind = { name: 'bare append + fdatasync', synced: true, run: onDisk('bare') };
 const STORE: Kind = {
@@ -77,10 +77,10 @@ const DURABLE: readonly Kind[] = [
 
 /** Prints how many durable steps a second this disk takes, and how fast a run of them is gone on with. */
 export async function durableSteps(steps: number, peers: Peers): Promise<DurableSteps> {
-  const kinds = [BARE, STORE, RUNTIME, ...(peers.sqlite ? LANGGRAPH : []), ...(peers.durable ? DURABLE : [])];
+  const kinds = [BARE, STORE, RUNTIME, ...(peers.hasSqlite ? LANGGRAPH : []), ...(peers.hasDurable ? DURABLE : [])];
   const times = new Map(kinds.map((kind): [Kind, Times[]] => [kind, []]));
   for (let round = 0; round < ROUNDS; round++) {
-    for (const [kind, taken] of times) taken.push(await inFolder((folder) => kind.run(folder, steps)));
+    for (const [kind, taken] of times) taken.push(await inTempFolder((folder) => kind.run(folder, steps)));
   }
   const timesOf = (kind: Kind, of: (taken: Times) => number) => (times.get(kind) ?? []).map(of);
   const ratesOf = (kind: Kind) => timesOf(kind, ({ seconds }) => steps / seconds);
@@ -88,7 +88,7 @@ export async function durableSteps(steps: number, peers: Peers): Promise<Durable
   const ratio = (kind: Kind, to: Kind) =>
     median(ratesOf(kind).map((rate, round) => rate / (ratesOf(to)[round] ?? Number.NaN)));
   print(
-    table(
+    formatTable(
       `Steps per second on this machine's disk: ${steps} sequential steps with a result of 1 KB, each system in a new process, medians of ${ROUNDS} interleaved rounds and of the ratios within them; and how long it takes to go on when all of them are recorded.`,
       [
         'system',
@@ -103,18 +103,18 @@ export async function durableSteps(steps: number, peers: Peers): Promise<Durable
       kinds.map((kind): Cell[] => [
         kind.name,
         Math.round(median(ratesOf(kind))),
-        `${shown(Math.round(ratio(kind, BARE) * 100))} %`,
+        `${formatNumber(Math.round(ratio(kind, BARE) * 100))} %`,
         kind.synced ? 'yes' : 'no',
         median(timesOf(kind, ({ cpuMs }) => cpuMs / steps)),
         kind.resumes && median(timesOf(kind, ({ resumeMs = Number.NaN }) => resumeMs)),
         kind.resumes,
         ratesOf(kind)
-          .map((rate) => shown(Math.round(rate)))
+          .map((rate) => formatNumber(Math.round(rate)))
           .join(' '),
       ]),
     ),
   );
   const ofBare = { storeOfBare: ratio(STORE, BARE), runtimeOfBare: ratio(RUNTIME, BARE) };
-  if (!peers.sqlite) return ofBare;
+  if (!peers.hasSqlite) return ofBare;
   return { ...ofBare, storeOfPeer: ratio(STORE, SYNCED_PEER), runtimeOfPeer: ratio(RUNTIME, SYNCED_PEER) };
 }

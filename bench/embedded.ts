@@ -3,20 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkpointStore } from '../lambda/embedded.ts';
 import { sqlitePeer } from './peers.ts';
-import { ours } from './systems.ts';
-import { bytes, type Cell, print, table } from './table.ts';
+import { waitstateSystem } from './systems.ts';
+import { type Cell, formatBytes, formatTable, print } from './table.ts';
 import { CONVERSATION, type Conversation } from './works.ts';
 
 const TURNS = 200;
 
 /** Prints what a conversation leaves on this disk. */
 export async function embeddedSize(withPeers: boolean): Promise<void> {
-  const mine = await inFolder(converse);
-  const peer = withPeers ? await inFolder(async (folder) => sqlitePeer(folder, 'conversation', TURNS)) : undefined;
-  const rows: Cell[][] = [['Waitstate, embedded', bytes(mine.size), Math.round(TURNS / mine.seconds)]];
-  if (peer) rows.push(['LangGraph, SQLite saver as shipped', bytes(peer.size), Math.round(TURNS / peer.seconds)]);
+  const mine = await inTempFolder(converse);
+  const peer = withPeers ? await inTempFolder(async (folder) => sqlitePeer(folder, 'conversation', TURNS)) : undefined;
+  const rows: Cell[][] = [['Waitstate, embedded', formatBytes(mine.size), Math.round(TURNS / mine.seconds)]];
+  if (peer) rows.push(['LangGraph, SQLite saver as shipped', formatBytes(peer.size), Math.round(TURNS / peer.seconds)]);
   print(
-    table(
+    formatTable(
       `The conversation on this machine's disk: all that is in the folder after ${TURNS} turns.`,
       ['system', 'on disk', 'turns/s'],
       rows,
@@ -25,7 +25,7 @@ export async function embeddedSize(withPeers: boolean): Promise<void> {
 }
 
 /** Runs in a folder of its own; gives what that gives, and what it left on disk. */
-export async function inFolder<T>(run: (folder: string) => Promise<T>): Promise<T & { readonly size: number }> {
+export async function inTempFolder<T>(run: (folder: string) => Promise<T>): Promise<T & { readonly size: number }> {
   const folder = await mkdtemp(join(tmpdir(), 'waitstate-bench-'));
   try {
     const made = await run(folder);
@@ -37,7 +37,7 @@ export async function inFolder<T>(run: (folder: string) => Promise<T>): Promise<
 
 async function converse(folder: string): Promise<{ readonly seconds: number }> {
   const store = checkpointStore<Conversation>({ folder });
-  const system = ours(store, CONVERSATION);
+  const system = waitstateSystem(store, CONVERSATION);
   const before = performance.now();
   for (let turn = 1; turn <= TURNS; turn++) await system.step(turn)();
   const seconds = (performance.now() - before) / 1000;

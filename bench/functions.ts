@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleHandlers } from '../infra/handlers/bundle.ts';
 import { HANDLERS, type HandlerName } from '../lambda/environment/names.ts';
-import { atStart, importMs, kbOf } from './cold-start.ts';
-import { median, print, table } from './table.ts';
+import { filesLoadedAtStart, importMs, sizeInKb } from './cold-start.ts';
+import { formatTable, median, print } from './table.ts';
 
 /** What a function of a handler loads at its start, in KB, minified, the AWS SDK included. */
 export type FunctionStarts = Readonly<Record<HandlerName, number>>;
@@ -16,14 +16,14 @@ export async function functionStarts(rounds: number): Promise<FunctionStarts> {
     const metafile = await bundleHandlers(folder);
     const files = Object.entries(metafile.outputs).filter(([path]) => path.endsWith('.mjs'));
     const starts = HANDLERS.map((name) => {
-      const loaded = atStart(metafile, `dist/functions/${name}.mjs`);
-      const { kb, ownKb } = kbOf(files.filter(([path]) => loaded.has(path)));
+      const loaded = filesLoadedAtStart(metafile, `dist/functions/${name}.mjs`);
+      const { kb, ownKb } = sizeInKb(files.filter(([path]) => loaded.has(path)));
       return { name, kb, ownKb, file: join(folder, `${name}.mjs`), times: [] as number[] };
     });
     for (let round = 0; round < rounds; round++) for (const { file, times } of starts) times.push(importMs(file));
     print(
-      table(
-        `Functions: what a handler loads at its start, of ${Math.round(kbOf(files).kb)} KB that all handlers share, minified${
+      formatTable(
+        `Functions: what a handler loads at its start, of ${Math.round(sizeInKb(files).kb)} KB that all handlers share, minified${
           rounds > 0 ? `; import in fresh processes, medians of ${rounds} interleaved rounds` : ''
         }.`,
         ['function', 'KB at start', 'of it ours', 'import ms'],

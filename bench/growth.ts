@@ -1,10 +1,10 @@
-import { byKind, bytesWritten, type Counts, dollars, dynamoRequests, s3Requests } from './counts.ts';
-import { type Hydrated, hydrate } from './hydrate.ts';
-import { rwai } from './peer-system.ts';
-import { type Row, rowOf } from './rows.ts';
-import { dynamoStore, ours, oursInMemory, wholeState } from './systems.ts';
-import { bytes, type Cell, median, print, table } from './table.ts';
-import { between, lastStep, type Trace, trace, traceCpu } from './trace.ts';
+import { bytesWritten, type Counts, dollars, dynamoRequests, formatKinds, s3Requests } from './counts.ts';
+import { type HydrateCost, hydrate } from './hydrate.ts';
+import { startRwaiPeer } from './peer-system.ts';
+import { type Row, toRow } from './rows.ts';
+import { dynamoStore, waitstateInMemory, waitstateSystem, wholeStateSystem } from './systems.ts';
+import { type Cell, formatBytes, formatTable, median, print } from './table.ts';
+import { countsBetween, lastStep, type Trace, trace, traceCpu } from './trace.ts';
 import type { Wire } from './wire.ts';
 import type { Work } from './works.ts';
 
@@ -14,7 +14,7 @@ export interface Growth {
   readonly ours: Trace;
   readonly whole: Trace;
   readonly peer?: Trace;
-  readonly hydrated: readonly Hydrated[];
+  readonly hydrated: readonly HydrateCost[];
   readonly rows: readonly Row[];
 }
 
@@ -34,20 +34,20 @@ export async function growth(
 ): Promise<Growth> {
   const steps = Math.max(...marks);
   const open = await dynamoStore(wire);
-  const hydrated: Hydrated[] = [];
-  const mine = await trace(wire, ours(open(), work), steps, async (step) => {
+  const hydrated: HydrateCost[] = [];
+  const mine = await trace(wire, waitstateSystem(open(), work), steps, async (step) => {
     if (marks.includes(step)) hydrated.push(...(await hydrate(wire, open, step)));
   });
-  if (mine.died) throw new Error(`Our store died at step ${mine.died.step}: ${mine.died.why}`);
-  const own = await traceCpu(oursInMemory(work), steps);
-  const whole = await trace(wire, await wholeState(wire, work), wholeSteps ?? steps);
+  if (mine.failure) throw new Error(`Our store died at step ${mine.failure.step}: ${mine.failure.why}`);
+  const own = await traceCpu(waitstateInMemory(work), steps);
+  const whole = await trace(wire, await wholeStateSystem(wire, work), wholeSteps ?? steps);
   const peer = peerSteps > 0 ? await tracePeer(wire, work, peerSteps) : undefined;
   const traces = [mine, whole, ...(peer ? [peer] : [])];
-  const rows = traces.flatMap((traced) => reached(traced, marks).map((n) => rowOf(work.name, traced, n)));
+  const rows = traces.flatMap((traced) => reached(traced, marks).map((n) => toRow(work.name, traced, n)));
 
   print(
-    table(
-      `${work.name}: ${work.describe}. Sums over all steps so far, then averages per step; CPU is that of the process with the SDK in it, "own" what our store alone takes of it (storage in memory), $ on list prices.`,
+    formatTable(
+      `${work.name}: ${work.description}. Sums over all steps so far, then averages per step; CPU is that of the process with the SDK in it, "own" what our store alone takes of it (storage in memory), $ on list prices.`,
       [
         'system',
         'steps',
@@ -65,13 +65,13 @@ export async function growth(
       traces.flatMap((traced) => reached(traced, marks).map((n) => line(traced, n, traced === mine ? own : undefined))),
     ),
   );
-  for (const { system, died } of traces) if (died) print(`  ${system} dies at step ${died.step}: ${died.why}`);
+  for (const { system, failure: died } of traces) if (died) print(`  ${system} dies at step ${died.step}: ${died.why}`);
   printFlatness(work.name, 'a step of ours', mine, marks);
   return { work, marks, ours: mine, whole, ...(peer && { peer }), hydrated, rows };
 }
 
 async function tracePeer(wire: Wire, work: Work, steps: number): Promise<Trace> {
-  const peer = await rwai(wire, work);
+  const peer = await startRwaiPeer(wire, work);
   try {
     return { ...(await trace(wire, peer, steps)), cpuMs: peer.cpuMs };
   } finally {
@@ -83,11 +83,11 @@ async function tracePeer(wire: Wire, work: Work, steps: number): Promise<Trace> 
 function reached(traced: Trace, marks: readonly number[]): readonly number[] {
   const last = lastStep(traced);
   const seen = marks.filter((mark) => mark <= last);
-  return traced.died && last > 0 && !seen.includes(last) ? [...seen, last] : seen;
+  return traced.failure && last > 0 && !seen.includes(last) ? [...seen, last] : seen;
 }
 
 function line(traced: Trace, n: number, own: readonly number[] | undefined): readonly Cell[] {
-  const counts = between(traced, 0, n);
+  const counts = countsBetween(traced, 0, n);
   const perStep = (value: number | undefined) => (value === undefined ? undefined : value / n);
   return [
     traced.system,
@@ -96,12 +96,12 @@ function line(traced: Trace, n: number, own: readonly number[] | undefined): rea
     counts.writeUnits,
     counts.readUnits,
     s3Requests(counts),
-    bytes(bytesWritten(counts)),
+    formatBytes(bytesWritten(counts)),
     counts.writeUnits / n,
     perStep(traced.cpuMs[n]),
     perStep(own?.[n]),
     (dollars(counts) / n) * 1e6,
-    `${byKind(counts.requests)}; ${byKind(counts.s3)}`,
+    `${formatKinds(counts.requests)}; ${formatKinds(counts.s3)}`,
   ];
 }
 
@@ -113,7 +113,7 @@ export interface Window {
   readonly counts: Counts;
   /** Write units of the step in the middle, and of the largest. */
   readonly medianUnits: number;
-  readonly mostUnits: number;
+  readonly maxUnits: number;
 }
 
 /** The steps from half of each mark to one and a half, as far as the trace goes. */
@@ -122,21 +122,24 @@ export function windows(traced: Trace, marks: readonly number[]): readonly Windo
     // The first step begins the run and is priced by itself.
     const from = Math.max(1, Math.ceil(mark / 2));
     const to = Math.min(lastStep(traced), Math.floor(mark * 1.5));
-    const units = Array.from({ length: to - from }, (_, at) => between(traced, from + at, from + at + 1).writeUnits);
+    const units = Array.from(
+      { length: to - from },
+      (_, at) => countsBetween(traced, from + at, from + at + 1).writeUnits,
+    );
     return {
       from,
       to,
       steps: to - from,
-      counts: between(traced, from, to),
+      counts: countsBetween(traced, from, to),
       medianUnits: median(units),
-      mostUnits: Math.max(...units),
+      maxUnits: Math.max(...units),
     };
   });
 }
 
 export function printFlatness(name: string, what: string, traced: Trace, marks: readonly number[]): void {
   print(
-    table(
+    formatTable(
       `${name}, flatness: what ${what} costs around step ${marks.map((mark) => mark.toLocaleString('en')).join(', ')} (averages over the steps named).`,
       [
         'steps',
@@ -150,16 +153,16 @@ export function printFlatness(name: string, what: string, traced: Trace, marks: 
         'written/step',
         '$/M steps',
       ],
-      windows(traced, marks).map(({ from, to, steps, counts, medianUnits, mostUnits }) => [
+      windows(traced, marks).map(({ from, to, steps, counts, medianUnits, maxUnits }) => [
         `${(from + 1).toLocaleString('en')}–${to.toLocaleString('en')}`,
         dynamoRequests(counts) / steps,
         counts.writeUnits / steps,
         medianUnits,
-        mostUnits,
+        maxUnits,
         counts.readUnits / steps,
         s3Requests(counts) / steps,
         `${Math.round(counts.dynamoBytesWritten / steps).toLocaleString('en')} B`,
-        bytes(bytesWritten(counts) / steps),
+        formatBytes(bytesWritten(counts) / steps),
         (dollars(counts) / steps) * 1e6,
       ]),
     ),

@@ -1,15 +1,15 @@
 import { zstdCompressSync } from 'node:zlib';
-import { bytesRead, dynamoRequests, s3Requests, since } from './counts.ts';
+import { bytesRead, countsSince, dynamoRequests, s3Requests } from './counts.ts';
 import type { OpenStore } from './systems.ts';
-import { bytes, print, table } from './table.ts';
+import { formatBytes, formatTable, print } from './table.ts';
 import type { Wire } from './wire.ts';
 import { RUN } from './works.ts';
 
 /** What it took to load one version in a process that knows nothing of the run. */
-export interface Hydrated {
+export interface HydrateCost {
   readonly steps: number;
   readonly version: number;
-  readonly newest: boolean;
+  readonly isNewest: boolean;
   readonly dynamoRequests: number;
   readonly readUnits: number;
   readonly s3Requests: number;
@@ -22,20 +22,20 @@ export interface Hydrated {
 const OLD_VERSIONS = 12;
 
 /** Loads the newest version and old ones spread over the history. */
-export async function hydrate(wire: Wire, open: OpenStore, steps: number): Promise<readonly Hydrated[]> {
+export async function hydrate(wire: Wire, open: OpenStore, steps: number): Promise<readonly HydrateCost[]> {
   const old = Array.from({ length: OLD_VERSIONS }, (_, at) =>
     Math.max(1, Math.floor((steps * (at + 0.5)) / OLD_VERSIONS)),
   );
-  const found: Hydrated[] = [];
+  const found: HydrateCost[] = [];
   for (const version of [undefined, ...new Set(old)]) {
     const before = await wire.counts();
     const loaded = await open().load(RUN, version);
-    const counts = since(before, await wire.counts());
+    const counts = countsSince(before, await wire.counts());
     const text = Buffer.from(JSON.stringify(loaded.state));
     found.push({
       steps,
       version: loaded.version,
-      newest: version === undefined,
+      isNewest: version === undefined,
       dynamoRequests: dynamoRequests(counts),
       readUnits: counts.readUnits,
       s3Requests: s3Requests(counts),
@@ -48,15 +48,16 @@ export async function hydrate(wire: Wire, open: OpenStore, steps: number): Promi
 }
 
 /** The worst of several. */
-export const worst = (loads: readonly Hydrated[], of: (each: Hydrated) => number): number => Math.max(...loads.map(of));
+export const worst = (loads: readonly HydrateCost[], of: (each: HydrateCost) => number): number =>
+  Math.max(...loads.map(of));
 
-export const readRatio = ({ bytesRead, neededBytes }: Hydrated): number => bytesRead / neededBytes;
+export const readRatio = ({ bytesRead, neededBytes }: HydrateCost): number => bytesRead / neededBytes;
 
-export function printHydrate(work: string, hydrated: readonly Hydrated[]): void {
+export function printHydrate(work: string, hydrated: readonly HydrateCost[]): void {
   const rows = [...new Set(hydrated.map(({ steps }) => steps))].flatMap((steps) => {
     const loads = hydrated.filter((each) => each.steps === steps);
     return [true, false].map((newest) => {
-      const some = loads.filter((each) => each.newest === newest);
+      const some = loads.filter((each) => each.isNewest === newest);
       const heaviest = some.toSorted((a, b) => readRatio(b) - readRatio(a))[0];
       return [
         steps,
@@ -64,15 +65,15 @@ export function printHydrate(work: string, hydrated: readonly Hydrated[]): void 
         worst(some, (each) => each.dynamoRequests),
         worst(some, (each) => each.readUnits),
         worst(some, (each) => each.s3Requests),
-        bytes(heaviest?.bytesRead ?? 0),
-        bytes(heaviest?.stateBytes ?? 0),
-        bytes(heaviest?.neededBytes ?? 0),
+        formatBytes(heaviest?.bytesRead ?? 0),
+        formatBytes(heaviest?.stateBytes ?? 0),
+        formatBytes(heaviest?.neededBytes ?? 0),
         worst(some, readRatio),
       ];
     });
   });
   print(
-    table(
+    formatTable(
       `${work}, hydrate: what it takes to load a version in a new process. "needed" is the whole state compressed; the bytes are those of the load with the worst ratio.`,
       ['steps', 'version', 'requests', 'read units', 'S3', 'read', 'state', 'needed', 'read/needed'],
       rows,

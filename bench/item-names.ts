@@ -12,7 +12,7 @@ const NAMES: readonly (readonly [key: RegExp, name: string])[] = [
 ];
 
 /** What an item of ours is, by its key; anything else is an item. */
-export function nameOf({ pk, sk }: WireItem): string {
+export function itemName({ pk, sk }: WireItem): string {
   if (String(pk?.S).startsWith('@token')) return 'link';
   return NAMES.find(([key]) => key.test(String(sk?.S)))?.[1] ?? 'item';
 }

@@ -88,7 +88,7 @@ async function bench(): Promise<boolean> {
 
 async function times(peers: Peers) {
   const measured = { cpu: await cpu(), runtimeCpu: await runtimeCpu(), durable: await durableSteps(1_000, peers) };
-  await embeddedSize(peers.sqlite);
+  await embeddedSize(peers.hasSqlite);
   return measured;
 }
 
@@ -101,7 +101,7 @@ async function shortWorks(wire: Wire): Promise<readonly Growth[]> {
 }
 
 async function fullWorks(wire: Wire, peers: Peers): Promise<readonly Growth[]> {
-  const peerSteps = peers.dynamodb ? { peerSteps: 300 } : {};
+  const peerSteps = peers.hasDynamodb ? { peerSteps: 300 } : {};
   const marks = [10, 100, 1_000, 10_000];
   const conversation = await growth(wire, CONVERSATION, { marks, ...peerSteps });
   // 10,000 turns of 20 KB are a state of 200 MB, and 1 GB of them in the memory of the S3 engine.

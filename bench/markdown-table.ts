@@ -15,14 +15,14 @@ export function markdownTable(columns: readonly string[], rows: readonly (readon
   return [
     line(columns),
     `|${isRight.map((right) => (right ? '--:' : '---')).join('|')}|`,
-    ...rows.map((row) => line(row.map(figure))),
+    ...rows.map((row) => line(row.map(formatFigure))),
   ].join('\n');
 }
 
 const isFigure = (cell: MarkdownCell): boolean => typeof cell === 'number' || /^\**[$\d]/.test(cell);
 
 /** A number with thousands apart and three digits that count; what is next to nothing says so. */
-export function figure(value: MarkdownCell): string {
+export function formatFigure(value: MarkdownCell): string {
   if (typeof value === 'string') return value;
   const size = Math.abs(value);
   if (size !== 0 && size < 0.01) return '< 0.01';
@@ -34,11 +34,12 @@ export function figure(value: MarkdownCell): string {
 }
 
 /** Dollars to the cent; what is less than ten of them, to two digits that count. */
-export const money = (value: number): string =>
+export const formatMoney = (value: number): string =>
   `$${value.toLocaleString(
     'en',
     value > 0 && value < 0.1 ? { maximumSignificantDigits: 2 } : { minimumFractionDigits: 2, maximumFractionDigits: 2 },
   )}`;
 
 /** From so much to so much. */
-export const moneyRange = (least: number, most: number): string => `${money(least)}–${money(most).slice(1)}`;
+export const formatMoneyRange = (least: number, most: number): string =>
+  `${formatMoney(least)}–${formatMoney(most).slice(1)}`;

@@ -4,13 +4,13 @@ import type { Section } from './markdown-table.ts';
 import { print } from './table.ts';
 
 /** What of the sections a page does not say as it is; nothing when it is up to date. */
-export const missingIn = (page: string, sections: readonly Section[]): readonly string[] =>
+export const findMissing = (page: string, sections: readonly Section[]): readonly string[] =>
   sections
     .flatMap(({ table, sentence }) => [table, ...(sentence ? [sentence] : [])])
     .filter((text) => !page.includes(text));
 
 /** The page with each table, and each sentence, in place of the one that begins as it does. */
-export function withTables(page: string, sections: readonly Section[]): string {
+export function replaceTables(page: string, sections: readonly Section[]): string {
   return sections.reduce(
     (text, { title, table, sentence }) =>
       [table, ...(sentence ? [sentence] : [])].reduce((whole, part) => replaced(whole, part, title), text),
@@ -39,5 +39,5 @@ export function printOrWrite(sections: readonly Section[], page: string): void {
   );
   if (!values.write) return;
   const at = new URL(`../docs/${page}`, import.meta.url);
-  writeFileSync(at, withTables(readFileSync(at, 'utf8'), sections));
+  writeFileSync(at, replaceTables(readFileSync(at, 'utf8'), sections));
 }

@@ -17,7 +17,7 @@ export interface PeerSystem extends System {
 }
 
 /** `@rwai/langgraphjs-checkpoint-dynamodb` under LangGraph.js. */
-export async function rwai(wire: Wire, work: Work): Promise<PeerSystem> {
+export async function startRwaiPeer(wire: Wire, work: Work): Promise<PeerSystem> {
   const program = new URL('./peers/rwai.mjs', import.meta.url);
   const child = fork(program, [wire.dynamoEndpoint, String(work.groups)], {
     execArgv: [],

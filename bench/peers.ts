@@ -9,12 +9,12 @@ const FOLDER = fileURLToPath(new URL('./peers', import.meta.url));
 
 /** Which peers can be run here. */
 export interface Peers {
-  readonly dynamodb: boolean;
-  readonly durable: boolean;
-  readonly sqlite: boolean;
+  readonly hasDynamodb: boolean;
+  readonly hasDurable: boolean;
+  readonly hasSqlite: boolean;
 }
 
-export const NO_PEERS: Peers = { dynamodb: false, durable: false, sqlite: false };
+export const NO_PEERS: Peers = { hasDynamodb: false, hasDurable: false, hasSqlite: false };
 
 /** Installs the peers where they are not yet, and says so; what cannot be had here is left out. */
 export function installPeers(): Peers {
@@ -27,7 +27,7 @@ export function installPeers(): Peers {
     sqliteLoads() || (attempt('building better-sqlite3 for this Node', 'rebuild', 'better-sqlite3') && sqliteLoads());
   if (!sqlite)
     print(`better-sqlite3 does not load in Node ${process.version}, so LangGraph's SQLite saver is left out.`);
-  return { dynamodb: true, durable: true, sqlite };
+  return { hasDynamodb: true, hasDurable: true, hasSqlite: sqlite };
 }
 
 function attempt(what: string, ...args: readonly string[]): boolean {
@@ -80,14 +80,14 @@ export interface Times {
 
 /** Runs LangGraph's SQLite saver in a process of its own. */
 export const sqlitePeer = (folder: string, work: SqliteWork, steps: number): Times =>
-  inProcess(join(FOLDER, 'sqlite.mjs'), folder, work, steps);
+  runProgram(join(FOLDER, 'sqlite.mjs'), folder, work, steps);
 
 /** Runs AWS's durable execution SDK in a process of its own; it keeps everything in memory. */
 export const durablePeer = (folder: string, work: 'memory' | 'runner', steps: number): Times =>
-  inProcess(join(FOLDER, 'durable.mjs'), folder, work, steps);
+  runProgram(join(FOLDER, 'durable.mjs'), folder, work, steps);
 
 /** Runs a program that prints its times. */
-export function inProcess(program: string, folder: string, work: string, steps: number): Times {
+export function runProgram(program: string, folder: string, work: string, steps: number): Times {
   const args = [program, folder, work, String(steps)];
   return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }));
 }

@@ -72,12 +72,12 @@ function curve(
     .map((turn) => `${x(turn).toFixed(1)},${y(traced.after[turn]?.writeUnits ?? 1).toFixed(1)}`)
     .join(' ');
   const end = traced.after[last]?.writeUnits ?? 1;
-  const cross = traced.died
+  const cross = traced.failure
     ? `<circle cx="${x(last).toFixed(1)}" cy="${y(end).toFixed(1)}" r="4" fill="${color}"/>`
     : '';
-  const fate = traced.died ? `dies at turn ${traced.died.step}` : `${label(end)} units`;
+  const fate = traced.failure ? `dies at turn ${traced.failure.step}` : `${label(end)} units`;
   // The end of a line that stops early is inside the frame; its name goes below, so that lines do not cross it.
-  const [dx, dy] = traced.died ? [10, name.startsWith('@') ? -6 : 14] : [8, 0];
+  const [dx, dy] = traced.failure ? [10, name.startsWith('@') ? -6 : 14] : [8, 0];
   return [
     `<polyline fill="none" stroke="${color}" stroke-width="2.5" stroke-linejoin="round" points="${points}"/>${cross}`,
     text(x(last) + dx, y(end) + dy, name, `fill="${color}" font-weight="600"`),

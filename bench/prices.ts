@@ -47,5 +47,5 @@ export const PRICES = {
 } as const satisfies Record<string, Price>;
 
 /** A price as it is listed, every digit of it. */
-export const listed = ({ dollars }: Price): string =>
+export const formatPrice = ({ dollars }: Price): string =>
   `$${dollars.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 5 })}`;

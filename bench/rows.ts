@@ -1,5 +1,5 @@
 import { bytesWritten, dollars, dynamoRequests, s3Requests } from './counts.ts';
-import { between, type Trace } from './trace.ts';
+import { countsBetween, type Trace } from './trace.ts';
 
 /** One line of `--json`: what a system needed for the first n steps of a work, all of them together. */
 export interface Row {
@@ -20,8 +20,8 @@ export interface Row {
 }
 
 /** The first n steps of a trace. */
-export function rowOf(work: string, traced: Trace, n: number): Row {
-  const counts = between(traced, 0, n);
+export function toRow(work: string, traced: Trace, n: number): Row {
+  const counts = countsBetween(traced, 0, n);
   return {
     work,
     system: traced.system,

@@ -1,8 +1,8 @@
 import { type AgentContext, agent, type StartOptions } from '../lambda/index.ts';
-import { type Costs, counted, printCosts } from './costs.ts';
+import { type Costs, measureCounts, printCosts } from './costs.ts';
 import type { Counts } from './counts.ts';
-import { invoke, runtimePlace } from './runtime-place.ts';
-import { resultOf } from './runtime-steps.ts';
+import { invoke, openRuntime } from './runtime-place.ts';
+import { stepResult } from './runtime-steps.ts';
 import { approvalCosts, childCosts, resumeCosts, signalCosts } from './waking-costs.ts';
 import type { Wire } from './wire.ts';
 import { RUN } from './works.ts';
@@ -45,15 +45,15 @@ export async function runtimeCosts(wire: Wire, resumes: readonly number[]): Prom
 }
 
 async function threeSteps(wire: Wire, options: StartOptions): Promise<Counts> {
-  const trip = (await runtimePlace(wire))(
+  const trip = (await openRuntime(wire))(
     agent({
       name: 'trip',
       async run(ctx) {
-        for (const n of [1, 2, 3]) await ctx.step(`step ${n}`, () => resultOf(n));
+        for (const n of [1, 2, 3]) await ctx.step(`step ${n}`, () => stepResult(n));
       },
     }),
   );
-  return counted(wire, async () => {
+  return measureCounts(wire, async () => {
     await trip.start({ to: 'Lisbon' }, { id: RUN, ...options });
     await invoke(trip, 'finished');
   });
@@ -65,18 +65,18 @@ async function parallel(wire: Wire): Promise<Costs> {
   const before = Array.from({ length: 50 }, (_, n) => 100 + n);
   const ways = {
     'ctx.map': (ctx: AgentContext) =>
-      ctx.map('searches', items, (branch, n) => branch.step('search', () => resultOf(n))),
+      ctx.map('searches', items, (branch, n) => branch.step('search', () => stepResult(n))),
     'Promise.all with keys': (ctx: AgentContext) =>
-      Promise.all(items.map((n) => ctx.step('search', () => resultOf(n), { key: String(n) }))),
+      Promise.all(items.map((n) => ctx.step('search', () => stepResult(n), { key: String(n) }))),
   };
   const costs: Record<string, Counts> = {};
   for (const [name, way] of Object.entries(ways)) {
-    const searches = (await runtimePlace(wire))(
+    const searches = (await openRuntime(wire))(
       agent({
         name: 'searches',
         async run(ctx) {
-          await ctx.map('before', before, (branch, n) => branch.step('search', () => resultOf(n)));
-          costs[name] = await counted(wire, () => way(ctx));
+          await ctx.map('before', before, (branch, n) => branch.step('search', () => stepResult(n)));
+          costs[name] = await measureCounts(wire, () => way(ctx));
         },
       }),
     );

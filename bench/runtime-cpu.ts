@@ -1,11 +1,11 @@
 import { type AgentContext, agent } from '../lambda/index.ts';
 import { memoryStorage } from '../lambda/storage/memory.ts';
 import { invoke } from './runtime-place.ts';
-import { resultOf } from './runtime-steps.ts';
-import { median, print, table } from './table.ts';
-import { cpuOf } from './trace.ts';
+import { stepResult } from './runtime-steps.ts';
+import { formatTable, median, print } from './table.ts';
+import { measureCpuMs } from './trace.ts';
 import { waitingAgent } from './waking-costs.ts';
-import { type Conversation, RUN, turn } from './works.ts';
+import { type Conversation, RUN, turnMessages } from './works.ts';
 
 const ROUNDS = 5;
 const MEASURED = 40;
@@ -22,11 +22,11 @@ export interface RuntimeCpu {
 type Step = (ctx: AgentContext<Conversation>, n: number) => () => Promise<unknown>;
 
 const work: Step = (ctx, n) => {
-  const result = resultOf(n);
+  const result = stepResult(n);
   return () => ctx.step('call tool', () => result);
 };
 const update: Step = (ctx, n) => {
-  const messages = turn(n);
+  const messages = turnMessages(n);
   return () => ctx.update((draft) => void draft.messages.push(...messages));
 };
 
@@ -38,7 +38,7 @@ export async function runtimeCpu(): Promise<RuntimeCpu> {
   const thousand = await perStep(work, { turns: 0, recorded: 1_000 });
   const thousands = await perStep(work, { turns: 0, recorded: 5_000 });
   print(
-    table(
+    formatTable(
       `The runtime's own CPU for an operation of 1 KB, storage in memory: ${MEASURED} operations each, medians of ${ROUNDS} rounds.`,
       ['run', 'operation', 'median ms', 'mean ms', 'largest ms'],
       [
@@ -53,7 +53,7 @@ export async function runtimeCpu(): Promise<RuntimeCpu> {
   const replays = [];
   for (const steps of [10, 1_000, 5_000]) replays.push([steps, await replay(steps)]);
   print(
-    table(
+    formatTable(
       `The runtime's own CPU for a resume in a new process: claim, hydrate and replay of steps of 1 KB; medians of ${ROUNDS} rounds.`,
       ['recorded steps', 'ms'],
       replays,
@@ -71,7 +71,7 @@ interface PerStep {
 const cells = ({ middle, mean, most }: PerStep) => [middle, mean, most];
 
 async function perStep(step: Step, { turns, recorded }: { turns: number; recorded: number }): Promise<PerStep> {
-  const messages = Array.from({ length: turns }, (_, at) => turn(at)).flat();
+  const messages = Array.from({ length: turns }, (_, at) => turnMessages(at)).flat();
   const rounds: PerStep[] = [];
   // The first round warms up and is not counted.
   for (let round = 0; round <= ROUNDS; round++) {
@@ -82,7 +82,7 @@ async function perStep(step: Step, { turns, recorded }: { turns: number; recorde
         state: { initial: (): Conversation => ({ messages: [...messages] }) },
         async run(ctx) {
           for (let n = 1; n <= recorded; n++) await work(ctx, n)();
-          for (let n = 1; n <= MEASURED; n++) spent.push(await cpuOf(step(ctx, recorded + turns + n)));
+          for (let n = 1; n <= MEASURED; n++) spent.push(await measureCpuMs(step(ctx, recorded + turns + n)));
         },
       },
       { storage: memoryStorage(), log: () => {} },

@@ -1,15 +1,15 @@
 import { agent } from '../lambda/index.ts';
-import { type Counts, NO_COUNTS, since } from './counts.ts';
+import { type Counts, countsSince, NO_COUNTS } from './counts.ts';
 import { printFlatness } from './growth.ts';
-import { invoke, runtimePlace } from './runtime-place.ts';
+import { invoke, openRuntime } from './runtime-place.ts';
 import type { Trace } from './trace.ts';
 import type { Wire } from './wire.ts';
-import { type Conversation, freshText, RUN, turn } from './works.ts';
+import { type Conversation, freshText, RUN, turnMessages } from './works.ts';
 
 const results = new Map<number, string>();
 
 /** A text of 1 KB that hardly compresses: what a step gives. Made once, so that it costs nothing when it is asked for. */
-export function resultOf(step: number): string {
+export function stepResult(step: number): string {
   const result = results.get(step) ?? freshText(step, 114);
   results.set(step, result);
   return result;
@@ -30,7 +30,7 @@ export async function runtimeSteps(wire: Wire, marks: readonly number[]): Promis
 }
 
 async function traceSteps(wire: Wire, count: number): Promise<Trace> {
-  const open = await runtimePlace(wire);
+  const open = await openRuntime(wire);
   const tracer = tracing(wire);
   const steps = open(
     agent({
@@ -38,7 +38,7 @@ async function traceSteps(wire: Wire, count: number): Promise<Trace> {
       async run(ctx) {
         await tracer.begin();
         for (let n = 1; n <= count; n++) {
-          const result = resultOf(n);
+          const result = stepResult(n);
           await ctx.step('call tool', () => result);
           await tracer.stepped();
         }
@@ -51,7 +51,7 @@ async function traceSteps(wire: Wire, count: number): Promise<Trace> {
 }
 
 async function traceTurns(wire: Wire, count: number): Promise<Trace> {
-  const open = await runtimePlace(wire);
+  const open = await openRuntime(wire);
   const tracer = tracing(wire);
   let n = 0;
   const turns = open(
@@ -62,7 +62,7 @@ async function traceTurns(wire: Wire, count: number): Promise<Trace> {
         await (n === 0 ? tracer.begin() : tracer.stepped());
         n += 1;
         // One more, so that the last that counts is not written together with the end of the run.
-        return n > count ? ctx.done(n) : { messages: [...state.messages, ...turn(n)] };
+        return n > count ? ctx.done(n) : { messages: [...state.messages, ...turnMessages(n)] };
       },
     }),
   );
@@ -80,7 +80,7 @@ function tracing(wire: Wire) {
       start = await wire.counts();
     },
     async stepped() {
-      after.push(since(start, await wire.counts()));
+      after.push(countsSince(start, await wire.counts()));
     },
     trace: (system: string): Trace => ({ system, after, cpuMs: [] }),
   };

@@ -6,13 +6,13 @@ import { checkpointStore, embeddedStorage } from '../lambda/embedded.ts';
 import { agent } from '../lambda/index.ts';
 import type { Times } from './peers.ts';
 import { invoke } from './runtime-place.ts';
-import { resultOf } from './runtime-steps.ts';
+import { stepResult } from './runtime-steps.ts';
 import { stopwatch } from './stopwatch.ts';
 import { RUN } from './works.ts';
 
 const [folder = '', work = '', count] = process.argv.slice(2);
 const steps = Number(count);
-for (let n = 1; n <= steps; n++) resultOf(n);
+for (let n = 1; n <= steps; n++) stepResult(n);
 const made = await (work === 'bare' ? bareAppend() : work === 'store' ? storeOnDisk() : runtimeOnDisk());
 console.log(JSON.stringify(made));
 
@@ -21,7 +21,7 @@ async function bareAppend(): Promise<Times> {
   const file = openSync(join(folder, 'log'), 'a');
   const stop = stopwatch();
   for (let n = 1; n <= steps; n++) {
-    writeSync(file, `${resultOf(n)}\n`);
+    writeSync(file, `${stepResult(n)}\n`);
     fdatasyncSync(file);
   }
   const times = stop();
@@ -35,7 +35,7 @@ async function storeOnDisk(): Promise<Times> {
   let last = await store.save({ run: RUN, state: { done: 0 } });
   const stop = stopwatch();
   for (let n = 1; n <= steps; n++) {
-    const toolResults = { [`call-${n}`]: resultOf(n) };
+    const toolResults = { [`call-${n}`]: stepResult(n) };
     last = await store.save({ run: RUN, expectedVersion: last, step: 'work', toolResults });
   }
   const times = stop();
@@ -57,25 +57,25 @@ async function runtimeOnDisk(): Promise<Times> {
     name: 'working',
     async run(ctx) {
       const stop = stopwatch();
-      for (let n = 1; n <= steps; n++) await ctx.step('work', () => resultOf(n));
+      for (let n = 1; n <= steps; n++) await ctx.step('work', () => stepResult(n));
       // Not in the replay.
       times ??= stop();
       await ctx.waitForSignal('go');
       resumeMs = performance.now() - again;
     },
   });
-  const onDisk = async (use: (opened: typeof working) => Promise<unknown>) => {
+  const onDisk = async (use: (loaded: typeof working) => Promise<unknown>) => {
     const storage = embeddedStorage({ folder });
     await use(working.with({ storage, log: () => {} }));
     await Promise.all([storage.records.close(), storage.payloads.close()]);
   };
-  await onDisk(async (opened) => {
-    await opened.start({}, { id: RUN });
-    await invoke(opened, 'suspended');
-    await opened.run(RUN).signal('go');
+  await onDisk(async (loaded) => {
+    await loaded.start({}, { id: RUN });
+    await invoke(loaded, 'suspended');
+    await loaded.run(RUN).signal('go');
   });
   again = performance.now();
-  await onDisk((opened) => invoke(opened, 'finished'));
+  await onDisk((loaded) => invoke(loaded, 'finished'));
   if (!times) throw new Error('The agent did not run.');
   return { ...(times as Times), resumeMs };
 }

@@ -1,9 +1,9 @@
 import { HEAD_KEY, headRecord, readHead } from '../lambda/checkpoints/format/records.ts';
-import { partitionOf } from '../lambda/core/ids.ts';
+import { toPartition } from '../lambda/core/ids.ts';
 import { agent, sweepDue } from '../lambda/index.ts';
 import type { Write } from '../lambda/storage/ports.ts';
-import { counted, printCosts } from './costs.ts';
-import { invoke, type OpenAgent, runtimePlace } from './runtime-place.ts';
+import { measureCounts, printCosts } from './costs.ts';
+import { invoke, type OpenAgent, openRuntime } from './runtime-place.ts';
 import type { Wire } from './wire.ts';
 import { RUN } from './works.ts';
 
@@ -12,11 +12,11 @@ const DUE = 10;
 
 /** Prints what a sweep costs among many runs that wait: when none is due, and when ten are. */
 export async function sweepCosts(wire: Wire, waiting: number): Promise<void> {
-  const open = await runtimePlace(wire);
+  const open = await openRuntime(wire);
   await waitingRuns(open, { days: 3 }, waiting);
   await waitingRuns(open, { hours: 1 }, DUE);
   const sweep = (clock = Date.now) =>
-    counted(wire, async () => {
+    measureCounts(wire, async () => {
       const { runtime } = open(sleeper({ days: 3 }), { clock: { now: clock, sleep: async () => {} } });
       const { failed } = await sweepDue({ runtime });
       if (failed.length > 0) throw failed[0]?.error;
@@ -37,12 +37,12 @@ async function waitingRuns(open: OpenAgent, timeout: Parameters<typeof sleeper>[
   const one = open(sleeper(timeout));
   const { id } = await one.start(undefined);
   await invoke(one, 'suspended', id);
-  const { records, partition, tenant } = await one.runtime.contexts.inRun(id);
+  const { records, partition, tenant } = await one.runtime.contexts.forRun(id);
   const [stored] = await records.read(partition, [HEAD_KEY]);
   if (!stored) throw new Error('The run that waits has no head.');
   const { meta } = readHead(stored);
   const puts = Array.from({ length: count - 1 }, (_, n): Write => {
-    const copy = partitionOf(tenant, `${RUN}-${Object.keys(timeout)}-${n}`);
+    const copy = toPartition(tenant, `${RUN}-${Object.keys(timeout)}-${n}`);
     return { put: headRecord(copy, meta).stored, when: 'absent' };
   });
   for (let from = 0; from < puts.length; from += AT_ONCE) await records.commit(puts.slice(from, from + AT_ONCE));

@@ -21,25 +21,25 @@ export interface System {
 export type OpenStore = (options?: CheckpointStoreOptions) => CheckpointStore<Conversation>;
 
 /** A fresh table and bucket, and who writes there. */
-export async function dynamoPlace(wire: Wire) {
+export async function createDynamoTarget(wire: Wire) {
   const [table, bucket] = await Promise.all([wire.freshTable(TABLE), wire.freshBucket()]);
   return { table, bucket, dynamoDBClient: wire.dynamo, s3Client: wire.s3, writer };
 }
 
 /** Our store on DynamoDB and S3, on a fresh table and bucket. */
 export async function dynamoStore(wire: Wire): Promise<OpenStore> {
-  const place = await dynamoPlace(wire);
+  const place = await createDynamoTarget(wire);
   return (options = {}) => checkpointStore<Conversation>({ ...place, ...options });
 }
 
 /** Each step through `store.update`. */
-export function ours(store: CheckpointStore<Conversation>, work: Work, name = 'Waitstate'): System {
+export function waitstateSystem(store: CheckpointStore<Conversation>, work: Work, name = 'Waitstate'): System {
   return {
     name,
     step(step) {
       const change = work.step(step);
       if (step > 1) return () => store.update(RUN, change, { step: 'call model' });
-      const state = work.begin();
+      const state = work.initialState();
       change(state);
       return () => store.save({ run: RUN, state, step: 'call model' });
     },
@@ -47,10 +47,10 @@ export function ours(store: CheckpointStore<Conversation>, work: Work, name = 'W
 }
 
 /** The same on storage in memory: what is left is our own work. */
-export const oursInMemory = (work: Work): System => ours(memoryStore<Conversation>({ writer }), work);
+export const waitstateInMemory = (work: Work): System => waitstateSystem(memoryStore<Conversation>({ writer }), work);
 
 /** What most checkpointers do: the whole state in one item, at every step. */
-export async function wholeState(wire: Wire, work: Work): Promise<System> {
+export async function wholeStateSystem(wire: Wire, work: Work): Promise<System> {
   const TableName = await wire.freshTable({
     BillingMode: 'PAY_PER_REQUEST',
     KeySchema: [
@@ -62,7 +62,7 @@ export async function wholeState(wire: Wire, work: Work): Promise<System> {
       { AttributeName: 'sk', AttributeType: 'S' },
     ],
   });
-  const state = work.begin();
+  const state = work.initialState();
   return {
     name: 'whole state',
     step(step) {

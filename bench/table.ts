@@ -1,7 +1,7 @@
 export type Cell = string | number | undefined;
 
 /** A number as a person reads it: thousands apart, and no more digits than matter. */
-export function shown(value: Cell): string {
+export function formatNumber(value: Cell): string {
   if (value === undefined) return '–';
   if (typeof value === 'string') return value;
   if (!Number.isFinite(value)) return '–';
@@ -11,15 +11,15 @@ export function shown(value: Cell): string {
 }
 
 /** Bytes as a person reads them. */
-export function bytes(value: number): string {
+export function formatBytes(value: number): string {
   if (value < 1000) return `${Math.round(value)} B`;
-  if (value < 1e6) return `${shown(value / 1e3)} KB`;
-  return `${shown(value / 1e6)} MB`;
+  if (value < 1e6) return `${formatNumber(value / 1e3)} KB`;
+  return `${formatNumber(value / 1e6)} MB`;
 }
 
 /** A sentence, and below it rows with the columns aligned; numbers to the right. */
-export function table(sentence: string, columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  const cells = [columns, ...rows.map((row) => row.map(shown))];
+export function formatTable(sentence: string, columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const cells = [columns, ...rows.map((row) => row.map(formatNumber))];
   const widths = columns.map((_, at) => Math.max(...cells.map((row) => (row[at] ?? '').length)));
   const right = columns.map((_, at) => rows.some((row) => typeof row[at] === 'number'));
   const line = (row: readonly string[]) =>

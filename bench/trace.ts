@@ -1,4 +1,4 @@
-import { type Counts, NO_COUNTS, plus, since } from './counts.ts';
+import { addCounts, type Counts, countsSince, NO_COUNTS } from './counts.ts';
 import type { System } from './systems.ts';
 import type { Wire } from './wire.ts';
 
@@ -10,7 +10,7 @@ export interface Trace {
   /** CPU in milliseconds up to and with step n, the client of the storage included. */
   readonly cpuMs: readonly number[];
   /** The step at which the system could go no further, and why. */
-  readonly died?: { readonly step: number; readonly why: string };
+  readonly failure?: { readonly step: number; readonly why: string };
 }
 
 /** Does the steps one after the other and counts after each; what `pause` does in between is not counted. */
@@ -26,23 +26,23 @@ export async function trace(
     const counted = await wire.counts();
     const doIt = system.step(step);
     try {
-      cpuMs.push((cpuMs.at(-1) ?? 0) + (await cpuOf(doIt)));
+      cpuMs.push((cpuMs.at(-1) ?? 0) + (await measureCpuMs(doIt)));
     } catch (error) {
       return {
         system: system.name,
         after,
         cpuMs,
-        died: { step, why: error instanceof Error ? error.message : String(error) },
+        failure: { step, why: error instanceof Error ? error.message : String(error) },
       };
     }
-    after.push(plus(after.at(-1) ?? NO_COUNTS, since(counted, await wire.counts())));
+    after.push(addCounts(after.at(-1) ?? NO_COUNTS, countsSince(counted, await wire.counts())));
     await pause?.(step);
   }
   return { system: system.name, after, cpuMs };
 }
 
 /** The CPU in milliseconds that this process spent meanwhile. */
-export async function cpuOf(work: () => Promise<unknown>): Promise<number> {
+export async function measureCpuMs(work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
   await work();
   const { user, system } = process.cpuUsage(before);
@@ -52,15 +52,15 @@ export async function cpuOf(work: () => Promise<unknown>): Promise<number> {
 /** CPU in milliseconds up to and with each step, without any wire. */
 export async function traceCpu(system: System, steps: number): Promise<readonly number[]> {
   const cpuMs = [0];
-  for (let step = 1; step <= steps; step++) cpuMs.push((cpuMs.at(-1) ?? 0) + (await cpuOf(system.step(step))));
+  for (let step = 1; step <= steps; step++) cpuMs.push((cpuMs.at(-1) ?? 0) + (await measureCpuMs(system.step(step))));
   return cpuMs;
 }
 
 /** What was counted from after one step to after another. */
-export function between({ after }: Trace, from: number, to: number): Counts {
+export function countsBetween({ after }: Trace, from: number, to: number): Counts {
   const [start, end] = [after[from], after[to]];
   if (!start || !end) throw new RangeError(`Steps ${from} to ${to} were not traced.`);
-  return since(start, end);
+  return countsSince(start, end);
 }
 
 export const lastStep = ({ after }: Trace): number => after.length - 1;

@@ -1,8 +1,8 @@
 import { agent, sweepDue } from '../lambda/index.ts';
 import type { Costs } from './costs.ts';
-import { type Counts, NO_COUNTS, plus, since } from './counts.ts';
-import { invoke, runtimePlace } from './runtime-place.ts';
-import { resultOf } from './runtime-steps.ts';
+import { addCounts, type Counts, countsSince, NO_COUNTS } from './counts.ts';
+import { invoke, openRuntime } from './runtime-place.ts';
+import { stepResult } from './runtime-steps.ts';
 import type { Wire } from './wire.ts';
 import { RUN } from './works.ts';
 
@@ -18,16 +18,16 @@ function laps(wire: Wire) {
     async lap(): Promise<Counts> {
       const before = last ?? NO_COUNTS;
       last = await wire.counts();
-      return since(before, last);
+      return countsSince(before, last);
     },
   };
 }
 
-const sum = (...counts: readonly Counts[]): Counts => counts.reduce(plus, NO_COUNTS);
+const sum = (...counts: readonly Counts[]): Counts => counts.reduce(addCounts, NO_COUNTS);
 
-/** Asking, deciding, and the claim that finds it; telling people is counted apart. */
+/** Asking, deciding, and the claim that finds it; notifier people is counted apart. */
 export async function approvalCosts(wire: Wire, approvers: readonly string[]): Promise<Costs> {
-  const open = await runtimePlace(wire);
+  const open = await openRuntime(wire);
   const { begin, lap } = laps(wire);
   let claim = NO_COUNTS;
   const refunds = agent({
@@ -48,18 +48,18 @@ export async function approvalCosts(wire: Wire, approvers: readonly string[]): P
   await first.start({ orderId: 'o-17' }, { id: RUN });
   await invoke(first, 'suspended');
   const suspend = await lap();
-  const telling = () => ({ url: 'https://approvals.example.com/', tell: async () => {} });
-  await sweepDue({ runtime: open(refunds).runtime, telling });
+  const notifier = () => ({ url: 'https://approvals.example.com/', notify: async () => {} });
+  await sweepDue({ runtime: open(refunds).runtime, notifierFor: notifier });
   const tell = await lap();
   await open(refunds).run(RUN).decide({ approval: 'refund', by: 'user:ann', answer: 'approve' });
   const decide = await lap();
   await invoke(open(refunds), 'finished');
-  return { suspend, decide, claim, all: sum(suspend, decide, claim), 'telling people, by a sweep': tell };
+  return { suspend, decide, claim, all: sum(suspend, decide, claim), 'notifier people, by a sweep': tell };
 }
 
 /** Signals to a run that waits. */
 export async function signalCosts(wire: Wire): Promise<Costs> {
-  const open = await runtimePlace(wire);
+  const open = await openRuntime(wire);
   const { begin, lap } = laps(wire);
   let claim = NO_COUNTS;
   const orders = agent({
@@ -87,11 +87,11 @@ export async function signalCosts(wire: Wire): Promise<Costs> {
 
 /** Another agent called as a child run. */
 export async function childCosts(wire: Wire): Promise<Costs> {
-  const open = await runtimePlace(wire);
+  const open = await openRuntime(wire);
   const { begin, lap } = laps(wire);
   const id = `${RUN.slice(0, -1)}b`;
   let claim = NO_COUNTS;
-  const called = agent({ name: 'called', run: () => resultOf(1) });
+  const called = agent({ name: 'called', run: () => stepResult(1) });
   const calling = agent({
     name: 'calling',
     async run(ctx) {
@@ -113,7 +113,7 @@ export async function childCosts(wire: Wire): Promise<Costs> {
 
 /** Going on with a run of so many steps in a new process. */
 export async function resumeCosts(wire: Wire, steps: number): Promise<Counts> {
-  const open = await runtimePlace(wire);
+  const open = await openRuntime(wire);
   const { begin, lap } = laps(wire);
   let claim = NO_COUNTS;
   const long = waitingAgent(steps, async () => {
@@ -133,7 +133,7 @@ export const waitingAgent = (steps: number, resumed?: () => Promise<void>) =>
   agent({
     name: 'waiting',
     async run(ctx) {
-      for (let n = 1; n <= steps; n++) await ctx.step('call tool', () => resultOf(n));
+      for (let n = 1; n <= steps; n++) await ctx.step('call tool', () => stepResult(n));
       await ctx.waitForSignal('go', { timeout: { days: 3 } });
       await resumed?.();
     },

@@ -4,7 +4,7 @@ import { Agent, createServer, type IncomingMessage, request, type Server } from 
 import type { AddressInfo } from 'node:net';
 import { type CreateTable, capacityRules, readUnits, type Units } from './capacity.ts';
 import { type Counts, NO_COUNTS } from './counts.ts';
-import { nameOf } from './item-names.ts';
+import { itemName } from './item-names.ts';
 import { itemBytes, type WireItem } from './item-size.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -121,7 +121,7 @@ function removed({ TableName, Key }: Delete, times: number): void {
 
 /** In a transaction the item itself is paid for twice, its places in indexes are not. */
 function spentOn(item: WireItem, { units, inIndexes }: Units, times: number): void {
-  const name = nameOf(item);
+  const name = itemName(item);
   spent(name, units * times);
   for (const [index, more] of inIndexes) spent(`${name} in ${index}`, more);
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { CreateTableCommand, type CreateTableCommandInput, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { startDynamo, startS3 } from '../test/engines/engine-processes.ts';
-import { type Counts, NO_COUNTS, since } from './counts.ts';
+import { type Counts, countsSince, NO_COUNTS } from './counts.ts';
 
 /** The engines with a counter on the wire before them. */
 export interface Wire {
@@ -44,7 +44,7 @@ export async function startWire(): Promise<Wire> {
     s3Endpoint,
     dynamo,
     s3,
-    counts: async () => since(start, await ask()),
+    counts: async () => countsSince(start, await ask()),
     async restart() {
       start = await ask();
     },

@@ -4,10 +4,10 @@ export const RUN = '0197a3c4-8f1e-7cc2-9d4e-0b6a53c1f2aa';
 /** A piece of work that is done step by step on a state: what the bench measures each system with. */
 export interface Work {
   readonly name: string;
-  readonly describe: string;
+  readonly description: string;
   /** How many groups of text each of two messages has, where a step is a turn of a conversation. */
   readonly groups?: number;
-  begin(): Conversation;
+  initialState(): Conversation;
   /**
    * What step n does to a state, in place, as an agent would; the same whatever the system. The text is made
    * beforehand.
@@ -43,21 +43,21 @@ export function freshText(seed: number, groups = 66): string {
 }
 
 /** The two messages that turn n adds. */
-export const turn = (step: number, groups = 66): readonly [user: Message, assistant: Message] => [
+export const turnMessages = (step: number, groups = 66): readonly [user: Message, assistant: Message] => [
   { role: 'user', content: freshText(step * 2, groups) },
   { role: 'assistant', content: freshText(step * 2 + 1, groups) },
 ];
 
 const adding = (groups: number) => (step: number) => {
-  const messages = turn(step, groups);
+  const messages = turnMessages(step, groups);
   return (state: Conversation) => void state.messages.push(...messages);
 };
 
 /** The conversation of PEERS.md: 1.2 KB of fresh text a turn. */
 export const CONVERSATION: Work = {
   name: 'conversation',
-  describe: 'each turn adds a user and an assistant message of 593 random characters (1.2 KB)',
-  begin: () => ({ messages: [] }),
+  description: 'each turn adds a user and an assistant message of 593 random characters (1.2 KB)',
+  initialState: () => ({ messages: [] }),
   groups: 66,
   step: adding(66),
 };
@@ -65,8 +65,8 @@ export const CONVERSATION: Work = {
 /** The same with long messages: 20 KB a turn. */
 export const LONG_TURNS: Work = {
   name: '20 KB a turn',
-  describe: 'each turn adds a user and an assistant message of 10 KB of random characters',
-  begin: () => ({ messages: [] }),
+  description: 'each turn adds a user and an assistant message of 10 KB of random characters',
+  initialState: () => ({ messages: [] }),
   groups: 1111,
   step: adding(1111),
 };
@@ -76,8 +76,8 @@ const PARTS = 200;
 /** A state of 200 KB of which each step rewrites 1 KB somewhere. */
 export const EDITS: Work = {
   name: 'edits in place',
-  describe: 'a state of 200 KB (200 parts of 1 KB); each step rewrites one part of it, at random',
-  begin: () => ({
+  description: 'a state of 200 KB (200 parts of 1 KB); each step rewrites one part of it, at random',
+  initialState: () => ({
     messages: Array.from({ length: PARTS }, (_, at) => ({ role: 'part', content: freshText(1e6 + at, 114) })),
   }),
   step(step) {

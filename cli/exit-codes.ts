@@ -24,7 +24,7 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** What each error ends the command with. */
-export const EXIT_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
+export const EXIT_CODE_BY_ERROR: Readonly<Record<ErrorCode, ExitCode>> = {
   INVALID_INPUT: EXIT.usage,
   UNSUPPORTED_VALUE: EXIT.usage,
   SCHEMA_REFUSED: EXIT.usage,

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-import { isEnough, NODE } from './node-version.ts';
+import { isSupportedNode, NODE } from './node-version.ts';
 
 // Whoever reads the output may stop early, as `head` does.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 
-if (!isEnough(process.versions.node)) {
+if (!isSupportedNode(process.versions.node)) {
   // What is below may not even load.
   process.stderr.write(`✗ This is Node ${process.versions.node}, and ${NODE.least} is needed.\n  ${NODE.mend}\n`);
   process.exitCode = 1;

@@ -8,7 +8,7 @@ export const NODE = {
 } as const;
 
 /** Whether a version of Node can run Waitstate. */
-export function isEnough(version: string): boolean {
+export function isSupportedNode(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major > LEAST[0] || (major === LEAST[0] && minor >= LEAST[1]);
 }

@@ -2,9 +2,9 @@ import { CommanderError } from 'commander';
 import { isWaitstateError } from '../lambda/core/errors.ts';
 import { ADVICE } from './advice.ts';
 import { CommandError } from './command-error.ts';
-import { EXIT, EXIT_CODE, type ExitCode } from './exit-codes.ts';
+import { EXIT, EXIT_CODE_BY_ERROR, type ExitCode } from './exit-codes.ts';
 import { jsonText } from './terminal/json-text.ts';
-import { dim, type Line, styled, wrap } from './terminal/line.ts';
+import { dim, type Line, styled, wrapText } from './terminal/line.ts';
 import { Declined, Interrupted } from './terminal/prompt-errors.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
@@ -22,14 +22,15 @@ export function reportError(error: unknown, terminal: Terminal, args: readonly s
   if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
   if (error instanceof Interrupted) return EXIT.interrupted;
   if (error instanceof Declined) {
-    terminal.tell(dim(error.message === '' ? 'Nothing was done.' : `${error.message} Nothing was done.`));
+    terminal.printErr(dim(error.message === '' ? 'Nothing was done.' : `${error.message} Nothing was done.`));
     return EXIT.failed;
   }
   const isJson = args.includes('--json');
   const failure = failureOf(error, args);
   const { code, exitCode, what, advice } = failure;
-  if (isJson) terminal.tell(jsonText({ error: { code, exitCode, message: what, ...(advice && { advice }) } }));
-  else terminal.tell(...linesOf(failure, terminal.columns === Infinity ? Infinity : Math.min(terminal.columns, 100)));
+  if (isJson) terminal.printErr(jsonText({ error: { code, exitCode, message: what, ...(advice && { advice }) } }));
+  else
+    terminal.printErr(...linesOf(failure, terminal.columns === Infinity ? Infinity : Math.min(terminal.columns, 100)));
   if (terminal.environment.WAITSTATE_DEBUG === '1') tellStack(error, terminal);
   return exitCode;
 }
@@ -49,7 +50,7 @@ function failureOf(error: unknown, [command = '']: readonly string[]): Failure {
   const { code, message } = error;
   const advice = ADVICE[code];
   const what = advice?.insteadOfLastSentence ? withoutLastSentence(message) : message;
-  return { code, exitCode: EXIT_CODE[code] ?? EXIT.failed, what, ...(advice && { advice: advice.text }) };
+  return { code, exitCode: EXIT_CODE_BY_ERROR[code] ?? EXIT.failed, what, ...(advice && { advice: advice.text }) };
 }
 
 const sentence = (text: string): string => {
@@ -63,8 +64,8 @@ function withoutLastSentence(message: string): string {
 }
 
 function linesOf({ code, exitCode, what, advice }: Failure, columns: number): readonly Line[] {
-  const [first = '', ...rest] = wrap(what, columns - 2);
-  const below = (text: string): readonly Line[] => wrap(text, columns - 2).map((line) => `  ${line}`);
+  const [first = '', ...rest] = wrapText(what, columns - 2);
+  const below = (text: string): readonly Line[] => wrapText(text, columns - 2).map((line) => `  ${line}`);
   return [
     [styled('red', '✗ '), styled('bold', first)],
     ...rest.map((line) => ['  ', styled('bold', line)]),
@@ -73,7 +74,7 @@ function linesOf({ code, exitCode, what, advice }: Failure, columns: number): re
   ];
 }
 
-function tellStack(error: unknown, { tell }: Terminal): void {
+function tellStack(error: unknown, { printErr: tell }: Terminal): void {
   for (let each: unknown = error; each instanceof Error; each = each.cause)
     tell(...(each.stack ?? String(each)).split('\n').map(dim));
 }

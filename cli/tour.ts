@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { checkpointStore } from '../lambda/embedded.ts';
 import { type Checkpoint, StaleVersionError, WaitstateError } from '../lambda/index.ts';
-import { bold, dim, fitted, type Line, styled } from './terminal/line.ts';
-import { bookingIn } from './tour/booking.ts';
-import { heading, print, ROOM, say, sayTable, sayWrapped } from './tour/terminal.ts';
+import { bold, dim, type Line, styled, truncate } from './terminal/line.ts';
+import { createBookingAgent } from './tour/booking.ts';
+import { CONTENT_WIDTH, heading, print, printIndented, printTable, printWrapped } from './tour/terminal.ts';
 import type { Trip } from './tour/trip.ts';
 
 const OWN_FOLDERS = '.waitstate';
@@ -83,10 +83,14 @@ async function race(tour: Tour): Promise<void> {
   for (const [index, answer] of answers.entries()) {
     const writer = bold((devices[index]?.writer ?? '').padEnd(8));
     if (answer.status === 'fulfilled') {
-      say([writer, styled('green', `wrote version ${answer.value.version}`), `, ${answer.value.state.seat} seat`]);
+      printIndented([
+        writer,
+        styled('green', `wrote version ${answer.value.version}`),
+        `, ${answer.value.state.seat} seat`,
+      ]);
     } else if (answer.reason instanceof StaleVersionError) {
-      say([writer, styled('yellow', 'StaleVersionError'), ', nothing overwritten:']);
-      sayWrapped(answer.reason.message);
+      printIndented([writer, styled('yellow', 'StaleVersionError'), ', nothing overwritten:']);
+      printWrapped(answer.reason.message);
     } else throw answer.reason;
   }
   await runAgent(tour, RUN);
@@ -115,9 +119,10 @@ async function lookBack(tour: Tour): Promise<void> {
   for await (const { version, step = '', status, writer, bytes, name = '' } of store.history(RUN)) {
     rows.push([String(version), step, status, writer, String(bytes), name]);
   }
-  sayTable(rows);
+  printTable(rows);
   const { text } = await store.diff(RUN, 2, 6);
-  for (const line of text.split('\n')) say(fitted(styled(line.startsWith('+') ? 'green' : 'yellow', line), ROOM));
+  for (const line of text.split('\n'))
+    printIndented(truncate(styled(line.startsWith('+') ? 'green' : 'yellow', line), CONTENT_WIDTH));
   await store.close();
 }
 
@@ -130,7 +135,7 @@ async function fork(tour: Tour): Promise<void> {
   await store.fork(RUN, { version: 2, id: CHEAP, edit });
   await runAgent(tour, CHEAP);
   const [first, second] = await Promise.all([store.load(RUN), store.load(CHEAP)]);
-  say(`${RUN.padEnd(12)}${flightOf(first)}`, [CHEAP.padEnd(12), styled('green', flightOf(second))]);
+  printIndented(`${RUN.padEnd(12)}${flightOf(first)}`, [CHEAP.padEnd(12), styled('green', flightOf(second))]);
   await store.close();
 }
 
@@ -144,16 +149,16 @@ async function check(tour: Tour): Promise<void> {
     const { ok, checkpoints, payloads = 0, problems } = await store.verify(run);
     const found = ok ? styled('green', 'whole') : styled('red', problems.map(({ problem }) => problem).join('; '));
     const read = `${count(checkpoints, 'checkpoint')} in a chain of hashes, ${count(payloads, 'payload')}`;
-    say([`verify ${run.padEnd(12)}`, found, `: ${read}`]);
+    printIndented([`verify ${run.padEnd(12)}`, found, `: ${read}`]);
   }
   const searches = readFileSync(tour.bill, 'utf8').trimEnd().split('\n').length;
-  say(['searches paid: ', styled('green', `${searches}`), ', for 4 processes, one crash and two runs']);
+  printIndented(['searches paid: ', styled('green', `${searches}`), ', for 4 processes, one crash and two runs']);
   await store.close();
 }
 
 async function ask(tour: Tour): Promise<void> {
   heading(7, 'A durable agent asks a human; nothing runs until she answers', 'And what she approved is what is done.');
-  const booking = bookingIn(tour.folder);
+  const booking = createBookingAgent(tour.folder);
   const setFare = (fare: number) => writeFileSync(join(tour.folder, 'fare.txt'), String(fare));
   setFare(1200);
   const run = await booking.start(undefined, { id: BOOKING });
@@ -163,18 +168,18 @@ async function ask(tour: Tour): Promise<void> {
     if (!approval) throw new Error('The agent was to ask, and did not.');
     setFare(fare);
     await run.decide({ approval: approval.id, by: 'user:ann', answer: 'approve' });
-    say([bold('ann'), `  says yes to: ${approval.title}`]);
+    printIndented([bold('ann'), `  says yes to: ${approval.title}`]);
   }
   await runProcess('booking', [tour.folder, BOOKING]);
-  say(['result: ', styled('green', String(await run.result()))]);
+  printIndented(['result: ', styled('green', String(await run.result()))]);
   await booking.store.close();
 }
 
 function farewell({ folder }: Tour): void {
   const command = (rest: string): Line => `npx node cli/main.ts ${rest} --folder ${folder}`;
   print('');
-  say(`The data is in ${folder}. Look at it:`, command(`show ${BOOKING}`), command(`diff ${RUN} 2 6`));
-  say([dim('Next: '), 'npm start', dim(', then README.md and docs/guides/durable-agents.md')]);
+  printIndented(`The data is in ${folder}. Look at it:`, command(`show ${BOOKING}`), command(`diff ${RUN} 2 6`));
+  printIndented([dim('Next: '), 'npm start', dim(', then README.md and docs/guides/durable-agents.md')]);
 }
 
 const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
@@ -188,9 +193,9 @@ async function runProcess(name: string, args: readonly string[]): Promise<NodeJS
   const agent = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(agent, 'close');
   const who = dim(`pid ${agent.pid}  `);
-  for await (const line of createInterface({ input: agent.stdout })) say([who, line]);
+  for await (const line of createInterface({ input: agent.stdout })) printIndented([who, line]);
   const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null];
-  if (signal) say([who, styled('red', `killed (${signal}) right after the store confirmed it`)]);
+  if (signal) printIndented([who, styled('red', `killed (${signal}) right after the store confirmed it`)]);
   else if (code !== 0) throw new Error(`The agent ended with exit code ${code}.`);
   return signal;
 }

@@ -5,37 +5,37 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import { shardGroup } from '../lambda/checkpoints/format/records.ts';
 import { escapeId } from '../lambda/core/ids.ts';
-import { TOKENS } from '../lambda/runtime/approvals/tokens.ts';
+import { TOKEN_PARTITION_PREFIX } from '../lambda/runtime/approvals/tokens.ts';
 import { LISTS } from '../lambda/storage/dynamodb/lists.ts';
 import type { ListName } from '../lambda/storage/ports.ts';
 import { acknowledgeWildcards } from './acknowledge.ts';
-import type { SettledProps } from './resolved-props.ts';
+import type { ResolvedProps } from './resolved-props.ts';
 
 /** Where runs are kept, and under which keys. */
-export interface Keeping {
+export interface StorageResources {
   readonly table: ITable;
   readonly bucket: IBucket;
   /** Those that encrypt the two at rest. */
-  readonly atRest: readonly IKey[];
+  readonly encryptionKeys: readonly IKey[];
   /** Those that did so before: what was written then is under them. */
-  readonly retiredAtRest: readonly IKey[];
+  readonly retiredEncryptionKeys: readonly IKey[];
   readonly runKey: IKey | undefined;
   /** Those that wrapped runs before. */
   readonly retiredRunKeys: readonly IKey[];
 }
 
-export function keepingOf(table: ITable, bucket: IBucket, props: SettledProps): Keeping {
+export function storageResources(table: ITable, bucket: IBucket, props: ResolvedProps): StorageResources {
   const { encryptionKey, retiredEncryptionKeys: retiredAtRest, runKey, retiredRunKeys } = props;
   const keys = [encryptionKey, table.encryptionKey, bucket.encryptionKey];
   const atRest = new Set(keys.filter((key): key is IKey => key !== undefined));
-  return { table, bucket, runKey, retiredRunKeys, retiredAtRest, atRest: [...atRest] };
+  return { table, bucket, runKey, retiredRunKeys, retiredEncryptionKeys: retiredAtRest, encryptionKeys: [...atRest] };
 }
 
 /** What somebody does with what is kept. */
 export interface Access {
   readonly table: readonly ('GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'DeleteItem')[];
   /** Whether it makes or opens links, which are kept beside the tenants. */
-  readonly links: boolean;
+  readonly usesLinks: boolean;
   readonly lists: readonly ListName[];
   readonly objects: readonly ('GetObject' | 'PutObject' | 'AbortMultipartUpload' | 'DeleteObject')[];
   readonly runKey: readonly ('Encrypt' | 'Decrypt')[];
@@ -46,12 +46,12 @@ const PAYLOADS = ['GetObject', 'PutObject', 'AbortMultipartUpload'] as const;
 
 /** Saves and loads checkpoints, asks and waits, for agents. It lists nothing and removes no payload. */
 export const SAVE: Access = {
-  ...{ table: RECORDS, links: false, lists: [], objects: PAYLOADS },
+  ...{ table: RECORDS, usesLinks: false, lists: [], objects: PAYLOADS },
   runKey: ['Encrypt', 'Decrypt'],
 };
 
 /** Does that itself, and tells people: what an agent does. */
-export const RUN: Access = { ...SAVE, links: true };
+export const RUN: Access = { ...SAVE, usesLinks: true };
 
 /** Looks at runs, and changes them from outside. */
 export const SERVE: Access = { ...RUN, lists: ['status', 'owner', 'due'] };
@@ -60,9 +60,9 @@ export const SERVE: Access = { ...RUN, lists: ['status', 'owner', 'due'] };
 export const CLAIM: Access = { ...SAVE, runKey: ['Decrypt'] };
 
 /** Tells people of approvals, by their keys: it looks for nothing. One that is over by then leaves the inboxes. */
-export const TELL: Access = {
+export const NOTIFY: Access = {
   table: ['GetItem', 'PutItem', 'DeleteItem'],
-  links: true,
+  usesLinks: true,
   lists: [],
   objects: ['GetObject'],
   runKey: ['Decrypt'],
@@ -71,7 +71,7 @@ export const TELL: Access = {
 /** Finds what is due, and removes what is over. */
 export const SWEEP: Access = {
   ...CLAIM,
-  links: true,
+  usesLinks: true,
   lists: ['due'],
   objects: [...PAYLOADS, 'DeleteObject'],
 };
@@ -80,7 +80,7 @@ export const SWEEP: Access = {
 export const ADMINISTER: Access = { ...SERVE, objects: [...PAYLOADS, 'DeleteObject'] };
 
 /** Counts runs. */
-export const COUNT: Access = { table: [], links: false, lists: ['status', 'due'], objects: [], runKey: [] };
+export const COUNT: Access = { table: [], usesLinks: false, lists: ['status', 'due'], objects: [], runKey: [] };
 
 /**
  * Lets somebody do that, and nothing else, with the runs of these tenants; without any, with those of all. A partition
@@ -89,7 +89,14 @@ export const COUNT: Access = { table: [], links: false, lists: ['status', 'due']
  */
 export function grantAccess(
   grantee: IGrantable,
-  { table, bucket, atRest, retiredAtRest, runKey, retiredRunKeys }: Keeping,
+  {
+    table,
+    bucket,
+    encryptionKeys: atRest,
+    retiredEncryptionKeys: retiredAtRest,
+    runKey,
+    retiredRunKeys,
+  }: StorageResources,
   access: Access,
   tenants: readonly string[] | undefined,
 ): Grant {
@@ -105,7 +112,7 @@ export function grantAccess(
   allow(
     dynamodb(access.table),
     [table.tableArn],
-    prefixes && leadingKeys([...prefixes, ...(access.links ? [`${TOKENS}*`] : [])]),
+    prefixes && leadingKeys([...prefixes, ...(access.usesLinks ? [`${TOKEN_PARTITION_PREFIX}*`] : [])]),
   );
   for (const list of access.lists) {
     const groups = list === 'due' ? [shardGroup('*')] : prefixes;

@@ -2,7 +2,7 @@ import { Annotations } from 'aws-cdk-lib';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
-import { type AgentFunction, agentsText } from '../lambda/handlers/agents.ts';
+import { type AgentFunction, formatAgents } from '../lambda/handlers/agents.ts';
 import type { EntryAgentProps } from './entry-function.ts';
 
 /** An agent by a function that is there. */
@@ -19,7 +19,7 @@ export interface FunctionAgentProps {
 export type AgentProps = EntryAgentProps | FunctionAgentProps;
 
 /** The agents of a Waitstate, by their names. */
-export class Agents {
+export class AgentRegistry {
   readonly #byName = new Map<string, AgentFunction>();
 
   /** Refuses a name that is taken. */
@@ -35,13 +35,13 @@ export class Agents {
   }
 
   /** As the handlers read them. */
-  json(): string {
-    return agentsText(this.#byName);
+  toJson(): string {
+    return formatAgents(this.#byName);
   }
 }
 
 /** Warns of a function that Lambda would stop before an agent has done much: the default is three seconds. */
-export function warnOfShortTime(scope: Construct, fn: IFunction): void {
+export function warnIfTimeoutTooShort(scope: Construct, fn: IFunction): void {
   const { timeout } = fn as Partial<LambdaFunction>;
   const isMade = 'addEnvironment' in fn;
   if (!isMade || (timeout?.toSeconds() ?? 3) >= 60) return;

@@ -1,6 +1,6 @@
 // The app that `npx cdk deploy` deploys. What it may be told: docs/guides/deploying.md.
 import { App } from 'aws-cdk-lib';
-import { present } from '../lambda/core/omit-undefined.ts';
+import { omitUndefined } from '../lambda/core/omit-undefined.ts';
 import { ExampleStack } from './example-stack.ts';
 
 const app = new App();
@@ -17,6 +17,6 @@ const toldYes = (name: string): boolean => {
 };
 
 new ExampleStack(app, told('stack') ?? 'Waitstate', {
-  ...present({ email: told('email'), operators: told('operators'), model: told('model') }),
+  ...omitUndefined({ email: told('email'), operators: told('operators'), model: told('model') }),
   disposable: toldYes('disposable'),
 });

@@ -1,5 +1,5 @@
 /** How code is bundled for Lambda: as a module, small, and with a source map that has no sources in it. */
-export const MODULE = {
+export const ESM_OPTIONS = {
   target: 'node24',
   minify: true,
   sourcesContent: false,
@@ -8,5 +8,5 @@ export const MODULE = {
 };
 
 /** What is CommonJS in a bundle asks for a require. */
-export const BANNER =
+export const REQUIRE_BANNER =
   "import{createRequire as waitstateRequire}from'node:module';const require=waitstateRequire(import.meta.url);";

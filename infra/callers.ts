@@ -4,11 +4,11 @@ import { Grant, type IGrantable, type IRole, type IUser, UnknownPrincipal } from
 import type { IamCaller } from '../lambda/http/authorizer-caller.ts';
 import type { Role } from '../lambda/http/caller.ts';
 import { acknowledgeWildcards } from './acknowledge.ts';
-import type { HttpEntrance } from './http-entrance.ts';
-import { roleNameKnownTo } from './other-stacks.ts';
+import type { HttpEndpoint } from './http-entrance.ts';
+import { roleNameVisibleTo } from './other-stacks.ts';
 
 /** What somebody may do through the API: the routes that IAM opens, and who the application takes them for. */
-export interface Permit {
+export interface ApiPermission {
   readonly routes: readonly (readonly [HttpMethod, string])[];
   readonly roles: readonly Role[];
   readonly answersForOthers?: boolean;
@@ -17,10 +17,10 @@ export interface Permit {
 const { ANY, GET, POST } = HttpMethod;
 
 /** Starts runs, and nothing else. */
-export const START: Permit = { routes: [[POST, '/api/runs']], roles: ['starter'] };
+export const START: ApiPermission = { routes: [[POST, '/api/runs']], roles: ['starter'] };
 
 /** Shows people what they are asked, and answers in their names. */
-export const APPROVE: Permit = {
+export const APPROVE: ApiPermission = {
   routes: [
     [GET, '/api/me'],
     [GET, '/api/approvals'],
@@ -32,7 +32,7 @@ export const APPROVE: Permit = {
 };
 
 /** Looks. */
-export const READ: Permit = {
+export const READ: ApiPermission = {
   routes: [
     [GET, '/api/*'],
     [GET, '/console'],
@@ -42,7 +42,7 @@ export const READ: Permit = {
 };
 
 /** Everything that an operator does. */
-export const OPERATE: Permit = {
+export const OPERATE: ApiPermission = {
   routes: [
     [ANY, '/api/*'],
     [ANY, '/console'],
@@ -52,7 +52,7 @@ export const OPERATE: Permit = {
 };
 
 /** Who may call the API by IAM. A caller that is permitted several things is one caller with all of them. */
-export class Callers {
+export class CallerRegistry {
   readonly #given: ReadonlyMap<string, IamCaller>;
   readonly #granted = new Map<string, IamCaller>();
 
@@ -61,10 +61,10 @@ export class Callers {
   }
 
   /** Lets a role or a user through IAM, and has the application know them. */
-  permit(
-    entrance: HttpEntrance,
+  grant(
+    entrance: HttpEndpoint,
     grantee: IGrantable,
-    { routes, roles, answersForOthers }: Permit,
+    { routes, roles, answersForOthers }: ApiPermission,
     tenant: string,
   ): Grant {
     const arn = arnOf(entrance, grantee);
@@ -79,7 +79,7 @@ export class Callers {
       roles: [...new Set([...(known?.roles ?? []), ...roles])],
       ...(answersForOthers && { answersForOthers }),
     });
-    const resourceArns = routes.map(([method, path]) => entrance.arnOf(method, path));
+    const resourceArns = routes.map(([method, path]) => entrance.routeArn(method, path));
     acknowledgeWildcards(
       grantee.grantPrincipal,
       resourceArns,
@@ -89,7 +89,7 @@ export class Callers {
   }
 
   /** As the handler reads them: the first that fits counts, so a pattern does not take a role from its grant. */
-  json(): string {
+  toJson(): string {
     return JSON.stringify(
       Object.fromEntries([...this.#granted, ...[...this.#given].filter(([arn]) => !this.#granted.has(arn))]),
     );
@@ -97,7 +97,7 @@ export class Callers {
 }
 
 /** What IAM calls somebody when they call: of a role, whatever the name of the session. */
-function arnOf(entrance: HttpEntrance, { grantPrincipal: principal }: IGrantable): string {
+function arnOf(entrance: HttpEndpoint, { grantPrincipal: principal }: IGrantable): string {
   const { partition, account } = Stack.of(entrance);
   if ('roleName' in principal) {
     const role = principal as IRole;
@@ -107,7 +107,7 @@ function arnOf(entrance: HttpEntrance, { grantPrincipal: principal }: IGrantable
       throw new Error(
         `${entrance.node.path}: ${role.roleArn} is of another account, and IAM lets none in from there. Have it assume a role of account ${account}, and grant that.`,
       );
-    return `arn:${partition}:sts::${theirs}:assumed-role/${roleNameKnownTo(entrance, role)}/*`;
+    return `arn:${partition}:sts::${theirs}:assumed-role/${roleNameVisibleTo(entrance, role)}/*`;
   }
   if ('userArn' in principal) return (principal as IUser).userArn;
   const found = principal instanceof UnknownPrincipal ? 'something imported without its role' : principal;

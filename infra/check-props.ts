@@ -1,9 +1,9 @@
 import { type Duration, Token } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { DUE_SHARDS } from '../lambda/checkpoints/format/records.ts';
+import { DUE_SHARD_COUNT } from '../lambda/checkpoints/format/records.ts';
 import { escapeId } from '../lambda/core/ids.ts';
 import { isOrigin } from '../lambda/environment/is-origin.ts';
-import { MOST_SECONDS } from '../lambda/environment/whole-seconds.ts';
+import { MAX_SECONDS } from '../lambda/environment/whole-seconds.ts';
 import type { WaitstateProps } from './waitstate-props.ts';
 
 /** Refuses what could not be deployed, or would not work once it is, before anything is made of it. */
@@ -38,10 +38,8 @@ const tenants: Check = ({ tenants, jwt, iamCallers = {} }, refuse) => {
 
 const times: Check = ({ retention, sweepEvery }, refuse) => {
   const seconds = secondsOf(retention);
-  if (seconds !== undefined && !(Number.isInteger(seconds) && seconds >= 1 && seconds <= MOST_SECONDS))
-    refuse(
-      `\`retention\` must be whole seconds, from 1 to ${MOST_SECONDS}; found ${retention}. Leave it out for ever.`,
-    );
+  if (seconds !== undefined && !(Number.isInteger(seconds) && seconds >= 1 && seconds <= MAX_SECONDS))
+    refuse(`\`retention\` must be whole seconds, from 1 to ${MAX_SECONDS}; found ${retention}. Leave it out for ever.`);
   const minutes = (secondsOf(sweepEvery) ?? 60) / 60;
   if (!(Number.isInteger(minutes) && minutes >= 1 && minutes <= 60))
     refuse(`\`sweepEvery\` must be whole minutes, from 1 to 60; found ${sweepEvery}.`);
@@ -58,7 +56,7 @@ const numbers: Check = ({ sweepers, throttleRate, throttleBurst, reservedConcurr
       `\`${name}\` must be a whole number, ${least} or more${most < Infinity ? `, ${most} at most` : ''}; found ${value}.`,
     );
   };
-  whole('sweepers', sweepers, 1, DUE_SHARDS);
+  whole('sweepers', sweepers, 1, DUE_SHARD_COUNT);
   whole('throttleRate', throttleRate, 1);
   whole('throttleBurst', throttleBurst, 1);
   for (const [name, value] of Object.entries(reservedConcurrency)) whole(`reservedConcurrency.${name}`, value, 0);

@@ -5,12 +5,12 @@ import { type Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda
 import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import { present } from '../lambda/core/omit-undefined.ts';
+import { omitUndefined } from '../lambda/core/omit-undefined.ts';
 import { ENVIRONMENT } from '../lambda/environment/names.ts';
-import { BANNER, MODULE } from './bundling.ts';
-import { functionOptions, SOURCE_MAPS, trace } from './functions.ts';
-import { limitEnvironment } from './handlers/environment-size.ts';
-import type { SettledProps } from './resolved-props.ts';
+import { ESM_OPTIONS, REQUIRE_BANNER } from './bundling.ts';
+import { enableTracing, functionOptions, SOURCE_MAP_ENVIRONMENT } from './functions.ts';
+import { validateEnvironmentSize } from './handlers/environment-size.ts';
+import type { ResolvedProps } from './resolved-props.ts';
 
 /** An agent by its source: a file that exports `handler`, of `agent.handler()`. */
 export interface EntryAgentProps {
@@ -39,7 +39,7 @@ export interface EntryAgentProps {
 }
 
 /** A function made of the source of an agent. */
-export function entryFunction(
+export function createEntryFunction(
   scope: Construct,
   id: string,
   agent: EntryAgentProps,
@@ -47,7 +47,7 @@ export function entryFunction(
     name,
     props,
     deadLetterQueue,
-  }: { readonly name: string; readonly props: SettledProps; readonly deadLetterQueue: IQueue },
+  }: { readonly name: string; readonly props: ResolvedProps; readonly deadLetterQueue: IQueue },
 ): LambdaFunction {
   const { entry, handler = 'handler', memorySize = 512, timeout = Duration.minutes(15), environment, bundling } = agent;
   const { reservedConcurrency, projectRoot, depsLockFilePath } = agent;
@@ -60,10 +60,10 @@ export function entryFunction(
     // Of the old SDK.
     awsSdkConnectionReuse: false,
     bundling: { ...bundlingOf(projectRoot ?? process.cwd()), ...bundling },
-    ...present({ reservedConcurrentExecutions: reservedConcurrency, projectRoot, depsLockFilePath }),
+    ...omitUndefined({ reservedConcurrentExecutions: reservedConcurrency, projectRoot, depsLockFilePath }),
   });
-  trace(made);
-  limitEnvironment(made);
+  enableTracing(made);
+  validateEnvironmentSize(made);
   return made;
 }
 
@@ -72,7 +72,7 @@ function variablesWith({ node }: Construct, agent: string, given: Readonly<Recor
   const ours = Object.keys(given).filter((name) => Object.values<string>(ENVIRONMENT).includes(name));
   if (ours.length > 0)
     throw new Error(`${node.path}: agent "${agent}" must leave ${ours.join(', ')} to Waitstate, which sets it.`);
-  const options = [given.NODE_OPTIONS, SOURCE_MAPS.NODE_OPTIONS].filter((option) => option !== undefined);
+  const options = [given.NODE_OPTIONS, SOURCE_MAP_ENVIRONMENT.NODE_OPTIONS].filter((option) => option !== undefined);
   return { ...given, NODE_OPTIONS: options.join(' ') };
 }
 
@@ -92,10 +92,10 @@ function bundlingOf(folder: string): BundlingOptions {
     }
   };
   return {
-    ...MODULE,
+    ...ESM_OPTIONS,
     format: OutputFormat.ESM,
     sourceMap: true,
-    banner: BANNER,
+    banner: REQUIRE_BANNER,
     externalModules: SDK.filter(isMissing),
   };
 }

@@ -10,12 +10,12 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import { present } from '../lambda/core/omit-undefined.ts';
+import { omitUndefined } from '../lambda/core/omit-undefined.ts';
 import { acknowledge } from './acknowledge.ts';
-import type { SettledProps } from './resolved-props.ts';
+import type { ResolvedProps } from './resolved-props.ts';
 
 /** What all functions have alike, handlers and agents: a role and a log of their own, traces, the network. */
-export function functionOptions(scope: Construct, id: string, props: SettledProps) {
+export function functionOptions(scope: Construct, id: string, props: ResolvedProps) {
   const { vpc, vpcSubnets, securityGroups } = props;
   const logGroup = newLogGroup(scope, `${id}Log`, props);
   const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
@@ -26,7 +26,7 @@ export function functionOptions(scope: Construct, id: string, props: SettledProp
     role,
     logGroup,
     loggingFormat: LoggingFormat.JSON,
-    ...present({ vpc, vpcSubnets }),
+    ...omitUndefined({ vpc, vpcSubnets }),
     ...(securityGroups && { securityGroups: [...securityGroups] }),
   } satisfies FunctionOptions;
 }
@@ -55,7 +55,7 @@ function reachNetwork(role: Role): void {
 }
 
 /** Has X-Ray trace a function, by a policy of its own: no wider one hides behind the one wildcard that X-Ray needs. */
-export function trace(made: LambdaFunction): void {
+export function enableTracing(made: LambdaFunction): void {
   (made.node.defaultChild as CfnFunction).tracingConfig = { mode: Tracing.ACTIVE };
   const policy = new Policy(made, 'Tracing', {
     statements: [
@@ -69,12 +69,16 @@ export function trace(made: LambdaFunction): void {
 }
 
 /** Where stack traces find the sources. */
-export const SOURCE_MAPS = { NODE_OPTIONS: '--enable-source-maps' };
+export const SOURCE_MAP_ENVIRONMENT = { NODE_OPTIONS: '--enable-source-maps' };
 
 /** A log that is kept for as long as logs are, under the key that everything is under. */
-export function newLogGroup(scope: Construct, id: string, props: SettledProps): LogGroup {
+export function newLogGroup(scope: Construct, id: string, props: ResolvedProps): LogGroup {
   const { logRetention, encryptionKey, removalPolicy } = props;
-  const logGroup = new LogGroup(scope, id, { retention: logRetention, removalPolicy, ...present({ encryptionKey }) });
+  const logGroup = new LogGroup(scope, id, {
+    retention: logRetention,
+    removalPolicy,
+    ...omitUndefined({ encryptionKey }),
+  });
   if (encryptionKey) {
     // https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html
     const { account, region, partition } = Stack.of(scope);

@@ -20,7 +20,7 @@ import { ApiGatewayv2DomainProperties } from 'aws-cdk-lib/aws-route53-targets';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import { newLogGroup } from './functions.ts';
-import type { SettledProps } from './resolved-props.ts';
+import type { ResolvedProps } from './resolved-props.ts';
 
 /** A name of one's own. */
 interface OwnDomain {
@@ -54,7 +54,7 @@ const OPEN: readonly (readonly [path: string, methods: HttpMethod[], why: string
 ];
 
 /** An HTTP API before the function `api`: closed by one authorizer, but for links. */
-export class HttpEntrance extends Construct {
+export class HttpEndpoint extends Construct {
   readonly api: HttpApi;
   /** Without a slash at its end. */
   readonly url: string;
@@ -67,7 +67,7 @@ export class HttpEntrance extends Construct {
       readonly authorizer: IHttpRouteAuthorizer;
       readonly description: string;
       readonly domain?: OwnDomain | undefined;
-      readonly props: SettledProps;
+      readonly props: ResolvedProps;
     },
   ) {
     super(scope, id);
@@ -101,7 +101,7 @@ export class HttpEntrance extends Construct {
   }
 
   /** What a policy calls a route of this. */
-  arnOf(method: HttpMethod, path: string): string {
+  routeArn(method: HttpMethod, path: string): string {
     const verb = method === HttpMethod.ANY ? '*' : method;
     return Stack.of(this).formatArn({
       service: 'execute-api',
@@ -115,22 +115,22 @@ export class HttpEntrance extends Construct {
  * The API for callers by IAM, with links and the domain; and, where their tokens are known, one for callers by JWT, which may
  * come and go without a change of the first.
  */
-export function httpEntrances(
+export function createHttpEndpoints(
   scope: Construct,
   fn: IFunction,
-  props: SettledProps,
-): { readonly iam: HttpEntrance; readonly jwt: HttpEntrance | undefined } {
+  props: ResolvedProps,
+): { readonly iam: HttpEndpoint; readonly jwt: HttpEndpoint | undefined } {
   const { jwt, domainName, certificate, hostedZone } = props;
   const domain = domainName !== undefined && certificate ? { domainName, certificate, hostedZone } : undefined;
   return {
-    iam: new HttpEntrance(scope, 'HttpApi', {
+    iam: new HttpEndpoint(scope, 'HttpApi', {
       ...{ function: fn, props, authorizer: new HttpIamAuthorizer() },
       description: 'Waitstate, for callers by IAM',
       domain,
     }),
     jwt:
       jwt &&
-      new HttpEntrance(scope, 'JwtHttpApi', {
+      new HttpEndpoint(scope, 'JwtHttpApi', {
         ...{ function: fn, props, description: 'Waitstate, for callers by JWT' },
         authorizer: new HttpJwtAuthorizer('Jwt', jwt.issuer, { jwtAudience: [...jwt.audience] }),
       }),

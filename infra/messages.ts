@@ -5,7 +5,7 @@ import { type CfnTopic, type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { type IQueue, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
-import type { SettledProps } from './resolved-props.ts';
+import type { ResolvedProps } from './resolved-props.ts';
 
 /** A bus for approvals and ends of runs: ids, and never a state. */
 export const newBus = (scope: Construct): IEventBus =>
@@ -16,7 +16,7 @@ export const newBus = (scope: Construct): IEventBus =>
   }) as IEventBus;
 
 /** A topic for people who want to hear of approvals. */
-export function newTopic(scope: Construct, { encryptionKey }: SettledProps): ITopic {
+export function newTopic(scope: Construct, { encryptionKey }: ResolvedProps): ITopic {
   const topic = new Topic(scope, 'Topic', {
     displayName: 'Waitstate approvals',
     enforceSSL: true,
@@ -39,7 +39,7 @@ export function grantPublish({ topicArn, masterKey }: ITopic, grantee: IGrantabl
 }
 
 /** A topic for alarms. CloudWatch cannot publish under the key of AWS: only one of your own encrypts it. */
-export function newAlarmTopic(scope: Construct, { encryptionKey }: SettledProps): ITopic {
+export function newAlarmTopic(scope: Construct, { encryptionKey }: ResolvedProps): ITopic {
   const topic = new Topic(scope, 'AlarmTopic', {
     displayName: 'Waitstate alarms',
     enforceSSL: true,

@@ -12,7 +12,7 @@ import { Construct, type IConstruct } from 'constructs';
  * A function as the stack of this construct knows it. One of another stack needs this one, so it is known by a name that was
  * chosen for it: the two stacks would need each other otherwise.
  */
-export function functionKnownTo(scope: Construct, id: string, behind: IFunction): IFunction {
+export function functionVisibleTo(scope: Construct, id: string, behind: IFunction): IFunction {
   const there = Stack.of(behind);
   const isElsewhere = there !== Stack.of(scope);
   if (!isElsewhere || !(behind instanceof LambdaFunction || behind instanceof QualifiedFunctionBase)) return behind;
@@ -27,7 +27,7 @@ export function functionKnownTo(scope: Construct, id: string, behind: IFunction)
 }
 
 /** The name of a role as the stack of this construct knows it. */
-export function roleNameKnownTo(scope: Construct, role: IRole): string {
+export function roleNameVisibleTo(scope: Construct, role: IRole): string {
   const made = Construct.isConstruct(role) ? (role.node.defaultChild as Partial<CfnRole> | undefined) : undefined;
   if (!made || Stack.of(role) === Stack.of(scope)) return role.roleName;
   const name = chosenName(made.roleName);

@@ -1,6 +1,6 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
-import { present } from '../lambda/core/omit-undefined.ts';
+import { omitUndefined } from '../lambda/core/omit-undefined.ts';
 import type { WaitstateProps } from './waitstate-props.ts';
 
 /** What is taken where nothing is said. */
@@ -21,10 +21,10 @@ export const DEFAULTS = {
 } as const satisfies WaitstateProps;
 
 /** What was said, and what is taken where nothing was. */
-export type SettledProps = WaitstateProps &
+export type ResolvedProps = WaitstateProps &
   Required<Pick<WaitstateProps, keyof typeof DEFAULTS | 'deletionProtection'>>;
 
-export function settledProps(props: WaitstateProps): SettledProps {
-  const settled = { ...DEFAULTS, ...present(props) };
+export function resolveProps(props: WaitstateProps): ResolvedProps {
+  const settled = { ...DEFAULTS, ...omitUndefined(props) };
   return { deletionProtection: settled.removalPolicy !== RemovalPolicy.DESTROY, ...settled };
 }

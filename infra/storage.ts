@@ -12,10 +12,10 @@ import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket, ObjectOwners
 import type { Construct } from 'constructs';
 import { STREAM, TABLE, TIME_TO_LIVE } from '../lambda/storage/dynamodb/table.ts';
 import { acknowledge } from './acknowledge.ts';
-import type { SettledProps } from './resolved-props.ts';
+import type { ResolvedProps } from './resolved-props.ts';
 
 /** A table of runs, as `TABLE` defines it. */
-export function newTable(scope: Construct, props: SettledProps): ITable {
+export function newTable(scope: Construct, props: ResolvedProps): ITable {
   const { encryptionKey, removalPolicy, deletionProtection } = props;
   const table = new Table(scope, 'Table', {
     ...keyOf(TABLE.KeySchema),
@@ -46,7 +46,7 @@ function keyOf(schema: readonly { readonly AttributeName: string }[]) {
 }
 
 /** A bucket of payloads. Nothing goes by its age: that says nothing about whether a checkpoint still needs it. */
-export function newBucket(scope: Construct, props: SettledProps): IBucket {
+export function newBucket(scope: Construct, props: ResolvedProps): IBucket {
   const { encryptionKey, accessLogBucket, versioned, removalPolicy } = props;
   const bucket = new Bucket(scope, 'Bucket', {
     blockPublicAccess: BlockPublicAccess.BLOCK_ALL,

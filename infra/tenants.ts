@@ -11,12 +11,12 @@ export class Tenants {
   }
 
   /** Those whose runs are counted. */
-  get counted(): readonly string[] {
+  get measured(): readonly string[] {
     return this.#given ?? ['default'];
   }
 
   /** Those that a role is kept to: the one that is named, or all; undefined for any. */
-  keptTo(tenant: string | undefined): readonly string[] | undefined {
+  restrictedTo(tenant: string | undefined): readonly string[] | undefined {
     if (tenant === undefined) return this.#given;
     escapeId('tenant', tenant);
     if (this.#given && !this.#given.includes(tenant))
@@ -25,8 +25,8 @@ export class Tenants {
   }
 
   /** That of a caller, who has one. */
-  only(tenant: string | undefined): string {
-    const [first = 'default', ...more] = this.keptTo(tenant) ?? [];
+  single(tenant: string | undefined): string {
+    const [first = 'default', ...more] = this.restrictedTo(tenant) ?? [];
     if (more.length > 0)
       throw new Error(`${this.#path}: ${this.#oneOf()}, since a caller has one. Say which: { tenant }.`);
     return first;

@@ -8,17 +8,17 @@ import { SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { SHARDS } from '../lambda/checkpoints/format/records.ts';
 import { STREAM_FILTERS } from '../lambda/handlers/stream-filters.ts';
-import { KEY_TO_READ, type Keeping, viaService } from './access.ts';
+import { KEY_TO_READ, type StorageResources, viaService } from './access.ts';
 import { acknowledge } from './acknowledge.ts';
 
 /**
  * Has a function see the changes of the table that concern it. What fails is tried again by itself, and what was tried
  * often enough goes to the dead letters, so that nothing waits behind it: the sweeper finds the run.
  */
-export function onStream(
+export function addStreamTrigger(
   target: LambdaFunction,
   handler: keyof typeof STREAM_FILTERS,
-  { table, atRest }: Keeping,
+  { table, encryptionKeys: atRest }: StorageResources,
   deadLetterQueue: IQueue,
 ): void {
   const { tableStreamArn: eventSourceArn } = table;
@@ -75,7 +75,7 @@ function streamPolicy(target: LambdaFunction, stream: string, atRest: readonly I
  * Invokes a function again and again, with each of the events. An invocation that was missed is not made up for: the next
  * one does it all.
  */
-export function onSchedule(
+export function addScheduleTrigger(
   target: LambdaFunction,
   every: Duration,
   deadLetterQueue: IQueue,

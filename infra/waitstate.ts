@@ -10,24 +10,24 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { escapeId } from '../lambda/core/ids.ts';
-import { present } from '../lambda/core/omit-undefined.ts';
+import { omitUndefined } from '../lambda/core/omit-undefined.ts';
 import type { HandlerName } from '../lambda/environment/names.ts';
-import { ADMINISTER, grantAccess, type Keeping, keepingOf, RUN } from './access.ts';
-import { type AgentProps, Agents, grantInvoke, warnOfShortTime } from './agents.ts';
-import { APPROVE, Callers, OPERATE, type Permit, READ, START } from './callers.ts';
+import { ADMINISTER, grantAccess, RUN, type StorageResources, storageResources } from './access.ts';
+import { type AgentProps, AgentRegistry, grantInvoke, warnIfTimeoutTooShort } from './agents.ts';
+import { APPROVE, type ApiPermission, CallerRegistry, OPERATE, READ, START } from './callers.ts';
 import { checkProps } from './check-props.ts';
-import { entryFunction } from './entry-function.ts';
+import { createEntryFunction } from './entry-function.ts';
 import { Handlers } from './handlers/handlers.ts';
-import { type HttpEntrance, httpEntrances } from './http-entrance.ts';
+import { createHttpEndpoints, type HttpEndpoint } from './http-entrance.ts';
 import { newAlarmTopic, newBus, newDeadLetterQueue, newTopic } from './messages.ts';
 import { Alarms } from './operating/alarms.ts';
 import { Dashboard } from './operating/dashboard.ts';
-import { functionKnownTo } from './other-stacks.ts';
+import { functionVisibleTo } from './other-stacks.ts';
 import { addOutputs } from './outputs.ts';
-import { type SettledProps, settledProps } from './resolved-props.ts';
+import { type ResolvedProps, resolveProps } from './resolved-props.ts';
 import { newBucket, newTable } from './storage.ts';
 import { Tenants } from './tenants.ts';
-import { setVariables, type Values, variablesOf } from './variables.ts';
+import { type EnvironmentValues, environmentFor, setEnvironment } from './variables.ts';
 import type { JwtProps, WaitstateProps } from './waitstate-props.ts';
 
 /** Whose runs a permission is about. */
@@ -68,20 +68,20 @@ export class Waitstate extends Construct {
   /** Undefined without a dashboard. */
   readonly dashboard: CloudWatchDashboard | undefined;
 
-  readonly #props: SettledProps;
+  readonly #props: ResolvedProps;
   readonly #tenants: Tenants;
-  readonly #keeping: Keeping;
-  readonly #callers: Callers;
-  readonly #agents = new Agents();
-  readonly #values: Values;
+  readonly #keeping: StorageResources;
+  readonly #callers: CallerRegistry;
+  readonly #agents = new AgentRegistry();
+  readonly #values: EnvironmentValues;
   readonly #handlers: Handlers;
-  readonly #entrance: HttpEntrance;
+  readonly #entrance: HttpEndpoint;
   readonly #board: Dashboard | undefined;
 
   constructor(scope: Construct, id: string, given: WaitstateProps = {}) {
     super(scope, id);
     checkProps(this, given);
-    const props = settledProps(given);
+    const props = resolveProps(given);
     this.#props = props;
     this.#tenants = new Tenants(this.node.path, props.tenants);
     this.table = props.table ?? newTable(this, props);
@@ -90,16 +90,16 @@ export class Waitstate extends Construct {
     this.topic = props.topic ?? newTopic(this, props);
     this.deadLetterQueue = newDeadLetterQueue(this);
     this.metricsNamespace = `Waitstate/${Names.uniqueResourceName(this, { maxLength: 100, separator: '-' })}`;
-    this.#keeping = keepingOf(this.table, this.bucket, props);
-    this.#callers = new Callers(props.iamCallers);
+    this.#keeping = storageResources(this.table, this.bucket, props);
+    this.#callers = new CallerRegistry(props.iamCallers);
     this.#values = this.#valuesOf(props);
     this.#handlers = new Handlers(this, {
       ...{ props, keeping: this.#keeping, tenants: this.#tenants, values: this.#values },
     });
-    this.#handlers.wake(this);
+    this.#handlers.addTriggers(this);
     this.handlers = this.#handlers.byName;
 
-    const { iam, jwt } = httpEntrances(this, this.handlers.api, props);
+    const { iam, jwt } = createHttpEndpoints(this, this.handlers.api, props);
     this.#entrance = iam;
     this.httpApi = iam.api;
     this.apiUrl = iam.url;
@@ -123,7 +123,7 @@ export class Waitstate extends Construct {
     this.dashboard = this.#board?.dashboard;
     const { key } = this.#values;
     const { apiUrl, jwtApiUrl } = this;
-    addOutputs(this, present({ table: table.tableName, bucket: bucket.bucketName, key, apiUrl, jwtApiUrl }));
+    addOutputs(this, omitUndefined({ table: table.tableName, bucket: bucket.bucketName, key, apiUrl, jwtApiUrl }));
   }
 
   /** Adds an agent under the name that its code has: its function gets its environment and permissions, and its runs. */
@@ -133,12 +133,12 @@ export class Waitstate extends Construct {
     const { deadLetterQueue } = this;
     const fn =
       agent.entry !== undefined
-        ? entryFunction(this, id, agent, { name, props: this.#props, deadLetterQueue })
+        ? createEntryFunction(this, id, agent, { name, props: this.#props, deadLetterQueue })
         : agent.function;
-    const known = functionKnownTo(this, id, fn);
+    const known = functionVisibleTo(this, id, fn);
     const hydrate = agent.hydrate ?? false;
-    warnOfShortTime(this, fn);
-    if (hydrate) this.#handlers.hydrate(fn, agent.tenant);
+    warnIfTimeoutTooShort(this, fn);
+    if (hydrate) this.#handlers.enableHydration(fn, agent.tenant);
     else this.connect(fn, agent);
     this.#agents.add(name, known, { hydrate, tenants: agent.tenant === undefined ? undefined : [agent.tenant] });
     for (const handler of ['resume', 'notify', 'sweep'] as const) grantInvoke(this.handlers[handler], known);
@@ -151,13 +151,13 @@ export class Waitstate extends Construct {
    * Who only starts, answers or looks is better granted that.
    */
   connect(fn: IFunction, options: TenantOptions = {}): Grant {
-    setVariables(this, fn, variablesOf('agent', this.#values));
+    setEnvironment(this, fn, environmentFor('agent', this.#values));
     return this.grantStore(fn, options);
   }
 
   /** Lets somebody save, load and change runs in table and bucket, by the library. */
   grantStore(grantee: IGrantable, { tenant }: TenantOptions = {}): Grant {
-    return grantAccess(grantee, this.#keeping, RUN, this.#tenants.keptTo(tenant));
+    return grantAccess(grantee, this.#keeping, RUN, this.#tenants.restrictedTo(tenant));
   }
 
   /** Lets somebody do all that the command does with this stack: also list, prune and delete runs. */
@@ -169,7 +169,7 @@ export class Waitstate extends Construct {
     });
     // The list of what is due is that of all tenants.
     const access = tenant === undefined ? ADMINISTER : { ...ADMINISTER, lists: ['status', 'owner'] as const };
-    return grantAccess(grantee, this.#keeping, access, this.#tenants.keptTo(tenant)).combine(find);
+    return grantAccess(grantee, this.#keeping, access, this.#tenants.restrictedTo(tenant)).combine(find);
   }
 
   /** Lets somebody start runs by `POST /api/runs`. */
@@ -192,11 +192,11 @@ export class Waitstate extends Construct {
     return this.#permit(grantee, OPERATE, options);
   }
 
-  #permit(grantee: IGrantable, permit: Permit, { tenant }: CallerOptions): Grant {
-    return this.#callers.permit(this.#entrance, grantee, permit, this.#tenants.only(tenant));
+  #permit(grantee: IGrantable, permit: ApiPermission, { tenant }: CallerOptions): Grant {
+    return this.#callers.grant(this.#entrance, grantee, permit, this.#tenants.single(tenant));
   }
 
-  #valuesOf({ runKey, acceptUnencrypted, retention, bus, jwt, corsOrigins }: SettledProps): Values {
+  #valuesOf({ runKey, acceptUnencrypted, retention, bus, jwt, corsOrigins }: ResolvedProps): EnvironmentValues {
     return {
       table: this.table.tableName,
       bucket: this.bucket.bucketName,
@@ -208,11 +208,11 @@ export class Waitstate extends Construct {
       topic: this.topic.topicArn,
       // These come after the functions that read of them.
       approvalUrl: Lazy.string({ produce: () => `${this.apiUrl}/approvals` }),
-      agents: Lazy.string({ produce: () => this.#agents.json() }),
-      iamCallers: Lazy.string({ produce: () => this.#callers.json() }),
+      agents: Lazy.string({ produce: () => this.#agents.toJson() }),
+      iamCallers: Lazy.string({ produce: () => this.#callers.toJson() }),
       jwtCallers: jwt && callersJson(jwt),
       corsOrigins: corsOrigins.length > 0 ? corsOrigins.join(',') : undefined,
-      tenants: JSON.stringify(this.#tenants.counted),
+      tenants: JSON.stringify(this.#tenants.measured),
       metricsNamespace: this.metricsNamespace,
     };
   }

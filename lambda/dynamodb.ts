@@ -1,4 +1,4 @@
-import { type CheckpointStore, checkpointStoreOn } from './checkpoints/checkpoint-store.ts';
+import { type CheckpointStore, createCheckpointStore } from './checkpoints/checkpoint-store.ts';
 import type { CheckpointStoreOptions } from './checkpoints/contexts.ts';
 import { type DynamoStorageOptions, dynamoStorage } from './storage/dynamodb/dynamo-storage.ts';
 
@@ -9,5 +9,5 @@ export { type DynamoStorageOptions, dynamoStorage };
 export function checkpointStore<State = unknown>(
   options: DynamoStorageOptions & CheckpointStoreOptions = {},
 ): CheckpointStore<State> {
-  return checkpointStoreOn<State>(dynamoStorage(options), options);
+  return createCheckpointStore<State>(dynamoStorage(options), options);
 }

@@ -1,5 +1,5 @@
 import type { CheckpointStore } from './checkpoints/checkpoint-store.ts';
-import { checkpointStoreOn } from './checkpoints/checkpoint-store.ts';
+import { createCheckpointStore } from './checkpoints/checkpoint-store.ts';
 import type { CheckpointStoreOptions } from './checkpoints/contexts.ts';
 import { embeddedStorage } from './storage/embedded/embedded-storage.ts';
 
@@ -14,5 +14,5 @@ export interface EmbeddedStoreOptions extends CheckpointStoreOptions {
 export function checkpointStore<State = unknown>(options: EmbeddedStoreOptions = {}): CheckpointStore<State> {
   const { folder = '.waitstate', ...rest } = options;
   const storage = embeddedStorage({ folder, ...(options.clock && { clock: options.clock }) });
-  return checkpointStoreOn<State>(storage, rest);
+  return createCheckpointStore<State>(storage, rest);
 }

@@ -9,7 +9,7 @@ export type {
 } from './checkpoints/checkpoint.ts';
 export {
   type CheckpointStore,
-  checkpointStoreOn,
+  createCheckpointStore,
 } from './checkpoints/checkpoint-store.ts';
 export type { CheckpointStoreOptions } from './checkpoints/contexts.ts';
 export type { TypeCodec, TypeCodecs } from './checkpoints/document/document.ts';
@@ -17,9 +17,9 @@ export type { Draft, Edit } from './checkpoints/draft.ts';
 export { type KeyContext, type KeyRing, localKeys, type WrappedKey } from './checkpoints/encryption/key-ring.ts';
 export type { Schema, SchemaVersion } from './checkpoints/format/schema.ts';
 export type { HistoryOptions } from './checkpoints/history.ts';
-export type { Which } from './checkpoints/load.ts';
+export type { CheckpointSelector } from './checkpoints/load.ts';
 export type { CollectResult } from './checkpoints/operations/collect.ts';
-export type { EveryTenant, FailedRun, SweepResult } from './checkpoints/operations/delete.ts';
+export type { FailedRun, SweepResult, TenantScopeOptions } from './checkpoints/operations/delete.ts';
 export type { Difference } from './checkpoints/operations/diff.ts';
 export type { PruneOptions, PruneResult } from './checkpoints/operations/prune.ts';
 export type { ForkOptions } from './checkpoints/operations/time-travel.ts';
@@ -33,7 +33,7 @@ export type { UpdateFields } from './checkpoints/update.ts';
 export type { Duration } from './core/duration.ts';
 export { type ErrorCode, type ErrorScope, isWaitstateError, WaitstateError } from './core/errors.ts';
 export { STATUSES, type Status, TRANSITIONS } from './core/status.ts';
-export { type Agent, type AnyAgent, agent, type Invoked, type StartOptions } from './runtime/agent/agent.ts';
+export { type Agent, type AnyAgent, agent, type InvokeResult, type StartOptions } from './runtime/agent/agent.ts';
 export type {
   AgentContext,
   ApprovalOptions,
@@ -44,14 +44,14 @@ export type {
   Decision,
   Facts,
   SignalOptions,
+  StepContext,
   StepOptions,
-  StepTools,
   ToolOptions,
   TurnContext,
 } from './runtime/agent/agent-context.ts';
 export type { AgentDefinition, RunAgent, TurnAgent } from './runtime/agent/agent-definition.ts';
 export { FatalError, RetryableError } from './runtime/agent/agent-errors.ts';
-export type { AgentPlace } from './runtime/agent/agent-options.ts';
+export type { AgentOptions } from './runtime/agent/agent-options.ts';
 export type { Clock } from './runtime/agent/clock.ts';
 export type { AgentEvent, AgentHandler, LambdaContext } from './runtime/agent/lambda-handler.ts';
 export type { RunHandle } from './runtime/agent/run-handle.ts';
@@ -59,24 +59,24 @@ export type { StandardSchema } from './runtime/agent/standard-schema.ts';
 export { runAgents, type Worker, type WorkerOptions } from './runtime/agent/worker.ts';
 export { type Approvals, approvals } from './runtime/approvals/approvals.ts';
 export type { AnswerInput, DecideInput } from './runtime/approvals/decide.ts';
-export type { Telling } from './runtime/approvals/due.ts';
+export type { Notifier } from './runtime/approvals/due.ts';
 export type { InboxOptions } from './runtime/approvals/inbox.ts';
-export type { Notice } from './runtime/approvals/notice.ts';
+export type { ApprovalNotification } from './runtime/approvals/notice.ts';
 export type { ApprovalView } from './runtime/approvals/view.ts';
 export type { RewindOptions } from './runtime/control/rewind-and-fork.ts';
-export { type Sweeping, type SweepReport, sweepDue } from './runtime/control/sweep.ts';
-export type { Aside, Claimant } from './runtime/invocation/claim.ts';
+export { type SweepOptions, type SweepReport, sweepDue } from './runtime/control/sweep.ts';
+export type { Claimant, Skipped } from './runtime/invocation/claim.ts';
 export type { InvocationEnd } from './runtime/invocation/invocation.ts';
 export type { RetryPolicy } from './runtime/operations/retry-policy.ts';
 export type { Delivery, Log, Runtime } from './runtime/runtime.ts';
 export {
   type Condition,
   ConditionFailedError,
+  type ListEntries,
   type ListName,
   type Page,
   type PageOptions,
   type PayloadStore,
-  type Places,
   type RecordKey,
   type RecordStore,
   type Storage,

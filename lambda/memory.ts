@@ -1,5 +1,5 @@
 import type { CheckpointStore } from './checkpoints/checkpoint-store.ts';
-import { checkpointStoreOn } from './checkpoints/checkpoint-store.ts';
+import { createCheckpointStore } from './checkpoints/checkpoint-store.ts';
 import type { CheckpointStoreOptions } from './checkpoints/contexts.ts';
 import { memoryStorage } from './storage/memory.ts';
 
@@ -7,5 +7,5 @@ export { memoryStorage };
 
 /** A checkpoint store in memory, for tests: everything is gone with the process. */
 export function checkpointStore<State = unknown>(options: CheckpointStoreOptions = {}): CheckpointStore<State> {
-  return checkpointStoreOn<State>(memoryStorage({ ...(options.clock && { clock: options.clock }) }), options);
+  return createCheckpointStore<State>(memoryStorage({ ...(options.clock && { clock: options.clock }) }), options);
 }

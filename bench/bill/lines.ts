@@ -1,37 +1,43 @@
-import { DEPLOYED } from '../../infra/handlers/handler-functions.ts';
+import { HANDLER_SETTINGS } from '../../infra/handlers/handler-functions.ts';
 import { PERIOD } from '../../infra/operating/measures.ts';
 import { DEFAULTS } from '../../infra/resolved-props.ts';
 import { dollars } from '../counts.ts';
-import type { Done } from '../deployment.ts';
-import { figure } from '../markdown-table.ts';
+import type { Activity } from '../deployment.ts';
+import { formatFigure } from '../markdown-table.ts';
 import { PRICES } from '../prices.ts';
 import { alarmMetrics } from './alarm-metrics.ts';
-import type { Steps } from './steps.ts';
-import type { DeploymentUnits, Taken } from './units.ts';
+import type { StepUsage } from './steps.ts';
+import type { DeploymentUnits, Usage } from './units.ts';
 
 /** A function of the deployment: the memory that the construct gives it, and its assumed duration. */
-export interface Billed {
+export interface BilledFunction {
   readonly memoryMB: number;
   /** Assumed, not measured: a few requests of some milliseconds each, in a warm process. */
-  readonly ms: number;
+  readonly durationMs: number;
 }
 
 /** The billed functions. For an agent, only the time that Waitstate adds: claim, load, save. */
 export const FUNCTIONS = {
-  agent: { memoryMB: 512, ms: 100 },
-  api: { memoryMB: DEPLOYED.api.memoryMB, ms: 100 },
-  notify: { memoryMB: DEPLOYED.notify.memoryMB, ms: 100 },
-  resume: { memoryMB: DEPLOYED.resume.memoryMB, ms: 100 },
-  sweep: { memoryMB: DEPLOYED.sweep.memoryMB, ms: 200 },
-  gauge: { memoryMB: DEPLOYED.gauge.memoryMB, ms: 200 },
-} as const satisfies Record<string, Billed>;
+  agent: { memoryMB: 512, durationMs: 100 },
+  api: { memoryMB: HANDLER_SETTINGS.api.memoryMB, durationMs: 100 },
+  notify: { memoryMB: HANDLER_SETTINGS.notify.memoryMB, durationMs: 100 },
+  resume: { memoryMB: HANDLER_SETTINGS.resume.memoryMB, durationMs: 100 },
+  sweep: { memoryMB: HANDLER_SETTINGS.sweep.memoryMB, durationMs: 200 },
+  gauge: { memoryMB: HANDLER_SETTINGS.gauge.memoryMB, durationMs: 200 },
+} as const satisfies Record<string, BilledFunction>;
 
 /** The cost of a million invocations of a function. */
-export const invocation = ({ memoryMB, ms }: Billed): number =>
+export const invocationCost = ({ memoryMB, durationMs: ms }: BilledFunction): number =>
   PRICES.invocation.dollars + (memoryMB / 1024) * (ms / 1000) * PRICES.gbSecond.dollars;
 
 /** How often each function was invoked, assuming one stream record per batch. */
-const invoked = ({ resume, notify, runs, tells, requests }: Done): readonly (readonly [Billed, number])[] => [
+const invoked = ({
+  resume,
+  notify,
+  runs,
+  notifications: tells,
+  requests,
+}: Activity): readonly (readonly [BilledFunction, number])[] => [
   [FUNCTIONS.resume, resume],
   [FUNCTIONS.notify, notify],
   [FUNCTIONS.agent, runs + tells],
@@ -39,43 +45,49 @@ const invoked = ({ resume, notify, runs, tells, requests }: Done): readonly (rea
 ];
 
 /** The cost of something a million times, in dollars, by service. */
-export interface Line {
+export interface CostLine {
   readonly storage: number;
   readonly lambda: number;
   /** API Gateway, EventBridge, SNS. */
   readonly messages: number;
-  readonly all: number;
+  readonly total: number;
   /** Invocations for one of them. */
   readonly invocations: number;
 }
 
 /** The cost of a million times what was counted once. */
-export function lineOf({ counts, done }: Taken): Line {
+export function toCostLine({ counts, activity: done }: Usage): CostLine {
   const { apiRequest, event, message } = PRICES;
   const storage = dollars(counts) * 1e6;
-  const lambda = invoked(done).reduce((all, [billed, times]) => all + times * invocation(billed), 0);
+  const lambda = invoked(done).reduce((all, [billed, times]) => all + times * invocationCost(billed), 0);
   const messages = done.requests * apiRequest.dollars + done.events * event.dollars + done.messages * message.dollars;
   const invocations = invoked(done).reduce((all, [, times]) => all + times, 0);
-  return { storage, lambda, messages, all: storage + lambda + messages, invocations };
+  return { storage, lambda, messages, total: storage + lambda + messages, invocations };
 }
 
 /** The cost of a million steps; a step uses storage only. */
-export const stepCost = ({ counts, steps }: Steps): number => (dollars(counts) / steps) * 1e6;
+export const stepCost = ({ counts, steps }: StepUsage): number => (dollars(counts) / steps) * 1e6;
 
 /** The hours of a month. */
-export const HOURS = 730;
-const SWEEPS = (HOURS * 60) / DEFAULTS.sweepEvery.toMinutes();
-const GAUGES = (HOURS * 60) / PERIOD.toMinutes();
+export const HOURS_PER_MONTH = 730;
+const SWEEPS = (HOURS_PER_MONTH * 60) / DEFAULTS.sweepEvery.toMinutes();
+const GAUGES = (HOURS_PER_MONTH * 60) / PERIOD.toMinutes();
 /** Log bytes per invocation, from metrics and from Lambda itself. Assumed, not measured. */
 const LOG_BYTES = 1_500;
 
 /** The cost of a deployment in a month without runs, by item. */
-export function monthOf({ sweep, gauge, metrics }: DeploymentUnits): ReadonlyMap<string, number> {
+export function idleMonthCosts({ sweep, gauge, metrics }: DeploymentUnits): ReadonlyMap<string, number> {
   const alarmed = alarmMetrics();
   const invocations = SWEEPS + GAUGES;
   return new Map([
-    [`sweeper, ${figure(SWEEPS)} invocations`, SWEEPS * (dollars(sweep.counts) + invocation(FUNCTIONS.sweep) / 1e6)],
-    [`gauge, ${figure(GAUGES)} invocations`, GAUGES * (dollars(gauge.counts) + invocation(FUNCTIONS.gauge) / 1e6)],
+    [
+      `sweeper, ${formatFigure(SWEEPS)} invocations`,
+      SWEEPS * (dollars(sweep.counts) + invocationCost(FUNCTIONS.sweep) / 1e6),
+    ],
+    [
+      `gauge, ${formatFigure(GAUGES)} invocations`,
+      GAUGES * (dollars(gauge.counts) + invocationCost(FUNCTIONS.gauge) / 1e6),
+    ],
     [`${metrics} custom metrics that these two write`, metrics * PRICES.metric.dollars],
     [`alarms on ${alarmed} metrics`, alarmed * PRICES.alarmMetric.dollars],
     ['dashboard', PRICES.dashboard.dollars],

@@ -1,7 +1,7 @@
 import { PRICES } from '../prices.ts';
 
 /** One piece of work in the units that other services bill. */
-export interface PeerWork {
+export interface PeerUnits {
   /** AWS Lambda durable functions: a start, step or wait is one operation, a callback three. */
   readonly operations: number;
   /** AWS Step Functions: state transitions. */
@@ -13,7 +13,7 @@ export interface PeerWork {
 }
 
 /** The cost of a million of it, in dollars. */
-export function peerCosts({ operations, transitions, actions, bytes }: PeerWork) {
+export function peerCosts({ operations, transitions, actions, bytes }: PeerUnits) {
   const { durableOperation, durableGbWritten, transition, actionOfFew, actionOfMany } = PRICES;
   // A million times n bytes is n / 1000 GB.
   const gigabytes = bytes / 1000;

@@ -1,15 +1,22 @@
 import { type Counts, s3Requests } from '../counts.ts';
-import { NOTHING_DONE } from '../deployment.ts';
-import { figure, type MarkdownCell, markdownTable, money, moneyRange, type Section } from '../markdown-table.ts';
-import { listed, PRICES } from '../prices.ts';
+import { NO_ACTIVITY } from '../deployment.ts';
+import {
+  formatFigure,
+  formatMoney,
+  formatMoneyRange,
+  type MarkdownCell,
+  markdownTable,
+  type Section,
+} from '../markdown-table.ts';
+import { formatPrice, PRICES } from '../prices.ts';
 import { OVERHEAD_BYTES } from '../stored-bytes.ts';
 import { approvalCosts } from '../waking-costs.ts';
 import type { Wire } from '../wire.ts';
-import { HOURS, lineOf, monthOf, stepCost } from './lines.ts';
-import { type PeerWork, peerCosts } from './peers.ts';
+import { HOURS_PER_MONTH, idleMonthCosts, stepCost, toCostLine } from './lines.ts';
+import { type PeerUnits, peerCosts } from './peers.ts';
 import { functionsTable, pricesTable } from './price-tables.ts';
-import { type Steps, type StepUnits, stepUnits } from './steps.ts';
-import { type DeploymentUnits, deploymentUnits, type Taken } from './units.ts';
+import { type StepUnits, type StepUsage, stepUnits } from './steps.ts';
+import { type DeploymentUnits, deploymentUnits, type Usage } from './units.ts';
 
 /** Counts requests on the wire and returns the tables of docs/reference/cost.md. */
 export async function billReport(wire: Wire): Promise<readonly Section[]> {
@@ -29,11 +36,11 @@ export async function billReport(wire: Wire): Promise<readonly Section[]> {
 }
 
 function stepsTable({ small, large, turn, update }: StepUnits): string {
-  const row = (what: string, taken: Steps): MarkdownCell[] => [
+  const row = (what: string, taken: StepUsage): MarkdownCell[] => [
     what,
     taken.counts.writeUnits / taken.steps,
     s3Requests(taken.counts) / taken.steps,
-    money(stepCost(taken)),
+    formatMoney(stepCost(taken)),
   ];
   return markdownTable(
     ['step', 'write units', 'S3 requests', 'per million'],
@@ -50,13 +57,13 @@ function stepsTable({ small, large, turn, update }: StepUnits): string {
 const TABLE_GB = PRICES.dynamoGb.dollars + PRICES.recoveryGb.dollars;
 
 /** The cost of keeping this many bytes in the table for a week, a million times. */
-const weekOf = (bytes: number): number => (bytes / 1000) * TABLE_GB * (168 / HOURS);
+const weekOf = (bytes: number): number => (bytes / 1000) * TABLE_GB * (168 / HOURS_PER_MONTH);
 
 function runsTable(units: DeploymentUnits, bare: Counts): string {
-  const row = (what: string, taken: Taken): MarkdownCell[] => {
+  const row = (what: string, taken: Usage): MarkdownCell[] => {
     const { writeUnits, readUnits } = taken.counts;
-    const { storage, lambda, messages, all, invocations } = lineOf(taken);
-    return [what, writeUnits, readUnits, invocations, ...[storage, lambda, messages, all].map(money)];
+    const { storage, lambda, messages, total: all, invocations } = toCostLine(taken);
+    return [what, writeUnits, readUnits, invocations, ...[storage, lambda, messages, all].map(formatMoney)];
   };
   const week = weekOf(units.waitingBytes);
   return markdownTable(
@@ -69,31 +76,31 @@ function runsTable(units: DeploymentUnits, bare: Counts): string {
       row('the same with owner, tag, timeout and retention', units.fullRun),
       row('removing that run when its retention ends', units.removal),
       row('an approval: request, notification, page view, decision by link, resume', units.approval),
-      row('of that, only suspend, decide and claim', { counts: bare, done: NOTHING_DONE }),
+      row('of that, only suspend, decide and claim', { counts: bare, activity: NO_ACTIVITY }),
       [
-        `a week of waiting for it: ${figure(units.waitingBytes / 1000)} KB in table and indexes`,
-        ...[0, 0, 0, money(week), money(0), money(0), money(week)],
+        `a week of waiting for it: ${formatFigure(units.waitingBytes / 1000)} KB in table and indexes`,
+        ...[0, 0, 0, formatMoney(week), formatMoney(0), formatMoney(0), formatMoney(week)],
       ],
     ],
   );
 }
 
 /** How the cost of a row is computed. */
-function inWords(taken: Taken): string {
-  const { counts, done } = taken;
-  const { storage, lambda, messages, invocations } = lineOf(taken);
+function inWords(taken: Usage): string {
+  const { counts, activity: done } = taken;
+  const { storage, lambda, messages, invocations } = toCostLine(taken);
   return [
-    `For the first row: ${counts.writeUnits} × ${listed(PRICES.writeUnit)} + ${counts.readUnits} × ${listed(PRICES.readUnit)}`,
-    `= ${money(storage)} for DynamoDB, ${invocations} × ${money(lambda / invocations)} ≈ ${money(lambda)} for Lambda,`,
-    `${done.events} × ${money(messages)} for EventBridge.`,
+    `For the first row: ${counts.writeUnits} × ${formatPrice(PRICES.writeUnit)} + ${counts.readUnits} × ${formatPrice(PRICES.readUnit)}`,
+    `= ${formatMoney(storage)} for DynamoDB, ${invocations} × ${formatMoney(lambda / invocations)} ≈ ${formatMoney(lambda)} for Lambda,`,
+    `${done.events} × ${formatMoney(messages)} for EventBridge.`,
   ].join(' ');
 }
 
 function monthTable(units: DeploymentUnits): string {
-  const month = [...monthOf(units)];
+  const month = [...idleMonthCosts(units)];
   return markdownTable(
     ['what', 'per month'],
-    [...month.map(([what, cost]) => [what, money(cost)]), ['total', money(total(month))]],
+    [...month.map(([what, cost]) => [what, formatMoney(cost)]), ['total', formatMoney(total(month))]],
   );
 }
 
@@ -105,38 +112,48 @@ const WORKS = {
   largeStep: { operations: 1, transitions: 1, actions: 1, bytes: 20_000 },
   run: { operations: 4, transitions: 3, actions: 4, bytes: 3_000 },
   approval: { operations: 3, transitions: 1, actions: 2, bytes: 0 },
-} as const satisfies Record<string, PeerWork>;
+} as const satisfies Record<string, PeerUnits>;
 
 const SYSTEMS = ['Waitstate', 'Lambda durable functions', 'Step Functions', 'Temporal Cloud'];
 
 function peersTable({ small, large, turn }: StepUnits, units: DeploymentUnits, bare: Counts): string {
-  const row = (what: string, ours: string, work: PeerWork): MarkdownCell[] => {
+  const row = (what: string, ours: string, work: PeerUnits): MarkdownCell[] => {
     const { durableFunctions: durable, stepFunctions, temporal: actions } = peerCosts(work);
-    return [what, ours, money(durable), money(stepFunctions), moneyRange(...actions)];
+    return [what, ours, formatMoney(durable), formatMoney(stepFunctions), formatMoneyRange(...actions)];
   };
   const gigabytes = units.waitingBytes / 1000;
-  const month = total([...monthOf(units)]);
+  const month = total([...idleMonthCosts(units)]);
   return markdownTable(
     ['per million', ...SYSTEMS],
     [
-      row('steps of 1.2 KB', moneyRange(stepCost(small), stepCost(turn)), WORKS.step),
-      row('steps of 20 KB', money(stepCost(large)), WORKS.largeStep),
-      row('runs with three steps', money(lineOf(units.plainRun).all), WORKS.run),
-      row('the same, removed by retention', money(lineOf(units.fullRun).all + lineOf(units.removal).all), WORKS.run),
+      row('steps of 1.2 KB', formatMoneyRange(stepCost(small), stepCost(turn)), WORKS.step),
+      row('steps of 20 KB', formatMoney(stepCost(large)), WORKS.largeStep),
+      row('runs with three steps', formatMoney(toCostLine(units.plainRun).total), WORKS.run),
+      row(
+        'the same, removed by retention',
+        formatMoney(toCostLine(units.fullRun).total + toCostLine(units.removal).total),
+        WORKS.run,
+      ),
       row(
         'approvals: suspend and resume only',
-        money(lineOf({ counts: bare, done: { ...NOTHING_DONE, resume: 1, runs: 1 } }).all),
+        formatMoney(toCostLine({ counts: bare, activity: { ...NO_ACTIVITY, resume: 1, runs: 1 } }).total),
         WORKS.approval,
       ),
-      ['approvals with notification, link, page and inbox', money(lineOf(units.approval).all), '–', '–', '–'],
+      [
+        'approvals with notification, link, page and inbox',
+        formatMoney(toCostLine(units.approval).total),
+        '–',
+        '–',
+        '–',
+      ],
       [
         'weeks of waiting: storage',
-        money(weekOf(units.waitingBytes)),
-        money(gigabytes * PRICES.durableGb.dollars * (168 / HOURS)),
-        money(0),
-        money(gigabytes * PRICES.activeGbHour.dollars * 168),
+        formatMoney(weekOf(units.waitingBytes)),
+        formatMoney(gigabytes * PRICES.durableGb.dollars * (168 / HOURS_PER_MONTH)),
+        formatMoney(0),
+        formatMoney(gigabytes * PRICES.activeGbHour.dollars * 168),
       ],
-      ['an idle month (once, not per million)', money(month), money(0), money(0), money(0)],
+      ['an idle month (once, not per million)', formatMoney(month), formatMoney(0), formatMoney(0), formatMoney(0)],
     ],
   );
 }
@@ -144,12 +161,12 @@ function peersTable({ small, large, turn }: StepUnits, units: DeploymentUnits, b
 /** From how many steps a month on a deployment costs less than durable functions, its idle cost included. */
 function paidFor({ turn }: StepUnits, units: DeploymentUnits): string {
   const less = peerCosts(WORKS.step).durableFunctions - stepCost(turn);
-  const steps = total([...monthOf(units)]) / less;
+  const steps = total([...idleMonthCosts(units)]) / less;
   return `Compared with durable functions, the idle cost is recovered after ${steps.toFixed(1)} million steps a month.`;
 }
 
 /** The monthly storage cost of everything the steps wrote, per GB of results; nothing is pruned. */
-function keptGb({ counts, steps, resultBytes }: Steps): number {
+function keptGb({ counts, steps, resultBytes }: StepUsage): number {
   const inTable = counts.dynamoBytesWritten + steps * OVERHEAD_BYTES;
   const kept = inTable * TABLE_GB + counts.s3BytesWritten * PRICES.s3Gb.dollars;
   return kept / (steps * resultBytes);
@@ -160,31 +177,31 @@ function gigabyteTable({ small, large }: StepUnits): string {
   const written = peerCosts(WORKS.largeStep);
   // One GB is 50,000 steps of 20 KB.
   const part = 1e9 / WORKS.largeStep.bytes / 1e6;
-  const ours = moneyRange(keptGb(large), keptGb(small));
+  const ours = formatMoneyRange(keptGb(large), keptGb(small));
   const [few, many] = written.temporal;
   return markdownTable(
     ['per GB', ...SYSTEMS],
     [
       [
         'written, in steps of 20 KB',
-        money(stepCost(large) * part),
-        money(written.durableFunctions * part),
-        money(written.stepFunctions * part),
-        moneyRange(few * part, many * part),
+        formatMoney(stepCost(large) * part),
+        formatMoney(written.durableFunctions * part),
+        formatMoney(written.stepFunctions * part),
+        formatMoneyRange(few * part, many * part),
       ],
       [
         'stored for a month, before the run ends',
         ours,
-        money(durableGb.dollars),
-        money(0),
-        money(activeGbHour.dollars * HOURS),
+        formatMoney(durableGb.dollars),
+        formatMoney(0),
+        formatMoney(activeGbHour.dollars * HOURS_PER_MONTH),
       ],
       [
         'stored for a month, after the run ended',
         ours,
-        money(durableGb.dollars),
-        money(0),
-        money(retainedGbHour.dollars * HOURS),
+        formatMoney(durableGb.dollars),
+        formatMoney(0),
+        formatMoney(retainedGbHour.dollars * HOURS_PER_MONTH),
       ],
     ],
   );

@@ -1,12 +1,12 @@
 import { agent } from '../../lambda/index.ts';
-import { type Counts, NO_COUNTS, since } from '../counts.ts';
-import { invoke, runtimePlace } from '../runtime-place.ts';
-import { dynamoStore, ours } from '../systems.ts';
+import { type Counts, countsSince, NO_COUNTS } from '../counts.ts';
+import { invoke, openRuntime } from '../runtime-place.ts';
+import { dynamoStore, waitstateSystem } from '../systems.ts';
 import type { Wire } from '../wire.ts';
-import { CONVERSATION, type Conversation, freshText, RUN, turn } from '../works.ts';
+import { CONVERSATION, type Conversation, freshText, RUN, turnMessages } from '../works.ts';
 
 /** What a number of steps used, in the middle of a run. */
-export interface Steps {
+export interface StepUsage {
   readonly steps: number;
   /** Bytes that each step returned or added. */
   readonly resultBytes: number;
@@ -15,12 +15,12 @@ export interface Steps {
 
 export interface StepUnits {
   /** `ctx.step` with a result of 1 KB and of 20 KB. */
-  readonly small: Steps;
-  readonly large: Steps;
+  readonly small: StepUsage;
+  readonly large: StepUsage;
   /** A turn that adds 1.2 KB of text to its state. */
-  readonly turn: Steps;
+  readonly turn: StepUsage;
   /** The same with the store alone. */
-  readonly update: Steps;
+  readonly update: StepUsage;
 }
 
 const LONG = 1_000;
@@ -43,17 +43,17 @@ function fromTheMiddle(wire: Wire, steps: number, groups: number) {
     async before(step: number): Promise<void> {
       if (step === steps / 2 + 1) middle = await wire.counts();
     },
-    taken: async (): Promise<Steps> => ({
+    taken: async (): Promise<StepUsage> => ({
       ...{ steps: steps / 2, resultBytes: freshText(1, groups).length },
-      counts: since(middle, await wire.counts()),
+      counts: countsSince(middle, await wire.counts()),
     }),
   };
 }
 
-async function runtimeSteps(wire: Wire, count: number, groups: number): Promise<Steps> {
+async function runtimeSteps(wire: Wire, count: number, groups: number): Promise<StepUsage> {
   const { before, taken } = fromTheMiddle(wire, count, groups);
-  let found: Steps | undefined;
-  const calls = (await runtimePlace(wire))(
+  let found: StepUsage | undefined;
+  const calls = (await openRuntime(wire))(
     agent({
       name: 'calls',
       async run(ctx) {
@@ -70,11 +70,11 @@ async function runtimeSteps(wire: Wire, count: number, groups: number): Promise<
   return ended(found);
 }
 
-async function turns(wire: Wire, count: number): Promise<Steps> {
+async function turns(wire: Wire, count: number): Promise<StepUsage> {
   const { before, taken } = fromTheMiddle(wire, count, 2 * 66);
   let n = 0;
-  let found: Steps | undefined;
-  const talks = (await runtimePlace(wire))(
+  let found: StepUsage | undefined;
+  const talks = (await openRuntime(wire))(
     agent({
       name: 'talks',
       state: { initial: (): Conversation => ({ messages: [] }) },
@@ -82,7 +82,7 @@ async function turns(wire: Wire, count: number): Promise<Steps> {
         n += 1;
         await before(n);
         // The last turn is written in one checkpoint with the end of the run.
-        if (n <= count) return { messages: [...state.messages, ...turn(n)] };
+        if (n <= count) return { messages: [...state.messages, ...turnMessages(n)] };
         found = await taken();
         return ctx.done(n);
       },
@@ -93,9 +93,9 @@ async function turns(wire: Wire, count: number): Promise<Steps> {
   return ended(found);
 }
 
-async function updates(wire: Wire, count: number): Promise<Steps> {
+async function updates(wire: Wire, count: number): Promise<StepUsage> {
   const { before, taken } = fromTheMiddle(wire, count, 2 * 66);
-  const system = ours((await dynamoStore(wire))(), CONVERSATION);
+  const system = waitstateSystem((await dynamoStore(wire))(), CONVERSATION);
   for (let n = 1; n <= count; n++) {
     await before(n);
     await system.step(n)();
@@ -103,7 +103,7 @@ async function updates(wire: Wire, count: number): Promise<Steps> {
   return taken();
 }
 
-function ended(found: Steps | undefined): Steps {
+function ended(found: StepUsage | undefined): StepUsage {
   if (!found) throw new Error('The agent should have come to its end; it did not.');
   return found;
 }

@@ -1,34 +1,34 @@
 import { dynamoStorage } from '../../lambda/dynamodb.ts';
 import { agent } from '../../lambda/index.ts';
 import { streamOf } from '../../test/engines/table-stream.ts';
-import { type Counts, plus, since } from '../counts.ts';
-import { type Deployment, type Done, deployment, doneTogether } from '../deployment.ts';
-import { resultOf } from '../runtime-steps.ts';
+import { addCounts, type Counts, countsSince } from '../counts.ts';
+import { type Activity, addActivity, createDeployment, type Deployment } from '../deployment.ts';
+import { stepResult } from '../runtime-steps.ts';
 import { storedBytes } from '../stored-bytes.ts';
-import { dynamoPlace } from '../systems.ts';
+import { createDynamoTarget } from '../systems.ts';
 import type { Wire } from '../wire.ts';
 import { RUN } from '../works.ts';
 
 /** What something used: requests on the wire, and everything else that is billed. */
-export interface Taken {
+export interface Usage {
   readonly counts: Counts;
-  readonly done: Done;
+  readonly activity: Activity;
 }
 
 /** What a deployment uses. */
 export interface DeploymentUnits {
   /** A run with three steps: without options, and with owner, tag, timeout and retention. */
-  readonly plainRun: Taken;
-  readonly fullRun: Taken;
+  readonly plainRun: Usage;
+  readonly fullRun: Usage;
   /** Removing the latter: one sweep when its retention ends, another a day later. */
-  readonly removal: Taken;
+  readonly removal: Usage;
   /** From the approval request until the agent resumes: notification, page view and decision by link. */
-  readonly approval: Taken;
+  readonly approval: Usage;
   /** Bytes of a run in the table and its indexes while it waits for the approval. */
   readonly waitingBytes: number;
   /** An idle sweep and gauge, and how many metrics the two write. */
-  readonly sweep: Taken;
-  readonly gauge: Taken;
+  readonly sweep: Usage;
+  readonly gauge: Usage;
   readonly metrics: number;
 }
 
@@ -38,7 +38,7 @@ const DAY_MS = 86_400_000;
 const trip = agent({
   name: 'trip',
   async run(ctx) {
-    for (const n of [1, 2, 3]) await ctx.step(`step ${n}`, () => resultOf(n));
+    for (const n of [1, 2, 3]) await ctx.step(`step ${n}`, () => stepResult(n));
   },
 });
 
@@ -46,21 +46,21 @@ const trip = agent({
 export async function deploymentUnits(wire: Wire): Promise<DeploymentUnits> {
   const metrics = new Set<string>();
   const asking = askingAgent(() => lap());
-  const { writer, ...place } = await dynamoPlace(wire);
-  const deployed: Deployment = deployment({
+  const { writer, ...place } = await createDynamoTarget(wire);
+  const deployed: Deployment = createDeployment({
     ...{ storage: dynamoStorage(place), writer, agents: [trip, asking.agent] },
     nextRecords: await streamOf(wire.dynamo, place.table),
-    measuring: (metric) => void metrics.add(metric),
+    onMetric: (metric) => void metrics.add(metric),
   });
   const { at, clock, flow } = deployed;
   let last = await wire.counts();
-  async function lap(): Promise<Taken> {
+  async function lap(): Promise<Usage> {
     const now = await wire.counts();
-    const taken = { counts: since(last, now), done: deployed.take() };
+    const taken = { counts: countsSince(last, now), activity: deployed.take() };
     last = now;
     return taken;
   }
-  const during = async (work: () => Promise<unknown>): Promise<Taken> => {
+  const during = async (work: () => Promise<unknown>): Promise<Usage> => {
     await lap();
     await work();
     await flow();
@@ -81,25 +81,28 @@ export async function deploymentUnits(wire: Wire): Promise<DeploymentUnits> {
   await deployed.link('POST', asking.link(), { answer: 'approve' });
   await flow();
 
-  const sweepAfter = async (milliseconds: number): Promise<Taken> => {
+  const sweepAfter = async (milliseconds: number): Promise<Usage> => {
     clock.moveTo(clock.now() + milliseconds);
-    const { counts, done } = await during(deployed.sweep);
-    return { counts: since(sweep.counts, counts), done };
+    const { counts, activity: done } = await during(deployed.sweep);
+    return { counts: countsSince(sweep.counts, counts), activity: done };
   };
   const emptied = await sweepAfter((RETENTION_DAYS + 1) * DAY_MS);
   const freed = await sweepAfter(DAY_MS + DAY_MS / 24);
-  const removal = { counts: plus(emptied.counts, freed.counts), done: doneTogether(emptied.done, freed.done) };
+  const removal = {
+    counts: addCounts(emptied.counts, freed.counts),
+    activity: addActivity(emptied.activity, freed.activity),
+  };
   return { plainRun, fullRun, removal, approval: asking.taken(), waitingBytes, sweep, gauge, metrics: written };
 }
 
 /** An agent that requests one approval, and reports what was used from the request until it resumes. */
-function askingAgent(lap: () => Promise<Taken>) {
+function askingAgent(lap: () => Promise<Usage>) {
   let link = '';
   let hasAsked = false;
-  let taken: Taken | undefined;
+  let taken: Usage | undefined;
   return {
     link: () => link,
-    taken(): Taken {
+    taken(): Usage {
       if (!taken) throw new Error('Expected the agent to resume after the decision; it did not.');
       return taken;
     },

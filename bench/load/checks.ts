@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import type { Client } from './client.ts';
 import type { SavedRuns } from './mix.ts';
 import type { Story } from './stories.ts';
 
 /** The effects that do not fit the stories: each was begun once, and ended once as it was decided. */
-export function wrongEffects(file: string, stories: readonly Story[]): readonly string[] {
+export function findWrongEffects(file: string, stories: readonly Story[]): readonly string[] {
   const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
   const expected = stories.flatMap(({ run, ending }) => [
     `begin ${run}`,
@@ -23,7 +23,7 @@ export function wrongEffects(file: string, stories: readonly Story[]): readonly 
 }
 
 /** What is missing from the lists, or in them without a reason. */
-export async function wrongLists(
+export async function findWrongLists(
   client: Client,
   stories: readonly Story[],
   saved: SavedRuns,
@@ -36,7 +36,7 @@ export async function wrongLists(
     if (json.cursor === undefined) break;
     cursor = `&cursor=${encodeURIComponent(String(json.cursor))}`;
   }
-  const known = new Set([...stories.map(({ run }) => run), ...saved.answered]);
+  const known = new Set([...stories.map(({ run }) => run), ...saved.confirmed]);
   const isOurs = (run: string) => known.has(run) || /^saved-\d+$/.test(run);
   return [
     ...[...known].filter((run) => !found.has(run)).map((run) => `Run ${run} is lost.`),
@@ -46,9 +46,9 @@ export async function wrongLists(
 }
 
 /** Reads runs from the folder of a server that has stopped, every hash and what follows from what. */
-export async function damagedRuns(folder: string, runs: readonly string[]): Promise<readonly string[]> {
+export async function findDamagedRuns(folder: string, runs: readonly string[]): Promise<readonly string[]> {
   const storage = embeddedStorage({ folder });
-  const store = checkpointStoreOn(storage);
+  const store = createCheckpointStore(storage);
   const wrongs: string[] = [];
   for (const run of runs) {
     const { ok, problems } = await store.verify(run);

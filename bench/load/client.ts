@@ -1,5 +1,5 @@
 import type { Latencies } from './latencies.ts';
-import type { LoadedServer } from './local-server.ts';
+import type { ServerUnderLoad } from './local-server.ts';
 
 /** What a request was answered with. */
 export interface Answer {
@@ -17,8 +17,8 @@ interface Request {
 /** Asks the server as a program with its key does, and keeps how long it took. */
 export type Client = (what: string, path: string, request?: Request) => Promise<Answer>;
 
-export const clientOf =
-  ({ url, key }: Pick<LoadedServer, 'url' | 'key'>, latencies: Latencies): Client =>
+export const createClient =
+  ({ url, key }: Pick<ServerUnderLoad, 'url' | 'key'>, latencies: Latencies): Client =>
   async (what, path, { method, headers = {}, json, form } = {}) => {
     const body = form
       ? new URLSearchParams({ ...form }).toString()

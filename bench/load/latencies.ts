@@ -1,4 +1,4 @@
-import { table } from '../table.ts';
+import { formatTable } from '../table.ts';
 
 /** How long things took, by what they are. */
 export class Latencies {
@@ -12,7 +12,7 @@ export class Latencies {
 
   /** A table with one line for each kind, in milliseconds. */
   table(sentence: string): string {
-    return table(
+    return formatTable(
       sentence,
       ['', 'times', 'p50 ms', 'p90 ms', 'p99 ms', 'most ms'],
       [...this.#of].map(([what, all]) => [

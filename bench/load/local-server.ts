@@ -19,11 +19,11 @@ interface Memory {
 }
 
 /** The local server under load. */
-export interface LoadedServer {
+export interface ServerUnderLoad {
   readonly url: string;
   readonly key: string;
   /** What it warned of, or said in red. */
-  readonly wrongs: readonly string[];
+  readonly problems: readonly string[];
   /** The link that somebody was sent for a run, once it was. */
   link(run: string): Promise<string>;
   memory(): Promise<Memory>;
@@ -33,7 +33,7 @@ export interface LoadedServer {
 const AGENT = fileURLToPath(new URL('./agent.ts', import.meta.url));
 
 /** Starts the local server on a folder with the agent of the load, whose effects go to a file. */
-export async function startServer(folder: string, effects: string): Promise<LoadedServer> {
+export async function startServer(folder: string, effects: string): Promise<ServerUnderLoad> {
   const child = fork(new URL('./server.ts', import.meta.url), [folder, AGENT], {
     env: { ...process.env, LOAD_EFFECTS: effects },
     execArgv: ['--expose-gc'],
@@ -58,7 +58,7 @@ export async function startServer(folder: string, effects: string): Promise<Load
   const { url, key } = await ready.promise;
   const ask = (asked: ToServer) => child.send(asked);
   return {
-    ...{ url, key, wrongs },
+    ...{ url, key, problems: wrongs },
     async link(run) {
       const found = await linkTo(run).promise;
       links.delete(run);

@@ -1,5 +1,5 @@
-import { shown, table } from '../table.ts';
-import type { LoadedServer } from './local-server.ts';
+import { formatNumber, formatTable } from '../table.ts';
+import type { ServerUnderLoad } from './local-server.ts';
 
 interface Sample {
   readonly seconds: number;
@@ -10,13 +10,13 @@ interface Sample {
 const MB = 1024 * 1024;
 
 /** Looks at the memory of the server at intervals, each time after a collection of garbage. */
-export class MemoryWatch {
+export class MemoryMonitor {
   readonly #samples: Sample[] = [];
-  readonly #server: LoadedServer;
+  readonly #server: ServerUnderLoad;
   readonly #began = performance.now();
   readonly #timer: NodeJS.Timeout;
 
-  constructor(server: LoadedServer, everyMs: number) {
+  constructor(server: ServerUnderLoad, everyMs: number) {
     this.#server = server;
     this.#timer = setInterval(() => void this.#sample(), everyMs).unref();
   }
@@ -37,10 +37,10 @@ export class MemoryWatch {
       .filter((_, i) => (all.length - 1 - i) % step === 0)
       .map(({ seconds, heap, rss }) => [Math.round(seconds), heap, rss]);
     const half = all.slice(Math.floor(all.length / 2));
-    const rise = (of: 'heap' | 'rss') => shown(slope(half.map((sample) => [sample.seconds / 60, sample[of]])));
-    const minutes = shown(((half.at(-1)?.seconds ?? 0) - (half[0]?.seconds ?? 0)) / 60);
+    const rise = (of: 'heap' | 'rss') => formatNumber(slope(half.map((sample) => [sample.seconds / 60, sample[of]])));
+    const minutes = formatNumber(((half.at(-1)?.seconds ?? 0) - (half[0]?.seconds ?? 0)) / 60);
     return [
-      table('Memory of the server, after a collection of garbage:', ['second', 'heap MB', 'resident MB'], rows),
+      formatTable('Memory of the server, after a collection of garbage:', ['second', 'heap MB', 'resident MB'], rows),
       `Over the last ${minutes} minutes: heap ${rise('heap')} MB a minute, resident ${rise('rss')} MB a minute.`,
     ].join('\n');
   }

@@ -1,16 +1,16 @@
 import autocannon from 'autocannon';
-import type { LoadedServer } from './local-server.ts';
+import type { ServerUnderLoad } from './local-server.ts';
 import type { Story } from './stories.ts';
 
 /** What was sent in a while, and how it was answered. */
-export interface Mixed {
+export interface LoadResult {
   readonly requests: number;
   readonly perSecond: number;
   /** Percentiles, in milliseconds. */
   readonly p50: number;
   readonly p90: number;
   readonly p99: number;
-  readonly most: number;
+  readonly max: number;
   /** Answers above 299, and none at all. */
   readonly refused: number;
   readonly failed: number;
@@ -25,7 +25,7 @@ interface Mixing {
 
 /** Runs that were saved from outside, as agents in other languages do; those of which that was answered. */
 export class SavedRuns {
-  readonly answered = new Set<string>();
+  readonly confirmed = new Set<string>();
   #sent = 0;
 
   next(): string {
@@ -43,7 +43,7 @@ interface Kind {
 }
 
 /** What people and programs ask for when no agent has to run: in turn, each connection with a run of its own. */
-export function requestsOf(saved: SavedRuns, stories: readonly Story[]): Readonly<Record<string, Kind>> {
+export function requestKinds(saved: SavedRuns, stories: readonly Story[]): Readonly<Record<string, Kind>> {
   const [{ run, key, link } = { run: '', key: '', link: 'http://127.0.0.1/' }] = stories;
   const page = { headers: { accept: 'text/html' } };
   const json = { 'content-type': 'application/json' };
@@ -62,7 +62,7 @@ export function requestsOf(saved: SavedRuns, stories: readonly Story[]): Readonl
     onResponse(status, _, context) {
       if (status !== 201) return;
       last = runIn(context);
-      saved.answered.add(last);
+      saved.confirmed.add(last);
     },
   };
   const again: Request = { method: 'POST', body: state('y', 'two'), headers: { ...json, 'if-match': '"1"' } };
@@ -85,11 +85,11 @@ export function requestsOf(saved: SavedRuns, stories: readonly Story[]): Readonl
 }
 
 /** Sends these requests again and again, each connection one after the other. */
-export async function mix(
-  { url, key }: LoadedServer,
+export async function sendLoad(
+  { url, key }: ServerUnderLoad,
   requests: readonly Request[],
   { seconds, connections, rate }: Mixing,
-): Promise<Mixed> {
+): Promise<LoadResult> {
   const authorization = `Bearer ${key}`;
   const result = await autocannon({
     ...{ url, connections, duration: Math.ceil(seconds), timeout: 30 },
@@ -99,6 +99,6 @@ export async function mix(
   const { latency, requests: sent, errors, timeouts, non2xx, duration } = result;
   return {
     ...{ requests: sent.total, perSecond: sent.total / duration, refused: non2xx, failed: errors + timeouts },
-    ...{ p50: latency.p50, p90: latency.p90, p99: latency.p99, most: latency.max },
+    ...{ p50: latency.p50, p90: latency.p90, p99: latency.p99, max: latency.max },
   };
 }

@@ -1,7 +1,7 @@
 // The local server in a process of its own, as `waitstate dev` is one; it says which links it gave out, and what it holds in memory.
 
 import { serve } from '../../cli/dev/server/serve.ts';
-import { type Line, piecesOf, render } from '../../cli/terminal/line.ts';
+import { type Line, render, toSpans } from '../../cli/terminal/line.ts';
 import type { FromServer, ToServer } from './local-server.ts';
 
 const [folder = '', ...files] = process.argv.slice(2);
@@ -15,11 +15,11 @@ function say(line: Line): void {
   asking = /(\S+)\s+asks /.exec(text)?.[1] ?? asking;
   const url = /user:ann\s+(http\S+)/.exec(text)?.[1];
   if (url !== undefined) tell({ tell: 'link', run: asking, url });
-  const isWrong = piecesOf(line).some((piece) => typeof piece !== 'string' && /red/.test(String(piece.style)));
+  const isWrong = toSpans(line).some((piece) => typeof piece !== 'string' && /red/.test(String(piece.style)));
   if (isWrong && !/rejected by/.test(text)) tell({ tell: 'wrong', text });
 }
 
-const server = await serve({ files, folder, port: 0, watch: false, say });
+const server = await serve({ files, folder, port: 0, watch: false, print: say });
 await server.ready;
 
 process.on('message', async (asked: ToServer) => {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Answer, Client } from './client.ts';
 import type { Latencies } from './latencies.ts';
-import type { LoadedServer } from './local-server.ts';
+import type { ServerUnderLoad } from './local-server.ts';
 
 /** How a story ends: whoever is asked says yes or no, or somebody cancels the run. */
 type Ending = 'approved' | 'rejected' | 'cancelled';
@@ -15,7 +15,7 @@ export interface Story {
 }
 
 interface Telling {
-  readonly server: LoadedServer;
+  readonly server: ServerUnderLoad;
   readonly client: Client;
   readonly latencies: Latencies;
   /** What did not go as it must. */
@@ -23,7 +23,7 @@ interface Telling {
 }
 
 /** So many stories, so many at a time: each begins when another one is over. */
-export async function tellStories(telling: Telling, count: number, atOnce: number): Promise<readonly Story[]> {
+export async function runStories(telling: Telling, count: number, atOnce: number): Promise<readonly Story[]> {
   const told: Story[] = [];
   let next = 0;
   const teller = async () => {

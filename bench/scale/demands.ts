@@ -1,15 +1,15 @@
 import { DEFAULTS } from '../../infra/resolved-props.ts';
-import { DUE_SHARDS } from '../../lambda/checkpoints/format/records.ts';
-import { type Ledger, most, sum } from './ledger.ts';
+import { DUE_SHARD_COUNT } from '../../lambda/checkpoints/format/records.ts';
+import { type Ledger, largest, sum } from './ledger.ts';
 import { MIX, TENANTS } from './mix.ts';
-import { type Part, type Simulated, together } from './simulate.ts';
-import { fullestDueGroup } from './spread.ts';
+import { combine, type Simulated, type SimulatedUsage } from './simulate.ts';
+import { fullestShardFactor } from './spread.ts';
 
 /** A limited resource, and how much of it a run of the workload uses. */
 export interface Demand {
   readonly what: string;
   /** The limit per second. */
-  readonly most: number;
+  readonly limitPerSecond: number;
   readonly perRun: number;
 }
 
@@ -17,7 +17,7 @@ export interface Demand {
 const STEP_SECONDS = 2;
 
 /** Limits of AWS per second; docs/reference/scale.md has their sources. */
-export const MOST = {
+export const AWS_LIMITS = {
   keyWrites: 1_000,
   keyReads: 3_000,
   newTableWrites: 4_000,
@@ -30,24 +30,24 @@ export const MOST = {
 } as const;
 
 /** What a run of the workload uses of each limited resource, in the order in which the limits are reached. */
-export function demandsOf(simulated: Simulated): readonly Demand[] {
+export function toDemands(simulated: Simulated): readonly Demand[] {
   const { runs, work, sweeps } = simulated;
-  const all = together(work, sweeps.expiry, sweeps.freeing);
+  const all = combine(work, sweeps.expiry, sweeps.freeing);
   const demands = [...ofTable(all.ledger), ...ofIndexes(all.ledger), ...ofSweepers(simulated), ...ofOthers(all)].map(
-    ({ what, most, taken }) => ({ what, most, perRun: taken / runs }),
+    ({ what, limitPerSecond, taken }) => ({ what, limitPerSecond, perRun: taken / runs }),
   );
   const steps = MIX.reduce((sum, kind) => sum + (kind.steps * kind.share) / 100, 0);
   const functions = {
-    ...{ what: 'concurrent functions', most: MOST.concurrency },
+    ...{ what: 'concurrent functions', limitPerSecond: AWS_LIMITS.concurrency },
     perRun: steps * STEP_SECONDS + work.ms / runs / 1000,
   };
-  return [...demands, functions].toSorted((a, b) => a.most / a.perRun - b.most / b.perRun);
+  return [...demands, functions].toSorted((a, b) => a.limitPerSecond / a.perRun - b.limitPerSecond / b.perRun);
 }
 
 /** The same for all runs together. */
 interface Taken {
   readonly what: string;
-  readonly most: number;
+  readonly limitPerSecond: number;
   readonly taken: number;
 }
 
@@ -56,31 +56,38 @@ function ofTable({ tableUnits, readUnits }: Ledger): readonly Taken[] {
   const read = sum(readUnits, (where) => !/^(status|owner|due) /.test(where));
   const agents = `${TENANTS.large}/@agents`;
   return [
-    { what: 'write units of a new table', most: MOST.newTableWrites, taken: written },
-    { what: 'write units of a table, by quota', most: MOST.tableWrites, taken: written },
-    { what: 'read units of a new table', most: MOST.newTableReads, taken: read },
-    { what: `read units of partition \`${agents}\``, most: MOST.keyReads, taken: readUnits.get(agents) ?? 0 },
+    { what: 'write units of a new table', limitPerSecond: AWS_LIMITS.newTableWrites, taken: written },
+    { what: 'write units of a table, by quota', limitPerSecond: AWS_LIMITS.tableWrites, taken: written },
+    { what: 'read units of a new table', limitPerSecond: AWS_LIMITS.newTableReads, taken: read },
+    {
+      what: `read units of partition \`${agents}\``,
+      limitPerSecond: AWS_LIMITS.keyReads,
+      taken: readUnits.get(agents) ?? 0,
+    },
   ];
 }
 
 function ofIndexes({ groupUnits }: Ledger): readonly Taken[] {
   const tenant = TENANTS.large;
   const group = (index: string, name: string): Taken => ({
-    ...{ what: `write units of \`${name}\` in index \`${index}\``, most: MOST.keyWrites },
+    ...{ what: `write units of \`${name}\` in index \`${index}\``, limitPerSecond: AWS_LIMITS.keyWrites },
     taken: groupUnits.get(`${index} ${name}`) ?? 0,
   });
   const alone = (status: string): Taken => ({
     ...{ what: `write units of \`…/${status}\` in index \`status\`, if all runs have one tenant` },
-    ...{ most: MOST.keyWrites, taken: sum(groupUnits, (name) => /^status /.test(name) && name.endsWith(`/${status}`)) },
+    ...{
+      limitPerSecond: AWS_LIMITS.keyWrites,
+      taken: sum(groupUnits, (name) => /^status /.test(name) && name.endsWith(`/${status}`)),
+    },
   });
   const fullest = (index: string, beginning: string): Taken =>
-    group(index, most(groupUnits, (name) => name.startsWith(`${index} ${beginning}`)).key.slice(index.length + 1));
+    group(index, largest(groupUnits, (name) => name.startsWith(`${index} ${beginning}`)).key.slice(index.length + 1));
   const due = sum(groupUnits, (name) => name.startsWith('due '));
   return [
-    { what: 'write units of a new index `due`', most: MOST.newTableWrites, taken: due },
+    { what: 'write units of a new index `due`', limitPerSecond: AWS_LIMITS.newTableWrites, taken: due },
     {
-      ...{ what: `write units of the busiest of the ${DUE_SHARDS} shards of index \`due\`` },
-      ...{ most: MOST.keyWrites, taken: (due / DUE_SHARDS) * fullestDueGroup() },
+      ...{ what: `write units of the busiest of the ${DUE_SHARD_COUNT} shards of index \`due\`` },
+      ...{ limitPerSecond: AWS_LIMITS.keyWrites, taken: (due / DUE_SHARD_COUNT) * fullestShardFactor() },
     },
     ...['READY', 'SUCCEEDED'].flatMap((status) => [group('status', `${tenant}/${status}`), alone(status)]),
     fullest('owner', `${tenant}/@inbox/`),
@@ -91,15 +98,27 @@ function ofIndexes({ groupUnits }: Ledger): readonly Taken[] {
 function ofSweepers({ sweeps: { timers, expiry, freeing } }: Simulated): readonly Taken[] {
   const taken = timers.ms + expiry.ms + freeing.ms;
   return [
-    { what: 'sweeper time (ms), without retention', most: 1_000, taken: timers.ms },
-    { what: 'sweeper time (ms), with retention', most: 1_000, taken },
-    { what: `time of ${DUE_SHARDS} sweepers (ms), with retention`, most: DUE_SHARDS * 1_000, taken },
+    { what: 'sweeper time (ms), without retention', limitPerSecond: 1_000, taken: timers.ms },
+    { what: 'sweeper time (ms), with retention', limitPerSecond: 1_000, taken },
+    {
+      what: `time of ${DUE_SHARD_COUNT} sweepers (ms), with retention`,
+      limitPerSecond: DUE_SHARD_COUNT * 1_000,
+      taken,
+    },
   ];
 }
 
-const ofOthers = ({ ledger, requests, events }: Part): readonly Taken[] => [
-  { what: 'API requests, by the default throttle of the construct', most: DEFAULTS.throttleRate, taken: requests },
-  { what: 'API Gateway requests, by account quota', most: MOST.apiRequests, taken: requests },
-  { what: 'EventBridge events', most: MOST.events, taken: events },
-  { what: 'S3 `PUT` requests, before S3 splits the prefix', most: MOST.putsOfPrefix, taken: sum(ledger.objects) },
+const ofOthers = ({ ledger, requests, events }: SimulatedUsage): readonly Taken[] => [
+  {
+    what: 'API requests, by the default throttle of the construct',
+    limitPerSecond: DEFAULTS.throttleRate,
+    taken: requests,
+  },
+  { what: 'API Gateway requests, by account quota', limitPerSecond: AWS_LIMITS.apiRequests, taken: requests },
+  { what: 'EventBridge events', limitPerSecond: AWS_LIMITS.events, taken: events },
+  {
+    what: 'S3 `PUT` requests, before S3 splits the prefix',
+    limitPerSecond: AWS_LIMITS.putsOfPrefix,
+    taken: sum(ledger.objects),
+  },
 ];

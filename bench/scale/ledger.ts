@@ -37,7 +37,7 @@ export function sum<Key>(column: ReadonlyMap<Key, number>, fits: (key: Key) => b
 }
 
 /** The matching key with the largest amount in a column. */
-export function most<Key>(
+export function largest<Key>(
   column: ReadonlyMap<Key, number>,
   fits: (key: Key) => boolean = () => true,
 ): { readonly key: Key; readonly amount: number } {

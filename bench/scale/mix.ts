@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { DUE_SHARDS, dueGroup } from '../../lambda/checkpoints/format/records.ts';
-import { partitionOf } from '../../lambda/core/ids.ts';
+import { DUE_SHARD_COUNT, dueGroup } from '../../lambda/checkpoints/format/records.ts';
+import { toPartition } from '../../lambda/core/ids.ts';
 import { type Agent, agent } from '../../lambda/index.ts';
 import type { Deployment } from '../deployment.ts';
 import { freshText } from '../works.ts';
 
 /** A kind of run in the workload. */
-export interface Kind {
+export interface RunKind {
   readonly name: string;
   /** How many of a hundred runs are of this kind. */
   readonly share: number;
@@ -14,7 +14,7 @@ export interface Kind {
   readonly steps: number;
   readonly agent: Agent<never>;
   /** The event that each of its runs receives once it waits. */
-  readonly outside?: (deployed: Deployment, of: Agent<never>, run: string) => Promise<unknown>;
+  readonly afterWait?: (deployed: Deployment, of: Agent<never>, run: string) => Promise<unknown>;
 }
 
 const KB = 114;
@@ -78,20 +78,20 @@ async function answer(deployed: Deployment, { runtime }: Agent<never>, run: stri
 }
 
 /** The workload: what a hundred runs consist of. */
-export const MIX: readonly Kind[] = [
+export const MIX: readonly RunKind[] = [
   { name: 'three steps of 1 KB', share: 60, steps: 3, agent: trip },
   {
     name: 'a step, an approval by one member of a group, a step',
     share: 20,
     steps: 2,
     agent: refunds,
-    outside: answer,
+    afterWait: answer,
   },
   { name: 'a step, one hour of sleep, a step', share: 10, steps: 2, agent: followUp },
   { name: 'three steps of 20 KB', share: 8, steps: 3, agent: research },
   {
     ...{ name: 'a step, a wait for a signal, then cancelled', share: 2, steps: 1, agent: orders },
-    outside: (_, of, run) => of.run(run).cancel('no longer wanted'),
+    afterWait: (_, of, run) => of.run(run).cancel('no longer wanted'),
   },
 ];
 
@@ -100,7 +100,7 @@ export const TENANTS = { large: 'acme', small: Array.from({ length: 9 }, (_, n) 
 
 /** A run of the workload. */
 export interface MixedRun {
-  readonly kind: Kind;
+  readonly kind: RunKind;
   readonly tenant: string;
   readonly id: string;
   readonly owner: string;
@@ -122,7 +122,7 @@ export function mixedRuns(hundreds: number): readonly MixedRun[] {
 function idInGroup(tenant: string, seed: string, turn: number): string {
   for (let tries = 0; ; tries++) {
     const id = runId(`${seed} ${tries}`);
-    if (dueGroup(partitionOf(tenant, id)) === `due/${turn % DUE_SHARDS}`) return id;
+    if (dueGroup(toPartition(tenant, id)) === `due/${turn % DUE_SHARD_COUNT}`) return id;
   }
 }
 

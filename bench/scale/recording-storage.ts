@@ -1,5 +1,5 @@
 import type { StreamRecord } from '../../lambda/handlers/stream-records.ts';
-import { type Item, keyOf, toItem } from '../../lambda/storage/dynamodb/items.ts';
+import { type Item, primaryKey, toItem } from '../../lambda/storage/dynamodb/items.ts';
 import { TABLE } from '../../lambda/storage/dynamodb/table.ts';
 import type {
   Page,
@@ -22,7 +22,7 @@ export interface RecordingStorage extends Storage {
   /** The stream records since the last call. */
   nextRecords(): Promise<StreamRecord[]>;
   /** Records a request to a service and executes it. */
-  asked<T>(service: Service, work: () => Promise<T>): Promise<T>;
+  request<T>(service: Service, work: () => Promise<T>): Promise<T>;
 }
 
 const RUNS = 'runs';
@@ -55,7 +55,7 @@ export function recordingStorage({ records, payloads }: Storage, memoryMB: numbe
 
   const noting: Noting = { asked, ledger: () => ledger };
   return {
-    asked,
+    request: asked,
     take() {
       const part = { ledger, ms: time.now() - taken };
       taken = time.now();
@@ -70,7 +70,7 @@ export function recordingStorage({ records, payloads }: Storage, memoryMB: numbe
 
 /** How requests are recorded. */
 interface Noting {
-  readonly asked: RecordingStorage['asked'];
+  readonly asked: RecordingStorage['request'];
   readonly ledger: () => OpenLedger;
 }
 
@@ -86,7 +86,7 @@ function notedRecords(
     if ('foreign' in write) throw new Error('The simulation has no tables of others; found a write to one.');
     const at: RecordKey = 'put' in write ? write.put : write.remove;
     const item = 'put' in write ? toItem(write.put) : undefined;
-    const { units, inGroups } = item ? rules.put(RUNS, onWire(item)) : rules.remove(RUNS, onWire(keyOf(at)));
+    const { units, inGroups } = item ? rules.put(RUNS, onWire(item)) : rules.remove(RUNS, onWire(primaryKey(at)));
     add(ledger().tableUnits, at.partition, units * times);
     for (const [group, more] of inGroups) add(ledger().groupUnits, group, more);
     streamed(at, item);
@@ -148,7 +148,12 @@ function recordingStream() {
       const SequenceNumber = String(++numbered);
       records.push({
         eventID: SequenceNumber,
-        dynamodb: { Keys: keyOf(at), SequenceNumber, ...(item && { NewImage: item }), ...(OldImage && { OldImage }) },
+        dynamodb: {
+          Keys: primaryKey(at),
+          SequenceNumber,
+          ...(item && { NewImage: item }),
+          ...(OldImage && { OldImage }),
+        },
       } as StreamRecord);
       if (item) images.set(name, item);
       else images.delete(name);

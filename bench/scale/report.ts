@@ -1,10 +1,10 @@
-import { figure, type MarkdownCell, markdownTable, type Section } from '../markdown-table.ts';
+import { formatFigure, type MarkdownCell, markdownTable, type Section } from '../markdown-table.ts';
 import { agentsInEnvironment } from './agents-in-environment.ts';
-import { demandsOf, MOST } from './demands.ts';
+import { AWS_LIMITS, toDemands } from './demands.ts';
 import { sum } from './ledger.ts';
 import { MIX } from './mix.ts';
-import { onePartition } from './one-run.ts';
-import { type Looks, type Simulated, simulate } from './simulate.ts';
+import { measurePartition } from './one-run.ts';
+import { type Simulated, type SweepUsage, simulate } from './simulate.ts';
 
 /**
  * How many hundreds of runs are simulated. Runs of one kind all use the same, so a few are enough. Each shard of the due
@@ -42,16 +42,16 @@ function limitsTable(simulated: Simulated): string {
   return markdownTable(
     [
       ...['resource', 'limit per second', 'used per run'],
-      ...LEVELS.map((level) => `${figure(level)} runs a day`),
+      ...LEVELS.map((level) => `${formatFigure(level)} runs a day`),
       'reached at (runs a day)',
     ],
-    demandsOf(simulated).map(({ what, most, perRun }): MarkdownCell[] => {
+    toDemands(simulated).map(({ what, limitPerSecond: most, perRun }): MarkdownCell[] => {
       const used = LEVELS.map((level) => perSecond(level) * perRun);
       return [
         what,
         most,
         perRun,
-        ...used.map((each) => (each > most ? `**${figure(each)}**` : each)),
+        ...used.map((each) => (each > most ? `**${formatFigure(each)}**` : each)),
         metAt(most / perRun),
       ];
     }),
@@ -62,15 +62,15 @@ function limitsTable(simulated: Simulated): string {
 const metAt = (runsPerSecond: number): number => Number(((runsPerSecond * DAY_SECONDS) / PEAK).toPrecision(2));
 
 // A new on-demand table takes 4,000 write units a second, one partition 1,000.
-const FIRST_PARTITIONS = MOST.newTableWrites / MOST.keyWrites;
+const FIRST_PARTITIONS = AWS_LIMITS.newTableWrites / AWS_LIMITS.keyWrites;
 
 function shardsTable({ runs, work, sweeps }: Simulated): string {
   const writes = [work, sweeps.expiry, sweeps.freeing].reduce((all, { ledger }) => all + sum(ledger.tableUnits), 0);
   const of = (count: number) => LEVELS.map((level) => (perSecond(level) * count) / runs);
-  const partitions = of(writes).map((units) => Math.max(FIRST_PARTITIONS, Math.ceil(units / MOST.keyWrites)));
+  const partitions = of(writes).map((units) => Math.max(FIRST_PARTITIONS, Math.ceil(units / AWS_LIMITS.keyWrites)));
   const perShard = of(work.resume).map((records, at) => records / (partitions[at] ?? 1));
   return markdownTable(
-    ['per second at peak', ...LEVELS.map((level) => `${figure(level)} runs a day`)],
+    ['per second at peak', ...LEVELS.map((level) => `${formatFigure(level)} runs a day`)],
     [
       ['runs', ...LEVELS.map(perSecond)],
       ['table partitions and stream shards, at least', ...partitions],
@@ -84,7 +84,7 @@ function shardsTable({ runs, work, sweeps }: Simulated): string {
 }
 
 function sweeperTable({ sweeps }: Simulated): string {
-  const row = (what: string, { looks, ms, ledger }: Looks): MarkdownCell[] => [
+  const row = (what: string, { dueCount: looks, ms, ledger }: SweepUsage): MarkdownCell[] => [
     what,
     ...(['dynamodb', 's3', 'lambda'] as const).map((service) => (ledger.requests.get(service) ?? 0) / looks),
     ms / looks,
@@ -103,7 +103,7 @@ function sweeperTable({ sweeps }: Simulated): string {
 const oneRunTable = async (): Promise<string> =>
   markdownTable(
     ['operation', 'write units in its partition', 'per second, by units', 'per second, one at a time'],
-    (await onePartition()).map(({ what, units, byUnits, byTime }) => [what, units, byUnits, byTime]),
+    (await measurePartition()).map(({ what, units, byUnits, byTime }) => [what, units, byUnits, byTime]),
   );
 
 const agentsTable = (): string =>

@@ -1,34 +1,35 @@
 import { WaitstateError } from '../../lambda/core/errors.ts';
-import { present } from '../../lambda/core/omit-undefined.ts';
+import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
-import type { Desk } from '../../lambda/operator/operator.ts';
-import type { Located, Session } from '../session.ts';
+import type { Operator } from '../../lambda/operator/operator.ts';
+import type { CommonOptions, Session } from '../session.ts';
 import { dim, type Line, styled } from '../terminal/line.ts';
 import { statusText } from '../terminal/status-style.ts';
-import { type Column, table } from '../terminal/table.ts';
-import { relative } from '../terminal/times.ts';
-import { answerEach } from './output/print-result.ts';
+import { type Column, formatTable } from '../terminal/table.ts';
+import { formatRelativeTime } from '../terminal/times.ts';
+import { printList } from './output/print-result.ts';
 
-export interface ApprovalsOptions extends Located {
+export interface ApprovalsOptions extends CommonOptions {
   readonly person?: string;
   readonly group?: readonly string[];
 }
 
 /** Lists what is asked: of everybody, of a person, or by one run. */
 export async function approvals(session: Session, run: string | undefined, options: ApprovalsOptions): Promise<void> {
-  const { desk } = await session.open();
-  const found = await find(desk, run, options);
+  const { operator } = await session.openTarget();
+  const found = await find(operator, run, options);
   const { terminal, isJson } = session;
-  await answerEach(session, found, () =>
-    found.length === 0 ? [] : table(columns(terminal.now(), run !== undefined), found, terminal.columns),
+  await printList(session, found, () =>
+    found.length === 0 ? [] : formatTable(columns(terminal.now(), run !== undefined), found, terminal.columns),
   );
   if (isJson) return;
-  if (found.length === 0) terminal.tell(dim(run === undefined ? 'Nobody is asked anything.' : 'It has asked nothing.'));
-  else if (run === undefined) terminal.tell(dim('waitstate show RUN shows what is asked, and how to answer.'));
+  if (found.length === 0)
+    terminal.printErr(dim(run === undefined ? 'Nobody is asked anything.' : 'It has asked nothing.'));
+  else if (run === undefined) terminal.printErr(dim('waitstate show RUN shows what is asked, and how to answer.'));
 }
 
 function find(
-  desk: Desk,
+  operator: Operator,
   run: string | undefined,
   { person, group }: ApprovalsOptions,
 ): Promise<readonly ApprovalDocument[]> {
@@ -39,27 +40,27 @@ function find(
       'INVALID_INPUT',
       '--group says in which groups a person is. Name the person too: --person.',
     );
-  if (run !== undefined) return desk.approvals(run);
-  return person === undefined ? desk.openApprovals() : desk.inbox(person, present({ groups: group }));
+  if (run !== undefined) return operator.approvals(run);
+  return person === undefined ? operator.pendingApprovals() : operator.inbox(person, omitUndefined({ groups: group }));
 }
 
 const columns = (now: number, isOfRun: boolean): readonly Column<ApprovalDocument>[] => [
-  ...(isOfRun ? [] : [{ title: 'RUN', cell: ({ run }: ApprovalDocument) => run, least: 16 }]),
-  { title: 'APPROVAL', cell: ({ id }) => id, least: 8, ...(!isOfRun && { leaveOut: 3 }) },
-  { title: 'ASKS', cell: ({ title }) => title, least: 12 },
+  ...(isOfRun ? [] : [{ title: 'RUN', cell: ({ run }: ApprovalDocument) => run, minWidth: 16 }]),
+  { title: 'APPROVAL', cell: ({ id }) => id, minWidth: 8, ...(!isOfRun && { dropPriority: 3 }) },
+  { title: 'ASKS', cell: ({ title }) => title, minWidth: 12 },
   ...(isOfRun ? [{ title: 'STATUS', cell: ({ status }: ApprovalDocument) => statusText(status) }] : []),
-  { title: 'OF', cell: ({ approvers }) => approvers.join(' '), least: 16, leaveOut: 5 },
+  { title: 'OF', cell: ({ approvers }) => approvers.join(' '), minWidth: 16, dropPriority: 5 },
   ...(isOfRun
     ? [
         {
           title: 'BY',
           cell: ({ votes }: ApprovalDocument) => votes.map(({ by }) => by).join(' '),
-          least: 8,
-          leaveOut: 2,
+          minWidth: 8,
+          dropPriority: 2,
         },
       ]
     : []),
-  { title: 'ASKED', cell: ({ askedAt }) => relative(askedAt, now), align: 'right', leaveOut: 4 },
+  { title: 'ASKED', cell: ({ askedAt }) => formatRelativeTime(askedAt, now), align: 'right', dropPriority: 4 },
   ...(isOfRun
     ? []
     : [
@@ -67,7 +68,7 @@ const columns = (now: number, isOfRun: boolean): readonly Column<ApprovalDocumen
           title: 'UNTIL',
           cell: (approval: ApprovalDocument) => untilText(approval, now),
           align: 'right',
-          leaveOut: 1,
+          dropPriority: 1,
         } as const,
       ]),
 ];
@@ -77,6 +78,6 @@ const HOUR_MS = 3_600_000;
 /** When it is over; what is urgent stands out. */
 function untilText({ deadline }: ApprovalDocument, now: number): Line {
   if (!deadline) return '';
-  const text = relative(deadline, now);
+  const text = formatRelativeTime(deadline, now);
   return deadline.getTime() - now < HOUR_MS ? styled('red', text) : text;
 }

@@ -1,33 +1,33 @@
 import { isFields } from '../../lambda/checkpoints/document/document.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
-import { present } from '../../lambda/core/omit-undefined.ts';
+import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import { hasEnded } from '../../lambda/core/status.ts';
-import type { Desk, RunView } from '../../lambda/operator/operator.ts';
-import type { Located, Session } from '../session.ts';
+import type { Operator, RunView } from '../../lambda/operator/operator.ts';
+import type { CommonOptions, Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
 import { statusText } from '../terminal/status-style.ts';
 import { confirm } from './input/confirm.ts';
-import { answer, counted } from './output/print-result.ts';
-import { tellIfNobodyRuns } from './output/warn-if-no-server.ts';
+import { pluralize, printResult } from './output/print-result.ts';
+import { warnIfNoServer } from './output/warn-if-no-server.ts';
 
-export interface CancelOptions extends Located {
+export interface CancelOptions extends CommonOptions {
   readonly reason?: string;
   readonly yes?: boolean;
 }
 
 /** Ends a run; asks first when something of it would be undone. */
 export async function cancel(session: Session, run: string, { reason, yes }: CancelOptions): Promise<void> {
-  const place = await session.open();
-  const view = await place.desk.run(run);
-  const undone = hasEnded(view.status) ? [] : await toUndo(place.desk, view);
+  const place = await session.openTarget();
+  const view = await place.operator.run(run);
+  const undone = hasEnded(view.status) ? [] : await toUndo(place.operator, view);
   if (undone.length > 0) {
-    const steps = `${counted(undone.length, 'step')}: ${undone.join(', ')}`;
+    const steps = `${pluralize(undone.length, 'step')}: ${undone.join(', ')}`;
     await confirm(session, `Cancelling run "${run}" undoes ${steps}.`, yes);
   }
-  const status = await place.desk.cancel(run, ...(reason === undefined ? [] : ([reason] as const)));
+  const status = await place.operator.cancel(run, ...(reason === undefined ? [] : ([reason] as const)));
   if (hasEnded(status) && status !== 'CANCELLED')
     throw new WaitstateError('RUN_ENDED', `Run "${run}" had ended already: it is ${status}. Nothing was cancelled.`);
-  await answer(session, { run, status, ...present({ reason }) }, () => [
+  await printResult(session, { run, status, ...omitUndefined({ reason }) }, () => [
     [
       view.status === 'CANCELLED' ? styled('yellow', '= ') : styled('green', '✓ '),
       bold(run),
@@ -36,13 +36,13 @@ export async function cancel(session: Session, run: string, { reason, yes }: Can
       ...(status === 'ENDING' ? [' while it undoes what it did'] : []),
     ],
   ]);
-  if (!hasEnded(status)) await tellIfNobodyRuns(session, place);
+  if (!hasEnded(status)) await warnIfNoServer(session, place);
 }
 
 /** The steps that say how they are taken back, the last first. */
-async function toUndo(desk: Desk, { run, isDurable }: RunView): Promise<readonly string[]> {
+async function toUndo(operator: Operator, { run, isDurable }: RunView): Promise<readonly string[]> {
   if (!isDurable) return [];
-  const { toolResults } = await desk.checkpoint(run);
+  const { toolResults } = await operator.checkpoint(run);
   return Object.entries(toolResults)
     .filter(([, entry]) => isFields(entry) && entry.undo === true && !Object.hasOwn(entry, 'error'))
     .map(([id]) => id.replace(/^@kept:/, ''))

@@ -1,8 +1,8 @@
 import type { Command, Option } from 'commander';
-import { present } from '../../lambda/core/omit-undefined.ts';
+import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import { hasEnded, STATUSES, type Status } from '../../lambda/core/status.ts';
-import type { Located, Session } from '../session.ts';
-import { clean, isClean } from '../terminal/clean.ts';
+import type { CommonOptions, Session } from '../session.ts';
+import { escapeControls, hasNoControls } from '../terminal/clean.ts';
 
 /** What a word may become, and what that is. */
 interface Candidate {
@@ -15,8 +15,8 @@ export async function complete(session: Session, program: Command, words: readon
   const last = words.at(-1) ?? '';
   const found = await candidates(session, program, words.slice(0, -1), last);
   const lines = found
-    .filter(({ word }) => word.startsWith(last) && isClean(word))
-    .map(({ word, about }) => `${word}\t${clean(about)}\n`);
+    .filter(({ word }) => word.startsWith(last) && hasNoControls(word))
+    .map(({ word, about }) => `${word}\t${escapeControls(about)}\n`);
   await session.terminal.write(lines.join(''));
 }
 
@@ -93,15 +93,15 @@ async function runsOf(
 ): Promise<readonly Candidate[]> {
   const { WAITSTATE_TABLE: table, WAITSTATE_BUCKET: bucket } = terminal.environment;
   if (folder === undefined && (table || bucket)) return [];
-  const where: Located = { ...(folder !== undefined && { folder }), ...(tenant !== undefined && { tenant }) };
-  const [{ whereIs }, { openPlace }] = await Promise.all([
+  const where: CommonOptions = { ...(folder !== undefined && { folder }), ...(tenant !== undefined && { tenant }) };
+  const [{ resolveTarget: whereIs }, { openTarget: openPlace }] = await Promise.all([
     import('../target/resolve-target.ts'),
     import('../target/open-target.ts'),
   ]);
   try {
     const place = await openPlace(await whereIs(where, terminal.environment), { tenant, log: () => {} });
     try {
-      const { runs } = await place.desk.runs({ limit: MOST_RUNS, ...present({ status }) });
+      const { runs } = await place.operator.runs({ limit: MOST_RUNS, ...omitUndefined({ status }) });
       return runs.map(({ run, status, agent = '' }) => ({ word: run, about: `${status} ${agent}`.trim() }));
     } finally {
       await place.close();

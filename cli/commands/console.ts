@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import { CommandError } from '../command-error.ts';
-import type { Located, Session } from '../session.ts';
-import { whereIs } from '../target/resolve-target.ts';
-import type { AwsPlace, FolderPlace } from '../target/target.ts';
+import type { CommonOptions, Session } from '../session.ts';
+import { resolveTarget } from '../target/resolve-target.ts';
+import type { AwsTarget, FolderTarget } from '../target/target.ts';
 import { bold, dim, styled } from '../terminal/line.ts';
 import { shellQuote } from '../terminal/shell-quote.ts';
 import { openBrowser } from './console/open-browser.ts';
-import { answer } from './output/print-result.ts';
+import { printResult } from './output/print-result.ts';
 
-export interface ConsoleOptions extends Located {
+export interface ConsoleOptions extends CommonOptions {
   /** Whether a browser is opened. */
   readonly open: boolean;
   readonly port?: number;
@@ -17,16 +17,16 @@ export interface ConsoleOptions extends Located {
 
 /** Opens the console: that of the server which runs on a folder, or that of a stack through a proxy that signs. */
 export async function openConsole(session: Session, options: ConsoleOptions): Promise<void> {
-  const { terminal, where } = session;
-  const place = await whereIs(where, terminal.environment);
+  const { terminal, targetOptions: where } = session;
+  const place = await resolveTarget(where, terminal.environment);
   if (place.kind === 'folder') return openLocal(session, place, options);
   await openDeployed(session, place, options);
 }
 
-async function openLocal(session: Session, { folder }: FolderPlace, { open, port }: ConsoleOptions): Promise<void> {
+async function openLocal(session: Session, { folder }: FolderTarget, { open, port }: ConsoleOptions): Promise<void> {
   if (port !== undefined)
     throw new WaitstateError('INVALID_INPUT', '--port is the port of the proxy to a stack. Name one by --stack.');
-  const { runningServer } = await import('../dev/server/server-file.ts');
+  const { findRunningServer: runningServer } = await import('../dev/server/server-file.ts');
   const server = await runningServer(folder);
   if (!server)
     throw new CommandError(
@@ -34,11 +34,11 @@ async function openLocal(session: Session, { folder }: FolderPlace, { open, port
       `No server is running on the folder ${folder}. Start one: waitstate dev${folder === '.waitstate' ? '' : ` --folder ${shellQuote(folder)}`} AGENT-FILES.`,
     );
   const url = new URL(`/?key=${server.key}`, server.url).href;
-  await answer(session, { url, pid: server.pid }, () => [[styled('green', '✓ '), bold(url)]]);
+  await printResult(session, { url, pid: server.pid }, () => [[styled('green', '✓ '), bold(url)]]);
   if (open) openBrowser(url, session.terminal);
 }
 
-async function openDeployed(session: Session, place: AwsPlace, { open, port }: ConsoleOptions): Promise<void> {
+async function openDeployed(session: Session, place: AwsTarget, { open, port }: ConsoleOptions): Promise<void> {
   const { stack, apiUrl } = place;
   if (apiUrl === undefined)
     throw new WaitstateError(
@@ -48,8 +48,8 @@ async function openDeployed(session: Session, place: AwsPlace, { open, port }: C
         : `Stack "${stack}" has no API: it was deployed without one. "waitstate runs --stack ${shellQuote(stack)}" works without.`,
     );
   const { startProxy } = await import('./console/signing-proxy.ts');
-  const proxy = await startProxy({ apiUrl, port, tenant: session.where.tenant ?? 'default' });
-  await answer(session, { url: proxy.url, apiUrl }, () => [
+  const proxy = await startProxy({ apiUrl, port, tenant: session.targetOptions.tenant ?? 'default' });
+  await printResult(session, { url: proxy.url, apiUrl }, () => [
     [styled('green', '✓ '), bold(proxy.url)],
     dim(`  ${apiUrl}, with your AWS credentials. Ctrl-C ends it.`),
   ]);

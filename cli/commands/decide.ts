@@ -1,16 +1,16 @@
 import { WaitstateError } from '../../lambda/core/errors.ts';
-import { present } from '../../lambda/core/omit-undefined.ts';
+import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
-import type { Located, Session } from '../session.ts';
-import { bold, type Line, styled, wrap } from '../terminal/line.ts';
-import { findAsked } from './input/find-approval.ts';
-import { readText } from './input/json-argument.ts';
-import { readJson } from './input/read-json.ts';
+import type { CommonOptions, Session } from '../session.ts';
+import { bold, type Line, styled, wrapText } from '../terminal/line.ts';
+import { findApproval } from './input/find-approval.ts';
+import { readTextFile } from './input/json-argument.ts';
+import { parseJson } from './input/read-json.ts';
 import { outcomeLine } from './output/approval-lines.ts';
-import { answer } from './output/print-result.ts';
-import { tellIfNobodyRuns } from './output/warn-if-no-server.ts';
+import { printResult } from './output/print-result.ts';
+import { warnIfNoServer } from './output/warn-if-no-server.ts';
 
-export interface DecideOptions extends Located {
+export interface DecideOptions extends CommonOptions {
   readonly as?: string;
   readonly group?: readonly string[];
   readonly comment?: string;
@@ -18,7 +18,7 @@ export interface DecideOptions extends Located {
 }
 
 /** What is answered. */
-export interface Decision {
+export interface DecideArguments {
   readonly run: string;
   /** @default the one that is open */
   readonly approval: string | undefined;
@@ -26,30 +26,30 @@ export interface Decision {
 }
 
 /** Answers an approval for somebody, and says how it stands then. */
-export async function decide(session: Session, decision: Decision, options: DecideOptions): Promise<void> {
+export async function decide(session: Session, decision: DecideArguments, options: DecideOptions): Promise<void> {
   const { terminal } = session;
   const by = options.as ?? terminal.environment.WAITSTATE_PERSON;
   if (!by) throw new WaitstateError('INVALID_INPUT', 'Who answers? Pass --as user:ann, or set WAITSTATE_PERSON.');
   const edits = options.edits === undefined ? undefined : readEdits(options.edits);
-  const place = await session.open();
-  const asked = await findAsked(place.desk, decision.run, decision.approval);
-  const decided = await place.desk.decide(decision.run, {
+  const place = await session.openTarget();
+  const asked = await findApproval(place.operator, decision.run, decision.approval);
+  const decided = await place.operator.decide(decision.run, {
     ...{ approval: asked.id, by, answer: decision.answer },
     // What was just read is what is decided on.
     ...(asked.status === 'PENDING' && { shown: asked.shown }),
-    ...present({ groups: options.group, comment: options.comment, edits }),
+    ...omitUndefined({ groups: options.group, comment: options.comment, edits }),
   });
-  await answer(session, decided, () => linesOf(decided, terminal.columns));
-  if (decided.status !== 'PENDING') await tellIfNobodyRuns(session, place);
+  await printResult(session, decided, () => linesOf(decided, terminal.columns));
+  if (decided.status !== 'PENDING') await warnIfNoServer(session, place);
 }
 
 function readEdits(text: string): unknown {
-  if (!text.startsWith('@')) return readJson(text, '--edits');
-  return readJson(readText(text.slice(1)), `The file ${text.slice(1)}`);
+  if (!text.startsWith('@')) return parseJson(text, '--edits');
+  return parseJson(readTextFile(text.slice(1)), `The file ${text.slice(1)}`);
 }
 
 function linesOf(approval: ApprovalDocument, columns: number): readonly Line[] {
   const mark = approval.status === 'REJECTED' ? styled('red', '✗ ') : styled('green', '✓ ');
-  const [first = '', ...rest] = wrap(approval.title, Math.min(columns, 100) - 2);
+  const [first = '', ...rest] = wrapText(approval.title, Math.min(columns, 100) - 2);
   return [[mark, bold(first)], ...rest.map((line) => ['  ', bold(line)]), ['  ', ...[outcomeLine(approval)].flat()]];
 }

@@ -1,12 +1,12 @@
 import type { Doc } from '../../lambda/checkpoints/document/document.ts';
 import { equal, isFields } from '../../lambda/checkpoints/document/document.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
-import type { CheckpointView, DifferenceView } from '../../lambda/operator/operator.ts';
-import { which } from '../program/parse-arguments.ts';
+import type { CheckpointView, DiffView } from '../../lambda/operator/operator.ts';
+import { parseCheckpoint } from '../program/parse-arguments.ts';
 import type { Session } from '../session.ts';
 import { bold, dim, type Line } from '../terminal/line.ts';
-import { changedLines, oneSidedLines } from './output/difference-lines.ts';
-import { answerAsIs } from './output/print-result.ts';
+import { addedOrRemovedLines, changedLines } from './output/difference-lines.ts';
+import { printVerbatim } from './output/print-result.ts';
 
 /** What is compared; without any, the last two checkpoints. */
 export interface DiffArguments {
@@ -17,16 +17,20 @@ export interface DiffArguments {
 
 /** Shows what changed between two checkpoints: in the state, and what was recorded. */
 export async function diff(session: Session, { run, before, after }: DiffArguments): Promise<void> {
-  const { desk } = await session.open();
-  const to = await desk.checkpoint(run, after === undefined ? undefined : which(after));
-  const from = await desk.checkpoint(run, before === undefined ? lastBefore(to) : which(before));
-  const difference = await desk.diff(run, from.version, to.version);
+  const { operator } = await session.openTarget();
+  const to = await operator.checkpoint(run, after === undefined ? undefined : parseCheckpoint(after));
+  const from = await operator.checkpoint(run, before === undefined ? lastBefore(to) : parseCheckpoint(before));
+  const difference = await operator.diff(run, from.version, to.version);
   const { added, removed, changed } = difference;
   const results = resultsBetween(from, to);
-  await answerAsIs(session, { run, before: from.version, after: to.version, added, removed, changed, results }, () => [
-    [bold(run), dim(`  version ${from.version} → ${to.version}`)],
-    ...linesOf(difference, results, session.terminal.columns),
-  ]);
+  await printVerbatim(
+    session,
+    { run, before: from.version, after: to.version, added, removed, changed, results },
+    () => [
+      [bold(run), dim(`  version ${from.version} → ${to.version}`)],
+      ...linesOf(difference, results, session.terminal.columns),
+    ],
+  );
 }
 
 function lastBefore({ run, version }: CheckpointView): number {
@@ -73,10 +77,10 @@ function resultsOf({ toolResults, isDurable }: CheckpointView): Results {
 /** When an operation ended, counted in operations. */
 const placeOf = (entry: Doc): number => (isFields(entry) ? Number(entry.place ?? Infinity) : Infinity);
 
-function linesOf(difference: DifferenceView, results: ResultChanges, columns: number): readonly Line[] {
+function linesOf(difference: DiffView, results: ResultChanges, columns: number): readonly Line[] {
   const recorded = [
-    ...results.added.flatMap(({ id, value }) => oneSidedLines('+', id, value, columns)),
-    ...results.removed.flatMap(({ id, value }) => oneSidedLines('-', id, value, columns)),
+    ...results.added.flatMap(({ id, value }) => addedOrRemovedLines('+', id, value, columns)),
+    ...results.removed.flatMap(({ id, value }) => addedOrRemovedLines('-', id, value, columns)),
     ...results.changed.flatMap(({ id, before, after }) => changedLines(id, before, after, columns)),
   ];
   const state = stateLines(difference, columns);
@@ -87,10 +91,10 @@ function linesOf(difference: DifferenceView, results: ResultChanges, columns: nu
   ];
 }
 
-function stateLines({ added, removed, changed, text }: DifferenceView, columns: number): readonly Line[] {
+function stateLines({ added, removed, changed, text }: DiffView, columns: number): readonly Line[] {
   const byPath = [
-    ...added.map(({ path, value }) => [`+ ${path}`, oneSidedLines('+', path, value, columns)] as const),
-    ...removed.map(({ path, value }) => [`- ${path}`, oneSidedLines('-', path, value, columns)] as const),
+    ...added.map(({ path, value }) => [`+ ${path}`, addedOrRemovedLines('+', path, value, columns)] as const),
+    ...removed.map(({ path, value }) => [`- ${path}`, addedOrRemovedLines('-', path, value, columns)] as const),
     ...changed.map(({ path, before, after }) => [`~ ${path}`, changedLines(path, before, after, columns)] as const),
   ];
   // The text has the changes in the order of the state.

@@ -1,13 +1,13 @@
 import { isWaitstateError } from '../../lambda/core/errors.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Session } from '../session.ts';
-import { whereIs } from '../target/resolve-target.ts';
-import type { AwsPlace, FolderPlace } from '../target/target.ts';
+import { resolveTarget } from '../target/resolve-target.ts';
+import type { AwsTarget, FolderTarget } from '../target/target.ts';
 import { jsonText } from '../terminal/json-text.ts';
-import { dim, type Line, type Style, styled, wrap } from '../terminal/line.ts';
+import { dim, type Line, type Style, styled, wrapText } from '../terminal/line.ts';
 import { checkNode } from './doctor/check-node.ts';
 import { type Finding, fail, ok } from './doctor/finding.ts';
-import { counted } from './output/print-result.ts';
+import { pluralize } from './output/print-result.ts';
 
 /** Looks at the set-up, part by part, and says how to mend what is wrong; exit code 1 when something is. */
 export async function doctor(session: Session, nodeVersion = process.versions.node): Promise<ExitCode> {
@@ -16,9 +16,9 @@ export async function doctor(session: Session, nodeVersion = process.versions.no
   for await (const finding of findings(session, nodeVersion)) {
     counts[finding.status] += 1;
     if (isJson) await terminal.write(`${jsonText(finding)}\n`);
-    else terminal.say(...linesOf(finding, Math.min(terminal.columns, 100)));
+    else terminal.print(...linesOf(finding, Math.min(terminal.columns, 100)));
   }
-  if (!isJson) terminal.say('', summary(counts));
+  if (!isJson) terminal.print('', summary(counts));
   return counts.fail > 0 ? EXIT.failed : EXIT.ok;
 }
 
@@ -29,7 +29,7 @@ async function* findings(session: Session, nodeVersion: string): AsyncGenerator<
   if (place.kind === 'folder') {
     yield ok('place', `the folder ${place.folder}`);
     const { checkFolder } = await import('./doctor/check-folder.ts');
-    yield* checkFolder(place.folder, () => session.open());
+    yield* checkFolder(place.folder, () => session.openTarget());
   } else {
     const from = place.stack === undefined ? '' : ` of stack "${place.stack}"`;
     yield ok('place', `the table "${place.table}" and the bucket "${place.bucket}"${from}`);
@@ -39,9 +39,9 @@ async function* findings(session: Session, nodeVersion: string): AsyncGenerator<
 }
 
 /** Where the runs are; a stack that cannot be found is a finding, too. */
-async function find({ where, terminal }: Session): Promise<FolderPlace | AwsPlace | Finding> {
+async function find({ targetOptions: where, terminal }: Session): Promise<FolderTarget | AwsTarget | Finding> {
   try {
-    return await whereIs(where, terminal.environment);
+    return await resolveTarget(where, terminal.environment);
   } catch (error) {
     if (!isWaitstateError(error)) throw error;
     const at = error.message.indexOf('. ');
@@ -61,20 +61,20 @@ const WIDTH = 13;
 function linesOf({ check, status, found, mend }: Finding, columns: number): readonly Line[] {
   const [mark, style] = MARKS[status];
   const room = columns - WIDTH - 3;
-  const [first = '', ...rest] = wrap(found, room);
+  const [first = '', ...rest] = wrapText(found, room);
   const below = (text: string): string => `${' '.repeat(WIDTH + 3)}${text}`;
   return [
     [styled(style, `${mark} `), check.padEnd(WIDTH + 1), status === 'ok' ? first : styled(style, first)],
     ...rest.map((line) => (status === 'ok' ? below(line) : styled(style, below(line)))),
-    ...(mend === undefined ? [] : wrap(mend, room).map((line) => dim(below(line)))),
+    ...(mend === undefined ? [] : wrapText(mend, room).map((line) => dim(below(line)))),
   ];
 }
 
 function summary(counts: Readonly<Record<Finding['status'], number>>): Line {
   if (counts.fail + counts.warn === 0) return styled('green', 'All is well.');
   const parts = [
-    ...(counts.fail > 0 ? [counted(counts.fail, 'problem')] : []),
-    ...(counts.warn > 0 ? [counted(counts.warn, 'warning')] : []),
+    ...(counts.fail > 0 ? [pluralize(counts.fail, 'problem')] : []),
+    ...(counts.warn > 0 ? [pluralize(counts.warn, 'warning')] : []),
   ];
   return styled(counts.fail > 0 ? 'red' : 'yellow', `${parts.join(', ')}.`);
 }

@@ -1,16 +1,16 @@
 import { type Doc, isFields } from '../../lambda/checkpoints/document/document.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
-import { present } from '../../lambda/core/omit-undefined.ts';
-import { which } from '../program/parse-arguments.ts';
-import type { Located, Session } from '../session.ts';
+import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
+import { parseCheckpoint } from '../program/parse-arguments.ts';
+import type { CommonOptions, Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
 import { editState } from './input/edit-json.ts';
-import { givenJson } from './input/json-argument.ts';
-import { readJson } from './input/read-json.ts';
-import { answer } from './output/print-result.ts';
-import { tellIfNobodyRuns } from './output/warn-if-no-server.ts';
+import { jsonArgument } from './input/json-argument.ts';
+import { parseJson } from './input/read-json.ts';
+import { printResult } from './output/print-result.ts';
+import { warnIfNoServer } from './output/warn-if-no-server.ts';
 
-export interface ForkOptions extends Located {
+export interface ForkOptions extends CommonOptions {
   readonly version?: string;
   readonly id?: string;
   readonly state?: string;
@@ -23,19 +23,22 @@ export interface ForkOptions extends Located {
 /** Begins a new run at a checkpoint, perhaps with another state or other results. */
 export async function fork(session: Session, run: string, options: ForkOptions): Promise<void> {
   const { id, owner, tag: tags, state: file, edit } = options;
-  const given = await givenJson(session.terminal, 'state', undefined, file);
+  const given = await jsonArgument(session.terminal, 'state', undefined, file);
   const toolResults = readResults(options.result);
-  const place = await session.open();
-  const { desk } = place;
-  const origin = await desk.checkpoint(run, options.version === undefined ? undefined : which(options.version));
-  const input = { version: origin.version, ...present({ id, owner, tags, toolResults, state: given }) };
+  const place = await session.openTarget();
+  const { operator } = place;
+  const origin = await operator.checkpoint(
+    run,
+    options.version === undefined ? undefined : parseCheckpoint(options.version),
+  );
+  const input = { version: origin.version, ...omitUndefined({ id, owner, tags, toolResults, state: given }) };
   const forked = edit
-    ? await editState(session.terminal, given ?? origin.state, (state) => desk.fork(run, { ...input, state }))
-    : await desk.fork(run, input);
-  await answer(session, { run: forked, from: { run, version: origin.version } }, () => [
+    ? await editState(session.terminal, given ?? origin.state, (state) => operator.fork(run, { ...input, state }))
+    : await operator.fork(run, input);
+  await printResult(session, { run: forked, from: { run, version: origin.version } }, () => [
     [styled('green', '✓ '), 'Forked ', bold(run), ` at version ${origin.version}: `, bold(forked)],
   ]);
-  await tellIfNobodyRuns(session, place);
+  await warnIfNoServer(session, place);
 }
 
 /** Results by id, as `id=json`. */
@@ -43,7 +46,7 @@ function readResults(given: readonly string[] | undefined): Readonly<Record<stri
   const results = given?.map((text) => {
     const at = text.indexOf('=');
     if (at < 1) throw new WaitstateError('INVALID_INPUT', `--result must be like search={"price":270}; found ${text}.`);
-    return [text.slice(0, at), readJson(text.slice(at + 1), `The result of ${text.slice(0, at)}`)] as const;
+    return [text.slice(0, at), parseJson(text.slice(at + 1), `The result of ${text.slice(0, at)}`)] as const;
   });
   const read = results && Object.fromEntries(results);
   return isFields(read) ? read : undefined;

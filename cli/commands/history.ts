@@ -1,17 +1,17 @@
 import type { CheckpointSummary } from '../../lambda/checkpoints/checkpoint.ts';
-import { present } from '../../lambda/core/omit-undefined.ts';
-import type { Desk, HistoryQuery } from '../../lambda/operator/operator.ts';
-import { timelineOf } from '../../lambda/operator/timeline.ts';
-import { FAILED } from '../../lambda/runtime/invocation/batch.ts';
-import type { Located, Session } from '../session.ts';
+import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
+import type { HistoryQuery, Operator } from '../../lambda/operator/operator.ts';
+import { buildTimeline } from '../../lambda/operator/timeline.ts';
+import { FAILED_LABEL } from '../../lambda/runtime/invocation/batch.ts';
+import type { CommonOptions, Session } from '../session.ts';
 import { dim, styled } from '../terminal/line.ts';
 import { statusText } from '../terminal/status-style.ts';
-import { type Column, table } from '../terminal/table.ts';
-import { relative } from '../terminal/times.ts';
-import { answerEach, counted } from './output/print-result.ts';
-import { labelOf } from './output/timeline-lines.ts';
+import { type Column, formatTable } from '../terminal/table.ts';
+import { formatRelativeTime } from '../terminal/times.ts';
+import { pluralize, printList } from './output/print-result.ts';
+import { stretchLabel } from './output/timeline-lines.ts';
 
-export interface HistoryOptions extends Located {
+export interface HistoryOptions extends CommonOptions {
   readonly from?: number;
   readonly to?: number;
   readonly limit?: number;
@@ -23,32 +23,32 @@ const PAGE = 1000;
 
 /** Lists the checkpoints of a run, oldest first. */
 export async function history(session: Session, run: string, options: HistoryOptions): Promise<void> {
-  const { desk } = await session.open();
+  const { operator } = await session.openTarget();
   const { from, to } = options;
   const limit = options.all ? Infinity : (options.limit ?? FEW);
   // From where somebody says, the first so many; otherwise the last.
   const newestFirst = from === undefined;
   // One more before the first: what a checkpoint is depends on the one before it.
-  const query = { newestFirst, ...present({ from: from === undefined ? from : Math.max(1, from - 1), to }) };
+  const query = { newestFirst, ...omitUndefined({ from: from === undefined ? from : Math.max(1, from - 1), to }) };
   const before = newestFirst || from > 1 ? 1 : 0;
-  const read = await collectHistory(desk, run, query, limit + before);
+  const read = await collectHistory(operator, run, query, limit + before);
   const inOrder = newestFirst ? read.checkpoints.toReversed() : read.checkpoints;
   const isExtra = newestFirst ? inOrder.length > limit : before > 0;
   const found = isExtra ? inOrder.slice(1) : inOrder;
   const isMore = read.isMore || (newestFirst && isExtra);
-  const words = new Map(timelineOf(inOrder).stretches.map((each) => [each.checkpoint?.version, labelOf(each)]));
+  const words = new Map(buildTimeline(inOrder).spans.map((each) => [each.checkpoint?.version, stretchLabel(each)]));
   const { terminal, isJson } = session;
   const earlier = isMore && newestFirst ? (found[0]?.version ?? 1) - 1 : 0;
   if (earlier > 0 && !isJson)
-    terminal.tell(dim(`${counted(earlier, 'earlier checkpoint')}: --all, or --from VERSION.`));
-  await answerEach(session, found, () => table(columns(terminal.now(), words), found, terminal.columns));
+    terminal.printErr(dim(`${pluralize(earlier, 'earlier checkpoint')}: --all, or --from VERSION.`));
+  await printList(session, found, () => formatTable(columns(terminal.now(), words), found, terminal.columns));
   const [last] = found.slice(-1);
-  if (isMore && !newestFirst && !isJson && last) terminal.tell(dim(`There are more: --from ${last.version + 1}.`));
+  if (isMore && !newestFirst && !isJson && last) terminal.printErr(dim(`There are more: --from ${last.version + 1}.`));
 }
 
 /** As many checkpoints as are asked for, page by page, in the order of the query. */
 export async function collectHistory(
-  desk: Desk,
+  operator: Operator,
   run: string,
   query: HistoryQuery,
   limit: number,
@@ -58,7 +58,7 @@ export async function collectHistory(
   let next: number | undefined;
   do {
     const on = next === undefined ? {} : { [query.newestFirst ? 'to' : 'from']: next };
-    const page = await desk.history(run, { ...query, ...on, limit: Math.min(limit - checkpoints.length, PAGE) });
+    const page = await operator.history(run, { ...query, ...on, limit: Math.min(limit - checkpoints.length, PAGE) });
     checkpoints.push(...page.checkpoints);
     seen(checkpoints.length);
     next = page.next;
@@ -70,8 +70,8 @@ export async function collectHistory(
 type Words = ReadonlyMap<number | undefined, string>;
 
 /** The newest version of a run, for which no key is needed. */
-export async function newestVersion(desk: Desk, run: string): Promise<number> {
-  const { checkpoints } = await desk.history(run, { newestFirst: true, limit: 1 });
+export async function newestVersion(operator: Operator, run: string): Promise<number> {
+  const { checkpoints } = await operator.history(run, { newestFirst: true, limit: 1 });
   return checkpoints[0]?.version ?? 0;
 }
 
@@ -80,23 +80,23 @@ const columns = (now: number, words: Words): readonly Column<CheckpointSummary>[
   {
     title: 'STEP',
     cell: (checkpoint) => whatOf(checkpoint, words.get(checkpoint.version) ?? checkpoint.kind),
-    least: 10,
+    minWidth: 10,
   },
-  { title: 'STATUS', cell: ({ status }) => statusText(status), leaveOut: 2 },
-  { title: 'NAME', cell: ({ name = '' }) => name, least: 6, leaveOut: 3 },
-  { title: 'WRITER', cell: ({ writer }) => writer, least: 8, leaveOut: 4 },
+  { title: 'STATUS', cell: ({ status }) => statusText(status), dropPriority: 2 },
+  { title: 'NAME', cell: ({ name = '' }) => name, minWidth: 6, dropPriority: 3 },
+  { title: 'WRITER', cell: ({ writer }) => writer, minWidth: 8, dropPriority: 4 },
   {
     title: 'BYTES',
     cell: ({ bytes, pruned }) => (pruned ? '' : bytes.toLocaleString('en')),
     align: 'right',
-    leaveOut: 5,
+    dropPriority: 5,
   },
-  { title: 'SAVED', cell: ({ savedAt }) => relative(savedAt, now), align: 'right', leaveOut: 1 },
+  { title: 'SAVED', cell: ({ savedAt }) => formatRelativeTime(savedAt, now), align: 'right', dropPriority: 1 },
 ];
 
 /** The step, or what else a checkpoint is. */
 function whatOf({ step, pruned, restored, labels }: CheckpointSummary, label: string) {
   if (pruned) return dim(`${label} (emptied)`);
-  if (labels[FAILED] !== undefined) return styled('yellow', label);
+  if (labels[FAILED_LABEL] !== undefined) return styled('yellow', label);
   return step === undefined || label !== step ? dim(restored === undefined ? label : `${label} to ${restored}`) : step;
 }

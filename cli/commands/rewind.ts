@@ -1,15 +1,15 @@
 import type { Doc } from '../../lambda/checkpoints/document/document.ts';
-import { present } from '../../lambda/core/omit-undefined.ts';
-import { which } from '../program/parse-arguments.ts';
-import type { Located, Session } from '../session.ts';
+import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
+import { parseCheckpoint } from '../program/parse-arguments.ts';
+import type { CommonOptions, Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
 import { confirm } from './input/confirm.ts';
 import { editState } from './input/edit-json.ts';
-import { givenJson } from './input/json-argument.ts';
-import { answer, counted } from './output/print-result.ts';
-import { tellIfNobodyRuns } from './output/warn-if-no-server.ts';
+import { jsonArgument } from './input/json-argument.ts';
+import { pluralize, printResult } from './output/print-result.ts';
+import { warnIfNoServer } from './output/warn-if-no-server.ts';
 
-export interface RewindOptions extends Located {
+export interface RewindOptions extends CommonOptions {
   readonly newKeys?: boolean;
   readonly state?: string;
   readonly edit?: boolean;
@@ -22,25 +22,25 @@ export async function rewind(
   { run, version }: { readonly run: string; readonly version: string },
   { newKeys = false, yes, state: file, edit }: RewindOptions,
 ): Promise<void> {
-  const given = await givenJson(session.terminal, 'state', undefined, file);
-  const place = await session.open();
-  const { desk } = place;
-  const to = await desk.checkpoint(run, which(version));
-  const { version: newest, openApprovals } = await desk.run(run);
+  const given = await jsonArgument(session.terminal, 'state', undefined, file);
+  const place = await session.openTarget();
+  const { operator } = place;
+  const to = await operator.checkpoint(run, parseCheckpoint(version));
+  const { version: newest, openApprovals } = await operator.run(run);
   const after = newest - to.version;
   const lost = [
-    ...(after > 0 ? [`${counted(after, 'later checkpoint')} no longer ${after === 1 ? 'counts' : 'count'}`] : []),
-    ...(openApprovals.length > 0 ? [`${counted(openApprovals.length, 'open approval')} will be withdrawn`] : []),
+    ...(after > 0 ? [`${pluralize(after, 'later checkpoint')} no longer ${after === 1 ? 'counts' : 'count'}`] : []),
+    ...(openApprovals.length > 0 ? [`${pluralize(openApprovals.length, 'open approval')} will be withdrawn`] : []),
   ];
   const step = to.step === undefined ? '' : ` ("${to.step}")`;
   const why = lost.length > 0 ? `: ${lost.join(', ')}.` : '.';
   await confirm(session, `Run "${run}" goes back to version ${to.version}${step}${why}`, yes);
-  const goBack = (state: Doc | undefined) => desk.rewind(run, to.version, { newKeys, ...present({ state }) });
+  const goBack = (state: Doc | undefined) => operator.rewind(run, to.version, { newKeys, ...omitUndefined({ state }) });
   if (edit) await editState(session.terminal, given ?? to.state, goBack);
   else await goBack(given);
-  const { version: now, status } = await desk.run(run);
-  await answer(session, { run, to: to.version, version: now, status }, () => [
+  const { version: now, status } = await operator.run(run);
+  await printResult(session, { run, to: to.version, version: now, status }, () => [
     [styled('green', '✓ '), bold(run), ` goes on from version ${to.version}, as version ${now}`],
   ]);
-  await tellIfNobodyRuns(session, place);
+  await warnIfNoServer(session, place);
 }

@@ -1,22 +1,22 @@
 import { show as showDoc } from '../../lambda/checkpoints/document/render.ts';
 import { hasEnded } from '../../lambda/core/status.ts';
 import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
-import type { Desk, RunView, Wait } from '../../lambda/operator/operator.ts';
-import { type Timeline, timelineOf } from '../../lambda/operator/timeline.ts';
+import type { Operator, RunView, Wait } from '../../lambda/operator/operator.ts';
+import { buildTimeline, type Timeline } from '../../lambda/operator/timeline.ts';
 import { shortPath } from '../dev/log/dev-log.ts';
-import { errorPlace } from '../dev/log/error-location.ts';
-import type { StackPlace } from '../dev/log/stack-location.ts';
-import type { Located, Session } from '../session.ts';
-import { bold, dim, fitted, type Line, piecesOf, styled, wrap } from '../terminal/line.ts';
+import { findErrorLocation } from '../dev/log/error-location.ts';
+import type { CodeLocation } from '../dev/log/stack-location.ts';
+import type { CommonOptions, Session } from '../session.ts';
+import { bold, dim, type Line, styled, toSpans, truncate, wrapText } from '../terminal/line.ts';
 import { shellQuote } from '../terminal/shell-quote.ts';
 import { statusText } from '../terminal/status-style.ts';
-import { lengthOf, moment, relative } from '../terminal/times.ts';
+import { formatDuration, formatRelativeTime, formatTime } from '../terminal/times.ts';
 import { collectHistory } from './history.ts';
 import { approvalLines } from './output/approval-lines.ts';
-import { answerAsIs } from './output/print-result.ts';
+import { printVerbatim } from './output/print-result.ts';
 import { timelineLines } from './output/timeline-lines.ts';
 
-export interface ShowOptions extends Located {
+export interface ShowOptions extends CommonOptions {
   readonly all?: boolean;
 }
 
@@ -25,15 +25,17 @@ const MOST_ROWS = 30;
 
 /** Draws a run: its facts, its time, and what it asks. */
 export async function show(session: Session, run: string, { all = false }: ShowOptions): Promise<void> {
-  const { desk } = await session.open();
+  const { operator } = await session.openTarget();
   const { terminal } = session;
-  const view = await desk.run(run);
-  const timeline = await readTimeline(desk, view, terminal.now(), all);
-  const approvals = await Promise.all(view.openApprovals.map((id) => desk.approval(run, id)));
+  const view = await operator.run(run);
+  const timeline = await readTimeline(operator, view, terminal.now(), all);
+  const approvals = await Promise.all(view.openApprovals.map((id) => operator.approval(run, id)));
   const value = { ...view, timeline, approvals };
-  const place = view.error && view.status !== 'CANCELLED' ? await errorPlace(desk, run) : undefined;
+  const place = view.error && view.status !== 'CANCELLED' ? await findErrorLocation(operator, run) : undefined;
   const shown = { ...value, waits: waitsOf(view), place };
-  await answerAsIs(session, value, () => linesOf(shown, terminal.columns, terminal.now(), all ? Infinity : MOST_ROWS));
+  await printVerbatim(session, value, () =>
+    linesOf(shown, terminal.columns, terminal.now(), all ? Infinity : MOST_ROWS),
+  );
 }
 
 /** What a run still waits for: one that was answered, or has ended, is only not told yet. */
@@ -43,36 +45,36 @@ function waitsOf({ status, waits, openApprovals }: RunView): readonly Wait[] {
 }
 
 async function readTimeline(
-  desk: Desk,
+  operator: Operator,
   { run, status, isDurable }: RunView,
   now: number,
   all: boolean,
 ): Promise<Timeline> {
   const limit = all ? Infinity : MOST_CHECKPOINTS;
-  const { checkpoints } = await collectHistory(desk, run, { newestFirst: true }, limit);
+  const { checkpoints } = await collectHistory(operator, run, { newestFirst: true }, limit);
   // Nobody knows whether a program of its own still works on a run.
   const goesOn = !hasEnded(status) && (isDurable || status !== 'RUNNING');
-  return timelineOf(checkpoints.toReversed(), goesOn ? new Date(now) : undefined);
+  return buildTimeline(checkpoints.toReversed(), goesOn ? new Date(now) : undefined);
 }
 
 interface Shown extends RunView {
   readonly timeline: Timeline;
   readonly approvals: readonly ApprovalDocument[];
   /** Where its error came up. */
-  readonly place: StackPlace | undefined;
+  readonly place: CodeLocation | undefined;
 }
 
 function linesOf(view: Shown, columns: number, now: number, most: number): readonly Line[] {
   const { run, status, timeline, approvals } = view;
-  const [first] = timeline.stretches;
-  const last = timeline.stretches.at(-1);
-  const span = first && last ? lengthOf(last.to.getTime() - first.from.getTime()) : '';
+  const [first] = timeline.spans;
+  const last = timeline.spans.at(-1);
+  const span = first && last ? formatDuration(last.to.getTime() - first.from.getTime()) : '';
   return [
-    fitted([bold(run), '  ', statusText(status)], columns),
+    truncate([bold(run), '  ', statusText(status)], columns),
     ...factLines(view, columns, now),
     '',
-    fitted(
-      [bold('Timeline'), dim(`  ${first ? moment(first.from) : ''}, ${span}${hasEnded(status) ? '' : ' so far'}`)],
+    truncate(
+      [bold('Timeline'), dim(`  ${first ? formatTime(first.from) : ''}, ${span}${hasEnded(status) ? '' : ' so far'}`)],
       columns,
     ),
     ...timelineLines(timeline, columns, most),
@@ -89,11 +91,17 @@ function factLines(view: Shown, columns: number, now: number): readonly Line[] {
     ['owner', owner],
     ['tags', tags.length > 0 ? tags.join(' ') : undefined],
     ['version', `${version}${step === undefined ? '' : `, step ${stepNumber} "${step}"`}`],
-    ['started', `${relative(createdAt, now)}${touchedAt > createdAt ? `, touched ${relative(touchedAt, now)}` : ''}`],
+    [
+      'started',
+      `${formatRelativeTime(createdAt, now)}${touchedAt > createdAt ? `, touched ${formatRelativeTime(touchedAt, now)}` : ''}`,
+    ],
     ['comes from', parent && `${parent.run} version ${parent.version}`],
-    ['runs in', lease && `${lease.by}, until ${relative(lease.until, now)}`],
-    ['times out', deadline && relative(deadline, now)],
-    ['kept', retentionSeconds === undefined ? undefined : `${lengthOf(retentionSeconds * 1000)} after its last write`],
+    ['runs in', lease && `${lease.by}, until ${formatRelativeTime(lease.until, now)}`],
+    ['times out', deadline && formatRelativeTime(deadline, now)],
+    [
+      'kept',
+      retentionSeconds === undefined ? undefined : `${formatDuration(retentionSeconds * 1000)} after its last write`,
+    ],
     ['encrypted', shredded ? styled('red', 'its key was destroyed') : encrypted ? 'yes' : undefined],
     ['input', input === undefined || input === null ? undefined : showDoc(input)],
     ...waits.map((wait): readonly [string, Line] => ['waits for', waitText(wait, now)]),
@@ -101,7 +109,7 @@ function factLines(view: Shown, columns: number, now: number): readonly Line[] {
   ];
   return [
     ...facts.flatMap(([name, text]) =>
-      text === undefined ? [] : [fitted([dim(`  ${name.padEnd(11)}`), ...piecesOf(text)], columns)],
+      text === undefined ? [] : [truncate([dim(`  ${name.padEnd(11)}`), ...toSpans(text)], columns)],
     ),
     ...longFact('parked', parked, columns),
     ...longFact(status === 'CANCELLED' ? 'because' : 'error', error && reasonOf(error), columns),
@@ -118,25 +126,25 @@ const reasonOf = ({ name, message }: NonNullable<RunView['error']>): string =>
 /** What people must read as a whole. */
 function longFact(name: string, text: string | undefined, columns: number): readonly Line[] {
   if (text === undefined || text === '') return [];
-  return wrap(text, Math.min(columns, 100) - 13).map((line, i) => [
+  return wrapText(text, Math.min(columns, 100) - 13).map((line, i) => [
     dim(`  ${(i === 0 ? name : '').padEnd(11)}`),
     styled('red', line),
   ]);
 }
 
 function waitText({ kind, name, until }: Wait, now: number): Line {
-  const end = until ? `, until ${relative(until, now)}` : '';
+  const end = until ? `, until ${formatRelativeTime(until, now)}` : '';
   switch (kind) {
     case 'approval':
       return styled('yellow', `approval ${name}${end}`);
     case 'signal':
       return styled('yellow', `signal ${name}${end}`);
     case 'sleep':
-      return `${name}${until ? `, which ends ${relative(until, now)}` : ''}`;
+      return `${name}${until ? `, which ends ${formatRelativeTime(until, now)}` : ''}`;
     case 'call':
       return `run ${name}`;
     case 'retry':
-      return `${name} again${until ? ` ${relative(until, now)}` : ''}`;
+      return `${name} again${until ? ` ${formatRelativeTime(until, now)}` : ''}`;
   }
 }
 

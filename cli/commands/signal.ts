@@ -1,11 +1,11 @@
-import { present } from '../../lambda/core/omit-undefined.ts';
-import type { Located, Session } from '../session.ts';
+import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
+import type { CommonOptions, Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
-import { givenJson } from './input/json-argument.ts';
-import { answer } from './output/print-result.ts';
-import { tellIfNobodyRuns } from './output/warn-if-no-server.ts';
+import { jsonArgument } from './input/json-argument.ts';
+import { printResult } from './output/print-result.ts';
+import { warnIfNoServer } from './output/warn-if-no-server.ts';
 
-export interface SignalOptions extends Located {
+export interface SignalOptions extends CommonOptions {
   readonly input?: string;
   readonly id?: string;
 }
@@ -16,13 +16,13 @@ export async function signal(
   { run, name, given }: { readonly run: string; readonly name: string; readonly given: string | undefined },
   { input, id }: SignalOptions,
 ): Promise<void> {
-  const value = await givenJson(session.terminal, 'value', given, input);
-  const place = await session.open();
-  const isNew = await place.desk.signal(run, { name, ...present({ value, id }) });
-  await answer(session, { run, name, isNew }, () => [
+  const value = await jsonArgument(session.terminal, 'value', given, input);
+  const place = await session.openTarget();
+  const isNew = await place.operator.signal(run, { name, ...omitUndefined({ value, id }) });
+  await printResult(session, { run, name, isNew }, () => [
     isNew
       ? [styled('green', '✓ '), 'Sent ', bold(name), ' to ', bold(run)]
       : [styled('yellow', '= '), 'A signal with this id was sent before: ', bold(name), ' to ', bold(run)],
   ]);
-  if (isNew) await tellIfNobodyRuns(session, place);
+  if (isNew) await warnIfNoServer(session, place);
 }

@@ -1,14 +1,14 @@
-import { present } from '../../lambda/core/omit-undefined.ts';
-import type { Located, Session } from '../session.ts';
-import type { Whereabouts } from '../target/resolve-target.ts';
+import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
+import type { CommonOptions, Session } from '../session.ts';
+import type { TargetOptions } from '../target/resolve-target.ts';
 import { bold, dim, styled } from '../terminal/line.ts';
 import { shellQuote } from '../terminal/shell-quote.ts';
 import { statusText } from '../terminal/status-style.ts';
-import { givenJson } from './input/json-argument.ts';
-import { answer } from './output/print-result.ts';
-import { tellIfNobodyRuns } from './output/warn-if-no-server.ts';
+import { jsonArgument } from './input/json-argument.ts';
+import { printResult } from './output/print-result.ts';
+import { warnIfNoServer } from './output/warn-if-no-server.ts';
 
-export interface StartOptions extends Located {
+export interface StartOptions extends CommonOptions {
   readonly input?: string;
   readonly id?: string;
   readonly key?: string;
@@ -24,27 +24,29 @@ export async function start(
   { agent, given }: { readonly agent: string; readonly given: string | undefined },
   options: StartOptions,
 ): Promise<void> {
-  const input = await givenJson(session.terminal, 'input', given, options.input);
+  const input = await jsonArgument(session.terminal, 'input', given, options.input);
   const { id, key, owner, tag: tags, timeout, retention } = options;
-  const place = await session.open({ isNew: true });
-  const started = await place.desk.start({
-    ...{ agent, ...present({ input, id, key, owner, tags }) },
+  const place = await session.openTarget({ isNew: true });
+  const started = await place.operator.start({
+    ...{ agent, ...omitUndefined({ input, id, key, owner, tags }) },
     ...(timeout !== undefined && { timeout: { milliseconds: timeout } }),
     ...(retention !== undefined && { retentionSeconds: Math.ceil(retention / 1000) }),
   });
   const { run, status, isNew } = started;
-  await answer(session, started, () => [
+  await printResult(session, started, () => [
     isNew
       ? [styled('green', '✓ '), 'Started ', bold(run)]
       : [styled('yellow', '= '), 'There is such a run already: ', bold(run), '  ', statusText(status)],
   ]);
-  if (isNew) await tellIfNobodyRuns(session, place, agent);
+  if (isNew) await warnIfNoServer(session, place, agent);
   if (!session.isJson)
-    session.terminal.tell(dim(`waitstate show ${shellQuote(run)}${flagsOf(session.where)} shows how it goes.`));
+    session.terminal.printErr(
+      dim(`waitstate show ${shellQuote(run)}${flagsOf(session.targetOptions)} shows how it goes.`),
+    );
 }
 
 /** Where the runs are, as the command line said it. */
-const flagsOf = ({ folder, stack, region, profile, tenant }: Whereabouts): string =>
-  Object.entries(present({ stack, folder, region, profile, tenant }))
+const flagsOf = ({ folder, stack, region, profile, tenant }: TargetOptions): string =>
+  Object.entries(omitUndefined({ stack, folder, region, profile, tenant }))
     .map(([name, value]) => ` --${name} ${shellQuote(value)}`)
     .join('');

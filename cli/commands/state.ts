@@ -1,15 +1,15 @@
 import { type Doc, specialOf } from '../../lambda/checkpoints/document/document.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
-import { partAt, pointerTo } from '../../lambda/operator/truncated-document.ts';
+import { appendPointer, resolvePointer } from '../../lambda/operator/truncated-document.ts';
 import { CommandError } from '../command-error.ts';
-import { which } from '../program/parse-arguments.ts';
-import type { Located, Session } from '../session.ts';
+import { parseCheckpoint } from '../program/parse-arguments.ts';
+import type { CommonOptions, Session } from '../session.ts';
 import { jsonLines } from '../terminal/json-text.ts';
 import { dim } from '../terminal/line.ts';
-import { colouredJson } from './output/coloured-json.ts';
-import { answerAsIs } from './output/print-result.ts';
+import { coloredJson } from './output/coloured-json.ts';
+import { printVerbatim } from './output/print-result.ts';
 
-export interface StateOptions extends Located {
+export interface StateOptions extends CommonOptions {
   readonly path?: string;
   readonly results?: boolean;
 }
@@ -20,26 +20,26 @@ export async function state(
   { run, version }: { readonly run: string; readonly version: string | undefined },
   { path, results = false }: StateOptions,
 ): Promise<void> {
-  const { desk } = await session.open();
-  const checkpoint = await desk.checkpoint(run, version === undefined ? undefined : which(version));
+  const { operator } = await session.openTarget();
+  const checkpoint = await operator.checkpoint(run, version === undefined ? undefined : parseCheckpoint(version));
   const whole: Doc = results ? checkpoint.toolResults : checkpoint.state;
   if (path === undefined) {
-    await answerAsIs(session, checkpoint, () => jsonLines(whole).map(colouredJson));
+    await printVerbatim(session, checkpoint, () => jsonLines(whole).map(coloredJson));
     if (!results && !session.isJson && specialOf(whole) === 'undefined')
-      session.terminal.tell(dim('The agent keeps no state of its own. --results prints what is recorded.'));
+      session.terminal.printErr(dim('The agent keeps no state of its own. --results prints what is recorded.'));
     return;
   }
-  const part = partAt(whole, pointerOf(path));
+  const part = resolvePointer(whole, toJsonPointer(path));
   if (part === undefined)
     throw new CommandError(
       'PART_NOT_FOUND',
       `Checkpoint ${checkpoint.version} of run "${run}" has nothing at ${path}. Leave --path out to see all of it.`,
     );
-  await answerAsIs(session, part, () => jsonLines(part).map(colouredJson));
+  await printVerbatim(session, part, () => jsonLines(part).map(coloredJson));
 }
 
 /** A path as `diff` prints it, or a JSON pointer, as a pointer. */
-export function pointerOf(path: string): string {
+export function toJsonPointer(path: string): string {
   if (path === '' || path.startsWith('/')) return path;
   const steps = [...path.matchAll(/\.?([^.[\]]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/gy)];
   const read = steps.reduce((length, [text]) => length + text.length, 0);
@@ -48,7 +48,10 @@ export function pointerOf(path: string): string {
       'INVALID_INPUT',
       `--path must be like messages[0].text or /messages/0/text; found ${path}.`,
     );
-  return steps.reduce((pointer, [, key, index, quoted]) => pointerTo(pointer, key ?? index ?? unquoted(quoted)), '');
+  return steps.reduce(
+    (pointer, [, key, index, quoted]) => appendPointer(pointer, key ?? index ?? unquoted(quoted)),
+    '',
+  );
 }
 
 const unquoted = (text = '""'): string => JSON.parse(text);

@@ -1,26 +1,26 @@
 import type { Verification } from '../../lambda/checkpoints/operations/verify.ts';
 import { isWaitstateError, WaitstateError } from '../../lambda/core/errors.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import type { Located, Session } from '../session.ts';
-import type { Place } from '../target/target.ts';
+import type { CommonOptions, Session } from '../session.ts';
+import type { Target } from '../target/target.ts';
 import { jsonText } from '../terminal/json-text.ts';
 import { bold, dim, type Line, styled } from '../terminal/line.ts';
-import { type Progress, progressOn } from '../terminal/progress.ts';
-import { prose } from '../terminal/prose.ts';
+import { createProgress, type Progress } from '../terminal/progress.ts';
+import { wrapLine } from '../terminal/prose.ts';
 import { newestVersion } from './history.ts';
-import { counted } from './output/print-result.ts';
-import { collect } from './runs.ts';
+import { pluralize } from './output/print-result.ts';
+import { collectRuns } from './runs.ts';
 
-export interface VerifyOptions extends Located {
+export interface VerifyOptions extends CommonOptions {
   readonly all?: boolean;
 }
 
 /** Reads whole runs and says whether they are as they were written. */
 export async function verify(session: Session, run: string | undefined, options: VerifyOptions): Promise<ExitCode> {
   const { all = false } = options;
-  if ((run === undefined) === !all) throw oneRunOrAll('verify');
-  const place = await session.open();
-  const progress = progressOn(session.terminal);
+  if ((run === undefined) === !all) throw runOrAllRequired('verify');
+  const place = await session.openTarget();
+  const progress = createProgress(session.terminal);
   try {
     return run === undefined
       ? await verifyAll(session, place, progress)
@@ -30,32 +30,32 @@ export async function verify(session: Session, run: string | undefined, options:
   }
 }
 
-export const oneRunOrAll = (command: string): WaitstateError =>
+export const runOrAllRequired = (command: string): WaitstateError =>
   new WaitstateError(
     'INVALID_INPUT',
     `Which runs? "waitstate ${command} RUN" takes one, "waitstate ${command} --all" every one.`,
   );
 
-async function verifyOne(session: Session, place: Place, progress: Progress, run: string): Promise<ExitCode> {
-  const version = await newestVersion(place.desk, run).catch((error) => {
+async function verifyOne(session: Session, place: Target, progress: Progress, run: string): Promise<ExitCode> {
+  const version = await newestVersion(place.operator, run).catch((error) => {
     // A damaged run is what this is for.
     if (isWaitstateError(error, 'DAMAGED')) return undefined;
     throw error;
   });
   place.watch({
-    read: (records) => progress.at(records, version, 'checkpoints read'),
-    opened: (payloads) => progress.at(payloads, undefined, 'payloads read'),
+    onRead: (records) => progress.update(records, version, 'checkpoints read'),
+    onPayloadOpened: (payloads) => progress.update(payloads, undefined, 'payloads read'),
   });
   const found = await place.store.verify(run);
   await tellOne(session, progress, run, found);
   return found.ok ? EXIT.ok : EXIT.damaged;
 }
 
-async function verifyAll(session: Session, place: Place, progress: Progress): Promise<ExitCode> {
-  const { found: runs } = await collect(place.desk, {}, Infinity);
+async function verifyAll(session: Session, place: Target, progress: Progress): Promise<ExitCode> {
+  const { found: runs } = await collectRuns(place.operator, {}, Infinity);
   const totals = { damaged: 0, checkpoints: 0, gone: 0 };
   for (const [done, { run }] of runs.entries()) {
-    progress.at(done, runs.length, 'runs read');
+    progress.update(done, runs.length, 'runs read');
     try {
       const found = await place.store.verify(run);
       totals.checkpoints += found.checkpoints;
@@ -71,11 +71,11 @@ async function verifyAll(session: Session, place: Place, progress: Progress): Pr
   const { damaged, checkpoints, gone } = totals;
   const whole = runs.length - damaged - gone;
   if (!session.isJson)
-    session.terminal.say([
+    session.terminal.print([
       ...(damaged > 0
-        ? [styled('red', '✗ '), styled('red', `${counted(damaged, 'run')} damaged, `)]
+        ? [styled('red', '✗ '), styled('red', `${pluralize(damaged, 'run')} damaged, `)]
         : [styled('green', '✓ ')]),
-      `${counted(whole, 'run')} whole, ${counted(checkpoints, 'checkpoint')} read`,
+      `${pluralize(whole, 'run')} whole, ${pluralize(checkpoints, 'checkpoint')} read`,
     ]);
   return damaged > 0 ? EXIT.damaged : EXIT.ok;
 }
@@ -88,7 +88,7 @@ async function tellOne(
 ): Promise<void> {
   progress.end();
   if (isJson) return terminal.write(`${jsonText({ run, ...found })}\n`);
-  terminal.say(...linesOf(run, found).flatMap((line) => prose(line, terminal.columns)));
+  terminal.print(...linesOf(run, found).flatMap((line) => wrapLine(line, terminal.columns)));
 }
 
 function linesOf(
@@ -96,8 +96,8 @@ function linesOf(
   { ok, problems, checkpoints, provenFrom, payloads, keyed }: Verification,
 ): readonly Line[] {
   const read = [
-    counted(checkpoints, 'checkpoint'),
-    payloads === undefined ? 'only the chain of hashes, since the key is not at hand' : counted(payloads, 'payload'),
+    pluralize(checkpoints, 'checkpoint'),
+    payloads === undefined ? 'only the chain of hashes, since the key is not at hand' : pluralize(payloads, 'payload'),
   ];
   const proven = provenFrom === undefined ? 'nothing of it is proven' : `proven from version ${provenFrom}`;
   return [

@@ -1,12 +1,12 @@
-import type { Located, Session } from '../session.ts';
+import type { CommonOptions, Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
 import { confirm } from './input/confirm.ts';
-import { checkPending, findAsked } from './input/find-approval.ts';
+import { checkPending, findApproval } from './input/find-approval.ts';
 import { outcomeLine } from './output/approval-lines.ts';
-import { answer } from './output/print-result.ts';
-import { tellIfNobodyRuns } from './output/warn-if-no-server.ts';
+import { printResult } from './output/print-result.ts';
+import { warnIfNoServer } from './output/warn-if-no-server.ts';
 
-export interface WithdrawOptions extends Located {
+export interface WithdrawOptions extends CommonOptions {
   readonly reason: string;
   readonly yes?: boolean;
 }
@@ -18,18 +18,18 @@ export async function withdraw(
   approval: string | undefined,
   { reason, yes }: WithdrawOptions,
 ): Promise<void> {
-  const place = await session.open();
-  const asked = await findAsked(place.desk, run, approval);
+  const place = await session.openTarget();
+  const asked = await findApproval(place.operator, run, approval);
   checkPending(asked, 'there is nothing to withdraw');
   await confirm(
     session,
     `Nobody can answer "${asked.title}" any more, and run "${run}" goes on without an answer.`,
     yes,
   );
-  const withdrawn = await place.desk.withdraw(run, asked.id, reason);
-  await answer(session, withdrawn, () => [
+  const withdrawn = await place.operator.withdraw(run, asked.id, reason);
+  await printResult(session, withdrawn, () => [
     [styled('green', '✓ '), bold(withdrawn.title)],
     ['  ', ...[outcomeLine(withdrawn)].flat()],
   ]);
-  await tellIfNobodyRuns(session, place);
+  await warnIfNoServer(session, place);
 }

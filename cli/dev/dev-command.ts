@@ -4,7 +4,7 @@ import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { dim, type Line } from '../terminal/line.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { shortPath } from './log/dev-log.ts';
-import { address, agents, waiting } from './log/welcome.ts';
+import { addressLines, agentLines, pendingApprovalLines } from './log/welcome.ts';
 import type { LocalServer } from './server/serve.ts';
 import { makeServerFolder } from './server/server-file.ts';
 
@@ -31,23 +31,23 @@ export async function dev(terminal: Terminal, files: readonly string[], options:
     const { serve } = await import('./server/serve.ts');
     const served = Promise.withResolvers<LocalServer>();
     const known = async () => greet(terminal, await served.promise, files, options);
-    const server = await serve({ ...rest, files, folder, say: terminal.say, known });
+    const server = await serve({ ...rest, files, folder, print: terminal.print, onAgentsLoaded: known });
     interrupted.twice = () => {
       server.kill();
       process.exit(EXIT.ok);
     };
-    terminal.say(...address(server, shortPath));
+    terminal.print(...addressLines(server, shortPath));
     if (open) (await import('../commands/console/open-browser.ts')).openBrowser(server.keyedUrl, terminal);
     try {
       served.resolve(server);
       const ready = server.ready.then(() => flushCompileCache());
       // When it cannot get ready, that is the end.
       await Promise.race([interrupted.once, ready.then(() => interrupted.once)]);
-      terminal.say('', ...stopping(server.count));
+      terminal.print('', ...stopping(server.runningCount));
     } finally {
       await server.stop();
     }
-    terminal.say(dim('Stopped. Runs go on at the next start.'));
+    terminal.print(dim('Stopped. Runs go on at the next start.'));
     return EXIT.ok;
   } finally {
     interrupted.end();
@@ -56,13 +56,17 @@ export async function dev(terminal: Terminal, files: readonly string[], options:
 
 /** Says who is there and what waits, before runs have something to say. */
 async function greet(
-  { say }: Terminal,
+  { print: say }: Terminal,
   server: LocalServer,
   files: readonly string[],
   { watch = true }: DevOptions,
 ): Promise<void> {
-  const open = await server.openApprovals();
-  say(...agents(server, { areNamed: files.length > 0, watch }), ...waiting(server.url, open), '');
+  const open = await server.countPendingApprovals();
+  say(
+    ...agentLines(server, { hasFiles: files.length > 0, isWatching: watch }),
+    ...pendingApprovalLines(server.url, open),
+    '',
+  );
 }
 
 /** What is said while processes may still go on for a moment. */

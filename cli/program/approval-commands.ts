@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import type { DecideOptions } from '../commands/decide.ts';
 import type { WithdrawOptions } from '../commands/withdraw.ts';
-import type { Go, Located } from '../session.ts';
-import { oneMore } from './parse-arguments.ts';
-import { located, withExamples } from './target-command.ts';
+import type { CommonOptions, RunInSession } from '../session.ts';
+import { appendValue } from './parse-arguments.ts';
+import { withExamples, withTargetOptions } from './target-command.ts';
 
 /** Adds the commands that answer for people. */
-export function addDeciding(program: Command, go: Go): void {
+export function addApprovalCommands(program: Command, go: RunInSession): void {
   const add = (answer: 'approve' | 'reject', summary: string, ...examples: readonly string[]) => {
     const command = program
       .command(`${answer} <run> [approval]`)
@@ -14,10 +14,10 @@ export function addDeciding(program: Command, go: Go): void {
       .summary(summary)
       .helpGroup('Answer:')
       .option('--as <person>', 'who answers, such as user:ann (default: WAITSTATE_PERSON)')
-      .option('--group <group>', 'a group that they are in; may be repeated', oneMore)
+      .option('--group <group>', 'a group that they are in; may be repeated', appendValue)
       .option('-c, --comment <text>', 'why')
       .option('--edits <json>', 'what is to be done otherwise, where that is asked; @FILE reads a file');
-    withExamples(located(command), ...examples).action(
+    withExamples(withTargetOptions(command), ...examples).action(
       (run: string, approval: string | undefined, options: DecideOptions) =>
         go(options, async (session) => {
           const { decide } = await import('../commands/decide.ts');
@@ -34,7 +34,7 @@ export function addDeciding(program: Command, go: Go): void {
   add('reject', 'rejects what a run asks', `waitstate reject trip-42 --as user:ann --comment 'Too expensive.'`);
 
   withExamples(
-    located(
+    withTargetOptions(
       program
         .command('remind <run> [approval]')
         .description('tells people once more what a run asks them; without an id, the one that is open')
@@ -42,12 +42,12 @@ export function addDeciding(program: Command, go: Go): void {
         .helpGroup('Answer:'),
     ),
     'waitstate remind trip-42',
-  ).action((run: string, approval: string | undefined, options: Located) =>
+  ).action((run: string, approval: string | undefined, options: CommonOptions) =>
     go(options, async (session) => (await import('../commands/remind.ts')).remind(session, run, approval)),
   );
 
   withExamples(
-    located(
+    withTargetOptions(
       program
         .command('withdraw <run> [approval]')
         .description(

@@ -4,26 +4,26 @@ import type { HistoryOptions } from '../commands/history.ts';
 import type { RunsOptions } from '../commands/runs.ts';
 import type { ShowOptions } from '../commands/show.ts';
 import type { StateOptions } from '../commands/state.ts';
-import type { Go, Located } from '../session.ts';
-import { moment, oneMore, statuses, wholeNumber } from './parse-arguments.ts';
-import { located, withExamples } from './target-command.ts';
+import type { CommonOptions, RunInSession } from '../session.ts';
+import { appendValue, parsePositiveInteger, parseStatuses, parseTime } from './parse-arguments.ts';
+import { withExamples, withTargetOptions } from './target-command.ts';
 
 /** Adds the commands that look and change nothing. */
-export function addLooking(program: Command, go: Go): void {
+export function addInspectCommands(program: Command, go: RunInSession): void {
   const add = (usage: string, summary: string): Command =>
     program.command(usage).description(summary).helpGroup('Look:');
 
   withExamples(
-    located(
+    withTargetOptions(
       add('runs', 'lists runs, last touched first')
-        .option('-s, --status <status>', 'only of a status; several by commas', statuses)
+        .option('-s, --status <status>', 'only of a status; several by commas', parseStatuses)
         .option('-a, --agent <name>', 'only of an agent')
         .option('-o, --owner <owner>', 'only of an owner')
         .option('-t, --tag <tag>', 'only with a tag')
         .option('--id <text>', 'only those whose id has this in it')
-        .option('--since <time>', 'only touched since: a date, or how long ago (2h)', moment)
-        .option('--until <time>', 'only touched before', moment)
-        .option('-n, --limit <number>', 'at most so many (default: 20)', wholeNumber)
+        .option('--since <time>', 'only touched since: a date, or how long ago (2h)', parseTime)
+        .option('--until <time>', 'only touched before', parseTime)
+        .option('-n, --limit <number>', 'at most so many (default: 20)', parsePositiveInteger)
         .option('--all', 'all of them')
         .option('--count', 'how many there are of each status'),
     ),
@@ -35,7 +35,7 @@ export function addLooking(program: Command, go: Go): void {
   );
 
   withExamples(
-    located(
+    withTargetOptions(
       add('show <run>', 'draws a run: facts, timeline, what it waits for').option(
         '--all',
         'the whole timeline, however long',
@@ -48,11 +48,11 @@ export function addLooking(program: Command, go: Go): void {
   );
 
   withExamples(
-    located(
+    withTargetOptions(
       add('history <run>', 'lists the checkpoints of a run')
-        .option('--from <version>', 'from this version', wholeNumber)
-        .option('--to <version>', 'up to this version', wholeNumber)
-        .option('-n, --limit <number>', 'at most so many (default: the last 50)', wholeNumber)
+        .option('--from <version>', 'from this version', parsePositiveInteger)
+        .option('--to <version>', 'up to this version', parsePositiveInteger)
+        .option('-n, --limit <number>', 'at most so many (default: the last 50)', parsePositiveInteger)
         .option('--all', 'all of them'),
     ),
     'waitstate history trip-42',
@@ -62,7 +62,7 @@ export function addLooking(program: Command, go: Go): void {
   );
 
   withExamples(
-    located(
+    withTargetOptions(
       add('diff <run> [before] [after]', 'shows what changed in the state between two checkpoints')
         .summary('shows what changed in the state')
         .addHelpText(
@@ -72,12 +72,12 @@ export function addLooking(program: Command, go: Go): void {
     ),
     'waitstate diff trip-42 3 7',
     'waitstate diff trip-42 before-payment',
-  ).action((run: string, before: string | undefined, after: string | undefined, options: Located) =>
+  ).action((run: string, before: string | undefined, after: string | undefined, options: CommonOptions) =>
     go(options, async (session) => (await import('../commands/diff.ts')).diff(session, { run, before, after })),
   );
 
   withExamples(
-    located(
+    withTargetOptions(
       add('state <run> [version]', 'prints the state of a checkpoint as JSON')
         .option('-p, --path <path>', 'only this part: messages[0].text, or a JSON pointer')
         .option('--results', 'the recorded results instead of the state'),
@@ -90,11 +90,11 @@ export function addLooking(program: Command, go: Go): void {
   );
 
   withExamples(
-    located(
+    withTargetOptions(
       add('approvals [run]', 'lists what people are asked; of one run, also what was decided')
         .summary('lists what people are asked')
         .option('--person <person>', 'only what this person can answer, such as user:ann')
-        .option('--group <group>', 'a group that the person is in; may be repeated', oneMore),
+        .option('--group <group>', 'a group that the person is in; may be repeated', appendValue),
     ),
     'waitstate approvals',
     'waitstate approvals --person user:ann --group group:finance',

@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import type { Go } from '../session.ts';
-import { wrap } from '../terminal/line.ts';
+import type { RunInSession } from '../session.ts';
+import { wrapText } from '../terminal/line.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { addDeciding } from './approval-commands.ts';
-import { addLooking } from './inspect-commands.ts';
-import { addRunning } from './run-commands.ts';
-import { addSettingUp } from './setting-up.ts';
-import { addKeeping } from './storage-commands.ts';
-import { addGoingBack } from './time-travel-commands.ts';
+import { addApprovalCommands } from './approval-commands.ts';
+import { addInspectCommands } from './inspect-commands.ts';
+import { addRunCommands } from './run-commands.ts';
+import { addSetupCommands } from './setting-up.ts';
+import { addStorageCommands } from './storage-commands.ts';
+import { addTimeTravelCommands } from './time-travel-commands.ts';
 
 /** The command with all its subcommands. What they do is loaded when one of them runs. */
-export function createProgram(go: Go, terminal: Terminal): Command {
+export function createProgram(go: RunInSession, terminal: Terminal): Command {
   const program = new Command('waitstate')
     .description('Agents that save every step, wait for people, and go on where they were.')
     .usage('<command> [options]')
@@ -37,8 +37,16 @@ export function createProgram(go: Go, terminal: Terminal): Command {
       styleSubcommandText: (name) => terminal.paint('cyan', name),
       styleOptionText: (flags) => terminal.paint('cyan', flags),
     });
-  for (const add of [addSettingUp, addLooking, addDeciding, addRunning, addGoingBack, addKeeping]) add(program, go);
-  return program.addHelpText('after', () => ['', ...wrap(AFTERWORD, helpWidth(terminal))].join('\n'));
+  for (const add of [
+    addSetupCommands,
+    addInspectCommands,
+    addApprovalCommands,
+    addRunCommands,
+    addTimeTravelCommands,
+    addStorageCommands,
+  ])
+    add(program, go);
+  return program.addHelpText('after', () => ['', ...wrapText(AFTERWORD, helpWidth(terminal))].join('\n'));
 }
 
 const AFTERWORD =

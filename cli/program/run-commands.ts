@@ -2,26 +2,26 @@ import type { Command } from 'commander';
 import type { CancelOptions } from '../commands/cancel.ts';
 import type { SignalOptions } from '../commands/signal.ts';
 import type { StartOptions } from '../commands/start.ts';
-import type { Go, Located } from '../session.ts';
-import { lengthOfTime, oneMore } from './parse-arguments.ts';
-import { located, withExamples } from './target-command.ts';
+import type { CommonOptions, RunInSession } from '../session.ts';
+import { appendValue, parseDuration } from './parse-arguments.ts';
+import { withExamples, withTargetOptions } from './target-command.ts';
 
 /** Adds the commands that start, wake and end runs. */
-export function addRunning(program: Command, go: Go): void {
+export function addRunCommands(program: Command, go: RunInSession): void {
   const add = (usage: string, summary: string): Command =>
     program.command(usage).description(summary).helpGroup('Run:');
 
   withExamples(
-    located(
+    withTargetOptions(
       add('start <agent> [input]', 'starts a run; the input is JSON, or - for standard input')
         .summary('starts a run of an agent')
         .option('-i, --input <file>', 'reads the input from a file')
         .option('--id <run>', 'the id of the run; the same twice starts one')
         .option('--key <key>', 'your own key of this start; the same twice starts one')
         .option('-o, --owner <owner>', 'whose run it is')
-        .option('-t, --tag <tag>', 'a tag; may be repeated', oneMore)
-        .option('--timeout <time>', 'how long it may take altogether, such as 1h', lengthOfTime)
-        .option('--retention <time>', 'how long it is kept after its last write, such as 90d', lengthOfTime),
+        .option('-t, --tag <tag>', 'a tag; may be repeated', appendValue)
+        .option('--timeout <time>', 'how long it may take altogether, such as 1h', parseDuration)
+        .option('--retention <time>', 'how long it is kept after its last write, such as 90d', parseDuration),
     ),
     `waitstate start travel '{"to":"Lisbon"}' --id trip-42`,
     'waitstate start travel --input request.json',
@@ -33,7 +33,7 @@ export function addRunning(program: Command, go: Go): void {
   );
 
   withExamples(
-    located(
+    withTargetOptions(
       add('signal <run> <name> [value]', 'sends a signal to a run; the value is JSON, or - for standard input')
         .summary('sends a signal to a run')
         .option('-i, --input <file>', 'reads the value from a file')
@@ -47,7 +47,7 @@ export function addRunning(program: Command, go: Go): void {
   );
 
   withExamples(
-    located(
+    withTargetOptions(
       add('cancel <run>', 'ends a run; what it did is undone where the agent says how')
         .summary('ends a run')
         .option('-r, --reason <text>', 'why')
@@ -59,10 +59,12 @@ export function addRunning(program: Command, go: Go): void {
   );
 
   withExamples(
-    located(add('retry <run>', 'lets a run that failed go on from where it was').summary('lets a failed run go on')),
+    withTargetOptions(
+      add('retry <run>', 'lets a run that failed go on from where it was').summary('lets a failed run go on'),
+    ),
     'waitstate retry trip-42',
     'waitstate runs -s failed --json | jq -r .run | xargs -n1 waitstate retry',
-  ).action((run: string, options: Located) =>
+  ).action((run: string, options: CommonOptions) =>
     go(options, async (session) => (await import('../commands/retry.ts')).retry(session, run)),
   );
 }

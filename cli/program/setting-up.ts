@@ -2,12 +2,12 @@ import { Argument, type Command } from 'commander';
 import type { Shell } from '../commands/completion.ts';
 import type { ConsoleOptions } from '../commands/console.ts';
 import type { DevOptions } from '../dev/dev-command.ts';
-import type { Go, Located } from '../session.ts';
-import { port, wholeNumber } from './parse-arguments.ts';
-import { located, withExamples } from './target-command.ts';
+import type { CommonOptions, RunInSession } from '../session.ts';
+import { parsePort, parsePositiveInteger } from './parse-arguments.ts';
+import { withExamples, withTargetOptions } from './target-command.ts';
 
 /** Adds the commands that set things up. */
-export function addSettingUp(program: Command, go: Go): void {
+export function addSetupCommands(program: Command, go: RunInSession): void {
   const add = (usage: string, summary: string): Command =>
     program.command(usage).description(summary).helpGroup('Begin:');
 
@@ -20,14 +20,14 @@ export function addSettingUp(program: Command, go: Go): void {
       .option(
         '-p, --port <port>',
         'the port; refused when it is taken (default: that of the last time, 4180, or the next that is free)',
-        port,
+        parsePort,
       )
       .option('--folder <folder>', 'where runs are kept (default: WAITSTATE_FOLDER, or .waitstate)')
       .option('--tenant <tenant>', 'whose runs the console shows (default: "default")')
       .option(
         '--concurrency <number>',
         'how many runs go on at the same time (default: 8, or more on a larger machine)',
-        wholeNumber,
+        parsePositiveInteger,
       )
       .option('--no-watch', 'does not look at files again when they change')
       .option('--open', 'opens the console in a browser'),
@@ -38,11 +38,11 @@ export function addSettingUp(program: Command, go: Go): void {
   );
 
   withExamples(
-    located(
+    withTargetOptions(
       add('console', 'opens the console in a browser; of a stack through a proxy that signs with your AWS credentials')
         .summary('opens the console in a browser')
         .option('--no-open', 'only prints the URL')
-        .option('--port <port>', 'the port of the proxy (default: any that is free)', port),
+        .option('--port <port>', 'the port of the proxy (default: any that is free)', parsePort),
     ),
     'waitstate console',
     'waitstate console --stack agents-prod --profile ops',
@@ -51,10 +51,12 @@ export function addSettingUp(program: Command, go: Go): void {
   );
 
   withExamples(
-    located(add('doctor', 'says what is wrong with a set-up and how to mend it').summary('checks the set-up')),
+    withTargetOptions(
+      add('doctor', 'says what is wrong with a set-up and how to mend it').summary('checks the set-up'),
+    ),
     'waitstate doctor',
     'waitstate doctor --stack agents-prod',
-  ).action((options: Located) =>
+  ).action((options: CommonOptions) =>
     go(options, async (session) => (await import('../commands/doctor.ts')).doctor(session)),
   );
 

@@ -2,17 +2,17 @@ import { type Command, Option } from 'commander';
 import type { ExportOptions } from '../commands/export.ts';
 import type { PruneOptions } from '../commands/prune.ts';
 import type { VerifyOptions } from '../commands/verify.ts';
-import type { Go } from '../session.ts';
-import { wholeNumber } from './parse-arguments.ts';
-import { located, withExamples } from './target-command.ts';
+import type { RunInSession } from '../session.ts';
+import { parsePositiveInteger } from './parse-arguments.ts';
+import { withExamples, withTargetOptions } from './target-command.ts';
 
 /** Adds the commands that look after what is stored. */
-export function addKeeping(program: Command, go: Go): void {
+export function addStorageCommands(program: Command, go: RunInSession): void {
   const add = (usage: string, summary: string): Command =>
     program.command(usage).description(summary).helpGroup('Keep:');
 
   withExamples(
-    located(
+    withTargetOptions(
       add('verify [run]', 'reads a whole run and says whether it is as it was written; exit code 7 if not')
         .summary('proves that runs are as they were written')
         .option('--all', 'every run of the tenant'),
@@ -24,10 +24,10 @@ export function addKeeping(program: Command, go: Go): void {
   );
 
   withExamples(
-    located(
+    withTargetOptions(
       add('prune <run>', 'empties old checkpoints of a run for good; their place in history stays')
         .summary('empties old checkpoints')
-        .requiredOption('--keep-last <number>', 'how many of the newest stay', wholeNumber)
+        .requiredOption('--keep-last <number>', 'how many of the newest stay', parsePositiveInteger)
         .option('--no-keep-named', 'empties those with a name too')
         .option('-y, --yes', 'does not ask'),
     ),
@@ -37,7 +37,7 @@ export function addKeeping(program: Command, go: Go): void {
   );
 
   withExamples(
-    located(
+    withTargetOptions(
       add('export [run]', 'writes runs as JSON Lines, for keeping elsewhere or for training')
         .summary('writes runs as JSON Lines')
         .option('--all', 'every run of the tenant')

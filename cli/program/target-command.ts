@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 const WHERE = 'Where the runs are:';
 
 /** A command on runs: it takes where they are, and whether a program reads the answer. */
-export const located = (command: Command): Command =>
+export const withTargetOptions = (command: Command): Command =>
   command
     .option('--json', 'answers in JSON, for programs')
     .optionsGroup(WHERE)

@@ -1,26 +1,26 @@
 import type { Command } from 'commander';
 import type { ForkOptions } from '../commands/fork.ts';
 import type { RewindOptions } from '../commands/rewind.ts';
-import type { Go } from '../session.ts';
-import { oneMore } from './parse-arguments.ts';
-import { located, withExamples } from './target-command.ts';
+import type { RunInSession } from '../session.ts';
+import { appendValue } from './parse-arguments.ts';
+import { withExamples, withTargetOptions } from './target-command.ts';
 
 /** Adds the commands that go on from an earlier checkpoint. */
-export function addGoingBack(program: Command, go: Go): void {
+export function addTimeTravelCommands(program: Command, go: RunInSession): void {
   const add = (usage: string, summary: string): Command =>
     program.command(usage).description(summary).helpGroup('Go back:');
 
   withExamples(
-    located(
+    withTargetOptions(
       add('fork <run>', 'begins a new run at a checkpoint of another, perhaps with another state')
         .summary('begins a new run at a checkpoint')
         .option('--version <version>', 'the checkpoint, by version or name (default: the newest)')
         .option('--id <run>', 'the id of the new run')
         .option('--state <file>', 'begins with the state in this file, as JSON; - is standard input')
         .option('-e, --edit', 'opens the state in $EDITOR first')
-        .option('--result <id=json>', 'another result of an operation; may be repeated', oneMore)
+        .option('--result <id=json>', 'another result of an operation; may be repeated', appendValue)
         .option('-o, --owner <owner>', 'whose run it is')
-        .option('-t, --tag <tag>', 'a tag; may be repeated', oneMore),
+        .option('-t, --tag <tag>', 'a tag; may be repeated', appendValue),
     ),
     'waitstate fork trip-42 --version 14 --edit',
     'waitstate fork trip-42 --version before-payment --state cheaper.json --id trip-42-cheap',
@@ -30,7 +30,7 @@ export function addGoingBack(program: Command, go: Go): void {
   );
 
   withExamples(
-    located(
+    withTargetOptions(
       add('rewind <run> <version>', 'lets a run go on from an earlier checkpoint, by version or name')
         .summary('goes on from an earlier checkpoint')
         .option('--state <file>', 'goes on with the state in this file, as JSON; - is standard input')

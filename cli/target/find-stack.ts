@@ -1,12 +1,12 @@
 import { WaitstateError } from '../../lambda/core/errors.ts';
-import { present } from '../../lambda/core/omit-undefined.ts';
+import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import { outputPrefix, STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
-import { awsCalls } from '../../lambda/storage/aws/aws-calls.ts';
-import { installed } from '../../lambda/storage/aws/import-optional-peer.ts';
-import type { AwsPlace } from './target.ts';
+import { createAwsCall } from '../../lambda/storage/aws/aws-calls.ts';
+import { importOptionalPeer } from '../../lambda/storage/aws/import-optional-peer.ts';
+import type { AwsTarget } from './target.ts';
 
 /** The place that a deployed stack says that its runs are in; of several Waitstates in it, `stack#id` is one but the first. */
-export async function findStack(stack: string): Promise<AwsPlace> {
+export async function findStack(stack: string): Promise<AwsTarget> {
   const [name = '', place = ''] = stack.split('#');
   const id = outputPrefix(place);
   const outputs = await outputsOf(name);
@@ -23,16 +23,19 @@ export async function findStack(stack: string): Promise<AwsPlace> {
   };
   return {
     ...{ kind: 'aws', stack, table: required(table), bucket: required(bucket) },
-    ...present({ apiUrl: optional(apiUrl), key: optional(key) }),
+    ...omitUndefined({ apiUrl: optional(apiUrl), key: optional(key) }),
   };
 }
 
 async function outputsOf(stack: string): Promise<ReadonlyMap<string, string>> {
-  const sdk = await installed('@aws-sdk/client-cloudformation', () => import('@aws-sdk/client-cloudformation'));
+  const sdk = await importOptionalPeer(
+    '@aws-sdk/client-cloudformation',
+    () => import('@aws-sdk/client-cloudformation'),
+  );
   const client = new sdk.CloudFormationClient({ maxAttempts: 1 });
   const target = { resource: `CloudFormation stack "${stack}"`, actions: ['cloudformation:DescribeStacks'] };
   try {
-    const answer = await awsCalls(() => client, { tries: 4 })(target, (cloudFormation) =>
+    const answer = await createAwsCall(() => client, { maxAttempts: 4 })(target, (cloudFormation) =>
       cloudFormation.send(new sdk.DescribeStacksCommand({ StackName: stack })),
     );
     const outputs = answer.Stacks?.[0]?.Outputs ?? [];

@@ -1,37 +1,40 @@
 import { existsSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
-import { contextsOn } from '../../lambda/checkpoints/contexts.ts';
+import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { contextFactory } from '../../lambda/checkpoints/contexts.ts';
 import type { KeyRing } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
-import { present } from '../../lambda/core/omit-undefined.ts';
-import { deskOn } from '../../lambda/operator/create-operator.ts';
+import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
+import { createOperator } from '../../lambda/operator/create-operator.ts';
 import { systemClock } from '../../lambda/runtime/agent/clock.ts';
 import type { Log } from '../../lambda/runtime/runtime.ts';
-import { installed } from '../../lambda/storage/aws/import-optional-peer.ts';
+import { importOptionalPeer } from '../../lambda/storage/aws/import-optional-peer.ts';
 import { watchedStorage } from '../../lambda/storage/decorators/watched-storage.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
-import type { AwsPlace, FolderPlace, Place } from './target.ts';
+import type { AwsTarget, FolderTarget, Target } from './target.ts';
 
-export interface OpenOptions {
+export interface OpenTargetOptions {
   readonly tenant?: string | undefined;
   /** Whether a folder in which there is nothing yet is made. */
-  readonly isNew?: boolean;
+  readonly createIfMissing?: boolean;
   readonly log: Log;
 }
 
 /** Opens a place with the rights of whoever runs the command. */
-export async function openPlace(at: FolderPlace | AwsPlace, { tenant, isNew, log }: OpenOptions): Promise<Place> {
+export async function openTarget(
+  at: FolderTarget | AwsTarget,
+  { tenant, createIfMissing: isNew, log }: OpenTargetOptions,
+): Promise<Target> {
   if (at.kind === 'folder' && !isNew) refuseEmpty(at.folder);
   const { storage, watch } = watchedStorage(await storageIn(at));
-  const options = { writer: writerName(), ...present({ tenant, keys: await keysOf(at) }) };
-  const contexts = contextsOn(storage, options);
+  const options = { writer: writerName(), ...omitUndefined({ tenant, keys: await keysOf(at) }) };
+  const contexts = contextFactory(storage, options);
   return {
-    at,
+    resolved: at,
     tenant: contexts.tenant,
-    desk: deskOn({ contexts, clock: systemClock, chance: Math.random, log }),
-    store: checkpointStoreOn(storage, options),
+    operator: createOperator({ contexts, clock: systemClock, random: Math.random, log }),
+    store: createCheckpointStore(storage, options),
     watch,
     async close() {
       await Promise.all([storage.records.close(), storage.payloads.close()]);
@@ -39,13 +42,16 @@ export async function openPlace(at: FolderPlace | AwsPlace, { tenant, isNew, log
   };
 }
 
-async function storageIn(at: FolderPlace | AwsPlace): Promise<Storage> {
+async function storageIn(at: FolderTarget | AwsTarget): Promise<Storage> {
   if (at.kind === 'folder') return (await import('../../lambda/embedded.ts')).embeddedStorage({ folder: at.folder });
-  const { dynamoStorage } = await installed('@aws-sdk/client-dynamodb', () => import('../../lambda/dynamodb.ts'));
+  const { dynamoStorage } = await importOptionalPeer(
+    '@aws-sdk/client-dynamodb',
+    () => import('../../lambda/dynamodb.ts'),
+  );
   return dynamoStorage({ table: at.table, bucket: at.bucket });
 }
 
-async function keysOf(at: FolderPlace | AwsPlace): Promise<KeyRing | undefined> {
+async function keysOf(at: FolderTarget | AwsTarget): Promise<KeyRing | undefined> {
   if (at.kind === 'folder' || at.key === undefined) return undefined;
   return (await import('../../lambda/checkpoints/encryption/kms-keys.ts')).kmsKeys({ keyId: at.key });
 }

@@ -1,9 +1,9 @@
 import { WaitstateError } from '../../lambda/core/errors.ts';
-import { present } from '../../lambda/core/omit-undefined.ts';
-import type { AwsPlace, FolderPlace } from './target.ts';
+import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
+import type { AwsTarget, FolderTarget } from './target.ts';
 
 /** What the command line says of where runs are. */
-export interface Whereabouts {
+export interface TargetOptions {
   readonly folder?: string;
   readonly stack?: string;
   readonly region?: string;
@@ -12,7 +12,10 @@ export interface Whereabouts {
 }
 
 /** Where runs are: the folder or stack that is named, else what the environment names, else `.waitstate`. */
-export async function whereIs(given: Whereabouts, environment: NodeJS.ProcessEnv): Promise<FolderPlace | AwsPlace> {
+export async function resolveTarget(
+  given: TargetOptions,
+  environment: NodeJS.ProcessEnv,
+): Promise<FolderTarget | AwsTarget> {
   const { folder, stack } = given;
   if (folder !== undefined && stack !== undefined) throw oneOf('--folder', '--stack');
   useAccount(given, environment);
@@ -20,7 +23,7 @@ export async function whereIs(given: Whereabouts, environment: NodeJS.ProcessEnv
   if (folder !== undefined) return { kind: 'folder', folder };
   const { WAITSTATE_TABLE: table, WAITSTATE_BUCKET: bucket, WAITSTATE_KMS_KEY: key } = environment;
   if (!table && !bucket) return { kind: 'folder', folder: environment.WAITSTATE_FOLDER || '.waitstate' };
-  if (table && bucket) return { kind: 'aws', table, bucket, ...present({ key: key || undefined }) };
+  if (table && bucket) return { kind: 'aws', table, bucket, ...omitUndefined({ key: key || undefined }) };
   const missing = table ? 'WAITSTATE_BUCKET' : 'WAITSTATE_TABLE';
   throw new WaitstateError(
     'INVALID_INPUT',
@@ -29,7 +32,7 @@ export async function whereIs(given: Whereabouts, environment: NodeJS.ProcessEnv
 }
 
 /** All clients of AWS take region and profile from the environment. */
-function useAccount({ region, profile }: Whereabouts, environment: NodeJS.ProcessEnv): void {
+function useAccount({ region, profile }: TargetOptions, environment: NodeJS.ProcessEnv): void {
   if (region !== undefined) environment.AWS_REGION = region;
   if (profile !== undefined) environment.AWS_PROFILE = profile;
 }

@@ -1,15 +1,15 @@
 import type { CheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
-import type { Desk } from '../../lambda/operator/operator.ts';
+import type { Operator } from '../../lambda/operator/operator.ts';
 import type { StorageWatcher } from '../../lambda/storage/decorators/watched-storage.ts';
 
 /** A folder of this machine. */
-export interface FolderPlace {
+export interface FolderTarget {
   readonly kind: 'folder';
   readonly folder: string;
 }
 
 /** A table and a bucket. */
-export interface AwsPlace {
+export interface AwsTarget {
   readonly kind: 'aws';
   readonly table: string;
   readonly bucket: string;
@@ -20,10 +20,10 @@ export interface AwsPlace {
 }
 
 /** Where a command works: a storage, with what is done on it. */
-export interface Place {
-  readonly at: FolderPlace | AwsPlace;
+export interface Target {
+  readonly resolved: FolderTarget | AwsTarget;
   readonly tenant: string;
-  readonly desk: Desk;
+  readonly operator: Operator;
   readonly store: CheckpointStore;
   /** Says who hears what the storage does. */
   watch(watcher: StorageWatcher): void;

@@ -6,10 +6,11 @@ const UNSAFE =
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 /** Text that cannot steer a terminal: what could is shown as JSON would write it, so that JSON stays what it is. */
-export const clean = (text: string): string => text.replace(UNSAFE, (unsafe) => SHORT[unsafe] ?? escaped(unsafe));
+export const escapeControls = (text: string): string =>
+  text.replace(UNSAFE, (unsafe) => SHORT[unsafe] ?? escaped(unsafe));
 
 const escaped = (text: string): string =>
   Array.from({ length: text.length }, (_, i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`).join('');
 
 /** Whether text is shown as it is. */
-export const isClean = (text: string): boolean => text.search(UNSAFE) < 0;
+export const hasNoControls = (text: string): boolean => text.search(UNSAFE) < 0;

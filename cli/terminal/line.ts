@@ -1,36 +1,36 @@
 import type { styleText } from 'node:util';
 import stringWidth from 'string-width';
-import { clean } from './clean.ts';
+import { escapeControls } from './clean.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 
 /** Text in a style. Only a terminal makes escape sequences of it, so that stored text never brings its own. */
-export interface Styled {
+export interface StyledText {
   readonly style: Style;
   readonly text: string;
 }
 
-export type Piece = string | Styled;
+export type TextSpan = string | StyledText;
 
 /** What is on one line. */
-export type Line = Piece | readonly Piece[];
+export type Line = TextSpan | readonly TextSpan[];
 
 /** Makes a style visible. */
 export type Paint = (style: Style, text: string) => string;
 
-export const styled = (style: Style, text: string): Styled => ({ style, text });
-export const bold = (text: string): Styled => styled('bold', text);
-export const dim = (text: string): Styled => styled('dim', text);
+export const styled = (style: Style, text: string): StyledText => ({ style, text });
+export const bold = (text: string): StyledText => styled('bold', text);
+export const dim = (text: string): StyledText => styled('dim', text);
 
-const isPiece = (line: Line): line is Piece => typeof line === 'string' || 'text' in line;
+const isPiece = (line: Line): line is TextSpan => typeof line === 'string' || 'text' in line;
 
-export const piecesOf = (line: Line): readonly Piece[] => (isPiece(line) ? [line] : line);
+export const toSpans = (line: Line): readonly TextSpan[] => (isPiece(line) ? [line] : line);
 
-const textOf = (piece: Piece): string => clean(typeof piece === 'string' ? piece : piece.text);
+const textOf = (piece: TextSpan): string => escapeControls(typeof piece === 'string' ? piece : piece.text);
 
 /** A line as the terminal gets it. */
 export const render = (line: Line, paint: Paint): string =>
-  piecesOf(line)
+  toSpans(line)
     .map((piece) => (typeof piece === 'string' ? textOf(piece) : paint(piece.style, textOf(piece))))
     .join('');
 
@@ -38,14 +38,15 @@ export const render = (line: Line, paint: Paint): string =>
 const columnsOf = (text: string): number => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text));
 
 /** How many columns a line takes. */
-export const widthOf = (line: Line): number => piecesOf(line).reduce((sum, piece) => sum + columnsOf(textOf(piece)), 0);
+export const lineWidth = (line: Line): number =>
+  toSpans(line).reduce((sum, piece) => sum + columnsOf(textOf(piece)), 0);
 
 /** A line in so many columns: what is longer ends in an ellipsis. */
-export function fitted(line: Line, columns: number): Line {
-  if (widthOf(line) <= columns) return line;
+export function truncate(line: Line, columns: number): Line {
+  if (lineWidth(line) <= columns) return line;
   let room = columns - 1;
-  const kept: Piece[] = [];
-  for (const piece of piecesOf(line)) {
+  const kept: TextSpan[] = [];
+  for (const piece of toSpans(line)) {
     const cut = cutTo(textOf(piece), room);
     room -= columnsOf(cut);
     const isLast = cut !== textOf(piece);
@@ -58,14 +59,14 @@ export function fitted(line: Line, columns: number): Line {
 
 /** A line of exactly so many columns. */
 export function pad(line: Line, columns: number, align: 'left' | 'right' = 'left'): Line {
-  const text = fitted(line, columns);
-  const space = ' '.repeat(Math.max(0, columns - widthOf(text)));
-  return align === 'left' ? [...piecesOf(text), space] : [space, ...piecesOf(text)];
+  const text = truncate(line, columns);
+  const space = ' '.repeat(Math.max(0, columns - lineWidth(text)));
+  return align === 'left' ? [...toSpans(text), space] : [space, ...toSpans(text)];
 }
 
 /** A line without the spaces behind its last word. */
-export function trimmed(line: Line): Line {
-  const pieces = piecesOf(line);
+export function trimLineEnd(line: Line): Line {
+  const pieces = toSpans(line);
   return pieces.slice(0, pieces.findLastIndex((piece) => textOf(piece).trim() !== '') + 1);
 }
 
@@ -84,8 +85,8 @@ function cutTo(text: string, columns: number): string {
 }
 
 /** Text over as many lines as it takes, broken between words where there are any. */
-export function wrap(text: string, columns: number): readonly string[] {
-  return text.split(/\r?\n/).flatMap((paragraph) => wrapParagraph(clean(paragraph), Math.max(8, columns)));
+export function wrapText(text: string, columns: number): readonly string[] {
+  return text.split(/\r?\n/).flatMap((paragraph) => wrapParagraph(escapeControls(paragraph), Math.max(8, columns)));
 }
 
 function wrapParagraph(text: string, columns: number): readonly string[] {

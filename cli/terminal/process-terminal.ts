@@ -4,9 +4,9 @@ import { createInterface } from 'node:readline/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { styleText } from 'node:util';
 import { WaitstateError } from '../../lambda/core/errors.ts';
-import { fitted, type Line, type Paint, render } from './line.ts';
+import { type Line, type Paint, render, truncate } from './line.ts';
 import { Interrupted } from './prompt-errors.ts';
-import { prose } from './prose.ts';
+import { wrapLine } from './prose.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What a program is connected to. */
@@ -33,13 +33,13 @@ export function processTerminal(streams: Streams = process, now: () => number = 
     environment: env,
     now,
     paint: paintOut,
-    say: (...lines) => {
+    print: (...lines) => {
       clear();
       for (const line of lines) stdout.write(`${render(line, paintOut)}\n`);
     },
-    tell: (...lines) => {
+    printErr: (...lines) => {
       clear();
-      for (const line of lines.flatMap((each) => prose(each, columnsOf(stderr, env))))
+      for (const line of lines.flatMap((each) => wrapLine(each, columnsOf(stderr, env))))
         stderr.write(`${render(line, paintErr)}\n`);
     },
     write: async (text) => {
@@ -47,10 +47,10 @@ export function processTerminal(streams: Streams = process, now: () => number = 
     },
     readInput: () => readAll(stdin),
     ...(stderr.isTTY && {
-      replace: (line: Line | undefined) => {
+      replaceLine: (line: Line | undefined) => {
         clear();
         if (line === undefined) return;
-        stderr.write(render(fitted(line, columnsOf(stderr, env) - 1), paintErr));
+        stderr.write(render(truncate(line, columnsOf(stderr, env) - 1), paintErr));
         replaced = true;
       },
     }),

@@ -1,11 +1,11 @@
 import { dim, type Line, styled } from './line.ts';
 import type { Terminal } from './terminal.ts';
-import { lengthOf } from './times.ts';
+import { formatDuration } from './times.ts';
 
 /** How far some long work is. */
 export interface Progress {
   /** `total` where it is known. */
-  at(done: number, total: number | undefined, what: string): void;
+  update(done: number, total: number | undefined, what: string): void;
   /** Takes it away, so that what follows stands alone. */
   end(): void;
 }
@@ -15,12 +15,12 @@ const PATIENCE_MS = 300;
 const EVERY_MS = 100;
 
 /** A bar on standard error, where that is a terminal and the work takes longer than a moment; nothing anywhere else. */
-export function progressOn({ replace, now }: Terminal): Progress {
-  if (!replace) return { at: () => {}, end: () => {} };
+export function createProgress({ replaceLine: replace, now }: Terminal): Progress {
+  if (!replace) return { update: () => {}, end: () => {} };
   const began = now();
   let next = began + PATIENCE_MS;
   return {
-    at(done, total, what) {
+    update(done, total, what) {
       if (now() < next) return;
       next = now() + EVERY_MS;
       replace(barOf(done, total, what, now() - began));
@@ -31,7 +31,7 @@ export function progressOn({ replace, now }: Terminal): Progress {
 
 /** One line: a bar where the end is known, otherwise what was done so far. */
 function barOf(done: number, total: number | undefined, what: string, elapsedMs: number): Line {
-  const since = dim(` ${lengthOf(elapsedMs)}`);
+  const since = dim(` ${formatDuration(elapsedMs)}`);
   const count = done.toLocaleString('en');
   if (total === undefined || total <= 0) return [`${count} ${what}`, since];
   const share = Math.min(1, done / total);

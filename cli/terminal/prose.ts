@@ -1,12 +1,12 @@
-import { type Line, type Piece, piecesOf, styled, widthOf } from './line.ts';
+import { type Line, lineWidth, styled, type TextSpan, toSpans } from './line.ts';
 
 /** A sentence over as many lines as it takes, broken between words; what is below is indented. */
-export function prose(line: Line, columns: number, indent = 2): readonly Line[] {
-  if (widthOf(line) <= columns) return [line];
-  const lines: Piece[][] = [[]];
+export function wrapLine(line: Line, columns: number, indent = 2): readonly Line[] {
+  if (lineWidth(line) <= columns) return [line];
+  const lines: TextSpan[][] = [[]];
   let room = columns;
   for (const { word, space } of wordsOf(line)) {
-    const width = widthOf(word);
+    const width = lineWidth(word);
     if (width + space > room && room < columns) {
       lines.push([' '.repeat(indent)]);
       room = columns - indent;
@@ -19,9 +19,9 @@ export function prose(line: Line, columns: number, indent = 2): readonly Line[] 
 }
 
 /** The words of a line, each in its style, and how many spaces are before it. */
-function wordsOf(line: Line): readonly { readonly word: Piece; readonly space: number }[] {
+function wordsOf(line: Line): readonly { readonly word: TextSpan; readonly space: number }[] {
   let space = 0;
-  return piecesOf(line).flatMap((piece) => {
+  return toSpans(line).flatMap((piece) => {
     const text = typeof piece === 'string' ? piece : piece.text;
     return [...text.matchAll(/( *)([^ ]*)/g)].flatMap(([, spaces = '', word = '']) => {
       space += spaces.length;

@@ -1,9 +1,9 @@
-import { isClean } from './clean.ts';
+import { hasNoControls } from './clean.ts';
 
 /** A word as a shell takes it, so that a command that is shown can be copied. */
 export function shellQuote(word: string): string {
   if (/^[\w@%+=:,./-][\w@%+=:,./~-]*$/.test(word)) return word;
-  if (isClean(word)) return `'${word.replaceAll("'", `'\\''`)}'`;
+  if (hasNoControls(word)) return `'${word.replaceAll("'", `'\\''`)}'`;
   // What cannot be shown as it is: bash, zsh and ksh read it this way.
   const bytes = [...Buffer.from(word)].map((byte) =>
     byte >= 0x20 && byte < 0x7f && byte !== 0x27 && byte !== 0x5c

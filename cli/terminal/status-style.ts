@@ -1,6 +1,6 @@
 import type { ApprovalStatus } from '../../lambda/core/approval.ts';
 import type { Status } from '../../lambda/core/status.ts';
-import { type Style, type Styled, styled } from './line.ts';
+import { type Style, type StyledText, styled } from './line.ts';
 
 const STYLES: Readonly<Record<Status | ApprovalStatus, Style>> = {
   READY: 'blue',
@@ -20,4 +20,4 @@ const STYLES: Readonly<Record<Status | ApprovalStatus, Style>> = {
 };
 
 /** A status in its colour. */
-export const statusText = (status: Status | ApprovalStatus): Styled => styled(STYLES[status], status);
+export const statusText = (status: Status | ApprovalStatus): StyledText => styled(STYLES[status], status);

@@ -1,4 +1,4 @@
-import { dim, fitted, type Line, type Piece, pad, piecesOf, trimmed, widthOf } from './line.ts';
+import { dim, type Line, lineWidth, pad, type TextSpan, toSpans, trimLineEnd, truncate } from './line.ts';
 
 /** A column of a table, and what becomes of it where room is scarce. */
 export interface Column<Row> {
@@ -6,29 +6,35 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Line;
   readonly align?: 'left' | 'right';
   /** As narrow as it may get. @default as wide as what is in it */
-  readonly least?: number;
+  readonly minWidth?: number;
   /** Columns with a number give room, then are left out, before those with a smaller one; those without never are. */
-  readonly leaveOut?: number;
+  readonly dropPriority?: number;
 }
 
 const GAP = 2;
 
 /** Rows in columns that together are at most so wide: columns shrink, then the least important ones go. */
-export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], width: number): readonly Line[] {
+export function formatTable<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  width: number,
+): readonly Line[] {
   const cells = rows.map((row) => columns.map(({ cell }) => cell(row)));
-  const natural = columns.map(({ title }, i) => Math.max(widthOf(title), ...cells.map((row) => widthOf(row[i] ?? ''))));
+  const natural = columns.map(({ title }, i) =>
+    Math.max(lineWidth(title), ...cells.map((row) => lineWidth(row[i] ?? ''))),
+  );
   const all = columns.map((column, index) => ({ ...column, index, wide: natural[index] ?? 0 }));
   // A column in which nothing is says nothing.
-  const said = all.filter(({ index }) => rows.length === 0 || cells.some((row) => widthOf(row[index] ?? '') > 0));
+  const said = all.filter(({ index }) => rows.length === 0 || cells.some((row) => lineWidth(row[index] ?? '') > 0));
   const shown = fitting(said, width);
   const line = (row: readonly Line[]): Line => {
-    const pieces = shown.flatMap(({ index, room, align }, i): Piece[] => {
+    const pieces = shown.flatMap(({ index, room, align }, i): TextSpan[] => {
       const isLast = i === shown.length - 1 && align !== 'right';
-      const text = fitted(row[index] ?? '', room);
+      const text = truncate(row[index] ?? '', room);
       const cell = isLast ? text : pad(text, room, align);
-      return [...(i > 0 ? [' '.repeat(GAP)] : []), ...piecesOf(cell)];
+      return [...(i > 0 ? [' '.repeat(GAP)] : []), ...toSpans(cell)];
     });
-    return fitted(trimmed(pieces), width);
+    return truncate(trimLineEnd(pieces), width);
   };
   return [line(columns.map(({ title }) => dim(title))), ...cells.map(line)];
 }

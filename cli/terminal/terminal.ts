@@ -7,15 +7,15 @@ export interface Terminal {
   readonly environment: NodeJS.ProcessEnv;
   now(): number;
   /** Lines on standard output. Whatever is in them, it cannot steer the terminal. */
-  say(...lines: readonly Line[]): void;
+  print(...lines: readonly Line[]): void;
   /** Lines on standard error: what is not the answer itself. */
-  tell(...lines: readonly Line[]): void;
+  printErr(...lines: readonly Line[]): void;
   /** Makes styles visible on standard output, where it shows any. */
   readonly paint: Paint;
   /** Text on standard output as it is, for programs; resolves when there is room for more. */
   write(text: string): Promise<void>;
   /** A line on standard error in the place of the one before; undefined takes it away. Only on a terminal. */
-  readonly replace?: (line: Line | undefined) => void;
+  readonly replaceLine?: (line: Line | undefined) => void;
   /** What somebody types in answer to a question; undefined when they end the input. Only on a terminal. */
   readonly ask?: (question: Line) => Promise<string | undefined>;
   /** Everything on standard input. */

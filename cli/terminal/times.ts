@@ -4,7 +4,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /** A length of time in at most seven characters: `12ms`, `1.2s`, `3m 5s`, `2h 14m`, `3d 4h`. */
-export function lengthOf(milliseconds: number): string {
+export function formatDuration(milliseconds: number): string {
   const ms = Math.max(0, Math.round(milliseconds));
   if (ms < SECOND) return `${ms}ms`;
   if (ms < 9_950) return `${Math.round(ms / 100) / 10}s`;
@@ -26,7 +26,7 @@ function parts(count: number, size: number, large: string, small: string): strin
 }
 
 /** When something was or will be, seen from now: `now`, `12s ago`, `in 3h`. */
-export function relative(time: Date, now: number): string {
+export function formatRelativeTime(time: Date, now: number): string {
   const difference = time.getTime() - now;
   const size = Math.abs(difference);
   if (size < SECOND) return 'now';
@@ -43,7 +43,7 @@ const STEPS = [
 ] as const;
 
 /** A moment to the second, in the time zone of the terminal, as it sorts: `2026-03-12 10:04:12`. */
-export function moment(time: Date): string {
+export function formatTime(time: Date): string {
   const two = (number: number) => String(number).padStart(2, '0');
   const day = [time.getFullYear(), two(time.getMonth() + 1), two(time.getDate())].join('-');
   return `${day} ${[time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join(':')}`;
@@ -52,7 +52,7 @@ export function moment(time: Date): string {
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY };
 
 /** The milliseconds of a text such as `90s`, `1h30m` or `3d`; undefined when it is none. */
-export function readLength(text: string): number | undefined {
+export function tryParseDuration(text: string): number | undefined {
   if (!/^(\d+(\.\d+)?(ms|[smhdw]))+$/.test(text)) return undefined;
   return [...text.matchAll(/([\d.]+)(ms|[smhdw])/g)].reduce(
     (sum, [, count, unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0),

@@ -5,7 +5,7 @@ import { agent } from '../../lambda/index.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 
 /** The agent, on the storage of a folder; the fare of the day is in a file beside. */
-export const bookingIn = (folder: string) => {
+export const createBookingAgent = (folder: string) => {
   const fare = () => Number(readFileSync(join(folder, 'fare.txt'), 'utf8'));
   return agent(
     {
@@ -38,7 +38,7 @@ const tell = (text: string): number => writeSync(1, `${text}\n`);
 
 const [program, folder, run] = process.argv.slice(1);
 if (program === import.meta.filename && folder && run) {
-  const booking = bookingIn(folder);
+  const booking = createBookingAgent(folder);
   const end = await booking.invoke({ run }, { by: `pid ${process.pid}`, until: Date.now() + 60_000 });
   tell(`${end.end}; the run is ${await booking.run(run).status()}`);
   await booking.store.close();

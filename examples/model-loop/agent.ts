@@ -62,9 +62,9 @@ async function resultOf(ctx: TurnContext<Chat>, { id, name, input }: ToolCall): 
   if (error) return failure(prettifyError(error));
 
   const decision =
-    tool.question &&
+    tool.approvalTitle &&
     (await ctx.approval(`allow ${name}`, {
-      title: tool.question(args),
+      title: tool.approvalTitle(args),
       show: { 'written by': ctx.state.model },
       facts: args,
       editable: tool.input.partial(),

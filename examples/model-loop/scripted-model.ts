@@ -1,4 +1,4 @@
-import { moment } from '../simulated/moment.ts';
+import { simulateLatency } from '../simulated/moment.ts';
 import type { Message } from './message.ts';
 import type { Model } from './model.ts';
 import { CITIES } from './tools.ts';
@@ -8,7 +8,7 @@ export const scriptedModel: Model = {
   name: 'a script. No model is called; set AWS_REGION and WAITSTATE_MODEL to use one on Amazon Bedrock',
   parameters: { id: 'scripted' },
   async reply({ messages }) {
-    await moment();
+    await simulateLatency();
     return { role: 'assistant', ...next(messages) };
   },
 };

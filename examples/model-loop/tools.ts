@@ -1,16 +1,16 @@
 // The tools of the assistant. The customers are made up, and the mail is simulated.
-import type { StepTools } from 'waitstate';
+import type { StepContext } from 'waitstate';
 import { z } from 'zod';
 import { sendMail } from '../simulated/mail.ts';
-import { moment } from '../simulated/moment.ts';
+import { simulateLatency } from '../simulated/moment.ts';
 
 /** What a model may call. */
 export interface Tool {
   readonly description: string;
   readonly input: z.ZodObject;
   /** For what cannot be taken back: what a person is asked first. They may change the input. */
-  question?(input: unknown): string;
-  run(input: unknown, tools: StepTools): Promise<unknown>;
+  approvalTitle?(input: unknown): string;
+  run(input: unknown, tools: StepContext): Promise<unknown>;
 }
 
 const CUSTOMERS = new Map([
@@ -29,7 +29,7 @@ const countCustomers: Tool = {
   input: place,
   async run(input) {
     const { city } = place.parse(input);
-    await moment();
+    await simulateLatency();
     return { city, customers: CUSTOMERS.get(city) };
   },
 };
@@ -37,7 +37,7 @@ const countCustomers: Tool = {
 const mailCustomers: Tool = {
   description: 'Sends a mail to all customers in a city. A person is asked first; they may change it, or refuse.',
   input: mail,
-  question(input) {
+  approvalTitle(input) {
     const { city, subject } = mail.parse(input);
     return `Send “${subject}” to ${CUSTOMERS.get(city)} customers in ${city}?`;
   },

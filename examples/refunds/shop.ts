@@ -1,7 +1,7 @@
 // Stands in for a shop and its bank. For order o-18 the bank is busy at first.
 import { FatalError } from 'waitstate';
-import { books } from '../simulated/books.ts';
-import { moment } from '../simulated/moment.ts';
+import { createLedger } from '../simulated/books.ts';
+import { simulateLatency } from '../simulated/moment.ts';
 
 export interface Order {
   readonly id: string;
@@ -17,13 +17,13 @@ const ORDERS = new Map<string, Order>([
 ]);
 
 /** What the bank paid. */
-export const payments = books('bank');
+export const payments = createLedger('bank');
 
-const busy = books('bank-busy');
+const busy = createLedger('bank-busy');
 
 export const shop = {
   async find(id: string): Promise<Order> {
-    await moment();
+    await simulateLatency();
     const order = ORDERS.get(id);
     if (!order) throw new FatalError(`There is no order "${id}". Try ${[...ORDERS.keys()].join(' or ')}.`);
     return order;
@@ -31,11 +31,11 @@ export const shop = {
 
   /** Pays money back, once for each key; gives what was paid under it. */
   async refund(order: Order, amount: number, idempotencyKey: string): Promise<number> {
-    if (order.id === 'o-18' && !busy.lines().some(({ key }) => key === idempotencyKey)) {
-      await busy.write({ key: idempotencyKey, what: `refund of ${order.id}`, amount: 0 });
+    if (order.id === 'o-18' && !busy.entries().some(({ key }) => key === idempotencyKey)) {
+      await busy.record({ key: idempotencyKey, what: `refund of ${order.id}`, amount: 0 });
       throw new Error('The bank is busy.');
     }
-    const line = await payments.write({ key: idempotencyKey, what: `refund of ${order.id}`, amount });
+    const line = await payments.record({ key: idempotencyKey, what: `refund of ${order.id}`, amount });
     return line.amount;
   },
 };

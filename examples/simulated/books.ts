@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { moment } from './moment.ts';
+import { simulateLatency } from './moment.ts';
 
 /** What a service did under a key. */
 interface Line {
@@ -16,14 +16,14 @@ export interface Payment extends Line {
 }
 
 /** What a simulated service did, in a file: each invocation of an agent is another process, and all see the same. */
-export interface Books<L extends Line = Payment> {
+export interface Ledger<L extends Line = Payment> {
   /** Writes a line, and gives what stands under its key: as any good service, it does nothing twice under one key. */
-  write(line: L): Promise<L>;
-  lines(): readonly L[];
+  record(line: L): Promise<L>;
+  entries(): readonly L[];
 }
 
 /** The books of one service, beside the runs of this machine. */
-export function books<L extends Line = Payment>(service: string): Books<L> {
+export function createLedger<L extends Line = Payment>(service: string): Ledger<L> {
   const file = (): string => {
     const { WAITSTATE_FOLDER: folder = join(tmpdir(), 'waitstate') } = process.env;
     return join(folder, 'examples', `${service}.jsonl`);
@@ -40,12 +40,12 @@ export function books<L extends Line = Payment>(service: string): Books<L> {
   };
   const under = (key: string) => lines().find((line) => line.key === key);
   return {
-    async write(line) {
-      await moment();
+    async record(line) {
+      await simulateLatency();
       mkdirSync(dirname(file()), { recursive: true, mode: 0o700 });
       if (!under(line.key)) appendFileSync(file(), `${JSON.stringify(line)}\n`);
       return under(line.key) ?? line;
     },
-    lines,
+    entries: lines,
   };
 }

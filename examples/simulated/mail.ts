@@ -1,4 +1,4 @@
-import { books } from './books.ts';
+import { createLedger } from './books.ts';
 
 export interface Mail {
   /** Under one key, one mail is sent. */
@@ -9,9 +9,9 @@ export interface Mail {
 }
 
 /** Everything that was "sent". */
-export const outbox = books<Mail>('mail');
+export const outbox = createLedger<Mail>('mail');
 
 /** Stands in for a mail service: what would be sent is written to `examples/mail.jsonl` beside the runs. */
 export async function sendMail(mail: Mail): Promise<void> {
-  await outbox.write(mail);
+  await outbox.record(mail);
 }

@@ -4,4 +4,4 @@ import { setTimeout as pause } from 'node:timers/promises';
 export const latency = { milliseconds: 500 };
 
 /** Takes as long as a simulated service does. */
-export const moment = (): Promise<void> => pause(latency.milliseconds);
+export const simulateLatency = (): Promise<void> => pause(latency.milliseconds);

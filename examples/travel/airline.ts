@@ -1,8 +1,8 @@
 // Stands in for an airline. Its searches cost money, and its fares to Tokyo rise as soon as somebody has searched.
 import { randomUUID } from 'node:crypto';
 import { FatalError } from 'waitstate';
-import { books } from '../simulated/books.ts';
-import { moment } from '../simulated/moment.ts';
+import { createLedger } from '../simulated/books.ts';
+import { simulateLatency } from '../simulated/moment.ts';
 
 export interface Flight {
   readonly id: string;
@@ -25,13 +25,13 @@ const FARES = new Map([
 ]);
 
 /** What the airline billed. */
-export const airlineBill = books('airline');
+export const airlineBill = createLedger('airline');
 
 export const airline = {
   /** The flights between two cities; each search is paid for. */
   async search({ from, to }: { from: string; to: string }): Promise<readonly Flight[]> {
     const { atFirst } = fareTo(to);
-    await airlineBill.write({ key: randomUUID(), what: `search ${from} to ${to}`, amount: SEARCH_COSTS });
+    await airlineBill.record({ key: randomUUID(), what: `search ${from} to ${to}`, amount: SEARCH_COSTS });
     return from === 'Hamburg'
       ? [{ id: 'HP 204', from, to, stops: 1, fare: atFirst }]
       : [{ id: 'HP 118', from, to, stops: 0, fare: atFirst + 380 }];
@@ -39,7 +39,7 @@ export const airline = {
 
   /** What a flight costs now. */
   async fareOf({ to, fare }: Flight): Promise<number> {
-    await moment();
+    await simulateLatency();
     const { atFirst, later } = fareTo(to);
     return fare + later - atFirst;
   },
@@ -48,13 +48,13 @@ export const airline = {
   async book(flight: Flight, fare: number, idempotencyKey: string): Promise<Ticket> {
     const now = await airline.fareOf(flight);
     if (now !== fare) throw new FatalError(`${flight.id} costs $${now} now, not $${fare}. Nothing was booked.`);
-    const line = await airlineBill.write({ key: idempotencyKey, what: `ticket for ${flight.id}`, amount: fare });
+    const line = await airlineBill.record({ key: idempotencyKey, what: `ticket for ${flight.id}`, amount: fare });
     return { number: `T-${idempotencyKey.slice(0, 6)}`, paid: line.amount };
   },
 
   /** Takes a ticket back and pays for it, once. */
   async cancel({ number, paid }: Ticket): Promise<void> {
-    await airlineBill.write({ key: `cancel ${number}`, what: `ticket ${number} cancelled`, amount: -paid });
+    await airlineBill.record({ key: `cancel ${number}`, what: `ticket ${number} cancelled`, amount: -paid });
   },
 };
 

@@ -1,6 +1,6 @@
 // Stands in for hotels. The one named "Full House" never has a room.
 import { FatalError } from 'waitstate';
-import { books } from '../simulated/books.ts';
+import { createLedger } from '../simulated/books.ts';
 
 export interface Stay {
   readonly hotel: string;
@@ -15,7 +15,7 @@ export interface Room {
 const NIGHT_COSTS = 140;
 
 /** What hotels billed. */
-export const hotelBill = books('hotel');
+export const hotelBill = createLedger('hotel');
 
 export const hotel = {
   /** In dollars. */
@@ -25,7 +25,7 @@ export const hotel = {
   async book(stay: Stay, idempotencyKey: string): Promise<Room> {
     if (stay.hotel === 'Full House') throw new FatalError(`${stay.hotel} has no room left.`);
     const what = `${stay.nights} nights at ${stay.hotel}`;
-    const line = await hotelBill.write({ key: idempotencyKey, what, amount: hotel.priceOf(stay) });
+    const line = await hotelBill.record({ key: idempotencyKey, what, amount: hotel.priceOf(stay) });
     return { number: `R-${idempotencyKey.slice(0, 6)}`, paid: line.amount };
   },
 };

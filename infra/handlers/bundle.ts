@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Metafile } from 'esbuild';
 import { HANDLERS } from '../../lambda/environment/names.ts';
-import { BANNER, MODULE } from '../bundling.ts';
+import { ESM_OPTIONS, REQUIRE_BANNER } from '../bundling.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -28,8 +28,8 @@ export async function bundleHandlers(folder: string): Promise<Metafile> {
     metafile: true,
     format: 'esm',
     platform: 'node',
-    ...MODULE,
-    banner: { js: BANNER },
+    ...ESM_OPTIONS,
+    banner: { js: REQUIRE_BANNER },
     logLevel: 'warning',
   });
   mkdirSync(folder, { recursive: true });

@@ -5,7 +5,7 @@ import type { CfnFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-la
 const MOST_BYTES = 4096;
 
 /** Has synthesis say that the environment of a function is too large for Lambda, which a deployment would say much later. */
-export function limitEnvironment(made: LambdaFunction): void {
+export function validateEnvironmentSize(made: LambdaFunction): void {
   made.node.addValidation({
     validate() {
       const stack = Stack.of(made);

@@ -1,13 +1,13 @@
 import { Duration } from 'aws-cdk-lib';
 import { Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
-import { present } from '../../lambda/core/omit-undefined.ts';
+import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import type { HandlerName } from '../../lambda/environment/names.ts';
-import { type Access, CLAIM, COUNT, SAVE, SERVE, SWEEP, TELL } from '../access.ts';
-import { functionOptions, SOURCE_MAPS, trace } from '../functions.ts';
-import type { SettledProps } from '../resolved-props.ts';
+import { type Access, CLAIM, COUNT, NOTIFY, SAVE, SERVE, SWEEP } from '../access.ts';
+import { enableTracing, functionOptions, SOURCE_MAP_ENVIRONMENT } from '../functions.ts';
+import type { ResolvedProps } from '../resolved-props.ts';
 import { handlerCode } from './code.ts';
-import { limitEnvironment } from './environment-size.ts';
+import { validateEnvironmentSize } from './environment-size.ts';
 
 /** How a handler is deployed. */
 interface Deployed {
@@ -20,7 +20,7 @@ interface Deployed {
 }
 
 /** All handlers. Memory and time are from measurements: docs/guides/operating.md has them. */
-export const DEPLOYED: Readonly<Record<HandlerName, Deployed>> = {
+export const HANDLER_SETTINGS: Readonly<Record<HandlerName, Deployed>> = {
   api: {
     ...{ id: 'Api', description: 'Waitstate: links, API and console' },
     ...{ memoryMB: 1024, timeoutSeconds: 29, access: SERVE },
@@ -35,7 +35,7 @@ export const DEPLOYED: Readonly<Record<HandlerName, Deployed>> = {
   },
   notify: {
     ...{ id: 'Notify', description: 'Waitstate: tells people of approvals, and everybody of ends' },
-    ...{ memoryMB: 512, timeoutSeconds: 120, access: TELL },
+    ...{ memoryMB: 512, timeoutSeconds: 120, access: NOTIFY },
   },
   resume: {
     ...{ id: 'Resume', description: 'Waitstate: invokes the agents of runs that are ready' },
@@ -48,14 +48,14 @@ export const DEPLOYED: Readonly<Record<HandlerName, Deployed>> = {
 };
 
 /** The function of a handler, which may do nothing yet but log and trace. */
-export function handlerFunction(
+export function createHandlerFunction(
   scope: Construct,
   id: string,
   name: HandlerName,
-  props: SettledProps,
+  props: ResolvedProps,
   environment: Readonly<Record<string, string>>,
 ): LambdaFunction {
-  const { description, memoryMB, timeoutSeconds } = DEPLOYED[name];
+  const { description, memoryMB, timeoutSeconds } = HANDLER_SETTINGS[name];
   const made = new LambdaFunction(scope, id, {
     ...functionOptions(scope, id, props),
     description,
@@ -64,10 +64,10 @@ export function handlerFunction(
     handler: `${name}.handler`,
     memorySize: memoryMB,
     timeout: Duration.seconds(timeoutSeconds),
-    environment: { ...environment, ...SOURCE_MAPS },
-    ...present({ reservedConcurrentExecutions: props.reservedConcurrency[name] }),
+    environment: { ...environment, ...SOURCE_MAP_ENVIRONMENT },
+    ...omitUndefined({ reservedConcurrentExecutions: props.reservedConcurrency[name] }),
   });
-  trace(made);
-  limitEnvironment(made);
+  enableTracing(made);
+  validateEnvironmentSize(made);
   return made;
 }

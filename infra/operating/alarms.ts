@@ -3,7 +3,14 @@ import { Alarm, ComparisonOperator, type IMetric, TreatMissingData } from 'aws-c
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { each, type Measured, ours, PERIOD, sumOf, throttled } from './measures.ts';
+import {
+  functionMetrics,
+  type MonitoredResources,
+  PERIOD,
+  sumMetric,
+  throttledRequests,
+  waitstateMetric,
+} from './measures.ts';
 
 /** When somebody must look. */
 interface AlarmWhen {
@@ -29,7 +36,7 @@ export class Alarms extends Construct {
   constructor(
     scope: Construct,
     id: string,
-    { topic, measured }: { readonly topic: ITopic; readonly measured: Measured },
+    { topic, measured }: { readonly topic: ITopic; readonly measured: MonitoredResources },
   ) {
     super(scope, id);
     const action = new SnsAction(topic);
@@ -55,14 +62,14 @@ export class Alarms extends Construct {
 /** Twelve periods: an hour, or more where sweeps are rare. */
 const HOUR = 12;
 
-function whenToLook(measured: Measured): Readonly<Record<string, AlarmWhen>> {
+function whenToLook(measured: MonitoredResources): Readonly<Record<string, AlarmWhen>> {
   const { handlers, apis, deadLetterQueue, sweepMinutes } = measured;
   const functions = Object.entries(handlers);
   const period = PERIOD;
   const twoSweeps = Duration.minutes(Math.max(PERIOD.toMinutes(), 2 * sweepMinutes));
   return {
     OldestReady: {
-      metric: ours(measured, 'gauge', 'OldestReadySeconds', 'Maximum', 'oldest READY, seconds'),
+      metric: waitstateMetric(measured, 'gauge', 'OldestReadySeconds', 'Maximum', 'oldest READY, seconds'),
       ...{ above: 300, times: 2, says: 'A run has been READY for more than five minutes, and no agent took it.' },
     },
     SweepSilent: {
@@ -83,16 +90,16 @@ function whenToLook(measured: Measured): Readonly<Record<string, AlarmWhen>> {
       says: 'Something was given up after all tries.',
     },
     HandlerErrors: {
-      metric: sumOf(
+      metric: sumMetric(
         'errors',
-        each(functions, (of, options) => of.metricErrors(options)),
+        functionMetrics(functions, (of, options) => of.metricErrors(options)),
       ),
       ...{ times: 2, says: 'A handler of Waitstate keeps failing.' },
     },
     HandlerThrottles: {
-      metric: sumOf(
+      metric: sumMetric(
         'throttles',
-        each(functions, (of, options) => of.metricThrottles(options)),
+        functionMetrics(functions, (of, options) => of.metricThrottles(options)),
       ),
       ...{
         times: 2,
@@ -100,38 +107,38 @@ function whenToLook(measured: Measured): Readonly<Record<string, AlarmWhen>> {
       },
     },
     TableThrottles: {
-      metric: throttled(measured),
+      metric: throttledRequests(measured),
       ...{ times: 2, says: 'DynamoDB keeps refusing requests to the table.' },
     },
     ApiErrors: {
-      metric: sumOf(
+      metric: sumMetric(
         '5xx',
         apis.map((api) => api.metricServerError({ period })),
       ),
       ...{ times: 2, says: 'The API keeps answering with errors of its own.' },
     },
     ApprovalsDueSoon: {
-      metric: ours(measured, 'gauge', 'ApprovalsDueSoon', 'Maximum', 'open approvals, due within a day'),
+      metric: waitstateMetric(measured, 'gauge', 'ApprovalsDueSoon', 'Maximum', 'open approvals, due within a day'),
       says: 'Approvals that nobody has answered end within a day.',
     },
     NobodyTold: {
-      metric: sumOf('not told', [
-        ours(measured, 'notify', 'TellingFailed', 'Sum', 'notify'),
-        ours(measured, 'sweep', 'TellingFailed', 'Sum', 'sweep'),
+      metric: sumMetric('not told', [
+        waitstateMetric(measured, 'notify', 'TellingFailed', 'Sum', 'notify'),
+        waitstateMetric(measured, 'sweep', 'TellingFailed', 'Sum', 'sweep'),
       ]),
       ...{ times: 2, within: HOUR, says: 'People could not be told of approvals.' },
     },
     NotDelivered: {
-      metric: sumOf('not delivered', [
-        ours(measured, 'resume', 'DeliveryFailed', 'Sum', 'resume'),
-        ours(measured, 'resume', 'UnknownAgent', 'Sum', 'resume, unknown agent'),
-        ours(measured, 'sweep', 'DeliveryFailed', 'Sum', 'sweep'),
-        ours(measured, 'sweep', 'UnknownAgent', 'Sum', 'sweep, unknown agent'),
+      metric: sumMetric('not delivered', [
+        waitstateMetric(measured, 'resume', 'DeliveryFailed', 'Sum', 'resume'),
+        waitstateMetric(measured, 'resume', 'UnknownAgent', 'Sum', 'resume, unknown agent'),
+        waitstateMetric(measured, 'sweep', 'DeliveryFailed', 'Sum', 'sweep'),
+        waitstateMetric(measured, 'sweep', 'UnknownAgent', 'Sum', 'sweep, unknown agent'),
       ]),
       ...{ times: 2, within: HOUR, says: 'Runs could not be brought to their agents, or nobody knows the agent.' },
     },
     SweepFailed: {
-      metric: ours(measured, 'sweep', 'SweepFailed', 'Sum', 'not swept').with({ period: twoSweeps }),
+      metric: waitstateMetric(measured, 'sweep', 'SweepFailed', 'Sum', 'not swept').with({ period: twoSweeps }),
       ...{ times: 3, within: HOUR, says: 'The same runs keep failing to be swept.' },
     },
   };

@@ -10,7 +10,15 @@ import {
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { Metric as MetricName } from '../../lambda/runtime/telemetry.ts';
-import { each, type Measured, ofTable, ours, PERIOD, stored, throttled } from './measures.ts';
+import {
+  bucketSizeMetric,
+  functionMetrics,
+  type MonitoredResources,
+  PERIOD,
+  tableMetric,
+  throttledRequests,
+  waitstateMetric,
+} from './measures.ts';
 
 const period = PERIOD;
 
@@ -24,7 +32,7 @@ export class Dashboard extends Construct {
   constructor(
     scope: Construct,
     id: string,
-    { measured, alarms }: { readonly measured: Measured; readonly alarms: readonly Alarm[] },
+    { measured, alarms }: { readonly measured: MonitoredResources; readonly alarms: readonly Alarm[] },
   ) {
     super(scope, id);
     const rows: IWidget[][] = [
@@ -64,48 +72,50 @@ const STATUSES = {
   RunsEnding: 'ENDING',
 } as const satisfies Partial<Record<MetricName, string>>;
 
-function runRow(measured: Measured): IWidget[] {
+function runRow(measured: MonitoredResources): IWidget[] {
   const gauges = Object.entries(STATUSES).map(([metric, label]) =>
-    ours(measured, 'gauge', metric as keyof typeof STATUSES, 'Maximum', label),
+    waitstateMetric(measured, 'gauge', metric as keyof typeof STATUSES, 'Maximum', label),
   );
   return [
     graph('Runs by status (counted up to 1,000 each)', gauges, [], true),
     graph('Runs that ended', [
-      ours(measured, 'notify', 'RunSucceeded', 'Sum', 'SUCCEEDED'),
-      ours(measured, 'notify', 'RunFailed', 'Sum', 'FAILED'),
-      ours(measured, 'notify', 'RunCancelled', 'Sum', 'CANCELLED'),
+      waitstateMetric(measured, 'notify', 'RunSucceeded', 'Sum', 'SUCCEEDED'),
+      waitstateMetric(measured, 'notify', 'RunFailed', 'Sum', 'FAILED'),
+      waitstateMetric(measured, 'notify', 'RunCancelled', 'Sum', 'CANCELLED'),
     ]),
-    graph('Oldest READY (s)', [ours(measured, 'gauge', 'OldestReadySeconds', 'Maximum', 'oldest READY')]),
+    graph('Oldest READY (s)', [waitstateMetric(measured, 'gauge', 'OldestReadySeconds', 'Maximum', 'oldest READY')]),
   ];
 }
 
-const waitRow = (measured: Measured): IWidget[] => [
+const waitRow = (measured: MonitoredResources): IWidget[] => [
   graph('Approvals that wait', [
-    ours(measured, 'gauge', 'RunsWaitingForApproval', 'Maximum', 'runs that wait'),
-    ours(measured, 'gauge', 'ApprovalsDueSoon', 'Maximum', 'due within a day'),
+    waitstateMetric(measured, 'gauge', 'RunsWaitingForApproval', 'Maximum', 'runs that wait'),
+    waitstateMetric(measured, 'gauge', 'ApprovalsDueSoon', 'Maximum', 'due within a day'),
   ]),
-  graph('Oldest question (s)', [ours(measured, 'gauge', 'OldestApprovalSeconds', 'Maximum', 'oldest question')]),
+  graph('Oldest question (s)', [
+    waitstateMetric(measured, 'gauge', 'OldestApprovalSeconds', 'Maximum', 'oldest question'),
+  ]),
   graph('Answers, and people told', [
-    ours(measured, 'api', 'ApprovalAnswered', 'Sum', 'answers'),
-    ours(measured, 'notify', 'Told', 'Sum', 'told'),
-    ours(measured, 'notify', 'TellingFailed', 'Sum', 'not told'),
+    waitstateMetric(measured, 'api', 'ApprovalAnswered', 'Sum', 'answers'),
+    waitstateMetric(measured, 'notify', 'Told', 'Sum', 'told'),
+    waitstateMetric(measured, 'notify', 'TellingFailed', 'Sum', 'not told'),
   ]),
 ];
 
-const flowRow = (measured: Measured): IWidget[] => [
+const flowRow = (measured: MonitoredResources): IWidget[] => [
   graph('Lag of the stream (ms)', [
     measured.handlers.resume.metric('IteratorAge', { label: 'resume', statistic: 'Maximum', period }),
     measured.handlers.notify.metric('IteratorAge', { label: 'notify', statistic: 'Maximum', period }),
   ]),
   graph('Deliveries and retries', [
-    ours(measured, 'resume', 'Delivered', 'Sum', 'delivered'),
-    ours(measured, 'resume', 'DeliveryFailed', 'Sum', 'failed'),
-    ours(measured, 'sweep', 'SweepDelivered', 'Sum', 'by the sweeper'),
-    ours(measured, 'sweep', 'SweepRedelivered', 'Sum', 'again'),
+    waitstateMetric(measured, 'resume', 'Delivered', 'Sum', 'delivered'),
+    waitstateMetric(measured, 'resume', 'DeliveryFailed', 'Sum', 'failed'),
+    waitstateMetric(measured, 'sweep', 'SweepDelivered', 'Sum', 'by the sweeper'),
+    waitstateMetric(measured, 'sweep', 'SweepRedelivered', 'Sum', 'again'),
   ]),
   graph('Conflicts and dead letters', [
-    ofTable(measured, 'ConditionalCheckFailedRequests', 'conditions that failed'),
-    ofTable(measured, 'TransactionConflict', 'transactions that met'),
+    tableMetric(measured, 'ConditionalCheckFailedRequests', 'conditions that failed'),
+    tableMetric(measured, 'TransactionConflict', 'transactions that met'),
     measured.deadLetterQueue.metricApproximateNumberOfMessagesVisible({
       label: 'dead letters',
       statistic: 'Maximum',
@@ -114,16 +124,16 @@ const flowRow = (measured: Measured): IWidget[] => [
   ]),
 ];
 
-const errorRow = (measured: Measured): IWidget[] => [
+const errorRow = (measured: MonitoredResources): IWidget[] => [
   graph(
     'Handlers: errors, throttles',
-    each(Object.entries(measured.handlers), (of, options) => of.metricErrors(options)),
-    each(Object.entries(measured.handlers), (of, options) => of.metricThrottles(options)),
+    functionMetrics(Object.entries(measured.handlers), (of, options) => of.metricErrors(options)),
+    functionMetrics(Object.entries(measured.handlers), (of, options) => of.metricThrottles(options)),
   ),
-  graph('Table: throttled requests', [throttled(measured)]),
+  graph('Table: throttled requests', [throttledRequests(measured)]),
 ];
 
-const apiRow = (measured: Measured): IWidget[] => [
+const apiRow = (measured: MonitoredResources): IWidget[] => [
   graph(
     'API: requests',
     measured.apis.map((api, at) => api.metricCount({ label: `requests ${at + 1}`, statistic: 'Sum', period })),
@@ -138,16 +148,18 @@ const apiRow = (measured: Measured): IWidget[] => [
   ),
 ];
 
-const costRow = (scope: Construct, measured: Measured): IWidget[] => [
+const costRow = (scope: Construct, measured: MonitoredResources): IWidget[] => [
   graph('Cost: units of DynamoDB', [
-    ofTable(measured, 'ConsumedWriteCapacityUnits', 'written'),
-    ofTable(measured, 'ConsumedReadCapacityUnits', 'read'),
+    tableMetric(measured, 'ConsumedWriteCapacityUnits', 'written'),
+    tableMetric(measured, 'ConsumedReadCapacityUnits', 'read'),
   ]),
   graph(
     'Cost: time of functions (ms)',
-    each(Object.entries(measured.handlers), (of, options) => of.metricDuration({ ...options, statistic: 'Sum' })),
+    functionMetrics(Object.entries(measured.handlers), (of, options) =>
+      of.metricDuration({ ...options, statistic: 'Sum' }),
+    ),
     [],
     true,
   ),
-  graph('Cost: bytes in the bucket', [stored(scope, measured)]),
+  graph('Cost: bytes in the bucket', [bucketSizeMetric(scope, measured)]),
 ];

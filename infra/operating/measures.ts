@@ -10,7 +10,7 @@ import { type HandlerName, serviceOf } from '../../lambda/environment/names.ts';
 import type { Metric as MetricName } from '../../lambda/runtime/telemetry.ts';
 
 /** What there is to measure. */
-export interface Measured {
+export interface MonitoredResources {
   readonly namespace: string;
   readonly handlers: Readonly<Record<HandlerName, IFunction>>;
   readonly table: ITable;
@@ -25,8 +25,8 @@ export interface Measured {
 export const PERIOD = Duration.minutes(5);
 
 /** A metric of ours, as a handler writes it. */
-export const ours = (
-  { namespace }: Measured,
+export const waitstateMetric = (
+  { namespace }: MonitoredResources,
   handler: HandlerName,
   metricName: MetricName,
   statistic: 'Sum' | 'Maximum',
@@ -38,13 +38,13 @@ export const ours = (
   });
 
 /** A metric of each function, by name. */
-export const each = (
+export const functionMetrics = (
   functions: Iterable<readonly [string, IFunction]>,
   metric: (of: IFunction, options: { label: string; period: Duration }) => Metric,
 ): Metric[] => [...functions].map(([label, of]) => metric(of, { label, period: PERIOD }));
 
 /** The sum of metrics that may be missing. */
-export const sumOf = (label: string, metrics: readonly Metric[]): IMetric =>
+export const sumMetric = (label: string, metrics: readonly Metric[]): IMetric =>
   new MathExpression({
     label,
     period: PERIOD,
@@ -55,8 +55,8 @@ export const sumOf = (label: string, metrics: readonly Metric[]): IMetric =>
 const OPERATIONS = ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'DeleteItem', 'TransactWriteItems'];
 
 /** What DynamoDB refused because of too many requests, of all operations that are used. It counts only those that it refused. */
-export const throttled = ({ table }: Measured): IMetric =>
-  sumOf(
+export const throttledRequests = ({ table }: MonitoredResources): IMetric =>
+  sumMetric(
     'throttled requests',
     OPERATIONS.map((Operation) =>
       table.metric('ThrottledRequests', {
@@ -67,11 +67,11 @@ export const throttled = ({ table }: Measured): IMetric =>
   );
 
 /** What a table counts by itself. */
-export const ofTable = ({ table }: Measured, metricName: string, label: string): Metric =>
+export const tableMetric = ({ table }: MonitoredResources, metricName: string, label: string): Metric =>
   table.metric(metricName, { label, statistic: Stats.SUM, period: PERIOD });
 
 /** What a bucket holds; S3 measures it once a day. */
-export const stored = (scope: Construct, { bucket }: Measured): Metric =>
+export const bucketSizeMetric = (scope: Construct, { bucket }: MonitoredResources): Metric =>
   new Metric({
     ...{ namespace: 'AWS/S3', metricName: 'BucketSizeBytes', statistic: 'Average', label: 'payloads' },
     period: Duration.days(1),

@@ -1,21 +1,21 @@
 import { type Context, Hono } from 'hono';
 import { matchedRoutes } from 'hono/route';
-import { contextsFor } from '../checkpoints/derived-contexts.ts';
+import { withTenant } from '../checkpoints/derived-contexts.ts';
 import { ASSETS } from '../console/assets.ts';
-import { consoleApp } from '../console/console.ts';
-import { problemPage, wayBack } from '../console/problem-page.ts';
+import { createConsole } from '../console/console.ts';
+import { backLink, problemPage } from '../console/problem-page.ts';
 import type { AppOptions } from '../http/app-options.ts';
-import { ANSWER_SECONDS, MOST_JSON, MOST_URL } from '../http/limits.ts';
-import { HttpError, problemOf } from '../http/problem.ts';
+import { MAX_JSON_BYTES, MAX_URL_CHARACTERS, RESPONSE_TIMEOUT_SECONDS } from '../http/limits.ts';
+import { HttpError, toProblem } from '../http/problem.ts';
 import type { ApiEnv } from '../http/request-variables.ts';
-import { ANYBODY, need, notAllowed } from '../http/roles.ts';
-import { secure } from '../http/security-headers.ts';
+import { ALL_ROLES, notAllowed, requireRole } from '../http/roles.ts';
+import { setSecurityHeaders } from '../http/security-headers.ts';
 import { wantsPage } from '../http/wants-page.ts';
-import { within } from '../http/with-timeout.ts';
-import { deskOn } from '../operator/create-operator.ts';
+import { withTimeout } from '../http/with-timeout.ts';
+import { createOperator } from '../operator/create-operator.ts';
 import { linkNotFound } from '../runtime/approvals/tokens.ts';
 import { errorFields } from '../runtime/telemetry.ts';
-import { type Route, requestOf } from './route.ts';
+import { type Route, toRouteRequest } from './route.ts';
 import { ROUTES } from './routes/routes.ts';
 
 /** The HTTP application: webhook, API and console, for API Gateway and for one machine alike. */
@@ -26,14 +26,15 @@ export function createApi(options: AppOptions): Hono<ApiEnv> {
   app.use(async (context, next) => {
     await next();
     const { pathname, protocol } = new URL(context.req.url);
-    secure(context.res.headers, { path: pathname, isHttps: protocol === 'https:' });
+    setSecurityHeaders(context.res.headers, { path: pathname, isHttps: protocol === 'https:' });
   });
   app.use(async ({ req }, next) => {
-    if (req.url.length > MOST_URL) throw new HttpError(414, 'TOO_LARGE', `A URL has at most ${MOST_URL} characters.`);
+    if (req.url.length > MAX_URL_CHARACTERS)
+      throw new HttpError(414, 'TOO_LARGE', `A URL has at most ${MAX_URL_CHARACTERS} characters.`);
     await next();
   });
   for (const [path, origins] of [
-    ['/api/*', options.origins],
+    ['/api/*', options.corsOrigins],
     ['/console/*', []],
   ] as const)
     app.use(path, async (context, next) => {
@@ -45,7 +46,7 @@ export function createApi(options: AppOptions): Hono<ApiEnv> {
   app.get('/approvals/assets/:file', (context) => asset(context.req.param('file')));
   for (const route of ROUTES)
     app.on(route.method, pattern(route), (context) =>
-      within(ANSWER_SECONDS, handled(options, route, context), tooLate),
+      withTimeout(RESPONSE_TIMEOUT_SECONDS, handled(options, route, context), tooLate),
     );
   for (const route of ROUTES)
     app.all(pattern(route), ({ req }) => {
@@ -55,7 +56,7 @@ export function createApi(options: AppOptions): Hono<ApiEnv> {
       );
     });
   for (const path of ['/', '/console/']) app.get(path, (context) => context.redirect('/console'));
-  app.route('/console', consoleApp(options));
+  app.route('/console', createConsole(options));
   return app;
 }
 
@@ -65,9 +66,9 @@ const pattern = ({ path }: Route): string => path.replace(/\{(\w+)\}/g, ':$1');
 async function identified({ runtime, identify }: AppOptions, context: Context<ApiEnv>): Promise<void> {
   const caller = await identify(context.req.raw, context.env);
   if (!caller) throw notAuthenticated();
-  need(caller, ANYBODY);
+  requireRole(caller, ALL_ROLES);
   context.set('caller', caller);
-  context.set('desk', deskOn({ ...runtime, contexts: contextsFor(runtime.contexts, caller.tenant) }));
+  context.set('operator', createOperator({ ...runtime, contexts: withTenant(runtime.contexts, caller.tenant) }));
 }
 
 /**
@@ -83,12 +84,12 @@ function refuseOtherSites({ method, headers }: Request, origins: readonly string
 }
 
 async function handled(options: AppOptions, route: Route, context: Context<ApiEnv>): Promise<Response> {
-  if (route.may !== 'everyone') need(context.get('caller'), route.may);
-  const answer = await route.handle(requestOf(route, options, context));
+  if (route.access !== 'everyone') requireRole(context.get('caller'), route.access);
+  const answer = await route.handle(toRouteRequest(route, options, context));
   if (answer instanceof Response) return answer;
   const { status, json, headers } = answer;
   const body = Buffer.from(JSON.stringify(json));
-  if (body.length > MOST_JSON) throw answerTooLarge();
+  if (body.length > MAX_JSON_BYTES) throw answerTooLarge();
   return new Response(body, { status, headers: { 'content-type': 'application/json', ...headers } });
 }
 
@@ -101,13 +102,13 @@ function asset(file: string): Response {
 }
 
 /** Logs and counts what was not done, by its route and never by its URL, and says why: on a page, or as JSON. */
-async function notDone({ observing }: AppOptions, context: Context<ApiEnv>, error: unknown): Promise<Response> {
-  const problem = problemOf(error);
+async function notDone({ telemetry }: AppOptions, context: Context<ApiEnv>, error: unknown): Promise<Response> {
+  const problem = toProblem(error);
   const isOurFault = problem.status >= 500;
   const { method, path } = context.req;
   const route = matchedRoutes(context).findLast(({ path: matched }) => !matched.endsWith('*'))?.path ?? 'none';
-  observing.count(isOurFault ? 'RequestFailed' : 'RequestRefused');
-  observing.log(isOurFault ? 'error' : 'info', 'A request was not done.', {
+  telemetry.count(isOurFault ? 'RequestFailed' : 'RequestRefused');
+  telemetry.log(isOurFault ? 'error' : 'info', 'A request was not done.', {
     ...{ method, route, status: problem.status },
     ...(error instanceof HttpError ? { error: error.code } : errorFields(error)),
   });
@@ -115,7 +116,7 @@ async function notDone({ observing }: AppOptions, context: Context<ApiEnv>, erro
   const isPage = path !== '/api' && !path.startsWith('/api/') && wantsPage(context);
   const caller = context.get('caller');
   const body = isPage
-    ? String(problemPage(problem, caller, wayBack(new URL(context.req.url).pathname, problem.code, caller)))
+    ? String(problemPage(problem, caller, backLink(new URL(context.req.url).pathname, problem.code, caller)))
     : JSON.stringify(problem);
   const type = isPage ? 'text/html; charset=UTF-8' : 'application/problem+json';
   return new Response(body, { status: problem.status, headers: { 'content-type': type, ...headers } });
@@ -131,13 +132,17 @@ const notAuthenticated = (): HttpError =>
   });
 
 const answerTooLarge = (): HttpError =>
-  new HttpError(413, 'TOO_LARGE', `The answer would have more than ${MOST_JSON} bytes. Ask for less: a smaller limit.`);
+  new HttpError(
+    413,
+    'TOO_LARGE',
+    `The answer would have more than ${MAX_JSON_BYTES} bytes. Ask for less: a smaller limit.`,
+  );
 
 const tooLate = (): HttpError =>
   new HttpError(
     503,
     'TIMED_OUT',
-    `There was no answer within ${ANSWER_SECONDS} seconds. It may have been done or not: look, then try again.`,
+    `There was no answer within ${RESPONSE_TIMEOUT_SECONDS} seconds. It may have been done or not: look, then try again.`,
   );
 
 function methodNotAllowed(method: string, routes: readonly Route[]): HttpError {

@@ -1,23 +1,23 @@
-import { partitionOf } from '../core/ids.ts';
-import { MOST_PAYLOAD } from '../http/limits.ts';
-import { PICTURES } from '../http/pictures.ts';
+import { toPartition } from '../core/ids.ts';
+import { MAX_INLINE_PAYLOAD_BYTES } from '../http/limits.ts';
+import { SAFE_IMAGE_EXTENSIONS } from '../http/pictures.ts';
 import { HttpError } from '../http/problem.ts';
-import type { Desk, PayloadPlace } from '../operator/operator.ts';
+import type { Operator, PayloadSource } from '../operator/operator.ts';
 import type { SignedUrls } from '../storage/ports.ts';
-import type { AnswerDescription, RouteRequest } from './route.ts';
+import type { ResponseDescription, RouteRequest } from './route.ts';
 
 /** What of a request matters when a payload is downloaded; the desk is that of the payload's tenant. */
-type Downloading = Pick<RouteRequest, 'api' | 'context' | 'desk'>;
+type Downloading = Pick<RouteRequest, 'api' | 'context' | 'operator'>;
 
 /** Which payload: its id, and what points at it. */
 interface Download {
   readonly run: string;
-  readonly from: PayloadPlace;
+  readonly from: PayloadSource;
   readonly id: string;
 }
 
 /** What is answered, described. */
-export const DOWNLOADED: Readonly<Record<number, AnswerDescription>> = {
+export const DOWNLOAD_RESPONSES: Readonly<Record<number, ResponseDescription>> = {
   200: { description: 'Its bytes', types: ['application/octet-stream', 'image/*'] },
   302: { description: 'Where its bytes are, for a few minutes', headers: { location: 'A signed URL' } },
 };
@@ -26,12 +26,12 @@ export const DOWNLOADED: Readonly<Record<number, AnswerDescription>> = {
  * A payload as an answer: a picture that is safe to draw, and anything else as a file that no browser opens by itself. What
  * is too large for Lambda is found at a signed URL.
  */
-export async function downloaded(request: Downloading, { run, from, id }: Download): Promise<Response> {
-  const { api, context, desk } = request;
-  const payload = await desk.payload(run, from, id);
+export async function downloadPayload(request: Downloading, { run, from, id }: Download): Promise<Response> {
+  const { api, context, operator } = request;
+  const payload = await operator.payload(run, from, id);
   const { size = 0 } = payload;
-  if (api.signedUrls && size > MOST_PAYLOAD) return elsewhere(api.signedUrls, desk, run, id, size);
-  const extension = PICTURES.get(payload.type?.toLowerCase() ?? '');
+  if (api.signedUrls && size > MAX_INLINE_PAYLOAD_BYTES) return elsewhere(api.signedUrls, operator, run, id, size);
+  const extension = SAFE_IMAGE_EXTENSIONS.get(payload.type?.toLowerCase() ?? '');
   const name = id.replace(/[^\w-]/g, '') || 'payload';
   const headers = {
     'content-type': (extension && payload.type?.toLowerCase()) ?? 'application/octet-stream',
@@ -41,13 +41,19 @@ export async function downloaded(request: Downloading, { run, from, id }: Downlo
   };
   if (context.req.method === 'HEAD') return new Response(null, { headers });
   // What fits in memory is proven before its first byte is answered.
-  const body = size <= MOST_PAYLOAD ? await payload.bytes() : ReadableStream.from(payload.stream());
+  const body = size <= MAX_INLINE_PAYLOAD_BYTES ? await payload.bytes() : ReadableStream.from(payload.stream());
   return new Response(body, { headers });
 }
 
-async function elsewhere(urls: SignedUrls, desk: Desk, run: string, id: string, size: number): Promise<Response> {
-  if ((await desk.run(run)).encrypted) throw tooLarge(size);
-  const location = await urls.get(partitionOf(desk.tenant, run), id);
+async function elsewhere(
+  urls: SignedUrls,
+  operator: Operator,
+  run: string,
+  id: string,
+  size: number,
+): Promise<Response> {
+  if ((await operator.run(run)).encrypted) throw tooLarge(size);
+  const location = await urls.get(toPartition(operator.tenant, run), id);
   return new Response(null, { status: 302, headers: { location, 'referrer-policy': 'no-referrer' } });
 }
 
@@ -55,5 +61,5 @@ const tooLarge = (size: number): HttpError =>
   new HttpError(
     413,
     'TOO_LARGE',
-    `The payload has ${size} bytes and is encrypted; here at most ${MOST_PAYLOAD} can be had. Read it with the package, where its key is.`,
+    `The payload has ${size} bytes and is encrypted; here at most ${MAX_INLINE_PAYLOAD_BYTES} can be had. Read it with the package, where its key is.`,
   );

@@ -1,13 +1,13 @@
 import * as z from 'zod';
-import { present } from '../core/omit-undefined.ts';
-import type { AnswerDescription, Route } from './route.ts';
-import { NAMED } from './schemas/named.ts';
+import { omitUndefined } from '../core/omit-undefined.ts';
+import type { ResponseDescription, Route } from './route.ts';
+import { SCHEMA_REGISTRY } from './schemas/named.ts';
 import { ProblemSchema } from './schemas/problems.ts';
 
 type Json = Record<string, unknown>;
 
 /** The description of routes in OpenAPI 3.1. https://spec.openapis.org/oas/v3.1.1 */
-export function openApiOf(routes: readonly Route[]): object {
+export function toOpenApi(routes: readonly Route[]): object {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     paths[route.path] ??= {};
@@ -34,7 +34,7 @@ export function openApiOf(routes: readonly Route[]): object {
 }
 
 function operationOf(route: Route): Json {
-  const { name, summary, description, may, params, query, headers, body } = route;
+  const { name, summary, description, access: may, params, query, headers, body } = route;
   const parameters = [
     ...parametersOf('path', params),
     ...parametersOf('query', query),
@@ -60,11 +60,14 @@ function parametersOf(where: 'path' | 'query' | 'header', schema: z.ZodObject): 
   };
   return Object.entries(properties).map(([name, { description, ...type }]) => ({
     ...{ name, in: where, required: required.includes(name), schema: type },
-    ...present({ description }),
+    ...omitUndefined({ description }),
   }));
 }
 
-function requestBodyOf({ body }: Route, { schema, forms = false, mostBytes }: NonNullable<Route['body']>): Json {
+function requestBodyOf(
+  { body }: Route,
+  { schema, acceptsForms: forms = false, maxBytes: mostBytes }: NonNullable<Route['body']>,
+): Json {
   const isNeeded = !body?.schema.safeParse({}).success;
   const content = { schema: jsonSchema(schema) };
   return {
@@ -83,20 +86,24 @@ const OF_CALLERS = [401, 403];
 const OF_BODIES = [415];
 
 /** The statuses of the problems that a route may answer with. */
-export const problemsOf = ({ may, body, problems }: Pick<Route, 'may' | 'body' | 'problems'>): readonly number[] =>
+export const problemStatuses = ({
+  access: may,
+  body,
+  problems,
+}: Pick<Route, 'access' | 'body' | 'problems'>): readonly number[] =>
   [...new Set([...ALWAYS, ...(may === 'everyone' ? [] : OF_CALLERS), ...(body ? OF_BODIES : []), ...problems])].sort();
 
 function responsesOf(route: Route): Json {
-  const answers = Object.entries(route.answers).map(([status, answer]) => [status, answerOf(answer)]);
+  const answers = Object.entries(route.responses).map(([status, answer]) => [status, answerOf(answer)]);
   const problem = { 'application/problem+json': { schema: refTo(ProblemSchema) } };
-  const problems = problemsOf(route).map((status) => [
+  const problems = problemStatuses(route).map((status) => [
     status,
     { description: MEANINGS[status] ?? '', content: problem },
   ]);
   return Object.fromEntries([...answers, ...problems]);
 }
 
-function answerOf({ description, schema, types = [], headers = {} }: AnswerDescription): Json {
+function answerOf({ description, schema, types = [], headers = {} }: ResponseDescription): Json {
   const content = {
     ...(schema && { 'application/json': { schema: jsonSchema(schema) } }),
     ...Object.fromEntries(types.map((type) => [type, {}])),
@@ -130,11 +137,11 @@ const MEANINGS: Readonly<Record<number, string>> = {
   507: 'No space is left',
 };
 
-const refTo = (schema: z.ZodType): Json => ({ $ref: `#/components/schemas/${NAMED.get(schema)?.id}` });
+const refTo = (schema: z.ZodType): Json => ({ $ref: `#/components/schemas/${SCHEMA_REGISTRY.get(schema)?.id}` });
 
 /** A schema as JSON; one with a name is referred to, and parts of one without are written out. */
 function jsonSchema(schema: z.ZodType): Json {
-  if (NAMED.has(schema)) return refTo(schema);
+  if (SCHEMA_REGISTRY.has(schema)) return refTo(schema);
   const { $schema: _, ...json } = z.toJSONSchema(schema, OPTIONS) as Json;
   return json;
 }
@@ -148,7 +155,7 @@ const OPTIONS = {
 } as const;
 
 function componentSchemas(): Json {
-  const { schemas } = z.toJSONSchema(NAMED, { ...OPTIONS, uri: (id) => `#/components/schemas/${id}` });
+  const { schemas } = z.toJSONSchema(SCHEMA_REGISTRY, { ...OPTIONS, uri: (id) => `#/components/schemas/${id}` });
   return Object.fromEntries(
     Object.entries(schemas).map(([id, { $schema: _, $id: __, ...json }]) => [id, json] as const),
   );

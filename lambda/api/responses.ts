@@ -1,44 +1,48 @@
 import type { Doc } from '../checkpoints/document/document.ts';
-import { present } from '../core/omit-undefined.ts';
-import { MOST_PIECE, PART_BYTES, PIECE_BYTES } from '../http/limits.ts';
+import { omitUndefined } from '../core/omit-undefined.ts';
+import { DEFAULT_DOCUMENT_BYTES, LISTED_DOCUMENT_BYTES, MAX_DOCUMENT_BYTES } from '../http/limits.ts';
 import type { ApprovalDocument } from '../operator/approval-document.ts';
-import type { DifferenceView, RunView } from '../operator/operator.ts';
-import { shortened } from '../operator/truncated-document.ts';
+import type { DiffView, RunView } from '../operator/operator.ts';
+import { truncateToBytes } from '../operator/truncated-document.ts';
 
 const short = (doc: Doc | undefined, bytes: number): Doc | undefined =>
-  doc === undefined ? undefined : shortened(doc, bytes).value;
+  doc === undefined ? undefined : truncateToBytes(doc, bytes).value;
 
 /** A run whose input and result fit an answer. */
-export const runAnswer = ({ input, result, ...view }: RunView): object => ({
+export const runResponse = ({ input, result, ...view }: RunView): object => ({
   ...view,
-  ...present({ input: short(input, MOST_PIECE / 2), result: short(result, MOST_PIECE / 2) }),
+  ...omitUndefined({ input: short(input, MAX_DOCUMENT_BYTES / 2), result: short(result, MAX_DOCUMENT_BYTES / 2) }),
 });
 
 /** An approval whose documents fit an answer; in a list each has less room. */
-export function approvalAnswer({ show, facts, changed, ...view }: ApprovalDocument, bytes = MOST_PIECE / 2): object {
+export function approvalResponse(
+  { show, facts, changed, ...view }: ApprovalDocument,
+  bytes = MAX_DOCUMENT_BYTES / 2,
+): object {
   return {
     ...view,
-    ...present({ show: short(show, bytes), facts: short(facts, bytes) }),
+    ...omitUndefined({ show: short(show, bytes), facts: short(facts, bytes) }),
     ...(changed && { changed: { before: short(changed.before, bytes), after: short(changed.after, bytes) } }),
   };
 }
 
 /** Approvals in a list: what they show is shortened, and of votes there is who gave which. */
-export const approvalsAnswer = (approvals: readonly ApprovalDocument[]): object => ({
+export const approvalsResponse = (approvals: readonly ApprovalDocument[]): object => ({
   approvals: approvals.map(({ votes, ...approval }) => {
     const given = votes.map(({ comment: _, edits: __, ...vote }) => vote);
-    return approvalAnswer({ ...approval, votes: given }, PART_BYTES);
+    return approvalResponse({ ...approval, votes: given }, LISTED_DOCUMENT_BYTES);
   }),
 });
 
 const MOST_CHANGES = 500;
 
 /** A difference that fits an answer: at most so many changes of each kind, each shortened. */
-export function differenceAnswer({ added, removed, changed, text }: DifferenceView): object {
-  let isWhole = text.length <= PIECE_BYTES && [added, removed, changed].every(({ length }) => length <= MOST_CHANGES);
-  const most = Math.floor(MOST_PIECE / (added.length + removed.length + 2 * changed.length + 1));
+export function diffResponse({ added, removed, changed, text }: DiffView): object {
+  let isWhole =
+    text.length <= DEFAULT_DOCUMENT_BYTES && [added, removed, changed].every(({ length }) => length <= MOST_CHANGES);
+  const most = Math.floor(MAX_DOCUMENT_BYTES / (added.length + removed.length + 2 * changed.length + 1));
   const fitting = (doc: Doc): Doc => {
-    const piece = shortened(doc, Math.max(200, Math.min(most, PIECE_BYTES)));
+    const piece = truncateToBytes(doc, Math.max(200, Math.min(most, DEFAULT_DOCUMENT_BYTES)));
     isWhole &&= piece.isWhole;
     return piece.value;
   };
@@ -49,7 +53,7 @@ export function differenceAnswer({ added, removed, changed, text }: DifferenceVi
     changed: changed
       .slice(0, MOST_CHANGES)
       .map(({ path, before, after }) => ({ path, before: fitting(before), after: fitting(after) })),
-    text: text.slice(0, PIECE_BYTES),
+    text: text.slice(0, DEFAULT_DOCUMENT_BYTES),
     isWhole,
   };
 }

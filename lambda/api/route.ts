@@ -1,16 +1,16 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
 import type { AppOptions } from '../http/app-options.ts';
-import { type BodyLimits, readBody } from '../http/body.ts';
+import { type BodyOptions, readBody } from '../http/body.ts';
 import type { Caller, Role } from '../http/caller.ts';
-import { MOST_BODY } from '../http/limits.ts';
-import { idInPath } from '../http/path-id.ts';
-import { type Fault, HttpError } from '../http/problem.ts';
+import { MAX_BODY_BYTES } from '../http/limits.ts';
+import { decodePathId } from '../http/path-id.ts';
+import { type FieldError, HttpError } from '../http/problem.ts';
 import type { ApiEnv } from '../http/request-variables.ts';
-import type { Desk } from '../operator/operator.ts';
+import type { Operator } from '../operator/operator.ts';
 
 /** What is described of an answer. */
-export interface AnswerDescription {
+export interface ResponseDescription {
   readonly description: string;
   /** Of JSON. @default the answer has no JSON */
   readonly schema?: z.ZodType;
@@ -27,7 +27,7 @@ export interface Route {
   /** With parameters in braces. */
   readonly path: string;
   /** Who may: whoever has one of the roles, or whoever has the link. */
-  readonly may: readonly Role[] | 'everyone';
+  readonly access: readonly Role[] | 'everyone';
   readonly name: string;
   readonly summary: string;
   readonly description?: string;
@@ -35,13 +35,13 @@ export interface Route {
   readonly query: Shape;
   readonly headers: Shape;
   readonly body?: RouteBody | undefined;
-  readonly answers: Readonly<Record<number, AnswerDescription>>;
+  readonly responses: Readonly<Record<number, ResponseDescription>>;
   /** The statuses of problems that it may answer with beside those that every route has. */
   readonly problems: readonly number[];
   readonly handle: (request: RouteRequest) => Promise<Answer>;
 }
 
-interface RouteBody extends BodyLimits {
+interface RouteBody extends BodyOptions {
   readonly schema: Shape;
 }
 
@@ -69,7 +69,7 @@ export interface RouteRequest<
   /** Nobody where everybody may. */
   readonly caller: Caller;
   /** That of the caller's tenant. */
-  readonly desk: Desk;
+  readonly operator: Operator;
   readonly api: AppOptions;
   readonly context: Context<ApiEnv>;
 }
@@ -78,7 +78,7 @@ const NOTHING = z.strictObject({});
 
 type Nothing = typeof NOTHING;
 
-interface BodySpec<B extends Shape> extends Partial<BodyLimits> {
+interface BodySpec<B extends Shape> extends Partial<BodyOptions> {
   readonly schema: B;
 }
 
@@ -105,22 +105,22 @@ export const route = <
   params: spec.params ?? NOTHING,
   query: spec.query ?? NOTHING,
   headers: spec.headers ?? NOTHING,
-  body: spec.body && { mostBytes: MOST_BODY, ...spec.body },
+  body: spec.body && { maxBytes: MAX_BODY_BYTES, ...spec.body },
   problems: spec.problems ?? [],
   // What the schemas let through is of their types.
   handle: spec.handle as unknown as Route['handle'],
 });
 
 /** The checked request of a route; refuses what its schemas do not describe. */
-export function requestOf(route: Route, api: AppOptions, context: Context<ApiEnv>): RouteRequest {
+export function toRouteRequest(route: Route, api: AppOptions, context: Context<ApiEnv>): RouteRequest {
   const { body } = route;
   const url = new URL(context.req.url);
   return {
-    params: checked('A path', route.params, paramsOf(route.path, url.pathname)),
-    query: checked('A query', route.query, queryOf(route.query, url.searchParams)),
-    headers: checked('The headers', route.headers, headersOf(route.headers, context.req.raw.headers)),
-    body: async () => checked('A body', body?.schema ?? NOTHING, body ? await readBody(context.req.raw, body) : {}),
-    ...{ caller: context.get('caller'), desk: context.get('desk'), api, context },
+    params: validate('A path', route.params, paramsOf(route.path, url.pathname)),
+    query: validate('A query', route.query, queryOf(route.query, url.searchParams)),
+    headers: validate('The headers', route.headers, headersOf(route.headers, context.req.raw.headers)),
+    body: async () => validate('A body', body?.schema ?? NOTHING, body ? await readBody(context.req.raw, body) : {}),
+    ...{ caller: context.get('caller'), operator: context.get('operator'), api, context },
   };
 }
 
@@ -132,7 +132,7 @@ function paramsOf(pattern: string, pathname: string): Readonly<Record<string, st
       const name = /^\{(.+)\}$/.exec(part)?.[1];
       if (name === undefined) return [];
       // What is no token is looked up like one: nobody learns the difference.
-      return [[name, name === 'token' ? (parts[i] ?? '') : idInPath(parts[i] ?? '')]];
+      return [[name, name === 'token' ? (parts[i] ?? '') : decodePathId(parts[i] ?? '')]];
     }),
   );
 }
@@ -165,13 +165,13 @@ const withoutOptional = (schema: unknown): unknown =>
 const MOST_FAULTS = 20;
 
 /** A value that a schema describes; refuses any other, and says by name what is wrong. */
-export function checked<S extends z.ZodType>(what: string, schema: S, value: unknown): z.infer<S> {
+export function validate<S extends z.ZodType>(what: string, schema: S, value: unknown): z.infer<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw faulty(what, result.error.issues.slice(0, MOST_FAULTS).flatMap(faultsIn));
 }
 
-const faultsIn = (issue: z.core.$ZodIssue): readonly Fault[] => {
+const faultsIn = (issue: z.core.$ZodIssue): readonly FieldError[] => {
   const path = issue.path.map((step) => cut(String(step)));
   if (issue.code === 'unrecognized_keys')
     return issue.keys
@@ -180,7 +180,7 @@ const faultsIn = (issue: z.core.$ZodIssue): readonly Fault[] => {
   return [{ path: path.join('/'), detail: issue.message }];
 };
 
-function faulty(what: string, errors: readonly Fault[]): HttpError {
+function faulty(what: string, errors: readonly FieldError[]): HttpError {
   const said = errors.map(({ path, detail }) => `${path === '' ? '' : `${path}: `}${detail}`).join('; ');
   return new HttpError(400, 'INVALID_INPUT', `${what} is not what this takes: ${said}.`, { errors });
 }

@@ -1,43 +1,45 @@
 import { checkTransition } from '../core/status.ts';
 import type { Write } from '../storage/ports.ts';
 import type { CheckpointFields, CheckpointKind } from './checkpoint.ts';
-import { commit, type HeadChanging, headMove, metaAfter, type Predecessor } from './commit.ts';
+import { commitCheckpoint, createHeadMove, type HeadUpdate, nextMeta, type Predecessor } from './commit.ts';
 import type { RunContext } from './context.ts';
 import type { Doc } from './document/document.ts';
 import { payloadRefs } from './document/payloads.ts';
-import { notSealed, runKeys, type Sealing } from './encryption/run-cipher.ts';
-import { type Content, type Root, sealBody, writeContent } from './format/chain.ts';
-import { type CheckpointMeta, NO_META } from './format/meta.ts';
+import { importRunKey, plaintext, type RunCipher } from './encryption/run-cipher.ts';
+import { type Content, encryptBody, type Root, writeContent } from './format/chain.ts';
+import { type CheckpointMeta, DEFAULT_META } from './format/meta.ts';
 import { checkpointRecord, randomId } from './format/records.ts';
 import type { SchemaVersion } from './format/schema.ts';
-import { type Opened, open } from './load.ts';
+import { type LoadedCheckpoint, loadCheckpoint } from './load.ts';
 
 /** What the next checkpoint is to be. */
-export interface Change extends CheckpointFields {
+export interface CheckpointChange extends CheckpointFields {
   readonly root: Root;
   readonly model: Doc | undefined;
   readonly schema: SchemaVersion | undefined;
   readonly kind?: CheckpointKind | undefined;
   readonly restored?: number | undefined;
   readonly top?: number | undefined;
-  readonly head?: HeadChanging | undefined;
+  readonly head?: HeadUpdate | undefined;
   /** What is written in the same transaction. */
-  readonly beside?: readonly Write[] | undefined;
+  readonly sideWrites?: readonly Write[] | undefined;
 }
 
 /** A predecessor whose content is known. */
-export type Base = Predecessor & { readonly sealing: Sealing; readonly content: Content | undefined };
+export type Base = Predecessor & { readonly cipher: RunCipher; readonly content: Content | undefined };
 
-export const baseOf = (opened: Opened): Base => ({ ...opened, content: opened });
+export const toBase = (loaded: LoadedCheckpoint): Base => ({ ...loaded, content: loaded });
 
 /** The place before the first checkpoint of a new run, with a key of its own where the store has keys. */
-export async function beginning(at: RunContext, owner: string | undefined): Promise<Base> {
-  const { sealing, key } = at.keys ? await (await runKeys()).newKey(at, owner) : { sealing: notSealed, key: undefined };
+export async function createBase(at: RunContext, owner: string | undefined): Promise<Base> {
+  const { cipher, key } = at.keys
+    ? await (await importRunKey()).createRunKey(at, owner)
+    : { cipher: plaintext, key: undefined };
   const born = randomId();
   return {
-    record: { version: 0, hash: born, meta: NO_META },
+    record: { version: 0, hash: born, meta: DEFAULT_META },
     head: { begins: { born, key } },
-    sealing,
+    cipher,
     content: undefined,
   };
 }
@@ -45,41 +47,41 @@ export async function beginning(at: RunContext, owner: string | undefined): Prom
 const REOPENING: ReadonlySet<CheckpointKind | undefined> = new Set(['rewind', 'undo', 'redo', 'retry']);
 
 /** Writes the checkpoint that follows, or throws StaleVersionError and has changed nothing. */
-export async function append(at: RunContext, base: Base, change: Change): Promise<Opened> {
-  const { record: before, content, sealing } = base;
-  const { root, model, head: headChange, moveName: _, beside, ...fields } = change;
+export async function append(at: RunContext, base: Base, change: CheckpointChange): Promise<LoadedCheckpoint> {
+  const { record: before, content, cipher } = base;
+  const { root, model, head: headChange, moveName: _, sideWrites: beside, ...fields } = change;
   const status = change.status ?? before.meta.status;
   const reopen = REOPENING.has(change.kind);
   if (before.version > 0) checkTransition(at.run, before.meta.status, status, { reopen });
   const version = before.version + 1;
   // A chain never crosses a schema version.
   const patchable = before.meta.schema === change.schema ? content : undefined;
-  const written = await writeContent(at, sealing, version, change, patchable);
-  const meta = metaAfter(at, before, {
+  const written = await writeContent(at, cipher, version, change, patchable);
+  const meta = nextMeta(at, before, {
     ...fields,
     ...payloadChange(content?.root, root),
     ...written.meta,
     status,
     stepNumber: change.stepNumber ?? before.meta.stepNumber + (change.step === undefined ? 0 : 1),
   });
-  const record = checkpointRecord(at.partition, version, meta, sealBody(at, sealing, version, written.body));
+  const record = checkpointRecord(at.partition, version, meta, encryptBody(at, cipher, version, written.body));
   const move =
     change.name === undefined
       ? undefined
-      : { name: change.name, take: change.moveName === true, anchor: written.chain.anchor };
+      : { name: change.name, replace: change.moveName === true, anchor: written.chain.anchor };
   at.cache.forget(at.partition);
-  const outcome = await commit(
+  const outcome = await commitCheckpoint(
     at,
     base,
     record,
-    headMove(at, base, record, headChange, change.status !== undefined),
+    createHeadMove(at, base, record, headChange, change.status !== undefined),
     move,
     beside,
   );
-  if (outcome === 'written before') return open(at, version);
-  const opened = { root, model, chain: written.chain, head: outcome, record, sealing, seenAt: at.now() };
-  at.cache.keep(at.partition, opened);
-  return opened;
+  if (outcome === 'written before') return loadCheckpoint(at, version);
+  const loaded = { root, model, chain: written.chain, head: outcome, record, cipher: cipher, seenAt: at.now() };
+  at.cache.remember(at.partition, loaded);
+  return loaded;
 }
 
 /** Which payloads a checkpoint points at anew, and which no longer: enough to know at any version what is in use. */

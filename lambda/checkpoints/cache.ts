@@ -1,5 +1,5 @@
-import type { Sealing } from './encryption/run-cipher.ts';
-import type { Opened } from './load.ts';
+import type { RunCipher } from './encryption/run-cipher.ts';
+import type { LoadedCheckpoint } from './load.ts';
 
 // For this long a checkpoint is written on without looking first: far below the day for which a deleted run's keys stay
 // taken.
@@ -8,25 +8,25 @@ const TRUST_MS = 5 * 60_000;
 /** What this process knows of runs, so that a step costs one request and a key is unwrapped once. */
 export interface Cache {
   /** The newest checkpoint that was seen, however long ago; for what is only compared. */
-  seen(partition: string): Opened | undefined;
+  lastSeen(partition: string): LoadedCheckpoint | undefined;
   /** The same, unless it was seen too long ago to write on it unseen. */
-  fresh(partition: string, now: number): Opened | undefined;
-  keep(partition: string, opened: Opened): void;
+  fresh(partition: string, now: number): LoadedCheckpoint | undefined;
+  remember(partition: string, loaded: LoadedCheckpoint): void;
   forget(partition: string): void;
   /** How the bytes of a run are opened, and for which key and owner that was found out. */
-  readonly sealings: Bounded<{ readonly of: string; readonly sealing: Sealing }>;
+  readonly ciphers: Bounded<{ readonly of: string; readonly cipher: RunCipher }>;
 }
 
-export function cacheOf(size: number): Cache {
-  const runs = new Bounded<Opened>(size);
+export function createCache(size: number): Cache {
+  const runs = new Bounded<LoadedCheckpoint>(size);
   return {
-    sealings: new Bounded(size),
-    seen: (partition) => runs.get(partition),
+    ciphers: new Bounded(size),
+    lastSeen: (partition) => runs.get(partition),
     fresh(partition, now) {
-      const opened = runs.get(partition);
-      return opened && Math.abs(now - opened.seenAt) < TRUST_MS ? opened : undefined;
+      const loaded = runs.get(partition);
+      return loaded && Math.abs(now - loaded.seenAt) < TRUST_MS ? loaded : undefined;
     },
-    keep: (partition, opened) => runs.set(partition, opened),
+    remember: (partition, loaded) => runs.set(partition, loaded),
     forget: (partition) => runs.delete(partition),
   };
 }

@@ -1,14 +1,14 @@
 import { type ErrorCode, isWaitstateError } from '../core/errors.ts';
 import type { Storage } from '../storage/ports.ts';
 import type { Checkpoint, CheckpointSummary, RunSummary } from './checkpoint.ts';
-import { checkpointOf } from './content.ts';
+import { toCheckpoint } from './content.ts';
 import type { RunContext } from './context.ts';
-import { type CheckpointStoreOptions, contextsOn } from './contexts.ts';
+import { type CheckpointStoreOptions, contextFactory } from './contexts.ts';
 import type { Edit } from './draft.ts';
 import type { HistoryOptions } from './history.ts';
-import { type Opened, open, type Which } from './load.ts';
+import { type CheckpointSelector, type LoadedCheckpoint, loadCheckpoint } from './load.ts';
 import type { CollectResult } from './operations/collect.ts';
-import type { EveryTenant, SweepResult } from './operations/delete.ts';
+import type { SweepResult, TenantScopeOptions } from './operations/delete.ts';
 import type { Difference } from './operations/diff.ts';
 import type { PruneOptions, PruneResult } from './operations/prune.ts';
 import type { ForkOptions } from './operations/time-travel.ts';
@@ -23,9 +23,9 @@ export interface CheckpointStore<State = unknown> {
   /** Writes the next checkpoint, in one conditional write. Throws StaleVersionError when somebody else wrote first. */
   save(input: SaveInput<State>): Promise<Checkpoint<State>>;
   /** The newest checkpoint, or the one that is named. Throws when there is none. */
-  load(run: string, which?: Which): Promise<Checkpoint<State>>;
+  load(run: string, which?: CheckpointSelector): Promise<Checkpoint<State>>;
   /** The same, or undefined when there is no such run or checkpoint, or no longer. */
-  find(run: string, which?: Which): Promise<Checkpoint<State> | undefined>;
+  find(run: string, which?: CheckpointSelector): Promise<Checkpoint<State> | undefined>;
   /** Saves what the edit makes of the newest state; when somebody else was faster, the edit runs again on theirs. */
   update(run: string, edit: Edit<State>, fields?: UpdateFields<State>): Promise<Checkpoint<State>>;
   /** The checkpoints of a run without their states. */
@@ -35,11 +35,11 @@ export interface CheckpointStore<State = unknown> {
   /** The runs that fit, last touched first. The list may be a moment behind. */
   runs(filter?: RunFilter): AsyncIterable<RunSummary>;
   /** What changed in the state from one checkpoint to another. */
-  diff(run: string, before: Which, after: Which): Promise<Difference>;
+  diff(run: string, before: CheckpointSelector, after: CheckpointSelector): Promise<Difference>;
   /** Begins a new run with the content of a checkpoint; both go on by themselves. */
   fork(run: string, options?: ForkOptions<State>): Promise<Checkpoint<State>>;
   /** Appends the content of an earlier checkpoint; history stays. */
-  rewind(run: string, to: Which, options?: Pick<SaveFields, 'status'>): Promise<Checkpoint<State>>;
+  rewind(run: string, to: CheckpointSelector, options?: Pick<SaveFields, 'status'>): Promise<Checkpoint<State>>;
   /** Appends what was there before the last change; redo takes that back. */
   undo(run: string): Promise<Checkpoint<State>>;
   redo(run: string): Promise<Checkpoint<State>>;
@@ -54,29 +54,29 @@ export interface CheckpointStore<State = unknown> {
   /** Destroys the run's key, so that nobody can read it again. */
   shred(run: string): Promise<void>;
   /** Removes runs whose retention is over, and the last traces of deleted ones. Call it from time to time. */
-  sweep(options?: EveryTenant): Promise<SweepResult>;
+  sweep(options?: TenantScopeOptions): Promise<SweepResult>;
   /** Removes payloads that crashes left behind. Call it once in a while. */
-  collect(options?: EveryTenant): Promise<CollectResult>;
+  collect(options?: TenantScopeOptions): Promise<CollectResult>;
   /** Lets go of files and connections that the store opened itself. */
   close(): Promise<void>;
 }
 
 /** A checkpoint store on this storage; a function is called when it is first needed. */
-export function checkpointStoreOn<State = unknown>(
+export function createCheckpointStore<State = unknown>(
   storage: Storage | (() => Promise<Storage>),
   options: CheckpointStoreOptions = {},
 ): CheckpointStore<State> {
-  const { tenant, context, inRun, close } = contextsOn(storage, options);
-  const checkpoint = checkpointOf<State>;
-  const load = async (run: string, which?: Which) => {
+  const { tenant, forTenant: context, forRun: inRun, close } = contextFactory(storage, options);
+  const checkpoint = toCheckpoint<State>;
+  const load = async (run: string, which?: CheckpointSelector) => {
     const at = await inRun(run);
-    const opened = await open(at, which);
-    if (which === undefined) at.cache.keep(at.partition, opened);
-    return checkpoint(at, opened);
+    const loaded = await loadCheckpoint(at, which);
+    if (which === undefined) at.cache.remember(at.partition, loaded);
+    return checkpoint(at, loaded);
   };
   const operate = async <T>(run: string, go: (by: Operations, at: RunContext) => Promise<T>): Promise<T> =>
     go(await operations(), await inRun(run));
-  const travel = (run: string, go: (by: Operations, at: RunContext) => Promise<Opened>) =>
+  const travel = (run: string, go: (by: Operations, at: RunContext) => Promise<LoadedCheckpoint>) =>
     operate(run, async (by, at) => checkpoint(at, await go(by, at)));
 
   return {
@@ -103,11 +103,11 @@ export function checkpointStoreOn<State = unknown>(
     async *history(run, historyOptions = {}) {
       yield* (await operations()).history(await inRun(run), historyOptions);
     },
-    describe: (run) => operate(run, ({ runSummary }, at) => runSummary(at)),
+    describe: (run) => operate(run, ({ readRunSummary: runSummary }, at) => runSummary(at)),
     async *runs(filter = {}) {
-      yield* (await operations()).runs(await context(), filter);
+      yield* (await operations()).listRuns(await context(), filter);
     },
-    diff: (run, before, after) => operate(run, ({ difference }, at) => difference(at, before, after)),
+    diff: (run, before, after) => operate(run, ({ diffCheckpoints: difference }, at) => difference(at, before, after)),
     async fork(run, forkOptions = {}) {
       const { fork, forkId } = await operations();
       const to = await inRun(forkOptions.id ?? forkId(run));

@@ -1,22 +1,22 @@
 import { WaitstateError } from '../core/errors.ts';
-import { refused } from '../core/invalid-input.ts';
+import { invalidInput } from '../core/invalid-input.ts';
 import { ConditionFailedError, type StoredRecord, type Write } from '../storage/ports.ts';
 import type { RunContext } from './context.ts';
-import { runKeys } from './encryption/run-cipher.ts';
-import { type CheckpointMeta, type HeadMeta, NO_META } from './format/meta.ts';
+import { importRunKey } from './encryption/run-cipher.ts';
+import { type CheckpointMeta, DEFAULT_META, type HeadMeta } from './format/meta.ts';
 import {
   type CheckpointRecord,
   type HeadRecord,
   headRecord,
+  lastUsedAt,
+  MAX_HEAD_LAG_MS,
   MAX_VERSION,
   nameKey,
   nameRecord,
   randomId,
   readCheckpoint,
   readHead,
-  summaryOf,
-  TOUCH_MS,
-  usedAt,
+  toCheckpointSummary,
 } from './format/records.ts';
 import { runDeleted, runNotFound, runShredded } from './run-errors.ts';
 import { StaleVersionError } from './stale-version-error.ts';
@@ -27,7 +27,7 @@ export type HeadChange = Partial<
 >;
 
 /** The same, made from the head that is there when the commit is tried; it may throw to refuse. */
-export type HeadChanging = HeadChange | ((there: HeadMeta) => HeadChange);
+export type HeadUpdate = HeadChange | ((there: HeadMeta) => HeadChange);
 
 /** What a checkpoint follows. Before the first one there is version 0, which has no head and no content. */
 export interface Predecessor {
@@ -39,14 +39,14 @@ export interface Predecessor {
 export type MetaFields = { readonly [F in keyof CheckpointMeta]?: CheckpointMeta[F] | undefined };
 
 /** The readable part of the checkpoint after this one. */
-export function metaAfter(at: RunContext, before: Predecessor['record'], fields: MetaFields): CheckpointMeta {
+export function nextMeta(at: RunContext, before: Predecessor['record'], fields: MetaFields): CheckpointMeta {
   if (before.version >= MAX_VERSION) {
     throw new WaitstateError('INVALID_INPUT', `A run has at most ${MAX_VERSION} checkpoints.`);
   }
   const time = at.now();
-  if (!Number.isFinite(time)) throw refused('What `clock` gives', 'the time in milliseconds', time);
+  if (!Number.isFinite(time)) throw invalidInput('What `clock` gives', 'the time in milliseconds', time);
   // A writer whose clock is behind does not bring the end of the run nearer.
-  const used = Math.max(time, usedAt(before.meta));
+  const used = Math.max(time, lastUsedAt(before.meta));
   const own = {
     time,
     usedAt: used > time ? used : undefined,
@@ -54,8 +54,8 @@ export function metaAfter(at: RunContext, before: Predecessor['record'], fields:
     writeId: randomId(6),
     previous: before.hash,
   };
-  const given = Object.entries(fields).filter(([field, value]) => value !== undefined && field in NO_META);
-  return { ...NO_META, ...own, ...Object.fromEntries(given) };
+  const given = Object.entries(fields).filter(([field, value]) => value !== undefined && field in DEFAULT_META);
+  return { ...DEFAULT_META, ...own, ...Object.fromEntries(given) };
 }
 
 /** What the head becomes on top of what is there when the commit is tried; undefined when it can stay as it is. */
@@ -65,16 +65,16 @@ export type HeadMove = ((there: HeadMeta | undefined) => Promise<HeadMeta>) | un
  * The head moves only with the status, with what lists show, and once an hour; not with every step. A checkpoint that
  * does not set the status leaves the head's: an outside event may have changed it since.
  */
-export function headMove(
+export function createHeadMove(
   at: RunContext,
   before: Predecessor,
   record: CheckpointRecord,
-  changing: HeadChanging | undefined,
+  changing: HeadUpdate | undefined,
   setsStatus = false,
 ): HeadMove {
   const changeOf = typeof changing === 'function' ? changing : () => changing;
   const { meta, version, hash } = record;
-  const used = usedAt(meta);
+  const used = lastUsedAt(meta);
   // A change of status without a step of its own happened in the step before it.
   const step = meta.step ?? before.record.meta.step;
   const moved = { version, hash, stepNumber: meta.stepNumber, step };
@@ -84,13 +84,13 @@ export function headMove(
     return async () => head;
   }
   const known = before.head.meta;
-  if (!changing && (!setsStatus || known.status === meta.status) && Math.abs(used - known.touchedAt) < TOUCH_MS)
+  if (!changing && (!setsStatus || known.status === meta.status) && Math.abs(used - known.touchedAt) < MAX_HEAD_LAG_MS)
     return undefined;
   return async (there = known) => {
     const status = setsStatus ? meta.status : there.status;
     const head = { ...there, ...moved, ...changeOf(there), status, touchedAt: Math.max(used, there.touchedAt) };
     if (head.owner === there.owner || !head.key) return head;
-    return { ...head, key: await (await runKeys()).rewrapped(at, there, head.owner) };
+    return { ...head, key: await (await importRunKey()).rewrapKey(at, there, head.owner) };
   };
 }
 
@@ -98,7 +98,7 @@ export function headMove(
 export interface NameMove {
   readonly name: string;
   /** Whether to take it from the checkpoint that has it. */
-  readonly take: boolean;
+  readonly replace: boolean;
   readonly anchor: number;
 }
 
@@ -109,7 +109,7 @@ const TRIES = 10;
  * there is such. Gives the head, or says that an earlier try of this very write had been applied. When only what is
  * beside was refused, throws ConditionFailedError with the places in `beside`.
  */
-export async function commit(
+export async function commitCheckpoint(
   at: RunContext,
   before: Predecessor,
   record: CheckpointRecord,
@@ -140,7 +140,7 @@ export async function commit(
             new Map(refusedBeside.map(([place, found]) => [place - besideAt, found])),
             error,
           );
-        if (!moveName?.take) throw nameTaken(at, record);
+        if (!moveName?.replace) throw nameTaken(at, record);
       }
       // No checkpoint was written, but the head was renewed, or the name moved: what we change is put on top of that.
       if (error.found.has(headAt)) there = headInstead(at, there, error.found.get(headAt));
@@ -168,13 +168,13 @@ function lost(at: RunContext, record: CheckpointRecord, found?: StoredRecord, he
   if (there.meta.emptied === 'deleted' || there.meta.kind === 'delete') throw runDeleted(at.run);
   if (there.meta.kind === 'shred') throw runShredded(at.run);
   if (there.meta.writeId === record.meta.writeId) return 'written before';
-  throw new StaleVersionError(at.run, record.version - 1, summaryOf(at.run, there));
+  throw new StaleVersionError(at.run, record.version - 1, toCheckpointSummary(at.run, there));
 }
 
 async function nameWrite(
   at: RunContext,
   { version }: CheckpointRecord,
-  { name, take, anchor }: NameMove,
+  { name, replace: take, anchor }: NameMove,
 ): Promise<Write> {
   const [there] = take ? await at.records.read(at.partition, [nameKey(name)]) : [];
   const put = nameRecord(at.partition, name, { version, anchor });

@@ -8,15 +8,15 @@ import type { Op } from './document/op.ts';
 import { parse } from './document/parse.ts';
 import { apply } from './document/patch.ts';
 import { type PayloadRef, payloadDoc, payloadRefs } from './document/payloads.ts';
-import type { Sealing } from './encryption/run-cipher.ts';
-import { fitting, type Root } from './format/chain.ts';
-import { summaryOf } from './format/records.ts';
+import type { RunCipher } from './encryption/run-cipher.ts';
+import { namingDamagedCheckpoint, type Root } from './format/chain.ts';
+import { toCheckpointSummary } from './format/records.ts';
 import type { SchemaVersion } from './format/schema.ts';
-import type { Opened } from './load.ts';
-import { isPayload, type Payload, placePayload, pointerTo, storedPayload } from './payload.ts';
+import type { LoadedCheckpoint } from './load.ts';
+import { findPayloadRef, isPayload, type Payload, storedPayload, storePayload } from './payload.ts';
 
 /** The live values that go into a checkpoint; what is absent stays as it was. */
-export interface Values {
+export interface ContentValues {
   readonly state?: unknown;
   readonly toolResults?: Readonly<Record<string, unknown>> | undefined;
   /** Takes these results out, or all that were there before. */
@@ -24,19 +24,24 @@ export interface Values {
 }
 
 /** The content of a run before its first checkpoint. */
-export const NO_CONTENT = parse('{"state":{"$":"undefined"},"results":{}}') as Root;
+export const EMPTY_CONTENT = parse('{"state":{"$":"undefined"},"results":{}}') as Root;
 
 /**
  * Turns live values into documents on top of those of the predecessor. Payloads that are new to the run are stored
  * first.
  */
-export async function encodeValues(at: RunContext, sealing: Sealing, base: Root, values: Values): Promise<Root> {
+export async function encodeValues(
+  at: RunContext,
+  cipher: RunCipher,
+  base: Root,
+  values: ContentValues,
+): Promise<Root> {
   const known = new Map(payloadRefs(base));
   for (;;) {
     const pending = new Set<Payload>();
     const payload = (value: unknown): Doc | undefined => {
       if (!isPayload(value)) return undefined;
-      const ref = pointerTo(value, at, known);
+      const ref = findPayloadRef(value, at, known);
       if (!ref) pending.add(value);
       return ref ? payloadDoc(ref) : null;
     };
@@ -49,7 +54,7 @@ export async function encodeValues(at: RunContext, sealing: Sealing, base: Root,
     }
     // One after the other: equal contents are then stored once, and memory holds the pieces of one.
     for (const value of pending) {
-      const ref = await placePayload(value, at, sealing, known);
+      const ref = await storePayload(value, at, cipher, known);
       known.set(ref.id, ref);
     }
   }
@@ -57,13 +62,13 @@ export async function encodeValues(at: RunContext, sealing: Sealing, base: Root,
 
 function encodeResults(
   base: Root['results'],
-  values: Values,
+  values: ContentValues,
   encoded: (value: unknown, root: string, before: Doc | undefined) => Doc,
 ): Root['results'] {
   const { toolResults = {}, forgetToolResults = [] } = values;
   const ops: Op[] = [];
   let kept = base;
-  if (forgetToolResults === true) kept = NO_CONTENT.results;
+  if (forgetToolResults === true) kept = EMPTY_CONTENT.results;
   else {
     const places = [...new Set(forgetToolResults)].map(placeOf);
     const there = places.filter(({ group, key }) => resultAt(base, group, key) !== undefined);
@@ -100,17 +105,17 @@ const resultAt = (results: Root['results'], group: string, key: string): Doc | u
 };
 
 /** The tool results of a checkpoint by call id. */
-export function decodeResults(at: RunContext, opened: Opened): Results {
-  const groups = Object.values(decoded(at, opened, opened.root.results) as Record<string, Results>);
+export function decodeResults(at: RunContext, loaded: LoadedCheckpoint): Results {
+  const groups = Object.values(decoded(at, loaded, loaded.root.results) as Record<string, Results>);
   const entries = groups.flatMap((group) => Object.entries(group));
   return Object.freeze(Object.fromEntries(entries.map(([key, result]) => [key.replace(/^\$/, ''), result])));
 }
 
 /** One tool result of a checkpoint. */
-export function decodeResult(at: RunContext, opened: Opened, id: string): unknown {
+export function decodeResult(at: RunContext, loaded: LoadedCheckpoint, id: string): unknown {
   const { group, key } = placeOf(id);
-  const doc = resultAt(opened.root.results, group, key);
-  return doc === undefined ? undefined : decoded(at, opened, doc);
+  const doc = resultAt(loaded.root.results, group, key);
+  return doc === undefined ? undefined : decoded(at, loaded, doc);
 }
 
 /** The document of a model's parameters. */
@@ -118,44 +123,48 @@ export const encodeModel = (at: RunContext, model: ModelParameters | undefined):
   model === undefined ? undefined : encode(model, { root: 'model', types: at.types });
 
 /** The state of a checkpoint as it was saved, whatever its schema. */
-export const savedState = (at: RunContext, opened: Opened): unknown => decoded(at, opened, opened.root.state);
+export const savedState = (at: RunContext, loaded: LoadedCheckpoint): unknown => decoded(at, loaded, loaded.root.state);
 
-function decoded(at: RunContext, opened: Opened, doc: Doc, mutable = false): unknown {
-  return fitting(opened.record, () => decode(doc, { ...decoding(at, opened), mutable }));
+function decoded(at: RunContext, loaded: LoadedCheckpoint, doc: Doc, mutable = false): unknown {
+  return namingDamagedCheckpoint(loaded.record, () => decode(doc, { ...decodeOptions(at, loaded), mutable }));
 }
 
 /** How documents of a checkpoint become live. Payloads are fetched only when they are read. */
-export const decoding = (at: RunContext, { sealing }: Pick<Opened, 'sealing'>) => ({
+export const decodeOptions = (at: RunContext, { cipher }: Pick<LoadedCheckpoint, 'cipher'>) => ({
   types: at.types,
-  payload: (ref: PayloadRef) => storedPayload({ store: at.payloads, partition: at.partition, sealing, ref }),
+  payload: (ref: PayloadRef) => storedPayload({ store: at.payloads, partition: at.partition, cipher, ref }),
 });
 
 /** The state of a checkpoint in the shape that this code knows, and the schema version that it then has. */
-export function currentState(at: RunContext, opened: Opened): { state: unknown; schema: SchemaVersion | undefined } {
-  const { schema } = opened.record.meta;
-  if (!at.ladder || schema === at.ladder.current || isBlank(opened)) return { state: savedState(at, opened), schema };
-  at.ladder.check(at.run, schema);
-  const copy = decoded(at, opened, opened.root.state, true);
-  return { state: at.ladder.migrate(at.run, copy, schema), schema: at.ladder.current };
+export function currentState(
+  at: RunContext,
+  loaded: LoadedCheckpoint,
+): { state: unknown; schema: SchemaVersion | undefined } {
+  const { schema } = loaded.record.meta;
+  if (!at.migrator || schema === at.migrator.current || hasNoState(loaded))
+    return { state: savedState(at, loaded), schema };
+  at.migrator.check(at.run, schema);
+  const copy = decoded(at, loaded, loaded.root.state, true);
+  return { state: at.migrator.migrate(at.run, copy, schema), schema: at.migrator.current };
 }
 
 /** Whether there is no state yet: it has no shape that could be an older one. */
-export const isBlank = ({ root, record }: Opened): boolean =>
+export const hasNoState = ({ root, record }: LoadedCheckpoint): boolean =>
   record.meta.schema === undefined && specialOf(root.state) === 'undefined';
 
 /** Refuses what stays of a checkpoint and this code cannot read: now, and not when it was written again. */
-export function refuseUnreadable(at: RunContext, opened: Opened, { state }: Values): void {
-  const { root } = opened;
+export function checkReadable(at: RunContext, loaded: LoadedCheckpoint, { state }: ContentValues): void {
+  const { root } = loaded;
   // Plain documents are values already.
-  if (plainHeight(root.results) === 0) decodeResults(at, opened);
-  if (state === undefined) currentState(at, opened);
+  if (plainHeight(root.results) === 0) decodeResults(at, loaded);
+  if (state === undefined) currentState(at, loaded);
 }
 
 /** The schema version of a state of this code; refuses to put it on one whose shape this code does not know. */
-export function schemaAfter(at: RunContext, opened: Opened): SchemaVersion | undefined {
-  const { schema } = opened.record.meta;
-  at.ladder?.check(at.run, schema);
-  if (at.ladder || schema === undefined) return at.ladder?.current;
+export function nextSchemaVersion(at: RunContext, loaded: LoadedCheckpoint): SchemaVersion | undefined {
+  const { schema } = loaded.record.meta;
+  at.migrator?.check(at.run, schema);
+  if (at.migrator || schema === undefined) return at.migrator?.current;
   throw new WaitstateError(
     'SCHEMA_TOO_NEW',
     `The state of run "${at.run}" has schema version ${schema}, and this store has no schema: it does not know that shape. Open the store with the \`schema\` of the agent.`,
@@ -167,19 +176,19 @@ export function schemaAfter(at: RunContext, opened: Opened): SchemaVersion | und
  * A checkpoint with its live values. The tool results, which may be many, are put together when they are first looked
  * at.
  */
-export function checkpointOf<State>(at: RunContext, opened: Opened): Checkpoint<State> {
+export function toCheckpoint<State>(at: RunContext, loaded: LoadedCheckpoint): Checkpoint<State> {
   const checkpoint = {
-    ...summaryOf(at.run, opened.record),
-    state: currentState(at, opened).state as State,
+    ...toCheckpointSummary(at.run, loaded.record),
+    state: currentState(at, loaded).state as State,
     toolResults: NO_RESULTS,
-    ...(opened.model !== undefined && { model: decoded(at, opened, opened.model) as ModelParameters }),
+    ...(loaded.model !== undefined && { model: decoded(at, loaded, loaded.model) as ModelParameters }),
   };
   let results: Results | undefined;
   const get = (): Results => {
-    results ??= decodeResults(at, opened);
+    results ??= decodeResults(at, loaded);
     return results;
   };
-  if (Object.keys(opened.root.results).length < FEW) return { ...checkpoint, toolResults: get() };
+  if (Object.keys(loaded.root.results).length < FEW) return { ...checkpoint, toolResults: get() };
   return Object.defineProperty(checkpoint, 'toolResults', { get, enumerable: true });
 }
 

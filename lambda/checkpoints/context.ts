@@ -2,7 +2,7 @@ import type { PayloadStore, RecordStore } from '../storage/ports.ts';
 import type { Cache } from './cache.ts';
 import type { TypeCodecs } from './document/document.ts';
 import type { KeyRing } from './encryption/key-ring.ts';
-import type { Ladder } from './format/schema.ts';
+import type { SchemaMigrator } from './format/schema.ts';
 
 /** What the operations of one store share. */
 export interface Context {
@@ -12,7 +12,7 @@ export interface Context {
   readonly now: () => number;
   readonly writer: string;
   readonly types: TypeCodecs;
-  readonly ladder: Ladder | undefined;
+  readonly migrator: SchemaMigrator | undefined;
   readonly keys: KeyRing | undefined;
   readonly acceptUnencrypted: boolean;
   readonly retentionMs: number | undefined;

@@ -1,13 +1,13 @@
 import { hostname } from 'node:os';
-import { escapeId, partitionOf } from '../core/ids.ts';
-import { refused } from '../core/invalid-input.ts';
-import { trueLists } from '../storage/decorators/tenant-safe-lists.ts';
+import { escapeId, toPartition } from '../core/ids.ts';
+import { invalidInput } from '../core/invalid-input.ts';
+import { tenantSafeLists } from '../storage/decorators/tenant-safe-lists.ts';
 import type { Storage } from '../storage/ports.ts';
-import { cacheOf } from './cache.ts';
+import { createCache } from './cache.ts';
 import type { Context, RunContext } from './context.ts';
 import type { TypeCodecs } from './document/document.ts';
 import type { KeyRing } from './encryption/key-ring.ts';
-import { ladderOf, type Schema } from './format/schema.ts';
+import { createMigrator, type Schema } from './format/schema.ts';
 import { checkRetention, isText } from './save.ts';
 
 /** How a store reads and writes states, and for whom. */
@@ -33,55 +33,58 @@ export interface CheckpointStoreOptions {
 }
 
 /** What stands behind a store: the contexts of its operations. */
-export interface Contexts {
+export interface ContextFactory {
   readonly tenant: string;
-  context(): Promise<Context>;
-  inRun(run: string): Promise<RunContext>;
+  forTenant(): Promise<Context>;
+  forRun(run: string): Promise<RunContext>;
   /** Lets go of the storage, if it was ever opened. */
   close(): Promise<void>;
 }
 
 /** The contexts of operations on this storage; a function is called when it is first needed. */
-export function contextsOn(storage: Storage | (() => Promise<Storage>), options: CheckpointStoreOptions): Contexts {
+export function contextFactory(
+  storage: Storage | (() => Promise<Storage>),
+  options: CheckpointStoreOptions,
+): ContextFactory {
   const tenant = options.tenant ?? 'default';
   escapeId('tenant', tenant);
   if (options.writer !== undefined && !isText(options.writer, 256))
-    throw refused('`writer`', 'text of 1 to 256 characters', options.writer);
+    throw invalidInput('`writer`', 'text of 1 to 256 characters', options.writer);
   const shared = {
     tenant,
     now: options.clock ?? Date.now,
     writer: options.writer ?? `${hostname()}/${process.pid}`,
     types: options.types ?? {},
-    ladder: options.schema && ladderOf(options.schema),
+    migrator: options.schema && createMigrator(options.schema),
     keys: options.keys,
     acceptUnencrypted: options.acceptUnencrypted ?? false,
     retentionMs: options.retentionSeconds === undefined ? undefined : checkRetention(options.retentionSeconds) * 1000,
-    cache: cacheOf(options.runsInMemory ?? 32),
+    cache: createCache(options.runsInMemory ?? 32),
   };
-  let opened: Promise<Storage> | undefined;
+  let loaded: Promise<Storage> | undefined;
   const open = async (): Promise<Storage> => {
     const { records, payloads } = typeof storage === 'function' ? await storage() : storage;
-    return { records: trueLists(records), payloads };
+    return { records: tenantSafeLists(records), payloads };
   };
   const context = async (): Promise<Context> => {
-    opened ??= open();
+    loaded ??= open();
     try {
-      return { ...shared, ...(await opened) };
+      return { ...shared, ...(await loaded) };
     } catch (error) {
       // The next call tries again.
-      opened = undefined;
+      loaded = undefined;
       throw error;
     }
   };
   return {
     tenant,
-    context,
-    async inRun(run) {
-      const partition = partitionOf(tenant, run);
+    forTenant: context,
+    async forRun(run) {
+      const partition = toPartition(tenant, run);
       return { ...(await context()), run, partition };
     },
     async close() {
-      const used = await opened;
+      const used = await loaded;
       await Promise.all([used?.records.close(), used?.payloads.close()]);
     },
   };

@@ -1,35 +1,35 @@
-import { escapeId, partitionOf } from '../core/ids.ts';
+import { escapeId, toPartition } from '../core/ids.ts';
 import type { Context, RunContext } from './context.ts';
-import type { Contexts } from './contexts.ts';
+import type { ContextFactory } from './contexts.ts';
 import { ANY_TYPE } from './document/unknown-instance.ts';
 
 /** A run of any tenant; its state comes as it was saved, whatever its schema. */
-export const runAt = (context: Context, tenant: string, run: string): RunContext => ({
+export const toRunContext = (context: Context, tenant: string, run: string): RunContext => ({
   ...context,
-  ...{ tenant, run, partition: partitionOf(tenant, run), ladder: undefined },
+  ...{ tenant, run, partition: toPartition(tenant, run), migrator: undefined },
 });
 
 /** The same contexts for another tenant. */
-export function contextsFor(contexts: Contexts, tenant: string): Contexts {
+export function withTenant(contexts: ContextFactory, tenant: string): ContextFactory {
   escapeId('tenant', tenant);
   return {
     ...contexts,
     tenant,
-    context: async () => ({ ...(await contexts.context()), tenant }),
-    inRun: async (run) => runAt(await contexts.context(), tenant, run),
+    forTenant: async () => ({ ...(await contexts.forTenant()), tenant }),
+    forRun: async (run) => toRunContext(await contexts.forTenant(), tenant, run),
   };
 }
 
 /** The same contexts for those who have no code of agents: no migrations, and any class is kept as it is. */
-export function withoutCode(contexts: Contexts): Contexts {
+export function withoutAgentCode(contexts: ContextFactory): ContextFactory {
   const bare = <C extends Context>(context: C): C => ({
     ...context,
-    ladder: undefined,
+    migrator: undefined,
     types: { ...context.types, ...ANY_TYPE },
   });
   return {
     ...contexts,
-    context: async () => bare(await contexts.context()),
-    inRun: async (run) => bare(await contexts.inRun(run)),
+    forTenant: async () => bare(await contexts.forTenant()),
+    forRun: async (run) => bare(await contexts.forRun(run)),
   };
 }

@@ -35,7 +35,7 @@ export type Edit<State> = (
  * Runs an edit on a draft of a frozen state and gives back what it made; the state itself stays as it is. Only what the
  * edit looks at is copied, one level at a time, and what it leaves equal comes back as the very object that it was.
  */
-export async function edited<State>(
+export async function applyEdit<State>(
   state: State,
   edit: Edit<State>,
   checkpoint: Checkpoint<State> | undefined,

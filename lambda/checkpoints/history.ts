@@ -1,9 +1,9 @@
 import type { CheckpointSummary } from './checkpoint.ts';
 import type { RunContext } from './context.ts';
-import { MAX_VERSION, readCheckpoint, summaryOf, versionKey } from './format/records.ts';
+import { MAX_VERSION, readCheckpoint, toCheckpointSummary, versionKey } from './format/records.ts';
 import { checkVersion, readLiveHead } from './load.ts';
-import { limited } from './merge-lists.ts';
-import { recordsOf } from './scan.ts';
+import { takeUpTo } from './merge-lists.ts';
+import { scanRecords } from './scan.ts';
 
 /** Which checkpoints of a run, and in which order. */
 export interface HistoryOptions {
@@ -27,7 +27,7 @@ export async function* history(at: RunContext, options: HistoryOptions): AsyncGe
   };
   const summaries = async function* () {
     await readLiveHead(at);
-    for await (const record of recordsOf(at, range)) yield summaryOf(at.run, readCheckpoint(record));
+    for await (const record of scanRecords(at, range)) yield toCheckpointSummary(at.run, readCheckpoint(record));
   };
-  yield* limited(limit, summaries());
+  yield* takeUpTo(limit, summaries());
 }

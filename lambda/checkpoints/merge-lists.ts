@@ -1,7 +1,10 @@
-import { refused } from '../core/invalid-input.ts';
+import { invalidInput } from '../core/invalid-input.ts';
 
 /** Lists that are each in order, joined into one in that order: what has the smallest number comes first. */
-export async function* merged<T>(lists: readonly AsyncGenerator<T>[], orderOf: (item: T) => number): AsyncGenerator<T> {
+export async function* mergeSorted<T>(
+  lists: readonly AsyncGenerator<T>[],
+  orderOf: (item: T) => number,
+): AsyncGenerator<T> {
   const next = async (list: AsyncGenerator<T>) => {
     const { value, done } = await list.next();
     return done ? [] : [{ list, item: value, order: orderOf(value) }];
@@ -16,9 +19,9 @@ export async function* merged<T>(lists: readonly AsyncGenerator<T>[], orderOf: (
 }
 
 /** The first of a list, at most so many; refuses a limit that is none before anything is read. */
-export async function* limited<T>(limit: number | undefined, items: AsyncGenerator<T>): AsyncGenerator<T> {
+export async function* takeUpTo<T>(limit: number | undefined, items: AsyncGenerator<T>): AsyncGenerator<T> {
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0))
-    throw refused('`limit`', 'a whole number above 0', limit);
+    throw invalidInput('`limit`', 'a whole number above 0', limit);
   let count = 0;
   for await (const item of items) {
     yield item;

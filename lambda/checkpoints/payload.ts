@@ -1,12 +1,12 @@
 import { WaitstateError } from '../core/errors.ts';
-import { refused } from '../core/invalid-input.ts';
-import { present } from '../core/omit-undefined.ts';
+import { invalidInput } from '../core/invalid-input.ts';
+import { omitUndefined } from '../core/omit-undefined.ts';
 import type { PayloadStore } from '../storage/ports.ts';
 import type { RunContext } from './context.ts';
 import type { PayloadRef } from './document/payloads.ts';
-import type { Sealing } from './encryption/run-cipher.ts';
+import type { RunCipher } from './encryption/run-cipher.ts';
 import { randomId } from './format/records.ts';
-import { damaged } from './run-errors.ts';
+import { damagedError } from './run-errors.ts';
 
 /** What a payload can be made of. */
 export type PayloadContent = Uint8Array | string | AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>;
@@ -38,21 +38,21 @@ export interface Payload extends PayloadOptions {
  */
 export function payload(content: PayloadContent, options: PayloadOptions = {}): Payload {
   if ((options.digest?.length ?? 0) > 1000)
-    throw refused('The digest of a payload', 'at most 1,000 characters', options.digest);
+    throw invalidInput('The digest of a payload', 'at most 1,000 characters', options.digest);
   if (typeof content === 'string') return new PayloadValue({ bytes: Buffer.from(content) }, options);
   // A copy: the caller may change the bytes before they are saved.
   if (content instanceof Uint8Array) return new PayloadValue({ bytes: Uint8Array.from(content) }, options);
   if (typeof content === 'object' && content !== null && Symbol.asyncIterator in content) {
     return new PayloadValue({ stream: content as AsyncIterable<Uint8Array> }, options);
   }
-  throw refused('The content of a payload', 'bytes, text or a stream of bytes', content);
+  throw invalidInput('The content of a payload', 'bytes, text or a stream of bytes', content);
 }
 
 /** Where the bytes of a payload are stored. */
 interface Home {
   readonly store: PayloadStore;
   readonly partition: string;
-  readonly sealing: Sealing;
+  readonly cipher: RunCipher;
   readonly ref: PayloadRef;
 }
 
@@ -77,7 +77,7 @@ class PayloadValue implements Payload {
 
   constructor(source: Source, { type, digest }: PayloadOptions) {
     this.#source = source;
-    Object.assign(this, present({ type, digest }));
+    Object.assign(this, omitUndefined({ type, digest }));
   }
 
   get size(): number | undefined {
@@ -107,20 +107,20 @@ class PayloadValue implements Payload {
     return home?.partition === at.partition && known.has(home.ref.id) ? home.ref : undefined;
   }
 
-  async place(at: RunContext, sealing: Sealing, known: ReadonlyMap<string, PayloadRef>): Promise<PayloadRef> {
+  async place(at: RunContext, cipher: RunCipher, known: ReadonlyMap<string, PayloadRef>): Promise<PayloadRef> {
     const source = this.#source;
     if (source === 'spent') throw new WaitstateError('INVALID_INPUT', SPENT);
     if ('stream' in source) this.#source = 'spent';
     const same = (sha256: string) => [...known.values()].find((ref) => ref.sha256 === sha256);
     const { id, sha256, size } =
       'bytes' in source
-        ? (same(digestOf(sealing, source.bytes)) ?? (await storeBytes(at, sealing, source.bytes)))
-        : 'home' in source && canCopy(source.home, at, sealing)
+        ? (same(digestOf(cipher, source.bytes)) ?? (await storeBytes(at, cipher, source.bytes)))
+        : 'home' in source && canCopy(source.home, at, cipher)
           ? (same(source.home.ref.sha256) ?? (await copyOf(at, source.home)))
-          : await storeStream(at, sealing, 'stream' in source ? source.stream : read(source.home), same);
+          : await storeStream(at, cipher, 'stream' in source ? source.stream : read(source.home), same);
     const { type, digest } = this;
-    const ref = { id, sha256, size, ...present({ type, digest }) };
-    const home = { store: at.payloads, partition: at.partition, sealing, ref };
+    const ref = { id, sha256, size, ...omitUndefined({ type, digest }) };
+    const home = { store: at.payloads, partition: at.partition, cipher, ref };
     if ('stream' in source) this.#source = { home };
     this.#stored.set(at.partition, home);
     return ref;
@@ -134,23 +134,23 @@ const SPENT = 'The stream of a payload was read and did not arrive; make the pay
  * The pointer for a record of this run, if the bytes are known in it: its predecessor points at them, or this save
  * stored them.
  */
-export const pointerTo = (
+export const findPayloadRef = (
   value: Payload,
   at: RunContext,
   known: ReadonlyMap<string, PayloadRef>,
 ): PayloadRef | undefined => (value as PayloadValue).pointerIn(at, known);
 
 /** Stores the bytes for this run, unless the same bytes are among those that are known in it. */
-export const placePayload = (
+export const storePayload = (
   value: Payload,
   at: RunContext,
-  sealing: Sealing,
+  cipher: RunCipher,
   known: ReadonlyMap<string, PayloadRef>,
-): Promise<PayloadRef> => (value as PayloadValue).place(at, sealing, known);
+): Promise<PayloadRef> => (value as PayloadValue).place(at, cipher, known);
 
 /** Whether the storage can copy it by itself: nothing has to be encrypted anew. */
-const canCopy = (home: Home, at: RunContext, sealing: Sealing): boolean =>
-  home.store === at.payloads && !home.sealing.encrypted && !sealing.encrypted;
+const canCopy = (home: Home, at: RunContext, cipher: RunCipher): boolean =>
+  home.store === at.payloads && !home.cipher.isEncrypted && !cipher.isEncrypted;
 
 async function copyOf(at: RunContext, { partition, ref }: Home): Promise<PayloadRef> {
   const id = randomId();
@@ -160,17 +160,17 @@ async function copyOf(at: RunContext, { partition, ref }: Home): Promise<Payload
 
 async function storeStream(
   at: RunContext,
-  sealing: Sealing,
+  cipher: RunCipher,
   content: AsyncIterable<Uint8Array>,
   same: (sha256: string) => PayloadRef | undefined,
 ): Promise<PayloadRef> {
   const id = randomId();
-  const hash = sealing.hash();
+  const hash = cipher.hash();
   let size = 0;
   const measured = (async function* () {
     for await (const piece of content) {
       if (typeof piece !== 'string' && !(piece instanceof Uint8Array)) {
-        throw refused('A piece of the stream of a payload', 'a Uint8Array', piece);
+        throw invalidInput('A piece of the stream of a payload', 'a Uint8Array', piece);
       }
       // A copy: who reads files may use one buffer for all pieces.
       const bytes = Buffer.from(piece);
@@ -179,7 +179,7 @@ async function storeStream(
       yield bytes;
     }
   })();
-  await at.payloads.put(at.partition, id, sealing.sealStream(measured, aboutPayload(at.partition, id)));
+  await at.payloads.put(at.partition, id, cipher.encryptStream(measured, aboutPayload(at.partition, id)));
   const sha256 = hash.digest('base64url');
   const known = same(sha256);
   if (known) await at.payloads.remove(at.partition, [id]);
@@ -187,28 +187,28 @@ async function storeStream(
 }
 
 /** Stores bytes under a new random name; durable when it resolves. */
-export async function storeBytes(at: RunContext, sealing: Sealing, bytes: Uint8Array): Promise<PayloadRef> {
+export async function storeBytes(at: RunContext, cipher: RunCipher, bytes: Uint8Array): Promise<PayloadRef> {
   const id = randomId();
   const about = aboutPayload(at.partition, id);
   await at.payloads.put(
     at.partition,
     id,
-    sealing.encrypted ? await joined(sealing.sealStream(only(bytes), about)) : bytes,
+    cipher.isEncrypted ? await joined(cipher.encryptStream(only(bytes), about)) : bytes,
   );
-  return { id, sha256: digestOf(sealing, bytes), size: bytes.length };
+  return { id, sha256: digestOf(cipher, bytes), size: bytes.length };
 }
 
 /** Reads bytes that were stored, and refuses others than those. */
-export const readBytes = (at: RunContext, sealing: Sealing, ref: PayloadRef): Promise<Uint8Array> =>
-  joined(read({ store: at.payloads, partition: at.partition, sealing, ref }));
+export const readBytes = (at: RunContext, cipher: RunCipher, ref: PayloadRef): Promise<Uint8Array> =>
+  joined(read({ store: at.payloads, partition: at.partition, cipher, ref }));
 
-async function* read({ store, partition, sealing, ref }: Home): AsyncGenerator<Uint8Array> {
+async function* read({ store, partition, cipher, ref }: Home): AsyncGenerator<Uint8Array> {
   const content = await store.open(partition, ref.id);
   if (!content) throw missing(partition, ref);
-  const hash = sealing.hash();
+  const hash = cipher.hash();
   let size = 0;
   let held: Uint8Array | undefined;
-  for await (const piece of sealing.openStream(content, aboutPayload(partition, ref.id))) {
+  for await (const piece of cipher.decryptStream(content, aboutPayload(partition, ref.id))) {
     if (held) yield held;
     hash.update(piece);
     size += piece.length;
@@ -216,7 +216,7 @@ async function* read({ store, partition, sealing, ref }: Home): AsyncGenerator<U
     if (size > ref.size) break;
   }
   if (size !== ref.size || hash.digest('base64url') !== ref.sha256) {
-    throw damaged(
+    throw damagedError(
       nameOf(partition, ref),
       `${ref.size} bytes with hash ${ref.sha256} were stored, ${size} others were found`,
     );
@@ -226,12 +226,12 @@ async function* read({ store, partition, sealing, ref }: Home): AsyncGenerator<U
 
 const aboutPayload = (partition: string, id: string): string => `${partition}\npayload ${id}`;
 
-const digestOf = (sealing: Sealing, bytes: Uint8Array): string => sealing.hash().update(bytes).digest('base64url');
+const digestOf = (cipher: RunCipher, bytes: Uint8Array): string => cipher.hash().update(bytes).digest('base64url');
 
 const nameOf = (partition: string, { id }: PayloadRef): string => `Payload ${id} of "${partition}"`;
 
 const missing = (partition: string, ref: PayloadRef): WaitstateError =>
-  damaged(nameOf(partition, ref), 'it is no longer in the storage');
+  damagedError(nameOf(partition, ref), 'it is no longer in the storage');
 
 async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;

@@ -4,7 +4,7 @@ import { isWaitstateError } from '../core/errors.ts';
 const TRIES = 100;
 
 /** Tries again, a little later each time, as long as somebody else was faster. */
-export async function retried<T>(attempt: (attempt: number) => Promise<T>): Promise<T> {
+export async function retryOnConflict<T>(attempt: (attempt: number) => Promise<T>): Promise<T> {
   for (let count = 1; ; count++) {
     try {
       return await attempt(count);

@@ -32,7 +32,7 @@ export const checkpointPruned = (run: string, version: number): WaitstateError =
     `Checkpoint ${version} of run "${run}" was emptied by a prune; only its place in history is left. \`history\` shows which can be loaded.`,
   );
 
-export const damaged = (what: string, why: string, cause?: unknown): WaitstateError =>
+export const damagedError = (what: string, why: string, cause?: unknown): WaitstateError =>
   new WaitstateError('DAMAGED', `${what} is damaged: ${why}. \`verify\` shows how far the run can be trusted.`, {
     ...ofRun,
     cause,

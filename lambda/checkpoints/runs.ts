@@ -1,25 +1,25 @@
 import { isWaitstateError } from '../core/errors.ts';
-import { escapeId, idsOf } from '../core/ids.ts';
-import { refused } from '../core/invalid-input.ts';
-import { present } from '../core/omit-undefined.ts';
+import { escapeId, parsePartition } from '../core/ids.ts';
+import { invalidInput } from '../core/invalid-input.ts';
+import { omitUndefined } from '../core/omit-undefined.ts';
 import { STATUSES, type Status } from '../core/status.ts';
 import type { ListName, StoredRecord } from '../storage/ports.ts';
 import type { RunSummary } from './checkpoint.ts';
 import type { Context, RunContext } from './context.ts';
 import { type HeadMeta, isUnreadable, readHeadMeta } from './format/meta.ts';
 import {
-  groupOf,
   HEAD_KEY,
   isLeased,
-  LEASED_DUE_MS,
+  MAX_HEAD_LAG_MS,
+  MAX_LEASED_DUE_MS,
   SHARDS,
   shardGroup,
-  TOUCH_MS,
+  tenantGroup,
   timeOrder,
 } from './format/records.ts';
 import { readLiveHead } from './load.ts';
-import { limited, merged } from './merge-lists.ts';
-import { pages } from './scan.ts';
+import { mergeSorted, takeUpTo } from './merge-lists.ts';
+import { scanPages } from './scan.ts';
 
 /** Which runs: all conditions must hold. */
 export interface RunFilter {
@@ -41,12 +41,12 @@ const MOST_DUE = 1_000;
 const END_OF_TIME = 999_999_999_999_999;
 
 /** The runs of the tenant, last touched first. The list may be a moment behind. */
-export async function* runs(context: Context, filter: RunFilter): AsyncGenerator<RunSummary> {
+export async function* listRuns(context: Context, filter: RunFilter): AsyncGenerator<RunSummary> {
   const fitting = async function* () {
-    for await (const { partition, head, fits } of lookThroughRuns(context, filter))
-      if (fits) yield runSummaryOf(partition, head);
+    for await (const { partition, head, isMatch: fits } of scanRuns(context, filter))
+      if (fits) yield toRunSummary(partition, head);
   };
-  yield* limited(filter.limit, fitting());
+  yield* takeUpTo(filter.limit, fitting());
 }
 
 /** A run as a list holds it. */
@@ -54,15 +54,15 @@ export interface ListedRun {
   readonly partition: string;
   readonly head: HeadMeta;
   /** Whether all conditions hold; some of them lists cannot look up. */
-  readonly fits: boolean;
+  readonly isMatch: boolean;
 }
 
 /** Every run that has to be read to find those that fit: for those who must stop reading at some point. */
-export async function* lookThroughRuns(context: Context, filter: RunFilter): AsyncGenerator<ListedRun> {
+export async function* scanRuns(context: Context, filter: RunFilter): AsyncGenerator<ListedRun> {
   const { status, owner, since, until } = filter;
   const statuses = status === undefined ? STATUSES : [...new Set([status].flat())];
   for (const each of statuses) {
-    if (!STATUSES.includes(each)) throw refused('`status`', `one of ${STATUSES.join(', ')}`, each);
+    if (!STATUSES.includes(each)) throw invalidInput('`status`', `one of ${STATUSES.join(', ')}`, each);
   }
   const range = {
     newestFirst: true,
@@ -71,8 +71,8 @@ export async function* lookThroughRuns(context: Context, filter: RunFilter): Asy
     to: timeOrder(until ? timeOf('`until`', until) - 1 : END_OF_TIME),
   };
   const source = async function* (list: ListName, kind: string) {
-    const group = groupOf(context.tenant, kind);
-    for await (const stored of pages((from) => context.records.list(list, group, { ...range, ...from })))
+    const group = tenantGroup(context.tenant, kind);
+    for await (const stored of scanPages((from) => context.records.list(list, group, { ...range, ...from })))
       yield* headIn(stored);
   };
   const byStatus = () => [
@@ -80,8 +80,8 @@ export async function* lookThroughRuns(context: Context, filter: RunFilter): Asy
     ...(statuses.includes('RUNNING') ? [leasedRuns(context, range)] : []),
   ];
   const sources = owner === undefined ? byStatus() : [source('owner', escapeId('owner', owner))];
-  for await (const listed of merged(sources, ({ head }) => -head.touchedAt))
-    yield { ...listed, fits: matches(listed.head, filter, statuses, context.now()) };
+  for await (const listed of mergeSorted(sources, ({ head }) => -head.touchedAt))
+    yield { ...listed, isMatch: matches(listed.head, filter, statuses, context.now()) };
 }
 
 /**
@@ -92,7 +92,7 @@ async function* leasedRuns(
   { records, tenant, now }: Context,
   { from, to }: { readonly from: string; readonly to: string },
 ): AsyncGenerator<ListedHead> {
-  const soon = { to: timeOrder(now() + LEASED_DUE_MS), limit: MOST_DUE };
+  const soon = { to: timeOrder(now() + MAX_LEASED_DUE_MS), limit: MOST_DUE };
   const shards = SHARDS.map((shard) => records.list('due', shardGroup(shard), soon));
   // Who may see but one of the tenants sees what waits or has ended.
   const found = await Promise.all(shards).catch((error) => {
@@ -102,7 +102,7 @@ async function* leasedRuns(
   const isAsked = (time: string): boolean => time >= from && time <= to;
   yield* found
     .flatMap((page) => page.records)
-    .filter(({ partition, key }) => key === HEAD_KEY && idsOf(partition).tenant === tenant)
+    .filter(({ partition, key }) => key === HEAD_KEY && parsePartition(partition).tenant === tenant)
     .flatMap(headIn)
     .filter(({ head }) => isLeased(head) && isAsked(timeOrder(head.touchedAt)))
     .sort((a, b) => b.head.touchedAt - a.head.touchedAt);
@@ -112,7 +112,7 @@ function matches(head: HeadMeta, filter: RunFilter, statuses: readonly Status[],
   const { agent, tag, step, owner } = filter;
   const { touchedAt, retentionMs } = head;
   // Only what is over for sure is left out: the head may be behind the last write.
-  const over = retentionMs !== undefined && now >= touchedAt + retentionMs + TOUCH_MS;
+  const over = retentionMs !== undefined && now >= touchedAt + retentionMs + MAX_HEAD_LAG_MS;
   return (
     !over &&
     statuses.includes(head.status) &&
@@ -123,7 +123,7 @@ function matches(head: HeadMeta, filter: RunFilter, statuses: readonly Status[],
   );
 }
 
-type ListedHead = Omit<ListedRun, 'fits'>;
+type ListedHead = Omit<ListedRun, 'isMatch'>;
 
 /** A head as a list has it; nothing of what nobody can read, since that takes the rest of the list from nobody. */
 function headIn({ partition, meta }: StoredRecord): readonly ListedHead[] {
@@ -133,26 +133,31 @@ function headIn({ partition, meta }: StoredRecord): readonly ListedHead[] {
 
 function timeOf(argument: string, time: Date): number {
   if (time instanceof Date && !Number.isNaN(time.getTime())) return time.getTime();
-  throw refused(argument, 'a valid Date', String(time));
+  throw invalidInput(argument, 'a valid Date', String(time));
 }
 
 /** What is known of one run without opening it. */
-export async function runSummary(at: RunContext): Promise<RunSummary> {
-  return runSummaryOf(at.partition, (await readLiveHead(at)).meta);
+export async function readRunSummary(at: RunContext): Promise<RunSummary> {
+  return toRunSummary(at.partition, (await readLiveHead(at)).meta);
 }
 
 /** What is known of a run whose head was read. */
-export function runSummaryOf(partition: string, head: HeadMeta): RunSummary {
+export function toRunSummary(partition: string, head: HeadMeta): RunSummary {
   const { agent, owner, parent, retentionMs, step, version, stepNumber, shredded = false } = head;
   return {
-    run: idsOf(partition).run,
+    run: parsePartition(partition).run,
     status: head.status,
     tags: head.tags ?? [],
-    statusChange: { version, stepNumber, ...present({ step }) },
+    statusChange: { version, stepNumber, ...omitUndefined({ step }) },
     createdAt: new Date(head.createdAt),
     touchedAt: new Date(head.touchedAt),
     encrypted: shredded || head.key !== undefined,
     shredded,
-    ...present({ agent, owner, parent, retentionSeconds: retentionMs === undefined ? undefined : retentionMs / 1000 }),
+    ...omitUndefined({
+      agent,
+      owner,
+      parent,
+      retentionSeconds: retentionMs === undefined ? undefined : retentionMs / 1000,
+    }),
   };
 }

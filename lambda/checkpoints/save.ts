@@ -1,13 +1,20 @@
 import { escapeId } from '../core/ids.ts';
-import { refused } from '../core/invalid-input.ts';
+import { invalidInput } from '../core/invalid-input.ts';
 import { STATUSES, type Status } from '../core/status.ts';
-import { append, baseOf, beginning } from './append.ts';
+import { append, createBase, toBase } from './append.ts';
 import type { CheckpointFields, CheckpointSummary, ModelParameters } from './checkpoint.ts';
 import type { HeadChange } from './commit.ts';
-import { encodeModel, encodeValues, NO_CONTENT, refuseUnreadable, schemaAfter, type Values } from './content.ts';
+import {
+  type ContentValues,
+  checkReadable,
+  EMPTY_CONTENT,
+  encodeModel,
+  encodeValues,
+  nextSchemaVersion,
+} from './content.ts';
 import type { RunContext } from './context.ts';
-import { nameKey, readCheckpoint, summaryOf, usedAt, versionKey } from './format/records.ts';
-import { checkVersion, type Opened, open, readNewest, refuseExpired } from './load.ts';
+import { lastUsedAt, nameKey, readCheckpoint, toCheckpointSummary, versionKey } from './format/records.ts';
+import { checkNotExpired, checkVersion, type LoadedCheckpoint, loadCheckpoint, readNewest } from './load.ts';
 import { StaleVersionError } from './stale-version-error.ts';
 
 /** What a checkpoint is called and what belongs to it, besides the state. */
@@ -39,45 +46,56 @@ export interface SaveInput<State = unknown> extends SaveFields {
 
 type Input = Omit<SaveInput, 'run' | 'expectedVersion'>;
 
-export async function save(at: RunContext, { expectedVersion = 0, ...input }: Omit<SaveInput, 'run'>): Promise<Opened> {
-  checkFields(input);
+export async function save(
+  at: RunContext,
+  { expectedVersion = 0, ...input }: Omit<SaveInput, 'run'>,
+): Promise<LoadedCheckpoint> {
+  checkSaveFields(input);
   const { version, hash } =
     typeof expectedVersion === 'object' && expectedVersion !== null
       ? expectedVersion
       : { version: expectedVersion, hash: undefined };
   checkVersion(version, '`expectedVersion`', 0);
-  if (version === 0) return saveOn(at, undefined, input);
+  if (version === 0) return saveAfter(at, undefined, input);
   const known = at.cache.fresh(at.partition, at.now());
-  const opened = isExpected(known, version, hash) ? known : await open(at);
-  if (isExpected(opened, version, hash)) return saveOn(at, opened, input);
-  at.cache.keep(at.partition, opened);
-  return writtenBefore(at, version, input.writeId, opened);
+  const loaded = isExpected(known, version, hash) ? known : await loadCheckpoint(at);
+  if (isExpected(loaded, version, hash)) return saveAfter(at, loaded, input);
+  at.cache.remember(at.partition, loaded);
+  return findEarlierWrite(at, version, input.writeId, loaded);
 }
 
-const isExpected = (opened: Opened | undefined, version: number, hash: string | undefined): opened is Opened =>
-  opened?.record.version === version && (hash === undefined || opened.record.hash === hash);
+const isExpected = (
+  loaded: LoadedCheckpoint | undefined,
+  version: number,
+  hash: string | undefined,
+): loaded is LoadedCheckpoint =>
+  loaded?.record.version === version && (hash === undefined || loaded.record.hash === hash);
 
 /** Saves on a checkpoint that was opened; on none to begin the run. */
-export async function saveOn(at: RunContext, opened: Opened | undefined, input: Input): Promise<Opened> {
-  if (!opened) return begin(at, input);
-  if (input.writeId !== undefined && opened.record.meta.writeId === input.writeId) return opened;
-  if (input.parent) throw refused('`parent`', 'given with the first save of a run only', input.parent);
-  refuseExpired(at, opened.head.meta, usedAt(opened.record.meta));
-  const schema = input.state === undefined ? opened.record.meta.schema : schemaAfter(at, opened);
-  refuseUnreadable(at, opened, input);
-  const root = await encodeValues(at, opened.sealing, opened.root, valuesOf(input));
-  const head = headChange(input, opened);
-  return append(at, baseOf(opened), { ...input, root, model: encodeModel(at, input.model), schema, head });
+export async function saveAfter(
+  at: RunContext,
+  loaded: LoadedCheckpoint | undefined,
+  input: Input,
+): Promise<LoadedCheckpoint> {
+  if (!loaded) return begin(at, input);
+  if (input.writeId !== undefined && loaded.record.meta.writeId === input.writeId) return loaded;
+  if (input.parent) throw invalidInput('`parent`', 'given with the first save of a run only', input.parent);
+  checkNotExpired(at, loaded.head.meta, lastUsedAt(loaded.record.meta));
+  const schema = input.state === undefined ? loaded.record.meta.schema : nextSchemaVersion(at, loaded);
+  checkReadable(at, loaded, input);
+  const root = await encodeValues(at, loaded.cipher, loaded.root, valuesOf(input));
+  const head = headChange(input, loaded);
+  return append(at, toBase(loaded), { ...input, root, model: encodeModel(at, input.model), schema, head });
 }
 
 /** What of the input becomes content; a state that is undefined is none. */
-function valuesOf({ state, toolResults, forgetToolResults }: Input): Values {
+function valuesOf({ state, toolResults, forgetToolResults }: Input): ContentValues {
   return { toolResults, forgetToolResults, ...(state !== undefined && { state }) };
 }
 
-async function begin(at: RunContext, input: Input): Promise<Opened> {
-  const base = await beginning(at, input.owner);
-  const root = await encodeValues(at, base.sealing, NO_CONTENT, valuesOf(input));
+async function begin(at: RunContext, input: Input): Promise<LoadedCheckpoint> {
+  const base = await createBase(at, input.owner);
+  const root = await encodeValues(at, base.cipher, EMPTY_CONTENT, valuesOf(input));
   const { agent, owner, tags, retentionSeconds } = input;
   const retentionMs = retentionSeconds === undefined ? at.retentionMs : retentionSeconds * 1000;
   const head = { agent, owner, tags, retentionMs };
@@ -86,7 +104,7 @@ async function begin(at: RunContext, input: Input): Promise<Opened> {
       ...input,
       root,
       model: encodeModel(at, input.model),
-      schema: at.ladder?.current,
+      schema: at.migrator?.current,
       head,
     });
   } catch (error) {
@@ -97,22 +115,25 @@ async function begin(at: RunContext, input: Input): Promise<Opened> {
 }
 
 /** The checkpoint that an earlier try under this write id made; refuses the save when there is none. */
-export async function writtenBefore(
+export async function findEarlierWrite(
   at: RunContext,
   expected: number,
   writeId: string | undefined,
-  newest: Opened,
-): Promise<Opened> {
+  newest: LoadedCheckpoint,
+): Promise<LoadedCheckpoint> {
   if (writeId !== undefined && newest.record.version > expected) {
     const [next] = await at.records.read(at.partition, [versionKey(expected + 1)]);
-    if (next && readCheckpoint(next).meta.writeId === writeId) return open(at, expected + 1);
+    if (next && readCheckpoint(next).meta.writeId === writeId) return loadCheckpoint(at, expected + 1);
   }
-  const found = newest.record.version >= expected ? summaryOf(at.run, newest.record) : undefined;
+  const found = newest.record.version >= expected ? toCheckpointSummary(at.run, newest.record) : undefined;
   throw new StaleVersionError(at.run, expected, found);
 }
 
 /** What of the head a save changes; undefined when it is all as it was. */
-function headChange({ agent, owner, tags, retentionSeconds }: Input, { head }: Opened): HeadChange | undefined {
+function headChange(
+  { agent, owner, tags, retentionSeconds }: Input,
+  { head }: LoadedCheckpoint,
+): HeadChange | undefined {
   const retentionMs = retentionSeconds === undefined ? undefined : retentionSeconds * 1000;
   const there = head.meta;
   const given = Object.entries({ agent, owner, tags, retentionMs } satisfies HeadChange).filter(
@@ -123,12 +144,12 @@ function headChange({ agent, owner, tags, retentionSeconds }: Input, { head }: O
 }
 
 /** Refuses fields that are not what a checkpoint takes, before anything is written. */
-export function checkFields(input: SaveFields): void {
-  if (!isRecord(input)) throw refused('What is to be saved', 'an object', input);
+export function checkSaveFields(input: SaveFields): void {
+  if (!isRecord(input)) throw invalidInput('What is to be saved', 'an object', input);
   const { step, stepNumber, status, name, labels, toolResults, forgetToolResults, model, writeId, parent } = input;
   const { agent, owner, tags, retentionSeconds } = input;
   const check = (field: string, value: unknown, expected: string, fits: boolean) => {
-    if (value !== undefined && !fits) throw refused(`\`${field}\``, expected, value);
+    if (value !== undefined && !fits) throw invalidInput(`\`${field}\``, expected, value);
   };
   check('step', step, 'text of 1 to 1,000 characters', isText(step, 1000));
   check('writeId', writeId, 'text of 1 to 256 characters', isText(writeId, 256));
@@ -158,7 +179,7 @@ const MAX_RETENTION = 1e11;
 /** Refuses what is not a time to keep a run for. */
 export function checkRetention(seconds: number): number {
   if (typeof seconds === 'number' && seconds > 0 && seconds <= MAX_RETENTION) return seconds;
-  throw refused('`retentionSeconds`', `a number of seconds above 0 and at most ${MAX_RETENTION}`, seconds);
+  throw invalidInput('`retentionSeconds`', `a number of seconds above 0 and at most ${MAX_RETENTION}`, seconds);
 }
 
 // What is readable without opening a checkpoint is written and read with every list, and a record holds 400 KB at most.

@@ -2,7 +2,9 @@ import type { Page, PageOptions, StoredRecord } from '../storage/ports.ts';
 import type { RunContext } from './context.ts';
 
 /** Everything that pages hold, one after the other; the next page is read when it is needed. */
-export async function* pages(read: (from: { readonly after?: string }) => Promise<Page>): AsyncGenerator<StoredRecord> {
+export async function* scanPages(
+  read: (from: { readonly after?: string }) => Promise<Page>,
+): AsyncGenerator<StoredRecord> {
   let after: string | undefined;
   do {
     const page = await read(after === undefined ? {} : { after });
@@ -12,8 +14,8 @@ export async function* pages(read: (from: { readonly after?: string }) => Promis
 }
 
 /** The records of a run, or of a range of its keys. */
-export const recordsOf = (at: RunContext, options: PageOptions = {}): AsyncGenerator<StoredRecord> =>
-  pages((from) => at.records.range(at.partition, { ...options, ...from }));
+export const scanRecords = (at: RunContext, options: PageOptions = {}): AsyncGenerator<StoredRecord> =>
+  scanPages((from) => at.records.range(at.partition, { ...options, ...from }));
 
 /** The first records of a range, at most so many. */
 export async function firstRecords(
@@ -23,7 +25,7 @@ export async function firstRecords(
 ): Promise<readonly StoredRecord[]> {
   const found: StoredRecord[] = [];
   const limited = most === undefined ? options : { ...options, limit: most };
-  for await (const record of recordsOf(at, limited)) {
+  for await (const record of scanRecords(at, limited)) {
     found.push(record);
     if (found.length === most) break;
   }

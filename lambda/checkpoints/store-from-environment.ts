@@ -1,4 +1,4 @@
-import { present } from '../core/omit-undefined.ts';
+import { omitUndefined } from '../core/omit-undefined.ts';
 import {
   BUCKET_VARIABLE,
   KEY_VARIABLE,
@@ -6,11 +6,11 @@ import {
   TABLE_VARIABLE,
   UNENCRYPTED_VARIABLE,
 } from '../environment/names.ts';
-import { wholeSeconds } from '../environment/whole-seconds.ts';
-import { installed } from '../storage/aws/import-optional-peer.ts';
+import { parseSecondsVariable } from '../environment/whole-seconds.ts';
+import { importOptionalPeer } from '../storage/aws/import-optional-peer.ts';
 import type { Storage } from '../storage/ports.ts';
 import type { CheckpointStore } from './checkpoint-store.ts';
-import { checkpointStoreOn } from './checkpoint-store.ts';
+import { createCheckpointStore } from './checkpoint-store.ts';
 import type { CheckpointStoreOptions } from './contexts.ts';
 import type { KeyRing } from './encryption/key-ring.ts';
 
@@ -19,10 +19,10 @@ import type { KeyRing } from './encryption/key-ring.ts';
  * folder WAITSTATE_FOLDER (`.waitstate`) of this machine.
  */
 export function storageFromEnvironment(clock?: () => number): () => Promise<Storage> {
-  if (isOnDynamo())
+  if (isDynamoConfigured())
     return async () =>
       (
-        await installed('@aws-sdk/client-dynamodb', () => import('../storage/dynamodb/dynamo-storage.ts'))
+        await importOptionalPeer('@aws-sdk/client-dynamodb', () => import('../storage/dynamodb/dynamo-storage.ts'))
       ).dynamoStorage();
   const { WAITSTATE_FOLDER: folder = '.waitstate' } = process.env;
   return async () =>
@@ -38,11 +38,11 @@ export function optionsFromEnvironment(): Pick<
   CheckpointStoreOptions,
   'retentionSeconds' | 'keys' | 'acceptUnencrypted'
 > {
-  if (!isOnDynamo()) return {};
+  if (!isDynamoConfigured()) return {};
   const { [RETENTION_VARIABLE]: seconds, [KEY_VARIABLE]: key, [UNENCRYPTED_VARIABLE]: plain } = process.env;
-  const retentionSeconds = wholeSeconds(RETENTION_VARIABLE, seconds);
+  const retentionSeconds = parseSecondsVariable(RETENTION_VARIABLE, seconds);
   return {
-    ...present({ retentionSeconds }),
+    ...omitUndefined({ retentionSeconds }),
     ...(key?.trim() && { keys: keysLater(key.trim()), acceptUnencrypted: plain?.trim() === 'true' }),
   };
 }
@@ -58,11 +58,11 @@ function keysLater(keyId: string): KeyRing {
 }
 
 /** Whether the environment names a table. */
-export const isOnDynamo = (): boolean => Boolean(process.env[TABLE_VARIABLE] || process.env[BUCKET_VARIABLE]);
+export const isDynamoConfigured = (): boolean => Boolean(process.env[TABLE_VARIABLE] || process.env[BUCKET_VARIABLE]);
 
 /**
  * A checkpoint store where the environment says, and as it says unless `options` do. To bundle only one of the two kinds
  * of storage, import `checkpointStore` from `waitstate/dynamodb` or `waitstate/embedded`.
  */
 export const checkpointStore = <State = unknown>(options: CheckpointStoreOptions = {}): CheckpointStore<State> =>
-  checkpointStoreOn<State>(storageFromEnvironment(options.clock), { ...optionsFromEnvironment(), ...options });
+  createCheckpointStore<State>(storageFromEnvironment(options.clock), { ...optionsFromEnvironment(), ...options });

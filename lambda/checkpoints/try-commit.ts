@@ -1,7 +1,7 @@
 import { ConditionFailedError, type RecordStore, type Write } from '../storage/ports.ts';
 
 /** Commits, unless somebody has just done something with the records; says whether it did. */
-export async function committed(records: RecordStore, writes: readonly Write[]): Promise<boolean> {
+export async function tryCommit(records: RecordStore, writes: readonly Write[]): Promise<boolean> {
   try {
     await records.commit(writes);
     return true;

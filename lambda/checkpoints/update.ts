@@ -1,11 +1,11 @@
 import { isWaitstateError } from '../core/errors.ts';
-import { refused } from '../core/invalid-input.ts';
-import { checkpointOf } from './content.ts';
+import { invalidInput } from '../core/invalid-input.ts';
+import { toCheckpoint } from './content.ts';
 import type { RunContext } from './context.ts';
-import { type Edit, edited } from './draft.ts';
-import { type Opened, open } from './load.ts';
-import { retried } from './retry-on-conflict.ts';
-import { checkFields, type SaveFields, saveOn } from './save.ts';
+import { applyEdit, type Edit } from './draft.ts';
+import { type LoadedCheckpoint, loadCheckpoint } from './load.ts';
+import { retryOnConflict } from './retry-on-conflict.ts';
+import { checkSaveFields, type SaveFields, saveAfter } from './save.ts';
 
 /**
  * What a checkpoint made by `update` is called and what belongs to it. A `writeId` is recognised while it is that of the
@@ -17,19 +17,23 @@ export interface UpdateFields<State = unknown> extends Omit<SaveFields, 'parent'
 }
 
 /** Saves what the edit makes of the newest state; when somebody else was faster, the edit runs again on theirs. */
-export async function update<State>(at: RunContext, edit: Edit<State>, fields: UpdateFields<State>): Promise<Opened> {
-  if (typeof edit !== 'function') throw refused('The edit', 'a function that gets a draft of the state', edit);
-  checkFields(fields);
+export async function update<State>(
+  at: RunContext,
+  edit: Edit<State>,
+  fields: UpdateFields<State>,
+): Promise<LoadedCheckpoint> {
+  if (typeof edit !== 'function') throw invalidInput('The edit', 'a function that gets a draft of the state', edit);
+  checkSaveFields(fields);
   const { initial, ...input } = fields;
   let saving = false;
-  const editOn = async (opened: Opened | undefined): Promise<Opened> => {
-    if (opened && opened.record.meta.writeId === fields.writeId) return opened;
-    const checkpoint = opened && checkpointOf<State>(at, opened);
-    const state = await edited((checkpoint ? checkpoint.state : initial) as State, edit, checkpoint);
+  const editOn = async (loaded: LoadedCheckpoint | undefined): Promise<LoadedCheckpoint> => {
+    if (loaded && loaded.record.meta.writeId === fields.writeId) return loaded;
+    const checkpoint = loaded && toCheckpoint<State>(at, loaded);
+    const state = await applyEdit((checkpoint ? checkpoint.state : initial) as State, edit, checkpoint);
     saving = true;
-    return saveOn(at, opened, { ...input, state });
+    return saveAfter(at, loaded, { ...input, state });
   };
-  return retried(async (attempt) => {
+  return retryOnConflict(async (attempt) => {
     const known = attempt === 1 ? at.cache.fresh(at.partition, at.now()) : undefined;
     if (!known) return editOn(await newestUnlessNew(at, fields));
     try {
@@ -48,9 +52,9 @@ export async function update<State>(at: RunContext, edit: Edit<State>, fields: U
 const REFUSALS = ['TRANSITION_REFUSED', 'RUN_EXPIRED'] as const;
 
 /** The newest checkpoint; undefined where there is no run and one may begin. */
-async function newestUnlessNew(at: RunContext, fields: UpdateFields): Promise<Opened | undefined> {
+async function newestUnlessNew(at: RunContext, fields: UpdateFields): Promise<LoadedCheckpoint | undefined> {
   try {
-    return await open(at);
+    return await loadCheckpoint(at);
   } catch (error) {
     if (isWaitstateError(error, 'RUN_NOT_FOUND') && fields.initial !== undefined) return undefined;
     throw error;

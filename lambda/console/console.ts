@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import type { ApiEnv } from '../http/request-variables.ts';
-import { ANSWER, may } from '../http/roles.ts';
+import { DECIDE_ROLES, hasRole } from '../http/roles.ts';
 import { approvalRoutes } from './approvals/routes.ts';
 import { PATHS } from './paths.ts';
 import type { ConsoleOptions } from './request.ts';
@@ -8,9 +8,9 @@ import { runRoutes } from './run/routes.ts';
 import { runsRoutes } from './runs/routes.ts';
 
 /** The pages of the console, for callers who are known; what goes wrong in them is for the application to answer. */
-export function consoleApp(options: ConsoleOptions): Hono<ApiEnv> {
+export function createConsole(options: ConsoleOptions): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
-  app.get('/', (context) => context.redirect(may(context.get('caller'), ANSWER) ? PATHS.inbox : PATHS.runs));
+  app.get('/', (context) => context.redirect(hasRole(context.get('caller'), DECIDE_ROLES) ? PATHS.inbox : PATHS.runs));
   approvalRoutes(app, options);
   runsRoutes(app, options);
   runRoutes(app, options);

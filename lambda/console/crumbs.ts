@@ -1,15 +1,15 @@
-import { type Html, html, type Part } from './markup.ts';
+import { type Html, type HtmlValue, html } from './markup.ts';
 import { PATHS } from './paths.ts';
-import { text } from './text.ts';
+import { userText } from './text.ts';
 
 /** The way to a page of a run: the list, the run, and what is between it and the page. */
-export const runCrumbs = (run: string, ...between: readonly Part[]): Html =>
-  crumbs(
+export const runBreadcrumbs = (run: string, ...between: readonly HtmlValue[]): Html =>
+  breadcrumbs(
     html`<a href="${PATHS.runs}">Runs</a>`,
-    html`<a href="${PATHS.run(run)}"><span class="id">${text(run)}</span></a>`,
+    html`<a href="${PATHS.run(run)}"><span class="id">${userText(run)}</span></a>`,
     ...between,
   );
 
 /** The pages above a page, the highest first. */
-export const crumbs = (...above: readonly Part[]): Html =>
+export const breadcrumbs = (...above: readonly HtmlValue[]): Html =>
   html`<p class="crumbs">${above.filter(Boolean).map((each, i) => html`${i > 0 && ' / '}${each}`)}</p>`;

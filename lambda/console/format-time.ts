@@ -4,7 +4,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /** A length of time in at most two units: `320 ms`, `4.2 s`, `3 min 20 s`, `2 d 4 h`. */
-export function lengthOf(milliseconds: number): string {
+export function formatDuration(milliseconds: number): string {
   const ms = Math.max(0, Math.round(milliseconds));
   if (ms < SECOND) return `${ms} ms`;
   if (ms < MINUTE) return `${(Math.floor(ms / 100) / 10).toLocaleString('en')} s`;
@@ -19,7 +19,7 @@ function two(ms: number, large: number, largeName: string, small: number, smallN
 }
 
 /** How far a moment is from another, in one unit: `3 min ago`, `in 2 d`. */
-export function distance(moment: number, now: number): string {
+export function formatRelativeTime(moment: number, now: number): string {
   const away = Math.abs(now - moment);
   if (away < 10 * SECOND) return 'just now';
   // Rounded: what ends in a second less than two days ends in two days. Up to there hours are told, for those who plan.
@@ -35,7 +35,7 @@ const UNITS = [
 ] as const;
 
 /** A moment to the minute, in a time zone. @default UTC, which it then says */
-export function exactly(moment: number, timeZone?: string): string {
+export function formatDateTime(moment: number, timeZone?: string): string {
   const [zone, ending] = timeZone === undefined ? ['UTC', ' UTC'] : [timeZone, ''];
   return `${formatIn(zone).format(moment)}${ending}`;
 }

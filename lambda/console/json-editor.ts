@@ -1,12 +1,12 @@
-import { mistakeIn, wordsOf } from '../core/json-error-position.ts';
-import { type Html, html, type Part } from './markup.ts';
-import { visible, visibleJson } from './text.ts';
+import { findJsonError, formatJsonError } from '../core/json-error-position.ts';
+import { type Html, type HtmlValue, html } from './markup.ts';
+import { escapeHiddenJson, revealHidden } from './text.ts';
 
-export interface JsonEditor {
+export interface JsonEditorOptions {
   /** Of the field, and of the element. */
   readonly name: string;
-  readonly label: Part;
-  readonly hint?: Part;
+  readonly label: HtmlValue;
+  readonly hint?: HtmlValue;
   /** What is in it; what is wrong with it is said. */
   readonly value: string;
   readonly isRequired?: boolean;
@@ -16,16 +16,24 @@ export interface JsonEditor {
 }
 
 /** A field for JSON that says where it is wrong: on the server, and by the script while it is written. */
-export function jsonEditor({ name, label, hint, value, isRequired = false, isTall = false, source }: JsonEditor): Html {
-  const mistake = value.trim() === '' && !isRequired ? undefined : mistakeIn(value);
+export function jsonEditor({
+  name,
+  label,
+  hint,
+  value,
+  isRequired = false,
+  isTall = false,
+  source,
+}: JsonEditorOptions): Html {
+  const mistake = value.trim() === '' && !isRequired ? undefined : findJsonError(value);
   return html`<div>
 <label for="${name}">${label}</label>
 ${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
 <textarea class="json${isTall && ' tall'}" id="${name}" name="${name}" spellcheck="false" autocapitalize="off" autocomplete="off"${isRequired && html` required`}${mistake && html` aria-invalid="true"`} aria-describedby="${hint ? `${name}-hint ` : ''}${name}-wrong">
 ${value}</textarea>
-<p class="wrong" id="${name}-wrong" aria-live="polite">${mistake && wordsOf(mistake)}</p>
+<p class="wrong" id="${name}-wrong" aria-live="polite">${mistake && formatJsonError(mistake)}</p>
 ${mistake && lineOf(value, mistake.line, mistake.column)}
-${source !== undefined && html`<p class="more"><button type="button" hidden data-fill="${name}">Start from what is shown</button></p><pre id="${name}-source" hidden>${visibleJson(source)}</pre>`}
+${source !== undefined && html`<p class="more"><button type="button" hidden data-fill="${name}">Start from what is shown</button></p><pre id="${name}-source" hidden>${escapeHiddenJson(source)}</pre>`}
 </div>`;
 }
 
@@ -34,9 +42,9 @@ function lineOf(value: string, line: number, column: number): Html {
   const text = value.split('\n')[line - 1] ?? '';
   const start = Math.max(0, column - 60);
   const shown = text.slice(start, start + 80).trimEnd();
-  return html`<pre class="code"><code>${visible(shown)}
+  return html`<pre class="code"><code>${revealHidden(shown)}
 ${' '.repeat(column - 1 - start)}^</code></pre>`;
 }
 
 /** A document as JSON to be edited; nothing hides in it. */
-export const jsonText = (value: unknown): string => visibleJson(JSON.stringify(value, undefined, 2) ?? '');
+export const toEditableJson = (value: unknown): string => escapeHiddenJson(JSON.stringify(value, undefined, 2) ?? '');

@@ -1,42 +1,42 @@
 import { hasEnded } from '../core/status.ts';
-import { pathId } from '../http/path-id.ts';
-import type { OpenedLink } from '../operator/operator.ts';
-import { decideForm, type Given } from './approvals/decide-form.ts';
+import { encodePathId } from '../http/path-id.ts';
+import type { LinkedApproval } from '../operator/operator.ts';
+import { type DecideFormValues, decideForm } from './approvals/decide-form.ts';
 import { outcome } from './approvals/outcome.ts';
-import { people } from './approvals/people.ts';
-import { question } from './approvals/question.ts';
+import { peopleSection } from './approvals/people.ts';
+import { approvalDetails } from './approvals/question.ts';
 import { type Html, html } from './markup.ts';
-import { type Trouble, trouble } from './notice.ts';
+import { type ProblemSummary, problemNotice } from './notice.ts';
 import { page } from './page.ts';
-import { plain } from './text.ts';
+import { plainText } from './text.ts';
 
 export interface LinkPageOptions {
   /** For what is fetched from behind the link; the page itself never shows it. */
   readonly token: string;
   /** Why an answer was not taken. */
-  readonly problem?: Trouble | undefined;
+  readonly problem?: ProblemSummary | undefined;
   /** What was filled in then. */
-  readonly given?: Given | undefined;
+  readonly formValues?: DecideFormValues | undefined;
   /** Whether the reader's answer was just taken. */
-  readonly justDecided?: boolean | undefined;
+  readonly wasJustDecided?: boolean | undefined;
   readonly now: Date;
 }
 
 /** The page behind a link: what is asked, the form that answers, and then what came of it. Posts to its own URL. */
-export function linkPage(link: OpenedLink, options: LinkPageOptions): Html {
-  const { approval, person, run, again } = link;
-  const { token, problem, given, justDecided = false, now } = options;
+export function linkPage(link: LinkedApproval, options: LinkPageOptions): Html {
+  const { approval, person, run, followUp: again } = link;
+  const { token, problem, formValues: given, wasJustDecided: justDecided = false, now } = options;
   const isOpen = approval.status === 'PENDING' && !approval.votes.some(({ by }) => by === person);
-  const payloadUrl = (id: string) => `/approvals/${encodeURIComponent(token)}/payloads/${pathId(id)}`;
+  const payloadUrl = (id: string) => `/approvals/${encodeURIComponent(token)}/payloads/${encodePathId(id)}`;
   const goesOn = approval.status === 'PENDING' || !hasEnded(run.status);
   return page({
-    title: `${justDecided ? 'Answered: ' : ''}${plain(approval.title)}`,
+    title: `${justDecided ? 'Answered: ' : ''}${plainText(approval.title)}`,
     isNarrow: true,
     live: goesOn ? '' : undefined,
-    body: html`${problem && trouble(problem)}
-${outcome(approval, run, { person, again, now })}
-${question(approval, { payloadUrl }, now)}
-${people(approval, now)}
+    body: html`${problem && problemNotice(problem)}
+${outcome(approval, run, { person, followUp: again, now })}
+${approvalDetails(approval, { payloadUrl }, now)}
+${peopleSection(approval, now)}
 ${isOpen ? decideForm(approval, { as: person }, given) : html`<div data-key="form" data-quiet data-rev="over"></div>`}`,
   });
 }

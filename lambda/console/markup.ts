@@ -5,8 +5,8 @@ import type { HtmlEscapedString } from 'hono/utils/html';
 export type Html = HtmlEscapedString;
 
 /** What may stand in markup. Documents may not: an object with a field `isEscaped` would pass for markup. */
-export type Part = Html | string | number | false | null | undefined | readonly Part[];
+export type HtmlValue = Html | string | number | false | null | undefined | readonly HtmlValue[];
 
 /** Markup in which everything that is put in is escaped, unless it is markup itself. */
-export const html = (strings: TemplateStringsArray, ...parts: readonly Part[]): Html =>
+export const html = (strings: TemplateStringsArray, ...parts: readonly HtmlValue[]): Html =>
   escaping(strings, ...parts) as Html;

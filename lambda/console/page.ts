@@ -1,16 +1,16 @@
 import type { Caller } from '../http/caller.ts';
-import { LOOK, may, OPERATE } from '../http/roles.ts';
+import { hasRole, OPERATE_ROLES, VIEW_ROLES } from '../http/roles.ts';
 import { FILES } from './assets.ts';
-import { type Html, html, type Part } from './markup.ts';
+import { type Html, type HtmlValue, html } from './markup.ts';
 import { PATHS } from './paths.ts';
-import { plain, text } from './text.ts';
+import { plainText, userText } from './text.ts';
 
 /** The places that the head of every page leads to. */
 type Place = 'inbox' | 'runs' | 'start';
 
 export interface PageOptions {
   readonly title: string;
-  readonly body: Part;
+  readonly body: HtmlValue;
   /** Absent on pages for those who have nothing but a link. */
   readonly caller?: Caller | undefined;
   readonly current?: Place | undefined;
@@ -36,7 +36,7 @@ export const page = ({
 ${!caller && html`<meta name="referrer" content="no-referrer">`}
 <meta name="robots" content="noindex">
 <meta name="color-scheme" content="light dark">
-<title>${plain(title)} · Waitstate</title>
+<title>${plainText(title)} · Waitstate</title>
 <link rel="icon" type="image/svg+xml" href="${PATHS.asset(FILES.icon)}">
 <link rel="stylesheet" href="${PATHS.asset(FILES.style)}">
 <script src="${PATHS.asset(FILES.script)}" defer></script>
@@ -61,8 +61,8 @@ const MARK = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M8 2h8l6 
 function navigation(caller: Caller, current: Place | undefined): Html {
   const links = [
     ['inbox', PATHS.inbox, 'Inbox', true],
-    ['runs', PATHS.runs, 'Runs', may(caller, LOOK)],
-    ['start', PATHS.start, 'Start a run', may(caller, OPERATE)],
+    ['runs', PATHS.runs, 'Runs', hasRole(caller, VIEW_ROLES)],
+    ['start', PATHS.start, 'Start a run', hasRole(caller, OPERATE_ROLES)],
   ] as const;
   return html`<nav aria-label="Main"><ul>${links
     .filter(([, , , isThere]) => isThere)
@@ -70,5 +70,5 @@ function navigation(caller: Caller, current: Place | undefined): Html {
       ([name, path, label]) =>
         html`<li><a href="${path}"${name === current && html` aria-current="page"`}>${label}</a></li>`,
     )}</ul></nav>
-<p class="who">${caller.person !== undefined && html`${text(caller.person)} <span class="quiet">in</span> `}<span class="quiet">tenant</span> ${text(caller.tenant)}</p>`;
+<p class="who">${caller.person !== undefined && html`${userText(caller.person)} <span class="quiet">in</span> `}<span class="quiet">tenant</span> ${userText(caller.tenant)}</p>`;
 }

@@ -1,10 +1,10 @@
 import type { Caller } from '../http/caller.ts';
-import { LOOK, may } from '../http/roles.ts';
+import { hasRole, VIEW_ROLES } from '../http/roles.ts';
 import { type Html, html } from './markup.ts';
-import type { Trouble } from './notice.ts';
+import type { ProblemSummary } from './notice.ts';
 import { page } from './page.ts';
 import { PATHS } from './paths.ts';
-import { text } from './text.ts';
+import { userText } from './text.ts';
 
 /** Where somebody goes on from a page that could not be shown. */
 interface WayBack {
@@ -13,9 +13,9 @@ interface WayBack {
 }
 
 /** The way back from a page of a run: to the run, or to the list where there is no such run. */
-export function wayBack(path: string, code: string, caller: Caller | undefined): WayBack | undefined {
+export function backLink(path: string, code: string, caller: Caller | undefined): WayBack | undefined {
   const [run, page] = /^\/console\/runs\/([^/]+)(\/.+)?$/.exec(path)?.slice(1) ?? [];
-  if (run === undefined || !caller || !may(caller, LOOK)) return undefined;
+  if (run === undefined || !caller || !hasRole(caller, VIEW_ROLES)) return undefined;
   const isThere = page !== undefined && !code.startsWith('RUN_');
   return isThere
     ? { path: `${PATHS.runs}/${run}`, label: 'Go to the run' }
@@ -23,15 +23,15 @@ export function wayBack(path: string, code: string, caller: Caller | undefined):
 }
 
 /** A page that says what went wrong, and what to do. */
-export const problemPage = ({ status, title, detail }: Trouble, caller?: Caller, back?: WayBack): Html =>
+export const problemPage = ({ status, title, detail }: ProblemSummary, caller?: Caller, back?: WayBack): Html =>
   page({
     title,
     caller,
     isNarrow: true,
     body: html`<section class="card empty">
 <p class="eyebrow">${status}</p>
-<h1>${text(title)}</h1>
-<p>${text(detail)}</p>
+<h1>${userText(title)}</h1>
+<p>${userText(detail)}</p>
 ${caller && html`<p class="actions">${back && html`<a class="button primary" href="${back.path}">${back.label}</a>`}<a class="button" href="${PATHS.home}">Go to the console</a></p>`}
 </section>`,
   });

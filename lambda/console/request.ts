@@ -1,38 +1,41 @@
 import type { Context } from 'hono';
 import type { Doc } from '../checkpoints/document/document.ts';
 import { isGroup } from '../core/approval.ts';
-import { mistakeIn, wordsOf } from '../core/json-error-position.ts';
+import { findJsonError, formatJsonError } from '../core/json-error-position.ts';
 import type { AppOptions } from '../http/app-options.ts';
 import { parseJson, readBody } from '../http/body.ts';
 import type { Role } from '../http/caller.ts';
-import { MOST_BODY } from '../http/limits.ts';
-import { idInPath } from '../http/path-id.ts';
-import { HttpError, problemOf } from '../http/problem.ts';
+import { MAX_BODY_BYTES } from '../http/limits.ts';
+import { decodePathId } from '../http/path-id.ts';
+import { HttpError, toProblem } from '../http/problem.ts';
 import type { ApiEnv } from '../http/request-variables.ts';
-import { need } from '../http/roles.ts';
+import { requireRole } from '../http/roles.ts';
 import type { Html } from './markup.ts';
-import type { Trouble } from './notice.ts';
-import { plain } from './text.ts';
+import type { ProblemSummary } from './notice.ts';
+import { plainText } from './text.ts';
 
 /** What the console needs of the application. */
-export type ConsoleOptions = Pick<AppOptions, 'agents' | 'runtime' | 'observing'>;
+export type ConsoleOptions = Pick<AppOptions, 'agents' | 'runtime' | 'telemetry'>;
 
 export type ConsoleContext = Context<ApiEnv>;
 
 /** The id in a path under `/console/runs/`: that of the run is 0, that of something of it 2. */
-export const idIn = ({ req }: ConsoleContext, place: 0 | 2 = 0): string =>
-  idInPath(new URL(req.url).pathname.split('/')[3 + place] ?? '');
+export const idFromPath = ({ req }: ConsoleContext, place: 0 | 2 = 0): string =>
+  decodePathId(new URL(req.url).pathname.split('/')[3 + place] ?? '');
 
 /** Who calls, and the desk of their tenant; refuses a caller who has none of the roles. */
-export function admitted(context: ConsoleContext, allowed: readonly Role[]): ApiEnv['Variables'] {
-  const [caller, desk] = [context.get('caller'), context.get('desk')];
-  need(caller, allowed);
-  return { caller, desk };
+export function authorize(context: ConsoleContext, allowed: readonly Role[]): ApiEnv['Variables'] {
+  const [caller, operator] = [context.get('caller'), context.get('operator')];
+  requireRole(caller, allowed);
+  return { caller, operator };
 }
 
 /** The fields of a form. */
-export async function formIn({ req }: ConsoleContext): Promise<Readonly<Record<string, string>>> {
-  const fields = Object(await readBody(req.raw, { mostBytes: MOST_BODY, forms: true })) as Record<string, unknown>;
+export async function readForm({ req }: ConsoleContext): Promise<Readonly<Record<string, string>>> {
+  const fields = Object(await readBody(req.raw, { maxBytes: MAX_BODY_BYTES, acceptsForms: true })) as Record<
+    string,
+    unknown
+  >;
   return Object.fromEntries(
     Object.entries(fields).filter((field): field is [string, string] => typeof field[1] === 'string'),
   );
@@ -45,48 +48,49 @@ export async function formIn({ req }: ConsoleContext): Promise<Readonly<Record<s
 export const OVERLAP_MS = 3000;
 
 /** A whole number in a query, undefined when there is none. */
-export function numberIn(given: string | undefined): number | undefined {
+export function parseWholeNumber(given: string | undefined): number | undefined {
   return given !== undefined && /^\d{1,15}$/.test(given) ? Number(given) : undefined;
 }
 
 /** The tags in a field of a form, separated by commas; undefined when there are none. */
-export function tagsIn(given: string | undefined): readonly string[] | undefined {
+export function parseTags(given: string | undefined): readonly string[] | undefined {
   const tags = namesIn(given);
   return tags.length > 0 ? tags : undefined;
 }
 
 /** The groups in a field of a form, separated by commas. */
-export const groupsIn = (given: string | undefined): readonly string[] => namesIn(given).map(plain).filter(isGroup);
+export const parseGroups = (given: string | undefined): readonly string[] =>
+  namesIn(given).map(plainText).filter(isGroup);
 
 const namesIn = (given: string | undefined): readonly string[] =>
   (given ?? '').split(',').flatMap((name) => name.trim() || []);
 
 /** The document that a field of a form holds as JSON; refuses what is none, and says where. */
-export function documentIn(label: string, text: string): Doc {
-  const mistake = mistakeIn(text);
-  if (mistake) throw new HttpError(400, 'INVALID_INPUT', `${label} is no JSON. ${wordsOf(mistake)}.`);
+export function parseDocument(label: string, text: string): Doc {
+  const mistake = findJsonError(text);
+  if (mistake) throw new HttpError(400, 'INVALID_INPUT', `${label} is no JSON. ${formatJsonError(mistake)}.`);
   return parseJson(label, text) as Doc;
 }
 
 /** A page as an answer. */
-export const answer = (context: ConsoleContext, page: Html, status = 200): Response | Promise<Response> =>
+export const htmlResponse = (context: ConsoleContext, page: Html, status = 200): Response | Promise<Response> =>
   context.html(String(page), status as 200);
 
 /** Where to go after something was done: reloading that page does nothing again. */
-export const goTo = (context: ConsoleContext, path: string): Response => context.redirect(path, 303);
+export const redirectTo = (context: ConsoleContext, path: string): Response => context.redirect(path, 303);
 
 /** Does what a form asks for; when that is refused, the page is shown once more with the reason. */
-export async function tried(
+export async function submitForm(
   context: ConsoleContext,
   action: () => Promise<Response>,
-  again: (problem: Trouble) => Promise<Html>,
+  again: (problem: ProblemSummary) => Promise<Html>,
 ): Promise<Response> {
   try {
     return await action();
   } catch (error) {
-    const problem = problemOf(error);
+    const problem = toProblem(error);
     // What went wrong inside, and what is not there, is told as everywhere.
     if (problem.status >= 500 || problem.status === 404 || problem.code === 'NOT_ALLOWED') throw error;
-    return answer(context, await again(problem), problem.status);
+    return htmlResponse(context, await again(problem), problem.status);
   }
 }

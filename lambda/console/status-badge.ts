@@ -32,10 +32,10 @@ const SHAPES: Readonly<Record<Tone, Html>> = {
 };
 
 /** A status in words, as a sentence begins with it. */
-export const statusWords = (status: Status | ApprovalStatus): string => STATUS[status][1];
+export const statusLabel = (status: Status | ApprovalStatus): string => STATUS[status][1];
 
 /** A status as a small sign. */
-export function badge(status: Status | ApprovalStatus): Html {
+export function statusBadge(status: Status | ApprovalStatus): Html {
   const [tone, words] = STATUS[status];
   return html`<span class="badge ${tone}"><svg viewBox="0 0 16 16" aria-hidden="true">${SHAPES[tone]}</svg>${words}</span>`;
 }

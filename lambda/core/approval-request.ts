@@ -1,6 +1,6 @@
-import { type Duration, millisecondsOf } from './duration.ts';
+import { type Duration, toMilliseconds } from './duration.ts';
 import { escapeId } from './ids.ts';
-import { refused } from './invalid-input.ts';
+import { invalidInput } from './invalid-input.ts';
 
 /** What becomes of an approval that nobody decides in time. */
 export type OnTimeout = 'reject' | 'approve' | 'fail' | 'escalate';
@@ -48,19 +48,20 @@ const MAX_APPROVERS = 40;
 const MAX_ESCALATED = 20;
 const MAX_QUORUM = 100;
 
-export const ON_TIMEOUT: readonly OnTimeout[] = ['reject', 'approve', 'fail', 'escalate'];
+export const ON_TIMEOUT_ACTIONS: readonly OnTimeout[] = ['reject', 'approve', 'fail', 'escalate'];
 
 /** Whether an approver is everybody in a group. */
 export const isGroup = (approver: string): boolean => approver.startsWith('group:');
 
 /** The terms of a request; refuses one that nobody could answer or that contradicts itself. */
-export function checkRequest(request: ApprovalRequest): ApprovalTerms {
+export function checkApprovalRequest(request: ApprovalRequest): ApprovalTerms {
   const { title, facts, onTimeout = 'reject', editable } = Object(request) as Partial<ApprovalRequest>;
   if (typeof title !== 'string' || title.length < 1 || title.length > MAX_TITLE)
-    throw refused('The `title` of an approval', `text of 1 to ${MAX_TITLE} characters`, title);
+    throw invalidInput('The `title` of an approval', `text of 1 to ${MAX_TITLE} characters`, title);
   if (facts !== undefined && (typeof facts !== 'object' || facts === null || Array.isArray(facts)))
-    throw refused('The `facts` of an approval', 'an object of facts by name', facts);
-  if (!ON_TIMEOUT.includes(onTimeout)) throw refused('`onTimeout`', ON_TIMEOUT.join(', '), onTimeout);
+    throw invalidInput('The `facts` of an approval', 'an object of facts by name', facts);
+  if (!ON_TIMEOUT_ACTIONS.includes(onTimeout))
+    throw invalidInput('`onTimeout`', ON_TIMEOUT_ACTIONS.join(', '), onTimeout);
   const approvers = checkPeople('`approvers`', request.approvers, MAX_APPROVERS);
   const escalateTo =
     request.escalateTo === undefined ? undefined : checkPeople('`escalateTo`', request.escalateTo, MAX_ESCALATED);
@@ -73,23 +74,24 @@ export function checkRequest(request: ApprovalRequest): ApprovalTerms {
 
 function checkPeople(argument: string, people: unknown, most: number): readonly string[] {
   const expected = `a list of 1 to ${most}, such as ["user:ann", "group:finance"], without duplicates`;
-  if (!Array.isArray(people) || people.length < 1 || people.length > most) throw refused(argument, expected, people);
+  if (!Array.isArray(people) || people.length < 1 || people.length > most)
+    throw invalidInput(argument, expected, people);
   for (const person of people) checkApprover(person);
-  if (new Set(people).size < people.length) throw refused(argument, expected, people);
+  if (new Set(people).size < people.length) throw invalidInput(argument, expected, people);
   return [...people];
 }
 
 /** Refuses a name that no approver can have. */
 export function checkApprover(name: unknown): string {
   escapeId('approver', name);
-  if (name === 'group:') throw refused('A group', 'named, such as "group:finance"', name);
+  if (name === 'group:') throw invalidInput('A group', 'named, such as "group:finance"', name);
   return name as string;
 }
 
 function checkQuorum(quorum: unknown = 1, approvers: readonly string[]): number {
   const most = approvers.some(isGroup) ? MAX_QUORUM : approvers.length;
   if (typeof quorum === 'number' && Number.isInteger(quorum) && quorum >= 1 && quorum <= most) return quorum;
-  throw refused('`quorum`', `a whole number from 1 to ${most}, the most who can answer`, quorum);
+  throw invalidInput('`quorum`', `a whole number from 1 to ${most}, the most who can answer`, quorum);
 }
 
 function checkTimes(
@@ -101,20 +103,20 @@ function checkTimes(
   const remindAfterMs = positive('`remindAfter`', request.remindAfter);
   const given = positive('`escalateAfter`', request.escalateAfter);
   if (onTimeout === 'escalate' && (!escalateTo || timeoutMs === undefined))
-    throw refused("An approval with `onTimeout: 'escalate'`", 'given `escalateTo` and `timeout`', request);
-  if (given !== undefined && !escalateTo) throw refused('`escalateAfter`', 'given with `escalateTo`', given);
+    throw invalidInput("An approval with `onTimeout: 'escalate'`", 'given `escalateTo` and `timeout`', request);
+  if (given !== undefined && !escalateTo) throw invalidInput('`escalateAfter`', 'given with `escalateTo`', given);
   if (given !== undefined && timeoutMs !== undefined && given >= timeoutMs)
-    throw refused('`escalateAfter`', 'shorter than `timeout`', request.escalateAfter);
+    throw invalidInput('`escalateAfter`', 'shorter than `timeout`', request.escalateAfter);
   const half = timeoutMs === undefined || onTimeout === 'escalate' ? undefined : Math.ceil(timeoutMs / 2);
   const escalateAfterMs = escalateTo && (given ?? half);
   if (escalateTo && escalateAfterMs === undefined && onTimeout !== 'escalate')
-    throw refused('`escalateTo`', 'given with `escalateAfter` or `timeout`', escalateTo);
+    throw invalidInput('`escalateTo`', 'given with `escalateAfter` or `timeout`', escalateTo);
   return { timeoutMs, remindAfterMs, escalateAfterMs };
 }
 
 function positive(argument: string, duration: Duration | undefined): number | undefined {
   if (duration === undefined) return undefined;
-  const milliseconds = millisecondsOf(argument, duration);
-  if (milliseconds < 1) throw refused(argument, 'longer than nothing', duration);
+  const milliseconds = toMilliseconds(argument, duration);
+  if (milliseconds < 1) throw invalidInput(argument, 'longer than nothing', duration);
   return milliseconds;
 }

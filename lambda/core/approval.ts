@@ -1,27 +1,27 @@
 import { type ApprovalTerms, isGroup, type OnTimeout } from './approval-request.ts';
 import { WaitstateError } from './errors.ts';
 
-export { type ApprovalRequest, type ApprovalTerms, checkRequest, isGroup } from './approval-request.ts';
+export { type ApprovalRequest, type ApprovalTerms, checkApprovalRequest, isGroup } from './approval-request.ts';
 
 /** Where an approval stands; all but PENDING are for ever. */
 export const APPROVAL_STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'EXPIRED', 'WITHDRAWN'] as const;
 export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
 
 /** What an approver says. */
-export type Answer = 'approve' | 'reject';
+export type VoteAnswer = 'approve' | 'reject';
 
 /** What an approval that ended means for its run. */
-export type Outcome = Answer | 'fail';
+export type ApprovalOutcome = VoteAnswer | 'fail';
 
 /** Why people are told of an approval. */
-export type NoticeKind = 'asked' | 'reminder' | 'escalation';
+export type NotificationKind = 'asked' | 'reminder' | 'escalation';
 
 /** What one person answered; a person has one vote, whichever groups they are in. */
 export interface Vote {
   readonly by: string;
   /** The group through which they may answer; absent when they are asked by name. */
   readonly as?: string | undefined;
-  readonly answer: Answer;
+  readonly answer: VoteAnswer;
   readonly at: number;
   /** Comment and edits, closed as the run is. */
   readonly said?: string | undefined;
@@ -48,21 +48,21 @@ export interface ApprovalMeta {
   readonly status: ApprovalStatus;
   readonly votes: readonly Vote[];
   readonly endedAt?: number | undefined;
-  readonly outcome?: Outcome | undefined;
+  readonly outcome?: ApprovalOutcome | undefined;
   /** When people were last told. */
   readonly told?: number | undefined;
   /** How many reminders were due so far. */
   readonly reminders?: number | undefined;
   readonly escalatedAt?: number | undefined;
   /** What people must still be told, how often that was tried, and when it is tried again. */
-  readonly tell?: NoticeKind | undefined;
+  readonly tell?: NotificationKind | undefined;
   readonly tellTries?: number | undefined;
   readonly tellAt?: number | undefined;
   readonly withdrawnBecause?: string | undefined;
 }
 
 /** A new approval, of which people must be told at once. */
-export function asked(
+export function newApproval(
   what: Pick<ApprovalMeta, 'agent' | 'name' | 'ask' | 'shown'>,
   terms: ApprovalTerms,
   now: number,
@@ -72,7 +72,7 @@ export function asked(
 }
 
 /** How somebody may answer: by name, through one of their groups, or not at all. */
-export function mayDecide(
+export function matchApprover(
   { approvers }: Pick<ApprovalMeta, 'approvers'>,
   by: string,
   groups: readonly string[] = [],
@@ -88,10 +88,10 @@ export function mayDecide(
  * The approval after an answer. One that was given before, or that is what came of it, leaves it as it is; any other
  * answer after that is refused, and so is one that is late.
  */
-export function vote(meta: ApprovalMeta, cast: Vote): ApprovalMeta {
+export function castVote(meta: ApprovalMeta, cast: Vote): ApprovalMeta {
   const { by, answer, at } = cast;
-  const now = asOf(meta, at);
-  if (!mayDecide(now, by, cast.as === undefined ? [] : [cast.as])) throw notAnApprover(now, by);
+  const now = applyTimeouts(meta, at);
+  if (!matchApprover(now, by, cast.as === undefined ? [] : [cast.as])) throw notAnApprover(now, by);
   if (now.status === 'EXPIRED') throw approvalExpired(now);
   if (now.status === 'WITHDRAWN') throw approvalWithdrawn(now);
   const own = now.votes.find((earlier) => earlier.by === by);
@@ -114,7 +114,7 @@ const ended = (
 ): ApprovalMeta => ({ ...meta, ...NOTHING_TO_TELL, ...end });
 
 /** The approval as time alone made it: escalated or expired, though nobody may have written that yet. */
-export function asOf(meta: ApprovalMeta, now: number): ApprovalMeta {
+export function applyTimeouts(meta: ApprovalMeta, now: number): ApprovalMeta {
   const action = dueAction(meta, now);
   if (action === 'expire') return expire(meta, now);
   return action === 'escalate' ? escalate(meta, now) : meta;
@@ -206,7 +206,7 @@ const FIRST_PAUSE_MS = 60_000;
 const LONGEST_PAUSE_MS = 3_600_000;
 
 /** Somebody begins to tell people; unless that is known to have worked, it is tried again, a little later each time. */
-export function telling(meta: ApprovalMeta, now: number): ApprovalMeta {
+export function startNotifyAttempt(meta: ApprovalMeta, now: number): ApprovalMeta {
   const { tellTries = 0 } = meta;
   return {
     ...meta,
@@ -216,12 +216,12 @@ export function telling(meta: ApprovalMeta, now: number): ApprovalMeta {
 }
 
 /** People were told this; what they must be told since then stays. */
-export function toldOf(meta: ApprovalMeta, kind: NoticeKind, now: number): ApprovalMeta {
+export function markNotified(meta: ApprovalMeta, kind: NotificationKind, now: number): ApprovalMeta {
   return { ...meta, told: now, ...(meta.tell === kind && NOTHING_TO_TELL) };
 }
 
 /** Nobody is there to tell people, so they find the approval in their inbox. */
-export const untold = (meta: ApprovalMeta): ApprovalMeta => ({ ...meta, ...NOTHING_TO_TELL });
+export const clearNotification = (meta: ApprovalMeta): ApprovalMeta => ({ ...meta, ...NOTHING_TO_TELL });
 
 const isoOf = (time: number | undefined): string => (time === undefined ? 'before' : new Date(time).toISOString());
 

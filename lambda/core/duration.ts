@@ -1,4 +1,4 @@
-import { refused } from './invalid-input.ts';
+import { invalidInput } from './invalid-input.ts';
 
 /** A length of time: its parts are added up. */
 export interface Duration {
@@ -15,12 +15,12 @@ const PARTS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000, seconds: 10
 const MOST = 100 * 366 * PARTS.days;
 
 /** A duration in milliseconds; refuses what is none. */
-export function millisecondsOf(argument: string, duration: Duration): number {
+export function toMilliseconds(argument: string, duration: Duration): number {
   const parts = Object.entries(Object(duration)) as [keyof typeof PARTS, unknown][];
   const known = parts.filter(([, value]) => value !== undefined);
   const fits = known.every(([part, value]) => Object.hasOwn(PARTS, part) && Number.isFinite(value));
   const total = known.reduce((sum, [part, value]) => sum + PARTS[part] * Number(value), 0);
   if (typeof duration !== 'object' || !fits || known.length === 0 || !(total >= 0 && total <= MOST))
-    throw refused(argument, 'a duration of at most 100 years, such as { hours: 1, minutes: 30 }', duration);
+    throw invalidInput(argument, 'a duration of at most 100 years, such as { hours: 1, minutes: 30 }', duration);
   return Math.round(total);
 }

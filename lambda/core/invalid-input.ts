@@ -1,7 +1,7 @@
 import { WaitstateError } from './errors.ts';
 
 /** The error for an argument: what it must be, what came, and nothing was done. */
-export function refused(argument: string, expected: string, found: unknown): WaitstateError {
+export function invalidInput(argument: string, expected: string, found: unknown): WaitstateError {
   const text = shown(found);
   const cut = text.length > 80 ? `${text.slice(0, 80)}…` : text;
   return new WaitstateError('INVALID_INPUT', `${argument} must be ${expected}; found ${cut}.`);

@@ -1,5 +1,5 @@
 /** Where a text is no JSON, counted from 1, and what is wrong there. */
-export interface JsonMistake {
+export interface JsonErrorPosition {
   readonly line: number;
   readonly column: number;
   readonly problem: string;
@@ -9,7 +9,7 @@ export interface JsonMistake {
 const MOST_LEVELS = 1000;
 
 /** The first place where a text is no JSON, or says one thing twice; undefined when it is fine. */
-export function mistakeIn(text: string): JsonMistake | undefined {
+export function findJsonError(text: string): JsonErrorPosition | undefined {
   try {
     new Reader(text).read();
     return undefined;
@@ -22,7 +22,8 @@ export function mistakeIn(text: string): JsonMistake | undefined {
 }
 
 /** The same for people. */
-export const wordsOf = ({ line, column, problem }: JsonMistake): string => `Line ${line}, column ${column}: ${problem}`;
+export const formatJsonError = ({ line, column, problem }: JsonErrorPosition): string =>
+  `Line ${line}, column ${column}: ${problem}`;
 
 const CUT_OFF = 'it ends before it is complete';
 

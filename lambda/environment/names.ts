@@ -75,7 +75,7 @@ const READS = {
 } as const satisfies Record<HandlerName | 'agent', readonly EnvironmentName[]>;
 
 /** What each handler, and the function of an agent, reads: all of it, and nothing else. */
-export const READ_BY: Readonly<Record<HandlerName | 'agent', readonly EnvironmentName[]>> = READS;
+export const VARIABLES_BY_HANDLER: Readonly<Record<HandlerName | 'agent', readonly EnvironmentName[]>> = READS;
 
 /** The names that one of them reads. */
-export type ReadBy<Who extends HandlerName | 'agent'> = (typeof READS)[Who][number];
+export type VariablesOf<Who extends HandlerName | 'agent'> = (typeof READS)[Who][number];

@@ -1,7 +1,7 @@
 import { WaitstateError } from '../core/errors.ts';
 
 /** The error for a variable of the environment that nothing can be made of. */
-export function refuse(name: string, expected: string, found: string): never {
+export function throwInvalidVariable(name: string, expected: string, found: string): never {
   const cut = found.length > 200 ? `${found.slice(0, 200)}…` : found;
   throw new WaitstateError(
     'INVALID_INPUT',
@@ -10,10 +10,10 @@ export function refuse(name: string, expected: string, found: string): never {
 }
 
 /** What a variable holds as JSON; refuses what is none. */
-export function jsonOf(name: string, expected: string, text: string): unknown {
+export function parseJsonVariable(name: string, expected: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return refuse(name, expected, text);
+    return throwInvalidVariable(name, expected, text);
   }
 }

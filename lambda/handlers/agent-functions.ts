@@ -1,13 +1,13 @@
 import type { LambdaClient } from '@aws-sdk/client-lambda';
 import { WaitstateError } from '../core/errors.ts';
-import { installed } from '../storage/aws/import-optional-peer.ts';
+import { importOptionalPeer } from '../storage/aws/import-optional-peer.ts';
 
 /** The Lambda functions of agents. */
 export interface AgentFunctions {
   /** Invokes a function and does not wait for it; resolves when Lambda has taken the event. */
-  start(name: string, event: object): Promise<void>;
+  invokeAsync(name: string, event: object): Promise<void>;
   /** Invokes a function and waits until it has returned; throws when it failed, or took longer than it may. */
-  call(name: string, event: object): Promise<void>;
+  invokeAndWait(name: string, event: object): Promise<void>;
 }
 
 // What is waited for is short, such as a message to people; who waits has the runs of others to look after.
@@ -22,7 +22,7 @@ export function lambdaFunctions(client?: Pick<LambdaClient, 'send'>, callSeconds
     event: object,
     abortSignal?: AbortSignal,
   ): Promise<void> => {
-    const sdk = await installed('@aws-sdk/client-lambda', () => import('@aws-sdk/client-lambda'));
+    const sdk = await importOptionalPeer('@aws-sdk/client-lambda', () => import('@aws-sdk/client-lambda'));
     made ??= new sdk.LambdaClient({});
     const Payload = Buffer.from(JSON.stringify(event));
     const command = new sdk.InvokeCommand({ FunctionName: name, InvocationType: type, Payload });
@@ -32,8 +32,8 @@ export function lambdaFunctions(client?: Pick<LambdaClient, 'send'>, callSeconds
       throw new WaitstateError('STEP_FAILED', `Function "${name}" ended in an error. Its own log says which.`);
   };
   return {
-    start: (name, event) => invoke(name, 'Event', event),
-    async call(name, event) {
+    invokeAsync: (name, event) => invoke(name, 'Event', event),
+    async invokeAndWait(name, event) {
       const limit = AbortSignal.timeout(callSeconds * 1_000);
       try {
         await invoke(name, 'RequestResponse', event, limit);

@@ -1,5 +1,5 @@
 import { ENVIRONMENT } from '../environment/names.ts';
-import { jsonOf, refuse } from '../environment/refuse.ts';
+import { parseJsonVariable, throwInvalidVariable } from '../environment/refuse.ts';
 
 /** The function of an agent, whether it gets its run claimed and loaded, and whose runs it gets. */
 export interface AgentFunction {
@@ -14,7 +14,7 @@ export interface AgentFunction {
 export type Agents = ReadonlyMap<string, AgentFunction>;
 
 /** The function that gets the runs of an agent in a tenant; undefined when none does. */
-export function agentIn(agents: Agents, tenant: string, name: string): AgentFunction | undefined {
+export function agentFunctionFor(agents: Agents, tenant: string, name: string): AgentFunction | undefined {
   const found = agents.get(name);
   return found && (found.tenants?.includes(tenant) ?? true) ? found : undefined;
 }
@@ -27,13 +27,13 @@ const AGENTS_EXPECTED =
  * `{"refunds": "refunds-fn", "quotes": {"function": "quotes-fn", "hydrate": true, "tenants": ["acme"]}}`.
  */
 export function readAgents(text: string): Agents {
-  const given = jsonOf(ENVIRONMENT.agents, AGENTS_EXPECTED, text);
-  if (!isRecord(given)) refuse(ENVIRONMENT.agents, AGENTS_EXPECTED, text);
+  const given = parseJsonVariable(ENVIRONMENT.agents, AGENTS_EXPECTED, text);
+  if (!isRecord(given)) throwInvalidVariable(ENVIRONMENT.agents, AGENTS_EXPECTED, text);
   return new Map(Object.entries(given).map(([agent, value]) => [agent, readAgent(agent, value)]));
 }
 
 /** What `readAgents` reads back as the same, in as few letters as it can: an environment has little room. */
-export const agentsText = (agents: Agents): string =>
+export const formatAgents = (agents: Agents): string =>
   JSON.stringify(Object.fromEntries([...agents].map(([agent, value]) => [agent, shortest(value)])));
 
 const shortest = ({ function: name, hydrate, tenants }: AgentFunction): unknown =>
@@ -44,7 +44,7 @@ function readAgent(agent: string, value: unknown): AgentFunction {
   const isKnown = Object.keys(rest).length === 0 && typeof hydrate === 'boolean';
   if (agent !== '' && isName(name) && isKnown && (tenants === undefined || areNames(tenants)))
     return { function: name, hydrate, ...(tenants && { tenants }) };
-  return refuse(ENVIRONMENT.agents, AGENTS_EXPECTED, `for agent "${agent}": ${JSON.stringify(value)}`);
+  return throwInvalidVariable(ENVIRONMENT.agents, AGENTS_EXPECTED, `for agent "${agent}": ${JSON.stringify(value)}`);
 }
 
 const isName = (value: unknown): value is string => typeof value === 'string' && value !== '';

@@ -1,27 +1,27 @@
 import { handle, type LambdaEvent } from 'hono/aws-lambda';
 import { createApi } from '../api/app.ts';
-import type { Contexts } from '../checkpoints/contexts.ts';
-import { present } from '../core/omit-undefined.ts';
-import { authorizerCaller } from '../http/authorizer-caller.ts';
+import type { ContextFactory } from '../checkpoints/contexts.ts';
+import { omitUndefined } from '../core/omit-undefined.ts';
+import { identifyFromAuthorizer } from '../http/authorizer-caller.ts';
 import type { Identify } from '../http/caller.ts';
-import { pathId } from '../http/path-id.ts';
+import { encodePathId } from '../http/path-id.ts';
 import { type Clock, systemClock } from '../runtime/agent/clock.ts';
-import type { Observing } from '../runtime/telemetry.ts';
+import type { Telemetry } from '../runtime/telemetry.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 import { s3SignedUrls } from '../storage/s3/signed-urls.ts';
 import type { Agents } from './agents.ts';
 import { readIamCallers, readJwtCallers } from './caller-maps.ts';
-import { contextsOf, wired } from './lazy-handler.ts';
-import { observingOf } from './powertools.ts';
+import { contextFactoryFrom, lazyHandler } from './lazy-handler.ts';
+import { powertoolsTelemetry } from './powertools.ts';
 
-export interface Serving {
-  readonly contexts: Contexts;
+export interface ApiHandlerOptions {
+  readonly contexts: ContextFactory;
   readonly identify: Identify;
   readonly agents: Agents;
   readonly signedUrls: SignedUrls | undefined;
   /** The origins of other sites whose pages may call the API. @default none */
-  readonly origins?: readonly string[];
-  readonly observing: Observing;
+  readonly corsOrigins?: readonly string[];
+  readonly telemetry: Telemetry;
   readonly clock?: Clock;
 }
 
@@ -33,7 +33,7 @@ export interface HttpEvent {
 }
 
 /** What is answered to API Gateway. */
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -41,17 +41,17 @@ export interface HttpAnswer {
 }
 
 /** The function behind an HTTP API: links, API and console. */
-export function createServe({ contexts, agents, clock = systemClock, ...serving }: Serving) {
-  const { observing } = serving;
-  const { log } = observing;
+export function createApiHandler({ contexts, agents, clock = systemClock, ...serving }: ApiHandlerOptions) {
+  const { telemetry } = serving;
+  const { log } = telemetry;
   const app = createApi({
-    runtime: { contexts, clock, chance: Math.random, log },
+    runtime: { contexts, clock, random: Math.random, log },
     ...serving,
-    agents: async () => [...agents].map(([name, { tenants }]) => ({ name, ...present({ tenants }) })),
+    agents: async () => [...agents].map(([name, { tenants }]) => ({ name, ...omitUndefined({ tenants }) })),
   });
   const serve = handle(app);
-  return (event: HttpEvent): Promise<HttpAnswer> =>
-    observing.invocation(async () => (await serve(asRequested(event) as unknown as LambdaEvent)) as HttpAnswer);
+  return (event: HttpEvent): Promise<HttpResponse> =>
+    telemetry.traceInvocation(async () => (await serve(asRequested(event) as unknown as LambdaEvent)) as HttpResponse);
 }
 
 /**
@@ -64,23 +64,23 @@ function asRequested(event: HttpEvent): HttpEvent {
   const { domainName = '', http } = requestContext;
   const isDecoded = !/\.lambda-url\.[\w-]+\.on\.aws$/.test(domainName);
   const escaped = isDecoded ? encodeURIComponent : (part: string) => part.replaceAll('\\', '%5C');
-  const asName = (part: string) => (/^(\.|%2e){1,2}$/i.test(part) ? pathId(decodeURIComponent(part)) : part);
+  const asName = (part: string) => (/^(\.|%2e){1,2}$/i.test(part) ? encodePathId(decodeURIComponent(part)) : part);
   const path = rawPath.toWellFormed().split('/').map(escaped).map(asName).join('/');
   const hasBody = body !== undefined && http.method !== 'GET' && http.method !== 'HEAD';
   return { ...rest, requestContext, rawPath: path, ...(hasBody && { body }) };
 }
 
-export const handler = wired('api', (environment) => {
+export const handler = lazyHandler('api', (environment) => {
   const { jwtCallers, iamCallers } = environment;
-  return createServe({
-    contexts: contextsOf(environment),
-    identify: authorizerCaller({
+  return createApiHandler({
+    contexts: contextFactoryFrom(environment),
+    identify: identifyFromAuthorizer({
       jwt: jwtCallers === undefined ? undefined : readJwtCallers(jwtCallers),
       iam: iamCallers === undefined ? undefined : readIamCallers(iamCallers),
     }),
     agents: environment.agents,
     signedUrls: s3SignedUrls(environment),
-    origins: environment.corsOrigins,
-    observing: observingOf('api', environment),
+    corsOrigins: environment.corsOrigins,
+    telemetry: powertoolsTelemetry('api', environment),
   });
 });

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ENVIRONMENT } from '../environment/names.ts';
-import { jsonOf, refuse } from '../environment/refuse.ts';
+import { parseJsonVariable, throwInvalidVariable } from '../environment/refuse.ts';
 import type { IamCaller, JwtCallers } from '../http/authorizer-caller.ts';
 import { ROLES } from '../http/caller.ts';
 
@@ -47,6 +47,6 @@ export const readIamCallers = (text: string): Readonly<Record<string, IamCaller>
   );
 
 function read<S extends z.ZodType>(name: string, schema: S, expected: string, text: string): z.infer<S> {
-  const result = schema.safeParse(jsonOf(name, expected, text));
-  return result.success ? result.data : refuse(name, expected, text);
+  const result = schema.safeParse(parseJsonVariable(name, expected, text));
+  return result.success ? result.data : throwInvalidVariable(name, expected, text);
 }

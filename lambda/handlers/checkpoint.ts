@@ -1,37 +1,37 @@
-import type { Contexts } from '../checkpoints/contexts.ts';
-import { contextsFor } from '../checkpoints/derived-contexts.ts';
+import type { ContextFactory } from '../checkpoints/contexts.ts';
+import { withTenant } from '../checkpoints/derived-contexts.ts';
 import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
 import { isWaitstateError } from '../core/errors.ts';
-import { act } from '../protocol/actions.ts';
-import { checkRequest } from '../protocol/request.ts';
-import type { Observing } from '../runtime/telemetry.ts';
+import { performAction } from '../protocol/actions.ts';
+import { parseRequest } from '../protocol/request.ts';
+import type { Telemetry } from '../runtime/telemetry.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 import { s3SignedUrls } from '../storage/s3/signed-urls.ts';
-import { contextsOf, wired } from './lazy-handler.ts';
-import { notDone } from './log-failed-request.ts';
-import { observingOf } from './powertools.ts';
+import { contextFactoryFrom, lazyHandler } from './lazy-handler.ts';
+import { logFailedRequest } from './log-failed-request.ts';
+import { powertoolsTelemetry } from './powertools.ts';
 
-export interface Checkpointing {
-  readonly contexts: Contexts;
+export interface CheckpointHandlerOptions {
+  readonly contexts: ContextFactory;
   /** For what is too large for an invocation. @default there is no way for that */
   readonly signedUrls?: SignedUrls | undefined;
-  readonly observing: Observing;
+  readonly telemetry: Telemetry;
 }
 
 /** What is answered: what was asked for, or why nothing was done. */
-export type CheckpointAnswer = { readonly ok: true } | { readonly ok: false; readonly error: object };
+export type CheckpointResponse = { readonly ok: true } | { readonly ok: false; readonly error: object };
 
 /** The function that agents in any language invoke directly, to save, ask, wait, load and end. */
-export const createCheckpoint =
-  ({ contexts, signedUrls, observing }: Checkpointing) =>
-  (event: unknown): Promise<CheckpointAnswer> =>
-    observing.invocation(async () => {
+export const createCheckpointHandler =
+  ({ contexts, signedUrls, telemetry }: CheckpointHandlerOptions) =>
+  (event: unknown): Promise<CheckpointResponse> =>
+    telemetry.traceInvocation(async () => {
       try {
-        const request = checkRequest(event);
-        const acting = { contexts: contextsFor(contexts, request.tenant), signedUrls, observing };
-        return { ...(await act(acting, request)), ok: true };
+        const request = parseRequest(event);
+        const acting = { contexts: withTenant(contexts, request.tenant), signedUrls, telemetry: telemetry };
+        return { ...(await performAction(acting, request)), ok: true };
       } catch (error) {
-        notDone(observing, error);
+        logFailedRequest(telemetry, error);
         return { ok: false, error: errorJson(error) };
       }
     });
@@ -44,10 +44,10 @@ function errorJson(error: unknown): object {
   return { code, message, ...(found && { found: { version: found.version, status: found.status } }) };
 }
 
-export const handler = wired('checkpoint', (environment) =>
-  createCheckpoint({
-    contexts: contextsOf(environment),
+export const handler = lazyHandler('checkpoint', (environment) =>
+  createCheckpointHandler({
+    contexts: contextFactoryFrom(environment),
     signedUrls: s3SignedUrls(environment),
-    observing: observingOf('checkpoint', environment),
+    telemetry: powertoolsTelemetry('checkpoint', environment),
   }),
 );

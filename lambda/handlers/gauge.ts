@@ -1,42 +1,47 @@
 import { isWaitstateError } from '../core/errors.ts';
 import { type Clock, systemClock } from '../runtime/agent/clock.ts';
-import { errorFields, type Gauge, type Observing } from '../runtime/telemetry.ts';
-import { trueLists } from '../storage/decorators/tenant-safe-lists.ts';
+import { errorFields, type Gauge, type Telemetry } from '../runtime/telemetry.ts';
+import { tenantSafeLists } from '../storage/decorators/tenant-safe-lists.ts';
 import { dynamoRecordStore } from '../storage/dynamodb/dynamo-records.ts';
-import { type Gauged, gauges } from './gauges.ts';
-import { wired } from './lazy-handler.ts';
-import { observingOf } from './powertools.ts';
-import { UNREADABLE } from './stream-records.ts';
+import { type GaugeInput, measureGauges } from './gauges.ts';
+import { lazyHandler } from './lazy-handler.ts';
+import { powertoolsTelemetry } from './powertools.ts';
+import { UNREADABLE_CODES } from './stream-records.ts';
 
-export interface GaugeOptions extends Pick<Gauged, 'records' | 'tenants'> {
-  readonly observing: Observing;
+export interface GaugeHandlerOptions extends Pick<GaugeInput, 'records' | 'tenants'> {
+  readonly telemetry: Telemetry;
   readonly clock?: Clock;
 }
 
 /** The function on a schedule that measures what runs there are, and how old the oldest are. It reads, and only lists. */
-export const createGauge =
-  ({ records, tenants, observing, clock = systemClock }: GaugeOptions) =>
+export const createGaugeHandler =
+  ({ records, tenants, telemetry, clock = systemClock }: GaugeHandlerOptions) =>
   (): Promise<Readonly<Record<Gauge, number>>> =>
-    observing.invocation(async () => {
-      const readable: Gauged['readable'] = (read, stored) => {
+    telemetry.traceInvocation(async () => {
+      const readable: GaugeInput['tryRead'] = (read, stored) => {
         try {
           return read(stored);
         } catch (error) {
-          if (!UNREADABLE.some((code) => isWaitstateError(error, code))) throw error;
-          observing.count('MalformedRecord');
-          observing.log('error', 'A record could not be read, so it is not measured.', errorFields(error));
+          if (!UNREADABLE_CODES.some((code) => isWaitstateError(error, code))) throw error;
+          telemetry.count('MalformedRecord');
+          telemetry.log('error', 'A record could not be read, so it is not measured.', errorFields(error));
           return undefined;
         }
       };
-      const measured = await gauges({ records: trueLists(records), tenants, now: clock.now(), readable });
-      for (const [gauge, value] of Object.entries(measured)) observing.count(gauge as Gauge, value);
+      const measured = await measureGauges({
+        records: tenantSafeLists(records),
+        tenants,
+        now: clock.now(),
+        tryRead: readable,
+      });
+      for (const [gauge, value] of Object.entries(measured)) telemetry.count(gauge as Gauge, value);
       return measured;
     });
 
-export const handler = wired('gauge', (environment) =>
-  createGauge({
+export const handler = lazyHandler('gauge', (environment) =>
+  createGaugeHandler({
     records: dynamoRecordStore({ table: environment.table }),
     tenants: environment.tenants,
-    observing: observingOf('gauge', environment),
+    telemetry: powertoolsTelemetry('gauge', environment),
   }),
 );

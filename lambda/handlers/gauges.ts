@@ -1,15 +1,23 @@
 import type { HeadMeta } from '../checkpoints/format/meta.ts';
-import { groupOf, HEAD_KEY, isLeased, readHead, SHARDS, shardGroup, timeOrder } from '../checkpoints/format/records.ts';
+import {
+  HEAD_KEY,
+  isLeased,
+  readHead,
+  SHARDS,
+  shardGroup,
+  tenantGroup,
+  timeOrder,
+} from '../checkpoints/format/records.ts';
 import type { Status } from '../core/status.ts';
 import { readApprovalMeta } from '../runtime/approvals/approval-meta.ts';
-import { APPROVAL_PREFIX } from '../runtime/approvals/approval-records.ts';
+import { APPROVAL_KEY_PREFIX } from '../runtime/approvals/approval-records.ts';
 import type { Gauge } from '../runtime/telemetry.ts';
 import type { ListName, PageOptions, RecordStore, StoredRecord } from '../storage/ports.ts';
-import { runOf } from './stream-records.ts';
+import { runIdsOf } from './stream-records.ts';
 
 /** What of each list is read: the first so many records, in at most so many requests. */
-export const MOST_RECORDS = 1_000;
-export const MOST_REQUESTS = 4;
+export const MAX_RECORDS = 1_000;
+export const MAX_REQUESTS = 4;
 
 const SOON_MS = 24 * 3_600_000;
 
@@ -23,16 +31,16 @@ const OF_STATUS = {
   ENDING: 'RunsEnding',
 } as const satisfies Record<Exclude<Status, 'SUCCEEDED' | 'FAILED' | 'CANCELLED'>, Gauge>;
 
-export interface Gauged {
+export interface GaugeInput {
   readonly records: Pick<RecordStore, 'list'>;
   readonly tenants: readonly string[];
   readonly now: number;
   /** Reads a record; undefined when nobody can. */
-  readonly readable: <T>(read: (stored: StoredRecord) => T, stored: StoredRecord) => T | undefined;
+  readonly tryRead: <T>(read: (stored: StoredRecord) => T, stored: StoredRecord) => T | undefined;
 }
 
 /** What there is of the runs of these tenants, from lists alone: no run is read, and none is written. */
-export async function gauges(gauged: Gauged): Promise<Readonly<Record<Gauge, number>>> {
+export async function measureGauges(gauged: GaugeInput): Promise<Readonly<Record<Gauge, number>>> {
   const measured: Record<Gauge, number> = { ...NOTHING };
   const range = { to: timeOrder(gauged.now + SOON_MS) };
   const due = await Promise.all(SHARDS.map((shard) => firstOf(gauged.records, 'due', shardGroup(shard), range)));
@@ -45,7 +53,7 @@ export async function gauges(gauged: Gauged): Promise<Readonly<Record<Gauge, num
   for (const tenant of gauged.tenants) {
     for (const { gauge, found, isCut, oldest } of await byStatus(gauged, tenant)) {
       const leased = gauge === 'RunsRunning' ? (soon.leased.get(tenant) ?? 0) : 0;
-      measured[gauge] += Math.min(found.length + leased, MOST_RECORDS);
+      measured[gauge] += Math.min(found.length + leased, MAX_RECORDS);
       if (isCut) measured.GaugesCut += 1;
       // Every change of status sets this, and nothing that leaves the status as it is.
       const seconds = oldest ? Math.max(0, (gauged.now - oldest.touchedAt) / 1000) : 0;
@@ -74,16 +82,16 @@ interface Listed {
 }
 
 /** The runs of a tenant in each status, those that have been in it for longest first. */
-const byStatus = ({ records, readable }: Gauged, tenant: string) =>
+const byStatus = ({ records, tryRead: readable }: GaugeInput, tenant: string) =>
   Promise.all(
     Object.entries(OF_STATUS).map(async ([status, gauge]) => {
-      const listed = await firstOf(records, 'status', groupOf(tenant, status));
+      const listed = await firstOf(records, 'status', tenantGroup(tenant, status));
       const [oldest] = gauge in AGES ? heads(readable, listed.found) : [];
       return { ...listed, gauge, oldest };
     }),
   );
 
-function* heads(readable: Gauged['readable'], found: readonly StoredRecord[]): Generator<HeadMeta> {
+function* heads(readable: GaugeInput['tryRead'], found: readonly StoredRecord[]): Generator<HeadMeta> {
   for (const stored of found) {
     const head = readable(readHead, stored);
     if (head) yield head.meta;
@@ -94,16 +102,16 @@ function* heads(readable: Gauged['readable'], found: readonly StoredRecord[]): G
  * What of the due list counts: the runs that agents have, which are in no list by status but are due within the hour, and
  * approvals, which are in it while they are open, at their deadline at the latest.
  */
-function ofTheDue({ tenants, now, readable }: Gauged, due: readonly StoredRecord[]) {
+function ofTheDue({ tenants, now, tryRead: readable }: GaugeInput, due: readonly StoredRecord[]) {
   const leased = new Map<string, number>();
   let approvals = 0;
   for (const stored of due) {
-    const tenant = runOf(stored)?.tenant;
+    const tenant = runIdsOf(stored)?.tenant;
     if (tenant === undefined || !tenants.includes(tenant)) continue;
     if (stored.key === HEAD_KEY) {
       const head = readable(readHead, stored);
       if (head && isLeased(head.meta)) leased.set(tenant, (leased.get(tenant) ?? 0) + 1);
-    } else if (stored.key.startsWith(APPROVAL_PREFIX)) {
+    } else if (stored.key.startsWith(APPROVAL_KEY_PREFIX)) {
       const { deadline = Infinity } = readable(readApprovalMeta, stored) ?? {};
       if (deadline > now && deadline <= now + SOON_MS) approvals += 1;
     }
@@ -113,19 +121,19 @@ function ofTheDue({ tenants, now, readable }: Gauged, due: readonly StoredRecord
 
 /** The first records of a list, as many as are read of one. */
 async function firstOf(
-  records: Gauged['records'],
+  records: GaugeInput['records'],
   list: ListName,
   group: string,
   range: PageOptions = {},
 ): Promise<Listed> {
   const found: StoredRecord[] = [];
   let next: string | undefined;
-  for (let request = 0; request < MOST_REQUESTS; request++) {
-    const limit = MOST_RECORDS - found.length;
+  for (let request = 0; request < MAX_REQUESTS; request++) {
+    const limit = MAX_RECORDS - found.length;
     const page = await records.list(list, group, { ...range, limit, ...(next !== undefined && { after: next }) });
     found.push(...page.records);
     next = page.next;
-    if (next === undefined || found.length >= MOST_RECORDS) break;
+    if (next === undefined || found.length >= MAX_RECORDS) break;
   }
   return { found, isCut: next !== undefined };
 }

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import type { Contexts } from '../checkpoints/contexts.ts';
-import { runAt } from '../checkpoints/derived-contexts.ts';
-import { open } from '../checkpoints/load.ts';
-import { handedOver } from '../protocol/invocation-payload.ts';
-import { type Claimed, claim } from '../runtime/invocation/claim.ts';
-import { giveBack } from '../runtime/remote/give-back.ts';
-import { lieDownAgain } from '../runtime/remote/wait.ts';
+import type { ContextFactory } from '../checkpoints/contexts.ts';
+import { toRunContext } from '../checkpoints/derived-contexts.ts';
+import { loadCheckpoint } from '../checkpoints/load.ts';
+import { invocationPayload } from '../protocol/invocation-payload.ts';
+import { type ClaimedRun, claim } from '../runtime/invocation/claim.ts';
+import { releaseClaim } from '../runtime/remote/give-back.ts';
+import { suspendAgain } from '../runtime/remote/wait.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 import type { AgentFunctions } from './agent-functions.ts';
 
 /** What it takes to hydrate runs for the functions of their agents. */
-export interface Hydrating {
-  readonly contexts: Contexts;
+export interface HydrateOptions {
+  readonly contexts: ContextFactory;
   readonly functions: AgentFunctions;
   /** For runs that are too large for an event. @default they are refused */
   readonly signedUrls?: SignedUrls | undefined;
@@ -33,28 +33,28 @@ const LEASE_MS = 15 * 60_000;
  * taken is left alone. A claim whose function could not be invoked is given back.
  */
 export async function hydrate(
-  { contexts, functions, signedUrls }: Hydrating,
+  { contexts, functions, signedUrls }: HydrateOptions,
   { tenant, run, agent, function: name }: Hydration,
 ): Promise<void> {
   // Each time another: a stream delivers a batch again, a schedule repeats a sweep, and neither may take the run from the
   // function that has it.
   const by = `delivery ${randomUUID()}`;
-  const at = runAt(await contexts.context(), tenant, run);
+  const at = toRunContext(await contexts.forTenant(), tenant, run);
   for (;;) {
     // Whether the run can be opened at all is for the claim to say.
-    const before = await open(at).catch(() => undefined);
+    const before = await loadCheckpoint(at).catch(() => undefined);
     const until = at.now() + LEASE_MS;
-    const claimed: Claimed | string = await claim(at, { name: agent, run: () => undefined }, { by, until });
+    const claimed: ClaimedRun | string = await claim(at, { name: agent, run: () => undefined }, { by, until });
     if (typeof claimed === 'string') return;
-    const woken = before ? await lieDownAgain(at, before, claimed) : 'goes on';
+    const woken = before ? await suspendAgain(at, before, claimed) : 'goes on';
     if (woken === 'woken') continue;
     if (woken === 'lies') return;
     try {
-      const content = await handedOver(at, claimed.opened, signedUrls);
-      await functions.start(name, { waitstate: 1, tenant, run, agent, ...content });
+      const content = await invocationPayload(at, claimed.loaded, signedUrls);
+      await functions.invokeAsync(name, { waitstate: 1, tenant, run, agent, ...content });
     } catch (error) {
       // If not even that works, the lease ends by itself.
-      await giveBack(at, by, before?.head.meta.work).catch(() => undefined);
+      await releaseClaim(at, by, before?.head.meta.work).catch(() => undefined);
       throw error;
     }
     return;

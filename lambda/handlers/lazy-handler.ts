@@ -1,14 +1,14 @@
-import { type Contexts, contextsOn } from '../checkpoints/contexts.ts';
+import { type ContextFactory, contextFactory } from '../checkpoints/contexts.ts';
 import { ANY_TYPE } from '../checkpoints/document/unknown-instance.ts';
 import { kmsKeys } from '../checkpoints/encryption/kms-keys.ts';
 import type { HandlerName } from '../environment/names.ts';
 import { dynamoStorage } from '../storage/dynamodb/dynamo-storage.ts';
-import { type Environment, type EnvironmentOf, readEnvironment } from './read-environment.ts';
+import { type Environment, type HandlerEnvironment, readEnvironment } from './read-environment.ts';
 
 /** A handler that is made of its environment by its first call, and then stays. */
-export function wired<Handler extends HandlerName, Event, Context, Answer>(
+export function lazyHandler<Handler extends HandlerName, Event, Context, Answer>(
   handler: Handler,
-  make: (environment: EnvironmentOf<Handler>) => (event: Event, context: Context) => Promise<Answer>,
+  make: (environment: HandlerEnvironment<Handler>) => (event: Event, context: Context) => Promise<Answer>,
 ): (event: Event, context: Context) => Promise<Answer> {
   let made: ReturnType<typeof make> | undefined;
   return async (event, context) => {
@@ -22,8 +22,14 @@ type Stored = Pick<Environment, 'table' | 'bucket' | 'key' | 'acceptUnencrypted'
   Partial<Pick<Environment, 'retentionSeconds'>>;
 
 /** The contexts of what handlers do, on the storage that the environment names. */
-export const contextsOf = ({ table, bucket, key, acceptUnencrypted, retentionSeconds }: Stored): Contexts =>
-  contextsOn(dynamoStorage({ table, bucket }), {
+export const contextFactoryFrom = ({
+  table,
+  bucket,
+  key,
+  acceptUnencrypted,
+  retentionSeconds,
+}: Stored): ContextFactory =>
+  contextFactory(dynamoStorage({ table, bucket }), {
     // What agents keep of their own classes passes through as it is.
     types: ANY_TYPE,
     writer: process.env.AWS_LAMBDA_FUNCTION_NAME ?? 'waitstate',

@@ -1,34 +1,34 @@
-import type { Telling } from '../runtime/approvals/due.ts';
-import type { Notice } from '../runtime/approvals/notice.ts';
-import { errorFields, type Observing } from '../runtime/telemetry.ts';
+import type { Notifier } from '../runtime/approvals/due.ts';
+import type { ApprovalNotification } from '../runtime/approvals/notice.ts';
+import { errorFields, type Telemetry } from '../runtime/telemetry.ts';
 import type { AgentFunctions } from './agent-functions.ts';
-import { type AgentFunction, type Agents, agentIn } from './agents.ts';
-import type { Announce, Announcement } from './publish-events.ts';
+import { type AgentFunction, type Agents, agentFunctionFor } from './agents.ts';
+import type { PublishEvent, PublishedEvent } from './publish-events.ts';
 
 /** What it takes to tell people of approvals. */
-export interface TellingOptions {
+export interface NotifierOptions {
   readonly agents: Agents;
   readonly functions: AgentFunctions;
   /** @default nothing is announced */
-  readonly announce?: Announce | undefined;
+  readonly publish?: PublishEvent | undefined;
   /** What links begin with, for agents that do not make their own. @default they get no links */
   readonly approvalUrl?: string | undefined;
-  readonly observing: Observing;
+  readonly telemetry: Telemetry;
 }
 
 /**
  * How people are told of the approvals of an agent in a tenant: by an event, a message, and the agent's own function, and only when all
  * of them worked are they told. Undefined when there is no way at all; then they find it in their inbox.
  */
-export function tellingOf(
-  { agents, functions, announce, approvalUrl, observing }: TellingOptions,
+export function notifierFor(
+  { agents, functions, publish: announce, approvalUrl, telemetry }: NotifierOptions,
   tenant: string,
   agent: string | undefined,
-): Telling | 'unknown' | undefined {
-  const to = agentIn(agents, tenant, agent ?? '');
+): Notifier | 'unknown' | undefined {
+  const to = agentFunctionFor(agents, tenant, agent ?? '');
   if (!to) {
-    observing.count('UnknownAgent');
-    observing.log('warn', 'The function of an agent is not known, so its own way to tell people is not used.', {
+    telemetry.count('UnknownAgent');
+    telemetry.log('warn', 'The function of an agent is not known, so its own way to tell people is not used.', {
       ...{ tenant, agent },
     });
   }
@@ -36,14 +36,17 @@ export function tellingOf(
   if (!to && !announce) return agent === undefined ? undefined : 'unknown';
   return {
     url: to?.hydrate ? approvalUrl : undefined,
-    async tell(notice) {
+    async notify(notice) {
       const { tenant, run, approval } = notice;
-      const ways = [announce?.(announcementOf(notice)), to && functions.call(to.function, noticeEvent(notice, to))];
+      const ways = [
+        announce?.(announcementOf(notice)),
+        to && functions.invokeAndWait(to.function, noticeEvent(notice, to)),
+      ];
       const failed = (await Promise.allSettled(ways)).find(({ status }) => status === 'rejected');
-      observing.count(failed ? 'TellingFailed' : 'Told');
+      telemetry.count(failed ? 'TellingFailed' : 'Told');
       if (failed?.status !== 'rejected') return;
       const why = errorFields(failed.reason);
-      observing.log('error', 'People could not be told of an approval; it is tried again later.', {
+      telemetry.log('error', 'People could not be told of an approval; it is tried again later.', {
         ...{ tenant, run, approval, agent },
         ...why,
       });
@@ -53,7 +56,7 @@ export function tellingOf(
 }
 
 /** What the function of an agent is told: ours looks the approval up and makes links, others get all of it. */
-const noticeEvent = (notice: Notice, { hydrate }: AgentFunction): object => {
+const noticeEvent = (notice: ApprovalNotification, { hydrate }: AgentFunction): object => {
   const { tenant, run, agent, approval } = notice;
   return hydrate ? { waitstate: 1, tenant, run, agent, notify: notice } : { tenant, run, notify: approval };
 };
@@ -62,10 +65,10 @@ const TYPES = {
   asked: 'Approval Requested',
   reminder: 'Approval Reminder',
   escalation: 'Approval Escalated',
-} as const satisfies Record<Notice['kind'], string>;
+} as const satisfies Record<ApprovalNotification['kind'], string>;
 
 /** Links are for one person each, so what everybody hears has none; and of an encrypted run, nothing that is sealed. */
-function announcementOf({ links: _, kind, title, isEncrypted, ...detail }: Notice): Announcement {
+function announcementOf({ links: _, kind, title, isEncrypted, ...detail }: ApprovalNotification): PublishedEvent {
   const type = TYPES[kind];
   const { deadline, run, approval, name } = detail;
   const until = deadline ? ` Until ${deadline.toISOString()}.` : '';

@@ -2,14 +2,14 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { Tracer } from '@aws-lambda-powertools/tracer';
 import { type HandlerName, serviceOf } from '../environment/names.ts';
-import type { Observing } from '../runtime/telemetry.ts';
+import type { Telemetry } from '../runtime/telemetry.ts';
 import type { Environment } from './read-environment.ts';
 
 /** Logs, metrics (EMF) and traces of one handler by AWS Lambda Powertools. */
-export function observingOf(
+export function powertoolsTelemetry(
   handler: HandlerName,
   { metricsNamespace: namespace }: Pick<Environment, 'metricsNamespace'>,
-): Observing {
+): Telemetry {
   const serviceName = serviceOf(handler);
   const logger = new Logger({ serviceName });
   const metrics = new Metrics({ namespace, serviceName });
@@ -21,7 +21,7 @@ export function observingOf(
       const unit = metric.endsWith('Seconds') ? MetricUnit.Seconds : MetricUnit.Count;
       metrics.addMetric(metric, unit, value);
     },
-    async invocation(run) {
+    async traceInvocation(run) {
       const parent = tracer.isTracingEnabled() ? tracer.getSegment() : undefined;
       const part = parent?.addNewSubsegment(`## ${handler}`);
       if (part) tracer.setSegment(part);

@@ -1,10 +1,10 @@
 import type { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import type { SNSClient } from '@aws-sdk/client-sns';
 import { WaitstateError } from '../core/errors.ts';
-import { installed } from '../storage/aws/import-optional-peer.ts';
+import { importOptionalPeer } from '../storage/aws/import-optional-peer.ts';
 
 /** What is said to everybody who listens: never a state, a link or a token. */
-export interface Announcement {
+export interface PublishedEvent {
   /** `Approval Requested`, `Run Succeeded`, … */
   readonly type: string;
   readonly detail: Readonly<Record<string, unknown>>;
@@ -13,9 +13,9 @@ export interface Announcement {
 }
 
 /** Says something; throws when it did not arrive. */
-export type Announce = (announcement: Announcement) => Promise<void>;
+export type PublishEvent = (announcement: PublishedEvent) => Promise<void>;
 
-export interface AnnouncingOptions {
+export interface PublishOptions {
   readonly bus?: string | undefined;
   readonly topic?: string | undefined;
   /** @default made when first needed */
@@ -24,13 +24,13 @@ export interface AnnouncingOptions {
 }
 
 /** Announcements on an EventBridge bus and an SNS topic, those of the two that there are; undefined without either. */
-export function announcing({ bus, topic, events, sns }: AnnouncingOptions): Announce | undefined {
+export function publishEvents({ bus, topic, events, sns }: PublishOptions): PublishEvent | undefined {
   if (bus === undefined && topic === undefined) return undefined;
   let bridge = events;
   let notifications = sns;
 
-  const toBus = async (EventBusName: string, { type, detail }: Announcement): Promise<void> => {
-    const sdk = await installed('@aws-sdk/client-eventbridge', () => import('@aws-sdk/client-eventbridge'));
+  const toBus = async (EventBusName: string, { type, detail }: PublishedEvent): Promise<void> => {
+    const sdk = await importOptionalPeer('@aws-sdk/client-eventbridge', () => import('@aws-sdk/client-eventbridge'));
     bridge ??= new sdk.EventBridgeClient({});
     const entry = { EventBusName, Source: 'waitstate', DetailType: type, Detail: JSON.stringify(detail) };
     const { FailedEntryCount, Entries } = await bridge.send(new sdk.PutEventsCommand({ Entries: [entry] }));
@@ -39,9 +39,9 @@ export function announcing({ bus, topic, events, sns }: AnnouncingOptions): Anno
     throw new WaitstateError('STORAGE_UNAVAILABLE', `EventBridge bus "${EventBusName}" did not take an event: ${why}.`);
   };
 
-  const toTopic = async (TopicArn: string, { detail, text }: Announcement): Promise<void> => {
+  const toTopic = async (TopicArn: string, { detail, text }: PublishedEvent): Promise<void> => {
     if (!text) return;
-    const sdk = await installed('@aws-sdk/client-sns', () => import('@aws-sdk/client-sns'));
+    const sdk = await importOptionalPeer('@aws-sdk/client-sns', () => import('@aws-sdk/client-sns'));
     notifications ??= new sdk.SNSClient({});
     const ofAgent = typeof detail.agent === 'string' && { agent: { DataType: 'String', StringValue: detail.agent } };
     await notifications.send(

@@ -1,8 +1,14 @@
 import { escapeId } from '../core/ids.ts';
 import { isOrigin } from '../environment/is-origin.ts';
-import { ENVIRONMENT, type EnvironmentName, type HandlerName, READ_BY, type ReadBy } from '../environment/names.ts';
-import { jsonOf, refuse } from '../environment/refuse.ts';
-import { wholeSeconds } from '../environment/whole-seconds.ts';
+import {
+  ENVIRONMENT,
+  type EnvironmentName,
+  type HandlerName,
+  VARIABLES_BY_HANDLER,
+  type VariablesOf,
+} from '../environment/names.ts';
+import { parseJsonVariable, throwInvalidVariable } from '../environment/refuse.ts';
+import { parseSecondsVariable } from '../environment/whole-seconds.ts';
 import { type Agents, readAgents } from './agents.ts';
 
 /** What the environment says. */
@@ -25,15 +31,15 @@ export interface Environment {
 }
 
 /** What the environment says to one handler. */
-export type EnvironmentOf<Handler extends HandlerName> = Pick<Environment, ReadBy<Handler>>;
+export type HandlerEnvironment<Handler extends HandlerName> = Pick<Environment, VariablesOf<Handler>>;
 
 /** Reads what a handler reads of the environment, and nothing else; refuses what it cannot work with. */
 export function readEnvironment<Handler extends HandlerName>(
   handler: Handler,
   variables: NodeJS.ProcessEnv = process.env,
-): EnvironmentOf<Handler> {
-  const read = READ_BY[handler].map((name) => [name, READERS[name](variables[ENVIRONMENT[name]])]);
-  return Object.fromEntries(read) as EnvironmentOf<Handler>;
+): HandlerEnvironment<Handler> {
+  const read = VARIABLES_BY_HANDLER[handler].map((name) => [name, READERS[name](variables[ENVIRONMENT[name]])]);
+  return Object.fromEntries(read) as HandlerEnvironment<Handler>;
 }
 
 type Reader<T> = (found: string | undefined) => T;
@@ -44,14 +50,14 @@ const required =
   (name: EnvironmentName, what: string): Reader<string> =>
   (found) =>
     optional(found) ??
-    refuse(ENVIRONMENT[name], `the name of ${what}`, found === undefined ? 'nothing' : 'an empty text');
+    throwInvalidVariable(ENVIRONMENT[name], `the name of ${what}`, found === undefined ? 'nothing' : 'an empty text');
 
 const READERS: { readonly [Name in EnvironmentName]: Reader<Environment[Name]> } = {
   table: required('table', 'the DynamoDB table'),
   bucket: required('bucket', 'the S3 bucket'),
   key: optional,
   acceptUnencrypted: (found) => optional(found) === 'true',
-  retentionSeconds: (found) => wholeSeconds(ENVIRONMENT.retentionSeconds, found),
+  retentionSeconds: (found) => parseSecondsVariable(ENVIRONMENT.retentionSeconds, found),
   approvalUrl: readUrl,
   bus: optional,
   topic: optional,
@@ -66,21 +72,25 @@ const READERS: { readonly [Name in EnvironmentName]: Reader<Environment[Name]> }
 function readUrl(found: string | undefined): string | undefined {
   const url = optional(found);
   if (url === undefined || /^https?:$/.test(URL.parse(url)?.protocol ?? '')) return url;
-  return refuse(ENVIRONMENT.approvalUrl, 'a URL such as https://approvals.example.com/approvals', url);
+  return throwInvalidVariable(ENVIRONMENT.approvalUrl, 'a URL such as https://approvals.example.com/approvals', url);
 }
 
 function readOrigins(found: string | undefined): readonly string[] {
   const origins = (found ?? '').split(',').flatMap((each) => optional(each) ?? []);
   const wrong = origins.find((each) => !isOrigin(each));
   if (wrong === undefined) return origins;
-  return refuse(ENVIRONMENT.corsOrigins, 'origins such as https://portal.example.com, with commas between them', wrong);
+  return throwInvalidVariable(
+    ENVIRONMENT.corsOrigins,
+    'origins such as https://portal.example.com, with commas between them',
+    wrong,
+  );
 }
 
 /** https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDatum.html */
 function readNamespace(found: string | undefined): string {
   const name = optional(found) ?? 'Waitstate';
   if (/^(?!AWS\/)[\w.\-/#: ]{1,255}$/.test(name)) return name;
-  return refuse(
+  return throwInvalidVariable(
     ENVIRONMENT.metricsNamespace,
     'at most 255 letters, digits, spaces and . - _ / # :, without AWS/ at the beginning',
     name,
@@ -89,9 +99,9 @@ function readNamespace(found: string | undefined): string {
 
 function readTenants(text: string): readonly string[] {
   const expected = 'at least one tenant, such as ["default", "acme"] as JSON';
-  const given = jsonOf(ENVIRONMENT.tenants, expected, text);
+  const given = parseJsonVariable(ENVIRONMENT.tenants, expected, text);
   if (Array.isArray(given) && given.length > 0 && given.every(isTenant)) return [...new Set(given)];
-  return refuse(ENVIRONMENT.tenants, expected, text);
+  return throwInvalidVariable(ENVIRONMENT.tenants, expected, text);
 }
 
 function isTenant(value: unknown): value is string {

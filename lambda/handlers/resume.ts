@@ -1,27 +1,34 @@
 import type { HeadMeta } from '../checkpoints/format/meta.ts';
 import { isReady } from '../runtime/control/wake.ts';
-import { isInVain } from '../storage/aws/aws-failures.ts';
+import { isPermanent } from '../storage/aws/aws-failures.ts';
 import { s3SignedUrls } from '../storage/s3/signed-urls.ts';
 import { lambdaFunctions } from './agent-functions.ts';
-import { type Delivering, deliverRun } from './deliver.ts';
-import { contextsOf, wired } from './lazy-handler.ts';
-import { observingOf } from './powertools.ts';
-import { type BatchResponse, eachChange, headsOf, mayDoBetter, runOf, type StreamEvent } from './stream-records.ts';
+import { type DeliveryOptions, deliverRun } from './deliver.ts';
+import { contextFactoryFrom, lazyHandler } from './lazy-handler.ts';
+import { powertoolsTelemetry } from './powertools.ts';
+import {
+  type BatchResponse,
+  changedHeads,
+  forEachChange,
+  isRetryable,
+  runIdsOf,
+  type StreamEvent,
+} from './stream-records.ts';
 
 /** The function on the table's stream that invokes the agent of each run that has become ready. */
-export const createResume =
-  (delivering: Delivering) =>
+export const createResumeHandler =
+  (delivering: DeliveryOptions) =>
   (event: StreamEvent): Promise<BatchResponse> =>
-    delivering.observing.invocation(() =>
-      eachChange(event, delivering.observing, async (change) => {
-        const heads = headsOf(change);
-        const ids = runOf(change.now);
+    delivering.telemetry.traceInvocation(() =>
+      forEachChange(event, delivering.telemetry, async (change) => {
+        const heads = changedHeads(change);
+        const ids = runIdsOf(change.after);
         if (!heads || !ids || !hasBecomeReady(heads.now, heads.before)) return;
         try {
           await deliverRun(delivering, { ...ids, agent: heads.now.agent });
         } catch (error) {
           // It is counted, and due: the sweeper tries again, perhaps after another deployment.
-          if (mayDoBetter(error) && !isInVain(error)) throw error;
+          if (isRetryable(error) && !isPermanent(error)) throw error;
         }
       }),
     );
@@ -31,12 +38,12 @@ function hasBecomeReady(now: HeadMeta, before: HeadMeta | undefined): boolean {
   return isReady(now) && !(before?.status === now.status && isReady(before));
 }
 
-export const handler = wired('resume', (environment) =>
-  createResume({
-    contexts: contextsOf(environment),
+export const handler = lazyHandler('resume', (environment) =>
+  createResumeHandler({
+    contexts: contextFactoryFrom(environment),
     agents: environment.agents,
     functions: lambdaFunctions(),
     signedUrls: s3SignedUrls(environment),
-    observing: observingOf('resume', environment),
+    telemetry: powertoolsTelemetry('resume', environment),
   }),
 );

@@ -1,5 +1,5 @@
 import { HEAD_KEY } from '../checkpoints/format/records.ts';
-import { APPROVAL_PREFIX } from '../runtime/approvals/approval-records.ts';
+import { APPROVAL_KEY_PREFIX } from '../runtime/approvals/approval-records.ts';
 import { LISTS } from '../storage/dynamodb/lists.ts';
 
 const isThere = { S: [{ exists: true }] };
@@ -11,7 +11,7 @@ const LISTED_HEAD = {
 
 /** An approval that is due at some moment, as is each of which people are still to be told. */
 const DUE_APPROVAL = {
-  dynamodb: { Keys: { sk: { S: [{ prefix: APPROVAL_PREFIX }] } }, NewImage: { [LISTS.due.group]: isThere } },
+  dynamodb: { Keys: { sk: { S: [{ prefix: APPROVAL_KEY_PREFIX }] } }, NewImage: { [LISTS.due.group]: isThere } },
 };
 
 /**

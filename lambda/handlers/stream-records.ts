@@ -1,9 +1,9 @@
 import type { HeadMeta } from '../checkpoints/format/meta.ts';
 import { HEAD_KEY, readHead } from '../checkpoints/format/records.ts';
 import { isWaitstateError } from '../core/errors.ts';
-import { idsOf } from '../core/ids.ts';
-import { errorFields, type Observing } from '../runtime/telemetry.ts';
-import { type Item, toListed } from '../storage/dynamodb/items.ts';
+import { parsePartition } from '../core/ids.ts';
+import { errorFields, type Telemetry } from '../runtime/telemetry.ts';
+import { type Item, toListedRecord } from '../storage/dynamodb/items.ts';
 import type { StoredRecord } from '../storage/ports.ts';
 
 /** The event of a table's stream, with new and old images. */
@@ -26,7 +26,7 @@ export interface BatchResponse {
 
 /** A record of ours as it is now, and as it was. */
 export interface Change {
-  readonly now: StoredRecord;
+  readonly after: StoredRecord;
   readonly before: StoredRecord | undefined;
 }
 
@@ -37,9 +37,9 @@ const AT_ONCE = 10;
  * again, and with it all that came after it. Any other is counted and left, so that nobody waits for it.
  * https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
  */
-export async function eachChange(
+export async function forEachChange(
   event: StreamEvent,
-  { log, count }: Observing,
+  { log, count }: Telemetry,
   handle: (change: Change) => Promise<void>,
 ): Promise<BatchResponse> {
   const records = [...((Object(event).Records ?? []) as Iterable<StreamRecord>)];
@@ -51,7 +51,7 @@ export async function eachChange(
       const change = changeOf(record);
       if (change) await handle(change);
     } catch (error) {
-      if (mayDoBetter(error)) failed.push(number);
+      if (isRetryable(error)) failed.push(number);
       else count('MalformedRecord');
       log('error', 'A record of the stream could not be handled.', { number, ...errorFields(error) });
     }
@@ -66,27 +66,30 @@ export async function eachChange(
 }
 
 /** Whether another try may do better: of what we say ourselves, only where the storage did not answer. */
-export const mayDoBetter = (error: unknown): boolean =>
+export const isRetryable = (error: unknown): boolean =>
   !isWaitstateError(error) || isWaitstateError(error, 'STORAGE_UNAVAILABLE');
 
 /** The errors of a record that nobody can read, now or later. */
-export const UNREADABLE = ['DAMAGED', 'FORMAT_TOO_NEW'] as const;
+export const UNREADABLE_CODES = ['DAMAGED', 'FORMAT_TOO_NEW'] as const;
 
 /** The change that a record is of; undefined for a removal. */
 function changeOf(record: StreamRecord): Change | undefined {
   const { dynamodb } = Object(record) as StreamRecord;
   const { NewImage, OldImage } = dynamodb ?? {};
   if (!NewImage) return undefined;
-  return { now: toListed(NewImage as Item), before: OldImage && toListed(OldImage as Item) };
+  return { after: toListedRecord(NewImage as Item), before: OldImage && toListedRecord(OldImage as Item) };
 }
 
 /** Whose run a record is of; undefined for what belongs to no run. */
-export const runOf = ({ partition }: StoredRecord): { readonly tenant: string; readonly run: string } | undefined =>
-  partition.startsWith('@') || partition.includes('/@') ? undefined : idsOf(partition);
+export const runIdsOf = ({ partition }: StoredRecord): { readonly tenant: string; readonly run: string } | undefined =>
+  partition.startsWith('@') || partition.includes('/@') ? undefined : parsePartition(partition);
 
 /** The head of a run that lives, as it is now and as it was; undefined when the change is not of one. */
-export function headsOf({ now, before }: Change): { now: HeadMeta; before: HeadMeta | undefined } | undefined {
-  if (now.key !== HEAD_KEY || !runOf(now)) return undefined;
+export function changedHeads({
+  after: now,
+  before,
+}: Change): { now: HeadMeta; before: HeadMeta | undefined } | undefined {
+  if (now.key !== HEAD_KEY || !runIdsOf(now)) return undefined;
   const head = readHead(now).meta;
   return head.deletedUntil === undefined ? { now: head, before: before && readHead(before).meta } : undefined;
 }

@@ -1,5 +1,5 @@
 import type { Runtime } from '../runtime/runtime.ts';
-import type { Observing } from '../runtime/telemetry.ts';
+import type { Telemetry } from '../runtime/telemetry.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 import type { Identify } from './caller.ts';
 
@@ -20,9 +20,9 @@ export interface AppOptions {
   readonly identify: Identify;
   /** For payloads that are too large for an answer of Lambda. @default they are streamed */
   readonly signedUrls?: SignedUrls | undefined;
-  readonly observing: Pick<Observing, 'log' | 'count'>;
+  readonly telemetry: Pick<Telemetry, 'log' | 'count'>;
   /** The agents that are here; others are refused. @default none are offered; any can be started by name */
   readonly agents?: () => Promise<readonly KnownAgent[]>;
   /** The origins of other sites whose pages may call the API, but not the console. @default none */
-  readonly origins?: readonly string[];
+  readonly corsOrigins?: readonly string[];
 }

@@ -1,6 +1,6 @@
 import { isWaitstateError } from '../core/errors.ts';
 import { escapeId } from '../core/ids.ts';
-import { present } from '../core/omit-undefined.ts';
+import { omitUndefined } from '../core/omit-undefined.ts';
 import { type Caller, type Identify, ROLES, type Role } from './caller.ts';
 
 /** Which claims of a JWT, that an authorizer has checked, say who calls; the tenant is that of all, or a claim names it. */
@@ -48,7 +48,7 @@ interface Authorized {
 }
 
 /** Callers as the authorizer of an HTTP API found them, by JWT or IAM. Nothing that the request itself says counts. */
-export const authorizerCaller =
+export const identifyFromAuthorizer =
   ({ jwt, iam }: AuthorizerOptions): Identify =>
   (_, environment) => {
     const { authorizer } = (Object(environment) as Authorized).requestContext ?? {};
@@ -134,5 +134,5 @@ function callerOf(found: Omit<IamCaller, 'tenant'> & { readonly tenant: string |
     if (isWaitstateError(error, 'INVALID_INPUT')) return undefined;
     throw error;
   }
-  return { tenant, roles: new Set(roles), groups, answersForOthers, ...present({ person }) };
+  return { tenant, roles: new Set(roles), groups, answersForOthers, ...omitUndefined({ person }) };
 }

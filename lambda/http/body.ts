@@ -1,14 +1,14 @@
 import { WaitstateError } from '../core/errors.ts';
-import { refused } from '../core/invalid-input.ts';
-import { mistakeIn, wordsOf } from '../core/json-error-position.ts';
+import { invalidInput } from '../core/invalid-input.ts';
+import { findJsonError, formatJsonError } from '../core/json-error-position.ts';
 import { HttpError } from './problem.ts';
-import { within } from './with-timeout.ts';
+import { withTimeout } from './with-timeout.ts';
 
 /** What a body may be. */
-export interface BodyLimits {
-  readonly mostBytes: number;
+export interface BodyOptions {
+  readonly maxBytes: number;
   /** Whether forms are read too. @default false: only JSON */
-  readonly forms?: boolean;
+  readonly acceptsForms?: boolean;
 }
 
 /** How deep JSON may nest. */
@@ -16,7 +16,10 @@ const MOST_LEVELS = 100;
 const SECONDS = 10;
 
 /** The value of a body of JSON, or the fields of a form. No body is an empty object. */
-export async function readBody(request: Request, { mostBytes, forms = false }: BodyLimits): Promise<unknown> {
+export async function readBody(
+  request: Request,
+  { maxBytes: mostBytes, acceptsForms: forms = false }: BodyOptions,
+): Promise<unknown> {
   const text = await readText(request, mostBytes);
   const type = typeOf(request);
   if (text === '') return {};
@@ -36,12 +39,12 @@ const typeOf = (request: Request): string =>
 
 /** Parses JSON that somebody sent; refuses what nests too deep before anything recurses into it. */
 export function parseJson(what: string, text: string): unknown {
-  if (levelsOf(text) > MOST_LEVELS) throw refused(what, `nested at most ${MOST_LEVELS} levels deep`, 'more');
+  if (levelsOf(text) > MOST_LEVELS) throw invalidInput(what, `nested at most ${MOST_LEVELS} levels deep`, 'more');
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const mistake = mistakeIn(text);
-    const where = mistake ? wordsOf(mistake) : 'It is none';
+    const mistake = findJsonError(text);
+    const where = mistake ? formatJsonError(mistake) : 'It is none';
     throw new WaitstateError('INVALID_INPUT', `${what} must be JSON. ${where}.`, { cause });
   }
 }
@@ -50,7 +53,7 @@ export function parseJson(what: string, text: string): unknown {
 function formFields(text: string): Readonly<Record<string, string>> {
   const fields = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(text)) {
-    if (fields.has(name)) throw refused('A form', 'of fields that occur once', name);
+    if (fields.has(name)) throw invalidInput('A form', 'of fields that occur once', name);
     fields.set(name, value);
   }
   return Object.fromEntries([...fields].filter(([, value]) => value !== ''));
@@ -73,17 +76,17 @@ async function readText(request: Request, mostBytes: number): Promise<string> {
     }
   };
   try {
-    await within(SECONDS, readAll(), bodyTimedOut);
+    await withTimeout(SECONDS, readAll(), bodyTimedOut);
   } catch (error) {
     // Whoever sends it need not send the rest.
     reader.cancel().catch(() => undefined);
     // What else goes wrong is theirs too: they left, or it ends otherwise than it says.
-    throw error instanceof HttpError ? error : refused('The body', 'there as a whole', `${bytes} bytes of it`);
+    throw error instanceof HttpError ? error : invalidInput('The body', 'there as a whole', `${bytes} bytes of it`);
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces));
   } catch {
-    throw refused('The body', 'text in UTF-8', `${bytes} bytes of something else`);
+    throw invalidInput('The body', 'text in UTF-8', `${bytes} bytes of something else`);
   }
 }
 

@@ -1,11 +1,11 @@
-import { refused } from '../core/invalid-input.ts';
+import { invalidInput } from '../core/invalid-input.ts';
 
 /**
  * An id as a part of a path. What is made of letters, digits and `-_.~` is itself, unless it begins with one of the last
  * two; of anything else `~` is put in front, and every other byte becomes `~` and two hex digits. Unlike percent signs,
  * no gateway or browser decodes that, splits at it, or takes it for a step up.
  */
-export const pathId = (id: string): string => (/^[\w-][\w.~-]*$/.test(id) ? id : `~${escaped(id)}`);
+export const encodePathId = (id: string): string => (/^[\w-][\w.~-]*$/.test(id) ? id : `~${escaped(id)}`);
 
 const escaped = (id: string): string =>
   Array.from(Buffer.from(id), (byte) => {
@@ -14,10 +14,11 @@ const escaped = (id: string): string =>
   }).join('');
 
 /** The id that a part of a path stands for; it may be percent-encoded, as URLs are. */
-export function idInPath(part: string): string {
+export function decodePathId(part: string): string {
   const plain = decoded(part);
   const id = plain?.startsWith('~') ? decoded(unescaped(plain.slice(1))) : plain;
-  if (id === undefined || id === '') throw refused('An id in a path', 'percent-encoded, or ~ and an escaped one', part);
+  if (id === undefined || id === '')
+    throw invalidInput('An id in a path', 'percent-encoded, or ~ and an escaped one', part);
   return id;
 }
 

@@ -1,6 +1,6 @@
 import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
 import { type ErrorCode, isWaitstateError } from '../core/errors.ts';
-import { present } from '../core/omit-undefined.ts';
+import { omitUndefined } from '../core/omit-undefined.ts';
 import { HTTP_STATUS } from './http-status.ts';
 
 /** What went wrong, beside the codes of errors: what only HTTP knows. */
@@ -28,7 +28,7 @@ export type ProblemCode =
   | 'UNEXPECTED';
 
 /** One thing that is wrong with a request. */
-export interface Fault {
+export interface FieldError {
   /** Where, as a JSON pointer into the body or the name of a parameter. */
   readonly path: string;
   readonly detail: string;
@@ -41,14 +41,14 @@ export interface Problem {
   readonly status: number;
   readonly detail: string;
   readonly code: ProblemCode;
-  readonly errors?: readonly Fault[];
+  readonly errors?: readonly FieldError[];
   /** What is there, where something else was expected. */
   readonly found?: { readonly version: number; readonly status?: string };
 }
 
 interface HttpErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  readonly errors?: readonly Fault[];
+  readonly errors?: readonly FieldError[];
   readonly found?: Problem['found'];
 }
 
@@ -58,7 +58,7 @@ export class HttpError extends Error {
   readonly status: number;
   readonly code: ProblemCode;
   readonly headers: Readonly<Record<string, string>>;
-  readonly errors: readonly Fault[] | undefined;
+  readonly errors: readonly FieldError[] | undefined;
   readonly found: Problem['found'];
 
   constructor(status: number, code: ProblemCode, message: string, options: HttpErrorOptions = {}) {
@@ -74,7 +74,7 @@ export class HttpError extends Error {
 const INSIDE = 'Something went wrong here. What was asked for may have been done or not: look, then try again.';
 
 /** What is answered when something was thrown. Of what went wrong inside it tells nothing: that is for the log. */
-export function problemOf(error: unknown): Problem {
+export function toProblem(error: unknown): Problem {
   if (error instanceof HttpError) {
     const { status, code, message, errors, found } = error;
     return problem(status, code, message, { errors, found });
@@ -95,7 +95,7 @@ const problem = (
   type: `urn:waitstate:${code}`,
   title: titleOf(code),
   ...{ status, detail, code },
-  ...present({ errors, found }),
+  ...omitUndefined({ errors, found }),
 });
 
 const titleOf = (code: ProblemCode): string => {

@@ -16,7 +16,7 @@ const PAGE_POLICY = [
  * Puts the headers of every answer: nothing is kept, sniffed, framed, or told to another site. What an answer says itself
  * stays.
  */
-export function secure(
+export function setSecurityHeaders(
   headers: Headers,
   { path, isHttps }: { readonly path: string; readonly isHttps: boolean },
 ): void {

@@ -1,5 +1,5 @@
 /** What is waited for, or after so many seconds an error. */
-export async function within<T>(seconds: number, waiting: Promise<T>, tooLate: () => Error): Promise<T> {
+export async function withTimeout<T>(seconds: number, waiting: Promise<T>, tooLate: () => Error): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(tooLate()), seconds * 1000);
   try {

@@ -1,28 +1,28 @@
 import type { RunContext } from '../checkpoints/context.ts';
-import { lookThroughRuns } from '../checkpoints/runs.ts';
-import { present } from '../core/omit-undefined.ts';
+import { scanRuns } from '../checkpoints/runs.ts';
+import { omitUndefined } from '../core/omit-undefined.ts';
 import { type FoundApproval, findApproval, findApprovals } from '../runtime/approvals/change.ts';
 import { decideAs, remindAs, withdrawAs } from '../runtime/approvals/decide.ts';
-import { inboxAs, showOpen } from '../runtime/approvals/inbox.ts';
-import { delivered } from '../runtime/approvals/record-delivery.ts';
+import { inboxAs, showPending } from '../runtime/approvals/inbox.ts';
+import { deliverDecided } from '../runtime/approvals/record-delivery.ts';
 import { decideByTokenAs, showByToken } from '../runtime/approvals/tokens.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { type ApprovalDocument, documentOf } from './approval-document.ts';
+import { type ApprovalDocument, toApprovalDocument } from './approval-document.ts';
 import { checkLimit } from './check-limit.ts';
-import { askedAgain } from './follow-up-approval.ts';
-import type { Desk, OpenedLink } from './operator.ts';
+import { followUpApproval } from './follow-up-approval.ts';
+import type { LinkedApproval, Operator } from './operator.ts';
 
 type ApprovalDesk = Pick<
-  Desk,
+  Operator,
   | 'inbox'
-  | 'openApprovals'
+  | 'pendingApprovals'
   | 'approvals'
   | 'approval'
-  | 'askedAgain'
+  | 'followUpApproval'
   | 'decide'
   | 'remind'
   | 'withdraw'
-  | 'link'
+  | 'approvalByLink'
   | 'decideByLink'
 >;
 
@@ -30,21 +30,21 @@ const WAITING = ['WAITING_FOR_APPROVAL', 'WAITING_FOR_SIGNAL', 'SLEEPING'] as co
 const MOST_APPROVALS = 100;
 
 /** The part of the desk that is about approvals. */
-export function approvalDesk(runtime: Runtime): ApprovalDesk {
+export function createApprovalOperator(runtime: Runtime): ApprovalDesk {
   const { log, contexts } = runtime;
-  const { context, inRun } = contexts;
+  const { forTenant: context, forRun: inRun } = contexts;
   return {
     async inbox(person, { groups = [], limit = MOST_APPROVALS } = {}) {
       const options = { groups, limit: checkLimit(limit, MOST_APPROVALS), log };
-      return Array.fromAsync(inboxAs(await context(), person, documentOf, options));
+      return Array.fromAsync(inboxAs(await context(), person, toApprovalDocument, options));
     },
-    async openApprovals({ limit = MOST_APPROVALS } = {}) {
+    async pendingApprovals({ limit = MOST_APPROVALS } = {}) {
       checkLimit(limit, MOST_APPROVALS);
       const all = await context();
       const found: ApprovalDocument[] = [];
-      for await (const { partition, head } of lookThroughRuns(all, { status: WAITING })) {
+      for await (const { partition, head } of scanRuns(all, { status: WAITING })) {
         for (const id of head.work?.approvals ?? []) {
-          const open = await showOpen(all, { partition, id }, documentOf, { log });
+          const open = await showPending(all, { partition, id }, toApprovalDocument, { log });
           if (open) found.push(open);
         }
         if (found.length >= limit) break;
@@ -54,21 +54,22 @@ export function approvalDesk(runtime: Runtime): ApprovalDesk {
     async approvals(run) {
       const at = await inRun(run);
       const found = await findApprovals(at);
-      return oldestFirst(await Promise.all(found.map((each) => documentOf(at, each))));
+      return oldestFirst(await Promise.all(found.map((each) => toApprovalDocument(at, each))));
     },
     async approval(run, id) {
       const at = await inRun(run);
-      return documentOf(at, await findApproval(at, id));
+      return toApprovalDocument(at, await findApproval(at, id));
     },
-    askedAgain: async (run, approval) => askedAgain(await inRun(run), approval),
-    decide: async (run, input) => delivered(runtime, await decideAs(await inRun(run), input, documentOf)),
-    remind: async (run, id) => remindAs(await inRun(run), id, documentOf),
-    withdraw: async (run, id, why) => delivered(runtime, await withdrawAs(await inRun(run), id, why, documentOf)),
-    link: async (token) => showByToken(await context(), token, openedLink),
+    followUpApproval: async (run, approval) => followUpApproval(await inRun(run), approval),
+    decide: async (run, input) => deliverDecided(runtime, await decideAs(await inRun(run), input, toApprovalDocument)),
+    remind: async (run, id) => remindAs(await inRun(run), id, toApprovalDocument),
+    withdraw: async (run, id, why) =>
+      deliverDecided(runtime, await withdrawAs(await inRun(run), id, why, toApprovalDocument)),
+    approvalByLink: async (token) => showByToken(await context(), token, openedLink),
     async decideByLink(token, answer) {
-      const opened = await decideByTokenAs(await context(), token, answer, openedLink);
-      await delivered(runtime, opened.approval);
-      return opened;
+      const loaded = await decideByTokenAs(await context(), token, answer, openedLink);
+      await deliverDecided(runtime, loaded.approval);
+      return loaded;
     },
   };
 }
@@ -76,9 +77,9 @@ export function approvalDesk(runtime: Runtime): ApprovalDesk {
 const oldestFirst = (approvals: readonly ApprovalDocument[]): readonly ApprovalDocument[] =>
   approvals.toSorted((a, b) => a.askedAt.getTime() - b.askedAt.getTime());
 
-async function openedLink(at: RunContext, found: FoundApproval, person: string): Promise<OpenedLink> {
+async function openedLink(at: RunContext, found: FoundApproval, person: string): Promise<LinkedApproval> {
   const { status, agent } = found.head;
-  const approval = await documentOf(at, found);
-  const again = await askedAgain(at, approval);
-  return { approval, person, run: { status, ...present({ agent }) }, ...present({ again }) };
+  const approval = await toApprovalDocument(at, found);
+  const again = await followUpApproval(at, approval);
+  return { approval, person, run: { status, ...omitUndefined({ agent }) }, ...omitUndefined({ followUp: again }) };
 }

@@ -1,78 +1,81 @@
-import { decoding } from '../checkpoints/content.ts';
+import { decodeOptions } from '../checkpoints/content.ts';
 import type { RunContext } from '../checkpoints/context.ts';
 import { compare } from '../checkpoints/document/compare.ts';
 import type { Doc } from '../checkpoints/document/document.ts';
 import { payloadRefs } from '../checkpoints/document/payloads.ts';
 import { render } from '../checkpoints/document/render.ts';
-import { summaryOf } from '../checkpoints/format/records.ts';
+import { toCheckpointSummary } from '../checkpoints/format/records.ts';
 import { history } from '../checkpoints/history.ts';
-import { type Opened, open, type Which } from '../checkpoints/load.ts';
+import { type CheckpointSelector, type LoadedCheckpoint, loadCheckpoint } from '../checkpoints/load.ts';
 import { isPayload, type Payload } from '../checkpoints/payload.ts';
 import { WaitstateError } from '../core/errors.ts';
-import { present } from '../core/omit-undefined.ts';
-import { approvalDoc } from '../runtime/approvals/approval-content.ts';
+import { omitUndefined } from '../core/omit-undefined.ts';
+import { readApprovalDocument } from '../runtime/approvals/approval-content.ts';
 import { findApproval } from '../runtime/approvals/change.ts';
 import { checkLimit } from './check-limit.ts';
-import type { CheckpointView, DifferenceView, HistoryPage, HistoryQuery, PayloadPlace } from './operator.ts';
-import { type Recorded, recordedBetween, recordedOf } from './recorded-results.ts';
+import type { CheckpointView, DiffView, HistoryPage, HistoryQuery, PayloadSource } from './operator.ts';
+import { diffRecordedResults, listRecordedResults, type RecordedResult } from './recorded-results.ts';
 
 /** A checkpoint with its content as documents. */
-export async function checkpointView(at: RunContext, which: Which | undefined): Promise<CheckpointView> {
-  const opened = await open(at, which);
-  const { root, record, model, head } = opened;
+export async function loadCheckpointView(
+  at: RunContext,
+  which: CheckpointSelector | undefined,
+): Promise<CheckpointView> {
+  const loaded = await loadCheckpoint(at, which);
+  const { root, record, model, head } = loaded;
   return {
-    ...summaryOf(at.run, record),
+    ...toCheckpointSummary(at.run, record),
     state: root.state,
-    toolResults: resultsOf(opened),
+    toolResults: resultsOf(loaded),
     payloads: [...payloadRefs(root).values()],
     isDurable: head.meta.work !== undefined,
-    ...present({ model }),
+    ...omitUndefined({ model }),
   };
 }
 
 /** The results of a checkpoint by id, as documents. */
-function resultsOf({ root }: Opened): Readonly<Record<string, Doc>> {
+function resultsOf({ root }: LoadedCheckpoint): Readonly<Record<string, Doc>> {
   const results = Object.values(root.results).flatMap((group) => Object.entries(group));
   return Object.fromEntries(results.map(([id, doc]) => [id.replace(/^\$/, ''), doc]));
 }
 
-const recordedIn = (opened: Opened): readonly Recorded[] =>
-  recordedOf({ toolResults: resultsOf(opened), isDurable: opened.head.meta.work !== undefined });
+const recordedIn = (loaded: LoadedCheckpoint): readonly RecordedResult[] =>
+  listRecordedResults({ toolResults: resultsOf(loaded), isDurable: loaded.head.meta.work !== undefined });
 
 const MOST_CHECKPOINTS = 1000;
 
 /** A page of a run's checkpoints without their content. */
-export async function historyPage(at: RunContext, query: HistoryQuery): Promise<HistoryPage> {
+export async function loadHistoryPage(at: RunContext, query: HistoryQuery): Promise<HistoryPage> {
   const { limit = 100, ...options } = query;
   checkLimit(limit, MOST_CHECKPOINTS);
   const checkpoints = await Array.fromAsync(history(at, { ...options, limit: limit + 1 }));
   const next = checkpoints.length > limit ? checkpoints.pop()?.version : undefined;
-  return { checkpoints, ...present({ next }) };
+  return { checkpoints, ...omitUndefined({ next }) };
 }
 
 /** What changed in the state from one checkpoint to another, and what was recorded between them. */
-export async function differenceView(
+export async function loadDiffView(
   at: RunContext,
-  before: Which | undefined,
-  after: Which | undefined,
-): Promise<DifferenceView> {
-  const [from, to] = [await open(at, before), await open(at, after)];
+  before: CheckpointSelector | undefined,
+  after: CheckpointSelector | undefined,
+): Promise<DiffView> {
+  const [from, to] = [await loadCheckpoint(at, before), await loadCheckpoint(at, after)];
   const compared = compare(from.root.state, to.root.state);
   return {
     added: compared.added.map(({ path, value }) => ({ path, value })),
     removed: compared.removed.map(({ path, value }) => ({ path, value })),
     changed: compared.changed.map((change) => ({ path: change.path, before: change.before, after: change.after })),
     text: render(compared),
-    recorded: recordedBetween(recordedIn(from), recordedIn(to)),
+    recorded: diffRecordedResults(recordedIn(from), recordedIn(to)),
   };
 }
 
 /** A payload that a checkpoint or an approval points at; refuses any other. */
-export async function payloadIn(at: RunContext, from: PayloadPlace, id: string): Promise<Payload> {
-  const { where, doc, sealing } =
+export async function loadPayload(at: RunContext, from: PayloadSource, id: string): Promise<Payload> {
+  const { where, doc, cipher } =
     'version' in from ? await contentOf(at, from.version) : await shownIn(at, from.approval);
   const ref = payloadRefs(doc).get(id);
-  const payload = ref && decoding(at, { sealing }).payload(ref);
+  const payload = ref && decodeOptions(at, { cipher: cipher }).payload(ref);
   if (isPayload(payload)) return payload;
   throw new WaitstateError(
     'CHECKPOINT_NOT_FOUND',
@@ -80,13 +83,13 @@ export async function payloadIn(at: RunContext, from: PayloadPlace, id: string):
   );
 }
 
-async function contentOf(at: RunContext, which: Which | undefined) {
-  const { root, record, sealing } = await open(at, which);
-  return { where: `Checkpoint ${record.version}`, doc: root as Doc, sealing };
+async function contentOf(at: RunContext, which: CheckpointSelector | undefined) {
+  const { root, record, cipher } = await loadCheckpoint(at, which);
+  return { where: `Checkpoint ${record.version}`, doc: root as Doc, cipher };
 }
 
 async function shownIn(at: RunContext, approval: string) {
   const found = await findApproval(at, approval);
-  const sealing = await found.sealing();
-  return { where: `Approval "${approval}"`, doc: await approvalDoc(at, sealing, found.approval), sealing };
+  const cipher = await found.cipher();
+  return { where: `Approval "${approval}"`, doc: await readApprovalDocument(at, cipher, found.approval), cipher };
 }

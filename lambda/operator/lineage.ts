@@ -1,27 +1,27 @@
 import type { CheckpointId } from '../checkpoints/checkpoint.ts';
 import type { RunContext } from '../checkpoints/context.ts';
-import { runAt } from '../checkpoints/derived-contexts.ts';
+import { toRunContext } from '../checkpoints/derived-contexts.ts';
 import type { HeadMeta } from '../checkpoints/format/meta.ts';
 import { HEAD_KEY, readCheckpoint, readHead, versionKey } from '../checkpoints/format/records.ts';
 import { readLiveHead } from '../checkpoints/load.ts';
-import { FORKS, forkOf } from '../checkpoints/operations/time-travel.ts';
-import { recordsOf } from '../checkpoints/scan.ts';
-import { present } from '../core/omit-undefined.ts';
+import { FORK_KEYS, parseForkRecord } from '../checkpoints/operations/time-travel.ts';
+import { scanRecords } from '../checkpoints/scan.ts';
+import { omitUndefined } from '../core/omit-undefined.ts';
 import type { Status } from '../core/status.ts';
 
 /** A run in the tree of its forks. */
-export interface Relative {
+export interface LineageNode {
   readonly run: string;
   /** Absent when the run is gone. */
   readonly status?: Status;
   /** The version of its parent that it began with. */
   readonly fromVersion?: number;
-  readonly forks: readonly Relative[];
+  readonly forks: readonly LineageNode[];
 }
 
 /** The tree that a run is in: from its oldest known ancestor down to all that was forked from it. */
 export interface Lineage {
-  readonly root: Relative;
+  readonly root: LineageNode;
   /** Whether there are more forks than are listed. */
   readonly isMore: boolean;
 }
@@ -30,12 +30,12 @@ const MOST_ANCESTORS = 20;
 const MOST_RUNS = 200;
 
 /** The tree of forks that a run is in; refuses a run that is gone. */
-export async function lineageOf(at: RunContext): Promise<Lineage> {
+export async function loadLineage(at: RunContext): Promise<Lineage> {
   await readLiveHead(at);
   let oldest = at;
   for (let i = 0; i < MOST_ANCESTORS; i++) {
     const origin = await originOf(oldest);
-    const parent = origin && runAt(at, at.tenant, origin.run);
+    const parent = origin && toRunContext(at, at.tenant, origin.run);
     if (!parent || !(await headOf(parent))) break;
     oldest = parent;
   }
@@ -49,20 +49,20 @@ async function relative(
   head: HeadMeta | undefined,
   fromVersion: number | undefined,
   room: { left: number; isMore: boolean },
-): Promise<Relative> {
-  const forks: Relative[] = [];
+): Promise<LineageNode> {
+  const forks: LineageNode[] = [];
   // What is there under the id of a run that is gone is another's.
-  for await (const stored of head ? recordsOf(at, FORKS) : []) {
+  for await (const stored of head ? scanRecords(at, FORK_KEYS) : []) {
     if (--room.left < 0) {
       room.isMore = true;
       break;
     }
-    const { run, born, version } = forkOf(stored);
-    const there = runAt(at, at.tenant, run);
+    const { run, born, version } = parseForkRecord(stored);
+    const there = toRunContext(at, at.tenant, run);
     const alive = await headOf(there);
     forks.push(await relative(there, alive?.born === born ? alive : undefined, version, room));
   }
-  return { run: at.run, ...present({ status: head?.status, fromVersion }), forks };
+  return { run: at.run, ...omitUndefined({ status: head?.status, fromVersion }), forks };
 }
 
 /** What a run was forked from, if it was. */

@@ -2,7 +2,7 @@ import type { CheckpointSummary, RunSummary } from '../checkpoints/checkpoint.ts
 import type { Doc } from '../checkpoints/document/document.ts';
 import type { PayloadRef } from '../checkpoints/document/payloads.ts';
 import type { HistoryOptions } from '../checkpoints/history.ts';
-import type { Which } from '../checkpoints/load.ts';
+import type { CheckpointSelector } from '../checkpoints/load.ts';
 import type { Payload } from '../checkpoints/payload.ts';
 import type { RunFilter } from '../checkpoints/runs.ts';
 import type { Duration } from '../core/duration.ts';
@@ -12,26 +12,26 @@ import type { RewindOptions } from '../runtime/control/rewind-and-fork.ts';
 import type { Started } from '../runtime/control/start-run.ts';
 import type { ApprovalDocument } from './approval-document.ts';
 import type { Lineage } from './lineage.ts';
-import type { RecordedChanges } from './recorded-results.ts';
+import type { RecordedResultChanges } from './recorded-results.ts';
 
 /**
  * What people and programs do with the runs of one tenant from outside, without the code of their agents: what the API,
  * the console and the command stand on. Values are documents: JSON in which `$` nodes stand for what JSON lacks.
  */
-export interface Desk {
+export interface Operator {
   readonly tenant: string;
 
   /** The runs that fit, last touched first, at most 100. A page may be short, and the list a moment behind. */
   runs(query?: RunsQuery): Promise<RunsPage>;
   /** How many runs have each status; counting stops at a thousand. */
-  counts(): Promise<Counts>;
+  counts(): Promise<StatusCounts>;
   /** One run: what is known of it, what it waits for, and how it ended. */
   run(run: string): Promise<RunView>;
   history(run: string, query?: HistoryQuery): Promise<HistoryPage>;
   /** Where a checkpoint is named, undefined is the newest. */
-  checkpoint(run: string, which?: Which): Promise<CheckpointView>;
-  diff(run: string, before: Which | undefined, after: Which | undefined): Promise<DifferenceView>;
-  payload(run: string, from: PayloadPlace, id: string): Promise<Payload>;
+  checkpoint(run: string, which?: CheckpointSelector): Promise<CheckpointView>;
+  diff(run: string, before: CheckpointSelector | undefined, after: CheckpointSelector | undefined): Promise<DiffView>;
+  payload(run: string, from: PayloadSource, id: string): Promise<Payload>;
   /** Where a run comes from and what was forked from it. */
   lineage(run: string): Promise<Lineage>;
 
@@ -42,7 +42,7 @@ export interface Desk {
   cancel(run: string, reason?: string): Promise<Status>;
   retry(run: string): Promise<void>;
   /** Goes on from an earlier checkpoint of the same run, perhaps with another state. */
-  rewind(run: string, to: Which, options?: RewindInput): Promise<void>;
+  rewind(run: string, to: CheckpointSelector, options?: RewindInput): Promise<void>;
   /** Begins a new run at a checkpoint; gives its id. */
   fork(run: string, input?: ForkInput): Promise<string>;
 
@@ -52,19 +52,19 @@ export interface Desk {
     options?: { readonly groups?: readonly string[]; readonly limit?: number },
   ): Promise<readonly ApprovalDocument[]>;
   /** All approvals that are open, of the runs that wait for one, for those who look after them. */
-  openApprovals(options?: { readonly limit?: number }): Promise<readonly ApprovalDocument[]>;
+  pendingApprovals(options?: { readonly limit?: number }): Promise<readonly ApprovalDocument[]>;
   /** All approvals of a run, open and ended, oldest first. */
   approvals(run: string): Promise<readonly ApprovalDocument[]>;
   approval(run: string, id: string): Promise<ApprovalDocument>;
   /** The question that followed one that was approved, since what was approved did not hold; undefined when none did. */
-  askedAgain(run: string, approval: ApprovalDocument): Promise<ApprovalDocument | undefined>;
+  followUpApproval(run: string, approval: ApprovalDocument): Promise<ApprovalDocument | undefined>;
   decide(run: string, input: DecideInput): Promise<ApprovalDocument>;
   remind(run: string, id: string): Promise<ApprovalDocument>;
   withdraw(run: string, id: string, why: string): Promise<ApprovalDocument>;
   /** The approval that a link opens, whosever it is, and the person whom it was made for. */
-  link(token: string): Promise<OpenedLink>;
+  approvalByLink(token: string): Promise<LinkedApproval>;
   /** Answers as that person. */
-  decideByLink(token: string, answer: AnswerInput): Promise<OpenedLink>;
+  decideByLink(token: string, answer: AnswerInput): Promise<LinkedApproval>;
 }
 
 export interface RunsQuery extends RunFilter {
@@ -81,12 +81,12 @@ export interface RunsPage {
 }
 
 /** A number of runs; `isMore` when there are more than were counted. */
-export interface Count {
+export interface RunCount {
   readonly count: number;
   readonly isMore: boolean;
 }
 
-export type Counts = Readonly<Record<Status, Count>>;
+export type StatusCounts = Readonly<Record<Status, RunCount>>;
 
 /** A run as those see it who look after it. */
 export interface RunView extends RunSummary {
@@ -155,16 +155,16 @@ export interface CheckpointView extends CheckpointSummary {
 }
 
 /** What points at a payload: a checkpoint, or an approval of the run. */
-export type PayloadPlace = { readonly version: Which | undefined } | { readonly approval: string };
+export type PayloadSource = { readonly version: CheckpointSelector | undefined } | { readonly approval: string };
 
 /** What changed in the state, and what was recorded. */
-export interface DifferenceView {
+export interface DiffView {
   readonly added: readonly { readonly path: string; readonly value: Doc }[];
   readonly removed: readonly { readonly path: string; readonly value: Doc }[];
   readonly changed: readonly { readonly path: string; readonly before: Doc; readonly after: Doc }[];
   /** The same in words, of the state. */
   readonly text: string;
-  readonly recorded: RecordedChanges;
+  readonly recorded: RecordedResultChanges;
 }
 
 interface StartInput {
@@ -198,11 +198,11 @@ export interface ForkInput {
 }
 
 /** What a link opens. */
-export interface OpenedLink {
+export interface LinkedApproval {
   readonly approval: ApprovalDocument;
   readonly person: string;
   /** What became of the run since: for those who decided and want to know. */
   readonly run: { readonly status: Status; readonly agent?: string };
   /** The question that followed it, since what was approved did not hold. */
-  readonly again?: ApprovalDocument;
+  readonly followUp?: ApprovalDocument;
 }

@@ -1,8 +1,8 @@
 import type { RunContext } from '../checkpoints/context.ts';
 import { type Doc, isFields, partOf } from '../checkpoints/document/document.ts';
-import { open } from '../checkpoints/load.ts';
-import { runSummaryOf } from '../checkpoints/runs.ts';
-import { present } from '../core/omit-undefined.ts';
+import { loadCheckpoint } from '../checkpoints/load.ts';
+import { toRunSummary } from '../checkpoints/runs.ts';
+import { omitUndefined } from '../core/omit-undefined.ts';
 import { rawEntries } from '../runtime/journal/append-entries.ts';
 import { hasSettled } from '../runtime/journal/entries.ts';
 import type { RunView, Wait } from './operator.ts';
@@ -10,19 +10,19 @@ import type { RunView, Wait } from './operator.ts';
 type Entry = Readonly<Record<string, unknown>>;
 
 /** A run as those see it who look after it, from its head and its newest checkpoint. */
-export async function runView(at: RunContext): Promise<RunView> {
-  const opened = await open(at);
-  const { meta } = opened.head;
+export async function loadRunView(at: RunContext): Promise<RunView> {
+  const loaded = await loadCheckpoint(at);
+  const { meta } = loaded.head;
   const { work } = meta;
-  const { version } = opened.record;
-  const entries = new Map(rawEntries(opened));
+  const { version } = loaded.record;
+  const entries = new Map(rawEntries(loaded));
   const error = entries.get('@error');
   return {
-    ...runSummaryOf(at.partition, meta),
-    ...{ version, stepNumber: opened.record.meta.stepNumber, isDurable: work !== undefined },
+    ...toRunSummary(at.partition, meta),
+    ...{ version, stepNumber: loaded.record.meta.stepNumber, isDurable: work !== undefined },
     ...{ deliveries: work?.deliveries ?? 0, openApprovals: work?.approvals ?? [], waits: [...entries].flatMap(waitOf) },
-    ...present({
-      step: opened.record.meta.step ?? meta.step,
+    ...omitUndefined({
+      step: loaded.record.meta.step ?? meta.step,
       lease: work?.lease && { by: work.lease.by, until: new Date(work.lease.until) },
       dueAt: dateOf(work?.dueAt),
       deadline: dateOf(work?.deadline),
@@ -37,7 +37,7 @@ export async function runView(at: RunContext): Promise<RunView> {
 /** What an operation of the journal waits for, if it does. */
 function waitOf([id, entry]: readonly [id: string, entry: Entry]): readonly Wait[] {
   if (id.startsWith('@') || hasSettled(entry)) return [];
-  const until = present({ until: dateOf(entry.until ?? entry.retryAt) });
+  const until = omitUndefined({ until: dateOf(entry.until ?? entry.retryAt) });
   switch (entry.kind) {
     case 'approval':
       return [{ kind: 'approval', name: String(entry.approval ?? id) }];
@@ -59,7 +59,7 @@ function errorOf({ error, failedAt, notUndone }: Entry): NonNullable<RunView['er
   const fields = partOf(doc, 'error', 3);
   const stack = isFields(fields) && typeof fields.stack === 'string' ? fields.stack : undefined;
   return {
-    ...{ name: String(name), message: String(message), ...present({ stack }) },
+    ...{ name: String(name), message: String(message), ...omitUndefined({ stack }) },
     ...{ failedAt: texts(failedAt), notUndone: texts(notUndone) },
   };
 }

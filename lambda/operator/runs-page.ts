@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Context } from '../checkpoints/context.ts';
-import { type ListedRun, lookThroughRuns, runSummaryOf } from '../checkpoints/runs.ts';
-import { idsOf } from '../core/ids.ts';
-import { refused } from '../core/invalid-input.ts';
+import { type ListedRun, scanRuns, toRunSummary } from '../checkpoints/runs.ts';
+import { parsePartition } from '../core/ids.ts';
+import { invalidInput } from '../core/invalid-input.ts';
 import { STATUSES, type Status } from '../core/status.ts';
 import { checkLimit } from './check-limit.ts';
-import type { Count, Counts, RunsPage, RunsQuery } from './operator.ts';
+import type { RunCount, RunsPage, RunsQuery, StatusCounts } from './operator.ts';
 
 /** The most that a page holds, and the most that is read for one: a rare filter then gives short pages. */
 const MOST_RUNS = 100;
@@ -18,7 +18,7 @@ interface Place {
 }
 
 /** A page of the runs that fit. It may be short; only a missing cursor means the end. */
-export async function runsPage(context: Context, query: RunsQuery): Promise<RunsPage> {
+export async function loadRunsPage(context: Context, query: RunsQuery): Promise<RunsPage> {
   const { cursor, id, limit = MOST_RUNS, ...filter } = query;
   checkLimit(limit, MOST_RUNS);
   const after = cursor === undefined ? undefined : placeOf(cursor);
@@ -26,8 +26,8 @@ export async function runsPage(context: Context, query: RunsQuery): Promise<Runs
   const found = new Map<string, ListedRun>();
   const seen = new Map<number, Set<string>>(after && [[after.at, new Set(after.seen)]]);
   let read = 0;
-  for await (const listed of lookThroughRuns(context, { ...filter, ...(until && { until }) })) {
-    const { partition, head, fits } = listed;
+  for await (const listed of scanRuns(context, { ...filter, ...(until && { until }) })) {
+    const { partition, head, isMatch: fits } = listed;
     const ofMoment = seen.get(head.touchedAt) ?? new Set();
     if (ofMoment.has(markOf(partition))) continue;
     if (found.size >= limit || read >= MOST_READ) {
@@ -39,13 +39,13 @@ export async function runsPage(context: Context, query: RunsQuery): Promise<Runs
     if (!seen.has(head.touchedAt)) seen.clear();
     seen.set(head.touchedAt, ofMoment.add(markOf(partition)));
     // A run that moves from one list to another may be in both.
-    if (fits && (id === undefined || idsOf(partition).run.includes(id))) found.set(partition, listed);
+    if (fits && (id === undefined || parsePartition(partition).run.includes(id))) found.set(partition, listed);
   }
   return { runs: summaries(found) };
 }
 
 const summaries = (found: ReadonlyMap<string, ListedRun>) =>
-  [...found.values()].map(({ partition, head }) => runSummaryOf(partition, head));
+  [...found.values()].map(({ partition, head }) => toRunSummary(partition, head));
 
 /** A few characters that tell the runs of one moment apart. */
 const markOf = (partition: string): string => createHash('sha256').update(partition).digest('base64url').slice(0, 6);
@@ -54,21 +54,21 @@ const cursorOf = ({ at, seen }: Place): string => `${at.toString(36)}.${seen.joi
 
 function placeOf(cursor: string): Place {
   const [, at = '', marks = ''] = /^([0-9a-z]{1,11})\.((?:[\w-]{6})+)$/.exec(cursor) ?? [];
-  if (at === '') throw refused('`cursor`', 'that of an earlier page', cursor);
+  if (at === '') throw invalidInput('`cursor`', 'that of an earlier page', cursor);
   return { at: Number.parseInt(at, 36), seen: marks.match(/.{6}/g) ?? [] };
 }
 
 const MOST_COUNTED = 1000;
 
 /** How many runs have each status; what is counted is read, so it stops at a thousand each. */
-export async function countRuns(context: Context): Promise<Counts> {
+export async function countRuns(context: Context): Promise<StatusCounts> {
   const counted = await Promise.all(STATUSES.map(async (status) => [status, await countOf(context, status)] as const));
-  return Object.fromEntries(counted) as Counts;
+  return Object.fromEntries(counted) as StatusCounts;
 }
 
-async function countOf(context: Context, status: Status): Promise<Count> {
+async function countOf(context: Context, status: Status): Promise<RunCount> {
   const runs = new Set<string>();
-  for await (const { partition, fits } of lookThroughRuns(context, { status })) {
+  for await (const { partition, isMatch: fits } of scanRuns(context, { status })) {
     if (!fits) continue;
     if (runs.size >= MOST_COUNTED && !runs.has(partition)) return { count: MOST_COUNTED, isMore: true };
     runs.add(partition);

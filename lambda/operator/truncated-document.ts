@@ -8,13 +8,13 @@ import {
   specialOf,
   verbatimPart,
 } from '../checkpoints/document/document.ts';
-import { refused } from '../core/invalid-input.ts';
+import { invalidInput } from '../core/invalid-input.ts';
 
 /** What was shortened: a list or an object has some of its parts, a text some of its characters. */
 type CutKind = 'list' | 'object' | 'text';
 
 /** A shortened part of a document, as it stands in a piece. */
-export interface Cut {
+export interface Truncation {
   readonly kind: CutKind;
   /** How many elements, keys or characters there are. */
   readonly size: number;
@@ -23,13 +23,13 @@ export interface Cut {
 }
 
 /** Where a piece begins. */
-export interface PieceOptions {
+export interface TruncateOptions {
   /** The first element, key or character that is shown. @default 0 */
   readonly from?: number;
 }
 
 /** A part of a document that fits a budget. */
-export interface Piece {
+export interface TruncatedDocument {
   /** The document, in which `{"$":["cut",kind,size,shown]}` stands for what was shortened. Nothing takes it for a state. */
   readonly value: Doc;
   /** Whether nothing was left out. */
@@ -45,21 +45,26 @@ const CUT_BYTES = 32;
  * The part of a document that a JSON pointer names, in about so many bytes of JSON: small parts are whole, the room that is
  * left is shared by the large ones. Undefined when there is no such part.
  */
-export function pieceOf(doc: Doc, pointer: string, budget: number, { from = 0 }: PieceOptions = {}): Piece | undefined {
-  if (!(Number.isSafeInteger(from) && from >= 0)) throw refused('`from`', 'a whole number from 0', from);
-  const part = partAt(doc, pointer);
-  return part === undefined ? undefined : shortened(part, budget, { from });
+export function truncateDocument(
+  doc: Doc,
+  pointer: string,
+  budget: number,
+  { from = 0 }: TruncateOptions = {},
+): TruncatedDocument | undefined {
+  if (!(Number.isSafeInteger(from) && from >= 0)) throw invalidInput('`from`', 'a whole number from 0', from);
+  const part = resolvePointer(doc, pointer);
+  return part === undefined ? undefined : truncateToBytes(part, budget, { from });
 }
 
 /** A document in about so many bytes of JSON. */
-export function shortened(doc: Doc, budget: number, { from = 0 }: PieceOptions = {}): Piece {
+export function truncateToBytes(doc: Doc, budget: number, { from = 0 }: TruncateOptions = {}): TruncatedDocument {
   const cutter = new Cutter();
   const value = from === 0 ? cutter.fitted(doc, budget) : cutter.cut(doc, budget, from);
   return { value, isWhole: !cutter.hasCut };
 }
 
 /** The cut that a part of a piece is; undefined for any other. */
-export function cutOf(doc: Doc | undefined): Cut | undefined {
+export function parseTruncation(doc: Doc | undefined): Truncation | undefined {
   const parts = specialOf(doc);
   if (!isList(parts) || parts[0] !== 'cut') return undefined;
   const [, kind, size, shown = null] = parts;
@@ -67,9 +72,9 @@ export function cutOf(doc: Doc | undefined): Cut | undefined {
 }
 
 /** The part that a JSON pointer names. https://www.rfc-editor.org/rfc/rfc6901 */
-export function partAt(doc: Doc, pointer: string): Doc | undefined {
+export function resolvePointer(doc: Doc, pointer: string): Doc | undefined {
   if (pointer !== '' && !pointer.startsWith('/'))
-    throw refused('A path', 'empty or a JSON pointer such as /state/list/0', pointer);
+    throw invalidInput('A path', 'empty or a JSON pointer such as /state/list/0', pointer);
   let part: Doc | undefined = doc;
   for (const token of pointer.split('/').slice(1)) {
     const key: string = token.replaceAll('~1', '/').replaceAll('~0', '~');
@@ -80,7 +85,7 @@ export function partAt(doc: Doc, pointer: string): Doc | undefined {
 }
 
 /** One more step of a JSON pointer. */
-export const pointerTo = (pointer: string, key: string | number): string =>
+export const appendPointer = (pointer: string, key: string | number): string =>
   `${pointer}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 
 class Cutter {

@@ -1,43 +1,43 @@
 import type { RunContext } from '../checkpoints/context.ts';
-import type { Contexts } from '../checkpoints/contexts.ts';
+import type { ContextFactory } from '../checkpoints/contexts.ts';
 import { payloadRefs } from '../checkpoints/document/payloads.ts';
-import { type Opened, open, readNewest, type Which } from '../checkpoints/load.ts';
+import { type CheckpointSelector, type LoadedCheckpoint, loadCheckpoint, readNewest } from '../checkpoints/load.ts';
 import { save } from '../checkpoints/save.ts';
 import type { ApprovalRequest } from '../core/approval.ts';
-import { type Duration, millisecondsOf } from '../core/duration.ts';
+import { type Duration, toMilliseconds } from '../core/duration.ts';
 import { WaitstateError } from '../core/errors.ts';
-import { refused } from '../core/invalid-input.ts';
-import { present } from '../core/omit-undefined.ts';
+import { invalidInput } from '../core/invalid-input.ts';
+import { omitUndefined } from '../core/omit-undefined.ts';
 import { type Clock, systemClock } from '../runtime/agent/clock.ts';
 import { signalRun } from '../runtime/control/run-control.ts';
 import { startRun } from '../runtime/control/start-run.ts';
 import { rawEntries } from '../runtime/journal/append-entries.ts';
 import { finishRemotely, yieldRemotely } from '../runtime/remote/finish.ts';
 import { checkIsRunning, type RemoteSave } from '../runtime/remote/save.ts';
-import { remoteValue } from '../runtime/remote/value.ts';
-import { askRemotely, isToolId, type Suspended, waitRemotely } from '../runtime/remote/wait.ts';
+import { decodeRemoteValue } from '../runtime/remote/value.ts';
+import { isToolId, requestApprovalRemotely, type SuspendedRun, waitForSignalRemotely } from '../runtime/remote/wait.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { Observing } from '../runtime/telemetry.ts';
-import { type SignedUrls, URL_SECONDS } from '../storage/ports.ts';
-import { handedOver } from './invocation-payload.ts';
+import type { Telemetry } from '../runtime/telemetry.ts';
+import { SIGNED_URL_SECONDS, type SignedUrls } from '../storage/ports.ts';
+import { invocationPayload } from './invocation-payload.ts';
 import type { Action, CheckpointRequest } from './request.ts';
-import { makeUpload, readUpload } from './uploads.ts';
+import { createUpload, readUpload } from './uploads.ts';
 
 /** What the actions stand on. */
-export interface Acting {
+export interface ActionOptions {
   /** Those of the tenant that the request names. */
-  readonly contexts: Contexts;
+  readonly contexts: ContextFactory;
   readonly signedUrls: SignedUrls | undefined;
-  readonly observing: Pick<Observing, 'log'>;
+  readonly telemetry: Pick<Telemetry, 'log'>;
   readonly clock?: Clock | undefined;
 }
 
-type Do = (acting: Acting, request: CheckpointRequest, at: RunContext) => Promise<object>;
+type Do = (acting: ActionOptions, request: CheckpointRequest, at: RunContext) => Promise<object>;
 
 /** Does what a request asks for; gives what is answered. */
-export async function act(acting: Acting, request: CheckpointRequest): Promise<object> {
+export async function performAction(acting: ActionOptions, request: CheckpointRequest): Promise<object> {
   // A run that is to be started may have no id yet.
-  const at = await acting.contexts.inRun(request.run ?? 'none');
+  const at = await acting.contexts.forRun(request.run ?? 'none');
   return ACTIONS[request.action](acting, request, at);
 }
 
@@ -46,8 +46,8 @@ const ACTIONS: Readonly<Record<Action, Do>> = {
     const { agent, input, timeout, owner, tags, retentionSeconds } = fields as Starting;
     return startRun(runtimeOf(acting), {
       ...{ agent, owner, tags, retentionSeconds, id: run, unchecked: true },
-      input: await remoteValue(at, 'input', input ?? null),
-      timeoutMs: timeout && millisecondsOf('`timeout`', timeout),
+      input: await decodeRemoteValue(at, 'input', input ?? null),
+      timeoutMs: timeout && toMilliseconds('`timeout`', timeout),
     });
   },
 
@@ -57,36 +57,37 @@ const ACTIONS: Readonly<Record<Action, Do>> = {
     if (status === 'READY') return savedAs(await yieldRemotely(at, saved));
     const there = status === undefined ? undefined : await readNewest(at);
     if (there?.head.meta.work) checkIsRunning(at, { head: there.head, record: there.newest });
-    return savedAs(await save(at, { ...saved, ...present({ status, owner, tags, retentionSeconds }) }));
+    return savedAs(await save(at, { ...saved, ...omitUndefined({ status, owner, tags, retentionSeconds }) }));
   },
 
   async load({ signedUrls }, { run, fields }, at) {
     const { version, name } = fields as { version?: number; name?: string };
-    if (version !== undefined && name !== undefined) throw refused('A request', 'given `version` or `name`', 'both');
-    const which: Which | undefined = name === undefined ? version : { name };
-    return { run, ...(await handedOver(at, await open(at, which), signedUrls)) };
+    if (version !== undefined && name !== undefined)
+      throw invalidInput('A request', 'given `version` or `name`', 'both');
+    const which: CheckpointSelector | undefined = name === undefined ? version : { name };
+    return { run, ...(await invocationPayload(at, await loadCheckpoint(at, which), signedUrls)) };
   },
 
   async requestApproval(_, request, at) {
     const { name, show, facts, ...terms } = (request.fields as Asking).approval;
     const asked = {
       ...terms,
-      ...(show !== undefined && { show: await remoteValue(at, 'approval.show', show) }),
-      ...(facts && { facts: (await remoteValue(at, 'approval.facts', facts)) as typeof facts }),
+      ...(show !== undefined && { show: await decodeRemoteValue(at, 'approval.show', show) }),
+      ...(facts && { facts: (await decodeRemoteValue(at, 'approval.facts', facts)) as typeof facts }),
     };
-    return suspendedAs(await askRemotely(at, await savingOf(at, request), { name, request: asked }));
+    return suspendedAs(await requestApprovalRemotely(at, await savingOf(at, request), { name, request: asked }));
   },
 
   async waitForSignal(_, request, at) {
     const { signal, timeout } = request.fields as { signal: string; timeout?: Duration };
-    return suspendedAs(await waitRemotely(at, await savingOf(at, request), { name: signal, timeout }));
+    return suspendedAs(await waitForSignalRemotely(at, await savingOf(at, request), { name: signal, timeout }));
   },
 
   async signal(acting, { run = '', fields }, at) {
     const { signal: name, value, id } = fields as { signal: string; value?: unknown; id?: string };
     const isNew = await signalRun(runtimeOf(acting), run, {
       ...{ name, id, unchecked: true },
-      value: await remoteValue(at, 'value', value ?? null),
+      value: await decodeRemoteValue(at, 'value', value ?? null),
     });
     return { run, isNew };
   },
@@ -94,27 +95,37 @@ const ACTIONS: Readonly<Record<Action, Do>> = {
   async finish(_, request, at) {
     const { status, result, error } = request.fields as Finishing;
     if ((status === 'FAILED') !== (error !== undefined))
-      throw refused('`error`', 'given with the status FAILED, and only then', error === undefined ? 'nothing' : 'one');
+      throw invalidInput(
+        '`error`',
+        'given with the status FAILED, and only then',
+        error === undefined ? 'nothing' : 'one',
+      );
     if (status === 'FAILED' && result !== undefined)
-      throw refused('`result`', 'given with the status SUCCEEDED', 'one');
+      throw invalidInput('`result`', 'given with the status SUCCEEDED', 'one');
     const saved = await savingOf(at, request);
     const end = error
       ? { status: 'FAILED' as const, error: errorOf(error) }
-      : { status: 'SUCCEEDED' as const, result: await remoteValue(at, 'result', result ?? null) };
+      : { status: 'SUCCEEDED' as const, result: await decodeRemoteValue(at, 'result', result ?? null) };
     return savedAs(await finishRemotely(at, saved, end));
   },
 
-  upload: ({ signedUrls }, _, at) => makeUpload(at, signedUrls),
+  upload: ({ signedUrls }, _, at) => createUpload(at, signedUrls),
 
   async download({ signedUrls }, { run, fields }, at) {
     const { payload, version } = fields as { payload: string; version?: number };
-    const { root, sealing } = await open(at, version);
+    const { root, cipher } = await loadCheckpoint(at, version);
     const ref = payloadRefs(root).get(payload);
-    if (!ref) throw refused('`payload`', `the id of one that run "${run}" points at`, payload);
-    if (sealing.encrypted || !signedUrls)
+    if (!ref) throw invalidInput('`payload`', `the id of one that run "${run}" points at`, payload);
+    if (cipher.isEncrypted || !signedUrls)
       throw new WaitstateError('INVALID_INPUT', 'What is encrypted, or not in a bucket, cannot be had by a link.');
     const url = await signedUrls.get(at.partition, ref.id);
-    return { url, size: ref.size, sha256: ref.sha256, expiresInSeconds: URL_SECONDS, ...present({ type: ref.type }) };
+    return {
+      url,
+      size: ref.size,
+      sha256: ref.sha256,
+      expiresInSeconds: SIGNED_URL_SECONDS,
+      ...omitUndefined({ type: ref.type }),
+    };
   },
 };
 
@@ -149,13 +160,13 @@ async function savingOf(at: RunContext, { fields, writeId }: CheckpointRequest):
   const doc = stateFrom ? await readUpload(at, stateFrom.upload) : state;
   const results = await Promise.all(
     Object.entries(toolResults ?? {}).map(async ([id, result]) => {
-      const value = await remoteValue(at, `toolResults[${JSON.stringify(id)}]`, result);
+      const value = await decodeRemoteValue(at, `toolResults[${JSON.stringify(id)}]`, result);
       return [id, { kind: 'tool', value }] as const;
     }),
   );
   return {
     ...{ expectedVersion, writeId },
-    ...present({
+    ...omitUndefined({
       step,
       forgetToolResults: await forgotten(at, forgetToolResults),
       name,
@@ -165,7 +176,7 @@ async function savingOf(at: RunContext, { fields, writeId }: CheckpointRequest):
       agent,
     }),
     ...(toolResults && { toolResults: Object.fromEntries(results) }),
-    ...(doc !== undefined && { state: await remoteValue(at, 'state', doc) }),
+    ...(doc !== undefined && { state: await decodeRemoteValue(at, 'state', doc) }),
   };
 }
 
@@ -175,16 +186,16 @@ async function forgotten(
   ids: true | readonly string[] | undefined,
 ): Promise<readonly string[] | undefined> {
   if (ids !== true) return ids;
-  const entries = rawEntries(await open(at));
+  const entries = rawEntries(await loadCheckpoint(at));
   return entries.flatMap(([id, { kind }]) => (kind === 'tool' && isToolId(id) ? id : []));
 }
 
-const savedAs = ({ record, head }: Opened): object => ({ version: record.version, status: head.meta.status });
+const savedAs = ({ record, head }: LoadedCheckpoint): object => ({ version: record.version, status: head.meta.status });
 
-const suspendedAs = ({ opened, approval }: Suspended): object => ({
-  ...savedAs(opened),
-  suspended: opened.record.meta.status !== 'RUNNING',
-  ...present({ approval }),
+const suspendedAs = ({ loaded, approval }: SuspendedRun): object => ({
+  ...savedAs(loaded),
+  suspended: loaded.record.meta.status !== 'RUNNING',
+  ...omitUndefined({ approval }),
 });
 
 /** An error of an agent elsewhere; where in this process it was made says nothing. */
@@ -194,7 +205,7 @@ function errorOf({ message = 'No reason was given.', name = 'Error' }: NonNullab
   return error;
 }
 
-const runtimeOf = ({ contexts, observing, clock = systemClock }: Acting): Runtime => ({
-  ...{ contexts, clock, chance: Math.random },
-  log: observing.log,
+const runtimeOf = ({ contexts, telemetry, clock = systemClock }: ActionOptions): Runtime => ({
+  ...{ contexts, clock, random: Math.random },
+  log: telemetry.log,
 });

@@ -1,11 +1,11 @@
 import type { RunContext } from '../checkpoints/context.ts';
 import type { Doc } from '../checkpoints/document/document.ts';
-import { randomId, summaryOf } from '../checkpoints/format/records.ts';
-import type { Opened } from '../checkpoints/load.ts';
+import { randomId, toCheckpointSummary } from '../checkpoints/format/records.ts';
+import type { LoadedCheckpoint } from '../checkpoints/load.ts';
 import { WaitstateError } from '../core/errors.ts';
-import { present } from '../core/omit-undefined.ts';
+import { omitUndefined } from '../core/omit-undefined.ts';
 import { rawEntries } from '../runtime/journal/append-entries.ts';
-import { type Journal, journalOf, openWaits } from '../runtime/remote/wait.ts';
+import { type JournalEntries, pendingWaits, readJournal } from '../runtime/remote/wait.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 
 /** A checkpoint as agents in other languages get it: documents, not live values. */
@@ -22,57 +22,57 @@ interface HandedContent {
 }
 
 /** The same, or where to get it when it is too large. */
-export type HandedOver = HandedContent | (Pick<HandedContent, 'checkpoint'> & { readonly contentUrl: string });
+export type InvocationPayload = HandedContent | (Pick<HandedContent, 'checkpoint'> & { readonly contentUrl: string });
 
 // An asynchronous event of Lambda holds 1 MB, and other limits on the way are lower.
 const INLINE_BYTES = 200 * 1024;
 const MOST_BYTES = 900 * 1024;
 
 /** What an agent needs to go on from a checkpoint. What is large is put under the run for a while, and a URL is given. */
-export async function handedOver(
+export async function invocationPayload(
   at: RunContext,
-  opened: Opened,
+  loaded: LoadedCheckpoint,
   signedUrls: SignedUrls | undefined,
-): Promise<HandedOver> {
-  const content = contentOf(at, opened);
+): Promise<InvocationPayload> {
+  const content = contentOf(at, loaded);
   const text = JSON.stringify(content);
   const bytes = Buffer.byteLength(text);
   if (bytes <= INLINE_BYTES) return content;
-  if (opened.sealing.encrypted || !signedUrls) {
+  if (loaded.cipher.isEncrypted || !signedUrls) {
     if (bytes <= MOST_BYTES) return content;
     const why = signedUrls
       ? 'it is encrypted, and outside of the table it would not be'
       : 'there is no bucket for more';
     throw new WaitstateError(
       'RECORD_TOO_LARGE',
-      `Checkpoint ${opened.record.version} of run "${at.run}" has ${bytes} bytes; at most ${MOST_BYTES} can be handed over, because ${why}. Keep large parts elsewhere.`,
+      `Checkpoint ${loaded.record.version} of run "${at.run}" has ${bytes} bytes; at most ${MOST_BYTES} can be handed over, because ${why}. Keep large parts elsewhere.`,
       { scope: 'run' },
     );
   }
   // Nothing points at it, so the collector takes it after a day.
   const id = `handed-${randomId()}`;
   await at.payloads.put(at.partition, id, Buffer.from(text));
-  const { version, meta } = opened.record;
+  const { version, meta } = loaded.record;
   return { checkpoint: { version, status: meta.status }, contentUrl: await signedUrls.get(at.partition, id) };
 }
 
-function contentOf(at: RunContext, opened: Opened): HandedContent {
-  const { version, status, step, stepNumber, name, labels, savedAt } = summaryOf(at.run, opened.record);
-  const journal = journalOf(at, opened);
-  const entries = rawEntries(opened);
+function contentOf(at: RunContext, loaded: LoadedCheckpoint): HandedContent {
+  const { version, status, step, stepNumber, name, labels, savedAt } = toCheckpointSummary(at.run, loaded.record);
+  const journal = readJournal(at, loaded);
+  const entries = rawEntries(loaded);
   const input = entries.find(([id]) => id === '@input')?.[1].value as Doc | undefined;
   return {
     checkpoint: {
-      ...{ version, status, stepNumber, labels, savedAt, state: withoutNothing(opened.root.state) },
+      ...{ version, status, stepNumber, labels, savedAt, state: withoutNothing(loaded.root.state) },
       toolResults: Object.fromEntries(entries.flatMap(([id, entry]) => toolResult(id, entry))),
-      ...present({ step, name, model: opened.model }),
+      ...omitUndefined({ step, name, model: loaded.model }),
     },
     ...(input !== undefined && { input: withoutNothing(input) }),
     approvals: decisionsIn(journal),
     signals: entries.flatMap(([, { kind, signal, value, timedOut }]) =>
       kind === 'signal' && value !== undefined ? [signalOf(signal, value as Doc, timedOut)] : [],
     ),
-    waiting: [...openWaits(journal)].map(([, { approval, signal }]) => approval ?? signal ?? ''),
+    waiting: [...pendingWaits(journal)].map(([, { approval, signal }]) => approval ?? signal ?? ''),
   };
 }
 
@@ -86,7 +86,7 @@ function toolResult(id: string, entry: Readonly<Record<string, unknown>>): (read
 }
 
 /** What was decided, the newest of a name last; the name is what the agent asked under, whatever became of the run since. */
-const decisionsIn = (journal: Journal): readonly object[] =>
+const decisionsIn = (journal: JournalEntries): readonly object[] =>
   [...journal]
     .filter(([, { kind, value }]) => kind === 'approval' && value !== undefined)
     .toSorted(([, a], [, b]) => (a.order ?? 0) - (b.order ?? 0))

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { MAX_VERSION } from '../checkpoints/format/records.ts';
-import { ON_TIMEOUT } from '../core/approval-request.ts';
-import { refused } from '../core/invalid-input.ts';
+import { ON_TIMEOUT_ACTIONS } from '../core/approval-request.ts';
+import { invalidInput } from '../core/invalid-input.ts';
 import { isToolId } from '../runtime/remote/wait.ts';
 
 /** A field of a request: what it must be, and whether it must be there. */
@@ -117,24 +117,24 @@ const APPROVAL: Fields = {
   remindAfter: duration,
   escalateTo: texts,
   escalateAfter: duration,
-  onTimeout: oneOf(...ON_TIMEOUT),
+  onTimeout: oneOf(...ON_TIMEOUT_ACTIONS),
   facts: recordOf('an object of facts by name'),
   editable: oneOf(true, false),
 };
 
 /** Checks a request from its envelope to its last field; refuses it before anything is done. */
-export function checkRequest(event: unknown): CheckpointRequest {
-  if (!isRecord(event)) throw refused('The request', 'a JSON object', event);
+export function parseRequest(event: unknown): CheckpointRequest {
+  if (!isRecord(event)) throw invalidInput('The request', 'a JSON object', event);
   const { waitstate, action, tenant = 'default', ...fields } = event;
   if (waitstate !== 1)
-    throw refused('`waitstate`', '1, the number of the protocol that this function speaks', waitstate);
+    throw invalidInput('`waitstate`', '1, the number of the protocol that this function speaks', waitstate);
   if (typeof action !== 'string' || !Object.hasOwn(ACTIONS, action))
-    throw refused('`action`', `one of ${Object.keys(ACTIONS).join(', ')}`, action);
-  if (typeof tenant !== 'string') throw refused('`tenant`', 'text', tenant);
+    throw invalidInput('`action`', `one of ${Object.keys(ACTIONS).join(', ')}`, action);
+  if (typeof tenant !== 'string') throw invalidInput('`tenant`', 'text', tenant);
   checkFields(`A request to ${action}`, fields, ACTIONS[action as Action]);
   if (action === 'requestApproval') checkFields('`approval`', fields.approval as object, APPROVAL);
   if (fields.state !== undefined && fields.stateFrom !== undefined)
-    throw refused('A request', 'given `state` or `stateFrom`', 'both');
+    throw invalidInput('A request', 'given `state` or `stateFrom`', 'both');
   const { writeId = `request ${digestOf(event)}` } = fields;
   return {
     ...{ action: action as Action, tenant, fields, writeId: String(writeId) },
@@ -144,12 +144,12 @@ export function checkRequest(event: unknown): CheckpointRequest {
 
 function checkFields(what: string, given: object, fields: Fields): void {
   for (const name of Object.keys(given)) {
-    if (!Object.hasOwn(fields, name)) throw refused(what, `made of ${Object.keys(fields).join(', ')}`, name);
+    if (!Object.hasOwn(fields, name)) throw invalidInput(what, `made of ${Object.keys(fields).join(', ')}`, name);
   }
   for (const [name, { expected, fits, required }] of Object.entries(fields)) {
     const value = (given as Record<string, unknown>)[name];
     const isThere = Object.hasOwn(given, name) && value !== undefined;
-    if (isThere ? !fits(value) : required) throw refused(`\`${name}\``, expected, isThere ? value : 'nothing');
+    if (isThere ? !fits(value) : required) throw invalidInput(`\`${name}\``, expected, isThere ? value : 'nothing');
   }
 }
 
@@ -158,7 +158,7 @@ function digestOf(event: object): string {
   try {
     json = JSON.stringify(event);
   } catch {
-    throw refused('The request', 'nested at most a thousand levels deep', 'more');
+    throw invalidInput('The request', 'nested at most a thousand levels deep', 'more');
   }
   return createHash('sha256').update(json).digest('base64url').slice(0, 27);
 }

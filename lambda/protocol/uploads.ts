@@ -1,13 +1,13 @@
 import type { RunContext } from '../checkpoints/context.ts';
 import { randomId } from '../checkpoints/format/records.ts';
 import { WaitstateError } from '../core/errors.ts';
-import { refused } from '../core/invalid-input.ts';
-import { type SignedUrls, URL_SECONDS } from '../storage/ports.ts';
+import { invalidInput } from '../core/invalid-input.ts';
+import { SIGNED_URL_SECONDS, type SignedUrls } from '../storage/ports.ts';
 
 const MOST_BYTES = 64 * 1024 * 1024;
 
 /** A URL to put a state to that is too large for an invocation; what is not used is collected after a day. */
-export async function makeUpload(at: RunContext, signedUrls: SignedUrls | undefined): Promise<object> {
+export async function createUpload(at: RunContext, signedUrls: SignedUrls | undefined): Promise<object> {
   if (!signedUrls || at.keys)
     throw new WaitstateError(
       'INVALID_INPUT',
@@ -16,23 +16,23 @@ export async function makeUpload(at: RunContext, signedUrls: SignedUrls | undefi
         : 'There are no uploads here.',
     );
   const upload = `upload-${randomId()}`;
-  return { upload, url: await signedUrls.put(at.partition, upload), expiresInSeconds: URL_SECONDS };
+  return { upload, url: await signedUrls.put(at.partition, upload), expiresInSeconds: SIGNED_URL_SECONDS };
 }
 
 /** The JSON that was uploaded. */
 export async function readUpload(at: RunContext, upload: string): Promise<unknown> {
   const content = await at.payloads.open(at.partition, upload);
-  if (!content) throw refused('`stateFrom`', `an upload of run "${at.run}" that has arrived`, upload);
+  if (!content) throw invalidInput('`stateFrom`', `an upload of run "${at.run}" that has arrived`, upload);
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   for await (const piece of content) {
     bytes += piece.length;
-    if (bytes > MOST_BYTES) throw refused('An upload', `at most ${MOST_BYTES} bytes`, 'more');
+    if (bytes > MOST_BYTES) throw invalidInput('An upload', `at most ${MOST_BYTES} bytes`, 'more');
     pieces.push(piece);
   }
   try {
     return JSON.parse(Buffer.concat(pieces).toString());
   } catch {
-    throw refused('An upload', 'JSON', `${bytes} bytes of something else`);
+    throw invalidInput('An upload', 'JSON', `${bytes} bytes of something else`);
   }
 }

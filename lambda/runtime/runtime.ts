@@ -1,4 +1,4 @@
-import type { Contexts } from '../checkpoints/contexts.ts';
+import type { ContextFactory } from '../checkpoints/contexts.ts';
 import type { Clock } from './agent/clock.ts';
 
 /** A run that somebody should run. */
@@ -17,10 +17,10 @@ export type Log = (
 
 /** What everything that is done to runs stands on. */
 export interface Runtime {
-  readonly contexts: Contexts;
+  readonly contexts: ContextFactory;
   readonly clock: Clock;
   /** A number from 0 to 1, for pauses. */
-  readonly chance: () => number;
+  readonly random: () => number;
   /** Brings a run that is ready to a process. On AWS nobody has to: the table's stream does. */
   readonly deliver?: ((delivery: Delivery) => Promise<void>) | undefined;
   readonly log: Log;
@@ -29,8 +29,8 @@ export interface Runtime {
 }
 
 /** Where a step is: its function is about to run, has returned, or its result is recorded. */
-export type StepMoment = 'before' | 'after' | 'recorded';
-export type Probe = (moment: StepMoment, run: string, step: string) => 'crash' | undefined;
+export type StepPhase = 'before' | 'after' | 'recorded';
+export type Probe = (moment: StepPhase, run: string, step: string) => 'crash' | undefined;
 
 /** Delivers a run, or leaves that to the sweeper. */
 export async function deliver({ deliver: bring, log }: Runtime, delivery: Delivery): Promise<void> {

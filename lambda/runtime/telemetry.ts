@@ -39,11 +39,11 @@ export type Gauge =
   | 'GaugesCut';
 
 /** Where a handler says what it does. Nothing of a state, no token, and nothing that people said goes there. */
-export interface Observing {
+export interface Telemetry {
   readonly log: Log;
   count(metric: Metric, value?: number): void;
   /** Runs one invocation: in a part of the trace, and with its metrics written at the end. */
-  invocation<T>(run: () => Promise<T>): Promise<T>;
+  traceInvocation<T>(run: () => Promise<T>): Promise<T>;
 }
 
 // What these say is about tables, keys and functions, and nothing else.

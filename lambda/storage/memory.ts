@@ -1,5 +1,5 @@
-import { holds, keyOf, type OwnWrite, ownWrites } from './check-writes.ts';
-import { type Positioned, positionIn, takePage } from './paging.ts';
+import { checkRecordWrites, conditionHolds, type RecordWrite, writeKey } from './check-writes.ts';
+import { decodeCursor, type PositionedRecord, takePage } from './paging.ts';
 import {
   ConditionFailedError,
   type ListName,
@@ -24,8 +24,8 @@ function memoryRecordStore(): RecordStore {
   const lists = new Map<string, SortedMap<StoredRecord>>();
   const find = ({ partition, key }: RecordKey) => partitions.get(partition)?.get(key);
 
-  function apply(write: OwnWrite): void {
-    const { partition, key } = keyOf(write);
+  function apply(write: RecordWrite): void {
+    const { partition, key } = writeKey(write);
     const before = find({ partition, key });
     for (const { list, entry } of before ? entriesOf(before) : []) remove(lists, list, entry);
     if ('remove' in write) {
@@ -38,8 +38,8 @@ function memoryRecordStore(): RecordStore {
   }
 
   return {
-    inlineBytes: INLINE_BYTES,
-    packsSmall: true,
+    maxInlineBytes: INLINE_BYTES,
+    compressesSmallBodies: true,
     async read(partition, keys) {
       return [...new Set(keys)].flatMap((key) => find({ partition, key }) ?? []).map(copyOf);
     },
@@ -50,11 +50,11 @@ function memoryRecordStore(): RecordStore {
       return takePage(walk(lists.get(listId(list, group)), 3, options, shortOf), options.limit);
     },
     async commit(given) {
-      const writes = ownWrites(given);
+      const writes = checkRecordWrites(given);
       const found = new Map<number, StoredRecord | undefined>();
       for (const [i, write] of writes.entries()) {
-        const record = find(keyOf(write));
-        if (!holds(write, record)) found.set(i, record && copyOf(record));
+        const record = find(writeKey(write));
+        if (!conditionHolds(write, record)) found.set(i, record && copyOf(record));
       }
       if (found.size > 0) throw new ConditionFailedError(found);
       writes.forEach(apply);
@@ -68,7 +68,7 @@ const SEPARATOR = '\0';
 
 const listId = (list: ListName, group: string): string => `${list}${SEPARATOR}${group}`;
 
-function entriesOf({ partition, key, places = {} }: StoredRecord): { list: string; entry: string }[] {
+function entriesOf({ partition, key, lists: places = {} }: StoredRecord): { list: string; entry: string }[] {
   return (['status', 'owner', 'due'] as const).flatMap((list) => {
     const place = places[list];
     return place ? [{ list: listId(list, place.group), entry: [place.order, partition, key].join(SEPARATOR) }] : [];
@@ -95,8 +95,8 @@ function* walk(
   parts: number,
   { from = '', to, newestFirst = false, after }: PageOptions,
   show: (record: StoredRecord) => StoredRecord,
-): Generator<Positioned> {
-  const behind = after === undefined ? undefined : positionIn(after, parts).join(SEPARATOR);
+): Generator<PositionedRecord> {
+  const behind = after === undefined ? undefined : decodeCursor(after, parts).join(SEPARATOR);
   const end = to === undefined ? undefined : `${to}${SEPARATOR}\uffff`;
   for (const [entry, record] of map?.entries(behind ?? (newestFirst ? end : from), newestFirst) ?? []) {
     const position = entry.split(SEPARATOR);
@@ -107,11 +107,11 @@ function* walk(
   }
 }
 
-function copyOf({ partition, key, revision, meta, body, places }: StoredRecord): StoredRecord {
+function copyOf({ partition, key, revision, meta, body, lists: places }: StoredRecord): StoredRecord {
   return {
     ...{ partition, key, revision, meta },
     ...(body && { body: new Uint8Array(body) }),
-    ...(places && { places: structuredClone(places) }),
+    ...(places && { lists: structuredClone(places) }),
   };
 }
 

@@ -4,13 +4,13 @@ import type { Page, StoredRecord } from './ports.ts';
 const PAGE_BYTES = 1024 * 1024;
 
 /** A record and what it is ordered by, which is what a cursor holds. */
-export interface Positioned {
+export interface PositionedRecord {
   readonly record: StoredRecord;
   readonly position: readonly string[];
 }
 
 /** Takes records until the limit or about 1 MB of content; `next` is there only when at least one more record is. */
-export function takePage(source: Iterable<Positioned>, limit = Number.POSITIVE_INFINITY): Page {
+export function takePage(source: Iterable<PositionedRecord>, limit = Number.POSITIVE_INFINITY): Page {
   const records: StoredRecord[] = [];
   let last: readonly string[] = [];
   let bytes = 0;
@@ -25,7 +25,7 @@ export function takePage(source: Iterable<Positioned>, limit = Number.POSITIVE_I
 }
 
 /** The position that a cursor of `takePage` holds, which has this many parts; refuses what is no such cursor. */
-export function positionIn(cursor: string, parts: number): string[] {
+export function decodeCursor(cursor: string, parts: number): string[] {
   try {
     const position: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
     if (Array.isArray(position) && position.length === parts && position.every((part) => typeof part === 'string')) {

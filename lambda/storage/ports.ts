@@ -16,7 +16,7 @@ export interface StoredRecord extends RecordKey {
   readonly revision: string;
   readonly meta: string;
   readonly body?: Uint8Array;
-  readonly places?: Places;
+  readonly lists?: ListEntries;
   /**
    * From then on, in milliseconds, nobody misses it, and a store that `removesExpired` may remove it by itself, days later
    * too: whoever reads it must look at the moment. Other stores keep the record and forget the moment.
@@ -28,7 +28,7 @@ export interface StoredRecord extends RecordKey {
 export type ListName = 'status' | 'owner' | 'due';
 
 /** In each list that has the record: the group it is in, and what orders it there, which is printable ASCII too. */
-export type Places = { readonly [L in ListName]?: { readonly group: string; readonly order: string } };
+export type ListEntries = { readonly [L in ListName]?: { readonly group: string; readonly order: string } };
 
 /** That nothing is under the key, or this very record. */
 export type Condition = 'absent' | { readonly revision: string };
@@ -37,7 +37,7 @@ export type Condition = 'absent' | { readonly revision: string };
 export type Write =
   | { readonly put: StoredRecord; readonly when: Condition }
   | { readonly remove: RecordKey; readonly when: { readonly revision: string } }
-  /** A write of the caller's own on what is not ours, in the terms of the storage; where `takesForeign` says so. */
+  /** A write of the caller's own on what is not ours, in the terms of the storage; where `supportsForeignWrites` says so. */
   | { readonly foreign: object; readonly when: 'foreign' };
 
 /** Some of the records that were asked for. */
@@ -63,11 +63,11 @@ export interface PageOptions {
  */
 export interface RecordStore {
   /** Above this many bytes of body, a payload is cheaper than a record. */
-  readonly inlineBytes: number;
+  readonly maxInlineBytes: number;
   /** Whether small bodies are worth packing: where bytes are paid for, not where a disk writes whole pages anyway. */
-  readonly packsSmall: boolean;
+  readonly compressesSmallBodies: boolean;
   /** Whether a commit may hold writes of the caller's own. @default false */
-  readonly takesForeign?: boolean;
+  readonly supportsForeignWrites?: boolean;
   /** Whether what has an `expiresAt` goes by itself, at no cost, and never before. @default false */
   readonly removesExpired?: boolean;
   /** Those of the keys, at most 100, that there are, in one request and any order. */
@@ -145,4 +145,4 @@ export interface SignedUrls {
 }
 
 /** How long such a URL works. */
-export const URL_SECONDS = 900;
+export const SIGNED_URL_SECONDS = 900;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readIamCallers, readJwtCallers } from '../../lambda/handlers/caller-maps.ts';
-import { type AuthorizerOptions, authorizerCaller } from '../../lambda/http/authorizer-caller.ts';
+import { type AuthorizerOptions, identifyFromAuthorizer } from '../../lambda/http/authorizer-caller.ts';
 import type { Caller } from '../../lambda/http/caller.ts';
 
 const REQUEST = new Request('https://x.test/', {
@@ -8,7 +8,7 @@ const REQUEST = new Request('https://x.test/', {
 });
 
 const identified = async (options: AuthorizerOptions, authorizer: unknown): Promise<Caller | undefined> =>
-  authorizerCaller(options)(REQUEST, { requestContext: { authorizer } });
+  identifyFromAuthorizer(options)(REQUEST, { requestContext: { authorizer } });
 
 const JWT = { tenantClaim: 'tenant', rolesClaim: 'roles', personClaim: 'sub', groupsClaim: 'groups' };
 const byClaims = (claims: object, jwt: object = JWT) =>
@@ -153,7 +153,7 @@ describe('who is not authorized', () => {
       {},
       { event: { requestContext: { authorizer: { jwt: { claims: {} } } } } },
     ])
-      expect(await authorizerCaller(all)(REQUEST, environment)).toBeUndefined();
+      expect(await identifyFromAuthorizer(all)(REQUEST, environment)).toBeUndefined();
     expect(await identified({}, { jwt: { claims: { roles: 'operator', tenant: 'x' } } })).toBeUndefined();
     expect(await identified({}, { iam: { userArn: 'arn:aws:iam::111122223333:root' } })).toBeUndefined();
   });

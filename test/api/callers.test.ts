@@ -23,7 +23,7 @@ const sets: readonly (readonly Role[])[] = [
   [...ROLES],
 ];
 
-const forCallers = ROUTES.filter(({ may }) => may !== 'everyone');
+const forCallers = ROUTES.filter(({ access: may }) => may !== 'everyone');
 
 describe('a route for callers', () => {
   it.each(forCallers)('$method $path is for nobody, and for no other roles than its own', async (route) => {
@@ -34,7 +34,7 @@ describe('a route for callers', () => {
     expect(unknown.headers.get('www-authenticate')).toBe('Bearer');
     for (const roles of sets) {
       const { status, json } = await ask(path, { ...asked, as: caller({ roles }) });
-      const mayDoIt = roles.some((role) => route.may.includes(role));
+      const mayDoIt = roles.some((role) => route.access.includes(role));
       // The inbox asks once more which of the two lists it is.
       const isRefused = json.code === 'NOT_ALLOWED' && !(route.name === 'listApprovals' && !roles.includes('approver'));
       if (mayDoIt) expect([roles, isRefused, status === 401]).toEqual([roles, false, false]);
@@ -43,7 +43,7 @@ describe('a route for callers', () => {
   });
 
   it('says which roles may do it, each at least one, and changes are for operators and approvers alone', () => {
-    for (const { may, method, name } of forCallers) {
+    for (const { access: may, method, name } of forCallers) {
       expect(may.length).toBeGreaterThan(0);
       const others: Readonly<Record<string, readonly Role[]>> = {
         decideApproval: ['approver'],
@@ -52,7 +52,7 @@ describe('a route for callers', () => {
       if (method === 'POST') expect([name, may]).toEqual([name, others[name] ?? ['operator']]);
     }
     expect(
-      ROUTES.filter(({ may }) => may === 'everyone').map(({ path }) => path.startsWith('/approvals/{token}')),
+      ROUTES.filter(({ access: may }) => may === 'everyone').map(({ path }) => path.startsWith('/approvals/{token}')),
     ).toEqual([true, true, true]);
   });
 
@@ -77,7 +77,7 @@ describe('a route for callers', () => {
 describe('a starter', () => {
   it('starts runs, and may do nothing else', async () => {
     const as = caller({ roles: ['starter'], person: 'user:ann', answersForOthers: true });
-    const open = forCallers.filter(({ may }) => may.includes('starter')).map(({ name }) => name);
+    const open = forCallers.filter(({ access: may }) => may.includes('starter')).map(({ name }) => name);
     expect(open.sort()).toEqual(['describe', 'startRun', 'whoAmI']);
     const scene = apiScene();
     expect((await scene.ask('/api/runs', { json: { agent: 'trips', id: 'r' }, as })).status).toBe(201);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { MOST_PAYLOAD } from '../../lambda/http/limits.ts';
+import { MAX_INLINE_PAYLOAD_BYTES } from '../../lambda/http/limits.ts';
 import { payload } from '../../lambda/index.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
-import { describeEverywhere } from '../runtime/storages.ts';
+import { describeOnEachStorage } from '../runtime/storages.ts';
 import { type ApiScene, apiScene, PICTURE } from './scene.ts';
 
 /** A run that waits for an approval. */
@@ -17,7 +17,7 @@ interface Summary {
   readonly kind: string;
 }
 
-describeEverywhere('checkpoints over HTTP', (open) => {
+describeOnEachStorage('checkpoints over HTTP', (open) => {
   it('come in pages, forwards and backwards', async () => {
     const scene = apiScene(await open());
     const run = await waiting(scene);
@@ -179,7 +179,7 @@ describe('a payload', () => {
     get: async (partition: string, id: string) => `https://bucket.test/${partition}/${id}?signed`,
     put: async () => '',
   };
-  const large = 'x'.repeat(MOST_PAYLOAD + 1);
+  const large = 'x'.repeat(MAX_INLINE_PAYLOAD_BYTES + 1);
   const kept = async (scene: ApiScene, content: string, type?: string) => {
     await scene.trips.store.save({
       run: 'a/b',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { withdraw } from '../../lambda/runtime/approvals/decide.ts';
 import { revokeToken } from '../../lambda/runtime/approvals/tokens.ts';
-import { describeEverywhere } from '../runtime/storages.ts';
+import { describeOnEachStorage } from '../runtime/storages.ts';
 import { type ApiScene, apiScene, PICTURE } from './scene.ts';
 
 let runs = 0;
@@ -19,11 +19,11 @@ async function asked(scene: ApiScene) {
 const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 const FORM = { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' };
 
-describeEverywhere('a link', (open) => {
+describeOnEachStorage('a link', (open) => {
   it('shows what is asked and changes nothing, however often it is looked at', async () => {
     const scene = apiScene(await open());
     const { run, path } = await asked(scene);
-    const { partition } = await scene.runtime.contexts.inRun(run);
+    const { partition } = await scene.runtime.contexts.forRun(run);
     const before = await scene.storage.records.range(partition);
     const shown = await scene.ask(path, { as: 'nobody' });
     expect(shown.json).toMatchObject({
@@ -88,13 +88,13 @@ describeEverywhere('a link', (open) => {
     );
     expect(new Set(statuses)).toEqual(new Set([200, 409]));
     expect(statuses.filter((status) => status === 200)).toHaveLength(50);
-    expect((await scene.desk().approval(run, 'book')).votes).toHaveLength(1);
+    expect((await scene.operator().approval(run, 'book')).votes).toHaveLength(1);
   });
 
   it('is gone when the approval has expired or was withdrawn', async () => {
     const scene = apiScene(await open());
     const first = await asked(scene);
-    await withdraw(await scene.runtime.contexts.inRun(first.run), 'book', 'No longer needed.');
+    await withdraw(await scene.runtime.contexts.forRun(first.run), 'book', 'No longer needed.');
     expect(await scene.ask(first.path, { json: { answer: 'approve' } })).toMatchObject({
       status: 410,
       json: { code: 'APPROVAL_WITHDRAWN' },
@@ -125,7 +125,7 @@ describeEverywhere('a link', (open) => {
         'referrer-policy': 'no-referrer',
       },
     });
-    const { payloads } = await scene.desk().checkpoint(run);
+    const { payloads } = await scene.operator().checkpoint(run);
     const unseen = payloads.find(({ id }) => !JSON.stringify(show).includes(id))?.id ?? 'x';
     const nothing = await scene.ask('/approvals/nothing');
     for (const wrong of [
@@ -196,9 +196,9 @@ describe('what is no link', () => {
     const scene = apiScene(undefined, { keys: localKeys({ current: 'k', keys: { k: Buffer.alloc(32, 9) } }) });
     const { token } = await asked(scene);
     const revoked = (await asked(scene)).token;
-    await revokeToken(await scene.runtime.contexts.context(), revoked);
+    await revokeToken(await scene.runtime.contexts.forTenant(), revoked);
     const gone = await asked(scene);
-    await scene.desk().cancel(gone.run);
+    await scene.operator().cancel(gone.run);
     await scene.trips.store.delete(gone.run);
     const expired = await asked(scene);
     const forged = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`;

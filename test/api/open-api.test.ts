@@ -75,7 +75,7 @@ describe('the description of the API', () => {
   it('has every route that the application has, and no other', async () => {
     const { paths } = await description();
     const { runtime } = apiScene();
-    const app = createApi({ runtime, identify: () => undefined, observing: { log: () => {}, count: () => {} } });
+    const app = createApi({ runtime, identify: () => undefined, telemetry: { log: () => {}, count: () => {} } });
     const registered = app.routes
       .filter(({ method, path }) => method !== 'ALL' && /^\/(api|approvals)\//.test(path) && !path.includes('assets'))
       .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { idInPath, pathId } from '../../lambda/http/path-id.ts';
+import { decodePathId, encodePathId } from '../../lambda/http/path-id.ts';
 
 const ODD = [
   'a/b',
@@ -31,33 +31,33 @@ const throughGateway = (part: string): string => encodeURIComponent(decodeURICom
 describe('an id in a path', () => {
   it('comes back, through a URL and through a gateway that decodes', () => {
     for (const id of ODD) {
-      const { pathname } = new URL(`http://x.test/runs/${pathId(id)}/end`);
+      const { pathname } = new URL(`http://x.test/runs/${encodePathId(id)}/end`);
       const [, , part = ''] = pathname.split('/');
-      expect([idInPath(part), idInPath(throughGateway(part))]).toEqual([id, id]);
+      expect([decodePathId(part), decodePathId(throughGateway(part))]).toEqual([id, id]);
     }
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), (id) => {
         fc.pre(id.isWellFormed());
-        expect(pathId(id)).toMatch(/^~?[\w.~-]+$/);
-        expect(idInPath(throughGateway(pathId(id)))).toBe(id);
+        expect(encodePathId(id)).toMatch(/^~?[\w.~-]+$/);
+        expect(decodePathId(throughGateway(encodePathId(id)))).toBe(id);
       }),
     );
   });
 
   it('is itself where nothing in it is special', () => {
-    for (const id of ['trip-42', 'key-AbC_9.x', '7', 'refund~2', 'refund~22']) expect(pathId(id)).toBe(id);
+    for (const id of ['trip-42', 'key-AbC_9.x', '7', 'refund~2', 'refund~22']) expect(encodePathId(id)).toBe(id);
   });
 
   it('may be percent-encoded, as URLs are', () => {
-    for (const id of ['a/b', 'ü', '%2F', 'a b', '100%']) expect(idInPath(encodeURIComponent(id))).toBe(id);
+    for (const id of ['a/b', 'ü', '%2F', 'a b', '100%']) expect(decodePathId(encodeURIComponent(id))).toBe(id);
   });
 
   it('can be read where it is escaped', () => {
-    expect(pathId('trips[0]/refund')).toBe('~trips~5B0~5D~2Frefund');
-    expect(idInPath('~a~2fb')).toBe('a/b');
+    expect(encodePathId('trips[0]/refund')).toBe('~trips~5B0~5D~2Frefund');
+    expect(decodePathId('~a~2fb')).toBe('a/b');
   });
 
   it.each(['', '~', '%', '%zz', '%ff', '~%', '~~', '~~2', '~~FF', '~a~2', '%7E'])('is refused as %s', (part) => {
-    expect(() => idInPath(part)).toThrow(/An id in a path must be/);
+    expect(() => decodePathId(part)).toThrow(/An id in a path must be/);
   });
 });

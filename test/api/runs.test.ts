@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { pathId } from '../../lambda/http/path-id.ts';
-import { describeEverywhere } from '../runtime/storages.ts';
+import { encodePathId } from '../../lambda/http/path-id.ts';
+import { describeOnEachStorage } from '../runtime/storages.ts';
 import { apiScene, caller } from './scene.ts';
 
-describeEverywhere('runs over HTTP', (open) => {
+describeOnEachStorage('runs over HTTP', (open) => {
   it('start, wait, are answered, get a signal and end', async () => {
     const { ask, settle } = apiScene(await open());
     const started = await ask('/api/runs', {
@@ -161,7 +161,7 @@ describeEverywhere('runs over HTTP', (open) => {
       expect((await ask(location)).json.run).toBe(id);
       const plain = encodeURIComponent(id);
       if (!/^\.+$|^~/.test(id)) expect((await ask(`/api/runs/${plain}/checkpoints`)).json.checkpoints).toHaveLength(1);
-      expect((await ask(`/api/runs/${pathId(id)}/cancel`, { method: 'POST' })).json.run).toBe(id);
+      expect((await ask(`/api/runs/${encodePathId(id)}/cancel`, { method: 'POST' })).json.run).toBe(id);
     }
   });
 });

@@ -1,17 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { describeEverywhere } from '../runtime/storages.ts';
-import { type ApiScene, type Asked, apiScene } from './scene.ts';
+import { describeOnEachStorage } from '../runtime/storages.ts';
+import { type ApiRequest, type ApiScene, apiScene } from './scene.ts';
 
 const saver =
   ({ ask }: ApiScene, run = 'q-1') =>
-  (version: number | undefined, json: object = {}, { path = 'checkpoints', ...more }: Asked & { path?: string } = {}) =>
+  (
+    version: number | undefined,
+    json: object = {},
+    { path = 'checkpoints', ...more }: ApiRequest & { path?: string } = {},
+  ) =>
     ask(`/api/runs/${run}/${path}`, {
       json,
       ...more,
       headers: { ...(version !== undefined && { 'if-match': `"${version}"` }), ...more.headers },
     });
 
-describeEverywhere('an agent in another language, over HTTP', (open) => {
+describeOnEachStorage('an agent in another language, over HTTP', (open) => {
   it('saves on the version that it holds, and loads what it saved', async () => {
     const scene = apiScene(await open());
     const save = saver(scene);

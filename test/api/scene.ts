@@ -1,16 +1,16 @@
 import { expect } from 'vitest';
 import { createApi } from '../../lambda/api/app.ts';
-import { problemsOf } from '../../lambda/api/open-api.ts';
+import { problemStatuses } from '../../lambda/api/open-api.ts';
 import type { Route } from '../../lambda/api/route.ts';
 import { ROUTES } from '../../lambda/api/routes/routes.ts';
 import { ProblemSchema } from '../../lambda/api/schemas/problems.ts';
-import { contextsFor } from '../../lambda/checkpoints/derived-contexts.ts';
+import { withTenant } from '../../lambda/checkpoints/derived-contexts.ts';
 import type { AppOptions } from '../../lambda/http/app-options.ts';
 import { type Caller, ROLES, type Role } from '../../lambda/http/caller.ts';
 import { agent, payload } from '../../lambda/index.ts';
-import { deskOn } from '../../lambda/operator/create-operator.ts';
-import type { Desk } from '../../lambda/operator/operator.ts';
-import type { AgentPlace } from '../../lambda/runtime/agent/agent-options.ts';
+import { createOperator } from '../../lambda/operator/create-operator.ts';
+import type { Operator } from '../../lambda/operator/operator.ts';
+import type { AgentOptions } from '../../lambda/runtime/agent/agent-options.ts';
 import type { Delivery } from '../../lambda/runtime/runtime.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
@@ -18,7 +18,7 @@ import { TestClock } from '../../lambda/testing.ts';
 import { linkFor } from '../runtime/approvals/scene.ts';
 
 /** What a test asks of the application. */
-export interface Asked {
+export interface ApiRequest {
   readonly method?: string;
   /** Sent as JSON. */
   readonly json?: unknown;
@@ -39,7 +39,7 @@ export const caller = (fields: Partial<Omit<Caller, 'roles'>> & { readonly roles
 export const PICTURE = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0, 1, 2]);
 
 /** What an answer was. */
-export interface Got {
+export interface ApiResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -49,7 +49,7 @@ export interface Got {
 /** The application on a storage, with an agent that asks, waits and fails as its input says. */
 export function apiScene(
   storage: Storage = memoryStorage(),
-  place: AgentPlace = {},
+  place: AgentOptions = {},
   options: Partial<AppOptions> = {},
 ) {
   const clock = new TestClock(Date.parse('2026-05-01T10:00:00Z'));
@@ -64,14 +64,17 @@ export function apiScene(
   const app = createApi({
     runtime,
     identify: () => as,
-    observing: {
+    telemetry: {
       log: (level, message, fields) => void logged.push(JSON.stringify({ level, message, ...fields })),
       count: (metric) => void counted.push(metric),
     },
     ...options,
   });
 
-  async function ask(path: string, { method, json, body, headers = {}, as: who }: Asked = {}): Promise<Got> {
+  async function ask(
+    path: string,
+    { method, json, body, headers = {}, as: who }: ApiRequest = {},
+  ): Promise<ApiResponse> {
     as = who === 'nobody' ? undefined : (who ?? caller());
     const given = json === undefined ? body : JSON.stringify(json);
     const type = json === undefined ? {} : { 'content-type': 'application/json' };
@@ -94,7 +97,8 @@ export function apiScene(
 
   return {
     ...{ app, ask, clock, logged, counted, runtime, storage, trips },
-    desk: (tenant = 'default'): Desk => deskOn({ ...runtime, contexts: contextsFor(runtime.contexts, tenant) }),
+    operator: (tenant = 'default'): Operator =>
+      createOperator({ ...runtime, contexts: withTenant(runtime.contexts, tenant) }),
     /** Lets every run that is ready go as far as it can. */
     async settle(): Promise<void> {
       for (let next = queue.shift(); next; next = queue.shift())
@@ -102,7 +106,7 @@ export function apiScene(
           await trips.invoke(next, { by: `invocation ${++invocations}`, until: clock.now() + 900_000 });
     },
     async linkTo(run: string, approval = 'book', person = 'user:ann', tenant = 'default'): Promise<string> {
-      const at = await contextsFor(runtime.contexts, tenant).inRun(run);
+      const at = await withTenant(runtime.contexts, tenant).forRun(run);
       return linkFor(at, { tenant, run, approval, person, expiresAt: clock.now() + 7 * 86_400_000 });
     },
   };
@@ -116,7 +120,7 @@ interface Trip {
   readonly note?: string;
 }
 
-const tripsAgent = (place: AgentPlace) =>
+const tripsAgent = (place: AgentOptions) =>
   agent(
     {
       name: 'trips',
@@ -153,17 +157,17 @@ const tripsAgent = (place: AgentPlace) =>
   );
 
 /** Every answer that any test gets is one that the description has. */
-function checkDescribed(method: string, path: string, { status, text, json, headers }: Got): void {
+function checkDescribed(method: string, path: string, { status, text, json, headers }: ApiResponse): void {
   const route = routeOf(method, path);
   const type = headers.get('content-type') ?? '';
   if (type === 'application/problem+json') {
     expect(ProblemSchema.parse(json)).toEqual(json);
     expect(text).not.toMatch(/\\n\s+at |node_modules|\.ts:\d/);
-    if (route) expect([...problemsOf(route), 405], `${method} ${route.path}`).toContain(status);
+    if (route) expect([...problemStatuses(route), 405], `${method} ${route.path}`).toContain(status);
     return;
   }
   if (!route) return;
-  const described = route.answers[status];
+  const described = route.responses[status];
   if (status < 400) expect(described, `${method} ${route.path} answered ${status}`).toBeDefined();
   if (type === 'application/json' && text !== '' && described?.schema) {
     const { error } = described.schema.safeParse(json);

@@ -1,7 +1,7 @@
 import type { ProblemCode } from '../../lambda/http/problem.ts';
-import { faultsOf } from './json-schema.ts';
+import { schemaErrors } from './json-schema.ts';
 import { type OpenApi, type Operation, operationsAt } from './open-api.ts';
-import { type Asked, type Got, MARK } from './scene.ts';
+import { type AttackRequest, type AttackResponse, MARK } from './scene.ts';
 
 // Complete by its type: a code that is added is known here, or this does not compile.
 const CODES: Readonly<Record<ProblemCode, true>> = {
@@ -20,11 +20,11 @@ const CODES: Readonly<Record<ProblemCode, true>> = {
 };
 
 /** What is wrong with an answer, whatever was asked; nothing when all is well. */
-export function wrongsOf(
+export function findProblems(
   openApi: OpenApi,
   operations: readonly Operation[],
-  asked: Asked,
-  got: Got,
+  asked: AttackRequest,
+  got: AttackResponse,
 ): readonly string[] {
   const url = new URL(`http://localhost${asked.path}`);
   return [
@@ -43,16 +43,17 @@ const isConsole = ({ pathname }: URL): boolean => /^\/(console(\/|$)|$)/.test(de
 const MARKUP = [/<script(?![^>]*\bsrc)[^>]*>/i, /<img src=x/i, /<[a-z][^<>]*\son\w+/i];
 
 /** What only a stored text can have made of a page: tags and attributes of its own, or an address that runs. */
-function markupFaults({ text }: Got): readonly string[] {
+function markupFaults({ text }: AttackResponse): readonly string[] {
   const bare = text.replaceAll(/="[^"]*"/g, '');
   const found = [...MARKUP.map((pattern) => pattern.exec(bare)), /(href|src|action)="\s*javascript:/i.exec(text)];
   return found.flatMap((match) => (match ? [`It has markup of others: ${match[0]}`] : []));
 }
 
-const isProblem = ({ status, headers }: Got): boolean =>
+const isProblem = ({ status, headers }: AttackResponse): boolean =>
   status >= 400 && headers.get('content-type')?.startsWith('text/html') !== true;
 
-const failures = ({ status }: Got): readonly string[] => (status >= 500 ? [`It failed with ${status}.`] : []);
+const failures = ({ status }: AttackResponse): readonly string[] =>
+  status >= 500 ? [`It failed with ${status}.`] : [];
 
 const INSIDES: readonly (readonly [what: string, pattern: RegExp])[] = [
   ['a stack trace', /\n\s+at .+[:(]\d+|\bat \S+ \(.+:\d+:\d+\)/],
@@ -61,7 +62,7 @@ const INSIDES: readonly (readonly [what: string, pattern: RegExp])[] = [
 ];
 
 /** What nobody outside should see: insides of the program, and anything of the other tenant, however it is written. */
-function leaks({ text, headers }: Got): readonly string[] {
+function leaks({ text, headers }: AttackResponse): readonly string[] {
   const all = [text, ...[...headers].map(([name, value]) => `${name}: ${value}`)].join('\n');
   const encoded = [...all.matchAll(/[\w+/-]{16,}/g)].map(([found]) => Buffer.from(found, 'base64').toString('latin1'));
   return [
@@ -70,7 +71,7 @@ function leaks({ text, headers }: Got): readonly string[] {
   ];
 }
 
-function headerFaults({ pathname }: URL, { headers, status }: Got): readonly string[] {
+function headerFaults({ pathname }: URL, { headers, status }: AttackResponse): readonly string[] {
   const policy = headers.get('content-security-policy') ?? '';
   const isAsset = pathname.startsWith('/approvals/assets/') && status === 200;
   const isLink = /^\/approvals/.test(decodeURISafely(pathname));
@@ -98,14 +99,14 @@ function decodeURISafely(text: string): string {
   }
 }
 
-function problemFaults({ components }: OpenApi, { status, headers, text }: Got): readonly string[] {
+function problemFaults({ components }: OpenApi, { status, headers, text }: AttackResponse): readonly string[] {
   if (headers.get('content-type') !== 'application/problem+json')
     return [`It refuses as ${headers.get('content-type')}.`];
   // To HEAD there is no body.
   if (text === '') return [];
   const problem = JSON.parse(text) as { readonly code: string; readonly status: number };
   return [
-    ...faultsOf(components.schemas, { $ref: '#/components/schemas/Problem' }, problem),
+    ...schemaErrors(components.schemas, { $ref: '#/components/schemas/Problem' }, problem),
     ...(Object.hasOwn(CODES, problem.code) ? [] : [`The code ${problem.code} is none.`]),
     ...(problem.status === status ? [] : [`It says ${problem.status} and is ${status}.`]),
   ];
@@ -118,7 +119,7 @@ function describedFaults(
   { components }: OpenApi,
   at: readonly Operation[],
   method: string,
-  { status, headers, text }: Got,
+  { status, headers, text }: AttackResponse,
 ): readonly string[] {
   if (at.length === 0)
     return [404, ...BEFORE].includes(status) || status < 400 ? [] : [`Nothing is there, and it is ${status}.`];
@@ -135,5 +136,5 @@ function describedFaults(
   if (type === 'text/html' && operation.path.startsWith('/approvals/')) return [];
   if (!described) return [`${operation.name} is described without ${type} at ${status}.`];
   const { schema } = described[1];
-  return type === 'application/json' && schema ? faultsOf(components.schemas, schema, JSON.parse(text)) : [];
+  return type === 'application/json' && schema ? schemaErrors(components.schemas, schema, JSON.parse(text)) : [];
 }

@@ -1,8 +1,8 @@
 import type { Arsenal } from './requests.ts';
-import { type AttackScene, ownWords } from './scene.ts';
+import { type AttackScene, markupText } from './scene.ts';
 
 /** What an attacker has: all of their own, and ids, hashes and cursors of the other tenant. */
-export function arsenalOf({ openApi, own, theirs }: AttackScene): Arsenal {
+export function createArsenal({ openApi, own, theirs }: AttackScene): Arsenal {
   const payloads = [...own.payloads, ...own.shownPayloads, ...theirs.payloads, ...theirs.shownPayloads];
   const runs = [...own.runs, ...theirs.runs, 'new 1', 'new 2', 'new 3'];
   return {
@@ -11,7 +11,7 @@ export function arsenalOf({ openApi, own, theirs }: AttackScene): Arsenal {
       ...{ run: runs, id: runs, token: own.tokens, payload: payloads, cursor: [...own.cursors, ...theirs.cursors] },
       ...{ version: ['1', '2', '3', 'latest', 'name:begin'], before: ['1', '2'], after: ['3', 'latest'] },
       ...{ approval: ['book', 'none'], shown: [...own.shown, ...theirs.shown], signal: ['seat'] },
-      ...{ agent: ['trips', 'elsewhere'], owner: [ownWords('owner')], tag: ['all'], name: ['begin', 'seat', 'book'] },
+      ...{ agent: ['trips', 'elsewhere'], owner: [markupText('owner')], tag: ['all'], name: ['begin', 'seat', 'book'] },
       ...{ by: ['user:ann', 'user:bob'], person: ['user:ann', 'user:bob'] },
       ...{ 'if-match': ['"0"', '"1"', '"2"'], 'if-none-match': ['*'] },
     },

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { repeatable } from '../faults/seeded.ts';
-import { wrongsOf } from './answers.ts';
+import { findProblems } from './answers.ts';
 import type { Operation } from './open-api.ts';
 import { type Arsenal, requestsTo } from './requests.ts';
 import { type AttackScene, attacker, MARK } from './scene.ts';
 
-export interface Attacking {
+export interface AttackOptions {
   /** How many requests. FC_RUNS says otherwise, and FC_SEED with which values; a failure says both. */
   readonly runs: number;
   readonly arsenal: Arsenal;
@@ -18,7 +18,7 @@ export interface Attacking {
 export async function attack(
   scene: AttackScene,
   operation: Operation,
-  { runs, arsenal, described }: Attacking,
+  { runs, arsenal, described }: AttackOptions,
 ): Promise<ReadonlySet<number>> {
   const statuses = new Set<number>();
   await fc.assert(
@@ -26,7 +26,7 @@ export async function attack(
       const asked = { ...request, as: attacker() };
       const got = await scene.ask(asked);
       statuses.add(got.status);
-      expect(wrongsOf(scene.openApi, described, asked, got)).toEqual([]);
+      expect(findProblems(scene.openApi, described, asked, got)).toEqual([]);
       await scene.settle();
     }),
     repeatable(runs),

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 const ALPHABET = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'];
 
 /** Tokens that are almost one: cut, extended, in other cases, encoded, and such as decode to the same bytes. */
-export function bentTokens(token: string): readonly string[] {
+export function tamperedTokens(token: string): readonly string[] {
   const encoded = (from: number, to: number) =>
     [...token].map((c, i) => (i >= from && i < to ? `%${c.charCodeAt(0).toString(16)}` : c)).join('');
   return [

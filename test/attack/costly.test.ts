@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { wrap } from '../../cli/terminal/line.ts';
+import { wrapText } from '../../cli/terminal/line.ts';
 import { apiScene } from '../api/scene.ts';
 
 /** A form of so many bytes whose fields all have other names. */
@@ -25,7 +25,7 @@ describe('what costs more to read than to send', () => {
   it('is no text without a space: an agent may ask one, and operators list what is asked', () => {
     const text = 'ä'.repeat(50_000);
     const before = process.cpuUsage();
-    expect(wrap(text, 80).join('')).toBe(text);
+    expect(wrapText(text, 80).join('')).toBe(text);
     // To measure all that is left for each line takes half a minute.
     expect(process.cpuUsage(before).user / 1000).toBeLessThan(3000);
   });

@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { anyUnit } from './hostile.ts';
-import { type JsonSchema, resolved, type Schemas } from './json-schema.ts';
+import { type JsonSchema, resolveSchema, type Schemas } from './json-schema.ts';
 
 /** Values that mean something where the tests are: by the name of a field or parameter. */
-export type Known = Readonly<Record<string, readonly unknown[]>>;
+export type KnownValues = Readonly<Record<string, readonly unknown[]>>;
 
 /** Makes values that fit schemas; where something is known of a name, it is used most of the time, or always. */
-export class Fitting {
+export class SchemaValues {
   readonly #schemas: Schemas;
-  readonly #known: Known;
+  readonly #known: KnownValues;
   readonly #always: boolean;
 
-  constructor(schemas: Schemas, known: Known, { always = false } = {}) {
+  constructor(schemas: Schemas, known: KnownValues, { always = false } = {}) {
     this.#schemas = schemas;
     this.#known = known;
     this.#always = always;
@@ -30,13 +30,13 @@ export class Fitting {
 
   /** Values of the schema of an object, with some fields even where they are not required. */
   object(schema: JsonSchema, given: readonly string[]): fc.Arbitrary<unknown> {
-    const { properties = {}, required = [], ...rest } = resolved(this.#schemas, schema);
+    const { properties = {}, required = [], ...rest } = resolveSchema(this.#schemas, schema);
     const there = given.filter((name) => Object.hasOwn(properties, name));
     return this.#object({ ...rest, properties, required: [...required, ...there] });
   }
 
   #made(given: JsonSchema): fc.Arbitrary<unknown> {
-    const schema = resolved(this.#schemas, given);
+    const schema = resolveSchema(this.#schemas, given);
     if (schema.anyOf) return fc.oneof(...schema.anyOf.map((one) => this.#made(one)));
     if (schema.enum) return fc.constantFrom(...schema.enum);
     if ('const' in schema) return fc.constant(schema.const);
@@ -62,7 +62,7 @@ export class Fitting {
     const fields = Object.fromEntries(
       Object.entries(properties).map(([name, schema]) => [name, this.of(schema, name)] as const),
     );
-    const record = some(fields, required);
+    const record = recordsWith(fields, required);
     if (typeof additionalProperties !== 'object') return record;
     const more = fc.dictionary(fc.string({ minLength: 1, maxLength: 8 }), this.of(additionalProperties), {
       maxKeys: 3,
@@ -72,7 +72,7 @@ export class Fitting {
 }
 
 /** Records with all that is required, and of the rest nothing, a little, or anything. */
-export function some(
+export function recordsWith(
   fields: Readonly<Record<string, fc.Arbitrary<unknown>>>,
   required: readonly string[],
 ): fc.Arbitrary<Readonly<Record<string, unknown>>> {

@@ -1,7 +1,7 @@
-import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { agent, payload } from '../../lambda/index.ts';
-import type { Desk } from '../../lambda/operator/operator.ts';
-import type { AgentPlace } from '../../lambda/runtime/agent/agent-options.ts';
+import type { Operator } from '../../lambda/operator/operator.ts';
+import type { AgentOptions } from '../../lambda/runtime/agent/agent-options.ts';
 import type { Clock } from '../../lambda/runtime/agent/clock.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { linkFor } from '../runtime/approvals/scene.ts';
@@ -48,7 +48,7 @@ const asked = { approvers: ['user:ann'], escalateTo: ['user:bob'], title: 'Go?' 
 /** What an agent throws is kept with where it was thrown; here any such place is one of the application. */
 const withoutStack = (message: string): Error => Object.assign(new Error(message), { stack: message });
 
-export interface Furnishing {
+export interface SeedOptions {
   readonly tenant: string;
   /** What ids of runs begin with. */
   readonly prefix: string;
@@ -56,14 +56,14 @@ export interface Furnishing {
 }
 
 interface Around {
-  readonly place: AgentPlace;
+  readonly place: AgentOptions;
   readonly clock: Clock;
-  readonly desk: (tenant: string) => Desk;
+  readonly operator: (tenant: string) => Operator;
   readonly settle: () => Promise<void>;
 }
 
 /** Runs of all kinds that a tenant has, and what opens them. */
-export interface Furnished {
+export interface SeededRuns {
   readonly runs: readonly string[];
   /** What newest checkpoints point at, and what approvals show. */
   readonly payloads: readonly string[];
@@ -75,16 +75,16 @@ export interface Furnished {
   readonly shown: readonly string[];
   readonly cursors: readonly string[];
   /** All that there is to see of them. */
-  look(desk: Desk): Promise<unknown>;
+  readAll(operator: Operator): Promise<unknown>;
 }
 
 /** Gives a tenant runs of all kinds, with words of its own in every place. */
-export async function furnish(around: Around, { tenant, prefix, words }: Furnishing): Promise<Furnished> {
+export async function seedRuns(around: Around, { tenant, prefix, words }: SeedOptions): Promise<SeededRuns> {
   const { place, clock, settle } = around;
-  const desk = around.desk(tenant);
+  const operator = around.operator(tenant);
   const storage = place.storage as Storage;
   const own = trips.with({ ...place, tenant });
-  const store = checkpointStoreOn(storage, { tenant, clock: () => clock.now() });
+  const store = createCheckpointStore(storage, { tenant, clock: () => clock.now() });
   const id = (kind: string) => `${prefix}-${kind}`;
   const start = async (kind: string, input: Trip = { text: words('text') }) => {
     await own.start(input, { id: id(kind), owner: words('owner'), tags: [words('tag'), 'all'] });
@@ -93,7 +93,7 @@ export async function furnish(around: Around, { tenant, prefix, words }: Furnish
   };
   const answer = async (kind: string, said: 'approve' | 'reject') => {
     const by = { by: 'user:bob', comment: words('comment'), edits: { to: words('edits') } };
-    await desk.decide(id(kind), { approval: 'book', answer: said, ...by });
+    await operator.decide(id(kind), { approval: 'book', answer: said, ...by });
     await settle();
   };
 
@@ -101,14 +101,14 @@ export async function furnish(around: Around, { tenant, prefix, words }: Furnish
     await start(kind);
   await start('failed', { text: words('failure'), fails: true });
   for (const kind of ['signal', 'done']) await answer(kind, 'approve');
-  await desk.signal(id('done'), { name: 'seat', value: words('signal') });
+  await operator.signal(id('done'), { name: 'seat', value: words('signal') });
   await answer('rejected', 'reject');
-  await desk.cancel(id('cancelled'), words('reason'));
-  await desk.withdraw(id('withdrawn'), 'book', words('why'));
+  await operator.cancel(id('cancelled'), words('reason'));
+  await operator.withdraw(id('withdrawn'), 'book', words('why'));
   await settle();
-  await desk.fork(id('done'), { id: id('fork') });
+  await operator.fork(id('done'), { id: id('fork') });
   await settle();
-  await desk.start({ agent: 'elsewhere', id: id('ready'), input: { text: words('input') } });
+  await operator.start({ agent: 'elsewhere', id: id('ready'), input: { text: words('input') } });
   const plain = await store.save({
     ...{ run: id('plain'), name: 'begin', step: words('step'), labels: { why: words('label') }, owner: words('owner') },
     ...{ state: { text: words('state'), shot: payload(words('bytes')) }, toolResults: { call: words('result') } },
@@ -124,12 +124,12 @@ export async function furnish(around: Around, { tenant, prefix, words }: Furnish
   ];
   const runs = kinds.map(id);
   const link = async (run: string) => {
-    const at = await own.runtime.contexts.inRun(run);
+    const at = await own.runtime.contexts.forRun(run);
     return linkFor(at, { tenant, run, approval: 'book', person: 'user:ann', expiresAt: clock.now() + 7 * 86_400_000 });
   };
-  const { payloads } = await desk.checkpoint(id('asks too'));
-  const shown = await desk.approval(id('asks'), 'book');
-  const { cursor } = await desk.runs({ limit: 1 });
+  const { payloads } = await operator.checkpoint(id('asks too'));
+  const shown = await operator.approval(id('asks'), 'book');
+  const { cursor } = await operator.runs({ limit: 1 });
   const tokens = await Promise.all(['asks', 'asks too', 'signal', 'withdrawn'].map((kind) => link(id(kind))));
   const [ofState = '', ofShow = ''] = [payloads[0]?.id, payloadIdsIn(shown.show)[0]];
   const approval = { approval: 'book', by: 'user:ann', groups: [], answer: 'approve', shown: shown.shown };
@@ -146,7 +146,7 @@ export async function furnish(around: Around, { tenant, prefix, words }: Furnish
     ],
     shown: [shown.shown],
     cursors: cursor === undefined ? [] : [cursor],
-    look: async (of) =>
+    readAll: async (of) =>
       Promise.all(
         runs.map(async (run) => ({
           run: await of.run(run),

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { openApiOf } from '../../lambda/api/open-api.ts';
+import { toOpenApi } from '../../lambda/api/open-api.ts';
 import { ROUTES } from '../../lambda/api/routes/routes.ts';
-import { pathId } from '../../lambda/http/path-id.ts';
+import { encodePathId } from '../../lambda/http/path-id.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { awsStorage } from '../engines/engines.ts';
 import { folderStorage } from '../runtime/storages.ts';
-import { wrongsOf } from './answers.ts';
-import { arsenalOf } from './arsenal.ts';
+import { findProblems } from './answers.ts';
+import { createArsenal } from './arsenal.ts';
 import { attack, expectUnharmed } from './attack.ts';
 import { type OpenApi, operationsOf } from './open-api.ts';
 import { attacker, attackScene } from './scene.ts';
@@ -14,13 +14,17 @@ import { attacker, attackScene } from './scene.ts';
 const RUNS = 150;
 const RUNS_ON_ENGINES = 12;
 
-const operations = operationsOf(openApiOf(ROUTES) as OpenApi);
+const operations = operationsOf(toOpenApi(ROUTES) as OpenApi);
 
 describe('whatever is sent', () => {
   test.each(operations)('to $method $path, the answer is as described and shows nothing', async (operation) => {
     const scene = await attackScene(memoryStorage());
     const before = await scene.untouched();
-    const statuses = await attack(scene, operation, { runs: RUNS, arsenal: arsenalOf(scene), described: operations });
+    const statuses = await attack(scene, operation, {
+      runs: RUNS,
+      arsenal: createArsenal(scene),
+      described: operations,
+    });
     await expectUnharmed(scene, before);
     expect([...statuses], 'It must also do what it does.').toContainEqual(expect.toSatisfy((status) => status < 300));
   });
@@ -30,16 +34,16 @@ describe('whatever is sent', () => {
     const pages = ['', '/lineage', '/questions', '/checkpoints/1', '/checkpoints/2', '/diff?before=1&after=2', '/fork'];
     for (const run of scene.own.runs) {
       const looked = operations.filter(({ method, path }) => method === 'GET' && path.includes('{run}'));
-      const paths = looked.map(({ path }) => path.replace('{run}', pathId(run)).replace('{approval}', 'book'));
+      const paths = looked.map(({ path }) => path.replace('{run}', encodePathId(run)).replace('{approval}', 'book'));
       const all = [
         ...paths.flatMap((path) => ['1', '2', 'latest'].map((version) => path.replace('{version}', version))),
-        ...pages.map((page) => `/console/runs/${pathId(run)}${page}`),
+        ...pages.map((page) => `/console/runs/${encodePathId(run)}${page}`),
       ];
       for (const path of new Set(all)) {
         const search = path.endsWith('/diff') ? '?before=1&after=latest' : '';
         const headers = path.startsWith('/console') ? ([['accept', 'text/html']] as const) : [];
         const asked = { method: 'GET', path: `${path}${search}`, headers, as: attacker() };
-        expect(wrongsOf(scene.openApi, operations, asked, await scene.ask(asked)), path).toEqual([]);
+        expect(findProblems(scene.openApi, operations, asked, await scene.ask(asked)), path).toEqual([]);
       }
     }
   });
@@ -52,7 +56,7 @@ describe('whatever is sent', () => {
     async (_, open) => {
       const scene = await attackScene(await open());
       const before = await scene.untouched();
-      const attacking = { runs: RUNS_ON_ENGINES, arsenal: arsenalOf(scene), described: operations };
+      const attacking = { runs: RUNS_ON_ENGINES, arsenal: createArsenal(scene), described: operations };
       for (const operation of operations) await attack(scene, operation, attacking);
       await expectUnharmed(scene, before);
     },

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Raw } from './raw.ts';
+import { RawJson } from './raw.ts';
 
 /** What is in a line, apart by spaces. */
 export const words = (text: string): readonly string[] => text.split(' ');
@@ -18,7 +18,7 @@ export const HOSTILE_TEXTS: readonly string[] = [
 /** Numbers that are none, or too many, or not quite. */
 const HOSTILE_NUMBERS = ['-0', '-1', '0', '0.5', '1e400', '-1e400', '1e-400', '9007199254740993', '1e21', '4294967296'];
 
-const nested = (levels: number): Raw => new Raw(`${'['.repeat(levels)}${']'.repeat(levels)}`);
+const nested = (levels: number): RawJson => new RawJson(`${'['.repeat(levels)}${']'.repeat(levels)}`);
 
 /** Objects that try to become more than data when they are read, merged or copied. */
 const HOSTILE_OBJECTS = [
@@ -80,13 +80,13 @@ export const hostileText = (): fc.Arbitrary<string> =>
 export const hostileValue = (refs: readonly string[] = []): fc.Arbitrary<unknown> =>
   fc.oneof(
     { arbitrary: hostileText(), weight: 4 },
-    { arbitrary: fc.constantFrom(...HOSTILE_NUMBERS).map((text) => new Raw(text)), weight: 2 },
+    { arbitrary: fc.constantFrom(...HOSTILE_NUMBERS).map((text) => new RawJson(text)), weight: 2 },
     { arbitrary: fc.constantFrom(null, true, false, [], {}, [[]], [null], { a: {} }), weight: 2 },
-    { arbitrary: fc.constantFrom(...HOSTILE_OBJECTS).map((text) => new Raw(text)), weight: 2 },
-    { arbitrary: fc.constantFrom(...HOSTILE_DOCUMENTS, ...refs).map((text) => new Raw(text)), weight: 3 },
+    { arbitrary: fc.constantFrom(...HOSTILE_OBJECTS).map((text) => new RawJson(text)), weight: 2 },
+    { arbitrary: fc.constantFrom(...HOSTILE_DOCUMENTS, ...refs).map((text) => new RawJson(text)), weight: 3 },
     { arbitrary: fc.constantFrom(50, 90, 101, 5_000).map(nested), weight: 1 },
-    { arbitrary: fc.constant(new Raw(`[${'0,'.repeat(20_000)}0]`)), weight: 1 },
-    { arbitrary: fc.constant(new Raw(`{${Array.from({ length: 2_000 }, (_, i) => `"k${i}":0`)}}`)), weight: 1 },
+    { arbitrary: fc.constant(new RawJson(`[${'0,'.repeat(20_000)}0]`)), weight: 1 },
+    { arbitrary: fc.constant(new RawJson(`{${Array.from({ length: 2_000 }, (_, i) => `"k${i}":0`)}}`)), weight: 1 },
     { arbitrary: fc.jsonValue({ maxDepth: 3 }), weight: 2 },
   );
 

@@ -31,23 +31,23 @@ const KNOWN = new Set(
 );
 
 /** The schema that another one refers to; itself when it refers to none. */
-export function resolved(schemas: Schemas, schema: JsonSchema): JsonSchema {
+export function resolveSchema(schemas: Schemas, schema: JsonSchema): JsonSchema {
   const { $ref } = schema;
   if ($ref === undefined) return schema;
   const name = $ref.replace('#/components/schemas/', '');
   const found = schemas[name];
   if (!found) throw new Error(`The description refers to ${$ref}, which it does not have.`);
-  return resolved(schemas, found);
+  return resolveSchema(schemas, found);
 }
 
 /** What of a value does not fit a schema, by place. It knows nothing of what the application checks by. */
-export function faultsOf(schemas: Schemas, given: JsonSchema, value: unknown, at = ''): readonly string[] {
-  const schema = resolved(schemas, given);
+export function schemaErrors(schemas: Schemas, given: JsonSchema, value: unknown, at = ''): readonly string[] {
+  const schema = resolveSchema(schemas, given);
   for (const keyword of Object.keys(schema))
     if (!KNOWN.has(keyword)) throw new Error(`The description uses ${keyword}, which is not looked at here.`);
   const fault = (text: string) => [`${at || '/'} ${text}: ${JSON.stringify(value)?.slice(0, 120)}`];
   if (schema.anyOf) {
-    const each = schema.anyOf.map((one) => faultsOf(schemas, one, value, at));
+    const each = schema.anyOf.map((one) => schemaErrors(schemas, one, value, at));
     return each.some(({ length }) => length === 0) ? [] : fault('fits none of several');
   }
   if (schema.enum && !schema.enum.includes(value)) return fault(`is none of ${schema.enum.join(', ')}`);
@@ -58,7 +58,7 @@ export function faultsOf(schemas: Schemas, given: JsonSchema, value: unknown, at
   if (Array.isArray(value)) {
     const { items, maxItems = Infinity } = schema;
     if (value.length > maxItems) return fault('has too many items');
-    return items ? value.flatMap((item, i) => faultsOf(schemas, items, item, `${at}/${i}`)) : [];
+    return items ? value.flatMap((item, i) => schemaErrors(schemas, items, item, `${at}/${i}`)) : [];
   }
   return isObject(value) && schema.type === 'object' ? faultsOfFields(schemas, schema, value, at) : [];
 }
@@ -96,10 +96,13 @@ function faultsOfFields(
   const missing = required.filter((name) => !Object.hasOwn(value, name)).map((name) => `${at}/${name} is missing`);
   const wrong = Object.entries(value).flatMap(([name, field]) => {
     const place = `${at}/${name}`;
-    const named = propertyNames ? faultsOf(schemas, propertyNames, name, place) : [];
-    if (Object.hasOwn(properties, name)) return [...named, ...faultsOf(schemas, properties[name] ?? {}, field, place)];
+    const named = propertyNames ? schemaErrors(schemas, propertyNames, name, place) : [];
+    if (Object.hasOwn(properties, name))
+      return [...named, ...schemaErrors(schemas, properties[name] ?? {}, field, place)];
     if (additionalProperties === false) return [`${place} is not described`];
-    return additionalProperties === true ? named : [...named, ...faultsOf(schemas, additionalProperties, field, place)];
+    return additionalProperties === true
+      ? named
+      : [...named, ...schemaErrors(schemas, additionalProperties, field, place)];
   });
   return [...missing, ...wrong];
 }

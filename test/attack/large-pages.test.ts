@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { showShortened } from '../../lambda/console/document/show-document.ts';
+import { showTruncated } from '../../lambda/console/document/show-document.ts';
 import { conversation } from '../../lambda/console/run/conversation.ts';
 
 // Lambda gives no answer above 6 MB, and the browser would get nothing but an error.
@@ -13,7 +13,7 @@ describe('a page', () => {
     ['characters that cannot be seen', '\u202e'.repeat(150_000)],
     ['a field with a long name', { ['k\u0001'.repeat(300_000)]: 1 }],
   ])('has room for %s, or for as many as it says', { timeout: 30_000 }, (_, doc) => {
-    const shown = String(showShortened(doc, 1024 * 1024));
+    const shown = String(showTruncated(doc, 1024 * 1024));
     expect(shown.length).toBeLessThan(MOST);
   });
 

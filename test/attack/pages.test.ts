@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createApi } from '../../lambda/api/app.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
-import { arsenalOf } from './arsenal.ts';
+import { createArsenal } from './arsenal.ts';
 import { attack, expectUnharmed } from './attack.ts';
 import { type Operation, operationsOf, type Parameter } from './open-api.ts';
 import { type AttackScene, attacker, attackScene } from './scene.ts';
@@ -12,7 +12,7 @@ const RUNS = 60;
 const pages = createApi({
   runtime: {} as never,
   identify: () => undefined,
-  observing: { log: () => {}, count: () => {} },
+  telemetry: { log: () => {}, count: () => {} },
 })
   .routes.filter(({ method, path }) => method !== 'ALL' && (path.startsWith('/console') || path === '/'))
   .map(({ method, path }) => ({ method, path: path.replaceAll(/:(\w+)/g, '{$1}') }));
@@ -28,7 +28,7 @@ describe('whatever is sent to the console', () => {
   });
 
   test.each(pages)('as $method $path, nobody sees anything of another tenant or of the insides', async (page) => {
-    const own = arsenalOf(scene);
+    const own = createArsenal(scene);
     const arsenal = { ...own, samples: own.samples.map((sample) => ({ ...sample, ...FIELDS })) };
     const described = operationsOf(scene.openApi);
     const statuses = await attack(scene, pageOf(page, names), { runs: RUNS, arsenal, described });

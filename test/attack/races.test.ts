@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
-import { describeEverywhere } from '../runtime/storages.ts';
-import { type Answered, type TokenScene, tokenScene } from './token-scene.ts';
+import { describeOnEachStorage } from '../runtime/storages.ts';
+import { type TokenResponse, type TokenScene, tokenScene } from './token-scene.ts';
 
 const TIMES = 100;
 // Where it is tried more than once.
@@ -14,18 +14,18 @@ type Answer = 'approve' | 'reject';
 interface Given {
   readonly by: string;
   readonly answer: Answer;
-  readonly told: Answered;
+  readonly told: TokenResponse;
 }
 
-describeEverywhere('100 answers at the same time', (open) => {
-  async function opened(quorum = 1): Promise<TokenScene> {
+describeOnEachStorage('100 answers at the same time', (open) => {
+  async function loaded(quorum = 1): Promise<TokenScene> {
     const scene = tokenScene(await open());
     await scene.start(RUN, { quorum });
     return scene;
   }
 
   it('that are the same are one', async () => {
-    const scene = await opened();
+    const scene = await loaded();
     const token = await scene.link(RUN);
     const given = await giveAll(scene, (i) => ({ token, by: 'user:ann', answer: 'approve', asForm: i % 2 === 0 }));
     await expectOneTruth(scene, given, [200, 303]);
@@ -36,14 +36,14 @@ describeEverywhere('100 answers at the same time', (open) => {
   });
 
   it('by many links of one person are one', async () => {
-    const scene = await opened();
+    const scene = await loaded();
     const tokens = await Promise.all(Array.from({ length: TIMES }, () => scene.link(RUN)));
     const given = await giveAll(scene, (i) => ({ token: tokens[i] ?? '', by: 'user:ann', answer: 'approve' }));
     await expectOneTruth(scene, given, [200]);
   });
 
   it('that differ are the one that was first, and the others are told which', async () => {
-    const scene = await opened();
+    const scene = await loaded();
     const token = await scene.link(RUN);
     const given = await giveAll(scene, (i) => ({
       token,
@@ -55,7 +55,7 @@ describeEverywhere('100 answers at the same time', (open) => {
   });
 
   it('of two people who disagree are one decision', async () => {
-    const scene = await opened();
+    const scene = await loaded();
     const [ann, bob] = [await scene.link(RUN, 'user:ann'), await scene.link(RUN, 'user:bob')];
     const given = await giveAll(scene, (i) =>
       i % 2 ? { token: ann, by: 'user:ann', answer: 'approve' } : { token: bob, by: 'user:bob', answer: 'reject' },
@@ -64,7 +64,7 @@ describeEverywhere('100 answers at the same time', (open) => {
   });
 
   it('of two people who are both needed are two votes and one decision', async () => {
-    const scene = await opened(2);
+    const scene = await loaded(2);
     const [ann, bob] = [await scene.link(RUN, 'user:ann'), await scene.link(RUN, 'user:bob')];
     const given = await giveAll(scene, (i) =>
       i % 2 ? { token: ann, by: 'user:ann', answer: 'approve' } : { token: bob, by: 'user:bob', answer: 'approve' },
@@ -74,7 +74,7 @@ describeEverywhere('100 answers at the same time', (open) => {
   });
 
   it('of two people who are both needed and differ are refused as one', async () => {
-    const scene = await opened(2);
+    const scene = await loaded(2);
     const [ann, bob] = [await scene.link(RUN, 'user:ann'), await scene.link(RUN, 'user:bob')];
     const given = await giveAll(scene, (i) =>
       i % 2
@@ -85,11 +85,11 @@ describeEverywhere('100 answers at the same time', (open) => {
   });
 
   it.each([
-    ['a cancel', (scene: TokenScene) => scene.desk.cancel(RUN, 'no longer')],
-    ['a withdrawal', (scene: TokenScene) => scene.desk.withdraw(RUN, 'pay', 'no longer')],
+    ['a cancel', (scene: TokenScene) => scene.operator.cancel(RUN, 'no longer')],
+    ['a withdrawal', (scene: TokenScene) => scene.operator.withdraw(RUN, 'pay', 'no longer')],
   ])('and %s are a decision or none', async (_, end) => {
     for (const after of [0, 3, FEWER - 1]) {
-      const scene = await opened();
+      const scene = await loaded();
       const token = await scene.link(RUN);
       const given = await giveAll(scene, () => ({ token, by: 'user:ann', answer: 'approve' }), {
         times: FEWER,
@@ -102,7 +102,7 @@ describeEverywhere('100 answers at the same time', (open) => {
   it('and a deadline that passes meanwhile are a decision in time or none', async () => {
     const seen = new Set<string>();
     for (const left of [2, 40, 400, 2_000]) {
-      const scene = await opened();
+      const scene = await loaded();
       const token = await scene.link(RUN);
       const { deadline } = await scene.record(RUN);
       scene.clock.moveTo(Number(deadline) - left);
@@ -158,7 +158,7 @@ async function expectOneTruth(scene: TokenScene, given: readonly Given[], status
   scene.clock.moveTo(scene.clock.now() + 3_600_000);
   await scene.sweep();
   await scene.settle();
-  const { status, result } = await scene.desk.run(RUN);
+  const { status, result } = await scene.operator.run(RUN);
   if (status === 'CANCELLED') expect(scene.paid.size).toBe(0);
   else
     expect({ status, result, paid: [...scene.paid] }).toEqual({

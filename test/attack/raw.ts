@@ -1,5 +1,5 @@
 /** JSON as text, for what no value of JavaScript becomes: `1e400`, a key twice, a key `__proto__`. */
-export class Raw {
+export class RawJson {
   readonly text: string;
 
   constructor(text: string) {
@@ -9,7 +9,7 @@ export class Raw {
 
 /** The JSON of a value in which some parts are given as text. */
 export function textOf(value: unknown): string {
-  if (value instanceof Raw) return value.text;
+  if (value instanceof RawJson) return value.text;
   if (Array.isArray(value)) return `[${value.map(textOf).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   return `{${Object.entries(value)

@@ -1,20 +1,20 @@
 import fc from 'fast-check';
-import { pathId } from '../../lambda/http/path-id.ts';
+import { encodePathId } from '../../lambda/http/path-id.ts';
 import { HEADERS, type Header, headerOf, METHODS, MORE, QUERIES, TYPES } from './broken.ts';
-import { Fitting, type Known, some } from './fitting.ts';
+import { type KnownValues, recordsWith, SchemaValues } from './fitting.ts';
 import { hostileBody, hostilePathPart, hostileText, hostileValue } from './hostile.ts';
 import type { OpenApi, Operation, Parameter } from './open-api.ts';
 import { textOf } from './raw.ts';
-import type { Asked } from './scene.ts';
+import type { AttackRequest } from './scene.ts';
 
-type Request = Omit<Asked, 'as'>;
+type Request = Omit<AttackRequest, 'as'>;
 type Values = Readonly<Record<string, unknown>>;
 
 /** What an attacker has to build requests of. */
 export interface Arsenal {
   readonly openApi: OpenApi;
   /** Real ids, tokens, hashes and cursors: their own, and those of the other tenant that they came to know. */
-  readonly known: Known;
+  readonly known: KnownValues;
   /** Such of them as belong together: whoever sends these is answered. */
   readonly samples: readonly Readonly<Record<string, unknown>>[];
   /** Documents that point at payloads of others. */
@@ -41,9 +41,13 @@ export function requestsTo(operation: Operation, { openApi, known, samples, refs
       name,
       name in sample ? [value] : [value].flat(),
     ]);
-    return partsOf(operation, new Fitting(schemas, Object.fromEntries(only), { always: true }), Object.keys(sample));
+    return partsOf(
+      operation,
+      new SchemaValues(schemas, Object.fromEntries(only), { always: true }),
+      Object.keys(sample),
+    );
   });
-  const parts = fc.oneof(plausible, partsOf(operation, new Fitting(schemas, known)));
+  const parts = fc.oneof(plausible, partsOf(operation, new SchemaValues(schemas, known)));
   const takesJson = operation.types.includes('application/json');
   const sent = parts.map((each) => requestOf(operation, each));
   const broken = (change: (request: Request) => fc.Arbitrary<Request>) => sent.chain(change);
@@ -64,11 +68,11 @@ export function requestsTo(operation: Operation, { openApi, known, samples, refs
 }
 
 /** The parts of requests as they are described; `given` are there even where they are not required. */
-function partsOf(operation: Operation, fitting: Fitting, given: readonly string[] = []): fc.Arbitrary<Parts> {
+function partsOf(operation: Operation, fitting: SchemaValues, given: readonly string[] = []): fc.Arbitrary<Parts> {
   const valuesOf = (where: Parameter['in']): fc.Arbitrary<Values> => {
     const here = operation.parameters.filter((parameter) => parameter.in === where);
     const required = here.filter(({ name, required }) => required || given.includes(name)).map(({ name }) => name);
-    return some(Object.fromEntries(here.map(({ name, schema }) => [name, fitting.of(schema, name)])), required);
+    return recordsWith(Object.fromEntries(here.map(({ name, schema }) => [name, fitting.of(schema, name)])), required);
   };
   return fc.record<Parts>({
     method: fc.constant(operation.method),
@@ -91,7 +95,7 @@ function requestOf({ path: template }: Operation, { method, path, query, headers
 
 /** An id as the application itself writes it, or percent-encoded as it allows. */
 const pathPart = (id: string): string =>
-  id.length % 2 === 0 && id.isWellFormed() && id !== '' ? pathId(id) : encoded(id);
+  id.length % 2 === 0 && id.isWellFormed() && id !== '' ? encodePathId(id) : encoded(id);
 
 const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());
 const plain = (value: unknown): string => (typeof value === 'string' ? value : textOf(value));

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { openApiOf } from '../../lambda/api/open-api.ts';
+import { toOpenApi } from '../../lambda/api/open-api.ts';
 import { ROUTES } from '../../lambda/api/routes/routes.ts';
 import { type Caller, ROLES, type Role } from '../../lambda/http/caller.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
@@ -7,7 +7,7 @@ import { counted } from '../runtime/storages.ts';
 import { type OpenApi, operationsOf } from './open-api.ts';
 import { type AttackScene, attacker, attackScene } from './scene.ts';
 
-const operations = operationsOf(openApiOf(ROUTES) as OpenApi);
+const operations = operationsOf(toOpenApi(ROUTES) as OpenApi);
 const subsets: readonly (readonly Role[])[] = [[], ...ROLES.map((role) => [role]), ['viewer', 'approver']];
 const parts: Readonly<Record<string, string>> = {
   run: 'own-asks',

@@ -1,13 +1,13 @@
 import { createApi } from '../../lambda/api/app.ts';
-import { contextsFor } from '../../lambda/checkpoints/derived-contexts.ts';
+import { withTenant } from '../../lambda/checkpoints/derived-contexts.ts';
 import { type Caller, ROLES, type Role } from '../../lambda/http/caller.ts';
-import { deskOn } from '../../lambda/operator/create-operator.ts';
-import type { Desk } from '../../lambda/operator/operator.ts';
-import type { AgentPlace } from '../../lambda/runtime/agent/agent-options.ts';
+import { createOperator } from '../../lambda/operator/create-operator.ts';
+import type { Operator } from '../../lambda/operator/operator.ts';
+import type { AgentOptions } from '../../lambda/runtime/agent/agent-options.ts';
 import type { Delivery } from '../../lambda/runtime/runtime.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { TestClock } from '../../lambda/testing.ts';
-import { type Furnished, furnish, trips } from './furnish.ts';
+import { type SeededRuns, seedRuns, trips } from './furnish.ts';
 import type { OpenApi } from './open-api.ts';
 
 /** In every text of the tenant that is attacked, and in nothing that the attacker knows. */
@@ -16,7 +16,7 @@ export const VICTIM = 'south';
 export const ATTACKER = 'north';
 
 /** What is asked of the application. */
-export interface Asked {
+export interface AttackRequest {
   readonly method: string;
   /** As it is sent, query included. */
   readonly path: string;
@@ -27,7 +27,7 @@ export interface Asked {
 }
 
 /** What was answered. */
-export interface Got {
+export interface AttackResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly bytes: Uint8Array;
@@ -35,7 +35,7 @@ export interface Got {
 }
 
 /** What the attacker has in their own runs tries to be markup on a page. */
-export const ownWords = (what: string): string => `our ${what}"><img src=x onerror=x()><script>x()</script>`;
+export const markupText = (what: string): string => `our ${what}"><img src=x onerror=x()><script>x()</script>`;
 
 /** Whoever an attacker is: somebody of their own tenant, who may do everything there. */
 export const attacker = (
@@ -52,7 +52,7 @@ export async function attackScene(storage: Storage) {
   const logged: string[] = [];
   const queue: Delivery[] = [];
   const deliver = async (delivery: Delivery) => void queue.push(delivery);
-  const place: AgentPlace = { storage, clock, deliver, log: () => {}, chance: () => 0.5 };
+  const place: AgentOptions = { storage, clock, deliver, log: () => {}, chance: () => 0.5 };
   const running = trips.with(place);
   const { runtime } = running;
   let invocations = 0;
@@ -63,13 +63,13 @@ export async function attackScene(storage: Storage) {
       put: async (_, id) => `https://bucket.test/put/${id}`,
       get: async (_, id) => `https://bucket.test/get/${id}`,
     },
-    observing: {
+    telemetry: {
       log: (level, message, fields) => void logged.push(JSON.stringify({ level, message, ...fields })),
       count: () => {},
     },
   });
 
-  async function ask({ method, path, headers = [], body, as }: Asked): Promise<Got> {
+  async function ask({ method, path, headers = [], body, as }: AttackRequest): Promise<AttackResponse> {
     const init = { method, headers: headers.map(([name, value]): [string, string] => [name, value]) };
     const sent = body === undefined ? init : { ...init, body: body as string };
     const response = await app.request(`http://localhost${path}`, sent, { caller: as });
@@ -87,25 +87,26 @@ export async function attackScene(storage: Storage) {
           .catch(() => undefined);
   }
 
-  const desk = (tenant: string): Desk => deskOn({ ...runtime, contexts: contextsFor(runtime.contexts, tenant) });
-  const at = { place, desk, settle, clock };
-  const own = await furnish(at, { tenant: ATTACKER, prefix: 'own', words: ownWords });
-  const kept = await furnish(at, { tenant: ATTACKER, prefix: 'kept-out-of-reach', words: (what) => `kept ${what}` });
-  const theirs = await furnish(at, { tenant: VICTIM, prefix: 'known', words: (what) => `${MARK} ${what}` });
-  const hidden = await furnish(at, { tenant: VICTIM, prefix: `${MARK}-run`, words: (what) => `${MARK} ${what}` });
+  const operator = (tenant: string): Operator =>
+    createOperator({ ...runtime, contexts: withTenant(runtime.contexts, tenant) });
+  const at = { place, operator, settle, clock };
+  const own = await seedRuns(at, { tenant: ATTACKER, prefix: 'own', words: markupText });
+  const kept = await seedRuns(at, { tenant: ATTACKER, prefix: 'kept-out-of-reach', words: (what) => `kept ${what}` });
+  const theirs = await seedRuns(at, { tenant: VICTIM, prefix: 'known', words: (what) => `${MARK} ${what}` });
+  const hidden = await seedRuns(at, { tenant: VICTIM, prefix: `${MARK}-run`, words: (what) => `${MARK} ${what}` });
   const described = await ask({ method: 'GET', path: '/api/openapi.json', as: attacker() });
   return {
-    ...{ app, ask, settle, clock, logged, runtime, storage, desk, own, theirs },
+    ...{ app, ask, settle, clock, logged, runtime, storage, operator, own, theirs },
     openApi: JSON.parse(described.text) as OpenApi,
     /** All that must stay what it is, whatever is asked: the other tenant's, and what of the attacker's own nobody names. */
     async untouched(): Promise<unknown> {
-      const all: [Furnished, Desk][] = [
-        [kept, desk(ATTACKER)],
-        [theirs, desk(VICTIM)],
-        [hidden, desk(VICTIM)],
+      const all: [SeededRuns, Operator][] = [
+        [kept, operator(ATTACKER)],
+        [theirs, operator(VICTIM)],
+        [hidden, operator(VICTIM)],
       ];
-      const runs = await Promise.all(all.map(async ([furnished, of]) => furnished.look(of)));
-      return { runs, list: await desk(VICTIM).runs(), counts: await desk(VICTIM).counts() };
+      const runs = await Promise.all(all.map(async ([furnished, of]) => furnished.readAll(of)));
+      return { runs, list: await operator(VICTIM).runs(), counts: await operator(VICTIM).counts() };
     },
   };
 }

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { openApiOf } from '../../lambda/api/open-api.ts';
+import { toOpenApi } from '../../lambda/api/open-api.ts';
 import { ROUTES } from '../../lambda/api/routes/routes.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { type OpenApi, type Operation, operationsOf } from './open-api.ts';
 import { type AttackScene, attacker, attackScene, MARK, VICTIM } from './scene.ts';
 
-const operations = operationsOf(openApiOf(ROUTES) as OpenApi);
+const operations = operationsOf(toOpenApi(ROUTES) as OpenApi);
 const ofRuns = operations.filter(({ path }) => path.includes('{run}'));
 // As long as the one that is there: only the id differs.
 const [THEIRS, NOBODYS] = ['known-asks', 'nobod-asks'];
@@ -97,7 +97,7 @@ describe('what is another tenant’s', () => {
 
   test('does not come by the payloads of another run of one’s own either', async () => {
     const as = attacker();
-    const { payloads } = await scene.desk('north').checkpoint('own-asks too');
+    const { payloads } = await scene.operator('north').checkpoint('own-asks too');
     for (const { id } of payloads) {
       const at = (run: string) => `/api/runs/${run}/checkpoints/latest/payloads/${id}`;
       expect(await scene.ask({ method: 'GET', path: at('own-asks%20too'), as })).toMatchObject({ status: 200 });

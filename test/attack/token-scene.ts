@@ -1,7 +1,7 @@
 import { createApi } from '../../lambda/api/app.ts';
 import { agent, payload } from '../../lambda/index.ts';
 import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
-import { deskOn } from '../../lambda/operator/create-operator.ts';
+import { createOperator } from '../../lambda/operator/create-operator.ts';
 import { sweepDue } from '../../lambda/runtime/control/sweep.ts';
 import type { Delivery } from '../../lambda/runtime/runtime.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
@@ -29,7 +29,7 @@ interface Payment {
 }
 
 /** What was answered to whoever has a link. */
-export interface Answered {
+export interface TokenResponse {
   readonly status: number;
   readonly code: string | undefined;
   readonly approval: ApprovalDocument | undefined;
@@ -60,11 +60,11 @@ export function tokenScene(given: Storage) {
     { storage, clock, deliver: async (delivery) => void queue.push(delivery), log: () => {}, chance: () => 0.5 },
   );
   const { runtime, store } = payments;
-  const desk = deskOn(runtime);
+  const operator = createOperator(runtime);
   const app = createApi({
     runtime,
     identify: () => caller(),
-    observing: {
+    telemetry: {
       log: (level, message, fields) => void logged.push(JSON.stringify({ level, message, ...fields })),
       count: () => {},
     },
@@ -80,24 +80,24 @@ export function tokenScene(given: Storage) {
     }
   }
 
-  async function request(path: string, init: RequestInit = {}): Promise<Answered> {
+  async function request(path: string, init: RequestInit = {}): Promise<TokenResponse> {
     const response = await app.request(path, init);
     const text = await response.text();
     const isJson = /[/+]json$/.test(response.headers.get('content-type') ?? '');
-    const { code, approval } = (isJson ? JSON.parse(text) : {}) as Pick<Answered, 'code' | 'approval'>;
+    const { code, approval } = (isJson ? JSON.parse(text) : {}) as Pick<TokenResponse, 'code' | 'approval'>;
     const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`).toSorted();
     return { status: response.status, code, approval, whole: [response.status, ...headers, '', text].join('\n') };
   }
 
   return {
-    ...{ clock, logged, paid, desk, store, settle, request, calls, tokens },
+    ...{ clock, logged, paid, operator, store, settle, request, calls, tokens },
     async start(run: string, input: Payment = {}): Promise<void> {
       await payments.start(input, { id: run });
       await settle();
     },
     /** A new link to what a run asks. */
     async link(run: string, person = 'user:ann', days = 7): Promise<string> {
-      const at = await runtime.contexts.inRun(run);
+      const at = await runtime.contexts.forRun(run);
       const expiresAt = clock.now() + days * DAY;
       const token = await linkFor(at, { tenant: 'default', run, approval: 'pay', person, expiresAt });
       tokens.push(token);
@@ -119,11 +119,11 @@ export function tokenScene(given: Storage) {
         body: new URLSearchParams({ answer }).toString(),
       }),
     /** What is recorded of what a run asked. */
-    record: (run: string): Promise<ApprovalDocument> => desk.approval(run, 'pay'),
+    record: (run: string): Promise<ApprovalDocument> => operator.approval(run, 'pay'),
     sweep: () => sweepDue({ runtime }),
     revoke: async (token: string): Promise<void> => {
       const { revokeToken } = await import('../../lambda/runtime/approvals/tokens.ts');
-      await revokeToken(await runtime.contexts.context(), token);
+      await revokeToken(await runtime.contexts.forTenant(), token);
     },
     /** The requests to the storage that something makes. */
     async requestsOf(act: () => Promise<unknown>): Promise<Calls> {

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { describeEverywhere } from '../runtime/storages.ts';
-import { bentTokens } from './bent-tokens.ts';
+import { describeOnEachStorage } from '../runtime/storages.ts';
+import { tamperedTokens } from './bent-tokens.ts';
 import { DAY, type TokenScene, tokenScene } from './token-scene.ts';
 
 const UNKNOWN = randomBytes(32).toString('base64url');
 
-describeEverywhere('a link', (open) => {
-  const opened = async (): Promise<TokenScene> => tokenScene(await open());
+describeOnEachStorage('a link', (open) => {
+  const loaded = async (): Promise<TokenScene> => tokenScene(await open());
 
   /** That a token is answered, in every way to use it, exactly as one that nobody ever made. */
   async function expectUnknown(scene: TokenScene, token: string): Promise<void> {
@@ -20,11 +20,11 @@ describeEverywhere('a link', (open) => {
   }
 
   it('that was guessed, cut, extended or bent opens nothing, and always in the same words and with the same request', async () => {
-    const scene = await opened();
+    const scene = await loaded();
     await scene.start('bill 1');
     const token = await scene.link('bill 1');
     const one = { read: 1, range: 0, list: 0, commit: 0 };
-    for (const bent of [UNKNOWN, ...bentTokens(token)]) {
+    for (const bent of [UNKNOWN, ...tamperedTokens(token)]) {
       await expectUnknown(scene, bent);
       for (const use of USES) expect(await scene.requestsOf(() => use(scene, bent)), bent).toEqual(one);
     }
@@ -32,7 +32,7 @@ describeEverywhere('a link', (open) => {
   });
 
   it('that is put into other paths opens nothing', async () => {
-    const scene = await opened();
+    const scene = await loaded();
     await scene.start('bill 1');
     const token = await scene.link('bill 1');
     const paths = [
@@ -59,7 +59,7 @@ describeEverywhere('a link', (open) => {
   });
 
   it('given the same answer again gives what is recorded, and given another one is refused', async () => {
-    const scene = await opened();
+    const scene = await loaded();
     await scene.start('bill 1');
     const token = await scene.link('bill 1');
     expect(await scene.answer(token, 'approve', { comment: 'first' })).toMatchObject({ status: 200 });
@@ -78,7 +78,7 @@ describeEverywhere('a link', (open) => {
   });
 
   it('answers for nobody else and nothing else, whatever the body says', async () => {
-    const scene = await opened();
+    const scene = await loaded();
     for (const run of ['bill 1', 'bill 2']) await scene.start(run, { quorum: 2 });
     const ann = await scene.link('bill 1', 'user:ann');
     const others = [
@@ -128,7 +128,7 @@ describeEverywhere('a link', (open) => {
   });
 
   it('shows the payloads of its own approval and of no other', async () => {
-    const scene = await opened();
+    const scene = await loaded();
     for (const run of ['bill 1', 'bill 2']) await scene.start(run);
     const [one, two] = [await scene.link('bill 1'), await scene.link('bill 2')];
     const payloadOf = async (run: string) => /"payload","([^"]+)"/.exec(JSON.stringify(await scene.record(run)))?.[1];
@@ -146,7 +146,7 @@ describeEverywhere('a link', (open) => {
   });
 
   it('is too late at the deadline, to the millisecond, and still says what came of it', async () => {
-    const scene = await opened();
+    const scene = await loaded();
     for (const run of ['bill 1', 'bill 2']) await scene.start(run);
     const [late, inTime] = [await scene.link('bill 1'), await scene.link('bill 2')];
     const { deadline } = await scene.record('bill 1');
@@ -163,11 +163,11 @@ describeEverywhere('a link', (open) => {
   });
 
   it('of an approval that is no longer needed is told so', async () => {
-    const scene = await opened();
+    const scene = await loaded();
     for (const run of ['withdrawn', 'cancelled']) await scene.start(run);
     const [withdrawn, cancelled] = [await scene.link('withdrawn'), await scene.link('cancelled')];
-    await scene.desk.withdraw('withdrawn', 'pay', 'not needed');
-    await scene.desk.cancel('cancelled');
+    await scene.operator.withdraw('withdrawn', 'pay', 'not needed');
+    await scene.operator.cancel('cancelled');
     await scene.settle();
     for (const token of [withdrawn, cancelled]) {
       for (const answer of ['approve', 'reject'])
@@ -178,7 +178,7 @@ describeEverywhere('a link', (open) => {
   });
 
   it('that has expired, was revoked, or is of a run that is gone is as if it had never been', async () => {
-    const scene = await opened();
+    const scene = await loaded();
     for (const run of ['bill 1', 'bill 2']) await scene.start(run);
     const [short, revoked, of] = [
       await scene.link('bill 1', 'user:ann', 0.5),
@@ -207,10 +207,10 @@ describeEverywhere('a link', (open) => {
   });
 
   it('is in no line of the log, whatever is done with it', async () => {
-    const scene = await opened();
+    const scene = await loaded();
     await scene.start('bill 1');
     const token = await scene.link('bill 1');
-    const bent = bentTokens(token).slice(0, 5);
+    const bent = tamperedTokens(token).slice(0, 5);
     for (const each of [...bent, token]) for (const use of USES) await use(scene, each);
     for (const method of ['PUT', 'DELETE', 'OPTIONS']) await scene.request(`/approvals/${token}`, { method });
     await scene.request(`/api/runs/${token}`);

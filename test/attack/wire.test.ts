@@ -20,7 +20,7 @@ beforeAll(async () => {
     folder,
     port: 0,
     watch: false,
-    say: (line) => void said.push(render(line, (_, text) => text)),
+    print: (line) => void said.push(render(line, (_, text) => text)),
   });
   await server.ready;
   port = Number(new URL(server.url).port);

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { capacityRules } from '../../bench/capacity.ts';
-import { since } from '../../bench/counts.ts';
-import { deployment } from '../../bench/deployment.ts';
-import { figure, markdownTable, money, moneyRange } from '../../bench/markdown-table.ts';
-import { missingIn, withTables } from '../../bench/page-tables.ts';
+import { countsSince } from '../../bench/counts.ts';
+import { createDeployment } from '../../bench/deployment.ts';
+import { formatFigure, formatMoney, formatMoneyRange, markdownTable } from '../../bench/markdown-table.ts';
+import { findMissing, replaceTables } from '../../bench/page-tables.ts';
 import { sum } from '../../bench/scale/ledger.ts';
 import { recordingStorage } from '../../bench/scale/recording-storage.ts';
 import { virtualTime } from '../../bench/scale/virtual-time.ts';
-import { dynamoPlace } from '../../bench/systems.ts';
+import { createDynamoTarget } from '../../bench/systems.ts';
 import { startWire } from '../../bench/wire.ts';
 import { freshText } from '../../bench/works.ts';
 import { dynamoStorage, TABLE } from '../../lambda/dynamodb.ts';
@@ -26,7 +26,7 @@ const trips = agent({
   },
 });
 
-async function story({ at, clock, flow, sweep }: ReturnType<typeof deployment>): Promise<void> {
+async function story({ at, clock, flow, sweep }: ReturnType<typeof createDeployment>): Promise<void> {
   const later = async (milliseconds: number) => {
     clock.moveTo(clock.now() + milliseconds);
     await sweep();
@@ -45,14 +45,14 @@ describe('the simulated storage', () => {
   it('counts what passes the wire to the engines: write units, read units, requests and objects', async () => {
     const wire = await startWire();
     try {
-      const { writer, ...place } = await dynamoPlace(wire);
+      const { writer, ...place } = await createDynamoTarget(wire);
       const nextRecords = await streamOf(wire.dynamo, place.table);
       const before = await wire.counts();
-      await story(deployment({ storage: dynamoStorage(place), nextRecords, agents: [trips], writer }));
-      const counts = since(before, await wire.counts());
+      await story(createDeployment({ storage: dynamoStorage(place), nextRecords, agents: [trips], writer }));
+      const counts = countsSince(before, await wire.counts());
 
       const storage = recordingStorage(memoryStorage(), 512);
-      await story(deployment({ storage, nextRecords: storage.nextRecords, agents: [trips], writer }));
+      await story(createDeployment({ storage, nextRecords: storage.nextRecords, agents: [trips], writer }));
       const { ledger } = storage.take();
       expect(sum(ledger.tableUnits) + sum(ledger.groupUnits)).toBe(counts.writeUnits);
       expect(sum(ledger.readUnits)).toBe(counts.readUnits);
@@ -101,9 +101,9 @@ describe('the tables of pages', () => {
   const table = markdownTable(
     ['what', 'many', 'price'],
     [
-      ['a', 1234.5, money(1234.5)],
-      ['b', 0.001, moneyRange(0.023, 0.4)],
-      ['c', 0, `**${figure(12.345)}**`],
+      ['a', 1234.5, formatMoney(1234.5)],
+      ['b', 0.001, formatMoneyRange(0.023, 0.4)],
+      ['c', 0, `**${formatFigure(12.345)}**`],
     ],
   );
 
@@ -121,10 +121,10 @@ describe('the tables of pages', () => {
     const sections = [{ title: 'Prices', table, sentence: 'It is paid for by 2 of them.' }];
     const page =
       'Before.\n\n| what | many | price |\n|---|---|---|\n| a | 1 | 2 |\n\nIt is paid for by 1 of them.\n\nAfter.\n';
-    expect(missingIn(page, sections)).toEqual([table, 'It is paid for by 2 of them.']);
-    const written = withTables(page, sections);
-    expect(missingIn(written, sections)).toEqual([]);
+    expect(findMissing(page, sections)).toEqual([table, 'It is paid for by 2 of them.']);
+    const written = replaceTables(page, sections);
+    expect(findMissing(written, sections)).toEqual([]);
     expect(written).toBe(`Before.\n\n${table}\n\nIt is paid for by 2 of them.\n\nAfter.\n`);
-    expect(() => withTables('Nothing.', sections)).toThrow('nothing of "Prices"');
+    expect(() => replaceTables('Nothing.', sections)).toThrow('nothing of "Prices"');
   });
 });

@@ -2,15 +2,15 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { agentFile, PATIENCE, runPath, setScene } from './scene.ts';
+import { agentFile, createScene, POLL_OPTIONS, runPath } from './scene.ts';
 
-const scene = setScene([agentFile('purchase'), agentFile('chat'), agentFile('parcel')]);
+const scene = createScene([agentFile('purchase'), agentFile('chat'), agentFile('parcel')]);
 const DRILL = { item: 'a drill', price: 80 };
 
 const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true }).click();
 const follow = (page: Page, name: string | RegExp) => page.getByRole('link', { name, exact: true }).first().click();
 const wordsOf = (page: Page) => page.locator('main').innerText();
-const says = (page: Page, words: RegExp) => expect.poll(() => wordsOf(page), PATIENCE).toMatch(words);
+const says = (page: Page, words: RegExp) => expect.poll(() => wordsOf(page), POLL_OPTIONS).toMatch(words);
 const viewOf = async (run: string) => (await scene.api(runPath(run))).json;
 const pageOf = (run: string) => `/console/runs/${run}`;
 let files = 0;
@@ -56,9 +56,9 @@ describe('the operator at the console', () => {
     const page = await scene.open(pageOf('offline'), { refusals: [503] });
     const note = page.getByText('Not connected: what you see may be old.');
     await page.route('**/changes?*', (route) => route.fulfill({ status: 503 }));
-    await expect.poll(() => note.count(), PATIENCE).toBe(1);
+    await expect.poll(() => note.count(), POLL_OPTIONS).toBe(1);
     await page.unroute('**/changes?*');
-    await expect.poll(() => note.count(), PATIENCE).toBe(0);
+    await expect.poll(() => note.count(), POLL_OPTIONS).toBe(0);
   });
 
   it('is told where an input is no JSON, and nothing is started', async () => {
@@ -82,7 +82,7 @@ describe('the operator at the console', () => {
     await says(other, /Rejected\s*By user:ann/);
     await scene.until(run, 'SUCCEEDED');
     expect((await viewOf(run)).result).toEqual({ bought: false, because: 'Too dark here? No.' });
-    await expect.poll(() => wordsOf(page), PATIENCE).not.toMatch(/Buy a lamp/);
+    await expect.poll(() => wordsOf(page), POLL_OPTIONS).not.toMatch(/Buy a lamp/);
     expect(await isSame(page)).toBe(true);
   });
 

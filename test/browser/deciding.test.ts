@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { barriers, sticksOut } from './looks.ts';
-import { agentFile, PATIENCE, runPath, setScene } from './scene.ts';
+import { accessibilityViolations, overflowingElements } from './looks.ts';
+import { agentFile, createScene, POLL_OPTIONS, runPath } from './scene.ts';
 
-const scene = setScene([agentFile('purchase')]);
+const scene = createScene([agentFile('purchase')]);
 /** A word that is wider than a phone. */
 const UNBROKEN = 'unbroken'.repeat(20);
 const DRILL = { item: 'a drill', price: 80 };
@@ -13,7 +13,7 @@ const DRILL = { item: 'a drill', price: 80 };
 const approve = (page: Page) => page.getByRole('button', { name: 'Approve', exact: true }).click();
 const reject = (page: Page) => page.getByRole('button', { name: 'Reject' }).click();
 const wordsOf = (page: Page) => page.locator('main').innerText();
-const says = (page: Page, words: RegExp) => expect.poll(() => wordsOf(page), PATIENCE).toMatch(words);
+const says = (page: Page, words: RegExp) => expect.poll(() => wordsOf(page), POLL_OPTIONS).toMatch(words);
 const resultOf = async (run: string) => (await scene.api(runPath(run))).json.result;
 
 /** Keeps a page as it was loaded: what it asks for by itself gets no answer. */
@@ -63,7 +63,7 @@ describe('whoever has a link', () => {
     const { run, link } = await asked({ timeoutSeconds: 4 });
     const page = await scene.openLink(link);
     await says(page, /Nobody answered in time/);
-    await expect.poll(() => page.getByRole('button', { name: 'Reject' }).count(), PATIENCE).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: 'Reject' }).count(), POLL_OPTIONS).toBe(0);
     await scene.until(run, 'SUCCEEDED');
     expect(await resultOf(run)).toEqual({ bought: false, because: 'EXPIRED' });
   });
@@ -209,31 +209,31 @@ describe('whoever has a link', () => {
     });
     const phone = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
     const page = await scene.openLink(link, phone);
-    expect(await sticksOut(page)).toEqual([]);
+    expect(await overflowingElements(page)).toEqual([]);
     await page.getByRole('button', { name: 'Approve', exact: true }).tap();
     await says(page, /The run has ended:\s*Succeeded/);
-    expect(await sticksOut(page)).toEqual([]);
+    expect(await overflowingElements(page)).toEqual([]);
     await scene.until(run, 'SUCCEEDED');
   });
 
   it.each(['light', 'dark'] as const)('meets no barrier before and after, in %s', async (colorScheme) => {
     const { link } = await asked({ editable: true });
     const page = await scene.openLink(link, { colorScheme });
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByText('Approve with changes').click();
     await page.getByLabel(/as JSON/).fill('{');
     await approve(page);
     await says(page, /Line 1/);
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByLabel(/as JSON/).fill('');
     await approve(page);
     await says(page, /The run has ended:\s*Succeeded/);
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
   });
 
   it('finds nothing behind a link that was made up', async () => {
     const page = await scene.openLink(`${scene.server.url}/approvals/${'x'.repeat(43)}`, { refusals: [404] });
     expect(await wordsOf(page)).toMatch(/404/);
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
   });
 });

@@ -1,16 +1,16 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { exampleFile, PATIENCE, runPath, setScene } from './scene.ts';
+import { createScene, exampleFile, POLL_OPTIONS, runPath } from './scene.ts';
 import { shoot } from './shoot.ts';
 
 // What a newcomer does in the first minutes. With UPDATE_SCREENSHOTS=1 the pictures of the documentation are taken here.
-const scene = setScene(['travel', 'refunds', 'model-loop'].map(exampleFile));
+const scene = createScene(['travel', 'refunds', 'model-loop'].map(exampleFile));
 /** As tall as any page, so that all parts of one are loaded. */
 const TALL = { viewport: { width: 1280, height: 4000 } };
 const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true }).click();
 const follow = (page: Page, name: string) => page.getByRole('link', { name, exact: true }).first().click();
 const wordsOf = (page: Page) => page.locator('main').innerText();
-const says = (page: Page, words: RegExp) => expect.poll(() => wordsOf(page), PATIENCE).toMatch(words);
+const says = (page: Page, words: RegExp) => expect.poll(() => wordsOf(page), POLL_OPTIONS).toMatch(words);
 
 describe('a newcomer', () => {
   it('starts the travel agent, approves, is asked again since the fare changed, and has a ticket', async () => {
@@ -20,7 +20,7 @@ describe('a newcomer', () => {
     await follow(page, 'travel');
     await page.getByLabel('Id (optional)').fill('trip-tokyo');
     await page.getByLabel('Owner (optional)').fill('ann');
-    await shoot(page, 'start', { desk: 940 });
+    await shoot(page, 'start', { operator: 940 });
     await press(page, 'Start');
     await says(page, /It waits for\s*an answer: book/);
     const first = await scene.openLink(await scene.link('trip-tokyo'));
@@ -29,14 +29,14 @@ describe('a newcomer', () => {
     await says(first, /Approved/);
     const again = await scene.openLink(await scene.link('trip-tokyo', 'user:ann', 2));
     await says(again, /Book a flight to Tokyo for \$1,500\?.*What changed.*1,?200.*1,?500/s);
-    await shoot(again, 'approval', { desk: 1400, phone: 2200 });
+    await shoot(again, 'approval', { operator: 1400, phone: 2200 });
     await press(again, 'Approve');
     await says(again, /The run has ended:\s*Succeeded/);
     await shoot(again, 'approved', { phone: 900 });
     await says(page, /Succeeded.*booked\s*true/s);
     await page.goto(`${scene.server.url}/console/runs/trip-tokyo`);
     await says(page, /Questions\s*Book a flight/);
-    await shoot(page, 'run', { desk: 900, phone: 900 });
+    await shoot(page, 'run', { operator: 900, phone: 900 });
   });
 
   it('lets two people of finance decide on a refund, for less', async () => {
@@ -73,9 +73,9 @@ describe('a newcomer', () => {
     const page = await scene.open('/console/inbox', TALL);
     await says(page, /Lisbon.*No model is called|customers in Lisbon/s);
     await says(page, /refund-2.*trip-lisbon|trip-lisbon.*refund-2/s);
-    await shoot(page, 'inbox', { desk: 900, phone: 900 });
+    await shoot(page, 'inbox', { operator: 900, phone: 900 });
     await page.goto(`${scene.server.url}/console/runs`);
-    await shoot(page, 'runs', { desk: 900, phone: 900 });
+    await shoot(page, 'runs', { operator: 900, phone: 900 });
     await page.goto(`${scene.server.url}/console/runs/${run}`);
     await says(page, /Conversation\s*user\s*Tell our customers in Lisbon/);
     await follow(page, 'Open the question');
@@ -88,11 +88,11 @@ describe('a newcomer', () => {
     const { version } = (await scene.api(runPath(run))).json as { version: number };
     await page.goto(`${scene.server.url}/console/runs/${run}/checkpoints/${version}`);
     await says(page, /Conversation.*The mail is sent\./s);
-    await shoot(page, 'checkpoint', { desk: 900 });
+    await shoot(page, 'checkpoint', { operator: 900 });
     await follow(page, 'Fork from here');
     const state = page.getByLabel('State, as JSON');
     await state.fill((await state.inputValue()).replace('short mails', 'mails as short as a telegram'));
-    await shoot(page, 'fork', { desk: 900 });
+    await shoot(page, 'fork', { operator: 900 });
     await press(page, /^Fork from checkpoint \d+$/);
     await says(page, /This is the fork/);
     await page.getByText('The whole state').click();

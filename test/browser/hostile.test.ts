@@ -2,23 +2,23 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { payload } from '../../lambda/checkpoints/payload.ts';
 import { checkpointStore } from '../../lambda/embedded.ts';
-import { pathId } from '../../lambda/http/path-id.ts';
+import { encodePathId } from '../../lambda/http/path-id.ts';
 import { hostile, hostileHtml, hostileId, hostileSvg, hostileUrl, planted } from './hostile-texts.ts';
-import { agentFile, PATIENCE, setScene } from './scene.ts';
+import { agentFile, createScene, POLL_OPTIONS } from './scene.ts';
 import { watch } from './watched.ts';
 
 // Each text tries to be markup, an attribute, a script, a template or an address that runs. The tests of this file follow
 // one another: a run goes from its start to its end, and then every page that tells of it is looked at.
-const scene = setScene([agentFile('hostile')]);
+const scene = createScene([agentFile('hostile')]);
 const AGENT = hostileId('agent');
 const RUN = hostileId('run');
 const SAVED = hostileId('saved');
-const apiOf = (run: string) => `/api/runs/${pathId(run)}`;
-const pageOf = (run: string) => `/console/runs/${pathId(run)}`;
+const apiOf = (run: string) => `/api/runs/${encodePathId(run)}`;
+const pageOf = (run: string) => `/console/runs/${encodePathId(run)}`;
 
 /** All that a page says, with what is folded and what it loads by itself. */
 async function wordsOf(page: Page): Promise<string> {
-  await expect.poll(() => page.locator('[data-load], [aria-busy]').count(), PATIENCE).toBe(0);
+  await expect.poll(() => page.locator('[data-load], [aria-busy]').count(), POLL_OPTIONS).toBe(0);
   await page.evaluate(`document.querySelectorAll('details').forEach((details) => { details.open = true; })`);
   return page.locator('body').innerText();
 }
@@ -87,10 +87,10 @@ describe('what was stored to be script', () => {
       expect(headers.get('content-type')).toMatch(/^(application\/octet-stream|image\/png)$/);
       expect(headers.get('content-security-policy')).toMatch(/sandbox/);
       expect([headers.get('x-content-type-options'), headers.get('x-planted')]).toEqual(['nosniff', null]);
-      const opened = await context.newPage();
+      const loaded = await context.newPage();
       // A file to be saved is no page: the browser says so, and stays where it was.
-      await opened.goto(url).catch((error) => expect(String(error)).toMatch(/Download is starting/));
-      await opened.close();
+      await loaded.goto(url).catch((error) => expect(String(error)).toMatch(/Download is starting/));
+      await loaded.close();
     }
     // Where it draws an image by itself, the browser tells in its console what the policy keeps it from.
     expect(wrongs.filter((wrong) => !wrong.startsWith('The console says: '))).toEqual([]);
@@ -117,13 +117,13 @@ describe('what was stored to be script', () => {
       method: 'POST',
       body: { name: hostileId('signal'), value: hostile('signal value') },
     });
-    await expect.poll(() => ended(RUN), PATIENCE).toBe('FAILED');
+    await expect.poll(() => ended(RUN), POLL_OPTIONS).toBe('FAILED');
     const other = apiOf(hostileId('other'));
     const { approvals } = (await scene.api(`${other}/approvals`)).json as { approvals: { id: string }[] };
-    const withdraw = `${other}/approvals/${pathId(approvals[0]?.id ?? '')}/withdraw`;
+    const withdraw = `${other}/approvals/${encodePathId(approvals[0]?.id ?? '')}/withdraw`;
     expect((await scene.api(withdraw, { method: 'POST', body: { why: hostile('why') } })).status).toBe(200);
     await scene.api(`${other}/cancel`, { method: 'POST', body: { reason: hostile('reason') } });
-    await expect.poll(() => ended(hostileId('other')), PATIENCE).toBe('CANCELLED');
+    await expect.poll(() => ended(hostileId('other')), POLL_OPTIONS).toBe('CANCELLED');
 
     const page = await scene.open('/console', { ...TALL, refusals: [404, 400] });
     const seen = new Set<string>();

@@ -8,7 +8,7 @@ interface Violation {
 }
 
 /** What axe-core finds wrong with a page for those who cannot see it, use no mouse, or see badly; each with where. */
-export async function barriers(page: Page): Promise<string[]> {
+export async function accessibilityViolations(page: Page): Promise<string[]> {
   await page.evaluate(`${axe.source};0`);
   const violations: Violation[] = await page.evaluate('axe.run().then(({ violations }) => violations)');
   return violations.flatMap(({ id, help, nodes }) =>
@@ -17,7 +17,7 @@ export async function barriers(page: Page): Promise<string[]> {
 }
 
 /** What sticks out of a page to the side, so that it must be scrolled there to be read, or is cut off there. */
-export const sticksOut = (page: Page): Promise<string[]> =>
+export const overflowingElements = (page: Page): Promise<string[]> =>
   page.evaluate(`(() => {
     const width = document.documentElement.clientWidth;
     const all = [...document.querySelectorAll('body *')].filter((element) => element.checkVisibility());

@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { checkpointStore } from '../../lambda/embedded.ts';
-import { barriers, sticksOut } from './looks.ts';
-import { agentFile, PATIENCE, setScene } from './scene.ts';
+import { accessibilityViolations, overflowingElements } from './looks.ts';
+import { agentFile, createScene, POLL_OPTIONS } from './scene.ts';
 
-const scene = setScene([agentFile('purchase'), agentFile('chat'), agentFile('parcel')]);
+const scene = createScene([agentFile('purchase'), agentFile('chat'), agentFile('parcel')]);
 
 /** A word that is wider than a phone. */
 const UNBROKEN = 'unbroken'.repeat(20);
@@ -66,7 +66,8 @@ beforeAll(async () => {
 }, 120_000);
 
 /** Waits until all parts that a page brings in by itself are there. */
-const loaded = (page: Page) => expect.poll(() => page.locator('[data-load], [aria-busy]').count(), PATIENCE).toBe(0);
+const loaded = (page: Page) =>
+  expect.poll(() => page.locator('[data-load], [aria-busy]').count(), POLL_OPTIONS).toBe(0);
 
 describe.each([
   ['the inbox', '/console/inbox'],
@@ -99,11 +100,11 @@ describe.each([
     const page = await scene.open(path, { viewport: TALL, refusals: [404] });
     await loaded(page);
     await page.evaluate(`document.querySelectorAll('details').forEach((details) => { details.open = true; })`);
-    expect(await barriers(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.setViewportSize(PHONE);
-    expect(await sticksOut(page)).toEqual([]);
-    expect(await barriers(page)).toEqual([]);
+    expect(await overflowingElements(page)).toEqual([]);
+    expect(await accessibilityViolations(page)).toEqual([]);
   });
 });
 
@@ -113,6 +114,6 @@ it('a state that is too large for a page comes in pieces', async () => {
   const before = await count();
   expect(before).toBeLessThan(3000);
   await page.getByRole('link', { name: 'Show more' }).first().click();
-  await expect.poll(count, PATIENCE).toBeGreaterThan(before);
+  await expect.poll(count, POLL_OPTIONS).toBeGreaterThan(before);
   expect(new URL(page.url()).search).toBe('');
 });

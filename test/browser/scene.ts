@@ -10,7 +10,7 @@ import { launch } from './browser.ts';
 import { type WatchOptions, watch } from './watched.ts';
 
 /** How long a condition may take to come true: processes of agents start slowly where much else goes on. */
-export const PATIENCE = { timeout: 60_000, interval: 100 };
+export const POLL_OPTIONS = { timeout: 60_000, interval: 100 };
 
 /** A browser, and the local server with agents that really run, for one file of tests. */
 export interface Scene {
@@ -40,7 +40,7 @@ interface Answer {
 }
 
 /** Sets the scene for a file of tests. */
-export function setScene(files: readonly string[]): Scene {
+export function createScene(files: readonly string[]): Scene {
   let browser: Browser | undefined;
   let server: LocalServer | undefined;
   const said: string[] = [];
@@ -50,8 +50,8 @@ export function setScene(files: readonly string[]): Scene {
     browser = await launch();
     folder = mkdtempSync(join(tmpdir(), 'waitstate-browser-'));
     server = await serve({
-      ...{ files, folder, watch: false, say: (line) => void said.push(render(line, (_, text) => text)) },
-      timing: { pollMs: 50, sweepMs: 200, crashPauseMs: 50 },
+      ...{ files, folder, watch: false, print: (line) => void said.push(render(line, (_, text) => text)) },
+      timing: { pollIntervalMs: 50, sweepIntervalMs: 200, crashBackoffMs: 50 },
     });
     await server.ready;
   }, 120_000);
@@ -119,9 +119,9 @@ export function setScene(files: readonly string[]): Scene {
         const [url] = sent?.match(/http\S+/) ?? [];
         if (asked.length < ask || !url) throw new Error(`${person} was sent no link:\n${said.join('\n')}`);
         return url;
-      }, PATIENCE),
+      }, POLL_OPTIONS),
     until: (run, status) =>
-      vi.waitFor(async () => expect((await api(runPath(run))).json).toMatchObject({ status }), PATIENCE),
+      vi.waitFor(async () => expect((await api(runPath(run))).json).toMatchObject({ status }), POLL_OPTIONS),
     api,
   };
   return scene;

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 
 const FOLDER = fileURLToPath(new URL('../../docs/images', import.meta.url));
-const WIDTHS = { desk: 1280, phone: 360 };
+const WIDTHS = { operator: 1280, phone: 360 };
 
 // Moments differ from day to day; pictures should only differ when pages do. So it is always the same day in them.
 const SAME_DAY = `(() => {
@@ -27,12 +27,12 @@ for (const editor of document.querySelectorAll('textarea')) editor.scrollTop = 0
 export async function shoot(
   page: Page,
   name: string,
-  heights: { readonly desk?: number; readonly phone?: number },
+  heights: { readonly operator?: number; readonly phone?: number },
 ): Promise<void> {
   if (!process.env.UPDATE_SCREENSHOTS) return;
   const before = page.viewportSize();
   await page.emulateMedia({ reducedMotion: 'reduce' });
-  for (const size of ['desk', 'phone'] as const) {
+  for (const size of ['operator', 'phone'] as const) {
     const most = heights[size];
     if (most === undefined) continue;
     const width = WIDTHS[size];

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { launch } from './browser.ts';
-import { barriers, sticksOut } from './looks.ts';
+import { accessibilityViolations, overflowingElements } from './looks.ts';
 import { type WatchOptions, watch } from './watched.ts';
 
 // What the other tests of this folder trust in: that a page with something wrong is found out.
@@ -39,7 +39,7 @@ const STRICT = "default-src 'self'; script-src 'self'";
 describe('a watched page', () => {
   it.each([
     ['a stored text that runs', '<img src=/x onerror="__xss(\'image\')">', /ran as a script: image/],
-    ['a dialog', '<script>alert("hello")</script>', /dialog opened: hello/],
+    ['a dialog', '<script>alert("hello")</script>', /dialog loaded: hello/],
     ['an error', '<script>throw new Error("broken")</script>', /threw: broken/],
     ['a complaint', '<script>console.error("odd")</script>', /console says: odd/],
     ['a request to another machine', '<img src="http://example.com/pixel.png" alt="">', /left this machine/],
@@ -70,7 +70,7 @@ describe('a watched page', () => {
 describe('the look of a page', () => {
   it('has barriers where a field has no label, under a strict policy too', async () => {
     const { page } = await served('<input><button>Go</button>', STRICT);
-    expect(await barriers(page)).toEqual([expect.stringContaining('<input>')]);
+    expect(await accessibilityViolations(page)).toEqual([expect.stringContaining('<input>')]);
   });
 
   it.each([
@@ -81,6 +81,6 @@ describe('the look of a page', () => {
       viewport: { width: 360, height: 740 },
     });
     await page.evaluate(`document.querySelector('.unwrapped')?.style.setProperty('overflow', 'hidden')`);
-    expect((await sticksOut(page)).join('\n')).toMatch(told);
+    expect((await overflowingElements(page)).join('\n')).toMatch(told);
   });
 });

@@ -36,7 +36,7 @@ export async function watch(browser: Browser, { refusals = [], ...options }: Wat
   });
   context.on('weberror', (event) => tell(`A script threw: ${event.error().message}`));
   context.on('dialog', (dialog) => {
-    tell(`A dialog opened: ${dialog.message()}`);
+    tell(`A dialog loaded: ${dialog.message()}`);
     dialog.dismiss().catch(() => undefined);
   });
   context.on('request', (request) => {

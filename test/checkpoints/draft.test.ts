@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Checkpoint } from '../../lambda/checkpoints/checkpoint.ts';
 import { adopt, type Doc } from '../../lambda/checkpoints/document/document.ts';
-import { type Edit, edited } from '../../lambda/checkpoints/draft.ts';
+import { applyEdit, type Edit } from '../../lambda/checkpoints/draft.ts';
 
 /** A state as a load gives it: frozen, and known as plain. */
 const loaded = <T>(state: T): T => adopt(structuredClone(state) as Doc) as T;
-const edit = <T>(state: T, change: Edit<T>): Promise<T> => edited(state, change, {} as Checkpoint<T>);
+const edit = <T>(state: T, change: Edit<T>): Promise<T> => applyEdit(state, change, {} as Checkpoint<T>);
 
 describe('an edit of a draft', () => {
   const state = () => loaded({ a: { b: { c: 1 } }, list: [{ n: 1 }, { n: 2 }, { n: 3 }], other: { kept: true } });

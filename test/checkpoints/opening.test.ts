@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 
@@ -22,7 +22,7 @@ function opening(failures = 0) {
 describe('a store on a storage that is opened when it is needed', () => {
   test('opens it once, with the first call that needs it', async () => {
     const { events, open } = opening();
-    const store = checkpointStoreOn(open);
+    const store = createCheckpointStore(open);
     expect(events).toEqual([]);
     await Promise.all(['a', 'b', 'c'].map((run) => store.save({ run, state: run })));
     await store.load('a');
@@ -31,13 +31,13 @@ describe('a store on a storage that is opened when it is needed', () => {
 
   test('does not open it for what is refused anyway', async () => {
     const { events, open } = opening();
-    await expect(checkpointStoreOn(open).load('')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    await expect(createCheckpointStore(open).load('')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     expect(events).toEqual([]);
   });
 
   test('tries again after it could not be opened', async () => {
     const { events, open } = opening(1);
-    const store = checkpointStoreOn(open);
+    const store = createCheckpointStore(open);
     await expect(store.save({ run: 'a', state: 1 })).rejects.toThrow('not yet');
     expect(await store.save({ run: 'a', state: 1 })).toMatchObject({ version: 1 });
     expect(events).toEqual(['opened', 'opened']);
@@ -45,10 +45,10 @@ describe('a store on a storage that is opened when it is needed', () => {
 
   test('closes what it opened, and nothing when it opened nothing', async () => {
     const unused = opening();
-    await checkpointStoreOn(unused.open).close();
+    await createCheckpointStore(unused.open).close();
     expect(unused.events).toEqual([]);
     const used = opening();
-    const store = checkpointStoreOn(used.open);
+    const store = createCheckpointStore(used.open);
     await store.save({ run: 'a', state: 1 });
     await store.close();
     expect(used.events.toSorted()).toEqual(['closed payloads', 'closed records', 'opened']);

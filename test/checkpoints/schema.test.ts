@@ -1,38 +1,38 @@
 import { describe, expect, test } from 'vitest';
-import { ladderOf, type Schema } from '../../lambda/checkpoints/format/schema.ts';
+import { createMigrator, type Schema } from '../../lambda/checkpoints/format/schema.ts';
 
 const add = (mark: string) => (state: unknown) => `${state}${mark}`;
 
-describe('a ladder of migrations', () => {
+describe('a migrator of migrations', () => {
   test('takes a state from any rung to the top, one by one', () => {
-    const ladder = ladderOf({ version: 4, migrations: { 1: add('a'), 2: add('b'), 3: add('c') } });
-    expect(ladder.current).toBe(4);
-    expect([1, 2, 3, 4].map((from) => ladder.migrate('r', '', from))).toEqual(['abc', 'bc', 'c', '']);
-    expect(ladder.migrate('r', '', undefined)).toBe('abc');
+    const migrator = createMigrator({ version: 4, migrations: { 1: add('a'), 2: add('b'), 3: add('c') } });
+    expect(migrator.current).toBe(4);
+    expect([1, 2, 3, 4].map((from) => migrator.migrate('r', '', from))).toEqual(['abc', 'bc', 'c', '']);
+    expect(migrator.migrate('r', '', undefined)).toBe('abc');
   });
 
   test('takes texts in the order that is given, not in that of the alphabet', () => {
     const order = ['1.9.0', '1.10.0', '2.0.0'];
-    const ladder = ladderOf({ version: '2.0.0', order, migrations: { '1.9.0': add('a'), '1.10.0': add('b') } });
-    expect(order.map((from) => ladder.migrate('r', '', from))).toEqual(['ab', 'b', '']);
+    const migrator = createMigrator({ version: '2.0.0', order, migrations: { '1.9.0': add('a'), '1.10.0': add('b') } });
+    expect(order.map((from) => migrator.migrate('r', '', from))).toEqual(['ab', 'b', '']);
   });
 
   test('may know versions that are newer than its own, and refuses them', () => {
-    const ladder = ladderOf({ version: 2, order: [1, 2, 3], migrations: { 1: add('a') } });
-    expect(() => ladder.check('r', 3)).toThrow(expect.objectContaining({ code: 'SCHEMA_TOO_NEW' }));
-    expect(() => ladder.check('r', 2)).not.toThrow();
+    const migrator = createMigrator({ version: 2, order: [1, 2, 3], migrations: { 1: add('a') } });
+    expect(() => migrator.check('r', 3)).toThrow(expect.objectContaining({ code: 'SCHEMA_TOO_NEW' }));
+    expect(() => migrator.check('r', 2)).not.toThrow();
   });
 
   test('begins at the oldest version that can still be met', () => {
-    const ladder = ladderOf({ version: 3, oldest: 2, migrations: { 2: add('b') } });
-    expect(ladder.migrate('r', '', 2)).toBe('b');
-    expect(ladder.migrate('r', '', undefined)).toBe('b');
-    expect(() => ladder.migrate('r', '', 1)).toThrow(expect.objectContaining({ code: 'SCHEMA_INVALID' }));
+    const migrator = createMigrator({ version: 3, oldest: 2, migrations: { 2: add('b') } });
+    expect(migrator.migrate('r', '', 2)).toBe('b');
+    expect(migrator.migrate('r', '', undefined)).toBe('b');
+    expect(() => migrator.migrate('r', '', 1)).toThrow(expect.objectContaining({ code: 'SCHEMA_INVALID' }));
   });
 
   test('does not take a number for the text that looks like it', () => {
-    const ladder = ladderOf({ version: 2, migrations: { 1: add('a') } });
-    expect(() => ladder.check('r', '1')).toThrow(expect.objectContaining({ code: 'SCHEMA_TOO_NEW' }));
+    const migrator = createMigrator({ version: 2, migrations: { 1: add('a') } });
+    expect(() => migrator.check('r', '1')).toThrow(expect.objectContaining({ code: 'SCHEMA_TOO_NEW' }));
   });
 
   test.each<[string, Schema, RegExp]>([
@@ -71,7 +71,7 @@ describe('a ladder of migrations', () => {
     ['with version 1.5', { version: 1.5 }, /whole number from 1; found 1.5/],
     ['with no version', {} as Schema, /need their `order`/],
   ])('is refused at start-up %s', (_, schema, message) => {
-    expect(() => ladderOf(schema)).toThrow(
+    expect(() => createMigrator(schema)).toThrow(
       expect.objectContaining({ code: 'SCHEMA_INVALID', message: expect.stringMatching(message) }),
     );
   });
@@ -81,8 +81,8 @@ describe('a ladder of migrations', () => {
     const fail = () => {
       throw cause;
     };
-    const ladder = ladderOf({ version: 3, migrations: { 1: add('a'), 2: fail } });
-    expect(() => ladder.migrate('trip-42', '', 1)).toThrow(
+    const migrator = createMigrator({ version: 3, migrations: { 1: add('a'), 2: fail } });
+    expect(() => migrator.migrate('trip-42', '', 1)).toThrow(
       expect.objectContaining({
         code: 'MIGRATION_FAILED',
         cause,
@@ -91,7 +91,7 @@ describe('a ladder of migrations', () => {
         ),
       }),
     );
-    const late = ladderOf({ version: 2, migrations: { 1: async () => 1 } });
+    const late = createMigrator({ version: 2, migrations: { 1: async () => 1 } });
     expect(() => late.migrate('r', '', 1)).toThrow(/returned a promise/);
   });
 });

@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
-import { contextsOn } from '../../lambda/checkpoints/contexts.ts';
+import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { contextFactory } from '../../lambda/checkpoints/contexts.ts';
 import type { HeadMeta } from '../../lambda/checkpoints/format/meta.ts';
 import {
-  DUE_SHARDS,
+  DUE_SHARD_COUNT,
   dueGroup,
-  groupOf,
   HEAD_KEY,
   headRecord,
+  tenantGroup,
   timeOrder,
 } from '../../lambda/checkpoints/format/records.ts';
-import { partitionOf } from '../../lambda/core/ids.ts';
+import { toPartition } from '../../lambda/core/ids.ts';
 import { inboxGroup } from '../../lambda/runtime/approvals/approval-records.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
-import type { ListName, Places, StoredRecord } from '../../lambda/storage/ports.ts';
+import type { ListEntries, ListName, StoredRecord } from '../../lambda/storage/ports.ts';
 import { all } from '../contract/checkpoint-store/stores.ts';
 
 const NOW = 1_800_000_000_000;
@@ -22,7 +22,7 @@ const clock = () => NOW;
 /** A storage to which somebody writes what they like, in partitions of acme. */
 function scene() {
   const storage = memoryStorage({ clock });
-  const store = (tenant: string) => checkpointStoreOn(storage, { tenant, clock });
+  const store = (tenant: string) => createCheckpointStore(storage, { tenant, clock });
   const put = (record: StoredRecord) => storage.records.commit([{ put: record, when: 'absent' }]);
   const runsOf = async (tenant: string, filter = {}) =>
     (await all(store(tenant).runs(filter))).map(({ run }) => run).sort();
@@ -34,9 +34,9 @@ const head = (more: Partial<HeadMeta> = {}): HeadMeta => ({
   ...more,
 });
 
-const forged = (run: string, places: Places): StoredRecord => ({
-  ...headRecord(partitionOf('acme', run), head({ owner: 'ann' })).stored,
-  places,
+const forged = (run: string, places: ListEntries): StoredRecord => ({
+  ...headRecord(toPartition('acme', run), head({ owner: 'ann' })).stored,
+  lists: places,
 });
 
 describe('a list', () => {
@@ -49,36 +49,36 @@ describe('a list', () => {
       ['owner', 'ann'],
     ] as const)
       for (const tenant of ['globex', 'acm', 'acme2'])
-        await put(forged(`${list}-${tenant}`, { [list]: { group: groupOf(tenant, kind), order } }));
+        await put(forged(`${list}-${tenant}`, { [list]: { group: tenantGroup(tenant, kind), order } }));
     await put(forged('inbox', { owner: { group: inboxGroup('globex', 'user:ann'), order } }));
     expect(await runsOf('globex')).toEqual(['own']);
     expect(await runsOf('globex', { owner: 'ann' })).toEqual(['own']);
     for (const tenant of ['acm', 'acme2']) expect(await runsOf(tenant)).toEqual([]);
-    const { records } = await contextsOn(storage, { tenant: 'globex' }).context();
+    const { records } = await contextFactory(storage, { tenant: 'globex' }).forTenant();
     expect((await records.list('owner', inboxGroup('globex', 'user:ann'))).records).toEqual([]);
     expect((await storage.records.list('owner', inboxGroup('globex', 'user:ann'))).records).toHaveLength(1);
   });
 
   test('of what is due has nothing of another shard', async () => {
     const { storage, put } = scene();
-    const partition = partitionOf('acme', 'r');
+    const partition = toPartition('acme', 'r');
     const own = dueGroup(partition);
     const other = own === 'due/0' ? 'due/1' : 'due/0';
-    const { records } = await contextsOn(storage, {}).context();
+    const { records } = await contextFactory(storage, {}).forTenant();
     await put(forged('r', { due: { group: other, order: '0' } }));
     expect((await records.list('due', other)).records).toEqual([]);
     const link = { partition: '@token/x', key: 't', revision: 'r', meta: '1{}' };
-    await put({ ...link, places: { due: { group: dueGroup(link.partition), order: '0' } } });
+    await put({ ...link, lists: { due: { group: dueGroup(link.partition), order: '0' } } });
     expect((await records.list('due', dueGroup(link.partition))).records).toMatchObject([link]);
   });
 
   test('goes on behind what it leaves out', async () => {
     const { storage, put } = scene();
-    const group = groupOf('globex', 'READY');
+    const group = tenantGroup('globex', 'READY');
     for (const n of [1, 2, 3]) await put(forged(`r${n}`, { status: { group, order: `${n}` } }));
-    const stored = headRecord(partitionOf('globex', 'own'), head()).stored;
-    await put({ ...stored, places: { status: { group, order: '4' } } });
-    const { records } = await contextsOn(storage, {}).context();
+    const stored = headRecord(toPartition('globex', 'own'), head()).stored;
+    await put({ ...stored, lists: { status: { group, order: '4' } } });
+    const { records } = await contextFactory(storage, {}).forTenant();
     const first = await records.list('status', group, { limit: 3 });
     expect(first.records).toEqual([]);
     const rest = await records.list('status', group, { after: first.next ?? '' });
@@ -88,9 +88,9 @@ describe('a list', () => {
 
 describe('a list of runs', () => {
   const broken = (run: string, list: ListName, meta = '1{"nonsense":true}'): StoredRecord => {
-    const partition = partitionOf('acme', run);
-    const group = list === 'due' ? dueGroup(partition) : groupOf('acme', 'READY');
-    return { partition, key: HEAD_KEY, revision: 'x', meta, places: { [list]: { group, order: timeOrder(NOW) } } };
+    const partition = toPartition('acme', run);
+    const group = list === 'due' ? dueGroup(partition) : tenantGroup('acme', 'READY');
+    return { partition, key: HEAD_KEY, revision: 'x', meta, lists: { [list]: { group, order: timeOrder(NOW) } } };
   };
 
   test('passes over what nobody can read; who asks for that run is told', async () => {
@@ -108,12 +108,12 @@ describe('a list of runs', () => {
     const { storage, put } = scene();
     const lease = { by: 'w', until: NOW + 60_000, fence: 1 };
     const leased = (tenant: string, run: string, dueAt: number) =>
-      headRecord(partitionOf(tenant, run), head({ status: 'RUNNING', work: { wake: 0, dueAt, lease } as never }))
+      headRecord(toPartition(tenant, run), head({ status: 'RUNNING', work: { wake: 0, dueAt, lease } as never }))
         .stored;
     const own = leased('globex', 'own', NOW);
     const group = dueGroup(own.partition);
     const inShard = Array.from({ length: 20_000 }, (_, n) => `r${n}`).filter(
-      (run) => dueGroup(partitionOf('acme', run)) === group,
+      (run) => dueGroup(toPartition('acme', run)) === group,
     );
     for (const run of inShard.slice(0, 1_100)) await put(leased('acme', run, NOW + 1));
     await put(own);
@@ -123,8 +123,11 @@ describe('a list of runs', () => {
       if (name === 'due') asked.push(options?.limit);
       return storage.records.list(name, value, options);
     };
-    const store = checkpointStoreOn({ ...storage, records: { ...storage.records, list } }, { tenant: 'globex', clock });
+    const store = createCheckpointStore(
+      { ...storage, records: { ...storage.records, list } },
+      { tenant: 'globex', clock },
+    );
     expect((await all(store.runs({ status: 'RUNNING' }))).map(({ run }) => run)).toContain('own');
-    expect(asked).toEqual(Array.from({ length: DUE_SHARDS }, () => 1_000));
+    expect(asked).toEqual(Array.from({ length: DUE_SHARD_COUNT }, () => 1_000));
   });
 });

@@ -1,6 +1,6 @@
 import { agent } from '../../lambda/index.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
-import { type TestWorld, testAgents } from '../../lambda/testing.ts';
+import { type TestEnvironment, testAgents } from '../../lambda/testing.ts';
 
 /** A trip that somebody wants. */
 export interface Trip {
@@ -10,7 +10,7 @@ export interface Trip {
 const HOUR = 3_600_000;
 
 /** An agent that works, asks, pays with a way back, and waits; its time is the test's own. */
-export function travelIn(folder: string, { hoursAgo = 48 } = {}): TestWorld<Trip, unknown, unknown> {
+export function travelIn(folder: string, { hoursAgo = 48 } = {}): TestEnvironment<Trip, unknown, unknown> {
   let moves: (milliseconds: number) => void = () => {};
   let isBusy = true;
   const travel = agent({
@@ -69,7 +69,7 @@ export interface Chat {
 }
 
 /** An agent that keeps a conversation in its state, a turn for each message. */
-export function chatIn(folder: string): TestWorld<{ readonly prompt: string }, Chat, unknown> {
+export function chatIn(folder: string): TestEnvironment<{ readonly prompt: string }, Chat, unknown> {
   const chat = agent({
     name: 'chat',
     state: { initial: ({ prompt }: { prompt: string }): Chat => ({ prompt, messages: [] }) },

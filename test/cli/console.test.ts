@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startProxy } from '../../cli/commands/console/signing-proxy.ts';
 import { writeServerFile } from '../../cli/dev/server/server-file.ts';
 import { createApi } from '../../lambda/api/app.ts';
-import { contextsOn } from '../../lambda/checkpoints/contexts.ts';
+import { contextFactory } from '../../lambda/checkpoints/contexts.ts';
 import { STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
 import { ROLES } from '../../lambda/http/caller.ts';
 import { systemClock } from '../../lambda/runtime/agent/clock.ts';
@@ -15,7 +15,7 @@ import { fakeCloudFormation } from './fake-cloud-formation.ts';
 import { runProcess, startProcess } from './process.ts';
 import { freshFolder, run } from './scene.ts';
 import { servedFolder } from './served-folder.ts';
-import { refusalOf } from './signature.ts';
+import { signatureProblem } from './signature.ts';
 
 const KEY = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret+/=', sessionToken: 'session//token==' };
 const ENVIRONMENT = {
@@ -40,7 +40,7 @@ type Answer = (request: IncomingMessage & { readonly body: Buffer }, response: S
 async function signedApi(answer: Answer = (_, response) => response.end('ok')): Promise<string> {
   const server = createServer(async (request, response) => {
     const body = await buffer(request);
-    const refusal = refusalOf(request, body, KEY, 'eu-west-1');
+    const refusal = signatureProblem(request, body, KEY, 'eu-west-1');
     if (refusal !== undefined) response.writeHead(403).end(refusal);
     else await answer(Object.assign(request, { body }), response);
   }).listen(0, '127.0.0.1');
@@ -193,12 +193,12 @@ describe('the proxy of waitstate console --stack', () => {
 describe('the real application behind the proxy', () => {
   it('shows its pages, and starts what a page of it asks for', async () => {
     const folder = freshFolder();
-    const contexts = contextsOn(embeddedStorage({ folder }), {});
+    const contexts = contextFactory(embeddedStorage({ folder }), {});
     onTestFinished(() => contexts.close());
     const app = createApi({
-      runtime: { contexts, clock: systemClock, chance: Math.random, log: () => {} },
+      runtime: { contexts, clock: systemClock, random: Math.random, log: () => {} },
       identify: () => ({ tenant: 'default', groups: [], roles: new Set(ROLES), answersForOthers: false }),
-      observing: { log: () => {}, count: () => {} },
+      telemetry: { log: () => {}, count: () => {} },
     });
     const { get, origin } = await proxied(async ({ url = '', method = '', headers, body }, response) => {
       const sent = Object.entries(headers).map(([name, value]) => [name, String(value)] as [string, string]);

@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { decide } from '../../cli/commands/decide.ts';
-import { openPlace } from '../../cli/target/open-target.ts';
+import { openTarget } from '../../cli/target/open-target.ts';
 import { processTerminal } from '../../cli/terminal/process-terminal.ts';
 import { agent, type DecideInput } from '../../lambda/index.ts';
-import type { Desk } from '../../lambda/operator/operator.ts';
+import type { Operator } from '../../lambda/operator/operator.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import { testAgents } from '../../lambda/testing.ts';
 import { travelIn } from './agents.ts';
@@ -87,17 +87,17 @@ describe('waitstate approve and reject', () => {
   it('answers what it has read, so that a question that is asked anew meanwhile is not answered', async () => {
     const { folder, command } = await scene();
     const answers: DecideInput[] = [];
-    const place = await openPlace({ kind: 'folder', folder }, { log: () => {} });
+    const place = await openTarget({ kind: 'folder', folder }, { log: () => {} });
     onTestFinished(() => place.close());
-    const desk: Desk = {
-      ...place.desk,
+    const operator: Operator = {
+      ...place.operator,
       decide: async (run, input) => {
         answers.push(input);
-        return place.desk.decide(run, input);
+        return place.operator.decide(run, input);
       },
     };
     const terminal = { ...processTerminal(), say: () => {}, tell: () => {} };
-    const session = { terminal, where: {}, isJson: false, open: async () => ({ ...place, desk }) };
+    const session = { terminal, targetOptions: {}, isJson: false, openTarget: async () => ({ ...place, operator }) };
     await decide(session, { run: 'trip-42', approval: undefined, answer: 'approve' }, { as: 'user:ann' });
     const [asked] = (await command(['approvals', 'trip-42', '--json'])).json();
     expect(answers).toMatchObject([{ approval: 'book', shown: asked?.shown }]);

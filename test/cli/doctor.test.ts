@@ -21,13 +21,13 @@ import { travelIn } from './agents.ts';
 import { fakeCloudFormation } from './fake-cloud-formation.ts';
 import { engineEnvironment } from './on-aws.ts';
 import { runProcess } from './process.ts';
-import { freshFolder, type Running, run } from './scene.ts';
+import { freshFolder, type RunOptions, run } from './scene.ts';
 import { servedFolder } from './served-folder.ts';
 
 afterEach(() => void vi.unstubAllEnvs());
 
 /** What the doctor finds, by check. */
-async function examine(running: Running = {}, ...args: string[]) {
+async function examine(running: RunOptions = {}, ...args: string[]) {
   const { code, json } = await run(['doctor', '--json', ...args], running);
   const findings = json() as unknown as readonly Finding[];
   return { code, findings, of: (check: string) => findings.find((finding) => finding.check === check) };
@@ -132,7 +132,9 @@ describe('waitstate doctor and the version of Node', () => {
   it('ends with exit code 1 on a Node that is too old', async () => {
     const terminal = { ...processTerminal(), say: () => {} };
     const where = { folder: freshFolder() };
-    expect(await doctor({ terminal, where, isJson: false, open: () => Promise.reject() }, '20.19.0')).toBe(1);
+    expect(
+      await doctor({ terminal, targetOptions: where, isJson: false, openTarget: () => Promise.reject() }, '20.19.0'),
+    ).toBe(1);
   });
 });
 

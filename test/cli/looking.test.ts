@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import { type Chat, chatIn, travelIn } from './agents.ts';
 import { freshFolder, runIn } from './scene.ts';
@@ -149,7 +149,7 @@ describe('waitstate show', () => {
 
   it('does not say that a run works of which nobody knows', async () => {
     const folder = freshFolder();
-    const store = checkpointStoreOn(embeddedStorage({ folder }));
+    const store = createCheckpointStore(embeddedStorage({ folder }));
     await store.save({ run: 'plain', state: { n: 1 }, step: 'one' });
     const later = runIn(folder, { now: () => Date.now() + 3_600_000 });
     const { out } = await later(['show', 'plain']);

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { EXIT, EXIT_CODE } from '../../cli/exit-codes.ts';
+import { EXIT, EXIT_CODE_BY_ERROR } from '../../cli/exit-codes.ts';
 import { createProgram } from '../../cli/program/program.ts';
 import { processTerminal } from '../../cli/terminal/process-terminal.ts';
 import { chatIn, travelIn } from './agents.ts';
@@ -129,14 +129,14 @@ describe('the command', () => {
   });
 
   it('has an exit code for each error, and none of them says that all is well', () => {
-    expect(Object.values(EXIT_CODE).filter((code) => code === EXIT.ok)).toEqual([]);
+    expect(Object.values(EXIT_CODE_BY_ERROR).filter((code) => code === EXIT.ok)).toEqual([]);
     expect(new Set(Object.values(EXIT)).size).toBe(Object.keys(EXIT).length);
   });
 });
 
 describe('what is loaded', () => {
   const HEAVY =
-    /@aws-sdk|@smithy|\/hono|node-server|aws4fetch|\bzod\b|lambda\/(storage|runtime|desk|api|console)|cli\/(dev|commands|place)/;
+    /@aws-sdk|@smithy|\/hono|node-server|aws4fetch|\bzod\b|lambda\/(storage|runtime|operator|api|console)|cli\/(dev|commands|place)/;
 
   /** The modules that a command line loads, by name. */
   async function loaded(args: readonly string[]): Promise<readonly string[]> {

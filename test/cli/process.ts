@@ -1,7 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { shellQuote } from '../../cli/terminal/shell-quote.ts';
-import { isAsking } from './scene.ts';
+import { isPrompt } from './scene.ts';
 
 /** The file of the command. */
 export const MAIN = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
@@ -44,7 +44,7 @@ export async function runOnTerminal(
   let [shown, answered] = ['', 0];
   child.stdout.on('data', (piece) => {
     shown += piece;
-    if (!isAsking(shown) || shown.length === answered) return;
+    if (!isPrompt(shown) || shown.length === answered) return;
     answered = shown.length;
     child.stdin.write(typed);
   });

@@ -9,7 +9,7 @@ import { processTerminal, type Streams } from '../../cli/terminal/process-termin
 import type { ErrorCode } from '../../lambda/core/errors.ts';
 
 /** What a command line came to. */
-export interface Ended {
+export interface CommandResult {
   readonly code: number;
   readonly out: string;
   readonly err: string;
@@ -24,7 +24,7 @@ export interface Ended {
 }
 
 /** How a command line is run. */
-export interface Running {
+export interface RunOptions {
   /** The width of the terminal that it runs on; without, on no terminal. */
   readonly columns?: number;
   /** What is on standard input; on a terminal, what somebody types, line by line. */
@@ -41,7 +41,7 @@ export function freshFolder(): string {
 }
 
 /** Runs a command line in this process. */
-export async function run(args: readonly string[], running: Running = {}): Promise<Ended> {
+export async function run(args: readonly string[], running: RunOptions = {}): Promise<CommandResult> {
   const { columns, input = '', env = {}, now } = running;
   const out = stream(columns);
   const err = stream(columns);
@@ -51,7 +51,7 @@ export async function run(args: readonly string[], running: Running = {}): Promi
     // Somebody answers when they are asked.
     const lines = input.split('\n').filter((line) => line !== '');
     err.stream.on('data', () => {
-      if (isAsking(err.text())) setImmediate(() => stdin.write(`${lines.shift() ?? ''}\n`));
+      if (isPrompt(err.text())) setImmediate(() => stdin.write(`${lines.shift() ?? ''}\n`));
     });
   }
   const streams = { stdin, stdout: out.stream, stderr: err.stream, env } as unknown as Streams;
@@ -68,12 +68,12 @@ export async function run(args: readonly string[], running: Running = {}): Promi
 
 /** The same on the runs of a folder. */
 export const runIn =
-  (folder: string, always: Running = {}) =>
-  (args: readonly string[], running: Running = {}): Promise<Ended> =>
+  (folder: string, always: RunOptions = {}) =>
+  (args: readonly string[], running: RunOptions = {}): Promise<CommandResult> =>
     run(args, { ...always, ...running, env: { WAITSTATE_FOLDER: folder, ...always.env, ...running.env } });
 
 /** Whether the last of what is shown is a question. */
-export const isAsking = (shown: string): boolean => stripVTControlCharacters(shown).endsWith('] ');
+export const isPrompt = (shown: string): boolean => stripVTControlCharacters(shown).endsWith('] ');
 
 function stream(columns: number | undefined) {
   const written = new PassThrough();

@@ -12,7 +12,7 @@ export interface AwsKey {
  * Why AWS would refuse the signature of a request; undefined when it would not.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
-export function refusalOf(
+export function signatureProblem(
   request: IncomingMessage,
   body: Buffer,
   key: AwsKey,

@@ -43,13 +43,13 @@ const field = (page: string, name: string): string =>
 
 describe('an approval in the console', () => {
   it('says what is asked, and changes nothing by being looked at', async () => {
-    const { get, desk } = await asked();
-    const before = await desk.approval('trip', 'book');
+    const { get, operator } = await asked();
+    const before = await operator.approval('trip', 'book');
     const { page } = await get(PATH);
     for (const part of ['Book for 1200?', 'BER to LIS', 'fare 1200', '0 of 1 needed', 'in 24 h', 'Asked: user:ann'])
       expect(textOf(page)).toContain(part);
     expect(field(page, 'shown')).toBe(before.shown);
-    expect(await desk.approval('trip', 'book')).toEqual(before);
+    expect(await operator.approval('trip', 'book')).toEqual(before);
   });
 
   it('is decided by a plain form, then follows the run', async () => {
@@ -72,7 +72,7 @@ describe('an approval in the console', () => {
   });
 
   it('says where edits are wrong, and keeps what was typed', async () => {
-    const { post, desk } = await asked();
+    const { post, operator } = await asked();
     const edits = '{\n  "seat": "4A",\n  "row": four\n}';
     const { status, page } = await post(PATH, { answer: 'approve', comment: 'A window.', edits });
     expect(status).toBe(400);
@@ -81,7 +81,7 @@ describe('an approval in the console', () => {
     expect(page).toMatch(/<details open><summary>Approve with changes/);
     for (const kept of ['A window.', '&quot;row&quot;: four']) expect(page).toContain(kept);
     expect(page).toContain('aria-invalid="true"');
-    expect((await desk.approval('trip', 'book')).status).toBe('PENDING');
+    expect((await operator.approval('trip', 'book')).status).toBe('PENDING');
   });
 
   it('shows both values when the facts changed, and takes no answer to what was shown before', async () => {
@@ -128,13 +128,13 @@ describe('an approval in the console', () => {
   });
 
   it('tells the second of two tabs what was decided in the first', async () => {
-    const { post, desk } = await asked({ quorum: 2, approvers: ['user:ann', 'user:bob'] });
+    const { post, operator } = await asked({ quorum: 2, approvers: ['user:ann', 'user:bob'] });
     await post(PATH, { answer: 'approve' });
     const second = await post(PATH, { answer: 'reject', comment: 'No.' });
     expect(second.status).toBe(409);
     expect(textOf(second.page)).toMatch(/user:ann said approve .* Nothing was changed.*You approved this/);
     expect((await post(PATH, { answer: 'approve' })).status).toBe(303);
-    expect((await desk.approval('trip', 'book')).votes).toHaveLength(1);
+    expect((await operator.approval('trip', 'book')).votes).toHaveLength(1);
   });
 
   it('says that it is too late, or that nobody needs the answer any more', async () => {
@@ -179,9 +179,9 @@ describe('who may answer', () => {
   });
 
   it('never answers for others by naming them, unless allowed to', async () => {
-    const { post, desk } = await asked({ approvers: ['user:bob'] });
+    const { post, operator } = await asked({ approvers: ['user:bob'] });
     expect((await post(PATH, { answer: 'approve', by: 'user:bob' })).status).toBe(403);
-    expect((await desk.approval('trip', 'book')).status).toBe('PENDING');
+    expect((await operator.approval('trip', 'book')).status).toBe('PENDING');
   });
 
   it('chooses as whom to answer where that is allowed', async () => {
@@ -198,7 +198,7 @@ describe('who may answer', () => {
   });
 
   it('makes nobody up for a group, and counts nobody under two names', async () => {
-    const { get, post, desk } = await asked({ approvers: ['group:finance'], quorum: 2 });
+    const { get, post, operator } = await asked({ approvers: ['group:finance'], quorum: 2 });
     const { person: _, ...anybody } = caller({ answersForOthers: true });
     const { page } = await get(PATH, anybody);
     expect(page).toMatch(/id="member" name="member" value="" required placeholder="user:…" pattern="user:\.\+"/);
@@ -209,7 +209,7 @@ describe('who may answer', () => {
       expect(refused.status, member).toBe(400);
       expect(refused.page).toContain(`name="member" value="${member}"`);
     }
-    expect((await desk.approval('trip', 'book')).votes).toHaveLength(1);
+    expect((await operator.approval('trip', 'book')).votes).toHaveLength(1);
   });
 
   it('begins with the person whose inbox it comes from', async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { ASSETS, FILES } from '../../lambda/console/assets.ts';
-import { builtAssets } from '../../lambda/console/browser/build.ts';
+import { buildAssets } from '../../lambda/console/browser/build.ts';
 
 describe('what pages load', () => {
   it('is what its sources make (npm run assets)', async () => {
-    const built = await builtAssets();
+    const built = await buildAssets();
     expect(Object.fromEntries(built.map(({ role, file }) => [role, file]))).toEqual(FILES);
     for (const { file, type, body } of built) expect(ASSETS.get(file)).toEqual({ type, body });
     expect(ASSETS.size).toBe(built.length);

@@ -62,7 +62,7 @@ async function hostileScene() {
     offered: [{ name: evil('agent'), example: evil('example'), description: evil('description') }],
   });
   await scene.start(evil('input'), { id: RUN, owner: evil('owner').slice(0, 60), tags: [evil('tag')] });
-  const [approval] = await scene.desk.approvals(RUN);
+  const [approval] = await scene.operator.approvals(RUN);
   return { scene, id: approval?.id ?? '' };
 }
 
@@ -82,7 +82,7 @@ describe('what users stored', () => {
     expect(run.page).not.toContain('\u202E');
     const list = await scene.get(PATHS.runs);
     has(list.page, 'run', 'agent', 'owner', 'tag');
-    const { version } = await scene.desk.run(RUN);
+    const { version } = await scene.operator.run(RUN);
     for (let each = 1; each <= version; each++) {
       const { status, page } = await scene.get(PATHS.checkpoint(RUN, each));
       expect(status).toBe(200);

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mistakeIn, wordsOf } from '../../lambda/core/json-error-position.ts';
+import { findJsonError, formatJsonError } from '../../lambda/core/json-error-position.ts';
 
 const said = (text: string): string => {
-  const mistake = mistakeIn(text);
-  return mistake ? wordsOf(mistake) : 'fine';
+  const mistake = findJsonError(text);
+  return mistake ? formatJsonError(mistake) : 'fine';
 };
 
 const isJson = (text: string): boolean => {
@@ -59,7 +59,7 @@ describe('where JSON is wrong', () => {
       .map(([json, at, put]) => json.slice(0, at % (json.length + 1)) + put + json.slice((at % (json.length + 1)) + 1));
     fc.assert(
       fc.property(damaged, (text) => {
-        const mistake = mistakeIn(text);
+        const mistake = findJsonError(text);
         if (mistake?.problem.includes('is there already')) return;
         expect(mistake === undefined, text).toBe(isJson(text));
         if (!mistake) return;

@@ -62,7 +62,7 @@ describe('the page behind a link', () => {
 
   it('says what was wrong with an answer, and keeps it', () => {
     const problem = { status: 400, title: 'Invalid input', detail: '`edits` must be JSON.' };
-    const page = shown({}, { problem, given: { comment: 'Cheaper!', edits: '{"price": }' } });
+    const page = shown({}, { problem, formValues: { comment: 'Cheaper!', edits: '{"price": }' } });
     expect(textOf(page)).toMatch(/Invalid input `edits` must be JSON\..*Cheaper!.*Line 1, column 11/);
     expect(page).toContain('role="alert"');
   });
@@ -72,7 +72,7 @@ describe('the page behind a link', () => {
     const link = {
       approval: { ...question, status: 'APPROVED', outcome: 'approve', votes: [VOTE] } as const,
       ...{ person: 'user:ann', run: { status: 'WAITING_FOR_APPROVAL' } as const },
-      again: { ...question, id: 'book~2', ask: 2, changed },
+      followUp: { ...question, id: 'book~2', ask: 2, changed },
     };
     const page = String(linkPage(link, { token: TOKEN, now: NOW }));
     expect(textOf(page)).toMatch(/asked again .*Meanwhile this changed: price\. Those who are asked get a new link\./);
@@ -81,7 +81,7 @@ describe('the page behind a link', () => {
 
   it('follows the run after the answer, and stops when it has ended', () => {
     const decided = { status: 'APPROVED', outcome: 'approve', endedAt: NOW, votes: [VOTE] } as const;
-    const page = shown(decided, { justDecided: true }, 'RUNNING');
+    const page = shown(decided, { wasJustDecided: true }, 'RUNNING');
     expect(textOf(page)).toMatch(
       /Answered: Book for .*Approved By user:ann , just now .*The run is now: Running Look again/,
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { sizeOf } from '../../lambda/console/document/sizes.ts';
-import { distance, exactly, lengthOf } from '../../lambda/console/format-time.ts';
+import { formatBytes } from '../../lambda/console/document/sizes.ts';
+import { formatDateTime, formatDuration, formatRelativeTime } from '../../lambda/console/format-time.ts';
 
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
@@ -17,7 +17,7 @@ describe('times and sizes', () => {
     [52 * HOUR, '2 d 4 h'],
     [-5, '0 ms'],
   ])('say %d milliseconds as %s', (milliseconds, words) => {
-    expect(lengthOf(milliseconds)).toBe(words);
+    expect(formatDuration(milliseconds)).toBe(words);
   });
 
   it.each([
@@ -31,13 +31,13 @@ describe('times and sizes', () => {
     [50 * 3600, 'in 2 d'],
     [-4000 * 24 * 3600, '4,000 d ago'],
   ])('say %d seconds from now as %s', (seconds, words) => {
-    expect(distance(seconds * SECOND, 0)).toBe(words);
+    expect(formatRelativeTime(seconds * SECOND, 0)).toBe(words);
   });
 
   it('say a moment exactly, in UTC or in the zone of the reader', () => {
     const moment = Date.UTC(2026, 10, 17, 16, 45);
-    expect(exactly(moment)).toBe('17 Nov 2026, 16:45 UTC');
-    expect(exactly(moment, 'America/New_York')).toBe('17 Nov 2026, 11:45');
+    expect(formatDateTime(moment)).toBe('17 Nov 2026, 16:45 UTC');
+    expect(formatDateTime(moment, 'America/New_York')).toBe('17 Nov 2026, 11:45');
   });
 
   it.each([
@@ -47,6 +47,6 @@ describe('times and sizes', () => {
     [48_213, '48 KB'],
     [3_100_000, '3.1 MB'],
   ])('say %d bytes as %s', (bytes, words) => {
-    expect(sizeOf(bytes)).toBe(words);
+    expect(formatBytes(bytes)).toBe(words);
   });
 });

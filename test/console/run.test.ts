@@ -27,9 +27,9 @@ const waiting = agent({
 
 describe('the page of a run', () => {
   it('shows its time as a picture whose parts open to checkpoints', async () => {
-    const { start, get, desk } = consoleScene(counting);
+    const { start, get, operator } = consoleScene(counting);
     await start(undefined, { id: 'run' });
-    const { version } = await desk.run('run');
+    const { version } = await operator.run('run');
     const { page } = await get(PATHS.run('run'));
     for (let each = 1; each <= version; each++) {
       expect(page).toContain(`data-key="version:${each}"`);
@@ -47,9 +47,9 @@ describe('the page of a run', () => {
         for (let i = 0; i < 120; i++) await ctx.step(`step ${i}`, () => i);
       },
     });
-    const { start, get, desk } = consoleScene(long);
+    const { start, get, operator } = consoleScene(long);
     await start(undefined, { id: 'long' });
-    const { version } = await desk.run('long');
+    const { version } = await operator.run('long');
     const seen: number[] = [];
     let path: string | undefined = PATHS.run('long');
     while (path) {
@@ -92,9 +92,9 @@ describe('the page of a run', () => {
         return { messages: [...messages, { role: 'assistant', text }] };
       },
     });
-    const { start, get, desk } = consoleScene(model);
+    const { start, get, operator } = consoleScene(model);
     await start(undefined, { id: 'run' });
-    const { checkpoints } = await desk.history('run');
+    const { checkpoints } = await operator.history('run');
     const asked = checkpoints.find(({ step }) => step?.includes('ask'))?.version ?? 0;
     const { page } = await get(PATHS.checkpoint('run', asked));
     for (const part of ['Model parameters id large temperature 0.2', 'Journal', 'write unit', 'What changed'])
@@ -119,11 +119,11 @@ describe('the page of a run', () => {
         return { seat, approved };
       },
     });
-    const { start, get, post, skip, desk } = consoleScene(trip);
+    const { start, get, post, skip, operator } = consoleScene(trip);
     await start(undefined, { id: 'trip' });
     await skip({ minutes: 5 });
     await post(PATHS.approval('trip', 'keep'), { answer: 'approve' });
-    const { version } = await desk.run('trip');
+    const { version } = await operator.run('trip');
     const changes: string[] = [];
     for (let after = 2; after <= version; after++)
       changes.push(textOf((await get(`${PATHS.ofRun('trip', 'diff')}?before=${after - 1}&after=${after}`)).page));
@@ -176,9 +176,9 @@ describe('the page of a run', () => {
         for (const step of steps) await ctx.step(step, () => step);
       },
     });
-    const { start, get, desk } = consoleScene(zoo);
+    const { start, get, operator } = consoleScene(zoo);
     await start(undefined, { id: 'zoo' });
-    const { page } = await get(PATHS.checkpoint('zoo', (await desk.run('zoo')).version));
+    const { page } = await get(PATHS.checkpoint('zoo', (await operator.run('zoo')).version));
     const ids = [...page.matchAll(/<details class="result"><summary><span class="id"><bdi>([^<]*)/g)].map(
       ([, id]) => id,
     );
@@ -227,18 +227,18 @@ describe('what is done to a run', () => {
   const state = (page: string): string => unescaped(/<textarea[^>]*id="state"[^>]*>\n([^<]*)/.exec(page)?.[1] ?? '');
 
   it('is a fork with an edited state and other results', async () => {
-    const { start, get, post, run, desk } = consoleScene(counting);
+    const { start, get, post, run, operator } = consoleScene(counting);
     await start(undefined, { id: 'run' });
     const { page } = await get(`${PATHS.ofRun('run', 'fork')}?version=4`);
     const before = JSON.parse(state(page));
-    expect(before).toEqual((await desk.checkpoint('run', 4)).state);
+    expect(before).toEqual((await operator.checkpoint('run', 4)).state);
     const form = { version: '4', state: JSON.stringify({ ...before, notes: ['edited'] }), id: 'fork', tags: 'a, b' };
     expect(await post(PATHS.ofRun('run', 'fork'), form)).toMatchObject({
       status: 303,
       location: '/console/runs/fork?done=fork',
     });
     expect(await run('fork').result()).toMatchObject({ count: 3, notes: ['edited', 'counted 2', 'counted 3'] });
-    expect((await desk.run('fork')).tags).toEqual(['a', 'b']);
+    expect((await operator.run('fork')).tags).toEqual(['a', 'b']);
     expect(textOf((await get(PATHS.ofRun('fork', 'lineage'))).page)).toMatch(
       /run Succeeded fork Succeeded from checkpoint 4/,
     );
@@ -259,9 +259,9 @@ describe('what is done to a run', () => {
         return { fare, seat, failed, state: ctx.state };
       },
     });
-    const { start, get, post, run, desk } = consoleScene(trip);
+    const { start, get, post, run, operator } = consoleScene(trip);
     await start(undefined, { id: 'trip' });
-    const { version } = await desk.run('trip');
+    const { version } = await operator.run('trip');
     const fork = `${PATHS.ofRun('trip', 'fork')}?version=${version}`;
     const { page } = await get(fork);
     expect(textOf(page)).toMatch(/Recorded results .*search flights step 1200 .*hotel step failed: .*State, as JSON/);
@@ -309,9 +309,9 @@ describe('what is done to a run', () => {
   });
 
   it('is refused with the place where JSON is wrong, and nothing that was typed is lost', async () => {
-    const { start, post, desk } = consoleScene(counting);
+    const { start, post, operator } = consoleScene(counting);
     await start(undefined, { id: 'run' });
-    const { version } = await desk.run('run');
+    const { version } = await operator.run('run');
     const broken = '{\n  "count": 1,\n  "notes": [,]\n}';
     for (const action of ['fork', 'rewind'] as const) {
       const { status, page } = await post(PATHS.ofRun('run', action), { version: '4', state: broken });
@@ -324,11 +324,11 @@ describe('what is done to a run', () => {
     expect(textOf(node.page)).toContain('is not a document');
     expect((await post(PATHS.ofRun('run', 'fork'), { version: '4', results: '[1]' })).status).toBe(400);
     expect((await post(PATHS.ofRun('run', 'fork'), { version: 'x' })).status).toBe(400);
-    expect((await desk.run('run')).version).toBe(version);
+    expect((await operator.run('run')).version).toBe(version);
   });
 
   it('is a signal, once however often its form is sent', async () => {
-    const { start, get, post, run, desk } = consoleScene(waiting);
+    const { start, get, post, run, operator } = consoleScene(waiting);
     await start(undefined, { id: 'run' });
     const { page } = await get(PATHS.ofRun('run', 'signal'));
     expect(page).toContain('id="name" name="name" value="seat"');
@@ -337,15 +337,15 @@ describe('what is done to a run', () => {
     expect(await run('run').result()).toMatchObject({ seat: '4A' });
     const late = await post(PATHS.ofRun('run', 'signal'), { name: 'seat', value: '1' });
     expect(late.status).toBe(409);
-    expect((await desk.run('run')).status).toBe('SUCCEEDED');
+    expect((await operator.run('run')).status).toBe('SUCCEEDED');
   });
 
   it('is a cancel or a retry, each with a page that says what will happen', async () => {
-    const { start, get, post, desk } = consoleScene(waiting);
+    const { start, get, post, operator } = consoleScene(waiting);
     await start(undefined, { id: 'run' });
     expect(textOf((await get(PATHS.ofRun('run', 'cancel'))).page)).toContain('is undone, the last one first');
     await post(PATHS.ofRun('run', 'cancel'), { reason: 'No longer needed.' });
-    expect((await desk.run('run')).status).toBe('CANCELLED');
+    expect((await operator.run('run')).status).toBe('CANCELLED');
     const { page } = await get(`${PATHS.run('run')}?done=cancel`);
     expect(textOf(page)).toMatch(/It was cancelled No longer needed\./);
     expect(page).not.toMatch(/notice bad|WaitstateError|is being cancelled/);
@@ -353,7 +353,7 @@ describe('what is done to a run', () => {
     expect((await get(live)).page).toContain('<div data-key="cancelling" data-quiet data-rev="over"></div>');
     await start(undefined, { id: 'other' });
     await post(PATHS.ofRun('other', 'signal'), { name: 'seat', value: '"bad"' });
-    expect((await desk.run('other')).status).toBe('FAILED');
+    expect((await operator.run('other')).status).toBe('FAILED');
     expect(await post(PATHS.ofRun('other', 'retry'), {})).toMatchObject({ status: 303 });
     const viewer = caller({ roles: ['viewer', 'approver'] });
     for (const action of ['cancel', 'retry', 'signal', 'rewind', 'fork'] as const)

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { PATHS } from '../../lambda/console/paths.ts';
 import { runsPage } from '../../lambda/console/runs/runs-page.ts';
-import { runsForm, runsQuery } from '../../lambda/console/runs/runs-query.ts';
+import { parseRunsForm, toRunsQuery } from '../../lambda/console/runs/runs-query.ts';
 import { STATUSES } from '../../lambda/core/status.ts';
 import { agent } from '../../lambda/index.ts';
-import type { Counts } from '../../lambda/operator/operator.ts';
+import type { StatusCounts } from '../../lambda/operator/operator.ts';
 import { caller, consoleScene } from './scene.ts';
 import { textOf, unescaped, wholePage } from './well-formed.ts';
 
@@ -70,7 +70,7 @@ describe('the list of runs', () => {
       ...Object.fromEntries(STATUSES.map((status) => [status, none])),
       FAILED: { count: 1000, isMore: true },
       READY: { count: 7, isMore: false },
-    } as Counts;
+    } as StatusCounts;
     const page = String(
       runsPage({ caller: caller(), form: {}, found: { runs: [] }, counts, agents: [], now: new Date() }),
     );
@@ -81,12 +81,12 @@ describe('the list of runs', () => {
 
   it('reads its form from the URL, and leaves out what makes no sense', () => {
     const now = new Date('2026-05-01T12:00:00Z');
-    const form = runsForm(
+    const form = parseRunsForm(
       new URLSearchParams('status=READY&agent= x &period=1h&from=2026-04-01T00:00&to=nonsense&cursor=c'),
     );
     expect(form).toEqual({ status: 'READY', agent: 'x', period: '1h', from: '2026-04-01T00:00' });
-    expect(runsQuery(form, now)).toEqual({ status: 'READY', agent: 'x', since: new Date('2026-04-01T00:00Z') });
-    expect(runsQuery({ period: '1h' }, now)).toEqual({ since: new Date('2026-05-01T11:00Z') });
+    expect(toRunsQuery(form, now)).toEqual({ status: 'READY', agent: 'x', since: new Date('2026-04-01T00:00Z') });
+    expect(toRunsQuery({ period: '1h' }, now)).toEqual({ since: new Date('2026-05-01T11:00Z') });
   });
 });
 
@@ -94,7 +94,7 @@ describe('the form that starts a run', () => {
   const offered = [{ name: 'jobs', example: { fails: false } }, { name: 'others' }];
 
   it('has the example of the agent filled in, and starts one run however often it is sent', async () => {
-    const { get, post, desk } = consoleScene(jobs, { offered });
+    const { get, post, operator } = consoleScene(jobs, { offered });
     const { page } = await get(PATHS.start);
     expect(unescaped(page)).toContain('{\n  "fails": false\n}</textarea>');
     const key = /name="key" value="([^"]+)"/.exec(page)?.[1] ?? '';
@@ -106,19 +106,19 @@ describe('the form that starts a run', () => {
     });
     const second = await post(PATHS.start, form);
     expect(second.location).toBe(first.location.replace('start', 'again'));
-    const { runs } = await desk.runs();
+    const { runs } = await operator.runs();
     expect(runs).toMatchObject([{ agent: 'jobs', owner: 'ann', tags: ['a', 'b'] }]);
   });
 
   it('says where the input is wrong, and starts nothing', async () => {
-    const { post, desk } = consoleScene(jobs, { offered });
+    const { post, operator } = consoleScene(jobs, { offered });
     const wrong = await post(PATHS.start, { agent: 'jobs', input: '{"fails": yes}', owner: 'ann' });
     expect(wrong.status).toBe(400);
     expect(textOf(wrong.page)).toContain('Line 1, column 11');
     expect(wrong.page).toContain('value="ann"');
     expect((await post(PATHS.start, { agent: 'nobody', input: '{}' })).status).toBe(404);
     expect((await post(PATHS.start, { agent: 'jobs', input: '{}' }, caller({ roles: ['viewer'] }))).status).toBe(403);
-    expect((await desk.runs()).runs).toEqual([]);
+    expect((await operator.runs()).runs).toEqual([]);
   });
 
   it('takes any agent by name where none are known', async () => {

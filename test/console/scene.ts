@@ -1,7 +1,7 @@
 import { createApi } from '../../lambda/api/app.ts';
 import type { KnownAgent } from '../../lambda/http/app-options.ts';
 import { type Caller, ROLES, type Role } from '../../lambda/http/caller.ts';
-import { deskOn } from '../../lambda/operator/create-operator.ts';
+import { createOperator } from '../../lambda/operator/create-operator.ts';
 import type { Agent } from '../../lambda/runtime/agent/agent.ts';
 import { type TestOptions, testAgents } from '../../lambda/testing.ts';
 import { wholePage } from './well-formed.ts';
@@ -14,7 +14,7 @@ export const caller = (fields: Partial<Omit<Caller, 'roles'>> & { readonly roles
 });
 
 /** What a browser got. */
-export interface Got {
+export interface PageResponse {
   readonly status: number;
   readonly page: string;
   readonly location: string;
@@ -34,10 +34,10 @@ export function consoleScene<Input, State, Result>(
   const app = createApi({
     runtime: world.agent.runtime,
     identify: () => who,
-    observing: { log: () => {}, count: () => {} },
+    telemetry: { log: () => {}, count: () => {} },
     ...(offered && { agents: async () => offered }),
   });
-  async function ask(path: string, init: RequestInit, as: Caller): Promise<Got> {
+  async function ask(path: string, init: RequestInit, as: Caller): Promise<PageResponse> {
     who = as;
     const response = await app.request(path, { ...init, headers: { accept: 'text/html', ...init.headers } });
     const page = await response.text();
@@ -47,10 +47,10 @@ export function consoleScene<Input, State, Result>(
   }
   return {
     ...world,
-    desk: deskOn(world.agent.runtime),
-    get: (path: string, as = caller()): Promise<Got> => ask(path, {}, as),
+    operator: createOperator(world.agent.runtime),
+    get: (path: string, as = caller()): Promise<PageResponse> => ask(path, {}, as),
     /** Sends a form as a browser does, then lets everything happen. */
-    async post(path: string, form: Readonly<Record<string, string>>, as = caller()): Promise<Got> {
+    async post(path: string, form: Readonly<Record<string, string>>, as = caller()): Promise<PageResponse> {
       const headers = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' };
       const got = await ask(path, { method: 'POST', headers, body: new URLSearchParams(form).toString() }, as);
       await world.settle();

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { adopt, type Doc } from '../../lambda/checkpoints/document/document.ts';
 import { encode } from '../../lambda/checkpoints/document/encode.ts';
 import { showDocument } from '../../lambda/console/document/show-document.ts';
-import { isAddress, isCode, isDifference } from '../../lambda/console/document/show-text.ts';
-import type { Showing } from '../../lambda/console/document/showing.ts';
-import { pieceOf } from '../../lambda/operator/truncated-document.ts';
+import { isCode, isDiff, isUrl } from '../../lambda/console/document/show-text.ts';
+import type { ShowOptions } from '../../lambda/console/document/showing.ts';
+import { truncateDocument } from '../../lambda/operator/truncated-document.ts';
 import { textOf, wellFormed } from './well-formed.ts';
 
-const SHOWING: Showing = {
+const SHOWING: ShowOptions = {
   payloadUrl: (id) => `/payloads/${encodeURIComponent(id)}`,
-  pieceUrl: (at, from) => `/piece?${new URLSearchParams({ at, from: String(from) })}`,
+  partUrl: (at, from) => `/piece?${new URLSearchParams({ at, from: String(from) })}`,
 };
 
 const shown = (doc: unknown): string => {
@@ -41,7 +41,7 @@ describe('a document on a page', () => {
     expect(shown('const a = 1;\nif (a) {\n  b();\n}')).toContain('<pre class="code"');
     const mixed = shown('Do this:\n```sh\nrm -rf /\n```\nand that.');
     expect(mixed).toMatch(/<div class="text"[^>]*>Do this:\n<\/div><pre class="code"[^>]*><code>```sh\nrm -rf \/\n```/);
-    expect([isCode('Dear Ann,\nthe fare went up.\nBob'), isDifference('- milk\n+ bread')]).toEqual([false, false]);
+    expect([isCode('Dear Ann,\nthe fare went up.\nBob'), isDiff('- milk\n+ bread')]).toEqual([false, false]);
   });
 
   it('shows what JSON lacks as what it is', () => {
@@ -109,7 +109,7 @@ describe('a document on a page', () => {
       'https://',
     ];
     for (const other of [...others, '//evil.test', 'https://a.test\\@b.test', 'ftp://x.test']) {
-      expect(isAddress(other), other).toBe(false);
+      expect(isUrl(other), other).toBe(false);
       expect(shown(other)).not.toContain('<a ');
       expect(shown({ $: ['url', other] })).not.toContain('<a ');
     }
@@ -200,7 +200,7 @@ describe('a document in pieces', () => {
     const queue = [{ at: '', from: 0 }];
     for (let next = queue.shift(); next; next = queue.shift()) {
       const { at, from } = next;
-      const piece = pieceOf(doc, at, budget, { from });
+      const piece = truncateDocument(doc, at, budget, { from });
       expect(piece, `${at} from ${from}`).toBeDefined();
       const page = String(showDocument(piece?.value ?? null, SHOWING, { pointer: at, level: 0, from }));
       wellFormed(page);
@@ -236,7 +236,7 @@ describe('a document in pieces', () => {
 
   it('numbers the items of a later piece from where it begins', () => {
     const doc = adopt(Array.from({ length: 500 }, (_, i) => `item ${i}`));
-    const piece = pieceOf(doc, '', 2000, { from: 120 });
+    const piece = truncateDocument(doc, '', 2000, { from: 120 });
     expect(String(showDocument(piece?.value ?? null, SHOWING, { pointer: '', level: 0, from: 120 }))).toContain(
       'start="121"',
     );

@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { html } from '../../lambda/console/markup.ts';
-import { plain, text, visible, visibleJson } from '../../lambda/console/text.ts';
+import { escapeHiddenJson, plainText, revealHidden, userText } from '../../lambda/console/text.ts';
 import { textOf, wellFormed } from './well-formed.ts';
 
-const shown = (stored: string): string => textOf(String(html`${visible(stored)}`));
+const shown = (stored: string): string => textOf(String(html`${revealHidden(stored)}`));
 
 describe('text that somebody stored', () => {
   it('shows what would turn the direction of what is around it', () => {
     expect(shown('invoice\u202Efdp.exe')).toBe('invoice U+202E fdp.exe');
     for (const mark of ['\u202A', '\u202B', '\u202D', '\u2066', '\u2069', '\u200E', '\u200F', '\u061C'])
       expect(shown(`a${mark}b`)).toMatch(/^a U\+[0-9A-F]{4} b$/);
-    expect(String(text('x'))).toBe('<bdi>x</bdi>');
+    expect(String(userText('x'))).toBe('<bdi>x</bdi>');
   });
 
   it('shows what cannot be seen', () => {
@@ -40,28 +40,28 @@ describe('text that somebody stored', () => {
 
   it('leaves what people write alone: lines, tabs, joined emoji, and the scripts that need joiners', () => {
     for (const fine of ['a\nb\tc\r\nd', '👩‍💻 ❤️', 'می‌خواهم', 'é ü e\u0301 日本語', 'क्‍ष'])
-      expect(visible(fine).join('')).toBe(fine);
+      expect(revealHidden(fine).join('')).toBe(fine);
   });
 
   it('has the same care where no markup can be', () => {
-    expect(plain('a\u202Eb\u0000')).toBe('a[U+202E]b[U+0000]');
+    expect(plainText('a\u202Eb\u0000')).toBe('a[U+202E]b[U+0000]');
   });
 
   it('hides nothing in JSON, which still means the same', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (value) => {
-        const json = visibleJson(JSON.stringify({ value }));
+        const json = escapeHiddenJson(JSON.stringify({ value }));
         expect(JSON.parse(json)).toEqual({ value });
-        expect(plain(json)).toBe(json);
+        expect(plainText(json)).toBe(json);
       }),
     );
-    expect(visibleJson('"\u202E\u{E0041}"')).toBe('"\\u202e\\udb40\\udc41"');
+    expect(escapeHiddenJson('"\u202E\u{E0041}"')).toBe('"\\u202e\\udb40\\udc41"');
   });
 
   it('is never markup', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (value) => {
-        const elements = wellFormed(String(html`<p title="${plain(value)}">${text(value)}</p>`));
+        const elements = wellFormed(String(html`<p title="${plainText(value)}">${userText(value)}</p>`));
         for (const { tag } of elements) expect(['p', 'bdi', 'span']).toContain(tag);
       }),
     );

@@ -62,7 +62,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       it('gives back what was written', async () => {
         const record = aRecord({
           body: bytes(1000),
-          places: {
+          lists: {
             status: { group: unique(), order: '1' },
             owner: { group: unique(), order: '2' },
             due: { group: unique(), order: '3' },
@@ -74,7 +74,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       });
 
       it('gives back only the places that a record has', async () => {
-        const record = aRecord({ places: { due: { group: unique(), order: '1' } } });
+        const record = aRecord({ lists: { due: { group: unique(), order: '1' } } });
         await put(record);
         expect(await read(record)).toStrictEqual(record);
       });
@@ -157,7 +157,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
 
       it('are kept until then, and their moment where the storage removes them: to the second, and never before', async () => {
         for (const expiresAt of [MOMENT, MOMENT + 998, MOMENT + 999]) {
-          const record = aRecord({ body: bytes(10), places: { due: { group: unique(), order: '1' } } });
+          const record = aRecord({ body: bytes(10), lists: { due: { group: unique(), order: '1' } } });
           await put({ ...record, expiresAt });
           const moment = kept(expiresAt);
           const expected = { ...record, ...(moment !== undefined && { expiresAt: moment }) };
@@ -192,8 +192,8 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       });
 
       it('replaces the revision that it names, with all of the record', async () => {
-        const first = aRecord({ body: bytes(10), places: { due: { group: unique(), order: '1' } } });
-        const { body: _, places: __, ...second } = next(first);
+        const first = aRecord({ body: bytes(10), lists: { due: { group: unique(), order: '1' } } });
+        const { body: _, lists: __, ...second } = next(first);
         await put(first);
         await store.commit([change(first, second)]);
         expect(await read(first)).toStrictEqual(second);
@@ -395,7 +395,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
 
     describe('lists', () => {
       const placed = (list: ListName, group: string, order: string, key = `${order}-${unique()}`): StoredRecord =>
-        aRecord({ key, body: bytes(50), places: { [list]: { group, order } } });
+        aRecord({ key, body: bytes(50), lists: { [list]: { group, order } } });
 
       it.each(['status', 'owner', 'due'] as const)(
         '%s has the records of a group in order, without body',
@@ -470,7 +470,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         const [from, to] = [unique(), unique()];
         const record = placed('status', from, '5', 'moving');
         await put(record, placed('status', to, '7', 'there'));
-        const moved = { ...next(record), meta: 'moved', places: { status: { group: to, order: '9' } } };
+        const moved = { ...next(record), meta: 'moved', lists: { status: { group: to, order: '9' } } };
         await store.commit([change(record, moved)]);
         await eventually(async () => {
           expect(await listed('status', from)).toStrictEqual([]);
@@ -478,7 +478,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
           expect(records.map(({ meta }) => meta)).toStrictEqual(['m', 'moved']);
           expect(records[1]?.revision).toBe(moved.revision);
         });
-        const again = { ...next(moved), places: { status: { group: to, order: '1' } } };
+        const again = { ...next(moved), lists: { status: { group: to, order: '1' } } };
         await store.commit([change(moved, again)]);
         await eventually(async () => expect(await listed('status', to)).toStrictEqual(['moving', 'there']));
       });
@@ -488,7 +488,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         const [leaves, goes, stays] = ['1', '2', '3'].map((order) => placed('due', group, order, order));
         if (!leaves || !goes || !stays) throw new Error('three records were made');
         await put(leaves, goes, stays);
-        const { places: _, ...outside } = next(leaves);
+        const { lists: _, ...outside } = next(leaves);
         await store.commit([change(leaves, outside), removal(goes)]);
         await eventually(async () => expect(await listed('due', group)).toStrictEqual(['3']));
       });
@@ -498,7 +498,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         const record = placed('owner', group, '1', 'k');
         await put(record);
         await failureOf([
-          change(record, { ...next(record), places: { owner: { group: other, order: '1' } } }),
+          change(record, { ...next(record), lists: { owner: { group: other, order: '1' } } }),
           creation({ ...record, key: 'never' }),
           removal(aRecord()),
         ]);

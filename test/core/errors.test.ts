@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isWaitstateError, WaitstateError } from '../../lambda/core/errors.ts';
-import { refused } from '../../lambda/core/invalid-input.ts';
+import { invalidInput } from '../../lambda/core/invalid-input.ts';
 
 describe('an error of Waitstate', () => {
   test('has a code, a literal name, a scope and its cause', () => {
@@ -45,18 +45,18 @@ describe('an argument that is refused', () => {
     [{ a: 1 }, 'found {"a":1}.'],
     [['x'], 'found ["x"].'],
   ])('is shown as it came: %j', (found, shown) => {
-    const error = refused('`version`', 'a number', found);
+    const error = invalidInput('`version`', 'a number', found);
     expect(error).toMatchObject({ code: 'INVALID_INPUT', message: `\`version\` must be a number; ${shown}` });
   });
 
   test('is cut where it is long', () => {
-    expect(refused('x', 'short', 'y'.repeat(1000)).message.length).toBeLessThan(140);
+    expect(invalidInput('x', 'short', 'y'.repeat(1000)).message.length).toBeLessThan(140);
   });
 
   test.each<[unknown]>([[() => {}], [Symbol('s')], [5n], [{ big: 5n }], [{ toJSON: () => undefined }], [cyclic]])(
     'may be anything: %s',
     (found) => {
-      expect(refused('x', 'y', found)).toMatchObject({
+      expect(invalidInput('x', 'y', found)).toMatchObject({
         code: 'INVALID_INPUT',
         message: expect.stringMatching(/^x must be y; found /),
       });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { escapeId, idsOf, partitionOf } from '../../lambda/core/ids.ts';
+import { escapeId, parsePartition, toPartition } from '../../lambda/core/ids.ts';
 
 const runs = { seed: 42, numRuns: 500 };
 // Short, of few characters that matter, so that equal and almost equal ids are often drawn; and any text.
@@ -14,7 +14,7 @@ describe('the key of a run', () => {
     fc.assert(
       fc.property(ids, ids, ids, ids, (tenant, run, otherTenant, otherRun) => {
         const same = tenant === otherTenant && run === otherRun;
-        return (partitionOf(tenant, run) === partitionOf(otherTenant, otherRun)) === same;
+        return (toPartition(tenant, run) === toPartition(otherTenant, otherRun)) === same;
       }),
       runs,
     );
@@ -23,7 +23,7 @@ describe('the key of a run', () => {
   test('gives the ids back that it was made of', () => {
     fc.assert(
       fc.property(ids, ids, (tenant, run) => {
-        expect(idsOf(partitionOf(tenant, run))).toEqual({ tenant, run });
+        expect(parsePartition(toPartition(tenant, run))).toEqual({ tenant, run });
       }),
       runs,
     );
@@ -31,7 +31,7 @@ describe('the key of a run', () => {
 
   test('is printable ASCII with one slash', () => {
     fc.assert(
-      fc.property(ids, ids, (tenant, run) => /^[A-Za-z0-9._~%-]+\/[A-Za-z0-9._~%-]+$/.test(partitionOf(tenant, run))),
+      fc.property(ids, ids, (tenant, run) => /^[A-Za-z0-9._~%-]+\/[A-Za-z0-9._~%-]+$/.test(toPartition(tenant, run))),
       runs,
     );
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { billReport } from '../../bench/bill/report.ts';
-import { missingIn } from '../../bench/page-tables.ts';
+import { findMissing } from '../../bench/page-tables.ts';
 import { scaleReport } from '../../bench/scale/report.ts';
 import { startWire } from '../../bench/wire.ts';
 import { pages } from './markdown.ts';
@@ -11,7 +11,7 @@ describe('the cost page', () => {
   it('says what `npm run bill` prints; `npm run bill -- --write` puts it there', async () => {
     const wire = await startWire();
     try {
-      expect(missingIn(textOf('reference/cost.md'), await billReport(wire))).toEqual([]);
+      expect(findMissing(textOf('reference/cost.md'), await billReport(wire))).toEqual([]);
     } finally {
       await wire.stop();
     }
@@ -20,6 +20,6 @@ describe('the cost page', () => {
 
 describe('the scale page', () => {
   it('says what `npm run scale` prints; `npm run scale -- --write` puts it there', async () => {
-    expect(missingIn(textOf('reference/scale.md'), await scaleReport())).toEqual([]);
+    expect(findMissing(textOf('reference/scale.md'), await scaleReport())).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { books } from '../../examples/simulated/books.ts';
+import { createLedger } from '../../examples/simulated/books.ts';
 import { freshServices, totalOf } from './simulated.ts';
 
 const source = fileURLToPath(new URL('../../examples/simulated/books.ts', import.meta.url));
@@ -21,22 +21,22 @@ freshServices();
 
 describe('the books of a simulated service', () => {
   it('have one line for a key, whoever wrote it first', async () => {
-    const bank = books('bank');
-    await bank.write({ key: 'k', what: 'refund', amount: 1 });
-    expect(await bank.write({ key: 'k', what: 'refund', amount: 2 })).toMatchObject({ amount: 1 });
-    await bank.write({ key: 'l', what: 'refund', amount: 3 });
+    const bank = createLedger('bank');
+    await bank.record({ key: 'k', what: 'refund', amount: 1 });
+    expect(await bank.record({ key: 'k', what: 'refund', amount: 2 })).toMatchObject({ amount: 1 });
+    await bank.record({ key: 'l', what: 'refund', amount: 3 });
     expect(totalOf(bank)).toBe(4);
     const file = join(String(process.env.WAITSTATE_FOLDER), 'examples', 'bank.jsonl');
     expect(readFileSync(file, 'utf8').match(/\n/g)).toHaveLength(2);
     // As a process leaves it that looked at the same moment.
     appendFileSync(file, `${JSON.stringify({ key: 'k', what: 'refund', amount: 9 })}\n`);
     expect(totalOf(bank)).toBe(4);
-    expect(await bank.write({ key: 'k', what: 'refund', amount: 2 })).toMatchObject({ amount: 1 });
+    expect(await bank.record({ key: 'k', what: 'refund', amount: 2 })).toMatchObject({ amount: 1 });
   });
 
   it('say the same to processes that write at once', async () => {
     const amounts = await Promise.all([1, 2, 3, 4].map(writtenElsewhere));
     expect(new Set(amounts).size).toBe(1);
-    expect(books('bank').lines()).toEqual([{ key: 'k', what: 'refund', amount: amounts[0] }]);
+    expect(createLedger('bank').entries()).toEqual([{ key: 'k', what: 'refund', amount: amounts[0] }]);
   });
 });

@@ -74,7 +74,7 @@ describe('the model loop on Bedrock', () => {
       { role: 'assistant', content: [{ toolUse: mail }] },
       { role: 'user', content: [{ toolResult: refused }] },
     ]);
-    expect(outbox.lines()).toEqual([]);
+    expect(outbox.entries()).toEqual([]);
   });
 
   it('says which model it is: in the state, to who approves, and with each answer', async () => {

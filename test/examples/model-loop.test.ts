@@ -8,7 +8,7 @@ import { freshServices } from './simulated.ts';
 
 const SCRIPTED = /^a script. No model is called/;
 
-const sent = () => outbox.lines().map(({ to, subject, text }) => `To ${to}: ${subject}\n${text}`);
+const sent = () => outbox.entries().map(({ to, subject, text }) => `To ${to}: ${subject}\n${text}`);
 
 interface Chat {
   readonly model: string;

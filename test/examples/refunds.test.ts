@@ -9,7 +9,7 @@ const ann = { by: 'user:ann' };
 const bob = { by: 'user:bob' };
 
 /** What was mailed to whom. */
-const mails = () => outbox.lines().map(({ to, subject }) => `To ${to}: ${subject}`);
+const mails = () => outbox.entries().map(({ to, subject }) => `To ${to}: ${subject}`);
 
 freshServices();
 
@@ -39,7 +39,7 @@ describe('the refund agent', () => {
     expect(await run.approvals()).toMatchObject([
       { ask: 2, changed: { before: { amount: 800 }, after: expect.stringContaining('amount: at most $80') } },
     ]);
-    expect(payments.lines()).toEqual([]);
+    expect(payments.entries()).toEqual([]);
     await run.approve('refund', { ...ann, edits: { amount: 60 }, comment: 'The cable is fine.' });
     await run.approve('refund', bob);
     expect(await run.result()).toMatchObject({ refunded: true, paid: 60 });
@@ -51,7 +51,7 @@ describe('the refund agent', () => {
     await run.approve('refund', ann);
     await run.reject('refund', { ...bob, comment: 'Repair it.' });
     expect(await run.result()).toEqual({ refunded: false, because: 'Repair it.' });
-    expect(payments.lines()).toEqual([]);
+    expect(payments.entries()).toEqual([]);
   });
 
   it('mails each of the group a link of their own, reminds them, and asks a manager in the end', async () => {
@@ -61,7 +61,7 @@ describe('the refund agent', () => {
       'To user:ann: Please decide: Refund $80 to customer 4?',
       'To user:bob: Please decide: Refund $80 to customer 4?',
     ]);
-    const links = outbox.lines().map(({ text }) => text);
+    const links = outbox.entries().map(({ text }) => text);
     expect(new Set(links).size).toBe(2);
     await run.approve('refund', ann);
     await world.skip({ hours: 12 });
@@ -78,7 +78,7 @@ describe('the refund agent', () => {
     await run.approve('refund', ann);
     await run.expire('refund');
     expect(await run.result()).toEqual({ refunded: false, because: 'EXPIRED' });
-    expect(payments.lines()).toEqual([]);
+    expect(payments.entries()).toEqual([]);
   });
 
   it('pays once, wherever its process dies around the payment', async () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, vi } from 'vitest';
-import type { Books } from '../../examples/simulated/books.ts';
+import type { Ledger } from '../../examples/simulated/books.ts';
 import { latency } from '../../examples/simulated/moment.ts';
 
 /** Lets each test have simulated services of its own, which take no time and know of no model. */
@@ -21,8 +21,8 @@ export function freshServices(): void {
 }
 
 /** What was paid, line by line. */
-export const paidIn = (books: Books): readonly (readonly [what: string, amount: number])[] =>
-  books.lines().map(({ what, amount }) => [what, amount]);
+export const paidIn = (books: Ledger): readonly (readonly [what: string, amount: number])[] =>
+  books.entries().map(({ what, amount }) => [what, amount]);
 
 /** What was paid altogether. */
-export const totalOf = (books: Books): number => books.lines().reduce((sum, { amount }) => sum + amount, 0);
+export const totalOf = (books: Ledger): number => books.entries().reduce((sum, { amount }) => sum + amount, 0);

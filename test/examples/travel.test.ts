@@ -73,7 +73,7 @@ describe('the travel agent', () => {
     const run = await world.start(example);
     await world.skip({ days: 2 });
     expect(await run.result()).toEqual({ booked: false, because: 'EXPIRED' });
-    expect(world.notices.map(({ kind }) => kind)).toEqual(['asked', 'reminder', 'reminder', 'reminder']);
+    expect(world.notifications.map(({ kind }) => kind)).toEqual(['asked', 'reminder', 'reminder', 'reminder']);
     expect(paidIn(airlineBill)).toEqual(SEARCHES);
   });
 

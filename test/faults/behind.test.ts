@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { clockAt, MINUTE, SECOND } from './clock.ts';
 
@@ -11,7 +11,7 @@ interface Account {
 function processes() {
   const clock = clockAt();
   const storage = memoryStorage({ clock: clock.read });
-  const open = () => checkpointStoreOn<Account>(storage, { clock: clock.read });
+  const open = () => createCheckpointStore<Account>(storage, { clock: clock.read });
   return { clock, behind: open(), ahead: open() };
 }
 

@@ -3,7 +3,7 @@ import type { CheckpointStore } from '../../lambda/checkpoints/checkpoint-store.
 import { payload } from '../../lambda/checkpoints/payload.ts';
 import { DAY, HOUR } from './clock.ts';
 import { Crash, crashingStorage } from './crashing-storage.ts';
-import { contentOf, noOrphans, payloadIdsOf, recordsOf, soundRun } from './invariants.ts';
+import { contentOf, expectNoOrphans, expectSoundRun, payloadIdsOf, recordsOf } from './invariants.ts';
 import { FORK, RUN, type Scene, type State, sceneOf } from './scene.ts';
 import { noise, seedIds } from './seeded.ts';
 
@@ -189,7 +189,7 @@ const OPERATIONS: readonly Operation[] = [
       scene.clock.now += DAY + 1;
     },
     run: (store) => store.collect(),
-    done: (_, { storage }) => noOrphans(storage, RUN),
+    done: (_, { storage }) => expectNoOrphans(storage, RUN),
   },
   {
     name: 'a rotation of its key',
@@ -222,7 +222,7 @@ async function crash(
   const scene = sceneOf(encrypted);
   const { storage, clock, open } = scene;
   await operation.prepare(scene);
-  const before = await soundRun(open(), RUN);
+  const before = await expectSoundRun(open(), RUN);
   const dying = crashingStorage(storage, { call, when });
   const died = await operation.run(open(dying), { ...scene, open: (_, key) => open(dying, key) }).then(
     () => false,
@@ -234,27 +234,32 @@ async function crash(
   // A sweep or a collection reports what it could not do and goes on.
   const crashed = died || dying.calls() >= call;
 
-  const after = await soundRun(open(), RUN);
-  await soundRun(open(), FORK);
+  const after = await expectSoundRun(open(), RUN);
+  await expectSoundRun(open(), FORK);
   if (!operation.removes) expectAllOf(before, after);
 
   clock.now += operation.againAfter ?? 0;
   await operation.run(open(), scene);
   await operation.done(open(), scene);
-  const repeated = await soundRun(open(), RUN);
+  const repeated = await expectSoundRun(open(), RUN);
   if (!operation.removes) expectAllOf(before, repeated);
 
   clock.now += 2 * DAY;
   expect((await open().collect()).failed).toEqual([]);
-  await noOrphans(storage, RUN);
-  await noOrphans(storage, FORK);
-  expect(await soundRun(open(), RUN)).toEqual(typeof repeated === 'string' ? repeated : await soundRun(open(), RUN));
-  await soundRun(open(), FORK);
+  await expectNoOrphans(storage, RUN);
+  await expectNoOrphans(storage, FORK);
+  expect(await expectSoundRun(open(), RUN)).toEqual(
+    typeof repeated === 'string' ? repeated : await expectSoundRun(open(), RUN),
+  );
+  await expectSoundRun(open(), FORK);
   return crashed;
 }
 
 /** Every checkpoint that could be loaded before can be loaded now, and is the same. */
-function expectAllOf(before: Awaited<ReturnType<typeof soundRun>>, after: Awaited<ReturnType<typeof soundRun>>): void {
+function expectAllOf(
+  before: Awaited<ReturnType<typeof expectSoundRun>>,
+  after: Awaited<ReturnType<typeof expectSoundRun>>,
+): void {
   if (typeof before === 'string') return;
   if (typeof after === 'string') throw new Error(`Everything that was confirmed is ${after}.`);
   for (const [version, content] of before) expect(after.get(version)).toEqual(content);

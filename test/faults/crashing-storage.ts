@@ -40,8 +40,8 @@ export function crashingStorage(
     return run();
   };
   const records: RecordStore = {
-    inlineBytes: storage.records.inlineBytes,
-    packsSmall: storage.records.packsSmall,
+    maxInlineBytes: storage.records.maxInlineBytes,
+    compressesSmallBodies: storage.records.compressesSmallBodies,
     read: (...args) => reading(() => storage.records.read(...args)),
     range: (...args) => reading(() => storage.records.range(...args)),
     list: (...args) => reading(() => storage.records.list(...args)),

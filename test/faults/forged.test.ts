@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import type { CheckpointStoreOptions } from '../../lambda/checkpoints/contexts.ts';
 import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { dueGroup } from '../../lambda/checkpoints/format/records.ts';
@@ -13,7 +13,7 @@ import { payload } from '../../lambda/checkpoints/payload.ts';
 import { checkpointStore as embeddedStore } from '../../lambda/embedded.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { randomText } from '../contract/checkpoint-store/random-text.ts';
-import { rehashed, storedRun } from '../contract/checkpoint-store/stored-run.ts';
+import { rehash, storedRun } from '../contract/checkpoint-store/stored-run.ts';
 
 const RUN = 'run';
 const HOUR = 3_600_000;
@@ -24,7 +24,7 @@ function scene() {
   const clock = { now: 1_800_000_000_000 };
   const storage = memoryStorage({ clock: () => clock.now });
   const store = <State>(options: CheckpointStoreOptions = {}) =>
-    checkpointStoreOn<State>(storage, { clock: () => clock.now, ...options });
+    createCheckpointStore<State>(storage, { clock: () => clock.now, ...options });
   return { clock, storage, store, stored: (run = RUN) => storedRun(storage, 'default', run) };
 }
 
@@ -71,7 +71,7 @@ describe('a forged record', () => {
     await store().undo(RUN);
     await stored().alter(2, (record) => {
       const meta = forged(record.meta, (parsed) => parsed.push({ k: 'undo', f: 5 }));
-      return rehashed({ ...record, meta });
+      return rehash({ ...record, meta });
     });
     await expect(store().redo(RUN)).rejects.toMatchObject({ code: 'DAMAGED' });
   });
@@ -95,7 +95,7 @@ describe('a forged record', () => {
       const meta = forged(record.meta, (parsed) => {
         parsed[5] = anchor;
       });
-      return rehashed({ ...record, meta });
+      return rehash({ ...record, meta });
     });
     return { store };
   }
@@ -114,7 +114,7 @@ describe('a forged record', () => {
     async (body) => {
       const { store, stored } = scene();
       await store().save({ run: RUN, state: 1 });
-      await stored().alter(1, (record) => rehashed({ ...record, body: Buffer.from(body) }));
+      await stored().alter(1, (record) => rehash({ ...record, body: Buffer.from(body) }));
       await expect(store().load(RUN)).rejects.toMatchObject({ code: 'DAMAGED', scope: 'run' });
     },
   );
@@ -123,7 +123,7 @@ describe('a forged record', () => {
     const { store, stored } = scene();
     await store().save({ run: RUN, state: 1 });
     const bomb = zstdCompressSync(Buffer.alloc(2 ** 29 + 1));
-    await stored().alter(1, (record) => rehashed({ ...record, body: bomb }));
+    await stored().alter(1, (record) => rehash({ ...record, body: bomb }));
     await expect(store().load(RUN)).rejects.toMatchObject({ code: 'DAMAGED' });
   });
 
@@ -131,7 +131,7 @@ describe('a forged record', () => {
     const { store, stored } = scene();
     await store().save({ run: RUN, state: 1 });
     const body = Buffer.from(`{"s":{"state":{"$":["bigint","${'9'.repeat(200_000)}"]},"results":{}}}`);
-    await stored().alter(1, (record) => rehashed({ ...record, body }));
+    await stored().alter(1, (record) => rehash({ ...record, body }));
     await expect(store().load(RUN)).rejects.toMatchObject({ code: 'DAMAGED' });
     const state = { n: 10n ** 100_001n };
     await expect(store().save({ run: 'other', state })).rejects.toThrow(
@@ -160,7 +160,7 @@ describe('what is under a name that nobody escaped', () => {
     await store().save({ run: RUN, state: 1, retentionSeconds: 1 });
     const places = { due: { group: dueGroup('evil/%zz'), order: '000000000000001' } };
     await storage.records.commit([
-      { put: { partition: 'evil/%zz', key: 'cz', revision: 'r', meta: '1{}', places }, when: 'absent' },
+      { put: { partition: 'evil/%zz', key: 'cz', revision: 'r', meta: '1{}', lists: places }, when: 'absent' },
     ]);
     await storage.payloads.put('100%/x', 'abandoned-orphan', Buffer.from('x'));
     clock.now += 2 * DAY;
@@ -201,8 +201,8 @@ describe('a key', () => {
       return { meta: `1${JSON.stringify(meta)}`, revision: 'forged' };
     });
     expect(await warm.load(RUN)).toMatchObject({ state: 'mine' });
-    for (const opened of [warm, checkpointStoreOn(storage, { keys: ring() })]) {
-      await expect(opened.load('other')).rejects.toMatchObject({ code: 'KEY_UNAVAILABLE' });
+    for (const loaded of [warm, createCheckpointStore(storage, { keys: ring() })]) {
+      await expect(loaded.load('other')).rejects.toMatchObject({ code: 'KEY_UNAVAILABLE' });
     }
   });
 
@@ -280,10 +280,10 @@ describe('input that would harm later', () => {
         yield Buffer.alloc(1024);
       }
     };
-    const opened = { ...storage.payloads, open: async () => endless() };
-    const { state } = await checkpointStoreOn<{ log: ReturnType<typeof payload> }>({
+    const loaded = { ...storage.payloads, open: async () => endless() };
+    const { state } = await createCheckpointStore<{ log: ReturnType<typeof payload> }>({
       ...storage,
-      payloads: opened,
+      payloads: loaded,
     }).load(RUN);
     expect(id).not.toBe('');
     await expect(state.log.text()).rejects.toMatchObject({ code: 'DAMAGED' });

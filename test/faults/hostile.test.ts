@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type CheckpointStore, checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { type CheckpointStore, createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { payload } from '../../lambda/checkpoints/payload.ts';
 import type { SaveFields } from '../../lambda/checkpoints/save.ts';
 import { isWaitstateError } from '../../lambda/core/errors.ts';
@@ -16,7 +16,7 @@ import { awsStorage } from '../engines/engines.ts';
 import { smallDisk } from '../storage/embedded/small-disk.ts';
 import { clockAt, DAY, HOUR, MINUTE, SECOND } from './clock.ts';
 import { type Fault, failingStorage } from './failing-storage.ts';
-import { noOrphans, payloadIdsOf, recordsOf, soundRun } from './invariants.ts';
+import { expectNoOrphans, expectSoundRun, payloadIdsOf, recordsOf } from './invariants.ts';
 import { noise, randomFrom } from './seeded.ts';
 import { withInlineBytes } from './storages.ts';
 
@@ -48,26 +48,26 @@ describe.each(['memory', 'embedded', 'aws'] as const)('on %s', (kind) => {
     ['a payload of no bytes', { seen: payload('') }],
   ])('a state that is %s comes back as it was', async (what, state) => {
     const run = fresh(`empty ${what}`);
-    await checkpointStoreOn(storages[kind]).save({ run, state });
-    const { state: loaded } = await checkpointStoreOn<typeof state>(storages[kind]).load(run);
+    await createCheckpointStore(storages[kind]).save({ run, state });
+    const { state: loaded } = await createCheckpointStore<typeof state>(storages[kind]).load(run);
     if (what.startsWith('a payload'))
       expect(await (loaded as { seen: ReturnType<typeof payload> }).seen.text()).toBe('');
     else expect(loaded).toEqual(state);
-    expect((await checkpointStoreOn(storages[kind]).verify(run)).problems).toEqual([]);
+    expect((await createCheckpointStore(storages[kind]).verify(run)).problems).toEqual([]);
   });
 
   test('a run begins without any state', async () => {
-    const store = checkpointStoreOn(storages[kind]);
+    const store = createCheckpointStore(storages[kind]);
     await store.save({ run: fresh('no state') });
     expect(await store.load(fresh('no state'))).toMatchObject({ version: 1, state: undefined, toolResults: {} });
   });
 
   test('a state of 50 MB is saved and loaded, and a small change to it is a small write', async () => {
-    const store = checkpointStoreOn<{ log: string[] }>(storages[kind]);
+    const store = createCheckpointStore<{ log: string[] }>(storages[kind]);
     const log = Array.from({ length: 50 }, (_, index) => String(index).padEnd(64, 'x') + incompressible(index));
     await store.save({ run: fresh('large'), state: { log } });
     await store.update(fresh('large'), (draft) => void draft.log.push('small'));
-    const { state, bytes } = await checkpointStoreOn<{ log: string[] }>(storages[kind]).load(fresh('large'));
+    const { state, bytes } = await createCheckpointStore<{ log: string[] }>(storages[kind]).load(fresh('large'));
     expect(state.log.length).toBe(51);
     expect(state.log.every((line, index) => line === (log[index] ?? 'small'))).toBe(true);
     expect(bytes).toBeLessThan(1000);
@@ -77,7 +77,7 @@ describe.each(['memory', 'embedded', 'aws'] as const)('on %s', (kind) => {
   test('a state of depth 10,000 is refused with its path, and nothing is written', async () => {
     let deep: unknown = 'bottom';
     for (let level = 0; level < 10_000; level++) deep = { in: deep };
-    const store = checkpointStoreOn(storages[kind]);
+    const store = createCheckpointStore(storages[kind]);
     const refusal = { code: 'UNSUPPORTED_VALUE', message: expect.stringMatching(/^state\.in\.in/) };
     await expect(store.save({ run: fresh('deep'), state: deep })).rejects.toMatchObject(refusal);
     await expect(store.load(fresh('deep'))).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
@@ -95,11 +95,11 @@ describe.each(['memory', 'embedded', 'aws'] as const)('on %s', (kind) => {
   });
 
   test('a state of 100,000 keys is saved and loaded, and one key of it is a small write', async () => {
-    const store = checkpointStoreOn<Record<string, number>>(storages[kind]);
+    const store = createCheckpointStore<Record<string, number>>(storages[kind]);
     const state = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`key ${index}`, index]));
     await store.save({ run: fresh('wide'), state });
     await store.update(fresh('wide'), (draft) => void Object.assign(draft, { 'key 5': -1 }));
-    const loaded = await checkpointStoreOn<Record<string, number>>(storages[kind]).load(fresh('wide'));
+    const loaded = await createCheckpointStore<Record<string, number>>(storages[kind]).load(fresh('wide'));
     expect(loaded.state).toEqual({ ...state, 'key 5': -1 });
     expect(loaded.bytes).toBeLessThan(1000);
   });
@@ -116,7 +116,7 @@ describe.each(['memory', 'embedded', 'aws'] as const)('on %s', (kind) => {
     ['tag', { tags: [long] }],
   ])('a huge %s is refused, and the run goes on as if nothing had been', async (what, fields) => {
     const run = fresh(`huge ${what}`);
-    const store = checkpointStoreOn(storages[kind]);
+    const store = createCheckpointStore(storages[kind]);
     await expect(refusalOf(store.save({ run, state: 0, ...fields }))).resolves.toMatch(
       /INVALID_INPUT|RECORD_TOO_LARGE/,
     );
@@ -169,7 +169,7 @@ interface Log {
 function faulty(next: () => Fault, code: 'STORAGE_UNAVAILABLE' | 'STORAGE_FULL' = 'STORAGE_UNAVAILABLE') {
   const clock = clockAt();
   const storage = withInlineBytes(memoryStorage({ clock: clock.read }), 700);
-  const open = (on = storage) => checkpointStoreOn<Log>(on, { clock: clock.read });
+  const open = (on = storage) => createCheckpointStore<Log>(on, { clock: clock.read });
   return { clock, storage, open, store: open(failingStorage(storage, next, code)) };
 }
 
@@ -184,7 +184,7 @@ describe('a disk that fills', () => {
     let full = false;
     const { store, open, storage, clock } = faulty(() => (full ? 'fails' : undefined), 'STORAGE_FULL');
     await someRun(store);
-    const before = await soundRun(open(), RUN);
+    const before = await expectSoundRun(open(), RUN);
     full = true;
     const attempts = [
       () => store.save({ run: RUN, expectedVersion: 3, state: { log: ['lost'] } }),
@@ -196,13 +196,13 @@ describe('a disk that fills', () => {
       () => store.delete(RUN),
     ];
     for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject({ code: 'STORAGE_FULL' });
-    expect(await soundRun(open(), RUN)).toEqual(before);
+    expect(await expectSoundRun(open(), RUN)).toEqual(before);
     full = false;
     expect(await store.save({ run: RUN, expectedVersion: 3, state: { log: ['there'] } })).toMatchObject({ version: 4 });
-    expect(await soundRun(open(), RUN)).toHaveProperty('size', 4);
+    expect(await expectSoundRun(open(), RUN)).toHaveProperty('size', 4);
     clock.now += 2 * DAY;
     await store.collect();
-    await noOrphans(storage, RUN);
+    await expectNoOrphans(storage, RUN);
   });
 
   test('for real keeps every version that was confirmed', async ({ skip }) => {
@@ -212,7 +212,7 @@ describe('a disk that fills', () => {
       const filler = join(disk.folder, 'filler');
       await writeFile(filler, new Uint8Array(MEGABYTE));
       const storage = withInlineBytes(embeddedStorage({ folder: join(disk.folder, 'storage') }), 700);
-      const open = () => checkpointStoreOn<Log>(storage);
+      const open = () => createCheckpointStore<Log>(storage);
       const store = open();
       let confirmed = 0;
       const fill = async () => {
@@ -224,12 +224,12 @@ describe('a disk that fills', () => {
       };
       await expect(fill()).rejects.toMatchObject({ code: 'STORAGE_FULL' });
       expect(confirmed).toBeGreaterThan(5);
-      expect(await soundRun(open(), RUN)).toHaveProperty('size', confirmed);
+      expect(await expectSoundRun(open(), RUN)).toHaveProperty('size', confirmed);
       await rm(filler);
       expect(await store.update(RUN, ({ log }) => ({ log: [...log, 'more'] }))).toMatchObject({
         version: confirmed + 1,
       });
-      expect(await soundRun(open(), RUN)).toHaveProperty('size', confirmed + 1);
+      expect(await expectSoundRun(open(), RUN)).toHaveProperty('size', confirmed + 1);
       await storage.records.close();
     } finally {
       disk.remove();
@@ -268,12 +268,12 @@ describe('an answer that is lost', () => {
       // The same process tries again, and later another.
       await run(store);
       await run(open());
-      expect(await soundRun(open(), RUN)).toHaveProperty('size', versions);
-      if (versions === 3) expect(await soundRun(open(), 'fork')).toHaveProperty('size', 1);
+      expect(await expectSoundRun(open(), RUN)).toHaveProperty('size', versions);
+      if (versions === 3) expect(await expectSoundRun(open(), 'fork')).toHaveProperty('size', 1);
       clock.now += 2 * DAY;
       await open().collect();
-      await noOrphans(storage, RUN);
-      await noOrphans(storage, 'fork');
+      await expectNoOrphans(storage, RUN);
+      await expectNoOrphans(storage, 'fork');
     }
   });
 
@@ -302,12 +302,12 @@ describe('an answer that is lost', () => {
       calls = 0;
       if ((await refusalOf(run(store))) === 'nothing: it was done') return;
       await run(store);
-      const sound = await soundRun(open(), RUN);
+      const sound = await expectSoundRun(open(), RUN);
       if (typeof end === 'string') expect(sound).toBe(end);
       else expect(sound).toHaveProperty('size', expect.any(Number));
       clock.now += 2 * DAY;
       await open().collect();
-      await noOrphans(storage, RUN);
+      await expectNoOrphans(storage, RUN);
     }
   });
 });
@@ -316,7 +316,7 @@ describe('writers whose clocks differ', () => {
   function writers() {
     const clock = clockAt();
     const storage = withInlineBytes(memoryStorage({ clock: clock.read }), 700);
-    const open = (skew = () => 0) => checkpointStoreOn<Log>(storage, { clock: () => clock.now + skew() });
+    const open = (skew = () => 0) => createCheckpointStore<Log>(storage, { clock: () => clock.now + skew() });
     return { clock, storage, open };
   }
 
@@ -333,7 +333,7 @@ describe('writers whose clocks differ', () => {
     const { state, version } = await open().load(RUN);
     expect(version).toBe(61);
     expect(state.log).toEqual(Array.from({ length: 60 }, (_, turn) => turn));
-    expect(await soundRun(open(), RUN)).toHaveProperty('size', 61);
+    expect(await expectSoundRun(open(), RUN)).toHaveProperty('size', 61);
   });
 
   test.each([30 * MINUTE, 59 * MINUTE, 2 * HOUR, 3 * DAY])('do not end a run early: %i ms behind', async (behind) => {
@@ -370,7 +370,7 @@ describe('writers whose clocks differ', () => {
     await expect(slow.save({ run: RUN, expectedVersion: 9, state: { log: [seen] } })).rejects.toThrow();
     await open().collect();
     await slow.save({ run: RUN, expectedVersion: 1, state: { log: [seen] } });
-    expect(await soundRun(open(), RUN)).toHaveProperty('size', 2);
+    expect(await expectSoundRun(open(), RUN)).toHaveProperty('size', 2);
     expect((await recordsOf(storage, RUN)).length).toBe(3);
   });
 });

@@ -52,8 +52,8 @@ export class Interleaving {
       return run();
     };
     const records: RecordStore = {
-      inlineBytes: storage.records.inlineBytes,
-      packsSmall: storage.records.packsSmall,
+      maxInlineBytes: storage.records.maxInlineBytes,
+      compressesSmallBodies: storage.records.compressesSmallBodies,
       read: (...args) => inTurn(() => storage.records.read(...args)),
       range: (...args) => inTurn(() => storage.records.range(...args)),
       list: (...args) => inTurn(() => storage.records.list(...args)),

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
 import type { Checkpoint } from '../../lambda/checkpoints/checkpoint.ts';
 import type { CheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
-import { readCheckpoint, versionOf } from '../../lambda/checkpoints/format/records.ts';
+import { parseVersion, readCheckpoint } from '../../lambda/checkpoints/format/records.ts';
 import { payloadsInUse } from '../../lambda/checkpoints/operations/payloads-in-use.ts';
 import { isWaitstateError } from '../../lambda/core/errors.ts';
-import { partitionOf } from '../../lambda/core/ids.ts';
+import { toPartition } from '../../lambda/core/ids.ts';
 import type { Storage, StoredRecord } from '../../lambda/storage/ports.ts';
 import { plainOf } from './model/values.ts';
 
@@ -15,7 +15,7 @@ export async function recordsOf(storage: Storage, run: string): Promise<readonly
   const records: StoredRecord[] = [];
   let after: string | undefined;
   do {
-    const page = await storage.records.range(partitionOf(TENANT, run), after === undefined ? {} : { after });
+    const page = await storage.records.range(toPartition(TENANT, run), after === undefined ? {} : { after });
     records.push(...page.records);
     after = page.next;
   } while (after !== undefined);
@@ -24,7 +24,7 @@ export async function recordsOf(storage: Storage, run: string): Promise<readonly
 
 export async function payloadIdsOf(storage: Storage, run: string): Promise<readonly string[]> {
   const ids: string[] = [];
-  for await (const { id } of storage.payloads.list(partitionOf(TENANT, run))) ids.push(id);
+  for await (const { id } of storage.payloads.list(toPartition(TENANT, run))) ids.push(id);
   return ids.sort();
 }
 
@@ -40,7 +40,7 @@ const GONE = ['RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED'];
  * What is true of a run at any moment: its versions have no gaps, it verifies, and every version that is not pruned
  * loads with all its payloads. Gives what can be loaded by version, or the code for which nothing can.
  */
-export async function soundRun<S>(
+export async function expectSoundRun<S>(
   store: CheckpointStore<S>,
   run: string,
 ): Promise<ReadonlyMap<number, unknown> | string> {
@@ -73,8 +73,8 @@ async function loadInto<S>(loaded: Map<number, unknown>, store: CheckpointStore<
 }
 
 /** What is stored of the payloads of a run is what its checkpoints need. */
-export async function noOrphans(storage: Storage, run: string): Promise<void> {
-  const checkpoints = (await recordsOf(storage, run)).filter(({ key }) => versionOf(key) > 0).map(readCheckpoint);
+export async function expectNoOrphans(storage: Storage, run: string): Promise<void> {
+  const checkpoints = (await recordsOf(storage, run)).filter(({ key }) => parseVersion(key) > 0).map(readCheckpoint);
   const needed = payloadsInUse(checkpoints, ({ meta }) => !meta.emptied);
   expect(await payloadIdsOf(storage, run)).toEqual([...needed].sort());
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, inject, test, vi } from 'vitest';
-import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { type KeyRing, localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { escapeId } from '../../lambda/core/ids.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
@@ -13,7 +13,7 @@ import { awsStorage } from '../engines/engines.ts';
 import { type Clock, clockAt, DAY } from './clock.ts';
 import { commands } from './model/commands.ts';
 import { sameCheckpoint } from './model/comparing.ts';
-import { endOf, Model } from './model/model.ts';
+import { expiryOf, Model } from './model/model.ts';
 import type { World } from './model/world.ts';
 import { repeatable, seedIds } from './seeded.ts';
 import { withInlineBytes, withPayloadTimes } from './storages.ts';
@@ -43,7 +43,7 @@ async function behaveAsTheModel(
   const storage = withInlineBytes(on, INLINE_BYTES);
   seedIds(0);
   const reopen = (place: number) =>
-    checkpointStoreOn(storage, {
+    createCheckpointStore(storage, {
       ...{ tenant, clock: clock.read, writer: `process ${place}`, runsInMemory: place === 0 ? 1 : 32 },
       ...(ring && { keys: ring }),
     });
@@ -59,7 +59,7 @@ async function behaveAsTheModel(
 
 async function everythingIsThere(model: Model, store: ReturnType<World['reopen']>): Promise<void> {
   for (const run of model.runs.values()) {
-    if (run.deletedUntil !== undefined || endOf(run) <= model.now) continue;
+    if (run.deletedUntil !== undefined || expiryOf(run) <= model.now) continue;
     const { id, versions, names } = run;
     const { ok, problems } = await store.verify(id);
     if (!ok) throw new Error(`Run ${id} does not verify: ${JSON.stringify(problems)}`);

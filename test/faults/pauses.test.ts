@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { payload } from '../../lambda/checkpoints/payload.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { clockAt, DAY, HOUR } from './clock.ts';
-import { soundRun } from './invariants.ts';
+import { expectSoundRun } from './invariants.ts';
 import { noise } from './seeded.ts';
 import { withInlineBytes } from './storages.ts';
 
@@ -19,7 +19,7 @@ interface State {
 function processes() {
   const clock = clockAt();
   const storage = withInlineBytes(memoryStorage({ clock: clock.read }), 700);
-  const open = (on: Storage = storage) => checkpointStoreOn<State>(on, { clock: clock.read });
+  const open = (on: Storage = storage) => createCheckpointStore<State>(on, { clock: clock.read });
   const begin = () => open().save({ run: RUN, state: { seen: [payload('seen'), noise('again', 3000)] } });
   return { clock, storage, open, begin };
 }
@@ -67,7 +67,7 @@ describe.each(['payloads', 'records'] as const)('before it looks for %s', (befor
       }),
     );
     expect(await slow.sweep()).toEqual({ expired: 0, freed: 0, failed: [] });
-    expect(await soundRun(open(), RUN)).toHaveProperty('size', 1);
+    expect(await expectSoundRun(open(), RUN)).toHaveProperty('size', 1);
   });
 
   test('a deletion that pauses for more than a day takes nothing of the run that was begun meanwhile', async () => {
@@ -81,7 +81,7 @@ describe.each(['payloads', 'records'] as const)('before it looks for %s', (befor
       }),
     );
     await slow.delete(RUN);
-    expect(await soundRun(open(), RUN)).toHaveProperty('size', 1);
+    expect(await expectSoundRun(open(), RUN)).toHaveProperty('size', 1);
   });
 });
 
@@ -100,7 +100,7 @@ test('a writer that pauses between its payloads and its checkpoint loses nothing
     },
   });
   await slow.save({ run: RUN, expectedVersion: 1, state: { seen: [payload('new'), noise('new', 3000)] } });
-  expect(await soundRun(open(), RUN)).toHaveProperty('size', 2);
+  expect(await expectSoundRun(open(), RUN)).toHaveProperty('size', 2);
 });
 
 test('a writer that pauses for days finds that its run was deleted, and brings nothing of it back', async () => {
@@ -122,5 +122,5 @@ test('a writer that pauses for days finds that its run was deleted, and brings n
     code: 'STALE_VERSION',
   });
   expect((await storage.records.range('default/run')).records).toHaveLength(2);
-  expect(await soundRun(open(), RUN)).toHaveProperty('size', 1);
+  expect(await expectSoundRun(open(), RUN)).toHaveProperty('size', 1);
 });

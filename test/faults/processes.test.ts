@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { dynamoRecordStore } from '../../lambda/storage/dynamodb/dynamo-records.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
@@ -104,7 +104,7 @@ describe.each([
       expect(first - (confirmed.at(-1) ?? 0)).toBeLessThanOrEqual(2);
       confirmed.push(...versions);
     }
-    const store = checkpointStoreOn<Counted>(place.storage);
+    const store = createCheckpointStore<Counted>(place.storage);
     const { version, state } = await store.load(killed);
     expect(version).toBeGreaterThanOrEqual(confirmed.at(-1) ?? 0);
     // Each process counted on from what the one before it had saved.
@@ -117,7 +117,7 @@ describe.each([
   });
 
   test('ten at once that update one counter count right', async () => {
-    const store = checkpointStoreOn<Counted>(place.storage);
+    const store = createCheckpointStore<Counted>(place.storage);
     await store.save({ run: counter, expectedVersion: 0, state: { count: 0, log: [] } });
     const TIMES = 5;
     const versions = await Promise.all(

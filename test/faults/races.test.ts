@@ -1,23 +1,23 @@
 import { describe, expect, test, vi } from 'vitest';
-import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { payload } from '../../lambda/checkpoints/payload.ts';
 import { DAY, HOUR, MINUTE, SECOND } from './clock.ts';
 import { choices } from './interleaving.ts';
-import { soundRun } from './invariants.ts';
+import { expectSoundRun } from './invariants.ts';
 import {
-  beginning,
+  advancingTime,
   collecting,
   deleting,
   forking,
   loading,
   loadingNewest,
   NEWEST,
-  nearItsEnd,
-  passing,
   pruning,
+  recreating,
   rewinding,
   rotating,
+  runNearExpiry,
   saving,
   savingPayloads,
   shredding,
@@ -64,7 +64,7 @@ const RACES: readonly Race[] = [
     actors: [saving({ name: 'middle', moveName: true }), saving({ name: 'middle', moveName: true }, [], false)],
     check: (outcomes) => expect(wins(outcomes)).toBe(1),
   },
-  { actors: [beginning, beginning], prepare: async () => {}, check: (outcomes) => expect(wins(outcomes)).toBe(1) },
+  { actors: [recreating, recreating], prepare: async () => {}, check: (outcomes) => expect(wins(outcomes)).toBe(1) },
   {
     actors: [updating('a'), updating('b'), updating('c', [], false)],
     async check(_, { open }) {
@@ -85,9 +85,9 @@ const RACES: readonly Race[] = [
         run: (store) => store.save({ run: RUN, expectedVersion: 7, state: { log: [], seen: payload('seen') } }),
       },
       sweeping,
-      passing(MINUTE + 2 * SECOND),
+      advancingTime(MINUTE + 2 * SECOND),
     ],
-    prepare: nearItsEnd,
+    prepare: runNearExpiry,
     ...deletedBy,
     check([saved, swept], _, sound) {
       // Whoever was faster, and never both.
@@ -132,7 +132,7 @@ const RACES: readonly Race[] = [
   { actors: [deleting, deleting], ...deletedBy },
   { actors: [deleting, collecting], later: 2 * DAY, ...deletedBy },
   {
-    actors: [sweeping, sweeping, beginning],
+    actors: [sweeping, sweeping, recreating],
     async prepare(scene) {
       await someRun(scene);
       await scene.open().delete(RUN);
@@ -145,7 +145,7 @@ const RACES: readonly Race[] = [
   },
   {
     // The first sweeper takes longer than the hour that it claimed.
-    actors: [sweeping, sweeping, passing(HOUR), beginning],
+    actors: [sweeping, sweeping, advancingTime(HOUR), recreating],
     async prepare(scene) {
       await someRun(scene);
       await scene.open().delete(RUN);
@@ -173,7 +173,7 @@ const RACES: readonly Race[] = [
     async check(_, { storage, clock }) {
       // The old key is no longer needed.
       const keys = localKeys({ current: 'new', keys: { new: keyBytes.new } });
-      const { status } = await checkpointStoreOn(storage, { keys, clock: clock.read }).load(RUN);
+      const { status } = await createCheckpointStore(storage, { keys, clock: clock.read }).load(RUN);
       expect(status).toBe('WAITING_FOR_APPROVAL');
     },
   },
@@ -195,7 +195,7 @@ describe('in whatever order the storage sees them, nothing is lost, doubled or d
     const prepared = sceneOf(race.encrypted ?? false);
     seedIds(0);
     await (race.prepare ?? someRun)(prepared);
-    const before = await soundRun(prepared.open(), RUN);
+    const before = await expectSoundRun(prepared.open(), RUN);
     let count = 0;
     for (const choose of choices(MOST, 7)) {
       count++;

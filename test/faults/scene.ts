@@ -1,4 +1,4 @@
-import { type CheckpointStore, checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { type CheckpointStore, createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
@@ -30,7 +30,7 @@ export function sceneOf(encrypted: boolean): Scene {
     storage,
     clock,
     open: (on = storage, current = 'old') =>
-      checkpointStoreOn<State>(on, {
+      createCheckpointStore<State>(on, {
         clock: clock.read,
         ...(encrypted && { keys: localKeys({ current, keys: keyBytes }) }),
       }),

@@ -2,7 +2,7 @@ import type { PayloadStore, Storage } from '../../lambda/storage/ports.ts';
 
 /** The same storage, taking only this much into a record: segments and folds then come with small states. */
 export const withInlineBytes = (storage: Storage, inlineBytes: number): Storage => ({
-  records: { ...storage.records, inlineBytes },
+  records: { ...storage.records, maxInlineBytes: inlineBytes },
   payloads: storage.payloads,
 });
 

@@ -29,7 +29,7 @@ async function hanging() {
 describe('a function of an agent that never returns', () => {
   it('is waited for no longer than a limit', async () => {
     await using lambda = await hanging();
-    await expect(lambda.functions.call('quotes-fn', {})).rejects.toMatchObject({
+    await expect(lambda.functions.invokeAndWait('quotes-fn', {})).rejects.toMatchObject({
       ...{
         code: 'TIMED_OUT',
         message: expect.stringMatching(/"quotes-fn" did not return within 0.2 seconds. Have it/),
@@ -40,7 +40,7 @@ describe('a function of an agent that never returns', () => {
   it('leaves an approval to be told of later, and no record of the stream to be delivered again', async () => {
     await using lambda = await hanging();
     const scene = await handlerScene();
-    Object.assign(scene.shared.functions, { call: lambda.functions.call });
+    Object.assign(scene.shared.functions, { invokeAndWait: lambda.functions.invokeAndWait });
     const at = { waitstate: 1, run: 'r' };
     await scene.checkpoint({ ...at, action: 'save', expectedVersion: 0, agent: 'quotes', state: 1 });
     const approval = { name: 'buy', title: 'Buy?', approvers: ['user:ann'] };

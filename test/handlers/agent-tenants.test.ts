@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agentsText, readAgents } from '../../lambda/handlers/agents.ts';
+import { formatAgents, readAgents } from '../../lambda/handlers/agents.ts';
 import type { Caller } from '../../lambda/http/caller.ts';
 import { handlerScene, httpEvent } from './scene.ts';
 
@@ -17,7 +17,7 @@ describe('an agent that is kept to tenants', () => {
   it('is read from the environment, with its run loaded or not', () => {
     const text = JSON.stringify({ ...AGENTS, any: 'any-fn' });
     expect(Object.fromEntries(readAgents(text))).toEqual({ ...AGENTS, any: { function: 'any-fn', hydrate: false } });
-    expect(readAgents(agentsText(readAgents(text)))).toEqual(readAgents(text));
+    expect(readAgents(formatAgents(readAgents(text)))).toEqual(readAgents(text));
     for (const tenants of [[], ['acme', ''], 'acme', [1], null])
       expect(() => readAgents(JSON.stringify({ quotes: { function: 'quotes-fn', tenants } }))).toThrow(
         /WAITSTATE_AGENTS must be .*"tenants": \["acme"\]/,

@@ -1,15 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { handler } from '../../lambda/handlers/api.ts';
-import { authorizerCaller } from '../../lambda/http/authorizer-caller.ts';
-import { pathId } from '../../lambda/http/path-id.ts';
+import { identifyFromAuthorizer } from '../../lambda/http/authorizer-caller.ts';
+import { encodePathId } from '../../lambda/http/path-id.ts';
 import { payload } from '../../lambda/index.ts';
 import { linkFor } from '../runtime/approvals/scene.ts';
 import { type HandlerScene, handlerScene, httpEvent, linkEvent } from './scene.ts';
 
 let scene: HandlerScene;
 
-const identify = authorizerCaller({
+const identify = identifyFromAuthorizer({
   jwt: { tenantClaim: 'tenant', rolesClaim: 'cognito:groups', personClaim: 'sub' },
   iam: { 'arn:aws:sts::111122223333:assumed-role/Ops/*': { tenant: 'default', roles: ['operator'] } },
 });
@@ -160,10 +160,10 @@ describe('the function behind an HTTP API', () => {
   it('answers bytes as they are, whatever their type says, and sends for large ones to the bucket', async () => {
     const bytes = Uint8Array.from([0xff, 0xfe, 0, 0x80, 0x0a]);
     const large = new Uint8Array(5 * 1024 * 1024).fill(7);
-    const store = checkpointStoreOn(scene.storage, { clock: () => scene.clock.now() });
+    const store = createCheckpointStore(scene.storage, { clock: () => scene.clock.now() });
     const files = [payload(bytes, { type: 'text/plain' }), payload(bytes, { type: 'image/png' }), payload(large)];
     await store.save({ run: 'files/1', state: files });
-    const base = `/api/runs/${pathId('files/1')}/checkpoints/1`;
+    const base = `/api/runs/${encodePathId('files/1')}/checkpoints/1`;
     const { payloads } = JSON.parse((await scene.api(authorized('GET', base))).body) as {
       payloads: { id: string; size: number }[];
     };
@@ -187,7 +187,7 @@ describe('the function behind an HTTP API', () => {
     await scene.checkpoint(save);
     const approval = { name: 'buy', title: 'Buy?', approvers: ['user:ann'] };
     await scene.checkpoint({ waitstate: 1, action: 'requestApproval', run: 'linked', expectedVersion: 1, approval });
-    const at = await scene.contexts.inRun('linked');
+    const at = await scene.contexts.forRun('linked');
     const link = {
       tenant: at.tenant,
       run: 'linked',

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { readLiveHead } from '../../lambda/checkpoints/load.ts';
 import { payload } from '../../lambda/checkpoints/payload.ts';
 import { decide } from '../../lambda/runtime/approvals/decide.ts';
 import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
 import { rewindRun } from '../../lambda/runtime/control/rewind-and-fork.ts';
-import { runResult } from '../../lambda/runtime/control/run-control.ts';
+import { waitForResult } from '../../lambda/runtime/control/run-control.ts';
 import { claim } from '../../lambda/runtime/invocation/claim.ts';
 import { type HandlerScene, handlerScene } from './scene.ts';
 
@@ -18,9 +18,9 @@ beforeAll(async () => {
 
 const freshRun = () => `run-${++runs}`;
 const ask = (action: string, fields: object) => scene.checkpoint({ waitstate: 1, action, ...fields });
-const store = () => checkpointStoreOn(scene.storage, { clock: () => scene.clock.now() });
-const runtime = () => ({ contexts: scene.contexts, clock: scene.clock, chance: () => 0, log: () => {} });
-const head = async (run: string) => (await readLiveHead(await scene.contexts.inRun(run))).meta;
+const store = () => createCheckpointStore(scene.storage, { clock: () => scene.clock.now() });
+const runtime = () => ({ contexts: scene.contexts, clock: scene.clock, random: () => 0, log: () => {} });
+const head = async (run: string) => (await readLiveHead(await scene.contexts.forRun(run))).meta;
 
 /** A run at version 1 that runs. */
 async function running(fields: object = {}): Promise<string> {
@@ -84,7 +84,7 @@ describe('the protocol for other languages', () => {
     const asked = await ask('requestApproval', request);
     expect(await ask('requestApproval', request)).toEqual(asked);
     expect((await head(run)).work?.approvals).toEqual(['buy']);
-    await decide(await scene.contexts.inRun(run), { approval: 'buy', by: 'user:ann', answer: 'approve' });
+    await decide(await scene.contexts.forRun(run), { approval: 'buy', by: 'user:ann', answer: 'approve' });
     // Also when the run has long gone on.
     expect(await ask('requestApproval', request)).toMatchObject({ ok: true, version: 3, approval: 'buy' });
     const signal = { run, signal: 'go', value: 1, id: 's-1' };
@@ -100,14 +100,14 @@ describe('the protocol for other languages', () => {
     const run = await running();
     const commits: number[] = [];
     const { records } = scene.storage;
-    const context = await scene.contexts.context();
+    const context = await scene.contexts.forTenant();
     const counting: typeof records.commit = (writes) => {
       commits.push(writes.length);
       return records.commit(writes);
     };
     const watched = {
       ...scene.contexts,
-      context: async () => ({
+      forTenant: async () => ({
         ...context,
         records: {
           ...records,
@@ -115,9 +115,9 @@ describe('the protocol for other languages', () => {
         },
       }),
     };
-    const { createCheckpoint } = await import('../../lambda/handlers/checkpoint.ts');
-    const observing = { log: () => {}, count: () => {}, invocation: <T>(work: () => Promise<T>) => work() };
-    const handler = createCheckpoint({ contexts: watched, observing });
+    const { createCheckpointHandler: createCheckpoint } = await import('../../lambda/handlers/checkpoint.ts');
+    const telemetry = { log: () => {}, count: () => {}, traceInvocation: <T>(work: () => Promise<T>) => work() };
+    const handler = createCheckpoint({ contexts: watched, telemetry: telemetry });
     const request = {
       run,
       expectedVersion: 1,
@@ -136,7 +136,7 @@ describe('the protocol for other languages', () => {
     });
     expect((await ask('load', { run })).signals).toEqual([{ name: 'go', value: 'early' }]);
 
-    const context = await scene.contexts.context();
+    const context = await scene.contexts.forTenant();
     let came = false;
     const commit: typeof context.records.commit = async (writes) => {
       if (!came) {
@@ -147,11 +147,11 @@ describe('the protocol for other languages', () => {
     };
     const racing = {
       ...scene.contexts,
-      context: async () => ({ ...context, records: { ...context.records, commit } }),
+      forTenant: async () => ({ ...context, records: { ...context.records, commit } }),
     };
-    const { createCheckpoint } = await import('../../lambda/handlers/checkpoint.ts');
-    const observing = { log: () => {}, count: () => {}, invocation: <T>(work: () => Promise<T>) => work() };
-    const handler = createCheckpoint({ contexts: racing, observing });
+    const { createCheckpointHandler: createCheckpoint } = await import('../../lambda/handlers/checkpoint.ts');
+    const telemetry = { log: () => {}, count: () => {}, traceInvocation: <T>(work: () => Promise<T>) => work() };
+    const handler = createCheckpoint({ contexts: racing, telemetry: telemetry });
     expect(
       await handler({ waitstate: 1, action: 'waitForSignal', run, expectedVersion: 2, signal: 'go', state: 'x' }),
     ).toMatchObject({ ok: true, version: 3, suspended: false });
@@ -163,7 +163,7 @@ describe('the protocol for other languages', () => {
   it('asks under a new id when a name was asked before', async () => {
     const run = await running();
     await ask('requestApproval', { run, expectedVersion: 1, approval: APPROVAL });
-    const at = await scene.contexts.inRun(run);
+    const at = await scene.contexts.forRun(run);
     await decide(at, { approval: 'buy', by: 'user:ann', answer: 'reject', comment: 'no' });
     // Nobody runs it here: what the claim does for a function is done by hand.
     await claim(at, { name: 'quotes', run: () => undefined }, { by: 'me', until: scene.clock.now() + 1000 });
@@ -178,7 +178,7 @@ describe('the protocol for other languages', () => {
     const run = await running();
     await ask('requestApproval', { run, expectedVersion: 1, approval: APPROVAL });
     await rewindRun(runtime(), run, 1);
-    const at = await scene.contexts.inRun(run);
+    const at = await scene.contexts.forRun(run);
     await claim(at, { name: 'quotes', run: () => undefined }, { by: 'me', until: scene.clock.now() + 1000 });
     const { version } = await head(run);
     const again = await ask('requestApproval', { run, expectedVersion: version, approval: APPROVAL });
@@ -194,11 +194,11 @@ describe('the protocol for other languages', () => {
     ).toEqual({
       ...{ ok: true, version: 2, status: 'SUCCEEDED' },
     });
-    expect(await runResult(runtime(), run)).toEqual({ sum: 5 });
+    expect(await waitForResult(runtime(), run)).toEqual({ sum: 5 });
     const other = await running();
     const error = { name: 'KeyError', message: 'no such flight' };
     await ask('finish', { run: other, expectedVersion: 1, status: 'FAILED', error });
-    await expect(runResult(runtime(), other)).rejects.toThrow(/is FAILED: no such flight/);
+    await expect(waitForResult(runtime(), other)).rejects.toThrow(/is FAILED: no such flight/);
     expect((await ask('save', { run: other, expectedVersion: 2, status: 'READY' })).error.code).toBe(
       'TRANSITION_REFUSED',
     );
@@ -209,7 +209,7 @@ describe('the protocol for other languages', () => {
     const run = await running();
     await ask('requestApproval', { run, expectedVersion: 1, approval: APPROVAL });
     await ask('signal', { run, signal: 'other' });
-    const at = await scene.contexts.inRun(run);
+    const at = await scene.contexts.forRun(run);
     await claim(at, { name: 'quotes', run: () => undefined }, { by: 'me', until: scene.clock.now() + 1000 });
     expect(await ask('finish', { run, expectedVersion: 3, status: 'SUCCEEDED' })).toMatchObject({ ok: true });
     expect((await viewApproval(at, 'buy')).status).toBe('WITHDRAWN');
@@ -238,7 +238,7 @@ describe('the protocol for other languages', () => {
   it('fails a run that only ever yields', async () => {
     const run = freshRun();
     await ask('start', { run, agent: 'quotes' });
-    const at = await scene.contexts.inRun(run);
+    const at = await scene.contexts.forRun(run);
     for (let tried = 0; tried < 5; tried++) {
       const claimed = await claim(
         at,
@@ -246,7 +246,7 @@ describe('the protocol for other languages', () => {
         { by: `${tried}`, until: scene.clock.now() + 1000 },
       );
       if (typeof claimed === 'string') throw new Error(claimed);
-      await ask('save', { run, expectedVersion: claimed.opened.record.version, status: 'READY' });
+      await ask('save', { run, expectedVersion: claimed.loaded.record.version, status: 'READY' });
     }
     expect(await claim(at, { name: 'quotes', run: () => undefined }, { by: 'last', until: 1 })).toBe('ended');
     expect((await head(run)).status).toBe('FAILED');

@@ -4,9 +4,9 @@ import {
   type EnvironmentName,
   HANDLERS,
   type HandlerName,
-  READ_BY,
+  VARIABLES_BY_HANDLER,
 } from '../../lambda/environment/names.ts';
-import { agentsText, readAgents } from '../../lambda/handlers/agents.ts';
+import { formatAgents, readAgents } from '../../lambda/handlers/agents.ts';
 import { readEnvironment } from '../../lambda/handlers/read-environment.ts';
 import { handler } from '../../lambda/handlers/resume.ts';
 import { pages } from '../docs/markdown.ts';
@@ -46,14 +46,14 @@ describe('the environment of handlers', () => {
       return [...names.matchAll(/`(\w+)`/g)].map(([, name]) => [name, who]);
     });
     const read = Object.entries(ENVIRONMENT).map(([key, variable]) => {
-      const who = Object.entries(READ_BY).filter(([, names]) => names.includes(key as EnvironmentName));
+      const who = Object.entries(VARIABLES_BY_HANDLER).filter(([, names]) => names.includes(key as EnvironmentName));
       return [variable, who.map(([name]) => name).toSorted()];
     });
     expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(read));
   });
 
   it('has no name that nobody reads', () => {
-    expect(new Set(Object.values(READ_BY).flat())).toEqual(new Set(Object.keys(ENVIRONMENT)));
+    expect(new Set(Object.values(VARIABLES_BY_HANDLER).flat())).toEqual(new Set(Object.keys(ENVIRONMENT)));
   });
 
   it.each(HANDLERS)('is read by %s under the names that are listed for it', (name) => {
@@ -62,7 +62,7 @@ describe('the environment of handlers', () => {
       ...{ WAITSTATE_AGENTS: '{"a":"b"}', WAITSTATE_TENANTS: '["a"]', WAITSTATE_RETENTION_SECONDS: '60' },
       WAITSTATE_METRICS_NAMESPACE: 'Shop',
     });
-    expect(Object.keys(read).toSorted()).toEqual(READ_BY[name].toSorted());
+    expect(Object.keys(read).toSorted()).toEqual(VARIABLES_BY_HANDLER[name].toSorted());
     expect(Object.values(read).filter((value) => value === undefined)).toEqual([]);
   });
 
@@ -81,8 +81,8 @@ describe('the environment of handlers', () => {
       ['acme "1"', { function: 'acme-fn', hydrate: false, tenants: ['acme'] }],
       ['__proto__', { function: 'both-fn', hydrate: true, tenants: ['acme', 'ü/1'] }],
     ]);
-    expect([...readAgents(agentsText(agents))]).toEqual([...agents]);
-    expect(agentsText(new Map([...agents].slice(0, 2)))).toBe(
+    expect([...readAgents(formatAgents(agents))]).toEqual([...agents]);
+    expect(formatAgents(new Map([...agents].slice(0, 2)))).toBe(
       '{"refunds":"refunds-fn","quotes":{"function":"arn:aws:lambda:x","hydrate":true}}',
     );
   });

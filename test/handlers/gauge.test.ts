@@ -1,13 +1,13 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { HeadMeta, Work } from '../../lambda/checkpoints/format/meta.ts';
+import type { HeadMeta, RuntimeMeta } from '../../lambda/checkpoints/format/meta.ts';
 import { headRecord } from '../../lambda/checkpoints/format/records.ts';
-import { partitionOf } from '../../lambda/core/ids.ts';
-import { createGauge } from '../../lambda/handlers/gauge.ts';
-import { MOST_RECORDS, MOST_REQUESTS } from '../../lambda/handlers/gauges.ts';
-import { observingOf } from '../../lambda/handlers/powertools.ts';
+import { toPartition } from '../../lambda/core/ids.ts';
+import { createGaugeHandler } from '../../lambda/handlers/gauge.ts';
+import { MAX_RECORDS, MAX_REQUESTS } from '../../lambda/handlers/gauges.ts';
+import { powertoolsTelemetry } from '../../lambda/handlers/powertools.ts';
 import { agent } from '../../lambda/index.ts';
 import { addSignal } from '../../lambda/runtime/control/events.ts';
-import type { Metric, Observing } from '../../lambda/runtime/telemetry.ts';
+import type { Metric, Telemetry } from '../../lambda/runtime/telemetry.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { RecordStore } from '../../lambda/storage/ports.ts';
 import { TestClock } from '../../lambda/testing.ts';
@@ -38,21 +38,21 @@ async function asks(scene: HandlerScene, run: string, approval: object, tenant =
 function gaugeOn(records: Pick<RecordStore, 'list'>, clock = new TestClock(0), tenants = ['default']) {
   const counts = new Map<Metric, number>();
   const logged: string[] = [];
-  const observing: Observing = {
+  const telemetry: Telemetry = {
     log: (_, message, fields) => void logged.push(JSON.stringify({ message, ...fields })),
     count: (metric, value = 1) => void counts.set(metric, (counts.get(metric) ?? 0) + value),
-    invocation: (run) => run(),
+    traceInvocation: (run) => run(),
   };
-  return { gauge: createGauge({ records, tenants, observing, clock }), counts, logged };
+  return { gauge: createGaugeHandler({ records, tenants, telemetry: telemetry, clock }), counts, logged };
 }
 
-const meta = (status: HeadMeta['status'], touchedAt: number, work?: Work): HeadMeta => ({
+const meta = (status: HeadMeta['status'], touchedAt: number, work?: RuntimeMeta): HeadMeta => ({
   ...{ born: 'b', createdAt: 0, touchedAt, status, version: 1, hash: 'h', stepNumber: 1 },
   ...(work && { work }),
 });
 
 const put = async (records: RecordStore, tenant: string, run: string, head: HeadMeta): Promise<void> =>
-  records.commit([{ put: headRecord(partitionOf(tenant, run), head).stored, when: 'absent' }]);
+  records.commit([{ put: headRecord(toPartition(tenant, run), head).stored, when: 'absent' }]);
 
 describe('gauge', () => {
   it('measures the runs of each status, the oldest that is ready, and questions that are open', async () => {
@@ -88,7 +88,7 @@ describe('gauge', () => {
     await asks(scene, 'theirs too', { timeout: { hours: 1 } }, 'acme');
     clock.moveTo(clock.now() + 5 * MINUTE);
     // Neither a signal nor another delivery makes it younger.
-    await addSignal(await scene.contexts.inRun('old'), { name: 'go', value: 1 });
+    await addSignal(await scene.contexts.forRun('old'), { name: 'go', value: 1 });
     expect(await scene.sweep()).toMatchObject({ delivered: 3, failed: 0 });
 
     const ours = gaugeOn(scene.storage.records, clock);
@@ -133,13 +133,13 @@ describe('gauge', () => {
     const { storage, calls } = counted(memoryStorage());
     const { records } = storage;
     const lease = { wake: 0, dueAt: 1, lease: { by: 'x', until: 1 } };
-    for (let n = 0; n < MOST_RECORDS + 200; n++) {
+    for (let n = 0; n < MAX_RECORDS + 200; n++) {
       await put(records, 'default', `r${n}`, meta('READY', 2_000 + n));
       await put(records, 'default', `l${n}`, meta('RUNNING', 2_000, lease));
     }
     calls.list = 0;
     const whole = gaugeOn(records, new TestClock(60_000));
-    expect(await whole.gauge()).toMatchObject({ RunsReady: MOST_RECORDS, RunsRunning: MOST_RECORDS, GaugesCut: 1 });
+    expect(await whole.gauge()).toMatchObject({ RunsReady: MAX_RECORDS, RunsRunning: MAX_RECORDS, GaugesCut: 1 });
     expect(whole.counts.get('OldestReadySeconds')).toBe(58);
     expect(calls.list).toBe(14);
     // Pages may be short, as when their records are large.
@@ -160,14 +160,14 @@ describe('gauge', () => {
       GaugesCut: 1 + 8,
       OldestReadySeconds: 58,
     });
-    expect(calls.list).toBe(5 + MOST_REQUESTS + 8 * MOST_REQUESTS);
+    expect(calls.list).toBe(5 + MAX_REQUESTS + 8 * MAX_REQUESTS);
   });
 
   it('does not count what another tenant says is in a list', async () => {
     const { records } = memoryStorage();
-    const places = headRecord('default/r', meta('READY', 0)).stored.places;
+    const places = headRecord('default/r', meta('READY', 0)).stored.lists;
     const stored = headRecord('acme/r', meta('READY', 0)).stored;
-    await records.commit([{ put: { ...stored, ...(places && { places }) }, when: 'absent' }]);
+    await records.commit([{ put: { ...stored, ...(places && { lists: places }) }, when: 'absent' }]);
     expect(await gaugeOn(records, new TestClock(HOUR)).gauge()).toEqual(ZEROS);
   });
 
@@ -177,7 +177,7 @@ describe('gauge', () => {
       ['bad', 1_000],
       ['good', 2_000],
     ] as const) {
-      const { stored } = headRecord(partitionOf('default', run), meta('READY', touchedAt, { wake: 0, dueAt: 1 }));
+      const { stored } = headRecord(toPartition('default', run), meta('READY', touchedAt, { wake: 0, dueAt: 1 }));
       const damaged = run === 'bad' && { meta: '1{"nonsense":true}' };
       await records.commit([{ put: { ...stored, ...damaged }, when: 'absent' }]);
     }
@@ -193,8 +193,8 @@ describe('gauge', () => {
   it('writes counts as counts, and ages as seconds, in the namespace of the deployment', async () => {
     const written = vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
     const { records } = memoryStorage();
-    const observing = observingOf('gauge', { metricsNamespace: 'Shop' });
-    await createGauge({ records, tenants: ['default'], observing, clock: new TestClock(0) })();
+    const telemetry = powertoolsTelemetry('gauge', { metricsNamespace: 'Shop' });
+    await createGaugeHandler({ records, tenants: ['default'], telemetry: telemetry, clock: new TestClock(0) })();
     const lines = written.mock.calls.map(([line]) => JSON.parse(String(line)));
     vi.restoreAllMocks();
     expect(lines).toHaveLength(1);

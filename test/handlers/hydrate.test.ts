@@ -15,7 +15,7 @@ const started = async (scene: HandlerScene, fields: object = {}) => {
 };
 
 const head = async ({ contexts }: HandlerScene, run = 'acme/q-1') => {
-  const context = await contexts.context();
+  const context = await contexts.forTenant();
   const at = { ...context, tenant: 'acme', run: 'q-1', partition: run };
   return (await readLiveHead(at)).meta;
 };
@@ -204,9 +204,9 @@ describe('a function that gets its run claimed and loaded', () => {
     const scene = await handlerScene();
     await started(scene);
     const { cancelRun } = await import('../../lambda/runtime/control/run-control.ts');
-    const { contextsFor } = await import('../../lambda/checkpoints/derived-contexts.ts');
+    const { withTenant: contextsFor } = await import('../../lambda/checkpoints/derived-contexts.ts');
     const contexts = contextsFor(scene.contexts, 'acme');
-    await cancelRun({ contexts, clock: scene.clock, chance: () => 0, log: () => {} }, 'q-1', 'no more');
+    await cancelRun({ contexts, clock: scene.clock, random: () => 0, log: () => {} }, 'q-1', 'no more');
     const late = await request(scene, 'finish', { expectedVersion: 2, status: 'SUCCEEDED', result: 1 });
     expect(late).toMatchObject({
       ok: false,
@@ -215,6 +215,6 @@ describe('a function that gets its run claimed and loaded', () => {
     const ended = await request(scene, 'finish', { expectedVersion: 3, status: 'SUCCEEDED', result: 1 });
     expect(ended).toMatchObject({ ok: true, status: 'CANCELLED' });
     const [stored] = await scene.storage.records.read('acme/q-1', [HEAD_KEY]);
-    expect(stored?.places).not.toHaveProperty('due');
+    expect(stored?.lists).not.toHaveProperty('due');
   });
 });

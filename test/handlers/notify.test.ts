@@ -20,7 +20,7 @@ async function asking(scene: HandlerScene, approval: object = {}): Promise<void>
   expect(asked).toMatchObject({ ok: true, suspended: true });
 }
 
-const told = async ({ contexts }: HandlerScene) => viewApproval(await contexts.inRun('q-1'), 'buy');
+const told = async ({ contexts }: HandlerScene) => viewApproval(await contexts.forRun('q-1'), 'buy');
 
 describe('notify', () => {
   it('tells by an event, a message and the function of the agent, and only that one gets links', async () => {
@@ -94,7 +94,7 @@ describe('notify', () => {
     await asking(scene);
     const late = await scene.nextRecords();
     const { cancelRun } = await import('../../lambda/runtime/control/run-control.ts');
-    await cancelRun({ contexts: scene.contexts, clock: scene.clock, chance: () => 0, log: () => {} }, 'q-1');
+    await cancelRun({ contexts: scene.contexts, clock: scene.clock, random: () => 0, log: () => {} }, 'q-1');
     await scene.notify({ Records: late });
     expect(scene.sent.events).toEqual([]);
     await scene.notify({ Records: await scene.nextRecords() });

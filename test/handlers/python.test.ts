@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CHECKPOINT_FUNCTION_VARIABLE } from '../../lambda/environment/names.ts';
-import { runResult } from '../../lambda/runtime/control/run-control.ts';
+import { waitForResult } from '../../lambda/runtime/control/run-control.ts';
 import { codeBlocks, pages } from '../docs/markdown.ts';
 import { type HandlerScene, handlerScene, linkEvent } from './scene.ts';
 
@@ -75,8 +75,8 @@ describe.runIf(has('--version'))('the agent in Python that the docs show', () =>
     const token = links[0]?.url.split('/').at(-1) ?? '';
     expect((await scene.api(linkEvent('POST', token, '{"answer":"approve"}'))).statusCode).toBe(200);
     expect(await scene.flow()).toEqual([]);
-    const runtime = { contexts: scene.contexts, clock: scene.clock, chance: () => 0, log: () => {} };
-    expect(await runResult(runtime, 'q')).toEqual({ bought: true, price: 12 });
+    const runtime = { contexts: scene.contexts, clock: scene.clock, random: () => 0, log: () => {} };
+    expect(await waitForResult(runtime, 'q')).toEqual({ bought: true, price: 12 });
     const { checkpoint } = await scene.checkpoint({ waitstate: 1, action: 'load', run: 'q' });
     expect(checkpoint.toolResults).toEqual({ buy: { order: 'order of chair' } });
 

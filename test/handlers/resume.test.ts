@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { addSignal } from '../../lambda/runtime/control/events.ts';
 import { startRun } from '../../lambda/runtime/control/start-run.ts';
 import { type HandlerScene, handlerScene, headsIn } from './scene.ts';
 
 const start = (scene: HandlerScene, id: string, agent = 'refunds') =>
   startRun(
-    { contexts: scene.contexts, clock: scene.clock, chance: () => 0.5, log: () => {} },
+    { contexts: scene.contexts, clock: scene.clock, random: () => 0.5, log: () => {} },
     { agent, input: {}, id },
   );
 
@@ -25,12 +25,12 @@ describe('resume', () => {
 
   it('passes over a head that was ready before, one that runs, and everything that is no head', async () => {
     const scene = await handlerScene();
-    const store = checkpointStoreOn(scene.storage, { clock: () => scene.clock.now() });
+    const store = createCheckpointStore(scene.storage, { clock: () => scene.clock.now() });
     await store.save({ run: 'plain', state: { a: 1 }, name: 'first' });
     await start(scene, 'r-1');
     await scene.nextRecords();
     // The sweeper marks what it delivers itself; a signal to a run that is ready changes only its head.
-    await addSignal(await scene.contexts.inRun('r-1'), { name: 'go', value: 1 });
+    await addSignal(await scene.contexts.forRun('r-1'), { name: 'go', value: 1 });
     const Records = await scene.nextRecords();
     expect(headsIn(Records)).toHaveLength(1);
     await scene.resume({ Records });
@@ -112,7 +112,7 @@ describe('resume', () => {
 
   it('passes over the tombstone of a run', async () => {
     const scene = await handlerScene();
-    const store = checkpointStoreOn(scene.storage, { clock: () => scene.clock.now() });
+    const store = createCheckpointStore(scene.storage, { clock: () => scene.clock.now() });
     await store.save({ run: 'r-1', status: 'READY', state: 1, agent: 'refunds' });
     await scene.nextRecords();
     await store.delete('r-1');

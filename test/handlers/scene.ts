@@ -1,19 +1,19 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { contextsOn } from '../../lambda/checkpoints/contexts.ts';
+import { contextFactory } from '../../lambda/checkpoints/contexts.ts';
 import type { KeyRing } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import type { HandlerName } from '../../lambda/environment/names.ts';
 import { lambdaFunctions } from '../../lambda/handlers/agent-functions.ts';
 import type { AgentFunction } from '../../lambda/handlers/agents.ts';
-import { createServe } from '../../lambda/handlers/api.ts';
-import { createCheckpoint } from '../../lambda/handlers/checkpoint.ts';
-import { createNotify } from '../../lambda/handlers/notify.ts';
-import { announcing } from '../../lambda/handlers/publish-events.ts';
-import { createResume } from '../../lambda/handlers/resume.ts';
+import { createApiHandler } from '../../lambda/handlers/api.ts';
+import { createCheckpointHandler } from '../../lambda/handlers/checkpoint.ts';
+import { createNotifyHandler } from '../../lambda/handlers/notify.ts';
+import { publishEvents } from '../../lambda/handlers/publish-events.ts';
+import { createResumeHandler } from '../../lambda/handlers/resume.ts';
 import { STREAM_FILTERS } from '../../lambda/handlers/stream-filters.ts';
 import type { BatchResponse, StreamEvent, StreamRecord } from '../../lambda/handlers/stream-records.ts';
-import { createSweep } from '../../lambda/handlers/sweep.ts';
+import { createSweepHandler } from '../../lambda/handlers/sweep.ts';
 import type { Identify } from '../../lambda/http/caller.ts';
-import type { Metric, Observing } from '../../lambda/runtime/telemetry.ts';
+import type { Metric, Telemetry } from '../../lambda/runtime/telemetry.ts';
 import { dynamoRecordStore } from '../../lambda/storage/dynamodb/dynamo-records.ts';
 import { s3PayloadStore } from '../../lambda/storage/s3/s3-payloads.ts';
 import { s3SignedUrls } from '../../lambda/storage/s3/signed-urls.ts';
@@ -44,7 +44,7 @@ export interface SceneOptions {
   /** Whether the functions on the stream get only what their filters let through. @default they get everything */
   readonly filtered?: boolean;
   /** @default what is logged is kept, and what is counted is counted */
-  readonly observing?: (handler: HandlerName) => Observing;
+  readonly telemetry?: (handler: HandlerName) => Telemetry;
 }
 
 const AGENTS = {
@@ -57,12 +57,12 @@ export async function handlerScene(options: SceneOptions = {}) {
   const { agents = AGENTS, keys, announces = true, filtered = false, identify = () => undefined } = options;
   const counts = new Map<Metric, number>();
   const logged: string[] = [];
-  const quiet: Observing = {
+  const quiet: Telemetry = {
     log: (level, message, fields) => void logged.push(JSON.stringify({ level, message, ...fields })),
     count: (metric, value = 1) => void counts.set(metric, (counts.get(metric) ?? 0) + value),
-    invocation: (run) => run(),
+    traceInvocation: (run) => run(),
   };
-  const observingOf = options.observing ?? (() => quiet);
+  const observingOf = options.telemetry ?? (() => quiet);
   const client: DynamoDBClient = dynamoClient();
   const s3 = s3Client();
   const { endpoint, region, credentials } = s3.config;
@@ -70,7 +70,7 @@ export async function handlerScene(options: SceneOptions = {}) {
   const nextRecords = await streamOf(client, table);
   const clock = new TestClock(Date.parse('2026-03-01T10:00:00Z'));
   const storage = { records: dynamoRecordStore({ table, client }), payloads: s3PayloadStore({ bucket, client: s3 }) };
-  const contexts = contextsOn(storage, { clock: () => clock.now(), writer: 'scene', ...(keys && { keys }) });
+  const contexts = contextFactory(storage, { clock: () => clock.now(), writer: 'scene', ...(keys && { keys }) });
   const sent: Sent = { invocations: [], events: [], messages: [] };
   const behind = new Map<string, Invoked>();
   const failing = new Map<string, Error>();
@@ -120,17 +120,17 @@ export async function handlerScene(options: SceneOptions = {}) {
       config: { ...(endpoint && { endpoint }), region, credentials, forcePathStyle: true },
     }),
     approvalUrl: 'https://approve.test/approvals',
-    announce: announces
-      ? announcing({ bus: 'bus', topic: 'topic', events: bridge as never, sns: sns as never })
+    publish: announces
+      ? publishEvents({ bus: 'bus', topic: 'topic', events: bridge as never, sns: sns as never })
       : undefined,
   };
   const onStream =
     (handler: keyof typeof STREAM_FILTERS, handle: (event: StreamEvent) => Promise<BatchResponse>) =>
     (event: StreamEvent) =>
       handle(filtered ? { Records: event.Records.filter(matching(STREAM_FILTERS[handler])) } : event);
-  const resume = onStream('resume', createResume({ ...shared, observing: observingOf('resume') }));
-  const notify = onStream('notify', createNotify({ ...shared, observing: observingOf('notify') }));
-  const sweep = createSweep({ ...shared, observing: observingOf('sweep') });
+  const resume = onStream('resume', createResumeHandler({ ...shared, telemetry: observingOf('resume') }));
+  const notify = onStream('notify', createNotifyHandler({ ...shared, telemetry: observingOf('notify') }));
+  const sweep = createSweepHandler({ ...shared, telemetry: observingOf('sweep') });
 
   /** Hands what is new in the stream to both functions on it, and runs what they invoked, until nothing happens. */
   async function flow(): Promise<BatchResponse['batchItemFailures']> {
@@ -163,8 +163,8 @@ export async function handlerScene(options: SceneOptions = {}) {
       notify,
     },
     sweep: (event: object = {}) => sweep(event),
-    api: createServe({ ...shared, identify, origins: options.origins ?? [], observing: observingOf('api') }),
-    checkpoint: createCheckpoint({ ...shared, observing: observingOf('checkpoint') }) as (
+    api: createApiHandler({ ...shared, identify, corsOrigins: options.origins ?? [], telemetry: observingOf('api') }),
+    checkpoint: createCheckpointHandler({ ...shared, telemetry: observingOf('checkpoint') }) as (
       event: unknown,
     ) => Promise<Answer>,
   };

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { observingOf } from '../../lambda/handlers/powertools.ts';
+import { powertoolsTelemetry } from '../../lambda/handlers/powertools.ts';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
-import type { Notice } from '../../lambda/runtime/approvals/notice.ts';
+import type { ApprovalNotification } from '../../lambda/runtime/approvals/notice.ts';
 import { type HandlerScene, handlerScene, lambdaContext, linkEvent } from './scene.ts';
 
 interface Refund {
@@ -10,7 +10,7 @@ interface Refund {
 
 /** An agent whose every word is a secret, behind its function in a scene. */
 function refundsIn(scene: HandlerScene) {
-  const notices: Notice[] = [];
+  const notices: ApprovalNotification[] = [];
   const paid: string[] = [];
   const refunds = agent(
     {
@@ -65,7 +65,7 @@ describe.each([
   it('starts, asks, is decided by a link, and ends, each by one function waking the next', async () => {
     const scene = await handlerScene({
       filtered,
-      observing: (handler) => observingOf(handler, { metricsNamespace: 'Shop/Waitstate' }),
+      telemetry: (handler) => powertoolsTelemetry(handler, { metricsNamespace: 'Shop/Waitstate' }),
     });
     const { refunds, notices, paid } = refundsIn(scene);
     const written = captured();

@@ -60,7 +60,7 @@ async function story(scene: HandlerScene, flow: () => Promise<unknown>) {
   await flow();
   await later(3_600_000);
   await later(3_600_000);
-  const at = await scene.contexts.inRun('long');
+  const at = await scene.contexts.forRun('long');
   await decide(at, { approval: 'pay', answer: 'approve', by: 'user:ann' });
   await remind(at, 'pay');
   await flow();

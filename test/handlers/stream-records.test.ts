@@ -1,23 +1,23 @@
 import { describe, expect, it } from 'vitest';
-import { contextsOn } from '../../lambda/checkpoints/contexts.ts';
+import { contextFactory } from '../../lambda/checkpoints/contexts.ts';
 import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
-import { createCheckpoint } from '../../lambda/handlers/checkpoint.ts';
-import { eachChange, type StreamRecord } from '../../lambda/handlers/stream-records.ts';
+import { createCheckpointHandler } from '../../lambda/handlers/checkpoint.ts';
+import { forEachChange, type StreamRecord } from '../../lambda/handlers/stream-records.ts';
 import { type HandlerScene, handlerScene } from './scene.ts';
 
 const KEYS = localKeys({ current: 'k', keys: { k: new Uint8Array(32) } });
-const SILENT = { log: () => {}, count: () => {}, invocation: <T>(run: () => Promise<T>) => run() };
+const SILENT = { log: () => {}, count: () => {}, traceInvocation: <T>(run: () => Promise<T>) => run() };
 
 const aws = (name: string, httpStatusCode: number) =>
   Object.assign(new Error('SECRET'), { name, $metadata: { httpStatusCode } });
 
 /** The same requests as if no run were encrypted. */
 const plainly = ({ shared, storage, clock }: HandlerScene, request: object) =>
-  createCheckpoint({
+  createCheckpointHandler({
     ...shared,
-    contexts: contextsOn(storage, { clock: () => clock.now(), writer: 'plain' }),
-    observing: SILENT,
+    contexts: contextFactory(storage, { clock: () => clock.now(), writer: 'plain' }),
+    telemetry: SILENT,
   })({ waitstate: 1, ...request });
 
 const approval = { name: 'buy', title: 'Buy?', approvers: ['user:ann'] };
@@ -30,8 +30,8 @@ describe('a batch of the stream', () => {
   };
   const failing = async (error: Error) => {
     const counted: string[] = [];
-    const observing = { ...SILENT, count: (metric: string) => void counted.push(metric) };
-    const { batchItemFailures } = await eachChange({ Records: [record] }, observing, () => Promise.reject(error));
+    const telemetry = { ...SILENT, count: (metric: string) => void counted.push(metric) };
+    const { batchItemFailures } = await forEachChange({ Records: [record] }, telemetry, () => Promise.reject(error));
     return { again: batchItemFailures.map(({ itemIdentifier }) => itemIdentifier), counted };
   };
 

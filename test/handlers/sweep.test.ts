@@ -90,7 +90,7 @@ describe('sweep', () => {
   it('removes a link of an older version that has expired, and not before; others go by the time to live', async () => {
     const scene = await handlerScene();
     await scene.checkpoint({ waitstate: 1, action: 'save', run: 'r', expectedVersion: 0, state: 1 });
-    const now = await scene.contexts.inRun('r');
+    const now = await scene.contexts.forRun('r');
     const at = { ...now, records: { ...now.records, removesExpired: false } };
     const expiresAt = scene.clock.now() + 60_000;
     for (const each of [at, now])

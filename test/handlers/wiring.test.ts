@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { HEAD_KEY, readHead } from '../../lambda/checkpoints/format/records.ts';
-import { partitionOf } from '../../lambda/core/ids.ts';
-import { ENVIRONMENT, HANDLERS, type HandlerName, READ_BY } from '../../lambda/environment/names.ts';
+import { toPartition } from '../../lambda/core/ids.ts';
+import { ENVIRONMENT, HANDLERS, type HandlerName, VARIABLES_BY_HANDLER } from '../../lambda/environment/names.ts';
 import { dynamoRecordStore } from '../../lambda/storage/dynamodb/dynamo-records.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { dynamoClient, freshBucket, freshTable, s3Client } from '../engines/engines.ts';
@@ -62,7 +62,8 @@ const EVENTS: Readonly<Record<HandlerName, object>> = {
   ...{ notify: { Records: [] }, resume: { Records: [] } },
 };
 
-const namesOf = (who: keyof typeof READ_BY): readonly string[] => READ_BY[who].map((name) => ENVIRONMENT[name]).sort();
+const namesOf = (who: keyof typeof VARIABLES_BY_HANDLER): readonly string[] =>
+  VARIABLES_BY_HANDLER[who].map((name) => ENVIRONMENT[name]).sort();
 
 describe('the wiring of functions', () => {
   it('is tried with all that there is to set', () => {
@@ -93,7 +94,7 @@ describe('the wiring of functions', () => {
       };
       expect(await handler(EVENTS[name], lambdaContext())).toBeTypeOf('object');
       expect([...read].sort()).toEqual(ours);
-      expect([...used].sort()).toEqual(READ_BY[name].toSorted());
+      expect([...used].sort()).toEqual(VARIABLES_BY_HANDLER[name].toSorted());
     },
   );
 
@@ -168,7 +169,7 @@ describe('runs that are begun where the environment names a table, a retention a
 
 const headIn = async (run: string) => {
   const records = dynamoRecordStore({ table: all.WAITSTATE_TABLE ?? '', client: dynamoClient() });
-  const [stored] = await records.read(partitionOf('default', run), [HEAD_KEY]);
+  const [stored] = await records.read(toPartition('default', run), [HEAD_KEY]);
   return stored && readHead(stored).meta;
 };
 
@@ -179,10 +180,10 @@ async function kms(): Promise<string> {
     for await (const piece of request) text += piece;
     const { KeyId, EncryptionContext, Plaintext = '', CiphertextBlob = '' } = JSON.parse(text);
     const bound = `${KeyId} ${JSON.stringify(EncryptionContext)} `;
-    const opened = Buffer.from(CiphertextBlob, 'base64').toString();
+    const loaded = Buffer.from(CiphertextBlob, 'base64').toString();
     const answer = String(request.headers['x-amz-target']).endsWith('Encrypt')
       ? { KeyId, CiphertextBlob: Buffer.from(bound + Plaintext).toString('base64') }
-      : { KeyId, Plaintext: opened.startsWith(bound) ? opened.slice(bound.length) : '' };
+      : { KeyId, Plaintext: loaded.startsWith(bound) ? loaded.slice(bound.length) : '' };
     response.writeHead(200, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(answer));
   }).listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());

@@ -12,10 +12,10 @@ import {
 import { Bucket, type IBucket } from 'aws-cdk-lib/aws-s3';
 import { describe, expect, it } from 'vitest';
 import { Waitstate } from '../../infra/index.ts';
-import { settledProps } from '../../infra/resolved-props.ts';
+import { resolveProps } from '../../infra/resolved-props.ts';
 import { newTable } from '../../infra/storage.ts';
 import { permissionsOf } from './permissions.ts';
-import { brought, functionOf, stackOf, withAgents } from './stacks.ts';
+import { existingResources, functionOf, stackOf, withAgents } from './stacks.ts';
 import { StackTemplate, testApp } from './template.ts';
 
 function twoStacks() {
@@ -41,7 +41,7 @@ const saidIn = (stack: Stack) =>
 
 describe('what is there already', () => {
   const stack = stackOf();
-  withAgents(stack, brought(stack));
+  withAgents(stack, existingResources(stack));
   const template = new StackTemplate(stack);
 
   it('is used, and nothing is made in its place', () => {
@@ -86,7 +86,7 @@ describe('what is there already', () => {
   it('may be of another stack, under keys of its own', () => {
     const { one, two } = twoStacks();
     const bucket = new Bucket(one, 'Payloads', { encryptionKey: new Key(one, 'OfBucket') }) as IBucket;
-    withAgents(two, { table: newTable(one, settledProps({})), bucket, runKey: new Key(one, 'Runs') });
+    withAgents(two, { table: newTable(one, resolveProps({})), bucket, runKey: new Key(one, 'Runs') });
     const lines = permissionsOf(new StackTemplate(two)).SweepRole ?? [];
     expect(lines.filter((line) => line.startsWith('kms:')).length).toBe(2);
     expect(two.dependencies).toEqual([one]);

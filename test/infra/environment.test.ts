@@ -1,22 +1,31 @@
 import { User } from 'aws-cdk-lib/aws-iam';
 import { describe, expect, it } from 'vitest';
-import { DEPLOYED } from '../../infra/handlers/handler-functions.ts';
+import { HANDLER_SETTINGS } from '../../infra/handlers/handler-functions.ts';
 import { Waitstate } from '../../infra/index.ts';
 import {
   CHECKPOINT_FUNCTION_VARIABLE,
   ENVIRONMENT,
   type EnvironmentName,
   HANDLERS,
-  READ_BY,
+  VARIABLES_BY_HANDLER,
 } from '../../lambda/environment/names.ts';
 import { readIamCallers, readJwtCallers } from '../../lambda/handlers/caller-maps.ts';
 import { readEnvironment } from '../../lambda/handlers/read-environment.ts';
-import { brought, ENTRY, everything, functionOf, grantAll, stackOf, templateOf, withAgents } from './stacks.ts';
+import {
+  allOptions,
+  ENTRY,
+  existingResources,
+  functionOf,
+  grantAll,
+  stackOf,
+  templateOf,
+  withAgents,
+} from './stacks.ts';
 import { StackTemplate } from './template.ts';
 
 const DEFAULT = templateOf();
-const EVERYTHING = templateOf(everything);
-const BROUGHT = templateOf(brought);
+const EVERYTHING = templateOf(allOptions);
+const BROUGHT = templateOf(existingResources);
 
 /** What is set for a function, with names instead of references. */
 function variablesOf(template: StackTemplate, name: string): Readonly<Record<string, string>> {
@@ -51,15 +60,15 @@ const OPTIONAL: readonly EnvironmentName[] = [
   ...(['key', 'acceptUnencrypted', 'retentionSeconds', 'jwtCallers', 'corsOrigins'] as const),
 ];
 
-const namesOf = (who: keyof typeof READ_BY, without: readonly EnvironmentName[] = []) =>
-  READ_BY[who]
+const namesOf = (who: keyof typeof VARIABLES_BY_HANDLER, without: readonly EnvironmentName[] = []) =>
+  VARIABLES_BY_HANDLER[who]
     .filter((name) => !without.includes(name))
     .map((name) => ENVIRONMENT[name])
     .sort();
 
 describe('the environment', () => {
   it.each(HANDLERS)('of %s is all that it reads, and nothing else', (handler) => {
-    const { id } = DEPLOYED[handler];
+    const { id } = HANDLER_SETTINGS[handler];
     expect(oursOf(EVERYTHING, id)).toEqual(namesOf(handler));
     expect(oursOf(DEFAULT, id)).toEqual(namesOf(handler, OPTIONAL));
     const others = Object.keys(variablesOf(EVERYTHING, id)).filter((each) => !each.startsWith('WAITSTATE_'));
@@ -77,7 +86,7 @@ describe('the environment', () => {
 
   it.each(HANDLERS)('of %s can be read by it', (handler) => {
     for (const template of [DEFAULT, EVERYTHING, BROUGHT])
-      expect(() => readEnvironment(handler, deployed(template, DEPLOYED[handler].id))).not.toThrow();
+      expect(() => readEnvironment(handler, deployed(template, HANDLER_SETTINGS[handler].id))).not.toThrow();
   });
 
   it('names the tenants that are counted', () => {
@@ -153,7 +162,7 @@ describe('callers in it', () => {
 
   it('are one with all that it was granted, in its tenant, beside those that are named', () => {
     const stack = stackOf();
-    const hold = withAgents(stack, everything(stack));
+    const hold = withAgents(stack, allOptions(stack));
     const portal = functionOf(stack, 'Portal');
     hold.grantStart(portal, { tenant: 'globex' });
     hold.grantApprove(portal, { tenant: 'globex' });

@@ -1,16 +1,16 @@
 import { Duration } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { describe, expect, it } from 'vitest';
-import { DEPLOYED } from '../../infra/handlers/handler-functions.ts';
+import { HANDLER_SETTINGS } from '../../infra/handlers/handler-functions.ts';
 import { Waitstate } from '../../infra/index.ts';
-import { DUE_SHARDS } from '../../lambda/checkpoints/format/records.ts';
+import { DUE_SHARD_COUNT } from '../../lambda/checkpoints/format/records.ts';
 import { HANDLERS } from '../../lambda/environment/names.ts';
 import { STREAM_FILTERS } from '../../lambda/handlers/stream-filters.ts';
-import { brought, ENTRY, everything, stackOf, templateOf } from './stacks.ts';
+import { allOptions, ENTRY, existingResources, stackOf, templateOf } from './stacks.ts';
 import { StackTemplate } from './template.ts';
 
 const DEFAULT = templateOf();
-const EVERYTHING = templateOf(everything);
+const EVERYTHING = templateOf(allOptions);
 
 const functionsOf = (template: StackTemplate) =>
   template.all('AWS::Lambda::Function').filter(({ name }) => name !== 'Quotes' && name !== 'Legacy');
@@ -23,7 +23,7 @@ describe('every function that Waitstate makes', () => {
       functionsOf(DEFAULT)
         .map(({ name }) => name)
         .sort(),
-    ).toEqual(['Agent-refunds', ...HANDLERS.map((name) => DEPLOYED[name].id)].sort());
+    ).toEqual(['Agent-refunds', ...HANDLERS.map((name) => HANDLER_SETTINGS[name].id)].sort());
     for (const { name } of functionsOf(DEFAULT))
       expect(functionOf(DEFAULT, name), name).toMatchObject({
         Runtime: 'nodejs24.x',
@@ -42,7 +42,7 @@ describe('every function that Waitstate makes', () => {
         SubnetIds: ['subnet-0123456789abcdef1', 'subnet-0123456789abcdef2'],
         SecurityGroupIds: [`<${name}/SecurityGroup.GroupId>`],
       });
-    const own = templateOf(brought);
+    const own = templateOf(existingResources);
     for (const { name } of functionsOf(own))
       expect(functionOf(own, name).VpcConfig, name).toMatchObject({ SecurityGroupIds: ['sg-0123456789abcdef0'] });
   });
@@ -76,7 +76,7 @@ describe('every function that Waitstate makes', () => {
 
 describe('handlers', () => {
   it.each(HANDLERS)('%s has the memory and time that it was measured with', (handler) => {
-    const { id, memoryMB, timeoutSeconds } = DEPLOYED[handler];
+    const { id, memoryMB, timeoutSeconds } = HANDLER_SETTINGS[handler];
     expect(functionOf(DEFAULT, id)).toMatchObject({
       Handler: `${handler}.handler`,
       MemorySize: memoryMB,
@@ -85,11 +85,11 @@ describe('handlers', () => {
   });
 
   it('answer before API Gateway gives up, after 30 seconds', () => {
-    expect(DEPLOYED.api.timeoutSeconds).toBeLessThan(30);
+    expect(HANDLER_SETTINGS.api.timeoutSeconds).toBeLessThan(30);
   });
 
   it('have the same code, each its own part of it', () => {
-    const codes = HANDLERS.map((name) => JSON.stringify(functionOf(DEFAULT, DEPLOYED[name].id).Code));
+    const codes = HANDLERS.map((name) => JSON.stringify(functionOf(DEFAULT, HANDLER_SETTINGS[name].id).Code));
     expect(new Set(codes).size).toBe(1);
   });
 });
@@ -150,7 +150,7 @@ describe('the stream', () => {
   it.each(['resume', 'notify'] as const)(
     'brings to %s what it acts on, from the beginning, and gives up one by one',
     (handler) => {
-      const { id } = DEPLOYED[handler];
+      const { id } = HANDLER_SETTINGS[handler];
       const mapping = DEFAULT.all('AWS::Lambda::EventSourceMapping').find(({ name }) => name.startsWith(`${id}/`));
       expect(DEFAULT.plain(mapping?.Properties)).toEqual({
         EventSourceArn: '<Table.StreamArn>',
@@ -199,7 +199,7 @@ describe('the schedules', () => {
     const three = inputsOf(templateOf(() => ({ sweepers: 3 })));
     expect(three.length).toBe(3);
     const shards = three.flatMap((input: { shards: readonly number[] }) => input.shards);
-    expect(shards.toSorted((a, b) => a - b)).toEqual(Array.from({ length: DUE_SHARDS }, (_, shard) => shard));
+    expect(shards.toSorted((a, b) => a - b)).toEqual(Array.from({ length: DUE_SHARD_COUNT }, (_, shard) => shard));
   });
 
   it('make up for nothing that was missed', () => {

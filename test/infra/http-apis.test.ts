@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { ROUTES } from '../../lambda/api/routes/routes.ts';
-import { everything, stackOf, withAgents } from './stacks.ts';
+import { allOptions, stackOf, withAgents } from './stacks.ts';
 import { StackTemplate } from './template.ts';
 
-function templateOf(props: typeof everything = () => ({})): StackTemplate {
+function templateOf(props: typeof allOptions = () => ({})): StackTemplate {
   const stack = stackOf();
   withAgents(stack, props(stack), []);
   return new StackTemplate(stack);
 }
 
 const DEFAULT = templateOf();
-const EVERYTHING = templateOf(everything);
+const EVERYTHING = templateOf(allOptions);
 
 /** The routes of an API, by who may use them. */
 function routesOf(template: StackTemplate, api: string): Readonly<Record<string, readonly unknown[]>> {
@@ -91,7 +91,7 @@ describe('the routes of the application', () => {
 
   it.each(ROUTES.map((route) => [`${route.method} ${route.path}`, route] as const))(
     'have %s among them, as open or closed as it is there',
-    (_, { method, path, may }) => {
+    (_, { method, path, access: may }) => {
       expect(may === 'everyone' ? OPEN : CLOSED).toContain(wayOf(method, path.replace(/\{\w+\}/g, 'x')));
     },
   );
@@ -204,7 +204,7 @@ describe('a domain', () => {
 
   it('names the only API otherwise, and has no record without a zone', () => {
     const template = templateOf((stack) => {
-      const { domainName = '', certificate } = everything(stack);
+      const { domainName = '', certificate } = allOptions(stack);
       return certificate ? { domainName, certificate } : {};
     });
     expect(domainOf(template)).toEqual({ ...named('HttpApi'), record: [] });

@@ -5,7 +5,7 @@ import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
 import { ExampleStack } from '../../infra/example-stack.ts';
-import { brought, everything, grantAll, stackOf, withAgents } from './stacks.ts';
+import { allOptions, existingResources, grantAll, stackOf, withAgents } from './stacks.ts';
 import { testApp } from './template.ts';
 
 /** An app that is checked by AwsSolutions when it is synthesised. */
@@ -15,7 +15,7 @@ function checkedApp(props: AppProps = {}): App {
   return app;
 }
 
-function waitstateIn(app: App, props: typeof everything = () => ({}), tenant = 'default'): App {
+function waitstateIn(app: App, props: typeof allOptions = () => ({}), tenant = 'default'): App {
   const stack = stackOf(app);
   grantAll(withAgents(stack, props(stack)), stack, { tenant });
   // What is not ours to decide: functions of somebody else as they come, with the policy of AWS, in an older Python.
@@ -56,11 +56,11 @@ describe('AwsSolutions', () => {
   });
 
   it('finds nothing with everything on, nor does CloudFormation', () => {
-    expect(foundIn(waitstateIn(checkedApp({ builtinCloudFormationValidation: true }), everything, 'acme'))).toEqual([]);
+    expect(foundIn(waitstateIn(checkedApp({ builtinCloudFormationValidation: true }), allOptions, 'acme'))).toEqual([]);
   });
 
   it('finds nothing where all is brought', () => {
-    expect(foundIn(waitstateIn(checkedApp(), brought))).toEqual([]);
+    expect(foundIn(waitstateIn(checkedApp(), existingResources))).toEqual([]);
   });
 
   it('would find a bucket that takes what is not encrypted on its way', () => {
@@ -147,7 +147,7 @@ describe('what was found and is answered', () => {
   });
 
   it('is this beside, where there are a network and tenants', () => {
-    const answers = answersIn(waitstateIn(testApp(), everything, 'acme'));
+    const answers = answersIn(waitstateIn(testApp(), allOptions, 'acme'));
     expect(
       Object.keys(answers)
         .filter((said) => !(said in PLAIN))

@@ -5,11 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { Waitstate } from '../../infra/index.ts';
 import { HANDLERS, serviceOf } from '../../lambda/environment/names.ts';
 import { type AlarmProperties, alarmsOf, metricsOf, widgetsOf } from './metrics.ts';
-import { brought, everything, functionOf, stackOf, templateOf, withAgents } from './stacks.ts';
+import { allOptions, existingResources, functionOf, stackOf, templateOf, withAgents } from './stacks.ts';
 import { StackTemplate } from './template.ts';
 
 const DEFAULT = templateOf();
-const EVERYTHING = templateOf(everything);
+const EVERYTHING = templateOf(allOptions);
 const NAMESPACE = 'Waitstate/Stack-Waitstate-1621B3FF';
 
 describe('what is measured', () => {
@@ -117,7 +117,7 @@ describe('alarms', () => {
 
   it('wait for a sweeper that comes seldom', () => {
     const stack = stackOf();
-    new Waitstate(stack, 'Waitstate', { ...everything(stack), sweepEvery: Duration.minutes(10) });
+    new Waitstate(stack, 'Waitstate', { ...allOptions(stack), sweepEvery: Duration.minutes(10) });
     expect(new StackTemplate(stack).one('AWS::CloudWatch::Alarm', 'Alarms/SweepSilent').Properties).toMatchObject({
       Period: 1200,
       Threshold: 1,
@@ -127,7 +127,7 @@ describe('alarms', () => {
   });
 
   it('go to a topic that is given, and are left out where nobody wants them', () => {
-    const own = templateOf(brought);
+    const own = templateOf(existingResources);
     for (const { Properties } of alarmsOf(own))
       expect(Properties.AlarmActions).toEqual(['arn:aws:sns:eu-central-1:111122223333:alarms']);
     expect(own.all('AWS::SNS::Topic')).toEqual([]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { permissionsOf } from './permissions.ts';
-import { everything, functionOf, grantAll, stackOf, withAgents } from './stacks.ts';
+import { allOptions, functionOf, grantAll, stackOf, withAgents } from './stacks.ts';
 import { StackTemplate, testApp } from './template.ts';
 
 const sorted = (table: Readonly<Record<string, readonly string[]>>) =>
@@ -206,7 +206,7 @@ describe('who may do what, of a Waitstate with tenants, keys and a network', () 
 
   it('is this, and nothing more', () => {
     const stack = stackOf();
-    const hold = withAgents(stack, everything(stack));
+    const hold = withAgents(stack, allOptions(stack));
     hold.addAgent('own', { function: functionOf(stack, 'Own'), tenant: 'acme' });
     hold.addAgent('their', { function: functionOf(stack, 'Their'), tenant: 'globex', hydrate: true });
     grantAll(hold, stack, { tenant: 'acme' });

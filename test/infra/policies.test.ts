@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { linesOf, type Policy, permissionsOf } from './permissions.ts';
-import { brought, everything, grantAll, stackOf, withAgents } from './stacks.ts';
+import { allOptions, existingResources, grantAll, stackOf, withAgents } from './stacks.ts';
 import { StackTemplate } from './template.ts';
 
-function templateOf(props: typeof everything = () => ({}), tenant = 'default'): StackTemplate {
+function templateOf(props: typeof allOptions = () => ({}), tenant = 'default'): StackTemplate {
   const stack = stackOf();
   grantAll(withAgents(stack, props(stack)), stack, { tenant });
   return new StackTemplate(stack);
 }
 
 const PLAIN = templateOf();
-const EVERYTHING = templateOf(everything, 'acme');
-const BROUGHT = templateOf(brought);
+const EVERYTHING = templateOf(allOptions, 'acme');
+const BROUGHT = templateOf(existingResources);
 
 describe('wildcards in what roles may do', () => {
   const lines = [PLAIN, EVERYTHING, BROUGHT].flatMap((each) => Object.values(permissionsOf(each)).flat());

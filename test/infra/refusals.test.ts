@@ -8,7 +8,7 @@ import { HostedZone } from 'aws-cdk-lib/aws-route53';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { describe, expect, it } from 'vitest';
 import { Waitstate, type WaitstateProps } from '../../infra/index.ts';
-import { brought, ENTRY, functionOf, stackOf, vpcOf } from './stacks.ts';
+import { ENTRY, existingResources, functionOf, stackOf, vpcOf } from './stacks.ts';
 import { StackTemplate } from './template.ts';
 
 type Props = (stack: Stack) => WaitstateProps;
@@ -214,19 +214,19 @@ describe('a domain', () => {
 describe('what is brought', () => {
   refuses({
     'a choice for a table that is made': [
-      (stack) => ({ ...brought(stack), deletionProtection: true }),
+      (stack) => ({ ...existingResources(stack), deletionProtection: true }),
       '`deletionProtection` is for a table that is made here, not yours.',
     ],
     'versions of a bucket that is there': [
-      (stack) => ({ ...brought(stack), versioned: true }),
+      (stack) => ({ ...existingResources(stack), versioned: true }),
       '`versioned` is for a bucket that is made here, not yours.',
     ],
     'access logs of a bucket that is there': [
-      (stack) => ({ ...brought(stack), accessLogBucket: Bucket.fromBucketName(stack, 'Logs', 'logs') }),
+      (stack) => ({ ...existingResources(stack), accessLogBucket: Bucket.fromBucketName(stack, 'Logs', 'logs') }),
       '`accessLogBucket` is for a bucket that is made here, not yours.',
     ],
     'a topic for alarms that are off': [
-      (stack) => ({ ...brought(stack), alarms: false }),
+      (stack) => ({ ...existingResources(stack), alarms: false }),
       '`alarmTopic` is for alarms, and there are none.',
     ],
     'subnets without a network': [

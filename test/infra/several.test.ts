@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { Waitstate } from '../../infra/index.ts';
 import { STACK_OUTPUTS } from '../../lambda/handlers/stack-outputs.ts';
 import { permissionsOf } from './permissions.ts';
-import { ENTRY, everything, functionOf, stackOf, withAgents } from './stacks.ts';
+import { allOptions, ENTRY, functionOf, stackOf, withAgents } from './stacks.ts';
 import { StackTemplate, testApp } from './template.ts';
 
 /** What is no name in the account: what is shown, what is of a role or an API alone, and what something else is called. */
@@ -27,7 +27,7 @@ const namespacesIn = (template: StackTemplate) =>
 
 describe('two Waitstates in one stack', () => {
   const stack = stackOf();
-  const [first, second] = [withAgents(stack, everything(stack)), new Waitstate(stack, 'Other')];
+  const [first, second] = [withAgents(stack, allOptions(stack)), new Waitstate(stack, 'Other')];
   second.addAgent('refunds', { entry: ENTRY });
   second.grantRead(functionOf(stack, 'Reader'));
   const template = new StackTemplate(stack);

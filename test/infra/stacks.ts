@@ -60,7 +60,7 @@ export function grantAll(hold: Waitstate, stack: Stack, options: TenantOptions =
 }
 
 /** All that is optional, turned on. */
-export function everything(stack: Stack): WaitstateProps {
+export function allOptions(stack: Stack): WaitstateProps {
   const pool = UserPool.fromUserPoolId(stack, 'People', 'eu-central-1_Abc');
   const client = UserPoolClient.fromUserPoolClientId(stack, 'App', 'portal');
   return {
@@ -104,7 +104,7 @@ export const vpcOf = (stack: Stack) =>
   });
 
 /** What somebody brings that is there already. */
-export const brought = (stack: Stack): WaitstateProps => ({
+export const existingResources = (stack: Stack): WaitstateProps => ({
   table: Table.fromTableAttributes(stack, 'MyTable', {
     tableArn: 'arn:aws:dynamodb:eu-central-1:111122223333:table/runs',
     tableStreamArn: 'arn:aws:dynamodb:eu-central-1:111122223333:table/runs/stream/2026-01-01T00:00:00.000',

@@ -14,7 +14,7 @@ import { mockClient } from 'aws-sdk-client-mock';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ExampleStack } from '../../infra/example-stack.ts';
 import { ENVIRONMENT } from '../../lambda/environment/names.ts';
-import { authorizerCaller, type IamCaller } from '../../lambda/http/authorizer-caller.ts';
+import { type IamCaller, identifyFromAuthorizer } from '../../lambda/http/authorizer-caller.ts';
 import { s3Client } from '../engines/engines.ts';
 import { StackTemplate, testApp } from '../infra/template.ts';
 import { awsCloud } from './aws/aws-cloud.ts';
@@ -44,7 +44,7 @@ describe('who runs the integration test', () => {
       'Api',
     ).Properties;
     const text = template.text(Environment.Variables[ENVIRONMENT.iamCallers]).replaceAll('<AWS::Partition>', 'aws');
-    const identify = authorizerCaller({ iam: JSON.parse(text) as Record<string, IamCaller> });
+    const identify = identifyFromAuthorizer({ iam: JSON.parse(text) as Record<string, IamCaller> });
     const callerOf = (userArn: string) =>
       identify(new Request('https://api.example/'), { requestContext: { authorizer: { iam: { userArn } } } });
     expect(callerOf(arn)).toMatchObject({

@@ -1,4 +1,4 @@
 /** Nothing was deployed, because something is missing; the message says what to do. */
-export class CannotBegin extends Error {
+export class SetupError extends Error {
   override readonly name = 'CannotBegin';
 }

@@ -1,10 +1,10 @@
 import type { Terminal } from '../../cli/terminal/terminal.ts';
-import type { Cloud, Left } from './cloud.ts';
+import type { Cloud, Leftover } from './cloud.ts';
 import { leftLines, removalLines } from './plan.ts';
 
 export interface CleanUp {
   readonly cloud: Pick<Cloud, 'empty' | 'destroy' | 'left'>;
-  readonly terminal: Pick<Terminal, 'say'>;
+  readonly terminal: Pick<Terminal, 'print'>;
   readonly stack: string;
   readonly region: string;
   /** Aborts when somebody wants what is left to stay. */
@@ -16,7 +16,7 @@ const TRIES = 2;
 
 /** Removes a stack and all that is in it; true when nothing is left. Otherwise it says what is, and how to remove it by hand. */
 export async function cleanUp({ cloud, terminal, stack, region, leave }: CleanUp): Promise<boolean> {
-  const { say } = terminal;
+  const { print: say } = terminal;
   /** Whether it was done; what fails must not keep the rest from being removed. */
   const tried = async (what: string, work: () => Promise<void>): Promise<boolean> => {
     if (leave.aborted) return false;
@@ -33,7 +33,7 @@ export async function cleanUp({ cloud, terminal, stack, region, leave }: CleanUp
     await tried('Emptying the bucket', () => cloud.empty(stack, leave));
     if (await tried('Removing the stack', () => cloud.destroy(stack, leave))) break;
   }
-  const left = await leftOf(cloud, stack);
+  const left = await findLeftovers(cloud, stack);
   if (left?.length === 0) {
     say(`✓ ${stack} is gone.`);
     return true;
@@ -48,7 +48,10 @@ export async function cleanUp({ cloud, terminal, stack, region, leave }: CleanUp
 }
 
 /** What is left of a stack; undefined when nobody can say. */
-export async function leftOf(cloud: Pick<Cloud, 'left'>, stack: string): Promise<readonly Left[] | undefined> {
+export async function findLeftovers(
+  cloud: Pick<Cloud, 'left'>,
+  stack: string,
+): Promise<readonly Leftover[] | undefined> {
   try {
     return await cloud.left(stack);
   } catch {

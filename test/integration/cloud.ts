@@ -7,7 +7,7 @@ export interface Account {
 }
 
 /** Something of a stack that is still there. */
-export interface Left {
+export interface Leftover {
   readonly type: string;
   readonly name: string;
 }
@@ -17,7 +17,7 @@ type Scheduled = 'sweep' | 'gauge';
 
 /** What the test needs of AWS, beside the API that it deploys. Signals end what takes minutes. */
 export interface Cloud {
-  /** Refuses with `CannotBegin` where there are no credentials, or no region. */
+  /** Refuses with `SetupError` where there are no credentials, or no region. */
   account(): Promise<Account>;
   /** Whether CDK can deploy there; true as well where we may not look, since CDK will say. */
   isBootstrapped(): Promise<boolean>;
@@ -34,5 +34,5 @@ export interface Cloud {
   /** Removes a stack, and waits until it is gone; does nothing when there is none. */
   destroy(stack: string, signal: AbortSignal): Promise<void>;
   /** What is still there of a stack: nothing when it is gone. */
-  left(stack: string): Promise<readonly Left[]>;
+  left(stack: string): Promise<readonly Leftover[]>;
 }

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { onTestFinished } from 'vitest';
-import { refusalOf } from '../cli/signature.ts';
+import { signatureProblem } from '../cli/signature.ts';
 import { ACCOUNT, CALLER, KEY, REGION } from './rehearsal.ts';
 
 interface Resource {
@@ -99,7 +99,7 @@ export async function fakeAws(options: FakeAws) {
 
   async function answerTo(request: IncomingMessage, body: Buffer): Promise<Answer> {
     const service = /\/([\w-]+)\/aws4_request/.exec(request.headers.authorization ?? '')?.[1] ?? 'none';
-    const refusal = refusalOf(request, body, KEY, REGION, service);
+    const refusal = signatureProblem(request, body, KEY, REGION, service);
     if (refusal !== undefined) return { status: 403, body: refused('SignatureDoesNotMatch', refusal) };
     const [, invoked] = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/.exec(request.url ?? '') ?? [];
     const form = new URLSearchParams(body.toString());

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { Interrupted } from '../../cli/terminal/prompt-errors.ts';
-import { CannotBegin } from './cannot-begin.ts';
+import { SetupError } from './cannot-begin.ts';
 import type { Cloud } from './cloud.ts';
 import { type Integration, integrate } from './integrate.ts';
 import { interruptsOf } from './interrupts.ts';
@@ -55,7 +55,7 @@ async function play({ cloud, story = async () => 0, typed, yes = true, keep = fa
       done.push(`story ${apiUrl}`);
       return story(press);
     },
-    terminal: { say: (...said) => void lines.push(...said.map(String)), ...(typed && { ask: typed }) },
+    terminal: { print: (...said) => void lines.push(...said.map(String)), ...(typed && { ask: typed }) },
   });
   return { code, done, said: lines.join('\n') };
 }
@@ -105,7 +105,7 @@ describe('the integration test', () => {
 
   it('does nothing without credentials, or with those of nobody whom the API could know', async () => {
     const without = await play({
-      cloud: () => ({ account: () => Promise.reject(new CannotBegin('No AWS credentials.')) }),
+      cloud: () => ({ account: () => Promise.reject(new SetupError('No AWS credentials.')) }),
     });
     expect([without.code, without.done, without.said]).toEqual([2, ['account'], '✗ No AWS credentials.']);
     const caller = 'arn:aws:iam::111122223333:root';

@@ -1,8 +1,8 @@
 import { Interrupted } from '../../cli/terminal/prompt-errors.ts';
 import type { Terminal } from '../../cli/terminal/terminal.ts';
 import { operatorsOf } from './caller.ts';
-import { CannotBegin } from './cannot-begin.ts';
-import { cleanUp, leftOf } from './clean-up.ts';
+import { SetupError } from './cannot-begin.ts';
+import { cleanUp, findLeftovers } from './clean-up.ts';
 import type { Account, Cloud } from './cloud.ts';
 import type { Interrupts } from './interrupts.ts';
 import { bootstrapAdvice, keptLines, planLines } from './plan.ts';
@@ -14,7 +14,7 @@ type Verdict = keyof typeof EXIT;
 
 export interface Integration {
   readonly cloud: Cloud;
-  readonly terminal: Pick<Terminal, 'say' | 'ask'>;
+  readonly terminal: Pick<Terminal, 'print' | 'ask'>;
   readonly interrupts: Interrupts;
   /** A name that nobody uses. */
   readonly stack: string;
@@ -37,7 +37,7 @@ export async function integrate(test: Integration): Promise<number> {
   const { region } = account;
   const verdict = await deployAndLook(test, account);
   if (keep) {
-    terminal.say('', ...keptLines(stack, region, (await leftOf(cloud, stack)) ?? []));
+    terminal.print('', ...keptLines(stack, region, (await findLeftovers(cloud, stack)) ?? []));
     return EXIT[verdict];
   }
   const isGone = await cleanUp({ cloud, terminal, stack, region, leave: interrupts.leave });
@@ -46,16 +46,16 @@ export async function integrate(test: Integration): Promise<number> {
 
 /** Where it is deployed, if it may be. */
 async function begin({ cloud, terminal, stack, yes, keep, interrupts }: Integration): Promise<Account | Verdict> {
-  const { say, ask } = terminal;
+  const { print: say, ask } = terminal;
   try {
     const account = await cloud.account();
     operatorsOf(account.caller);
     say(...planLines(account, stack, keep));
-    if (!(await cloud.isBootstrapped())) throw new CannotBegin(bootstrapAdvice(account));
+    if (!(await cloud.isBootstrapped())) throw new SetupError(bootstrapAdvice(account));
     if (!yes) {
-      if (!ask) throw new CannotBegin('Nobody can be asked here, so nothing was done. Pass --yes if you mean it.');
+      if (!ask) throw new SetupError('Nobody can be asked here, so nothing was done. Pass --yes if you mean it.');
       const said = await ask('Go on? [y/N] ');
-      if (!/^y(es)?$/i.test(said?.trim() ?? '')) throw new CannotBegin('Nothing was done.');
+      if (!/^y(es)?$/i.test(said?.trim() ?? '')) throw new SetupError('Nothing was done.');
     }
     interrupts.stop.throwIfAborted();
     return account;
@@ -70,14 +70,14 @@ async function deployAndLook(test: Integration, account: Account): Promise<Verdi
   const { cloud, terminal, stack, interrupts, story } = test;
   const { stop } = interrupts;
   try {
-    terminal.say(`Deploying ${stack}.`);
+    terminal.print(`Deploying ${stack}.`);
     const { apiUrl } = await cloud.deploy(stack, operatorsOf(account.caller), stop);
-    terminal.say('', `Deployed: ${apiUrl}`);
+    terminal.print('', `Deployed: ${apiUrl}`);
     const failed = await story(apiUrl);
-    terminal.say(failed === 0 ? 'All is as it must be.' : `${failed} of these must be otherwise.`);
+    terminal.print(failed === 0 ? 'All is as it must be.' : `${failed} of these must be otherwise.`);
     return failed === 0 ? 'passed' : 'failed';
   } catch (error) {
-    terminal.say('', stop.aborted ? 'Stopped.' : `✗ ${(error as Error).message}`);
+    terminal.print('', stop.aborted ? 'Stopped.' : `✗ ${(error as Error).message}`);
     return stop.aborted ? 'interrupted' : 'failed';
   }
 }

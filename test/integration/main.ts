@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { signingFor } from '../../cli/commands/console/signing.ts';
+import { createSigner } from '../../cli/commands/console/signing.ts';
 import { processTerminal } from '../../cli/terminal/process-terminal.ts';
 import { awsCloud } from './aws/aws-cloud.ts';
 import { EXIT, integrate } from './integrate.ts';
@@ -37,7 +37,7 @@ function asked() {
   try {
     return parseArgs({ options: OPTIONS }).values;
   } catch (error) {
-    terminal.tell(`✗ ${(error as Error).message}`);
+    terminal.printErr(`✗ ${(error as Error).message}`);
     return undefined;
   }
 }
@@ -47,18 +47,18 @@ async function main(): Promise<number> {
   if (!flags) return EXIT.notBegun;
   const { yes = false, keep = false, help = false } = flags;
   if (help) {
-    terminal.say(...HELP.split('\n'));
+    terminal.print(...HELP.split('\n'));
     return EXIT.passed;
   }
   const interrupts = interruptsOf(process);
-  const cloud = awsCloud({ line: (text) => terminal.say(`  | ${text}`) });
+  const cloud = awsCloud({ line: (text) => terminal.print(`  | ${text}`) });
   const stack = `WaitstateInteg-${randomBytes(4).toString('hex')}`;
   const { stop: signal } = interrupts;
   const pause = (milliseconds: number): Promise<void> => setTimeout(milliseconds, undefined, { signal });
   return integrate({
     ...{ cloud, terminal, interrupts, stack, yes, keep },
     story: async (apiUrl) =>
-      story({ api: apiAt(apiUrl, await signingFor(apiUrl), signal), cloud, stack, signal, pause }, terminal),
+      story({ api: apiAt(apiUrl, await createSigner(apiUrl), signal), cloud, stack, signal, pause }, terminal),
   });
 }
 

@@ -1,4 +1,4 @@
-import type { Account, Left } from './cloud.ts';
+import type { Account, Leftover } from './cloud.ts';
 
 /** What people must know before they say yes. */
 export const planLines = ({ id, region, caller }: Account, stack: string, keep: boolean): readonly string[] => [
@@ -25,7 +25,7 @@ export const bootstrapAdvice = ({ id, region }: Account): string =>
   `CDK cannot deploy to account ${id} in ${region} yet. Prepare it once, then try again: npx cdk bootstrap aws://${id}/${region}`;
 
 /** What to do with a stack that stays. */
-export const keptLines = (stack: string, region: string, left: readonly Left[]): readonly string[] => [
+export const keptLines = (stack: string, region: string, left: readonly Leftover[]): readonly string[] => [
   `${stack} stays, as you said. It costs about 10 US dollars a month. To look at it:`,
   `  npm run -s waitstate -- console --stack ${stack} --region ${region}`,
   'To remove it:',
@@ -35,7 +35,7 @@ export const keptLines = (stack: string, region: string, left: readonly Left[]):
 const MOST_LINES = 12;
 
 /** What could not be removed. */
-export function leftLines(left: readonly Left[] | undefined): readonly string[] {
+export function leftLines(left: readonly Leftover[] | undefined): readonly string[] {
   if (!left) return ['  What is left of it could not be found out.'];
   const more = left.length - MOST_LINES;
   return [
@@ -46,7 +46,7 @@ export function leftLines(left: readonly Left[] | undefined): readonly string[] 
 }
 
 /** How to remove a stack by hand. */
-export const removalLines = (stack: string, region: string, left: readonly Left[]): readonly string[] => [
+export const removalLines = (stack: string, region: string, left: readonly Leftover[]): readonly string[] => [
   ...left
     .filter(({ type }) => type === 'AWS::S3::Bucket')
     .map(({ name }) => `  aws s3 rm s3://${name} --recursive --region ${region}`),

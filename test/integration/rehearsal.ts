@@ -4,9 +4,9 @@ import { buffer } from 'node:stream/consumers';
 import { onTestFinished, vi } from 'vitest';
 import { assistant } from '../../examples/model-loop/agent.ts';
 import { refunds } from '../../examples/refunds/agent.ts';
-import { createGauge } from '../../lambda/handlers/gauge.ts';
-import { authorizerCaller, type IamCaller } from '../../lambda/http/authorizer-caller.ts';
-import { refusalOf } from '../cli/signature.ts';
+import { createGaugeHandler } from '../../lambda/handlers/gauge.ts';
+import { type IamCaller, identifyFromAuthorizer } from '../../lambda/http/authorizer-caller.ts';
+import { signatureProblem } from '../cli/signature.ts';
 import { handlerScene, httpEvent, lambdaContext } from '../handlers/scene.ts';
 
 export const KEY = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret+/=', sessionToken: 'session//token==' };
@@ -53,7 +53,7 @@ export async function rehearsal({ callers = CALLERS, broken, bend = (_, answer) 
   const functions = Object.keys(AGENTS).map((name) => [name, { function: `${name}-fn`, hydrate: false }]);
   const scene = await handlerScene({
     ...{ agents: Object.fromEntries(functions), filtered: true, announces: false },
-    identify: authorizerCaller({ iam: callers }),
+    identify: identifyFromAuthorizer({ iam: callers }),
   });
   const { clock, storage, behind } = scene;
   if (broken === 'agents') scene.failing.set('*', new Error('Nobody may invoke them.'));
@@ -64,8 +64,8 @@ export async function rehearsal({ callers = CALLERS, broken, bend = (_, answer) 
       .handler();
     behind.set(`${name}-fn`, (event) => handler(event, lambdaContext(`${name}-${++requests}`)));
   }
-  const observing = { log: () => {}, count: () => {}, invocation: <T>(run: () => Promise<T>) => run() };
-  const gauge = createGauge({ records: storage.records, tenants: ['default'], observing, clock });
+  const telemetry = { log: () => {}, count: () => {}, traceInvocation: <T>(run: () => Promise<T>) => run() };
+  const gauge = createGaugeHandler({ records: storage.records, tenants: ['default'], telemetry: telemetry, clock });
 
   let turn = Promise.resolve<unknown>(undefined);
   /** What happens on AWS while somebody waits, one thing after the other. */
@@ -84,7 +84,7 @@ export async function rehearsal({ callers = CALLERS, broken, bend = (_, answer) 
     const { method = '', url = '', headers } = request;
     const { pathname, search } = new URL(url, 'http://gateway');
     const isOpen = pathname === '/' || pathname.startsWith('/approvals/');
-    const isRefused = refusalOf(request, body, KEY, REGION) !== undefined && broken !== 'signatures';
+    const isRefused = signatureProblem(request, body, KEY, REGION) !== undefined && broken !== 'signatures';
     if (isRefused && !isOpen) return { status: 403, body: '{"message":"Forbidden"}' };
     if (method === 'GET' && /^\/api\/runs\/[^/]+$/.test(pathname)) await passMinute();
     const event = httpEvent(method, `${decodeURIComponent(pathname)}${search}`, { headers, body: body.toString() });

@@ -1,6 +1,6 @@
 import { ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { signingFor } from '../../cli/commands/console/signing.ts';
+import { createSigner } from '../../cli/commands/console/signing.ts';
 import { payments } from '../../examples/refunds/shop.ts';
 import { s3Client } from '../engines/engines.ts';
 import { freshServices, paidIn } from '../examples/simulated.ts';
@@ -26,7 +26,7 @@ async function tell({ cloud, stopsAfterPauses = Infinity, ...options }: Told = {
   const { signal } = stop;
   const scene = {
     ...{ signal, stack: 'WaitstateInteg-1' },
-    api: apiAt(deployed.apiUrl, await signingFor(deployed.apiUrl), signal),
+    api: apiAt(deployed.apiUrl, await createSigner(deployed.apiUrl), signal),
     pause: async () => {
       if (++pauses > stopsAfterPauses) stop.abort(new Error('stopped'));
       signal.throwIfAborted();
@@ -38,7 +38,7 @@ async function tell({ cloud, stopsAfterPauses = Infinity, ...options }: Told = {
       ...cloud,
     },
   };
-  const failed = await story(scene, { say: (...said) => void lines.push(...said.map(String)) }).catch(String);
+  const failed = await story(scene, { print: (...said) => void lines.push(...said.map(String)) }).catch(String);
   return { failed, lines, deployed, told: lines.join('\n') };
 }
 

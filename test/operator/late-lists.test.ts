@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { checkpointStoreOn } from '../../lambda/checkpoints/checkpoint-store.ts';
+import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { agent, localKeys } from '../../lambda/index.ts';
-import { deskOn } from '../../lambda/operator/create-operator.ts';
+import { createOperator } from '../../lambda/operator/create-operator.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage, Write } from '../../lambda/storage/ports.ts';
 
@@ -38,58 +38,58 @@ function scene() {
     { storage, keys },
   );
   const invoke = (run: string) => trips.invoke({ run }, { by: 'me', until: Date.now() + 60_000 });
-  return { desk: deskOn(trips.runtime), invoke, catchUp, store: checkpointStoreOn(storage, { keys }) };
+  return { operator: createOperator(trips.runtime), invoke, catchUp, store: createCheckpointStore(storage, { keys }) };
 }
 
 describe('where lists are behind', () => {
   it('a run is known by its id at once, and in lists later', async () => {
-    const { desk, catchUp } = scene();
-    const { run } = await desk.start({ agent: 'trips' });
-    expect((await desk.run(run)).status).toBe('READY');
-    expect((await desk.runs()).runs).toEqual([]);
+    const { operator, catchUp } = scene();
+    const { run } = await operator.start({ agent: 'trips' });
+    expect((await operator.run(run)).status).toBe('READY');
+    expect((await operator.runs()).runs).toEqual([]);
     await catchUp();
-    expect((await desk.runs()).runs).toMatchObject([{ run, status: 'READY' }]);
+    expect((await operator.runs()).runs).toMatchObject([{ run, status: 'READY' }]);
   });
 
   it('an approval that was decided meanwhile is in no inbox, and an answer counts once', async () => {
-    const { desk, invoke, catchUp } = scene();
-    const { run } = await desk.start({ agent: 'trips' });
+    const { operator, invoke, catchUp } = scene();
+    const { run } = await operator.start({ agent: 'trips' });
     await invoke(run);
     await catchUp();
-    expect(await desk.inbox('user:ann')).toMatchObject([{ run, id: 'book' }]);
-    expect(await desk.openApprovals()).toMatchObject([{ run, id: 'book' }]);
+    expect(await operator.inbox('user:ann')).toMatchObject([{ run, id: 'book' }]);
+    expect(await operator.pendingApprovals()).toMatchObject([{ run, id: 'book' }]);
 
-    await desk.decide(run, { approval: 'book', by: 'user:ann', answer: 'approve' });
-    expect((await desk.runs({ status: 'WAITING_FOR_APPROVAL' })).runs).toMatchObject([{ run }]);
-    expect(await desk.inbox('user:ann')).toEqual([]);
-    expect(await desk.openApprovals()).toEqual([]);
-    const late = desk.decide(run, { approval: 'book', by: 'user:ann', answer: 'reject' });
+    await operator.decide(run, { approval: 'book', by: 'user:ann', answer: 'approve' });
+    expect((await operator.runs({ status: 'WAITING_FOR_APPROVAL' })).runs).toMatchObject([{ run }]);
+    expect(await operator.inbox('user:ann')).toEqual([]);
+    expect(await operator.pendingApprovals()).toEqual([]);
+    const late = operator.decide(run, { approval: 'book', by: 'user:ann', answer: 'reject' });
     await expect(late).rejects.toMatchObject({ code: 'APPROVAL_DECIDED' });
     await invoke(run);
-    expect(await desk.run(run)).toMatchObject({ status: 'SUCCEEDED', result: true });
+    expect(await operator.run(run)).toMatchObject({ status: 'SUCCEEDED', result: true });
   });
 
   it('an approval that nobody can read any more is in no inbox, and the others still are', async () => {
-    const { desk, invoke, catchUp, store } = scene();
+    const { operator, invoke, catchUp, store } = scene();
     for (const id of ['shredded', 'whole']) {
-      await desk.start({ agent: 'trips', id });
+      await operator.start({ agent: 'trips', id });
       await invoke(id);
     }
     await store.shred('shredded');
     await catchUp();
-    expect(await desk.inbox('user:ann')).toMatchObject([{ run: 'whole' }]);
-    expect(await desk.openApprovals()).toMatchObject([{ run: 'whole' }]);
+    expect(await operator.inbox('user:ann')).toMatchObject([{ run: 'whole' }]);
+    expect(await operator.pendingApprovals()).toMatchObject([{ run: 'whole' }]);
   });
 
   it('a run that is gone is in lists until they know, and opens to nothing', async () => {
-    const { desk, catchUp } = scene();
-    const { run } = await desk.start({ agent: 'trips' });
+    const { operator, catchUp } = scene();
+    const { run } = await operator.start({ agent: 'trips' });
     await catchUp();
-    await desk.cancel(run);
-    expect((await desk.runs({ status: 'READY' })).runs).toMatchObject([{ run }]);
-    expect((await desk.run(run)).status).toBe('CANCELLED');
+    await operator.cancel(run);
+    expect((await operator.runs({ status: 'READY' })).runs).toMatchObject([{ run }]);
+    expect((await operator.run(run)).status).toBe('CANCELLED');
     await catchUp();
-    expect((await desk.runs({ status: 'READY' })).runs).toEqual([]);
-    expect((await desk.runs({ status: 'CANCELLED' })).runs).toMatchObject([{ run }]);
+    expect((await operator.runs({ status: 'READY' })).runs).toEqual([]);
+    expect((await operator.runs({ status: 'CANCELLED' })).runs).toMatchObject([{ run }]);
   });
 });

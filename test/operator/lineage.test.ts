@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { agent } from '../../lambda/index.ts';
-import { deskOn } from '../../lambda/operator/create-operator.ts';
+import { createOperator } from '../../lambda/operator/create-operator.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { TestClock } from '../../lambda/testing.ts';
 
@@ -8,16 +8,16 @@ it('another run under the id of a fork that was deleted is not taken for it', as
   const clock = new TestClock(Date.parse('2026-03-01T10:00:00Z'));
   const none = agent({ name: 'none', run: () => {} }, { storage: memoryStorage(), clock });
   const { store } = none;
-  const desk = deskOn(none.runtime);
+  const operator = createOperator(none.runtime);
   await store.save({ run: 'origin', step: 'one', state: 1 });
-  await desk.fork('origin', { id: 'fork' });
-  const forks = async () => (await desk.lineage('origin')).root.forks;
+  await operator.fork('origin', { id: 'fork' });
+  const forks = async () => (await operator.lineage('origin')).root.forks;
   expect(await forks()).toMatchObject([{ run: 'fork', status: 'RUNNING' }]);
 
   await store.delete('fork');
   clock.moveTo(clock.now() + 3 * 24 * 3_600_000);
   await store.sweep();
   await store.save({ run: 'fork', step: 'new', state: 2 });
-  await desk.fork('fork', { id: 'of another' });
+  await operator.fork('fork', { id: 'of another' });
   expect(await forks()).toEqual([{ run: 'fork', fromVersion: 1, forks: [] }]);
 });

@@ -3,7 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { decode } from '../../lambda/checkpoints/document/decode.ts';
 import type { Doc } from '../../lambda/checkpoints/document/document.ts';
 import { encode } from '../../lambda/checkpoints/document/encode.ts';
-import { cutOf, partAt, pieceOf, pointerTo } from '../../lambda/operator/truncated-document.ts';
+import {
+  appendPointer,
+  parseTruncation,
+  resolvePointer,
+  truncateDocument,
+} from '../../lambda/operator/truncated-document.ts';
 
 const docOf = (value: unknown): Doc => encode(value, { root: 'state' });
 const bytesOf = (doc: Doc): number => Buffer.byteLength(JSON.stringify(doc));
@@ -28,31 +33,32 @@ const documents = fc
 describe('a piece of a document', () => {
   it('is the document itself where it fits', () => {
     const doc = docOf({ a: [1, { b: 'text' }], when: new Date(0) });
-    expect(pieceOf(doc, '', 1000)).toEqual({ value: doc, isWhole: true });
-    expect(pieceOf(doc, '/a/1', 1000)).toEqual({ value: { b: 'text' }, isWhole: true });
+    expect(truncateDocument(doc, '', 1000)).toEqual({ value: doc, isWhole: true });
+    expect(truncateDocument(doc, '/a/1', 1000)).toEqual({ value: { b: 'text' }, isWhole: true });
   });
 
   it('has the first elements of a long list, and says how many there are', () => {
-    const { value, isWhole } = pieceOf(docOf({ list: Array.from({ length: 5000 }, (_, i) => i) }), '', 500) ?? {};
-    const cut = cutOf((value as { list: Doc }).list);
+    const { value, isWhole } =
+      truncateDocument(docOf({ list: Array.from({ length: 5000 }, (_, i) => i) }), '', 500) ?? {};
+    const cut = parseTruncation((value as { list: Doc }).list);
     expect([isWhole, cut?.kind, cut?.size]).toEqual([false, 'list', 5000]);
     expect(cut?.shown).toEqual(expect.arrayContaining([0, 1, 2]));
   });
 
   it('gives the small parts whole and shares the room among the large ones', () => {
     const doc = docOf({ long: 'x'.repeat(100_000), small: [1, 2, 3], other: 'y'.repeat(100_000), last: 'end' });
-    const { value } = pieceOf(doc, '', 4000) ?? {};
+    const { value } = truncateDocument(doc, '', 4000) ?? {};
     const { small, last, long, other } = value as Record<string, Doc>;
     expect({ small, last }).toEqual({ small: [1, 2, 3], last: 'end' });
     for (const text of [long, other]) {
-      expect(cutOf(text)).toMatchObject({ kind: 'text', size: 100_000 });
-      expect(String(cutOf(text)?.shown).length).toBeGreaterThan(1500);
+      expect(parseTruncation(text)).toMatchObject({ kind: 'text', size: 100_000 });
+      expect(String(parseTruncation(text)?.shown).length).toBeGreaterThan(1500);
     }
   });
 
   it('shows some elements of a list as they are rather than all of them shortened', () => {
     const list = Array.from({ length: 100 }, (_, i) => ({ role: 'user', text: `${i} ${'x'.repeat(150)}` }));
-    const shown = cutOf(pieceOf(docOf(list), '', 5000)?.value)?.shown as Doc[];
+    const shown = parseTruncation(truncateDocument(docOf(list), '', 5000)?.value)?.shown as Doc[];
     expect(shown).toEqual(list.slice(0, shown.length));
     expect(shown.length).toBeGreaterThan(20);
   });
@@ -62,8 +68,8 @@ describe('a piece of a document', () => {
     const doc = docOf({ state: { messages: list } });
     const seen: unknown[] = [];
     while (seen.length < list.length) {
-      const { value = null } = pieceOf(doc, '/state/messages', 2000, { from: seen.length }) ?? {};
-      const { shown } = cutOf(value) ?? { shown: value };
+      const { value = null } = truncateDocument(doc, '/state/messages', 2000, { from: seen.length }) ?? {};
+      const { shown } = parseTruncation(value) ?? { shown: value };
       expect((shown as Doc[]).length).toBeGreaterThan(0);
       seen.push(...(shown as Doc[]));
     }
@@ -73,27 +79,28 @@ describe('a piece of a document', () => {
   it('goes on in texts and objects too', () => {
     const text = '😀ü'.repeat(3000);
     let seen = '';
-    while (seen.length < text.length) seen += cutOf(pieceOf(text, '', 999, { from: seen.length })?.value)?.shown;
+    while (seen.length < text.length)
+      seen += parseTruncation(truncateDocument(text, '', 999, { from: seen.length })?.value)?.shown;
     expect(seen).toBe(text);
     const fields = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`key ${i}`, i]));
     const all = {};
     while (Object.keys(all).length < 300) {
-      const { value } = pieceOf(docOf(fields), '', 1000, { from: Object.keys(all).length }) ?? {};
-      Object.assign(all, cutOf(value)?.shown);
+      const { value } = truncateDocument(docOf(fields), '', 1000, { from: Object.keys(all).length }) ?? {};
+      Object.assign(all, parseTruncation(value)?.shown);
     }
     expect(all).toEqual(fields);
   });
 
   it('keeps what stands for what JSON lacks, with less in it', () => {
     const map = new Map(Array.from({ length: 1000 }, (_, i) => [`k${i}`, i]));
-    const { value } = pieceOf(docOf(map), '', 600) ?? {};
+    const { value } = truncateDocument(docOf(map), '', 600) ?? {};
     const [tag, entries] = (value as { $: [string, Doc] }).$;
-    expect([tag, cutOf(entries)?.size]).toEqual(['map', 1000]);
+    expect([tag, parseTruncation(entries)?.size]).toEqual(['map', 1000]);
     const odd = docOf({ $: 'x'.repeat(5000), other: 1 });
-    const { value: held } = pieceOf(odd, '', 600) ?? {};
+    const { value: held } = truncateDocument(odd, '', 600) ?? {};
     expect(held).toEqual({ $: ['object', { $: { $: ['cut', 'text', 5000, expect.any(String)] }, other: 1 }] });
     const many = docOf({ $: 1, ...Object.fromEntries(map) });
-    expect(cutOf(pieceOf(many, '', 600)?.value)).toMatchObject({
+    expect(parseTruncation(truncateDocument(many, '', 600)?.value)).toMatchObject({
       kind: 'object',
       size: 1001,
       shown: { $: ['object', { $: 1 }] },
@@ -101,24 +108,24 @@ describe('a piece of a document', () => {
   });
 
   it('is never taken for a state', () => {
-    const { value = null } = pieceOf(docOf(['x'.repeat(9000)]), '', 500) ?? {};
+    const { value = null } = truncateDocument(docOf(['x'.repeat(9000)]), '', 500) ?? {};
     expect(() => decode(value)).toThrow(/unknown kind "cut"/);
   });
 
   it('is found by any key, and not where there is none', () => {
     const keys = ['', 'a/b', 'm~n', '~1', '0', '__proto__', 'ü'];
     const doc = JSON.parse(`{${keys.map((key) => `${JSON.stringify(key)}:[7]`).join()}}`) as Doc;
-    for (const key of keys) expect(partAt(doc, `${pointerTo('', key)}/0`)).toBe(7);
+    for (const key of keys) expect(resolvePointer(doc, `${appendPointer('', key)}/0`)).toBe(7);
     for (const nothing of ['/x', '/0/1', '/0/-', '/0/00', '/0/length', '/constructor', '/0/0/0', '/toString'])
-      expect(pieceOf(doc, nothing, 100)).toBeUndefined();
-    expect(() => pieceOf(doc, 'state', 100)).toThrow(/JSON pointer/);
-    expect(() => pieceOf(doc, '', 100, { from: -1 })).toThrow(/`from`/);
+      expect(truncateDocument(doc, nothing, 100)).toBeUndefined();
+    expect(() => truncateDocument(doc, 'state', 100)).toThrow(/JSON pointer/);
+    expect(() => truncateDocument(doc, '', 100, { from: -1 })).toThrow(/`from`/);
   });
 
   it('fits its budget, whatever the document, and is whole only when it is the document', () => {
     fc.assert(
       fc.property(documents, fc.integer({ min: 300, max: 20_000 }), (doc, budget) => {
-        const { value = null, isWhole } = pieceOf(doc, '', budget) ?? {};
+        const { value = null, isWhole } = truncateDocument(doc, '', budget) ?? {};
         if (isWhole) expect(value).toEqual(doc);
         else expect(JSON.stringify(value)).toContain('{"$":["cut",');
         expect(bytesOf(value)).toBeLessThanOrEqual(Math.max(budget, 1000) * 1.2);
@@ -130,10 +137,10 @@ describe('a piece of a document', () => {
 
   it('takes no longer with hostile nesting or many keys', () => {
     const deep = JSON.parse(`${'['.repeat(900)}"x"${']'.repeat(900)}`) as Doc;
-    expect(bytesOf(pieceOf(deep, '', 300)?.value ?? null)).toBeLessThan(1000);
+    expect(bytesOf(truncateDocument(deep, '', 300)?.value ?? null)).toBeLessThan(1000);
     const wide = Object.fromEntries(
       Array.from({ length: 20_000 }, (_, i) => ['k'.repeat(50) + i, { [`${i}`]: ['y'.repeat(200)] }]),
     );
-    expect(bytesOf(pieceOf(wide, '', 100_000)?.value ?? null)).toBeLessThan(120_000);
+    expect(bytesOf(truncateDocument(wide, '', 100_000)?.value ?? null)).toBeLessThan(120_000);
   });
 });

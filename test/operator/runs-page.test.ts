@@ -1,66 +1,66 @@
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/index.ts';
-import { deskOn } from '../../lambda/operator/create-operator.ts';
-import type { Desk, RunsQuery } from '../../lambda/operator/operator.ts';
+import { createOperator } from '../../lambda/operator/create-operator.ts';
+import type { Operator, RunsQuery } from '../../lambda/operator/operator.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { TestClock } from '../../lambda/testing.ts';
-import { describeEverywhere } from '../runtime/storages.ts';
+import { describeOnEachStorage } from '../runtime/storages.ts';
 
-function deskOf(storage: Storage): { desk: Desk; clock: TestClock } {
+function deskOf(storage: Storage): { operator: Operator; clock: TestClock } {
   const clock = new TestClock(Date.parse('2026-03-01T10:00:00Z'));
-  return { clock, desk: deskOn(agent({ name: 'none', run: () => {} }, { storage, clock }).runtime) };
+  return { clock, operator: createOperator(agent({ name: 'none', run: () => {} }, { storage, clock }).runtime) };
 }
 
-async function allPages(desk: Desk, query: RunsQuery): Promise<{ ids: string[]; pages: number }> {
+async function allPages(operator: Operator, query: RunsQuery): Promise<{ ids: string[]; pages: number }> {
   const ids: string[] = [];
   for (let cursor: string | undefined, pages = 1; ; pages++) {
-    const page = await desk.runs({ ...query, ...(cursor !== undefined && { cursor }) });
+    const page = await operator.runs({ ...query, ...(cursor !== undefined && { cursor }) });
     ids.push(...page.runs.map(({ run }) => run));
     cursor = page.cursor;
     if (cursor === undefined) return { ids, pages };
   }
 }
 
-describeEverywhere('a list of runs in pages', (open) => {
+describeOnEachStorage('a list of runs in pages', (open) => {
   it('gives each run once, newest first, also where many are of one moment', async () => {
-    const { desk, clock } = deskOf(await open());
+    const { operator, clock } = deskOf(await open());
     for (let i = 0; i < 24; i++) {
       if (i % 8 === 0) clock.moveTo(clock.now() + 1000);
-      await desk.start({ agent: i % 3 === 0 ? 'rare' : 'often', id: `run-${String(i).padStart(2, '0')}` });
+      await operator.start({ agent: i % 3 === 0 ? 'rare' : 'often', id: `run-${String(i).padStart(2, '0')}` });
     }
-    const whole = (await desk.runs()).runs.map(({ run }) => run);
+    const whole = (await operator.runs()).runs.map(({ run }) => run);
     expect(whole).toHaveLength(24);
-    const paged = await allPages(desk, { limit: 5 });
+    const paged = await allPages(operator, { limit: 5 });
     expect(paged.ids.toSorted()).toEqual(whole.toSorted());
     expect(paged.pages).toBe(5);
     const moments = paged.ids.map((id) => Math.floor(Number(id.slice(4)) / 8));
     expect(moments).toEqual(moments.toSorted((a, b) => b - a));
-    expect((await allPages(desk, { limit: 3, agent: 'rare' })).ids).toHaveLength(8);
-    expect((await allPages(desk, { id: 'n-1' })).ids).toHaveLength(10);
+    expect((await allPages(operator, { limit: 3, agent: 'rare' })).ids).toHaveLength(8);
+    expect((await allPages(operator, { id: 'n-1' })).ids).toHaveLength(10);
   });
 });
 
 describe('a list of runs', () => {
   it('stops reading when a filter fits too rarely, and goes on with the next page', async () => {
     const storage = memoryStorage();
-    const { desk, clock } = deskOf(storage);
-    await desk.start({ agent: 'rare', id: 'the one' });
+    const { operator, clock } = deskOf(storage);
+    await operator.start({ agent: 'rare', id: 'the one' });
     clock.moveTo(clock.now() + 1);
-    for (let i = 0; i < 1200; i++) await desk.start({ agent: 'often' });
-    const first = await desk.runs({ agent: 'rare' });
+    for (let i = 0; i < 1200; i++) await operator.start({ agent: 'often' });
+    const first = await operator.runs({ agent: 'rare' });
     expect(first.runs).toEqual([]);
     expect(first.cursor).toBeDefined();
-    expect((await allPages(desk, { agent: 'rare' })).ids).toEqual(['the one']);
-    expect((await desk.counts()).READY).toEqual({ count: 1000, isMore: true });
-    expect((await desk.counts()).FAILED).toEqual({ count: 0, isMore: false });
+    expect((await allPages(operator, { agent: 'rare' })).ids).toEqual(['the one']);
+    expect((await operator.counts()).READY).toEqual({ count: 1000, isMore: true });
+    expect((await operator.counts()).FAILED).toEqual({ count: 0, isMore: false });
   });
 
   it('refuses a cursor that it did not give, and a page that is too large', async () => {
-    const { desk } = deskOf(memoryStorage());
+    const { operator } = deskOf(memoryStorage());
     for (const cursor of ['', 'x', '../..', 'zzzzzzzzzzzzzzz.abcdef', '1.abc'])
-      await expect(desk.runs({ cursor })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
-    await expect(desk.runs({ limit: 101 })).rejects.toThrow('`limit` must be a whole number from 1 to 100');
+      await expect(operator.runs({ cursor })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    await expect(operator.runs({ limit: 101 })).rejects.toThrow('`limit` must be a whole number from 1 to 100');
   });
 
   it('shows a run once while it moves from one list to another', async () => {
@@ -79,8 +79,8 @@ describe('a list of runs', () => {
         },
       },
     };
-    const { desk } = deskOf(late);
-    await desk.start({ agent: 'a', id: 'one' });
-    expect((await desk.runs()).runs.map(({ run }) => run)).toEqual(['one']);
+    const { operator } = deskOf(late);
+    await operator.start({ agent: 'a', id: 'one' });
+    expect((await operator.runs()).runs.map(({ run }) => run)).toEqual(['one']);
   });
 });

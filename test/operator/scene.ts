@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest';
 import { agent, payload, runAgents } from '../../lambda/index.ts';
-import { deskOn } from '../../lambda/operator/create-operator.ts';
-import type { Desk } from '../../lambda/operator/operator.ts';
-import type { AgentPlace } from '../../lambda/runtime/agent/agent-options.ts';
+import { createOperator } from '../../lambda/operator/create-operator.ts';
+import type { Operator } from '../../lambda/operator/operator.ts';
+import type { AgentOptions } from '../../lambda/runtime/agent/agent-options.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 
 /** A class that only the agent knows. */
@@ -26,7 +26,7 @@ const types = {
 export const PICTURE = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 1, 2, 3]);
 
 /** An agent with all kinds of things to see, run by a worker on a storage; and a desk that does not know its code. */
-export function deskScene(storage: Storage, place: AgentPlace = {}) {
+export function operatorScene(storage: Storage, place: AgentOptions = {}) {
   const trips = agent(
     {
       name: 'trips',
@@ -55,14 +55,14 @@ export function deskScene(storage: Storage, place: AgentPlace = {}) {
   );
   const worker = runAgents([trips], { poll: { milliseconds: 20 }, sweep: { milliseconds: 200 } });
   onTestFinished(() => worker.stop());
-  const desk: Desk = deskOn(trips.with({ ...place, storage }).runtime);
-  return { trips, desk };
+  const operator: Operator = createOperator(trips.with({ ...place, storage }).runtime);
+  return { trips, operator };
 }
 
 /** Waits until a run, as the desk sees it, is what is asked for. */
-export async function until(desk: Desk, run: string, status: string): Promise<void> {
+export async function until(operator: Operator, run: string, status: string): Promise<void> {
   for (;;) {
-    const { status: found, error } = await desk.run(run);
+    const { status: found, error } = await operator.run(run);
     if (found === status) return;
     if (['SUCCEEDED', 'FAILED', 'CANCELLED'].includes(found))
       throw new Error(`Run ${run} is ${found}, not ${status}: ${error?.message}`);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CheckpointSummary } from '../../lambda/checkpoints/checkpoint.ts';
 import { agent, FatalError, RetryableError } from '../../lambda/index.ts';
-import { timelineOf } from '../../lambda/operator/timeline.ts';
+import { buildTimeline } from '../../lambda/operator/timeline.ts';
 import { testAgents } from '../../lambda/testing.ts';
 
 const seconds = (from: Date, to: Date) => (to.getTime() - from.getTime()) / 1000;
@@ -26,7 +26,7 @@ describe('a timeline', () => {
     await world.skip({ minutes: 5 });
     await world.skip({ hours: 2 });
     await run.approve('book');
-    const { stretches, totals, crashes, failures } = timelineOf(await run.checkpoints());
+    const { spans: stretches, totals, crashes, failures } = buildTimeline(await run.checkpoints());
     expect(stretches.map(({ kind, label, from, to }) => `${kind} ${label} ${seconds(from, to)}`)).toEqual([
       'queued start 0',
       'queued ready 0',
@@ -51,26 +51,30 @@ describe('a timeline', () => {
   });
 
   it('goes on to the present while the run does, and no further when it has ended', () => {
-    const waiting = timelineOf([at(0, 1, { status: 'WAITING_FOR_APPROVAL' })], new Date(600_000));
-    expect(waiting.stretches.at(-1)).toMatchObject({ kind: 'waiting', to: new Date(600_000) });
-    expect(waiting.stretches.at(-1)).not.toHaveProperty('checkpoint');
-    expect(timelineOf([at(0, 1, { status: 'SUCCEEDED' })], new Date(600_000)).stretches).toHaveLength(1);
+    const waiting = buildTimeline([at(0, 1, { status: 'WAITING_FOR_APPROVAL' })], new Date(600_000));
+    expect(waiting.spans.at(-1)).toMatchObject({ kind: 'waiting', to: new Date(600_000) });
+    expect(waiting.spans.at(-1)).not.toHaveProperty('checkpoint');
+    expect(buildTimeline([at(0, 1, { status: 'SUCCEEDED' })], new Date(600_000)).spans).toHaveLength(1);
   });
 
   it('of a part of a run begins behind its first checkpoint', () => {
-    const { stretches } = timelineOf([at(1, 7, {}), at(2, 8, { step: 'next' })]);
+    const { spans: stretches } = buildTimeline([at(1, 7, {}), at(2, 8, { step: 'next' })]);
     expect(stretches).toMatchObject([{ kind: 'step', label: 'next', checkpoint: { version: 8 } }]);
   });
 
   it('does not go back in time where the clocks of two writers differ', () => {
-    const { stretches, totals } = timelineOf([at(5, 1, {}), at(3, 2, { kind: 'claim' }), at(4, 3, { step: 'a' })]);
+    const { spans: stretches, totals } = buildTimeline([
+      at(5, 1, {}),
+      at(3, 2, { kind: 'claim' }),
+      at(4, 3, { step: 'a' }),
+    ]);
     expect(stretches.every(({ from, to }) => from <= to)).toBe(true);
     expect(totals.crash).toBe(0);
   });
 
   it('says what was changed from outside', () => {
     const kinds = ['rewind', 'undo', 'cancel', 'retry', 'prune'] as const;
-    const { stretches } = timelineOf([at(0, 1, {}), ...kinds.map((kind, i) => at(i, i + 2, { kind }))]);
+    const { spans: stretches } = buildTimeline([at(0, 1, {}), ...kinds.map((kind, i) => at(i, i + 2, { kind }))]);
     expect(stretches.slice(1).map(({ kind, label }) => [kind, label])).toEqual(kinds.map((kind) => ['change', kind]));
   });
 });

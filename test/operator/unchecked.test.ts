@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { agent } from '../../lambda/index.ts';
-import { deskOn } from '../../lambda/operator/create-operator.ts';
+import { createOperator } from '../../lambda/operator/create-operator.ts';
 import { testAgents } from '../../lambda/testing.ts';
 
 const orders = agent({
@@ -18,35 +18,35 @@ const orders = agent({
 
 const scene = () => {
   const world = testAgents(orders);
-  return { world, desk: deskOn(world.agent.runtime) };
+  return { world, operator: createOperator(world.agent.runtime) };
 };
 
 describe('what comes from where the schemas of an agent are not known', () => {
   it('is checked and made right when the agent first sees it, once', async () => {
-    const { world, desk } = scene();
-    await desk.start({ agent: 'orders', id: 'r', input: { count: '3' } });
+    const { world, operator } = scene();
+    await operator.start({ agent: 'orders', id: 'r', input: { count: '3' } });
     await world.skip({ minutes: 2 });
-    expect((await desk.run('r')).input).toEqual({ count: 3 });
-    expect((await desk.checkpoint('r')).state).toEqual({ doubled: 6 });
-    await desk.signal('r', { name: 'ship', value: { at: '2026-05-01' } });
+    expect((await operator.run('r')).input).toEqual({ count: 3 });
+    expect((await operator.checkpoint('r')).state).toEqual({ doubled: 6 });
+    await operator.signal('r', { name: 'ship', value: { at: '2026-05-01' } });
     await world.skip({ hours: 9 });
     expect(await world.run('r').result()).toEqual({ count: 3, doubled: 6, shipped: { at: new Date('2026-05-01') } });
   });
 
   it('ends a run at its beginning when its input does not fit, and says where', async () => {
-    const { world, desk } = scene();
-    await desk.start({ agent: 'orders', id: 'r', input: { count: 'many' } });
+    const { world, operator } = scene();
+    await operator.start({ agent: 'orders', id: 'r', input: { count: 'many' } });
     await world.skip({ minutes: 2 });
-    expect(await desk.run('r')).toMatchObject({
+    expect(await operator.run('r')).toMatchObject({
       status: 'FAILED',
       error: { message: expect.stringContaining('The input of agent "orders" does not fit its schema: count:') },
     });
   });
 
   it('is an error where the agent waits for a signal that does not fit, and the same at each replay', async () => {
-    const { world, desk } = scene();
-    await desk.signal('r', { name: 'ship', value: 'tomorrow' });
-    await desk.start({ agent: 'orders', id: 'r', input: { count: '1' } });
+    const { world, operator } = scene();
+    await operator.signal('r', { name: 'ship', value: 'tomorrow' });
+    await operator.start({ agent: 'orders', id: 'r', input: { count: '1' } });
     await world.skip({ hours: 9 });
     const { shipped } = (await world.run('r').result()) as { shipped: string };
     expect(shipped).toContain('Signal "ship" does not fit its schema');

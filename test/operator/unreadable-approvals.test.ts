@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agent, localKeys } from '../../lambda/index.ts';
-import { deskOn } from '../../lambda/operator/create-operator.ts';
+import { createOperator } from '../../lambda/operator/create-operator.ts';
 import { approvalKey } from '../../lambda/runtime/approvals/approval-records.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 
@@ -29,13 +29,13 @@ async function scene() {
   const put = { ...there, revision: 'broken', meta: 'nonsense' };
   await storage.records.commit([{ put, when: { revision: there.revision } }]);
   logged.length = 0;
-  return { desk: deskOn(sealed.runtime), storage, sealed, logged };
+  return { operator: createOperator(sealed.runtime), storage, sealed, logged };
 }
 
 describe('approvals that cannot be read', () => {
   it('leave the others in an inbox, and are logged', async () => {
-    const { desk, logged } = await scene();
-    expect((await desk.inbox('user:ann')).map(({ run }) => run)).toEqual(['good']);
+    const { operator, logged } = await scene();
+    expect((await operator.inbox('user:ann')).map(({ run }) => run)).toEqual(['good']);
     expect(logged.map(({ run, approval, error }) => [run, approval, error]).toSorted()).toEqual([
       ['broken', 'book', 'DAMAGED'],
       ['plain', 'book', 'RUN_NOT_ENCRYPTED'],
@@ -43,8 +43,8 @@ describe('approvals that cannot be read', () => {
   });
 
   it('leave the others in the list of all that are open', async () => {
-    const { desk, logged } = await scene();
-    expect((await desk.openApprovals()).map(({ run }) => run)).toEqual(['good']);
+    const { operator, logged } = await scene();
+    expect((await operator.pendingApprovals()).map(({ run }) => run)).toEqual(['good']);
     expect(logged.map(({ run }) => run).toSorted()).toEqual(['broken', 'plain']);
   });
 
@@ -52,6 +52,8 @@ describe('approvals that cannot be read', () => {
     const { sealed, storage } = await scene();
     const read = () => Promise.reject(Object.assign(new Error('away'), { code: 'STORAGE_UNAVAILABLE', scope: 'run' }));
     const away = { ...storage, records: { ...storage.records, read, range: read } };
-    await expect(deskOn(sealed.with({ storage: away, keys }).runtime).inbox('user:ann')).rejects.toThrow('away');
+    await expect(createOperator(sealed.with({ storage: away, keys }).runtime).inbox('user:ann')).rejects.toThrow(
+      'away',
+    );
   });
 });

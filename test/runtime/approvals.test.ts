@@ -6,7 +6,7 @@ import { decideByToken, viewByToken } from '../../lambda/runtime/approvals/token
 import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere, gate, headIn, headOf, meddledWith } from './storages.ts';
+import { describeOnEachStorage, gate, headIn, headOf, interceptCommits } from './storages.ts';
 
 const ANN = { title: 'Pay?', approvers: ['user:ann'] };
 
@@ -14,7 +14,7 @@ const ANN = { title: 'Pay?', approvers: ['user:ann'] };
 const asking = (request: Partial<ApprovalOptions<unknown>> = {}) =>
   agent({ name: 'asking', run: (ctx) => ctx.approval('pay', { ...ANN, ...request }) });
 
-const inRun = (world: { agent: Parameters<typeof headOf>[0] }, run = 'r') => world.agent.runtime.contexts.inRun(run);
+const inRun = (world: { agent: Parameters<typeof headOf>[0] }, run = 'r') => world.agent.runtime.contexts.forRun(run);
 
 describe('a decision', () => {
   it('comes to the agent with who said what and when, and the hash of what was shown', async () => {
@@ -79,16 +79,16 @@ describe('a decision', () => {
   });
 
   it('that comes while the run still does something else is found before it suspends', async () => {
-    const { opened, open } = gate();
+    const { loaded, open } = gate();
     const both = agent({
       name: 'both',
       run: (ctx) =>
         ctx.all('both', {
           ask: (branch) => branch.approval('pay', ANN),
-          work: (branch) => branch.step('work', () => opened),
+          work: (branch) => branch.step('work', () => loaded),
         }),
     });
-    const storage = meddledWith(memoryStorage(), async (writes, commit) => {
+    const storage = interceptCommits(memoryStorage(), async (writes, commit) => {
       await commit();
       const asks = headIn(writes)?.work?.approvals;
       if (asks?.length !== 1 || headIn(writes)?.status !== 'RUNNING') return;
@@ -105,7 +105,7 @@ describe('a decision', () => {
 describe('asking', () => {
   it('is one transaction of checkpoint, head and approval', async () => {
     const commits: string[][] = [];
-    const storage = meddledWith(memoryStorage(), async (writes, commit) => {
+    const storage = interceptCommits(memoryStorage(), async (writes, commit) => {
       commits.push(writes.flatMap((write) => ('put' in write ? write.put.key : [])));
       await commit();
     });
@@ -162,7 +162,7 @@ describe('asking', () => {
     const run = await world.start({}, { id: 'r' });
     await run.approve('pay');
     expect(await run.result()).toBe(true);
-    expect(world.notices).toHaveLength(1);
+    expect(world.notifications).toHaveLength(1);
   });
 
   it('refuses what nobody could answer, and the run fails with that', async () => {
@@ -251,7 +251,7 @@ describe('when nobody decides in time', () => {
     expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
     const [open] = await run.approvals();
     expect(open).toMatchObject({ approvers: ['user:ann', 'user:boss'], deadline: new Date('2026-01-07T00:00:00Z') });
-    expect(world.notices.map(({ kind }) => kind)).toEqual(['asked', 'escalation']);
+    expect(world.notifications.map(({ kind }) => kind)).toEqual(['asked', 'escalation']);
     await run.approve('pay', { by: 'user:boss' });
     expect(await run.result()).toMatchObject({ by: ['user:boss'] });
     const second = await world.start({}, { id: 's' });
@@ -277,7 +277,7 @@ describe('when nobody decides in time', () => {
     const world = testAgents(timed({ remindAfter: { hours: 24 }, escalateTo: ['user:boss'] }));
     await world.start({}, { id: 'r' });
     await world.skip({ days: 4 });
-    const told = world.notices.map(({ kind, links }) => [kind, ...links.map(({ person }) => person)]);
+    const told = world.notifications.map(({ kind, links }) => [kind, ...links.map(({ person }) => person)]);
     expect(told).toEqual([
       ['asked', 'user:ann'],
       ['reminder', 'user:ann'],
@@ -338,7 +338,7 @@ describe('telling people', () => {
     });
     const world = testAgents(grouped);
     const run = await world.start({}, { id: 'r' });
-    const links = world.notices[0]?.links ?? [];
+    const links = world.notifications[0]?.links ?? [];
     expect(links.map(({ person }) => person)).toEqual(['user:ann', 'user:bob']);
     const tokens = links.map(({ url }) => url.replace('https://approvals.test/', ''));
     expect(new Set(tokens).size).toBe(2);
@@ -519,7 +519,7 @@ describe('a question that nobody needs any more is withdrawn', () => {
       run: (ctx) => Promise.race([ctx.approval('pay', ANN), ctx.waitForSignal('enough')]),
     });
     let last: readonly string[] = [];
-    const storage = meddledWith(memoryStorage(), async (writes, commit) => {
+    const storage = interceptCommits(memoryStorage(), async (writes, commit) => {
       if (headIn(writes)?.status === 'SUCCEEDED')
         last = writes.flatMap((write) => ('put' in write ? write.put.key : []));
       await commit();
@@ -530,7 +530,7 @@ describe('a question that nobody needs any more is withdrawn', () => {
     expect(await run.result()).toBe('yes');
     expect(last).toContain('apay');
     expect(await withdrawn(world, 'pay')).toMatchObject({ status: 'WITHDRAWN' });
-    expect(world.notices).toHaveLength(1);
+    expect(world.notifications).toHaveLength(1);
   });
 
   it('when the agent asks and returns at once', async () => {
@@ -548,7 +548,7 @@ describe('a question that nobody needs any more is withdrawn', () => {
     const atOnce = testAgents(agent({ name: 'careless', run: (ctx) => void ctx.approval('pay', ANN) }));
     await atOnce.start({}, { id: 'r' });
     expect(await withdrawn(atOnce, 'pay')).toMatchObject({ status: 'WITHDRAWN' });
-    expect(atOnce.notices).toEqual([]);
+    expect(atOnce.notifications).toEqual([]);
   });
 
   it('when the agent throws', async () => {
@@ -568,7 +568,7 @@ describe('a question that nobody needs any more is withdrawn', () => {
   });
 });
 
-describeEverywhere('approvals in runs', (open) => {
+describeOnEachStorage('approvals in runs', (open) => {
   it('are asked, decided by two at once, checked and asked again', async () => {
     const prices = [1200, 1500, 1500];
     const travel = agent({

@@ -6,7 +6,15 @@ import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere, elsewhere, gate, headIn, headOf, meddledWith, withEventBefore } from './storages.ts';
+import {
+  describeOnEachStorage,
+  gate,
+  headIn,
+  headOf,
+  interceptCommits,
+  otherProcessOptions,
+  withEventBefore,
+} from './storages.ts';
 
 const ANN = { title: 'Go on?', approvers: ['user:ann'] };
 
@@ -109,7 +117,7 @@ describe('cancelling', () => {
 
   it('withdraws open approvals in the transaction that takes the next version', async () => {
     const commits: string[][] = [];
-    const storage = meddledWith(memoryStorage(), async (writes, commit) => {
+    const storage = interceptCommits(memoryStorage(), async (writes, commit) => {
       await commit();
       commits.push(writes.flatMap((write) => ('put' in write ? write.put.key : [])));
     });
@@ -122,7 +130,7 @@ describe('cancelling', () => {
     const { version } = (await run.checkpoints()).at(-1) ?? { version: 0 };
     await world.agent.run('r').cancel();
     expect(commits.at(-1)?.toSorted()).toEqual(['aone', 'atwo', `c000000000${version + 1}`, 'cz']);
-    const at = await world.agent.runtime.contexts.inRun('r');
+    const at = await world.agent.runtime.contexts.forRun('r');
     expect(await viewApproval(at, 'one')).toMatchObject({
       status: 'WITHDRAWN',
       withdrawnBecause: 'The run is CANCELLED.',
@@ -143,7 +151,7 @@ describe('cancelling', () => {
           'pay',
           async () => {
             began.open();
-            await finish.opened;
+            await finish.loaded;
             did.push('paid');
             return 12;
           },
@@ -155,7 +163,7 @@ describe('cancelling', () => {
     const world = testAgents(busy);
     await world.agent.start({}, { id: 'r' });
     const settled = world.settle();
-    await began.opened;
+    await began.loaded;
     expect(await world.agent.run('r').cancel('stop')).toBe('ENDING');
     finish.open();
     await settled;
@@ -175,7 +183,7 @@ describe('cancelling', () => {
       async run(ctx) {
         void ctx.step('work', async () => {
           began.open();
-          await finish.opened;
+          await finish.loaded;
         });
         return 'returned';
       },
@@ -184,7 +192,7 @@ describe('cancelling', () => {
     await world.agent.start({}, { id: 'r' });
     const before = world.clock.now();
     const settled = world.settle();
-    await began.opened;
+    await began.loaded;
     await world.agent.run('r').cancel();
     finish.open();
     await settled;
@@ -200,7 +208,7 @@ describe('cancelling', () => {
     const until = world.clock.now() + 60_000;
     // A process that claims the run and is never heard of again.
     const crashed = travel.with({
-      ...elsewhere(world),
+      ...otherProcessOptions(world),
       probe: (moment) => (moment === 'recorded' ? 'crash' : undefined),
     });
     expect(await crashed.invoke({ run: 'r' }, { by: 'dead', until })).toMatchObject({ end: 'failed' });
@@ -221,7 +229,7 @@ describe('cancelling at the moment when', () => {
     await run.cancel();
     expect(storage.happens.event).toBeUndefined();
     expect(await run.status()).toBe('CANCELLED');
-    const at = await world.agent.runtime.contexts.inRun('r');
+    const at = await world.agent.runtime.contexts.forRun('r');
     expect(await viewApproval(at, 'ask')).toMatchObject({ status: 'APPROVED' });
   });
 
@@ -377,8 +385,8 @@ describe('cancelling at the moment when', () => {
     storage.happens.event = () => world.agent.run('r').cancel();
     const run = await world.start({}, { id: 'r' });
     expect(await run.status()).toBe('CANCELLED');
-    expect(world.notices).toEqual([]);
-    const at = await world.agent.runtime.contexts.inRun('r');
+    expect(world.notifications).toEqual([]);
+    const at = await world.agent.runtime.contexts.forRun('r');
     const view = await viewApproval(at, 'ask').catch(({ code }) => ({ status: code }));
     expect(['WITHDRAWN', 'APPROVAL_NOT_FOUND']).toContain(view.status);
     expect((await headOf(world.agent, 'r')).work?.approvals ?? []).toEqual([]);
@@ -452,7 +460,7 @@ describe('cancelling a run with children', () => {
   });
 });
 
-describeEverywhere('cancelling', (open) => {
+describeOnEachStorage('cancelling', (open) => {
   it('undoes what was done, withdraws what is asked, and cancels children', async () => {
     const did: string[] = [];
     const child = agent({ name: 'child', run: (ctx) => ctx.sleep('long', { days: 9 }) });
@@ -470,7 +478,7 @@ describeEverywhere('cancelling', (open) => {
     expect(await run.status()).toBe('CANCELLED');
     expect(did).toEqual(['pay', 'unpay']);
     expect(await world.run('r.both[1]/child').status()).toBe('CANCELLED');
-    const at = await world.agent.runtime.contexts.inRun('r');
+    const at = await world.agent.runtime.contexts.forRun('r');
     expect(await viewApproval(at, 'both[0]/ask')).toMatchObject({ status: 'WITHDRAWN' });
   });
 });

@@ -3,7 +3,7 @@ import { WaitstateError } from '../../lambda/core/errors.ts';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere, headIn, headOf, meddledWith, withEventBefore } from './storages.ts';
+import { describeOnEachStorage, headIn, headOf, interceptCommits, withEventBefore } from './storages.ts';
 
 const doubled: number[] = [];
 const doubling = agent({
@@ -112,7 +112,7 @@ describe('a child run', () => {
   it('is started once, also when its parent dies between starting it and remembering that', async () => {
     doubled.length = 0;
     let failures = 3;
-    const storage = meddledWith(memoryStorage(), async (writes, commit) => {
+    const storage = interceptCommits(memoryStorage(), async (writes, commit) => {
       if (headIn(writes)?.status === 'WAITING_FOR_SIGNAL' && failures-- > 0)
         throw new WaitstateError('STORAGE_UNAVAILABLE', 'The storage is away.');
       await commit();
@@ -197,7 +197,7 @@ describe('a child run', () => {
   });
 });
 
-describeEverywhere('children', (open) => {
+describeOnEachStorage('children', (open) => {
   it('end, fail and go on in other processes, and their parents hear of it once', async () => {
     const parent = agent({
       name: 'parent',

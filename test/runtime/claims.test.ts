@@ -3,7 +3,15 @@ import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { sweepDue } from '../../lambda/runtime/control/sweep.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere, elsewhere, gate, headIn, headOf, meddledWith, withEventBefore } from './storages.ts';
+import {
+  describeOnEachStorage,
+  gate,
+  headIn,
+  headOf,
+  interceptCommits,
+  otherProcessOptions,
+  withEventBefore,
+} from './storages.ts';
 
 const MINUTE = 60_000;
 
@@ -31,7 +39,7 @@ function held() {
       await ctx.step('first', async () => {
         did.push('first');
         began.open();
-        await finish.opened;
+        await finish.loaded;
       });
       return ctx.step('second', () => did.push('second'));
     },
@@ -46,7 +54,7 @@ describe('a claim', () => {
     await world.agent.start({}, { id: 'r' });
     const until = world.clock.now() + MINUTE;
     const invoked = world.agent.invoke({ run: 'r' }, { by: 'a', until });
-    await began.opened;
+    await began.loaded;
     const head = await headOf(world.agent, 'r');
     expect(head).toMatchObject({ status: 'RUNNING', version: 2 });
     expect(head.work).toMatchObject({
@@ -67,7 +75,7 @@ describe('a claim', () => {
     await world.agent.start({}, { id: 'r' });
     const claimant = { by: 'a', until: world.clock.now() + MINUTE };
     const invoked = world.agent.invoke({ run: 'r' }, claimant);
-    await began.opened;
+    await began.loaded;
     expect(await world.agent.invoke({ run: 'r' }, { ...claimant, by: 'b' })).toEqual({ end: 'aside', why: 'taken' });
     finish.open();
     expect(await invoked).toMatchObject({ status: 'SUCCEEDED' });
@@ -80,7 +88,7 @@ describe('a claim', () => {
     await world.agent.start({}, { id: 'r' });
     const until = world.clock.now() + MINUTE;
     const both = await Promise.all(
-      ['a', 'b', 'c'].map((by) => worker.with(elsewhere(world)).invoke({ run: 'r' }, { by, until })),
+      ['a', 'b', 'c'].map((by) => worker.with(otherProcessOptions(world)).invoke({ run: 'r' }, { by, until })),
     );
     expect(both.map(({ end }) => end).toSorted()).toEqual(['aside', 'aside', 'finished']);
     expect(did).toEqual([1, 2, 3, 4, 5]);
@@ -92,7 +100,7 @@ describe('a claim', () => {
     await world.agent.start({}, { id: 'r' });
     const claimant = { by: 'a', until: world.clock.now() + MINUTE };
     const dying = worker.with({
-      ...elsewhere(world),
+      ...otherProcessOptions(world),
       probe: (moment, _, step) => (moment === 'recorded' && step === 'work#2' ? 'crash' : undefined),
     });
     expect(await dying.invoke({ run: 'r' }, claimant)).toMatchObject({ end: 'failed' });
@@ -105,7 +113,7 @@ describe('a claim', () => {
     const { worker } = working();
     const world = testAgents(worker);
     await world.agent.start({}, { id: 'r' });
-    const dying = worker.with({ ...elsewhere(world), probe: () => 'crash' });
+    const dying = worker.with({ ...otherProcessOptions(world), probe: () => 'crash' });
     await dying.invoke({ run: 'r' }, { by: 'a', until: world.clock.now() + 5 * MINUTE });
     await world.skip({ minutes: 5 });
     expect(await world.run('r').status()).toBe('RUNNING');
@@ -159,17 +167,17 @@ describe('a process that comes back after its lease', () => {
     await world.agent.start({}, { id: 'r' });
     const [paused, goesOn] = [gate(), gate()];
     // The commit of the first step is held up until the lease is long over.
-    const frozen = meddledWith(storage, async (writes, commit) => {
+    const frozen = interceptCommits(storage, async (writes, commit) => {
       const isStep = writes.some((write) => 'put' in write && write.put.key === 'c0000000003');
       if (isStep) {
         paused.open();
-        await goesOn.opened;
+        await goesOn.loaded;
       }
       await commit();
     });
-    const zombie = worker.with({ ...elsewhere(world), storage: frozen });
+    const zombie = worker.with({ ...otherProcessOptions(world), storage: frozen });
     const invoked = zombie.invoke({ run: 'r' }, { by: 'zombie', until: world.clock.now() + MINUTE });
-    await paused.opened;
+    await paused.loaded;
     await world.skip({ minutes: 2 });
     expect(await world.run('r').status()).toBe('SUCCEEDED');
     const before = await world.run('r').checkpoints();
@@ -185,7 +193,7 @@ describe('a process that comes back after its lease', () => {
     const world = testAgents(holder);
     await world.agent.start({}, { id: 'r' });
     const invoked = world.agent.invoke({ run: 'r' }, { by: 'a', until: world.clock.now() + MINUTE });
-    await began.opened;
+    await began.loaded;
     await world.agent.run('r').rewind(1);
     finish.open();
     expect(await invoked).toEqual({ end: 'fenced' });
@@ -275,7 +283,7 @@ describe('deliveries that fail', () => {
       times.push(world.clock.now());
       throw new Error('The function is throttled.');
     };
-    const broken = worker.with({ ...elsewhere(world), deliver });
+    const broken = worker.with({ ...otherProcessOptions(world), deliver });
     for (let minute = 0; minute < 300; minute++) {
       world.clock.moveTo(world.clock.now() + MINUTE);
       const { failed } = await sweepDue({ runtime: broken.runtime });
@@ -332,15 +340,15 @@ describe('a run whose state is newer than the code', () => {
   });
 });
 
-describeEverywhere('claims', (open) => {
+describeOnEachStorage('claims', (open) => {
   it('fence off a process that comes back after its lease, and count crashes without progress', async () => {
     const { holder, did, began, finish } = held();
     const storage = await open();
     const world = testAgents(holder, { storage });
     await world.agent.start({}, { id: 'r' });
-    const zombie = holder.with(elsewhere(world));
+    const zombie = holder.with(otherProcessOptions(world));
     const invoked = zombie.invoke({ run: 'r' }, { by: 'zombie', until: world.clock.now() + 20 * MINUTE });
-    await began.opened;
+    await began.loaded;
     expect(await world.agent.invoke({ run: 'r' }, { by: 'b', until: world.clock.now() })).toMatchObject({
       why: 'taken',
     });

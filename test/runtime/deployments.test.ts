@@ -3,7 +3,7 @@ import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere, headOf } from './storages.ts';
+import { describeOnEachStorage, headOf } from './storages.ts';
 
 type V1 = { readonly name: string };
 type V2 = { readonly first: string; readonly last: string };
@@ -47,7 +47,7 @@ const runV3 = (from: Partial<typeof migrations> = migrations) =>
 
 const at = (time: string) => new Date(`2026-01-${time}`);
 
-describeEverywhere('a run that was suspended under version 1 of its state', (open) => {
+describeOnEachStorage('a run that was suspended under version 1 of its state', (open) => {
   it('goes on under version 3, with what it had done', async () => {
     looked.length = 0;
     const storage = await open();

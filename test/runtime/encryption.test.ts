@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
-import { unpack } from '../../lambda/checkpoints/format/packing.ts';
+import { decompress } from '../../lambda/checkpoints/format/packing.ts';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage, StoredRecord } from '../../lambda/storage/ports.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere, headOf } from './storages.ts';
+import { describeOnEachStorage, headOf } from './storages.ts';
 
 const keys = localKeys({ current: 'k', keys: { k: new Uint8Array(32).fill(7) } });
 const SECRET = 'sesame';
@@ -47,7 +47,7 @@ function recorded(storage: Storage) {
 function textsIn(bytes: Uint8Array): readonly string[] {
   const plain = Buffer.from(bytes).toString('latin1');
   try {
-    return [plain, unpack(bytes)];
+    return [plain, decompress(bytes)];
   } catch {
     return [plain];
   }
@@ -81,7 +81,7 @@ const secretive = agent({
   },
 });
 
-describeEverywhere('a run with keys', (open) => {
+describeOnEachStorage('a run with keys', (open) => {
   it('keeps nothing readable of what it works on, and works as any other', async () => {
     const { storage, findings, written, payloads } = recorded(await open());
     const world = testAgents(secretive, { agents: [child], storage, keys, deliverTwice: true });

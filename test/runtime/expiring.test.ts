@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { timeOrder } from '../../lambda/checkpoints/format/records.ts';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
-import { openToken, TOKENS } from '../../lambda/runtime/approvals/tokens.ts';
+import { resolveToken, TOKEN_PARTITION_PREFIX } from '../../lambda/runtime/approvals/tokens.ts';
 import { sweepDue } from '../../lambda/runtime/control/sweep.ts';
 import type { Storage, StoredRecord } from '../../lambda/storage/ports.ts';
-import { type TestWorld, testAgents } from '../../lambda/testing.ts';
+import { type TestEnvironment, testAgents } from '../../lambda/testing.ts';
 import { errorOf } from '../contract/checkpoint-store/stores.ts';
 import { linkFor } from './approvals/scene.ts';
-import { describeEverywhere } from './storages.ts';
+import { describeOnEachStorage } from './storages.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -42,9 +42,9 @@ function worldOn(storage: Storage) {
 const kinds = {
   link: {
     lasts: HOUR,
-    is: ({ partition }: StoredRecord) => partition.startsWith(TOKENS),
-    async keep({ agent, clock }: TestWorld) {
-      const at = await agent.runtime.contexts.inRun('r');
+    is: ({ partition }: StoredRecord) => partition.startsWith(TOKEN_PARTITION_PREFIX),
+    async keep({ agent, clock }: TestEnvironment) {
+      const at = await agent.runtime.contexts.forRun('r');
       const { tenant, run } = at;
       await linkFor(at, { tenant, run, approval: 'a', person: 'user:ann', expiresAt: clock.now() + HOUR });
     },
@@ -52,33 +52,33 @@ const kinds = {
   'shared result': {
     lasts: HOUR,
     is: ({ partition }: StoredRecord) => partition.endsWith('/@cache'),
-    keep: async (world: TestWorld) => void (await world.start('price')),
+    keep: async (world: TestEnvironment) => void (await world.start('price')),
   },
   'shared result without a time': {
     lasts: 30 * DAY,
     is: ({ partition }: StoredRecord) => partition.endsWith('/@cache'),
-    keep: async (world: TestWorld) => void (await world.start('price, for good')),
+    keep: async (world: TestEnvironment) => void (await world.start('price, for good')),
   },
   'signal to a run that was never started': {
     lasts: 7 * DAY,
     is: ({ key }: StoredRecord) => key.startsWith('w'),
-    keep: async (world: TestWorld) => void (await world.run('never').signal('go', 1)),
+    keep: async (world: TestEnvironment) => void (await world.run('never').signal('go', 1)),
   },
 };
 
-describeEverywhere('what nobody misses', (open) => {
+describeOnEachStorage('what nobody misses', (open) => {
   it.each(Object.entries(kinds))(
     'goes by itself, or by a sweep where the storage removes nothing: a %s',
     async (_, kind) => {
       const storage = await open();
       const { put, sweep, ...world } = worldOn(storage);
       await world.start('signal', { id: 'r' });
-      await kind.keep(world as TestWorld);
+      await kind.keep(world as TestEnvironment);
       const moment = world.clock.now() + kind.lasts;
       const [kept] = put.filter(kind.is);
       if (!kept) throw new Error('Nothing was kept.');
       const isThere = async () => (await storage.records.read(kept.partition, [kept.key])).length > 0;
-      const goes = { expiresAt: kept.expiresAt, due: kept.places?.due?.order };
+      const goes = { expiresAt: kept.expiresAt, due: kept.lists?.due?.order };
       // Nothing else has a moment: runs go as wholes.
       expect(put.filter((record) => record.expiresAt !== undefined && record !== kept)).toEqual([]);
 
@@ -113,14 +113,14 @@ describeEverywhere('what nobody misses', (open) => {
   it('counts as gone at its moment, though nobody has removed it: a link', async () => {
     const { clock, ...world } = worldOn(await open());
     await world.start('signal', { id: 'r' });
-    const at = await world.agent.runtime.contexts.inRun('r');
+    const at = await world.agent.runtime.contexts.forRun('r');
     const { tenant, run } = at;
     const expiresAt = clock.now() + 1500;
     const token = await linkFor(at, { tenant, run, approval: 'a', person: 'user:ann', expiresAt });
     clock.moveTo(expiresAt - 1);
-    expect(await openToken(at, token)).toMatchObject({ expiresAt });
+    expect(await resolveToken(at, token)).toMatchObject({ expiresAt });
     clock.moveTo(expiresAt);
-    expect(await errorOf(openToken(at, token))).toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
+    expect(await errorOf(resolveToken(at, token))).toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
   });
 
   it('counts as gone at its moment, though nobody has removed it: a shared result', async () => {

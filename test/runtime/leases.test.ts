@@ -46,7 +46,7 @@ it.each([
         name: 'ending',
         timeout: { seconds: 10 },
         async run(ctx) {
-          await ctx.step('book', () => 1, { undo: () => undone.opened });
+          await ctx.step('book', () => 1, { undo: () => undone.loaded });
           throw new Error('no');
         },
       },

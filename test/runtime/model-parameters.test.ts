@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere } from './storages.ts';
+import { describeOnEachStorage } from './storages.ts';
 
 const SMALL = { id: 'small-1', version: '2026-01', temperature: 0.2, seed: 7 };
 const LARGE = { id: 'large-1', temperature: 0, topP: 0.9 };
 
-describeEverywhere('the parameters of a model', (open) => {
+describeOnEachStorage('the parameters of a model', (open) => {
   it('are kept with the checkpoint of its answer, and with no other', async () => {
     const asking = agent({
       name: 'asking',

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere, elsewhere, gate, headOf } from './storages.ts';
+import { describeOnEachStorage, gate, headOf, otherProcessOptions } from './storages.ts';
 
 const waiting = agent({ name: 'waiting', run: (ctx) => ctx.waitForSignal<string>('go') });
 const quick = agent({ name: 'quick', run: () => 'done' });
 
-describeEverywhere('an agent that is paused', (open) => {
+describeOnEachStorage('an agent that is paused', (open) => {
   it('claims nothing until it is unpaused; then what is ready goes on', async () => {
     const world = testAgents(waiting, { storage: await open() });
     const run = await world.start({}, { id: 'waits' });
@@ -29,7 +29,7 @@ describeEverywhere('an agent that is paused', (open) => {
 
 it('an agent that is paused does not keep others from running', async () => {
   const world = testAgents(waiting, { agents: [quick] });
-  const place = elsewhere(world);
+  const place = otherProcessOptions(world);
   await quick.with(place).pause();
   await world.start({}, { id: 'w' });
   expect(await world.run('w').status()).toBe('WAITING_FOR_SIGNAL');
@@ -48,7 +48,7 @@ it('what runs when its agent is paused goes on until it ends, and pausing costs 
     async run(ctx) {
       await ctx.step('work', async () => {
         began.open();
-        await finish.opened;
+        await finish.loaded;
       });
       await ctx.step('more', () => 1);
       await ctx.sleep('night', { hours: 8 });
@@ -57,7 +57,7 @@ it('what runs when its agent is paused goes on until it ends, and pausing costs 
   const world = testAgents(busy);
   await world.agent.start({}, { id: 'r' });
   const settled = world.settle();
-  await began.opened;
+  await began.loaded;
   await world.agent.pause();
   finish.open();
   await settled;

@@ -77,7 +77,7 @@ describe('the refund agent', () => {
     const run = await world.start({ orderId: 'o-18' });
     await world.skip({ days: 4 });
     expect(await run.result()).toEqual({ refunded: false, because: undefined });
-    expect(world.notices.map(({ kind }) => kind)).toEqual(['asked', 'reminder', 'escalation', 'reminder']);
+    expect(world.notifications.map(({ kind }) => kind)).toEqual(['asked', 'reminder', 'escalation', 'reminder']);
   });
 
   it('is one run for one id', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere, elsewhere } from './storages.ts';
+import { describeOnEachStorage, otherProcessOptions } from './storages.ts';
 
 const waiting = agent({ name: 'waiting', run: (ctx) => ctx.waitForSignal<string>('go') });
 
@@ -98,7 +98,7 @@ describe('starting', () => {
     const other = agent({ name: 'other', run: () => 1 });
     const world = testAgents(waiting, { agents: [other] });
     await world.start({}, { id: 'r' });
-    const place = elsewhere(world);
+    const place = otherProcessOptions(world);
     await expect(other.with(place).start({}, { id: 'r' })).rejects.toMatchObject({ code: 'RUN_EXISTS' });
   });
 
@@ -111,7 +111,7 @@ describe('starting', () => {
 
   it('keeps runs of tenants apart, though they have one id', async () => {
     const world = testAgents(waiting);
-    const place = { ...elsewhere(world), tenant: 'other' };
+    const place = { ...otherProcessOptions(world), tenant: 'other' };
     await world.start({}, { id: 'r' });
     const theirs = await waiting.with(place).start({}, { id: 'r' });
     await world.run('r').signal('go', 'mine');
@@ -120,7 +120,7 @@ describe('starting', () => {
   });
 });
 
-describeEverywhere('results', (open) => {
+describeOnEachStorage('results', (open) => {
   it('and failures come to whoever asks', async () => {
     const maybe = agent({
       name: 'maybe',

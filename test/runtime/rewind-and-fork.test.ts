@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
 import { testAgents } from '../../lambda/testing.ts';
-import { describeEverywhere, elsewhere, gate } from './storages.ts';
+import { describeOnEachStorage, gate, otherProcessOptions } from './storages.ts';
 
 const ANN = { title: 'Go?', approvers: ['user:ann'] };
 
@@ -93,7 +93,7 @@ describe('a rewind', () => {
     await run.rewind(versionAfter(await run.checkpoints(), 'prepare'));
     const [open] = await run.approvals();
     expect(open?.id).not.toBe(old?.id);
-    const at = await world.agent.runtime.contexts.inRun('r');
+    const at = await world.agent.runtime.contexts.forRun('r');
     expect(await viewApproval(at, old?.id ?? '')).toMatchObject({
       ...{ status: 'WITHDRAWN', withdrawnBecause: 'The run was rewound.' },
     });
@@ -164,14 +164,14 @@ describe('a rewind', () => {
         ctx.step('hold', async () => {
           begun += 1;
           began.open();
-          if (begun === 1) await finish.opened;
+          if (begun === 1) await finish.loaded;
           return begun;
         }),
     });
     const world = testAgents(holder);
     await world.agent.start({}, { id: 'r' });
     const invoked = world.agent.invoke({ run: 'r' }, { by: 'first', until: world.clock.now() + 600_000 });
-    await began.opened;
+    await began.loaded;
     await world.run('r').rewind(1);
     expect(await world.run('r').result()).toBe(2);
     finish.open();
@@ -336,7 +336,7 @@ describe('a retry', () => {
     await world.skip({ hours: 2 });
     const since = new Date(world.clock.now());
     for (const id of ['new 1', 'new 2', 'new 3']) await world.start({}, { id });
-    const others = other.with(elsewhere(world));
+    const others = other.with(otherProcessOptions(world));
     await others.start({}, { id: 'of the other' });
     await others.invoke({ run: 'of the other' }, { by: 'x', until: world.clock.now() + 60_000 });
     fails.at = '';
@@ -367,7 +367,7 @@ describe('history', () => {
   });
 });
 
-describeEverywhere('going back', (open) => {
+describeOnEachStorage('going back', (open) => {
   it('rewinds, forks and retries', async () => {
     const fails = { at: 'c' };
     const { worker, keys } = keyed(fails);

@@ -5,7 +5,7 @@ import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
 import { noise, randomFrom } from '../faults/seeded.ts';
-import { describeEverywhere, headIn, headOf, withEventBefore } from './storages.ts';
+import { describeOnEachStorage, headIn, headOf, withEventBefore } from './storages.ts';
 
 /** Receives as many signals as it is told, after an hour of sleep if it is told that. */
 const listener = agent({
@@ -371,7 +371,7 @@ describe.each([
   });
 });
 
-describeEverywhere('signals before, during and after the wait', (open) => {
+describeOnEachStorage('signals before, during and after the wait', (open) => {
   it('are each received once and in their order', async () => {
     const inner = await open();
     const storage = withEventBefore(inner, (writes) => headIn(writes)?.status === 'WAITING_FOR_SIGNAL');

@@ -6,7 +6,7 @@ import type { HeadMeta } from '../../lambda/checkpoints/format/meta.ts';
 import { HEAD_KEY, readHead } from '../../lambda/checkpoints/format/records.ts';
 import { readLiveHead } from '../../lambda/checkpoints/load.ts';
 import type { AnyAgent } from '../../lambda/runtime/agent/agent.ts';
-import type { AgentPlace } from '../../lambda/runtime/agent/agent-options.ts';
+import type { AgentOptions } from '../../lambda/runtime/agent/agent-options.ts';
 import type { Clock } from '../../lambda/runtime/agent/clock.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
@@ -21,7 +21,7 @@ export function folderStorage(): Storage {
 }
 
 /** Describes something that holds wherever runs are kept. */
-export const describeEverywhere = (what: string, tests: (open: () => Promise<Storage>) => void): void =>
+export const describeOnEachStorage = (what: string, tests: (open: () => Promise<Storage>) => void): void =>
   describe.each([
     ['in memory', async () => memoryStorage()],
     ['in a folder', async () => folderStorage()],
@@ -38,7 +38,7 @@ export const describeEverywhere = (what: string, tests: (open: () => Promise<Sto
   );
 
 /** The same storage, where every commit passes by somebody who may do something before it, after it or in its place. */
-export const meddledWith = (
+export const interceptCommits = (
   storage: Storage,
   around: (writes: readonly Write[], commit: () => Promise<void>) => Promise<void>,
 ): Storage => ({
@@ -47,7 +47,7 @@ export const meddledWith = (
 });
 
 /** The same storage, where something happens once, right before the first commit that is of the kind. */
-export function withEventBefore(storage: Storage, is: (writes: readonly Write[]) => boolean): MeddledStorage {
+export function withEventBefore(storage: Storage, is: (writes: readonly Write[]) => boolean): InterceptedStorage {
   const happens: { event: (() => Promise<unknown>) | undefined } = { event: undefined };
   const around = async (writes: readonly Write[], commit: () => Promise<void>) => {
     const { event } = happens;
@@ -57,10 +57,10 @@ export function withEventBefore(storage: Storage, is: (writes: readonly Write[])
     }
     await commit();
   };
-  return Object.assign(meddledWith(storage, around), { happens });
+  return Object.assign(interceptCommits(storage, around), { happens });
 }
 
-export type MeddledStorage = Storage & { readonly happens: { event: (() => Promise<unknown>) | undefined } };
+export type InterceptedStorage = Storage & { readonly happens: { event: (() => Promise<unknown>) | undefined } };
 
 /** The head that a commit writes, if it writes one. */
 export function headIn(writes: readonly Write[]): HeadMeta | undefined {
@@ -70,7 +70,7 @@ export function headIn(writes: readonly Write[]): HeadMeta | undefined {
 
 /** The head of a run as it is stored. */
 export const headOf = async (agent: AnyAgent, run: string): Promise<HeadMeta> =>
-  (await readLiveHead(await agent.runtime.contexts.inRun(run))).meta;
+  (await readLiveHead(await agent.runtime.contexts.forRun(run))).meta;
 
 /** How often each method of a record store was called. */
 export interface Calls {
@@ -95,16 +95,22 @@ export function counted(storage: Storage): { readonly storage: Storage; readonly
 }
 
 /** Where the agent of a world is, for another process that delivers nothing. */
-export const elsewhere = ({ agent, clock }: { readonly agent: AnyAgent; readonly clock: Clock }): AgentPlace => ({
+export const otherProcessOptions = ({
+  agent,
+  clock,
+}: {
+  readonly agent: AnyAgent;
+  readonly clock: Clock;
+}): AgentOptions => ({
   storage: async () => {
-    const { records, payloads } = await agent.runtime.contexts.context();
+    const { records, payloads } = await agent.runtime.contexts.forTenant();
     return { records, payloads };
   },
   ...{ clock, log: () => {}, chance: () => 0.5 },
 });
 
 /** A promise, and who keeps it. */
-export const gate = (): { readonly opened: Promise<void>; open(): void } => {
+export const gate = (): { readonly loaded: Promise<void>; open(): void } => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  return { opened: promise, open: resolve };
+  return { loaded: promise, open: resolve };
 };

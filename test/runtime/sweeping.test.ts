@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { DUE_SHARDS, dueGroup, SHARDS, shardGroup } from '../../lambda/checkpoints/format/records.ts';
-import { partitionOf } from '../../lambda/core/ids.ts';
+import { DUE_SHARD_COUNT, dueGroup, SHARDS, shardGroup } from '../../lambda/checkpoints/format/records.ts';
+import { toPartition } from '../../lambda/core/ids.ts';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { sweepDue } from '../../lambda/runtime/control/sweep.ts';
 import type { Runtime } from '../../lambda/runtime/runtime.ts';
@@ -31,7 +31,7 @@ describe('a sweep', () => {
       return { report, ...calls };
     };
     const nothing = await sweep(world.agent.runtime);
-    expect(nothing).toMatchObject({ list: DUE_SHARDS, read: 0, range: 0, commit: 0 });
+    expect(nothing).toMatchObject({ list: DUE_SHARD_COUNT, read: 0, range: 0, commit: 0 });
     expect(nothing.report).toMatchObject({ delivered: 0, approvals: 0, failed: [] });
 
     const soon = testAgents(agent({ name: 'soon', run: (ctx) => ctx.sleep('short', { hours: 1 }) }), { storage });
@@ -39,7 +39,7 @@ describe('a sweep', () => {
     soon.clock.moveTo(soon.clock.now() + 3_600_000);
     const ten = await sweep(soon.agent.runtime);
     expect(ten.report).toMatchObject({ delivered: 10 });
-    expect(ten.list).toBe(DUE_SHARDS);
+    expect(ten.list).toBe(DUE_SHARD_COUNT);
     // For each: its head is read and written; the agent's pause is looked up once.
     expect(ten.commit).toBe(10);
     expect(ten.read).toBeLessThanOrEqual(11);
@@ -102,14 +102,14 @@ describe('a sweep', () => {
     let most = 0;
     let now = 0;
     const deliver = async ({ run, tenant }: { readonly run: string; readonly tenant: string }) => {
-      const shard = dueGroup(partitionOf(tenant, run));
+      const shard = dueGroup(toPartition(tenant, run));
       seen.set(shard, [...(seen.get(shard) ?? []), run]);
       most = Math.max(most, ++now);
       await new Promise(setImmediate);
       now -= 1;
     };
     expect(await sweepDue({ runtime: { ...world.agent.runtime, deliver } })).toMatchObject({ delivered: all });
-    expect([seen.size, most]).toEqual([DUE_SHARDS, DUE_SHARDS * 8]);
+    expect([seen.size, most]).toEqual([DUE_SHARD_COUNT, DUE_SHARD_COUNT * 8]);
     const numbers = [...seen.values()].map((runs) => runs.map((run) => Number(run.slice(1))));
     expect(numbers).toEqual(numbers.map((each) => each.toSorted((a, b) => a - b)));
   });
@@ -157,7 +157,7 @@ describe('a sweep', () => {
     const storage = memoryStorage();
     const world = testAgents(asks, { storage });
     await world.start({}, { id: 'slow' });
-    const shardOf = (run: string) => dueGroup(partitionOf('default', run));
+    const shardOf = (run: string) => dueGroup(toPartition('default', run));
     const beside = Array.from({ length: 100 }, (_, i) => `r${i}`).find((run) => shardOf(run) === shardOf('slow')) ?? '';
     world.clock.moveTo(world.clock.now() + 3_599_000);
     // Due in a minute, and so after the reminders.
@@ -173,7 +173,7 @@ describe('a sweep', () => {
       now -= 1;
     };
     const runtime = { ...world.agent.runtime, deliver: async () => others.resolve() };
-    const report = await sweepDue({ runtime, telling: () => ({ url: undefined, tell }) });
+    const report = await sweepDue({ runtime, notifierFor: () => ({ url: undefined, notify: tell }) });
     expect(report).toMatchObject({ delivered: 1, failed: [] });
     expect([most, now]).toEqual([1, 0]);
     expect(report.approvals).toBeGreaterThanOrEqual(questions.length);
@@ -194,7 +194,7 @@ describe('a sweep', () => {
     });
     await expect(sweepDue({ runtime: half.runtime })).rejects.toThrow('not now');
     const others = Array.from({ length: 40 }, (_, i) => `r${i}`).filter(
-      (run) => dueGroup(partitionOf('default', run)) !== shardGroup(3),
+      (run) => dueGroup(toPartition('default', run)) !== shardGroup(3),
     );
     expect(seen.toSorted()).toEqual(others.toSorted());
     expect(seen.length).toBeLessThan(40);
@@ -220,7 +220,7 @@ describe('a sweep', () => {
     const storage = memoryStorage();
     const world = testAgents(waiting, { storage, retentionSeconds: 40 * 86_400 });
     const run = await world.start({ how: 2 }, { id: 'r' });
-    expect(world.notices[0]?.links).toHaveLength(1);
+    expect(world.notifications[0]?.links).toHaveLength(1);
     await run.approve('ask');
     await world.skip({ days: 39 });
     expect(await run.status()).toBe('SUCCEEDED');

@@ -3,15 +3,15 @@ import { agent } from '../../lambda/runtime/agent/agent.ts';
 import type { AgentContext } from '../../lambda/runtime/agent/agent-context.ts';
 import { sweepDue } from '../../lambda/runtime/control/sweep.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
-import { type TestWorld, testAgents } from '../../lambda/testing.ts';
-import { counted, describeEverywhere, gate, headOf } from './storages.ts';
+import { type TestEnvironment, testAgents } from '../../lambda/testing.ts';
+import { counted, describeOnEachStorage, gate, headOf } from './storages.ts';
 
 const MINUTE = 60_000;
-const ends = (world: Pick<TestWorld, 'invocations'>) =>
+const ends = (world: Pick<TestEnvironment, 'invocations'>) =>
   world.invocations.map((invoked) => ('status' in invoked ? `${invoked.end} ${invoked.status}` : invoked.end));
 
 /** Lets time pass inside of a step. */
-const pass = (world: Pick<TestWorld, 'clock'>, minutes: number) =>
+const pass = (world: Pick<TestEnvironment, 'clock'>, minutes: number) =>
   world.clock.moveTo(world.clock.now() + minutes * MINUTE);
 
 describe('when the time of the function runs low', () => {
@@ -86,7 +86,7 @@ describe('when the time of the function runs low', () => {
           begun += 1;
           if (begun > 1) return 'second';
           pass(world, 15);
-          await late.opened;
+          await late.loaded;
           return 'first';
         }),
     });
@@ -220,7 +220,7 @@ describe('a run that takes longer than its timeout', () => {
           'pay',
           async () => {
             began.open();
-            await finish.opened;
+            await finish.loaded;
             did.push('pay');
           },
           { undo: () => void did.push('unpay') },
@@ -231,7 +231,7 @@ describe('a run that takes longer than its timeout', () => {
     const world = testAgents(timed);
     await world.agent.start({}, { id: 'r' });
     const settled = world.settle();
-    await began.opened;
+    await began.loaded;
     pass(world, 6);
     expect(await sweepDue({ runtime: world.agent.runtime })).toMatchObject({ timedOut: 1 });
     finish.open();
@@ -314,7 +314,7 @@ describe('a run that takes longer than its timeout', () => {
   });
 });
 
-describeEverywhere('time', (open) => {
+describeOnEachStorage('time', (open) => {
   it('passes for runs that sleep, yield and time out', async () => {
     const long = agent({
       name: 'long',

@@ -226,7 +226,7 @@ describe('undo', () => {
           await ctx.sleep('long', { days: 1 });
         }),
       );
-      return { storage: first.agent.runtime.contexts.context(), world: first };
+      return { storage: first.agent.runtime.contexts.forTenant(), world: first };
     })();
     const { id } = await world.start({}, { id: 'r' });
     const newer = testAgents(

@@ -1,5 +1,5 @@
 import { type Agent, agent } from '../../lambda/runtime/agent/agent.ts';
-import type { StepTools, TurnContext } from '../../lambda/runtime/agent/agent-context.ts';
+import type { StepContext, TurnContext } from '../../lambda/runtime/agent/agent-context.ts';
 import type { AgentDefinition } from '../../lambda/runtime/agent/agent-definition.ts';
 import type { Deliveries } from './deliveries.ts';
 import { Player, type State } from './playing.ts';
@@ -46,7 +46,7 @@ function definitionOf(name: string, world: World, player: Player): AgentDefiniti
   if (name !== 'turns') return { ...base, run: (ctx, program) => player.all(ctx, program) };
   return {
     ...base,
-    undo: { book: (made: never, tools: StepTools) => player.undo(made, tools) },
+    undo: { book: (made: never, tools: StepContext) => player.undo(made, tools) },
     async turn(ctx: TurnContext<State>, state, program) {
       const move = program[state.next];
       if (!move) return ctx.done(state.out);

@@ -3,8 +3,8 @@ import {
   checkpointRecord,
   HEAD_KEY,
   headRecord,
+  parseVersion,
   readCheckpoint,
-  versionOf,
 } from '../../lambda/checkpoints/format/records.ts';
 import { isWaiting } from '../../lambda/core/status.ts';
 import type { StoredRecord, Write } from '../../lambda/storage/ports.ts';
@@ -78,7 +78,7 @@ type Work = NonNullable<NonNullable<ReturnType<typeof headOf>>['work']>;
 
 const recordOf = (write: Write) => ('put' in write ? write.put : 'remove' in write ? write.remove : undefined);
 const putOf = ({ write }: Met): StoredRecord | undefined => ('put' in write ? write.put : undefined);
-const isCheckpoint = (met: Met): boolean => versionOf(putOf(met)?.key ?? '') > 0;
+const isCheckpoint = (met: Met): boolean => parseVersion(putOf(met)?.key ?? '') > 0;
 const isHead = (met: Met): boolean => putOf(met)?.key === HEAD_KEY;
 
 function headOf(met: Met) {

@@ -1,5 +1,5 @@
 import { isWaitstateError } from '../../lambda/core/errors.ts';
-import type { Invoked } from '../../lambda/runtime/agent/agent.ts';
+import type { InvokeResult } from '../../lambda/runtime/agent/agent.ts';
 import type { Delivery } from '../../lambda/runtime/runtime.ts';
 import { type Agents, agentsIn } from './agents.ts';
 import type { Process } from './process.ts';
@@ -93,7 +93,7 @@ export class Deliveries {
     });
   }
 
-  #ended(container: Container, delivery: Delivery, end: Invoked, close: (again: boolean) => void): void {
+  #ended(container: Container, delivery: Delivery, end: InvokeResult, close: (again: boolean) => void): void {
     const { process } = container;
     if (process.dead) return;
     this.#busy.delete(process);

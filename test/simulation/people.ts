@@ -94,7 +94,7 @@ export class People {
   }
 
   /** An approval was asked: some answer, at least as many as it takes when it has no end of its own. */
-  decide(run: string, agent: string, approval: string, meta: AskedMeta): void {
+  decide(run: string, agent: string, approval: string, meta: ApproverMeta): void {
     const { approvers, quorum, deadline } = meta;
     const chance = this.#chance;
     const ends = deadline !== undefined;
@@ -118,7 +118,7 @@ export class People {
           const { runtime, run: runs } = agents(agent);
           const { status } =
             link !== undefined && attempt % 2 === 1
-              ? await decideByToken(await runtime.contexts.context(), link, { answer })
+              ? await decideByToken(await runtime.contexts.forTenant(), link, { answer })
               : await runs(run).decide({ approval, by, answer });
           this.#world.ledger.answers.push({ run, approval, by, answer, status });
         } catch (error) {
@@ -175,7 +175,7 @@ export class People {
 const REFUSALS: readonly ErrorCode[] = ['APPROVAL_DECIDED', 'APPROVAL_EXPIRED', 'APPROVAL_WITHDRAWN'];
 
 /** What of an approval tells who can answer. */
-export interface AskedMeta {
+export interface ApproverMeta {
   readonly approvers: readonly string[];
   readonly quorum: number;
   readonly deadline?: number;

@@ -1,5 +1,5 @@
 import { isWaitstateError } from '../../lambda/core/errors.ts';
-import type { AgentContext, StepOptions, StepTools } from '../../lambda/runtime/agent/agent-context.ts';
+import type { AgentContext, StepContext, StepOptions } from '../../lambda/runtime/agent/agent-context.ts';
 import { FatalError, RetryableError } from '../../lambda/runtime/agent/agent-errors.ts';
 import { noise } from '../faults/seeded.ts';
 import type { Process } from './process.ts';
@@ -16,7 +16,7 @@ export interface State {
 type Context = AgentContext<State>;
 
 /** What a step gives: which execution it was, and something to compare. */
-export interface Made {
+export interface StepOutput {
   readonly execution: number;
   readonly of: string;
   readonly padding?: string;
@@ -45,7 +45,7 @@ export class Player {
         return this.#step(ctx, move);
       case 'tool': {
         const { argument } = move;
-        const work = (_: unknown, tools: StepTools) =>
+        const work = (_: unknown, tools: StepContext) =>
           this.#execute(ctx.run, move.at, tools, { ms: 0, of: `tool ${argument}` });
         const made = await ctx.tool('price', { argument }, work, { cache: CACHES[move.cache] });
         return this.#see(ctx.run, move.at, made, move.cache === 'shared');
@@ -91,7 +91,7 @@ export class Player {
   }
 
   /** Takes a step back; some have to wait for it, and some never can. */
-  undo({ execution, stubborn }: Made, { attempt }: StepTools): void {
+  undo({ execution, stubborn }: StepOutput, { attempt }: StepContext): void {
     if (attempt === 1 && execution % 2 === 0)
       throw new RetryableError('Not now.', { retryAfter: execution % 4 === 0 ? { minutes: 20 } : { seconds: 2 } });
     const { undone } = this.#world.ledger;
@@ -102,12 +102,12 @@ export class Player {
   async #step(ctx: Context, move: Move & StepMove): Promise<unknown> {
     const { kind, at, ms, longPause, bytes, fails } = move;
     const undoable = kind === 'undoable' || kind === 'never undone';
-    const options: StepOptions<Made> = {
+    const options: StepOptions<StepOutput> = {
       retry: { attempts: 3, pause: longPause ? { minutes: 1 } : { milliseconds: 300 } },
       ...(kind === 'once' && { atMostOnce: true }),
       ...(undoable && !('done' in ctx && isTurn(ctx)) && { undo: (made, tools) => this.undo(made, tools) }),
     };
-    const work = async (tools: StepTools): Promise<Made> => {
+    const work = async (tools: StepContext): Promise<StepOutput> => {
       const broken = kind === 'broken';
       const made = await this.#execute(ctx.run, at, tools, {
         ms,
@@ -135,9 +135,9 @@ export class Player {
   async #execute(
     run: string,
     at: string,
-    { idempotencyKey, attempt }: StepTools,
+    { idempotencyKey, attempt }: StepContext,
     { ms, of, once = false, fails = 0, broken = false }: Work,
-  ): Promise<Made> {
+  ): Promise<StepOutput> {
     const execution = this.#world.ledger.begin(run, at, idempotencyKey, this.#process, once);
     this.#world.note(this.#process, `runs ${of} of ${run}, attempt ${attempt}, execution ${execution.number}`);
     const { deadline } = this.#process;
@@ -149,7 +149,7 @@ export class Player {
   }
 
   /** What the agent is shown must have been stored by now, and must be what it was shown here before. */
-  #see(run: string, at: string, { execution, of }: Made, shared = false): string {
+  #see(run: string, at: string, { execution, of }: StepOutput, shared = false): string {
     const { ledger, truth } = this.#world;
     if (!shared) ledger.sightings.push({ run, execution, commits: truth.log.length });
     const place = `${run} ${at}`;

@@ -26,8 +26,8 @@ export function storageFor(world: World, process: Process): Storage {
   let kept: string | undefined;
 
   const records: RecordStore = {
-    inlineBytes: world.inlineBytes,
-    packsSmall: false,
+    maxInlineBytes: world.inlineBytes,
+    compressesSmallBodies: false,
     read: (partition, keys) =>
       call({
         what: `read ${partition} ${keys.join(',')}`,

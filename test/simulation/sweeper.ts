@@ -1,7 +1,7 @@
 import { isWaitstateError } from '../../lambda/core/errors.ts';
-import { partitionOf } from '../../lambda/core/ids.ts';
+import { toPartition } from '../../lambda/core/ids.ts';
 import { approvalKey } from '../../lambda/runtime/approvals/approval-records.ts';
-import type { Notice } from '../../lambda/runtime/approvals/notice.ts';
+import type { ApprovalNotification } from '../../lambda/runtime/approvals/notice.ts';
 import { sweepDue } from '../../lambda/runtime/control/sweep.ts';
 import { agentsIn } from './agents.ts';
 import { type Deliveries, describe } from './deliveries.ts';
@@ -39,9 +39,9 @@ export class Sweeper {
     const { timeline } = this.#world;
     this.#free = timeline.now + PERIOD_MS;
     const { runtime } = agentsIn(this.#world, process, this.#deliveries)('programs');
-    const telling = () => ({ url: URL_BEGIN, tell: (notice: Notice) => this.#tell(process, notice) });
+    const telling = () => ({ url: URL_BEGIN, notify: (notice: ApprovalNotification) => this.#tell(process, notice) });
     const deliver = this.#deliveries.from(process);
-    sweepDue({ runtime: { ...runtime, deliver }, telling }).then(
+    sweepDue({ runtime: { ...runtime, deliver }, notifierFor: telling }).then(
       ({ failed }) => {
         this.#busy = undefined;
         for (const { run, error } of failed) this.#failed(run, error);
@@ -59,9 +59,9 @@ export class Sweeper {
   }
 
   /** Nobody is told of what is not stored. */
-  async #tell(process: Process, { tenant, run, approval, kind, links }: Notice): Promise<void> {
+  async #tell(process: Process, { tenant, run, approval, kind, links }: ApprovalNotification): Promise<void> {
     this.#world.note(process, `tells people (${kind}) of ${approval} of ${run}`);
-    const stored = await this.#world.truth.find(partitionOf(tenant, run), approvalKey(approval));
+    const stored = await this.#world.truth.find(toPartition(tenant, run), approvalKey(approval));
     for (const { person, url } of links)
       this.#world.ledger.links.set(`${run} ${approval} ${person}`, url.slice(URL_BEGIN.length));
     if (!stored) this.#world.wrong(`people were told of ${approval} of run ${run}, which is not stored`);

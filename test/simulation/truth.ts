@@ -1,4 +1,4 @@
-import { CHECKPOINTS, versionKey, versionOf } from '../../lambda/checkpoints/format/records.ts';
+import { CHECKPOINT_KEYS, parseVersion, versionKey } from '../../lambda/checkpoints/format/records.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { ConditionFailedError, type Storage, type StoredRecord, type Write } from '../../lambda/storage/ports.ts';
 import type { Break } from './breaks.ts';
@@ -69,7 +69,7 @@ export class Truth {
     for (const write of given) {
       const { partition, key } = keyOf(write);
       const there = await this.find(partition, key);
-      const free = versionOf(key) > 0 && there ? await this.#freeVersion(partition) : 0;
+      const free = parseVersion(key) > 0 && there ? await this.#freeVersion(partition) : 0;
       const altered = this.broken.write?.({ write, there, home, free });
       if (altered) writes.push(altered);
     }
@@ -77,9 +77,9 @@ export class Truth {
   }
 
   async #freeVersion(partition: string): Promise<number> {
-    const range = { ...CHECKPOINTS, newestFirst: true, limit: 1 };
+    const range = { ...CHECKPOINT_KEYS, newestFirst: true, limit: 1 };
     const { records } = await this.storage.records.range(partition, range);
-    return versionOf(records[0]?.key ?? versionKey(0)) + 1;
+    return parseVersion(records[0]?.key ?? versionKey(0)) + 1;
   }
 
   async #inParts(writes: readonly Write[]): Promise<void> {
@@ -102,7 +102,7 @@ export class Truth {
     this.log.push({ writes, at: this.#timeline.now });
     for (const write of writes) {
       const { partition, key } = keyOf(write);
-      if (versionOf(key) > 0) this.writtenBy.set(`${partition} ${key}`, this.log.length);
+      if (parseVersion(key) > 0) this.writtenBy.set(`${partition} ${key}`, this.log.length);
     }
     await this.onCommit(writes);
   }
@@ -126,7 +126,9 @@ function wasApplied(writes: readonly Write[], found: ReadonlyMap<number, StoredR
 /** What was found, as if somebody else had written it. */
 function estranged(found: ReadonlyMap<number, StoredRecord | undefined>): Map<number, StoredRecord | undefined> {
   // What is there instead of a checkpoint is recognised by its write id; without it there is nothing to recognise.
-  return new Map([...found].map(([place, record]) => [place, versionOf(record?.key ?? '') > 0 ? undefined : record]));
+  return new Map(
+    [...found].map(([place, record]) => [place, parseVersion(record?.key ?? '') > 0 ? undefined : record]),
+  );
 }
 
 /** The same writes with conditions that hold. */

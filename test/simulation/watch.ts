@@ -1,11 +1,11 @@
 import type { HeadMeta } from '../../lambda/checkpoints/format/meta.ts';
 import { HEAD_KEY, readHead } from '../../lambda/checkpoints/format/records.ts';
-import { besideMeta } from '../../lambda/checkpoints/format/side-record.ts';
-import { idsOf, partitionOf } from '../../lambda/core/ids.ts';
+import { sideMeta } from '../../lambda/checkpoints/format/side-record.ts';
+import { parsePartition, toPartition } from '../../lambda/core/ids.ts';
 import { hasEnded } from '../../lambda/core/status.ts';
 import type { Write } from '../../lambda/storage/ports.ts';
 import type { Deliveries } from './deliveries.ts';
-import type { AskedMeta } from './people.ts';
+import type { ApproverMeta } from './people.ts';
 import { keyOf } from './truth.ts';
 import type { World } from './world.ts';
 
@@ -14,7 +14,7 @@ export interface Watching {
   began(run: string, head: HeadMeta): void;
   ending(run: string, head: HeadMeta): void;
   failed(run: string, head: HeadMeta): void;
-  asked(run: string, head: HeadMeta, approval: string, meta: AskedMeta): void;
+  asked(run: string, head: HeadMeta, approval: string, meta: ApproverMeta): void;
 }
 
 /** Sees each commit as it is made: who must be told of it, when something is due, and what must never be. */
@@ -49,12 +49,12 @@ export class Watch {
     for (const write of writes) {
       const { partition, key } = keyOf(write);
       const place = `${partition} ${key}`;
-      const order = 'put' in write ? write.put.places?.due?.order : undefined;
+      const order = 'put' in write ? write.put.lists?.due?.order : undefined;
       if (order === undefined) this.#due.delete(place);
       else this.#due.set(place, Number(order));
       if (partition.includes('@')) continue;
       if (key === HEAD_KEY && 'put' in write) this.#head(partition, readHead(write.put).meta);
-      if (key.startsWith('a') && 'put' in write) this.#approval(partition, key, besideMeta(write.put));
+      if (key.startsWith('a') && 'put' in write) this.#approval(partition, key, sideMeta(write.put));
       if (key === HEAD_KEY || key.startsWith('a')) touched.add(partition);
     }
     for (const partition of touched) this.#checkOpen(partition);
@@ -65,18 +65,18 @@ export class Watch {
     const { partition, key } = keyOf(write);
     if (key !== HEAD_KEY || !('put' in write) || partition.includes('@')) return;
     const { status, work } = readHead(write.put).meta;
-    const { run, tenant } = idsOf(partition);
+    const { run, tenant } = parsePartition(partition);
     const parent = work?.replyTo;
     const waiting = this.heads.get(parent ?? '');
     const ends = hasEnded(status) && !hasEnded(this.heads.get(run)?.status ?? 'READY');
     if (!ends || parent === undefined || !waiting || hasEnded(waiting.status)) return;
-    const home = partitionOf(tenant, parent);
+    const home = toPartition(tenant, parent);
     if (!writes.some((other) => keyOf(other).key === HEAD_KEY && keyOf(other).partition === home))
       this.#world.wrong(`run ${run} is ${status}, and its parent is not told`);
   }
 
   #head(partition: string, head: HeadMeta): void {
-    const { run, tenant } = idsOf(partition);
+    const { run, tenant } = parsePartition(partition);
     const before = this.heads.get(run);
     this.heads.set(run, head);
     if (!before) this.#watching.began(run, head);
@@ -93,18 +93,18 @@ export class Watch {
     if (meta.status !== 'PENDING') open.delete(key);
     else if (isNew) {
       open.add(key);
-      const { run } = idsOf(partition);
+      const { run } = parsePartition(partition);
       // The head is in the same commit, but may come after it.
       queueMicrotask(() => {
         const head = this.heads.get(run);
-        if (head) this.#watching.asked(run, head, decodeURIComponent(key.slice(1)), meta as unknown as AskedMeta);
+        if (head) this.#watching.asked(run, head, decodeURIComponent(key.slice(1)), meta as unknown as ApproverMeta);
       });
     }
   }
 
   /** Who is on the way to the end asks nobody, and what asks is known to the head. */
   #checkOpen(partition: string): void {
-    const { run } = idsOf(partition);
+    const { run } = parsePartition(partition);
     const head = this.heads.get(run);
     const open = [...(this.#open.get(partition) ?? [])].map((key) => decodeURIComponent(key.slice(1))).toSorted();
     if (!head) return;

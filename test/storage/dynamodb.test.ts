@@ -18,7 +18,7 @@ import { TIME_TO_LIVE } from '../../lambda/storage/dynamodb/table.ts';
 import type { Condition, ConditionFailedError, RecordStore, StoredRecord, Write } from '../../lambda/storage/ports.ts';
 import { recordStoreContract } from '../contract/record-store.ts';
 import { dynamoClient, freshTable } from '../engines/engines.ts';
-import { awsError, type Fault, failing, impatient } from './failing-client.ts';
+import { awsError, type Fault, failing, withoutSleeping } from './failing-client.ts';
 
 recordStoreContract('DynamoDB', async () => dynamoRecordStore({ table: await freshTable(), client: dynamoClient() }));
 recordStoreContract('DynamoDB through a document client', async () =>
@@ -44,14 +44,17 @@ const put = (stored: StoredRecord, when: Condition = 'absent'): Write => ({ put:
 /** A store on the real engine whose first requests meet the faults. */
 function faulty(...faults: Fault[]) {
   const client = failing(dynamoClient({ maxAttempts: 1 }), ...faults);
-  const { waits, options } = impatient();
+  const { waits, options } = withoutSleeping();
   return { store: dynamoRecordStore({ table, client, ...options }), sent: client.sent, waits };
 }
 
 /** A store on a client that never reaches an engine. */
 function mocked(tries?: number) {
   const client = new DynamoDBClient({ region: 'eu-central-1' });
-  return { mock: mockClient(client), store: dynamoRecordStore({ table: 'runs', client, ...impatient(tries).options }) };
+  return {
+    mock: mockClient(client),
+    store: dynamoRecordStore({ table: 'runs', client, ...withoutSleeping(tries).options }),
+  };
 }
 
 const failureOf = (promise: Promise<unknown>): Promise<ConditionFailedError> =>
@@ -104,7 +107,7 @@ describe('a request that fails in passing', () => {
   test('waits longer from try to try, up to a bound', async () => {
     const client = new DynamoDBClient({ region: 'eu-central-1' });
     mockClient(client).on(QueryCommand).rejects(awsError('ThrottlingException'));
-    const { waits, options } = impatient(12);
+    const { waits, options } = withoutSleeping(12);
     await failureOf(dynamoRecordStore({ table: 'runs', client, ...options }).range('a/b'));
     expect(waits).toHaveLength(11);
     waits.forEach((wait, tried) => {
@@ -489,7 +492,7 @@ test('a list passes over an item that is no record of ours; who reads it is told
   const store = dynamoRecordStore({ table, client });
   const partition = freshPartition();
   const places = { due: { group: partition, order: '5' } };
-  await store.commit([put(record(partition, 'good', 'r1', { places }))]);
+  await store.commit([put(record(partition, 'good', 'r1', { lists: places }))]);
   const strange = [
     {},
     { r: { S: 'r' } },

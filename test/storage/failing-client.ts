@@ -34,7 +34,7 @@ export function failing<C extends Client>(real: C, ...faults: Fault[]): C & { re
 }
 
 /** Options of a store that does not wait between tries, and the waits that it would have made. */
-export function impatient(tries = 4) {
+export function withoutSleeping(tries = 4) {
   const waits: number[] = [];
-  return { waits, options: { tries, sleep: async (milliseconds: number) => waits.push(milliseconds) } };
+  return { waits, options: { maxAttempts: tries, sleep: async (milliseconds: number) => waits.push(milliseconds) } };
 }

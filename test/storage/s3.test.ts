@@ -15,11 +15,11 @@ import {
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { PayloadStore } from '../../lambda/storage/ports.ts';
-import { partBytes, partsOf, rangesOf } from '../../lambda/storage/s3/parts.ts';
+import { copyRanges, partBytes, splitIntoParts } from '../../lambda/storage/s3/parts.ts';
 import { s3PayloadStore } from '../../lambda/storage/s3/s3-payloads.ts';
 import { payloadStoreContract } from '../contract/payload-store.ts';
 import { freshBucket, s3Client } from '../engines/engines.ts';
-import { awsError, type Fault, failing, impatient } from './failing-client.ts';
+import { awsError, type Fault, failing, withoutSleeping } from './failing-client.ts';
 
 payloadStoreContract('S3', async () => s3PayloadStore({ bucket: await freshBucket(), client: s3Client() }));
 payloadStoreContract('S3 under a prefix', async () =>
@@ -38,12 +38,15 @@ const freshPartition = () => `s3-test/${process.pid}-${Date.now()}-${++partition
 
 function faulty(...faults: Fault[]) {
   const client = failing(s3Client(), ...faults);
-  return { store: s3PayloadStore({ bucket, client, ...impatient().options }), sent: client.sent };
+  return { store: s3PayloadStore({ bucket, client, ...withoutSleeping().options }), sent: client.sent };
 }
 
 function mocked(tries?: number) {
   const client = new S3Client({ region: 'eu-central-1' });
-  return { mock: mockClient(client), store: s3PayloadStore({ bucket: 'kept', client, ...impatient(tries).options }) };
+  return {
+    mock: mockClient(client),
+    store: s3PayloadStore({ bucket: 'kept', client, ...withoutSleeping(tries).options }),
+  };
 }
 
 async function* pieces(count: number, bytes: number) {
@@ -173,13 +176,13 @@ describe('parts', () => {
 
   test('of a large piece are views on it', async () => {
     const piece = new Uint8Array(20 * MIB);
-    const parts = await all(partsOf([piece]));
+    const parts = await all(splitIntoParts([piece]));
     expect(parts.map(({ length }) => length)).toEqual([8 * MIB, 8 * MIB, 4 * MIB]);
     expect(parts.every(({ buffer }) => buffer === piece.buffer)).toBe(true);
   });
 
   test('of a copy cover the object once', () => {
-    expect([...rangesOf(2 * 1024 * MIB + 1)]).toEqual([
+    expect([...copyRanges(2 * 1024 * MIB + 1)]).toEqual([
       'bytes=0-1073741823',
       'bytes=1073741824-2147483647',
       'bytes=2147483648-2147483648',

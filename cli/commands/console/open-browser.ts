@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { ticketFor } from '../../dev/server/ticket.ts';
+import { createTicket } from '../../dev/server/ticket.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 
 const OPENERS: { readonly [platform: string]: readonly string[] } = {
@@ -14,14 +14,14 @@ const OPENERS: { readonly [platform: string]: readonly string[] } = {
 export function openBrowser(keyedUrl: string, { ask, environment }: Terminal): void {
   if (!ask || environment.SSH_CONNECTION || environment.CI) return;
   const [program = 'xdg-open', ...args] = OPENERS[process.platform] ?? ['xdg-open'];
-  const child = spawn(program, [...args, ticketed(keyedUrl)], { stdio: 'ignore', detached: true });
+  const child = spawn(program, [...args, withTicket(keyedUrl)], { stdio: 'ignore', detached: true });
   child.on('error', () => {});
   child.unref();
 }
 
 /** The same URL with what lets in once in the place of the key. */
-export function ticketed(keyedUrl: string): string {
+export function withTicket(keyedUrl: string): string {
   const url = new URL(keyedUrl);
-  url.search = new URLSearchParams({ ticket: ticketFor(url.searchParams.get('key') ?? '') }).toString();
+  url.search = new URLSearchParams({ ticket: createTicket(url.searchParams.get('key') ?? '') }).toString();
   return url.href;
 }

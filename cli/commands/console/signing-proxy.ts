@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
-import { type Guard, guardOf, refused } from '../../dev/server/guard.ts';
+import { createGuard, type Guard, problemResponse } from '../../dev/server/guard.ts';
 import { LOOPBACK, listen } from '../../dev/server/listen.ts';
-import { type Sign, signingFor } from './signing.ts';
+import { createSigner, type Sign } from './signing.ts';
 
 export interface ProxyOptions {
   readonly apiUrl: string;
@@ -26,7 +26,7 @@ export interface Proxy {
  * whoever started it, so it is guarded as the local server is.
  */
 export async function startProxy({ apiUrl, port, tenant, sign }: ProxyOptions): Promise<Proxy> {
-  const signed = sign ?? (await signingFor(apiUrl));
+  const signed = sign ?? (await createSigner(apiUrl));
   const key = randomBytes(32).toString('base64url');
   let guard: Guard | undefined;
   const server = createServer(
@@ -34,12 +34,12 @@ export async function startProxy({ apiUrl, port, tenant, sign }: ProxyOptions): 
       const { incoming } = environment as HttpBindings;
       const answer = guard?.check(request, incoming);
       if (answer) return answer;
-      if (!guard?.identify(request)) return refused(401, 'NOT_AUTHENTICATED', NO_KEY);
+      if (!guard?.identify(request)) return problemResponse(401, 'NOT_AUTHENTICATED', NO_KEY);
       return pass(request, apiUrl, signed);
     }),
   );
   const listening = await listen(server, port ?? 0, undefined);
-  guard = guardOf({ key, port: listening, tenant });
+  guard = createGuard({ key, port: listening, tenant });
   return {
     url: `http://${LOOPBACK}:${listening}/?key=${key}`,
     async close() {
@@ -66,7 +66,7 @@ async function pass(request: Request, apiUrl: string, sign: Sign): Promise<Respo
   const { pathname, search } = new URL(request.url);
   const url = `${apiUrl.replace(/\/+$/, '')}${pathname}${search}`;
   const body = await bodyOf(request);
-  if (body === 'too large') return refused(413, 'TOO_LARGE', `A request may have ${MOST_BYTES} bytes at most.`);
+  if (body === 'too large') return problemResponse(413, 'TOO_LARGE', `A request may have ${MOST_BYTES} bytes at most.`);
   const { method, signal } = request;
   try {
     const headers = new Headers(await sign({ url, method, body }));
@@ -76,7 +76,7 @@ async function pass(request: Request, apiUrl: string, sign: Sign): Promise<Respo
     const answer = await fetch(url, { method, headers, body: body ?? null, redirect: 'manual', signal });
     return new Response(answer.body, { status: answer.status, headers: headersBack(answer, apiUrl) });
   } catch (error) {
-    return refused(502, 'UNEXPECTED', reasonOf(error));
+    return problemResponse(502, 'UNEXPECTED', reasonOf(error));
   }
 }
 

@@ -1,6 +1,6 @@
 import { AwsV4Signer } from 'aws4fetch';
 import { WaitstateError } from '../../../lambda/core/errors.ts';
-import { installed } from '../../../lambda/storage/aws/import-optional-peer.ts';
+import { importOptionalPeer } from '../../../lambda/storage/aws/import-optional-peer.ts';
 
 /** The headers that sign a request to an API. */
 export type Sign = (request: {
@@ -10,8 +10,11 @@ export type Sign = (request: {
 }) => Promise<Headers>;
 
 /** Signs requests to an API of API Gateway with the credentials that the AWS SDK finds; they are renewed as they expire. */
-export async function signingFor(apiUrl: string): Promise<Sign> {
-  const { DynamoDBClient } = await installed('@aws-sdk/client-dynamodb', () => import('@aws-sdk/client-dynamodb'));
+export async function createSigner(apiUrl: string): Promise<Sign> {
+  const { DynamoDBClient } = await importOptionalPeer(
+    '@aws-sdk/client-dynamodb',
+    () => import('@aws-sdk/client-dynamodb'),
+  );
   const { config } = new DynamoDBClient({});
   const region = regionIn(apiUrl) ?? (await config.region());
   // At once, and not when somebody looks at a page.

@@ -1,5 +1,5 @@
-import { signingFor } from '../console/signing.ts';
-import { type Finding, fail, ok, saidBy, warn } from './finding.ts';
+import { createSigner } from '../console/signing.ts';
+import { errorSummary, type Finding, fail, ok, warn } from './finding.ts';
 
 const TIMEOUT_MS = 10_000;
 
@@ -23,14 +23,14 @@ export async function* checkApi(apiUrl: string): AsyncGenerator<Finding> {
   } catch (error) {
     yield fail(
       'api',
-      `${apiUrl} does not answer: ${saidBy((error as Error).cause ?? error)}`,
+      `${apiUrl} does not answer: ${errorSummary((error as Error).cause ?? error)}`,
       'Check the URL and the network; is the stack deployed?',
     );
   }
 }
 
 async function signedFinding(url: string): Promise<Finding> {
-  const sign = await signingFor(url);
+  const sign = await createSigner(url);
   const headers = Object.fromEntries(await sign({ url, method: 'GET', body: undefined }));
   const status = await statusOf(url, headers);
   if (status < 400) return ok('api rights', 'it answers you');

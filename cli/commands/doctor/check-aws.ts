@@ -1,20 +1,20 @@
 import { isWaitstateError } from '../../../lambda/core/errors.ts';
-import { installed } from '../../../lambda/storage/aws/import-optional-peer.ts';
-import type { AwsPlace } from '../../target/target.ts';
+import { importOptionalPeer } from '../../../lambda/storage/aws/import-optional-peer.ts';
+import type { AwsTarget } from '../../target/target.ts';
 import { checkApi } from './check-api.ts';
 import { checkBucket } from './check-bucket.ts';
 import { checkKey } from './check-key.ts';
 import { checkTable } from './check-table.ts';
-import { type ClockWatch, clockFinding, watchClock } from './clock-watch.ts';
-import { type Finding, fail, ok, saidBy } from './finding.ts';
+import { type ClockSkew, clockFinding, measureClockSkew } from './clock-watch.ts';
+import { errorSummary, type Finding, fail, ok } from './finding.ts';
 
 /** Looks at a place on AWS: the account, then the table, the bucket, the key and the API, each by calls that change nothing. */
-export async function* checkAws(place: AwsPlace, now: () => number): AsyncGenerator<Finding> {
+export async function* checkAws(place: AwsTarget, now: () => number): AsyncGenerator<Finding> {
   const dynamo = await loaded('@aws-sdk/client-dynamodb', () => import('@aws-sdk/client-dynamodb'));
   if ('status' in dynamo) return yield dynamo;
   // A doctor that waits is no help: what does not answer soon is said so.
   const client = new dynamo.DynamoDBClient(QUICK);
-  const clock: ClockWatch = watchClock(client.middlewareStack, now);
+  const clock: ClockSkew = measureClockSkew(client.middlewareStack, now);
   try {
     const region = await settled('region', client.config.region, (found) => String(found), NO_REGION);
     yield region;
@@ -59,14 +59,14 @@ async function settled<T>(
   try {
     return ok(check, text(await read()));
   } catch (error) {
-    return fail(check, saidBy(error), mend);
+    return fail(check, errorSummary(error), mend);
   }
 }
 
 /** A package that only those need who use AWS. */
 async function loaded<M>(name: string, load: () => Promise<M>): Promise<M | Finding> {
   try {
-    return await installed(name, load);
+    return await importOptionalPeer(name, load);
   } catch (error) {
     if (!isWaitstateError(error, 'STORAGE_MISSING')) throw error;
     return fail('packages', `${name} is not installed`, `npm install ${name}`);

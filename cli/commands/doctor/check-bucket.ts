@@ -1,7 +1,7 @@
 import type { S3Client } from '@aws-sdk/client-s3';
-import { factsOf } from '../../../lambda/storage/aws/aws-failures.ts';
-import { type Finding, fail, ok, saidBy } from './finding.ts';
-import { isDenied, permissionFinding, type Tried } from './permissions.ts';
+import { errorDetails } from '../../../lambda/storage/aws/aws-failures.ts';
+import { errorSummary, type Finding, fail, ok } from './finding.ts';
+import { isDenied, type ProbedCall, permissionFinding } from './permissions.ts';
 
 type S3 = typeof import('@aws-sdk/client-s3');
 
@@ -26,7 +26,7 @@ async function bucketFinding(sdk: S3, client: S3Client, Bucket: string): Promise
     await client.send(new sdk.HeadBucketCommand({ Bucket }));
     return ok('bucket', `"${Bucket}"`);
   } catch (error) {
-    const { name, status } = factsOf(error);
+    const { name, status } = errorDetails(error);
     if (status === 404 || name === 'NoSuchBucket')
       return fail(
         'bucket',
@@ -47,7 +47,7 @@ async function bucketFinding(sdk: S3, client: S3Client, Bucket: string): Promise
       );
     return fail(
       'bucket',
-      `no good answer: ${name}: ${saidBy(error)}`,
+      `no good answer: ${name}: ${errorSummary(error)}`,
       'Check the network, and AWS_ENDPOINT_URL_S3 if it is set.',
     );
   }
@@ -55,13 +55,13 @@ async function bucketFinding(sdk: S3, client: S3Client, Bucket: string): Promise
 
 const KEY = 'waitstate-doctor/none/none';
 
-async function tryBucket(sdk: S3, client: S3Client, Bucket: string): Promise<readonly Tried[]> {
-  const tried = async (action: string, call: () => Promise<unknown>, fine: RegExp): Promise<Tried> => {
+async function tryBucket(sdk: S3, client: S3Client, Bucket: string): Promise<readonly ProbedCall[]> {
+  const tried = async (action: string, call: () => Promise<unknown>, fine: RegExp): Promise<ProbedCall> => {
     const error = await call().then(
       () => undefined,
       (thrown: unknown) => thrown,
     );
-    return { action, error: error !== undefined && fine.test(factsOf(error).name) ? undefined : error };
+    return { action, error: error !== undefined && fine.test(errorDetails(error).name) ? undefined : error };
   };
   const upload = { id: undefined as string | undefined };
   const begin = async () => {

@@ -1,13 +1,13 @@
 import { constants } from 'node:fs';
 import { access, open, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { runningServer } from '../../dev/server/server-file.ts';
-import type { Place } from '../../target/target.ts';
-import { counted } from '../output/print-result.ts';
-import { type Finding, fail, ok, saidBy, warn } from './finding.ts';
+import { findRunningServer } from '../../dev/server/server-file.ts';
+import type { Target } from '../../target/target.ts';
+import { pluralize } from '../output/print-result.ts';
+import { errorSummary, type Finding, fail, ok, warn } from './finding.ts';
 
 /** Looks at a folder of this machine: whether it can be used, whether what is in it opens, whether a server works on it. */
-export async function* checkFolder(folder: string, openPlace: () => Promise<Place>): AsyncGenerator<Finding> {
+export async function* checkFolder(folder: string, openPlace: () => Promise<Target>): AsyncGenerator<Finding> {
   const found = await lookAtFolder(folder);
   yield found;
   if (found.status === 'fail') return;
@@ -29,7 +29,7 @@ async function lookAtFolder(folder: string): Promise<Finding> {
   } catch (error) {
     return fail(
       'folder',
-      `${folder} cannot be written: ${saidBy(error)}`,
+      `${folder} cannot be written: ${errorSummary(error)}`,
       `Make it yours (chown), or name another by --folder.`,
     );
   }
@@ -45,7 +45,7 @@ async function checkParent(folder: string): Promise<Finding> {
   } catch (error) {
     return fail(
       'folder',
-      `${folder} is not there and cannot be made: ${saidBy(error)}`,
+      `${folder} is not there and cannot be made: ${errorSummary(error)}`,
       'Name another folder by --folder.',
     );
   }
@@ -81,21 +81,21 @@ async function checkDisk(folder: string): Promise<Finding> {
     : ok('disk', text);
 }
 
-async function checkStore(openPlace: () => Promise<Place>): Promise<Finding> {
+async function checkStore(openPlace: () => Promise<Target>): Promise<Finding> {
   try {
-    const { desk } = await openPlace();
-    const counts = Object.values(await desk.counts());
+    const { operator } = await openPlace();
+    const counts = Object.values(await operator.counts());
     const runs = counts.reduce((sum, { count }) => sum + count, 0);
     const isMore = counts.some((count) => count.isMore);
-    return ok('store', `opens; ${isMore ? 'more than ' : ''}${counted(runs, 'run')} of tenant "${desk.tenant}"`);
+    return ok('store', `opens; ${isMore ? 'more than ' : ''}${pluralize(runs, 'run')} of tenant "${operator.tenant}"`);
   } catch (error) {
-    return fail('store', saidBy(error), 'Restore the folder from a backup, or move it away and begin anew.');
+    return fail('store', errorSummary(error), 'Restore the folder from a backup, or move it away and begin anew.');
   }
 }
 
 async function checkServer(folder: string): Promise<Finding> {
   const none = 'Start one, so that runs go on: waitstate dev AGENT-FILES.';
-  const server = await runningServer(folder);
+  const server = await findRunningServer(folder);
   if (!server) return warn('server', 'none is running', none);
   const { origin } = new URL(server.url);
   const answered = await fetch(origin, { redirect: 'manual', signal: AbortSignal.timeout(3_000) }).catch(

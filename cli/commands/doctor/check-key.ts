@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Finding, fail, ok, saidBy } from './finding.ts';
+import { errorSummary, type Finding, fail, ok } from './finding.ts';
 
 /** Whether the KMS key wraps and opens the key of a run. */
 export async function checkKey(keyId: string): Promise<Finding> {
@@ -12,7 +12,7 @@ export async function checkKey(keyId: string): Promise<Finding> {
   } catch (error) {
     return fail(
       'key',
-      saidBy(error),
+      errorSummary(error),
       'Allow kms:Encrypt and kms:Decrypt on the key; its policy may ask for a tenant or an owner.',
     );
   }

@@ -1,6 +1,6 @@
-import { isEnough, NODE } from '../../node-version.ts';
+import { isSupportedNode, NODE } from '../../node-version.ts';
 import { type Finding, fail, ok } from './finding.ts';
 
 /** Whether this Node can run Waitstate. */
 export const checkNode = (version: string): Finding =>
-  isEnough(version) ? ok('node', version) : fail('node', `${version}, and ${NODE.least} is needed`, NODE.mend);
+  isSupportedNode(version) ? ok('node', version) : fail('node', `${version}, and ${NODE.least} is needed`, NODE.mend);

@@ -1,9 +1,9 @@
 import type { DynamoDBClient, TableDescription } from '@aws-sdk/client-dynamodb';
-import { factsOf } from '../../../lambda/storage/aws/aws-failures.ts';
+import { errorDetails } from '../../../lambda/storage/aws/aws-failures.ts';
 import { LISTS } from '../../../lambda/storage/dynamodb/lists.ts';
 import { STREAM, TABLE, TIME_TO_LIVE } from '../../../lambda/storage/dynamodb/table.ts';
-import { type Finding, fail, ok, saidBy, warn } from './finding.ts';
-import { isDenied, permissionFinding, type Tried } from './permissions.ts';
+import { errorSummary, type Finding, fail, ok, warn } from './finding.ts';
+import { isDenied, type ProbedCall, permissionFinding } from './permissions.ts';
 
 type Dynamo = typeof import('@aws-sdk/client-dynamodb');
 
@@ -23,7 +23,7 @@ export async function* checkTable(sdk: Dynamo, client: DynamoDBClient, table: st
 }
 
 function unreadable(table: string, error: unknown): Finding {
-  const { name, status } = factsOf(error);
+  const { name, status } = errorDetails(error);
   if (name === 'ResourceNotFoundException')
     return fail(
       'table',
@@ -37,10 +37,14 @@ function unreadable(table: string, error: unknown): Finding {
       'Allow dynamodb:DescribeTable to have that checked.',
     );
   if (/UnrecognizedClient|InvalidSignature|ExpiredToken|InvalidAccessKeyId|MissingAuthentication/.test(name))
-    return fail('table', `the credentials are refused: ${saidBy(error)}`, 'Log in again, or use other credentials.');
+    return fail(
+      'table',
+      `the credentials are refused: ${errorSummary(error)}`,
+      'Log in again, or use other credentials.',
+    );
   const mend =
     status === 0 ? 'Check the network, the region, and AWS_ENDPOINT_URL_DYNAMODB if it is set.' : 'Try again later.';
-  return fail('table', `no good answer: ${name}: ${saidBy(error)}`, mend);
+  return fail('table', `no good answer: ${name}: ${errorSummary(error)}`, mend);
 }
 
 interface KeyPart {
@@ -108,7 +112,7 @@ async function timeToLiveFinding(sdk: Dynamo, client: DynamoDBClient, TableName:
   } catch (error) {
     const found = `nobody may look whether "${TableName}" has it`;
     if (isDenied(error)) return warn(check, found, 'Allow dynamodb:DescribeTimeToLive to have that checked.');
-    return warn(check, `no good answer: ${saidBy(error)}`, 'Try again later.');
+    return warn(check, `no good answer: ${errorSummary(error)}`, 'Try again later.');
   }
 }
 
@@ -116,7 +120,7 @@ async function timeToLiveFinding(sdk: Dynamo, client: DynamoDBClient, TableName:
 const NEVER = { ConditionExpression: 'attribute_exists(pk) AND attribute_not_exists(pk)' };
 const KEY = { pk: { S: 'waitstate-doctor/none' }, sk: { S: 'none' } };
 
-async function tryTable(sdk: Dynamo, client: DynamoDBClient, TableName: string): Promise<readonly Tried[]> {
+async function tryTable(sdk: Dynamo, client: DynamoDBClient, TableName: string): Promise<readonly ProbedCall[]> {
   const query = (index: string | undefined, key: string) =>
     client.send(
       new sdk.QueryCommand({
@@ -142,12 +146,12 @@ async function tryTable(sdk: Dynamo, client: DynamoDBClient, TableName: string):
     ['dynamodb:DeleteItem', () => client.send(new sdk.DeleteItemCommand({ TableName, Key: KEY, ...NEVER }))],
   ];
   return Promise.all(
-    calls.map(async ([action, call]): Promise<Tried> => {
+    calls.map(async ([action, call]): Promise<ProbedCall> => {
       const error = await call().then(
         () => undefined,
         (thrown: unknown) => thrown,
       );
-      return { action, error: factsOf(error).name === 'ConditionalCheckFailedException' ? undefined : error };
+      return { action, error: errorDetails(error).name === 'ConditionalCheckFailedException' ? undefined : error };
     }),
   );
 }

@@ -1,15 +1,15 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { lengthOf } from '../../terminal/times.ts';
+import { formatDuration } from '../../terminal/times.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
 /** How far the clock of this machine is from that of AWS, once there was an answer. */
-export interface ClockWatch {
+export interface ClockSkew {
   aheadMs: number | undefined;
 }
 
 /** Reads the time from each answer of a client, also from those that refuse. */
-export function watchClock(stack: DynamoDBClient['middlewareStack'], now: () => number): ClockWatch {
-  const watch: ClockWatch = { aheadMs: undefined };
+export function measureClockSkew(stack: DynamoDBClient['middlewareStack'], now: () => number): ClockSkew {
+  const watch: ClockSkew = { aheadMs: undefined };
   stack.add(
     (next) => async (args) => {
       const answer = await next(args);
@@ -29,14 +29,14 @@ const LITTLE_MS = 30_000;
 const MUCH_MS = 5 * 60_000;
 
 /** What the difference means. */
-export function clockFinding({ aheadMs }: ClockWatch): Finding {
+export function clockFinding({ aheadMs }: ClockSkew): Finding {
   if (aheadMs === undefined)
     return warn(
       'clock',
       'AWS did not say what time it is',
       'Nothing, if the clock of this machine is set by the network.',
     );
-  const text = `${lengthOf(Math.abs(aheadMs))} ${aheadMs < 0 ? 'behind' : 'ahead of'} AWS`;
+  const text = `${formatDuration(Math.abs(aheadMs))} ${aheadMs < 0 ? 'behind' : 'ahead of'} AWS`;
   const mend =
     'Have the clock of this machine set by the network (NTP): signatures, leases and deadlines depend on it.';
   if (Math.abs(aheadMs) >= MUCH_MS) return fail('clock', text, mend);

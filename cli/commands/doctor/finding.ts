@@ -12,5 +12,5 @@ export const warn = (check: string, found: string, mend: string): Finding => ({ 
 export const fail = (check: string, found: string, mend: string): Finding => ({ check, status: 'fail', found, mend });
 
 /** What an error says, on one line. */
-export const saidBy = (error: unknown): string =>
+export const errorSummary = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split('\n')[0]?.replace(/\.$/, '') ?? '';

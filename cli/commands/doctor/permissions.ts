@@ -1,20 +1,20 @@
-import { factsOf } from '../../../lambda/storage/aws/aws-failures.ts';
-import { type Finding, fail, ok, saidBy } from './finding.ts';
+import { errorDetails } from '../../../lambda/storage/aws/aws-failures.ts';
+import { errorSummary, type Finding, fail, ok } from './finding.ts';
 
 /** A call that was tried, and what came of it. */
-export interface Tried {
+export interface ProbedCall {
   readonly action: string;
   readonly error: unknown;
 }
 
 /** Whether an error says that something is not allowed. */
 export const isDenied = (error: unknown): boolean => {
-  const { name, status } = factsOf(error);
+  const { name, status } = errorDetails(error);
   return /AccessDenied|Forbidden|NotAuthorized|Unauthorized/.test(name) || status === 403;
 };
 
 /** What calls that were tried say of permissions. */
-export function permissionFinding(check: string, on: string, tried: readonly Tried[]): Finding {
+export function permissionFinding(check: string, on: string, tried: readonly ProbedCall[]): Finding {
   const denied = tried.filter(({ error }) => isDenied(error)).map(({ action }) => action);
   if (denied.length > 0)
     return fail(check, `not allowed: ${denied.join(', ')}`, `Allow ${denied.join(', ')} on ${on}.`);
@@ -22,7 +22,7 @@ export function permissionFinding(check: string, on: string, tried: readonly Tri
   if (failed)
     return fail(
       check,
-      `${failed.action}: ${saidBy(failed.error)}`,
+      `${failed.action}: ${errorSummary(failed.error)}`,
       'Try again; if it stays, the table or bucket is not what it should be.',
     );
   return ok(check, tried.map(({ action }) => action.replace(/^\w+:/, '')).join(', '));

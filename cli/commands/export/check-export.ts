@@ -5,7 +5,7 @@ import { WaitstateError } from '../../../lambda/core/errors.ts';
 import { EXPORT_FORMAT } from './checkpoint-lines.ts';
 
 /** What is known of a file that was exported. */
-export interface CheckedExport {
+export interface ExportCheck {
   readonly ok: boolean;
   readonly runs: number;
   readonly checkpoints: number;
@@ -27,7 +27,7 @@ interface ExportLine {
 const MOST_PROBLEMS = 20;
 
 /** Reads an export and says whether it is whole: every line, every chain of checkpoints, and the hash at its end. */
-export async function checkExport(file: string): Promise<CheckedExport> {
+export async function checkExport(file: string): Promise<ExportCheck> {
   const checker = new Checker();
   try {
     const lines = createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Infinity });
@@ -67,7 +67,7 @@ class Checker {
     else this.#say(`it is of an unknown type, ${JSON.stringify(read.type)}`);
   }
 
-  end(): CheckedExport {
+  end(): ExportCheck {
     if (this.#ended === undefined) this.#say('the end is missing: the file was cut off');
     const problems = this.#problems.slice(0, MOST_PROBLEMS);
     return { ok: problems.length === 0, runs: this.#runs, checkpoints: this.#checkpoints, problems };

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { CheckpointSummary } from '../../../lambda/checkpoints/checkpoint.ts';
 import { isWaitstateError } from '../../../lambda/core/errors.ts';
-import type { CheckpointView, Desk } from '../../../lambda/operator/operator.ts';
+import type { CheckpointView, Operator } from '../../../lambda/operator/operator.ts';
 import { jsonText } from '../../terminal/json-text.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { collectHistory } from '../history.ts';
 
 /** What an export is made of. */
-export interface Exporting {
-  readonly desk: Desk;
+export interface ExportSource {
+  readonly operator: Operator;
   readonly runs: readonly string[];
   readonly progress: Progress;
   /** Hears of runs that are gone since they were listed, or whose key was destroyed. */
-  leftOut(run: string): void;
+  onSkipped(run: string): void;
 }
 
 /** The version of the format. */
@@ -25,7 +25,12 @@ const AT_ONCE = 4;
  * The lines of an export: what it is, then each run with its checkpoints and their states, then how many there were and the
  * SHA-256 of all lines before, so that a file that was cut or changed shows.
  */
-export async function* checkpointLines({ desk, runs, progress, leftOut }: Exporting): AsyncGenerator<object> {
+export async function* checkpointLines({
+  operator,
+  runs,
+  progress,
+  onSkipped: leftOut,
+}: ExportSource): AsyncGenerator<object> {
   const hash = createHash('sha256');
   let checkpoints = 0;
   let exported = 0;
@@ -33,21 +38,21 @@ export async function* checkpointLines({ desk, runs, progress, leftOut }: Export
     hash.update(`${jsonText(line)}\n`);
     return line;
   };
-  yield hashed({ type: 'export', format: EXPORT_FORMAT, tenant: desk.tenant, exportedAt: new Date() });
+  yield hashed({ type: 'export', format: EXPORT_FORMAT, tenant: operator.tenant, exportedAt: new Date() });
   for (const [index, run] of runs.entries()) {
-    const found = await unlessGone(() => desk.run(run));
+    const found = await unlessGone(() => operator.run(run));
     if (!found) {
       leftOut(run);
       continue;
     }
     exported += 1;
     yield hashed({ type: 'run', ...found });
-    const history = await collectHistory(desk, run, { to: found.version }, Infinity);
-    for await (const checkpoint of contents(desk, history.checkpoints)) {
+    const history = await collectHistory(operator, run, { to: found.version }, Infinity);
+    for await (const checkpoint of contents(operator, history.checkpoints)) {
       yield hashed({ type: 'checkpoint', ...checkpoint });
       checkpoints += 1;
-      if (runs.length === 1) progress.at(checkpoints, found.version, 'checkpoints exported');
-      else progress.at(index, runs.length, `runs, ${checkpoints.toLocaleString('en')} checkpoints exported`);
+      if (runs.length === 1) progress.update(checkpoints, found.version, 'checkpoints exported');
+      else progress.update(index, runs.length, `runs, ${checkpoints.toLocaleString('en')} checkpoints exported`);
     }
   }
   yield { type: 'end', runs: exported, checkpoints, sha256: hash.digest('hex') };
@@ -55,17 +60,17 @@ export async function* checkpointLines({ desk, runs, progress, leftOut }: Export
 
 /** The checkpoints with their content, in their order, a few read at once; of those that a prune emptied, what is left. */
 async function* contents(
-  desk: Desk,
+  operator: Operator,
   checkpoints: readonly CheckpointSummary[],
 ): AsyncGenerator<CheckpointSummary | CheckpointView> {
   for (let at = 0; at < checkpoints.length; at += AT_ONCE)
-    yield* await Promise.all(checkpoints.slice(at, at + AT_ONCE).map((summary) => contentOf(desk, summary)));
+    yield* await Promise.all(checkpoints.slice(at, at + AT_ONCE).map((summary) => contentOf(operator, summary)));
 }
 
-async function contentOf(desk: Desk, summary: CheckpointSummary): Promise<CheckpointSummary | CheckpointView> {
+async function contentOf(operator: Operator, summary: CheckpointSummary): Promise<CheckpointSummary | CheckpointView> {
   if (summary.pruned) return summary;
   try {
-    return await desk.checkpoint(summary.run, summary.version);
+    return await operator.checkpoint(summary.run, summary.version);
   } catch (error) {
     // Emptied since it was listed.
     if (isWaitstateError(error, 'CHECKPOINT_PRUNED')) return { ...summary, pruned: true };

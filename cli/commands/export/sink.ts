@@ -4,7 +4,7 @@ import { WaitstateError } from '../../../lambda/core/errors.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 
 /** What was written altogether. */
-export interface Exported {
+export interface WrittenExport {
   readonly lines: number;
   readonly bytes: number;
   readonly sha256: string;
@@ -14,7 +14,7 @@ export interface Exported {
 export interface Sink {
   write(line: string): Promise<void>;
   /** All of it is there. */
-  end(): Promise<Exported>;
+  end(): Promise<WrittenExport>;
   /** Nothing of it is to be there. */
   abandon(): Promise<void>;
 }
@@ -84,6 +84,6 @@ function counting() {
       lines += 1;
       bytes += Buffer.byteLength(line);
     },
-    sum: (): Exported => ({ lines, bytes, sha256: hash.digest('hex') }),
+    sum: (): WrittenExport => ({ lines, bytes, sha256: hash.digest('hex') }),
   };
 }

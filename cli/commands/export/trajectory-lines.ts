@@ -1,8 +1,8 @@
 import { type Doc, type Fields, isFields, isList, type List } from '../../../lambda/checkpoints/document/document.ts';
-import { present } from '../../../lambda/core/omit-undefined.ts';
+import { omitUndefined } from '../../../lambda/core/omit-undefined.ts';
 import type { ApprovalDocument } from '../../../lambda/operator/approval-document.ts';
 import type { CheckpointView, RunView } from '../../../lambda/operator/operator.ts';
-import { type Exporting, unlessGone } from './checkpoint-lines.ts';
+import { type ExportSource, unlessGone } from './checkpoint-lines.ts';
 
 /** What a run said and did, as training data: its messages, and what people decided. */
 export interface Trajectory {
@@ -17,14 +17,19 @@ export interface Trajectory {
 }
 
 /** One line for each run. */
-export async function* trajectoryLines({ desk, runs, progress, leftOut }: Exporting): AsyncGenerator<Trajectory> {
+export async function* trajectoryLines({
+  operator,
+  runs,
+  progress,
+  onSkipped: leftOut,
+}: ExportSource): AsyncGenerator<Trajectory> {
   for (const [done, run] of runs.entries()) {
-    progress.at(done, runs.length, 'runs exported');
+    progress.update(done, runs.length, 'runs exported');
     const read = async () => {
       const [view, checkpoint, approvals] = await Promise.all([
-        desk.run(run),
-        desk.checkpoint(run),
-        desk.approvals(run),
+        operator.run(run),
+        operator.checkpoint(run),
+        operator.approvals(run),
       ]);
       return trajectoryOf(view, checkpoint, approvals);
     };
@@ -38,9 +43,9 @@ function trajectoryOf(view: RunView, checkpoint: CheckpointView, approvals: read
   const { run, agent, status } = view;
   const kept = messagesIn(checkpoint.state);
   return {
-    ...{ run, ...present({ agent }), status, source: kept ? 'state' : 'journal' },
+    ...{ run, ...omitUndefined({ agent }), status, source: kept ? 'state' : 'journal' },
     messages: kept ?? messagesOf(view, checkpoint),
-    ...present({ model: checkpoint.model }),
+    ...omitUndefined({ model: checkpoint.model }),
     decisions: approvals.map(decisionOf),
   };
 }
@@ -93,5 +98,5 @@ function ofEntry(id: string, entry: Doc): { readonly place: number; readonly mes
 }
 
 function decisionOf({ id, title, show, facts, status, votes }: ApprovalDocument): object {
-  return { approval: id, title, ...present({ show, facts }), status, votes };
+  return { approval: id, title, ...omitUndefined({ show, facts }), status, votes };
 }

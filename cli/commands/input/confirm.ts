@@ -1,6 +1,6 @@
 import { WaitstateError } from '../../../lambda/core/errors.ts';
 import type { Session } from '../../session.ts';
-import { bold, dim, styled, wrap } from '../../terminal/line.ts';
+import { bold, dim, styled, wrapText } from '../../terminal/line.ts';
 import { Declined } from '../../terminal/prompt-errors.ts';
 
 /** Asks before something that cannot be taken back, and refuses where nobody can be asked. */
@@ -11,8 +11,8 @@ export async function confirm({ terminal }: Session, what: string, isYes: boolea
       'INVALID_INPUT',
       `${what} Nobody can be asked here, so nothing was done. Pass --yes if you mean it.`,
     );
-  const lines = wrap(what, Math.min(terminal.columns, 100) - 2);
-  terminal.tell(...lines.map((line, i) => [i === 0 ? styled('yellow', '! ') : '  ', line]));
+  const lines = wrapText(what, Math.min(terminal.columns, 100) - 2);
+  terminal.printErr(...lines.map((line, i) => [i === 0 ? styled('yellow', '! ') : '  ', line]));
   const said = await terminal.ask([bold('  Go on?'), dim(' [y/N] ')]);
   if (!/^y(es)?$/i.test(said?.trim() ?? '')) throw new Declined();
 }

@@ -6,14 +6,14 @@ import { isWaitstateError, WaitstateError } from '../../../lambda/core/errors.ts
 import { dim, styled } from '../../terminal/line.ts';
 import { Declined } from '../../terminal/prompt-errors.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
-import { readJson } from './read-json.ts';
+import { parseJson } from './read-json.ts';
 
 /**
  * Opens a state as JSON in an editor, again and again until it is JSON and taken. What was not changed, or is empty, is
  * not taken: then nothing is done.
  */
 export async function editState<T>(terminal: Terminal, before: Doc, take: (edited: Doc) => Promise<T>): Promise<T> {
-  const { edit, ask, tell } = terminal;
+  const { edit, ask, printErr: tell } = terminal;
   if (!edit || !ask)
     throw new WaitstateError(
       'INVALID_INPUT',
@@ -30,7 +30,7 @@ export async function editState<T>(terminal: Terminal, before: Doc, take: (edite
       const edited = readFileSync(file, 'utf8');
       if (edited === text || edited.trim() === '') throw new Declined('Nothing was changed.');
       try {
-        return await take(readJson(edited, 'What you wrote'));
+        return await take(parseJson(edited, 'What you wrote'));
       } catch (error) {
         if (!isOfTheState(error)) throw error;
         tell(...error.message.split('\n').map((line, i) => (i === 0 ? [styled('red', '✗ '), line] : `  ${line}`)));

@@ -1,11 +1,15 @@
 import { WaitstateError } from '../../../lambda/core/errors.ts';
 import type { ApprovalDocument } from '../../../lambda/operator/approval-document.ts';
-import type { Desk } from '../../../lambda/operator/operator.ts';
+import type { Operator } from '../../../lambda/operator/operator.ts';
 
 /** The approval that is meant: the one that is named, or the only one that is open. */
-export async function findAsked(desk: Desk, run: string, approval: string | undefined): Promise<ApprovalDocument> {
-  if (approval !== undefined) return desk.approval(run, approval);
-  const { openApprovals, status } = await desk.run(run);
+export async function findApproval(
+  operator: Operator,
+  run: string,
+  approval: string | undefined,
+): Promise<ApprovalDocument> {
+  if (approval !== undefined) return operator.approval(run, approval);
+  const { openApprovals, status } = await operator.run(run);
   const [only, ...others] = openApprovals;
   if (only === undefined)
     throw new WaitstateError('APPROVAL_NOT_FOUND', `Run "${run}" is ${status} and asks nothing just now.`);
@@ -14,7 +18,7 @@ export async function findAsked(desk: Desk, run: string, approval: string | unde
       'INVALID_INPUT',
       `Run "${run}" asks ${openApprovals.length} things: ${openApprovals.join(', ')}. Name the one that you mean.`,
     );
-  return desk.approval(run, only);
+  return operator.approval(run, only);
 }
 
 /** Refuses what can only be done while an approval is open. */

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import type { Doc } from '../../../lambda/checkpoints/document/document.ts';
 import { WaitstateError } from '../../../lambda/core/errors.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
-import { readJson } from './read-json.ts';
+import { parseJson } from './read-json.ts';
 
 /** JSON from the command line, a file or standard input; undefined when there is none. */
-export async function givenJson(
+export async function jsonArgument(
   terminal: Terminal,
   what: string,
   given: string | undefined,
@@ -16,13 +16,13 @@ export async function givenJson(
       'INVALID_INPUT',
       `The ${what} is given twice: as an argument, and by a file. Leave one out.`,
     );
-  if (given === '-' || file === '-') return readJson(await terminal.readInput(), 'Standard input');
-  if (file !== undefined) return readJson(readText(file), `The file ${file}`);
-  return given === undefined ? undefined : readJson(given, `The ${what}`);
+  if (given === '-' || file === '-') return parseJson(await terminal.readInput(), 'Standard input');
+  if (file !== undefined) return parseJson(readTextFile(file), `The file ${file}`);
+  return given === undefined ? undefined : parseJson(given, `The ${what}`);
 }
 
 /** The text of a file that somebody named. */
-export function readText(file: string): string {
+export function readTextFile(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {

@@ -1,15 +1,15 @@
 import type { Doc } from '../../../lambda/checkpoints/document/document.ts';
 import { WaitstateError } from '../../../lambda/core/errors.ts';
-import { type JsonMistake, mistakeIn } from '../../../lambda/core/json-error-position.ts';
+import { findJsonError, type JsonErrorPosition } from '../../../lambda/core/json-error-position.ts';
 
 /** Reads JSON that somebody wrote; where it is wrong, says in which line and column, and shows the place. */
-export function readJson(text: string, source: string): Doc {
-  const mistake = mistakeIn(text);
+export function parseJson(text: string, source: string): Doc {
+  const mistake = findJsonError(text);
   if (!mistake) return JSON.parse(text);
   throw new WaitstateError('INVALID_INPUT', problemIn(text, source, mistake));
 }
 
-function problemIn(text: string, source: string, { line, column, problem }: JsonMistake): string {
+function problemIn(text: string, source: string, { line, column, problem }: JsonErrorPosition): string {
   if (text.trim() === '') return `${source} is empty, and must be JSON.`;
   // What shells make of "hello" is the most common mistake.
   const isWord = /^[^\s[\]{}",:]+$/.test(text.trim());

@@ -1,8 +1,8 @@
 import type { ApprovalDocument } from '../../../lambda/operator/approval-document.ts';
-import { bold, dim, type Line, piecesOf, styled, wrap } from '../../terminal/line.ts';
+import { bold, dim, type Line, styled, toSpans, wrapText } from '../../terminal/line.ts';
 import { shellQuote } from '../../terminal/shell-quote.ts';
 import { statusText } from '../../terminal/status-style.ts';
-import { relative } from '../../terminal/times.ts';
+import { formatRelativeTime } from '../../terminal/times.ts';
 import { documentLines } from './document-lines.ts';
 
 /** An open approval: what is asked, of whom, until when, and how to answer at the command line. */
@@ -11,8 +11,8 @@ export function approvalLines(approval: ApprovalDocument, columns: number, now: 
   const room = Math.min(columns, 100) - 4;
   const said = votes.filter(({ answer }) => answer === 'approve').length;
   const asked = [
-    `asked ${relative(askedAt, now)}`,
-    ...(deadline ? [`until ${relative(deadline, now)}`] : []),
+    `asked ${formatRelativeTime(askedAt, now)}`,
+    ...(deadline ? [`until ${formatRelativeTime(deadline, now)}`] : []),
     ...(quorum > 1 ? [`${said} of ${quorum} approved`] : []),
   ];
   const person = approvers.find((each) => each.startsWith('user:')) ?? 'user:…';
@@ -20,27 +20,27 @@ export function approvalLines(approval: ApprovalDocument, columns: number, now: 
   const how = (answer: string) =>
     `waitstate ${answer} ${shellQuote(run)} ${shellQuote(id)} --as ${shellQuote(person)}${group}`;
   return [
-    ...wrap(title, room + 2).map((line, i) => [i === 0 ? styled('yellow', '? ') : '  ', bold(line)]),
-    ...indented(wrap(`${asked.join(', ')}; by ${approvers.join(', ')}`, room).map((line) => dim(line))),
+    ...wrapText(title, room + 2).map((line, i) => [i === 0 ? styled('yellow', '? ') : '  ', bold(line)]),
+    ...indented(wrapText(`${asked.join(', ')}; by ${approvers.join(', ')}`, room).map((line) => dim(line))),
     ...indented(show === undefined || show === null ? [] : documentLines(show, room)),
     ...indented(facts ? documentLines(facts, room) : []),
     ...(changed
       ? indented([
           dim('asked again, because the facts changed:'),
-          ...documentLines(changed.before, room).map((line) => [styled('red', '- '), ...piecesOf(line)]),
-          ...documentLines(changed.after, room).map((line) => [styled('green', '+ '), ...piecesOf(line)]),
+          ...documentLines(changed.before, room).map((line) => [styled('red', '- '), ...toSpans(line)]),
+          ...documentLines(changed.after, room).map((line) => [styled('green', '+ '), ...toSpans(line)]),
         ])
       : []),
     '',
     ...indented([
       styled('green', how('approve')),
       styled('red', how('reject')),
-      ...(editable ? wrap(`--edits '{…}' with it says what to do otherwise`, room).map(dim) : []),
+      ...(editable ? wrapText(`--edits '{…}' with it says what to do otherwise`, room).map(dim) : []),
     ]),
   ];
 }
 
-const indented = (lines: readonly Line[]): readonly Line[] => lines.map((line) => ['    ', ...piecesOf(line)]);
+const indented = (lines: readonly Line[]): readonly Line[] => lines.map((line) => ['    ', ...toSpans(line)]);
 
 /** How an approval stands, in one line. */
 export function outcomeLine({ status, votes, quorum, withdrawnBecause }: ApprovalDocument): Line {

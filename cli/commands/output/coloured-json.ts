@@ -1,12 +1,12 @@
-import { dim, type Line, type Piece, styled } from '../../terminal/line.ts';
+import { dim, type Line, styled, type TextSpan } from '../../terminal/line.ts';
 
 /** A line of JSON that stands alone, in colours. */
-export function colouredJson(line: string): Line {
+export function coloredJson(line: string): Line {
   const [, indent = '', key = '', value = '', end = ''] = /^(\s*)("(?:[^"\\]|\\.)*": )?(.*?)(,?)$/.exec(line) ?? [];
   return [indent, ...(key ? [styled('cyan', key.slice(0, -2)), ': '] : []), valueText(value), dim(end)];
 }
 
-function valueText(value: string): Piece {
+function valueText(value: string): TextSpan {
   if (value.startsWith('"')) return styled('green', value);
   if (/^(true|false|null)$/.test(value)) return styled('magenta', value);
   return /^-?\d/.test(value) ? styled('yellow', value) : value;

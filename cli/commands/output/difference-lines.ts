@@ -1,6 +1,6 @@
 import type { Doc } from '../../../lambda/checkpoints/document/document.ts';
 import { show } from '../../../lambda/checkpoints/document/render.ts';
-import { dim, type Line, piecesOf, type Style, styled, widthOf } from '../../terminal/line.ts';
+import { dim, type Line, lineWidth, type Style, styled, toSpans } from '../../terminal/line.ts';
 import { documentLines } from './document-lines.ts';
 
 // Wide enough for anything that is read as one line.
@@ -10,11 +10,11 @@ const MOST_LINES = 40;
 const STYLES: Readonly<Record<'+' | '-', Style>> = { '+': 'green', '-': 'red' };
 
 /** What came or went: behind its path where it fits there, else below it. */
-export function oneSidedLines(sign: '+' | '-', path: string, value: Doc, columns: number): readonly Line[] {
+export function addedOrRemovedLines(sign: '+' | '-', path: string, value: Doc, columns: number): readonly Line[] {
   const style = STYLES[sign];
   const head = [styled(style, `${sign} `), nameOf(path)];
   const text = onOneLine(value);
-  if (text !== undefined && widthOf(head) + 2 + widthOf(text) <= Math.min(columns, WIDEST))
+  if (text !== undefined && lineWidth(head) + 2 + lineWidth(text) <= Math.min(columns, WIDEST))
     return [[...head, '  ', styled(style, text)]];
   return [head, ...valueLines(sign, value, columns)];
 }
@@ -25,7 +25,7 @@ export function changedLines(path: string, before: Doc, after: Doc, columns: num
   const [old, now] = [onOneLine(before), onOneLine(after)];
   if (old !== undefined && now !== undefined) {
     const line = [...head, '  ', styled('red', old), dim(' → '), styled('green', now)];
-    if (widthOf(line) <= Math.min(columns, WIDEST)) return [line];
+    if (lineWidth(line) <= Math.min(columns, WIDEST)) return [line];
   }
   const { first, last } = commonLines(before, after);
   const part = (value: Doc): Doc =>
@@ -59,7 +59,7 @@ function commonLines(before: Doc, after: Doc): { readonly first: number; readonl
 const valueLines = (sign: '+' | '-', value: Doc, columns: number): readonly Line[] =>
   documentLines(value, Math.min(columns, WIDEST) - 4, MOST_LINES).map((line) => [
     styled(STYLES[sign], `  ${sign} `),
-    ...piecesOf(line).map((piece) => (typeof piece === 'string' ? styled(STYLES[sign], piece) : piece)),
+    ...toSpans(line).map((piece) => (typeof piece === 'string' ? styled(STYLES[sign], piece) : piece)),
   ]);
 
 /** A value on one line, unless it is longer than one or was cut for that. */

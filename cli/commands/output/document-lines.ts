@@ -1,6 +1,6 @@
 import { type Doc, type Fields, isFields, isList, specialOf } from '../../../lambda/checkpoints/document/document.ts';
 import { show } from '../../../lambda/checkpoints/document/render.ts';
-import { dim, fitted, type Line, piecesOf, wrap } from '../../terminal/line.ts';
+import { dim, type Line, toSpans, truncate, wrapText } from '../../terminal/line.ts';
 
 /** A document as people read it: keys and values on lines of their own, at most so many. */
 export function documentLines(doc: Doc, columns: number, most = 20): readonly Line[] {
@@ -10,14 +10,14 @@ export function documentLines(doc: Doc, columns: number, most = 20): readonly Li
 }
 
 function linesOf(doc: Doc, columns: number): readonly Line[] {
-  if (typeof doc === 'string') return wrap(doc, columns);
+  if (typeof doc === 'string') return wrapText(doc, columns);
   if (isList(doc) && doc.length > 0) return doc.flatMap((item) => dashed(linesOf(item, columns - 2)));
   if (isObject(doc)) {
     const short = Object.keys(doc).filter((key) => key.length <= LONGEST_KEY);
     const widest = Math.max(0, ...short.map((key) => key.length)) + 1;
     return Object.entries(doc).flatMap(([key, value]) => below(key, widest, value, columns));
   }
-  return [fitted(show(doc), columns)];
+  return [truncate(show(doc), columns)];
 }
 
 const LONGEST_KEY = 20;
@@ -27,13 +27,13 @@ const isObject = (doc: Doc): doc is Fields =>
 
 /** An item of a list, with a dash before its first line. */
 const dashed = (lines: readonly Line[]): readonly Line[] =>
-  lines.map((line, i) => [i === 0 ? dim('- ') : '  ', ...piecesOf(line)]);
+  lines.map((line, i) => [i === 0 ? dim('- ') : '  ', ...toSpans(line)]);
 
 /** What is small stands behind its key, the rest below it. */
 function below(key: string, width: number, value: Doc, columns: number): readonly Line[] {
   const inner = linesOf(value, columns - 2);
   const [first = ''] = inner;
   const isLeaf = inner.length === 1 && !isObject(value) && !(isList(value) && value.length > 0);
-  if (isLeaf) return [fitted([dim(key.padEnd(width)), ' ', ...piecesOf(first)], columns)];
-  return [dim(key), ...inner.map((line) => ['  ', ...piecesOf(line)])];
+  if (isLeaf) return [truncate([dim(key.padEnd(width)), ' ', ...toSpans(first)], columns)];
+  return [dim(key), ...inner.map((line) => ['  ', ...toSpans(line)])];
 }

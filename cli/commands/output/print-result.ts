@@ -1,34 +1,34 @@
 import type { Session } from '../../session.ts';
 import { jsonText } from '../../terminal/json-text.ts';
 import type { Line } from '../../terminal/line.ts';
-import { prose } from '../../terminal/prose.ts';
+import { wrapLine } from '../../terminal/prose.ts';
 
 /** Gives the answer of a command: one line of JSON to programs, sentences to people. */
-export async function answer(session: Session, value: unknown, lines: () => readonly Line[]): Promise<void> {
+export async function printResult(session: Session, value: unknown, lines: () => readonly Line[]): Promise<void> {
   const { columns } = session.terminal;
-  await answerAsIs(session, value, () => lines().flatMap((line) => prose(line, columns)));
+  await printVerbatim(session, value, () => lines().flatMap((line) => wrapLine(line, columns)));
 }
 
 /** The same of what is drawn, or is to be copied as it is. */
-export async function answerAsIs(
+export async function printVerbatim(
   { isJson, terminal }: Session,
   value: unknown,
   lines: () => readonly Line[],
 ): Promise<void> {
   if (isJson) await terminal.write(`${jsonText(value)}\n`);
-  else terminal.say(...lines());
+  else terminal.print(...lines());
 }
 
 /** The same of a list: a line of JSON for each. */
-export async function answerEach(
+export async function printList(
   { isJson, terminal }: Session,
   values: readonly unknown[],
   lines: () => readonly Line[],
 ): Promise<void> {
-  if (!isJson) return terminal.say(...lines());
+  if (!isJson) return terminal.print(...lines());
   for (const value of values) await terminal.write(`${jsonText(value)}\n`);
 }
 
 /** `1 run`, `2 runs`. */
-export const counted = (number: number, what: string, many = `${what}s`): string =>
+export const pluralize = (number: number, what: string, many = `${what}s`): string =>
   `${number.toLocaleString('en')} ${number === 1 ? what : many}`;

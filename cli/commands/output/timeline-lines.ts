@@ -1,22 +1,22 @@
 import { isWaiting } from '../../../lambda/core/status.ts';
-import { type Stretch, type StretchKind, type Timeline, wordsOf } from '../../../lambda/operator/timeline.ts';
+import { describeStatus, type Span, type SpanKind, type Timeline } from '../../../lambda/operator/timeline.ts';
 import {
   dim,
-  fitted,
   type Line,
-  type Piece,
+  lineWidth,
   pad,
-  piecesOf,
   type Style,
   styled,
-  trimmed,
-  widthOf,
+  type TextSpan,
+  toSpans,
+  trimLineEnd,
+  truncate,
 } from '../../terminal/line.ts';
-import { lengthOf } from '../../terminal/times.ts';
-import { counted } from './print-result.ts';
+import { formatDuration } from '../../terminal/times.ts';
+import { pluralize } from './print-result.ts';
 
 /** How each kind of time is drawn: its character and its style. Kinds differ without colours too. */
-const DRAWN: Readonly<Record<StretchKind, { readonly fill: string; readonly style: Style }>> = {
+const DRAWN: Readonly<Record<SpanKind, { readonly fill: string; readonly style: Style }>> = {
   step: { fill: '█', style: 'cyan' },
   failure: { fill: '▓', style: 'yellow' },
   crash: { fill: '╳', style: 'red' },
@@ -27,7 +27,7 @@ const DRAWN: Readonly<Record<StretchKind, { readonly fill: string; readonly styl
 
 /** One row of the picture. */
 interface Row {
-  readonly kind: StretchKind;
+  readonly kind: SpanKind;
   readonly label: string;
   readonly milliseconds: number;
   /** The checkpoint that ended it. */
@@ -39,12 +39,15 @@ const MOST_REST = 1 / 3;
 
 /** A timeline as lines: each stretch with its bar where it was in time, below them what the time went to. */
 export function timelineLines(timeline: Timeline, columns: number, most: number): readonly Line[] {
-  const all = timeline.stretches.flatMap(rowsOf);
+  const all = timeline.spans.flatMap(rowsOf);
   const rows = all.slice(-most);
   const left = all.length - rows.length;
   const width = Math.min(columns, 120);
   const numbers = Math.max(...rows.map(({ version = '' }) => String(version).length), 1);
-  const labels = Math.min(Math.max(...rows.map(({ label }) => widthOf(label))), Math.max(10, Math.floor(width * 0.32)));
+  const labels = Math.min(
+    Math.max(...rows.map(({ label }) => lineWidth(label))),
+    Math.max(10, Math.floor(width * 0.32)),
+  );
   const lengths = Math.max(...rows.map((row) => lengthText(row).length));
   const room = Math.max(4, width - numbers - labels - lengths - 8);
   const { bars, isShortened } = barsOf(rows, room);
@@ -58,37 +61,34 @@ export function timelineLines(timeline: Timeline, columns: number, most: number)
       pad(bars[i] ?? '', room),
       pad(isRest(row) ? dim(length) : length, lengths, 'right'),
     ];
-    return [
-      '  ',
-      ...cells.flatMap((cell, column) => [...(column > 0 && cell !== ' ' ? [' '] : []), ...piecesOf(cell)]),
-    ];
+    return ['  ', ...cells.flatMap((cell, column) => [...(column > 0 && cell !== ' ' ? [' '] : []), ...toSpans(cell)])];
   });
   return [
-    ...(left > 0 ? [dim(`  … ${counted(left, 'earlier stretch', 'earlier stretches')}; --all shows them`)] : []),
-    ...lines.map((line) => fitted(trimmed(line), width)),
+    ...(left > 0 ? [dim(`  … ${pluralize(left, 'earlier stretch', 'earlier stretches')}; --all shows them`)] : []),
+    ...lines.map((line) => truncate(trimLineEnd(line), width)),
     ...totalsLines(all, timeline, width),
     ...(isShortened ? [dim('  Waits are drawn shorter.')] : []),
   ];
 }
 
 /** A stretch; a change from outside is a moment, and what was before it a wait, if it was one. */
-function rowsOf(stretch: Stretch): readonly Row[] {
+function rowsOf(stretch: Span): readonly Row[] {
   const { kind, from, to, status, checkpoint } = stretch;
-  const row = { kind, label: labelOf(stretch), milliseconds: to.getTime() - from.getTime() };
+  const row = { kind, label: stretchLabel(stretch), milliseconds: to.getTime() - from.getTime() };
   const ended = checkpoint ? { ...row, version: checkpoint.version } : row;
   if (kind !== 'change' || !(isWaiting(status) || status === 'READY')) return [ended];
   const wait = {
     ...row,
     kind: isWaiting(status) ? 'waiting' : 'queued',
-    label: wordsOf(status),
+    label: describeStatus(status),
   } as const;
   return [...(row.milliseconds > 0 ? [wait] : []), { ...ended, milliseconds: 0 }];
 }
 
-const MARKS: { readonly [K in StretchKind]?: string } = { crash: '✗ ', failure: '! ' };
+const MARKS: { readonly [K in SpanKind]?: string } = { crash: '✗ ', failure: '! ' };
 
 /** What happened; crashes and failures have a mark, and what only changes the status an arrow. */
-export function labelOf({ kind, label, checkpoint, status }: Stretch): string {
+export function stretchLabel({ kind, label, checkpoint, status }: Span): string {
   const isChange = kind === 'step' && checkpoint?.step === undefined && (checkpoint?.status ?? status) !== status;
   const mark = isChange ? '→ ' : (MARKS[kind] ?? '');
   return `${mark}${label}${kind === 'failure' ? ' failed' : ''}${checkpoint ? '' : ' …'}`;
@@ -98,7 +98,7 @@ export function labelOf({ kind, label, checkpoint, status }: Stretch): string {
 const isRest = ({ kind }: Row): boolean => kind === 'waiting' || kind === 'queued' || kind === 'change';
 
 const lengthText = ({ kind, milliseconds }: Row): string =>
-  milliseconds === 0 && kind !== 'step' ? '' : lengthOf(milliseconds);
+  milliseconds === 0 && kind !== 'step' ? '' : formatDuration(milliseconds);
 
 /** The bar of each row, where it begins and ends in the whole. */
 function barsOf(rows: readonly Row[], room: number): { readonly bars: readonly Line[]; readonly isShortened: boolean } {
@@ -124,22 +124,24 @@ function barsOf(rows: readonly Row[], room: number): { readonly bars: readonly L
 }
 
 function totalsLines(rows: readonly Row[], { crashes, failures }: Timeline, width: number): readonly Line[] {
-  const took = (kind: StretchKind) => rows.reduce((sum, row) => sum + (row.kind === kind ? row.milliseconds : 0), 0);
-  const parts: readonly (readonly [StretchKind, string])[] = [
-    ['step', `worked ${lengthOf(took('step'))}`],
-    ...(took('waiting') > 0 ? [['waiting', `waited ${lengthOf(took('waiting'))}`] as const] : []),
-    ...(took('queued') > 0 ? [['queued', `in the queue ${lengthOf(took('queued'))}`] as const] : []),
+  const took = (kind: SpanKind) => rows.reduce((sum, row) => sum + (row.kind === kind ? row.milliseconds : 0), 0);
+  const parts: readonly (readonly [SpanKind, string])[] = [
+    ['step', `worked ${formatDuration(took('step'))}`],
+    ...(took('waiting') > 0 ? [['waiting', `waited ${formatDuration(took('waiting'))}`] as const] : []),
+    ...(took('queued') > 0 ? [['queued', `in the queue ${formatDuration(took('queued'))}`] as const] : []),
     ...(failures > 0
-      ? [['failure', `${counted(failures, 'failed attempt')} ${lengthOf(took('failure'))}`] as const]
+      ? [['failure', `${pluralize(failures, 'failed attempt')} ${formatDuration(took('failure'))}`] as const]
       : []),
-    ...(crashes > 0 ? [['crash', `${counted(crashes, 'crash', 'crashes')} ${lengthOf(took('crash'))}`] as const] : []),
+    ...(crashes > 0
+      ? [['crash', `${pluralize(crashes, 'crash', 'crashes')} ${formatDuration(took('crash'))}`] as const]
+      : []),
   ];
-  const lines: Piece[][] = [['  ']];
+  const lines: TextSpan[][] = [['  ']];
   for (const [kind, text] of parts) {
     const piece = [styled(DRAWN[kind].style, DRAWN[kind].fill), ` ${text}`];
     const line = lines.at(-1) ?? [];
-    if (widthOf(line) > 2 && widthOf([...line, '   ', ...piece]) > width) lines.push(['  ', ...piece]);
-    else line.push(...(widthOf(line) > 2 ? ['   '] : []), ...piece);
+    if (lineWidth(line) > 2 && lineWidth([...line, '   ', ...piece]) > width) lines.push(['  ', ...piece]);
+    else line.push(...(lineWidth(line) > 2 ? ['   '] : []), ...piece);
   }
   return ['', ...lines];
 }

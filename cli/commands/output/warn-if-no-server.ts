@@ -1,28 +1,32 @@
 import type { RunningServer } from '../../dev/server/server-file.ts';
 import type { Session } from '../../session.ts';
-import type { Place } from '../../target/target.ts';
+import type { Target } from '../../target/target.ts';
 import { dim, styled } from '../../terminal/line.ts';
-import { prose } from '../../terminal/prose.ts';
+import { wrapLine } from '../../terminal/prose.ts';
 import { shellQuote } from '../../terminal/shell-quote.ts';
 
 /**
  * Says so where nobody runs what was made ready: the table's stream does on AWS, and a server on one machine. Given an
  * agent, also where that server does not have it.
  */
-export async function tellIfNobodyRuns({ terminal, isJson }: Session, { at }: Place, agent?: string): Promise<void> {
+export async function warnIfNoServer(
+  { terminal, isJson }: Session,
+  { resolved: at }: Target,
+  agent?: string,
+): Promise<void> {
   if (isJson || at.kind !== 'folder') return;
-  const { runningServer } = await import('../../dev/server/server-file.ts');
+  const { findRunningServer: runningServer } = await import('../../dev/server/server-file.ts');
   const server = await runningServer(at.folder);
   if (!server) {
     const folder = at.folder === '.waitstate' ? '' : ` --folder ${shellQuote(at.folder)}`;
-    terminal.tell(dim(`No server is running here; "waitstate dev${folder} AGENT-FILES" runs what is ready.`));
+    terminal.printErr(dim(`No server is running here; "waitstate dev${folder} AGENT-FILES" runs what is ready.`));
     return;
   }
   const agents = agent === undefined ? undefined : await agentsOf(server);
   if (!agents || agents.includes(agent ?? '')) return;
   const has = agents.length === 0 ? 'no agent' : agents.join(', ');
   const text = `The server here has no agent "${agent}" (it has ${has}): the run waits until a server has it.`;
-  terminal.tell(...prose([styled('yellow', '! '), text], terminal.columns));
+  terminal.printErr(...wrapLine([styled('yellow', '! '), text], terminal.columns));
 }
 
 const PATIENCE_MS = 2_000;

@@ -1,4 +1,4 @@
-import { present } from '../../../lambda/core/omit-undefined.ts';
+import { omitUndefined } from '../../../lambda/core/omit-undefined.ts';
 import type { KnownAgent } from '../../../lambda/http/app-options.ts';
 import type { DescribedAgent, DescribedFile } from '../processes/messages.ts';
 import type { LoadProblem } from './load-problem.ts';
@@ -14,21 +14,21 @@ interface FoundAgent extends DescribedAgent {
 export interface AgentFiles {
   readonly files: readonly string[];
   /** Takes what is known of a file now; gives what is wrong with it. */
-  take(described: DescribedFile): readonly LoadProblem[];
+  update(described: DescribedFile): readonly LoadProblem[];
   /** Whether nothing is known to be wrong with a file. */
-  isWhole(file: string): boolean;
+  isLoadable(file: string): boolean;
   find(agent: string): FoundAgent | undefined;
   agents(): readonly FoundAgent[];
   /** As the console offers them. */
-  known(): readonly KnownAgent[];
+  agentSummaries(): readonly KnownAgent[];
   /** The files whose change changes one of them. */
-  watched(): ReadonlySet<string>;
+  watchedFiles(): ReadonlySet<string>;
   /** The files of agents that stand on one of these. */
   affectedBy(changed: ReadonlySet<string>): readonly string[];
 }
 
 /** What is known of files of agents. An agent of a file that no longer loads is remembered: it may load again soon. */
-export function agentFiles(): AgentFiles {
+export function createAgentFiles(): AgentFiles {
   const described = new Map<string, DescribedFile>();
   const found = new Map<string, FoundAgent>();
 
@@ -42,7 +42,7 @@ export function agentFiles(): AgentFiles {
       for (const agent of agents) {
         const other = found.get(agent.name);
         if (other) problems.push(sameName(agent.name, file, other.file));
-        else found.set(agent.name, { ...agent, file, ...present({ problem }) });
+        else found.set(agent.name, { ...agent, file, ...omitUndefined({ problem }) });
       }
     }
     return problems;
@@ -51,22 +51,22 @@ export function agentFiles(): AgentFiles {
     get files() {
       return [...described.keys()];
     },
-    take(next) {
+    update(next) {
       const { file, problem } = next;
       const { agents = [] } = described.get(file) ?? {};
       described.set(file, problem ? { ...next, agents } : next);
       const twice = collect().filter((each) => each.file === file);
       return problem ? [problem] : twice;
     },
-    isWhole: (file) => described.get(file)?.problem === undefined,
+    isLoadable: (file) => described.get(file)?.problem === undefined,
     find: (agent) => found.get(agent),
     agents: () => [...found.values()],
-    known: () =>
+    agentSummaries: () =>
       [...found.values()].map(({ name, file }) => {
         const { example, description } = described.get(file) ?? {};
-        return { name, ...present({ example, description }) };
+        return { name, ...omitUndefined({ example, description }) };
       }),
-    watched: () => new Set([...described.values()].flatMap(({ imports, file }) => [file, ...imports])),
+    watchedFiles: () => new Set([...described.values()].flatMap(({ imports, file }) => [file, ...imports])),
     affectedBy: (changed) =>
       [...described.values()]
         .filter(({ file, imports }) => [file, ...imports].some((each) => changed.has(each)))

@@ -3,14 +3,14 @@ import { existsSync, realpathSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { AnyAgent } from '../../../lambda/runtime/agent/agent.ts';
 import type { DescribedAgent, DescribedFile } from '../processes/messages.ts';
-import { quietWarnings } from '../processes/quiet-warnings.ts';
-import { belongToServer, tellServer } from '../processes/send-to-server.ts';
-import { findWaitstate } from './find-waitstate.ts';
+import { suppressModuleTypeWarnings } from '../processes/quiet-warnings.ts';
+import { attachToServer, sendToServer } from '../processes/send-to-server.ts';
+import { registerWaitstateResolver } from './find-waitstate.ts';
 import { loadAgents } from './load-agents.ts';
-import { loadProblem } from './load-problem.ts';
-import { nearestPackage } from './nearest-package.ts';
+import { toLoadProblem } from './load-problem.ts';
+import { findPackageJson } from './nearest-package.ts';
 
-const imports = findWaitstate();
+const imports = registerWaitstateResolver();
 
 async function describe(file: string): Promise<DescribedFile> {
   try {
@@ -23,26 +23,26 @@ async function describe(file: string): Promise<DescribedFile> {
       ...(text !== undefined && { example: JSON.parse(text) as unknown }),
     };
   } catch (error) {
-    return { file, agents: [], imports: importsOf(file), problem: loadProblem(file, error) };
+    return { file, agents: [], imports: importsOf(file), problem: toLoadProblem(file, error) };
   }
 }
 
 /** What a file stands on; also what says of which kind its modules are, and what is installed. */
 function importsOf(file: string): readonly string[] {
   // Modules are known by their real paths, which symbolic links may hide.
-  const found = existsSync(file) ? imports.of(pathToFileURL(realpathSync(file))) : [file];
-  return [...new Set([...found, ...found.flatMap((each) => nearestPackage(each) ?? [])])];
+  const found = existsSync(file) ? imports.filesImportedBy(pathToFileURL(realpathSync(file))) : [file];
+  return [...new Set([...found, ...found.flatMap((each) => findPackageJson(each) ?? [])])];
 }
 
-async function describeAgent({ name, telling, runtime }: AnyAgent): Promise<DescribedAgent> {
-  const { tenant, keys } = await runtime.contexts.context();
-  return { name, tenant, tells: telling !== undefined, encrypts: keys !== undefined };
+async function describeAgent({ name, notifier: telling, runtime }: AnyAgent): Promise<DescribedAgent> {
+  const { tenant, keys } = await runtime.contexts.forTenant();
+  return { name, tenant, hasNotifyHook: telling !== undefined, encryptsRuns: keys !== undefined };
 }
 
-quietWarnings();
-belongToServer();
+suppressModuleTypeWarnings();
+attachToServer();
 for (const file of process.argv.slice(2)) {
-  await tellServer({ tell: 'loading', file });
-  await tellServer({ tell: 'described', described: await describe(file) });
+  await sendToServer({ tell: 'loading', file });
+  await sendToServer({ tell: 'described', described: await describe(file) });
 }
 process.exit();

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { COMMAND, isOwnCode, ownFile, PACKAGE, RUNTIME } from './own-file.ts';
+import { CLI_URL, isOwnCode, ownModule, PACKAGE_URL, RUNTIME_URL } from './own-file.ts';
 
 /** What modules import, as far as it was seen. */
-export interface Imports {
+export interface ImportTracker {
   /** The files that a file stands on, itself included; not what is installed, nor Waitstate. */
-  of(file: URL): readonly string[];
+  filesImportedBy(file: URL): readonly string[];
 }
 
 /**
@@ -14,7 +14,7 @@ export interface Imports {
  * one that this command is of. What the command itself imports by that name is what `beside` gets: agents and storage
  * must be of one copy.
  */
-export function findWaitstate(beside?: URL): Imports {
+export function registerWaitstateResolver(beside?: URL): ImportTracker {
   const imported = new Map<string, Set<string>>();
   registerHooks({
     resolve(specifier, context, next) {
@@ -25,13 +25,13 @@ export function findWaitstate(beside?: URL): Imports {
       return resolved;
 
       function find(name: string): ReturnType<typeof next> {
-        const isFromHere = context.parentURL?.startsWith(COMMAND) && beside;
+        const isFromHere = context.parentURL?.startsWith(CLI_URL) && beside;
         const asked = isFromHere ? { ...context, parentURL: beside.href } : context;
         const own = ownCopy(name);
         try {
           const found = next(name, asked);
           // A package finds itself by its name, and then what was built some time ago.
-          if (!own || !isIn(PACKAGE, found.url)) return found;
+          if (!own || !isIn(PACKAGE_URL, found.url)) return found;
         } catch (error) {
           if (!own || !NOT_FOUND.includes(Object(error).code)) throw error;
         }
@@ -39,7 +39,7 @@ export function findWaitstate(beside?: URL): Imports {
       }
     },
   });
-  return { of: (file) => [...reachedFrom(file.href, imported)].map((url) => fileURLToPath(url)) };
+  return { filesImportedBy: (file) => [...reachedFrom(file.href, imported)].map((url) => fileURLToPath(url)) };
 }
 
 // Of `import`, and of `require`.
@@ -47,8 +47,8 @@ const NOT_FOUND: readonly unknown[] = ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND
 
 /** What the package exports under a name, in the copy of this command. */
 function ownCopy(name: string): string | undefined {
-  const { href } = ownFile(`lambda/${name === 'waitstate' ? 'index' : name.slice('waitstate/'.length)}`);
-  return isIn(RUNTIME, href) && existsSync(fileURLToPath(href)) ? href : undefined;
+  const { href } = ownModule(`lambda/${name === 'waitstate' ? 'index' : name.slice('waitstate/'.length)}`);
+  return isIn(RUNTIME_URL, href) && existsSync(fileURLToPath(href)) ? href : undefined;
 }
 
 const isIn = (folder: string, url: string): boolean =>

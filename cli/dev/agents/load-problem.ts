@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { isWaitstateError } from '../../../lambda/core/errors.ts';
 import { shellQuote } from '../../terminal/shell-quote.ts';
-import { stackPlace } from '../log/stack-location.ts';
-import { nearestPackage } from './nearest-package.ts';
+import { findUserFrame } from '../log/stack-location.ts';
+import { findPackageJson } from './nearest-package.ts';
 
 /** Why the file of an agent cannot be used. */
 export interface LoadProblem {
@@ -18,7 +18,7 @@ const COMPILE =
   'Node only strips types. Write it without what must be compiled (enums, namespaces, parameter properties, JSX), or compile it first and name the .js file.';
 
 /** What an error says that came up while a file was loaded. */
-export function loadProblem(file: string, thrown: unknown): LoadProblem {
+export function toLoadProblem(file: string, thrown: unknown): LoadProblem {
   if (!(thrown instanceof Error)) return { file, message: `It throws ${String(thrown)} when it is loaded.` };
   const code: unknown = Object(thrown).code;
   const [message = ''] = thrown.message.split('\n');
@@ -34,7 +34,7 @@ export function loadProblem(file: string, thrown: unknown): LoadProblem {
 }
 
 const placeOf = (file: string, { stack = '' }: Error): Pick<LoadProblem, 'file' | 'line'> =>
-  stackPlace(stack) ?? { file };
+  findUserFrame(stack) ?? { file };
 
 /** What Node says of a file that is read as CommonJS and is an ES module. */
 const MODULE_SYNTAX =
@@ -43,7 +43,7 @@ const MODULE_SYNTAX =
 /** That a file is an ES module, and its package.json says otherwise. */
 function wrongType(error: Error, { file, line }: Pick<LoadProblem, 'file' | 'line'>): LoadProblem | undefined {
   const [, extension] = /\.([jt]s)$/.exec(file) ?? [];
-  const found = nearestPackage(file);
+  const found = findPackageJson(file);
   if (!(error instanceof SyntaxError) || !extension || !found || !MODULE_SYNTAX.test(error.message)) return undefined;
   const other = basename(file).replace(/\.[jt]s$/, `.m${extension}`);
   const isHere = dirname(found) === process.cwd();

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** The package.json that says what kind of modules the files of a folder are; undefined when there is none. */
-export function nearestPackage(file: string): string | undefined {
+export function findPackageJson(file: string): string | undefined {
   for (let folder = dirname(file); ; folder = dirname(folder)) {
     const found = join(folder, 'package.json');
     if (existsSync(found)) return found;

@@ -7,15 +7,15 @@ const EXTENSION = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 const ROOT = new URL('../../../', import.meta.url);
 
 /** The URL of one of our modules, by its path without extension, such as `lambda/index`. */
-export const ownFile = (path: string): URL => new URL(`${path}${EXTENSION}`, ROOT);
+export const ownModule = (path: string): URL => new URL(`${path}${EXTENSION}`, ROOT);
 
 /** The folders of the runtime and of the command, and that of the whole package. */
-export const RUNTIME = new URL('lambda/', ROOT).href;
-export const COMMAND = new URL('cli/', ROOT).href;
-export const PACKAGE = EXTENSION === '.ts' ? ROOT.href : new URL('../', ROOT).href;
+export const RUNTIME_URL = new URL('lambda/', ROOT).href;
+export const CLI_URL = new URL('cli/', ROOT).href;
+export const PACKAGE_URL = EXTENSION === '.ts' ? ROOT.href : new URL('../', ROOT).href;
 
 /** Whether a module, by URL or path, is code of Waitstate itself. */
 export const isOwnCode = (module: string): boolean => {
   const url = module.startsWith('file:') ? module : pathToFileURL(module).href;
-  return url.startsWith(RUNTIME) || url.startsWith(COMMAND);
+  return url.startsWith(RUNTIME_URL) || url.startsWith(CLI_URL);
 };

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { styled } from '../../terminal/line.ts';
 import { type DevLog, shortPath } from '../log/dev-log.ts';
 import type { AgentProcesses } from '../processes/agent-processes.ts';
-import { type AgentFiles, agentFiles } from './agent-files.ts';
+import { type AgentFiles, createAgentFiles } from './agent-files.ts';
 import { describeFiles } from './describe-files.ts';
 import { watchFiles } from './watch-files.ts';
 
@@ -14,20 +14,26 @@ export interface WatchedAgents {
   close(): void;
 }
 
-export interface WatchingOptions {
+export interface WatchedAgentsOptions {
   readonly processes: AgentProcesses;
   readonly log: DevLog;
-  readonly patienceMs: number;
+  readonly loadTimeoutMs: number;
   /** Agents have other code now. */
-  changed(): void;
+  onChange(): void;
 }
 
 const isPackage = (file: string): boolean => basename(file) === 'package.json';
 
-export function watchedAgents({ processes, log, patienceMs, changed }: WatchingOptions): WatchedAgents {
-  const files = agentFiles();
+export function createWatchedAgents({
+  processes,
+  log,
+  loadTimeoutMs: patienceMs,
+  onChange: changed,
+}: WatchedAgentsOptions): WatchedAgents {
+  const files = createAgentFiles();
   const print = (file: string, line: string) => log.server(`${shortPath(file)}: ${line}`);
-  const describe = (which: readonly string[]) => describeFiles(which, { processes, patienceMs, print });
+  const describe = (which: readonly string[]) =>
+    describeFiles(which, { processes, loadTimeoutMs: patienceMs, onOutput: print });
   const watched = watchFiles(
     (different) => {
       // One after the other, so that what is known last is what is there.
@@ -43,15 +49,15 @@ export function watchedAgents({ processes, log, patienceMs, changed }: WatchingO
   /** A package.json changes for many reasons: then only a file that did not load before is worth a line. */
   async function reload(affected: readonly string[], isPackageAlone: boolean): Promise<void> {
     for (const described of await describe(affected)) {
-      const wasWhole = files.isWhole(described.file);
-      const problems = files.take(described);
+      const wasWhole = files.isLoadable(described.file);
+      const problems = files.update(described);
       for (const problem of problems) log.problem(problem);
       const names = described.agents.map(({ name }) => name).join(', ');
       if (described.problem || (isPackageAlone && wasWhole)) continue;
       log.server(`${shortPath(described.file)} has changed: `, styled('bold', names));
     }
-    if (processes.isOver) return;
-    watched.watch(files.watched());
+    if (processes.isClosed) return;
+    watched.watch(files.watchedFiles());
     changed();
   }
 
@@ -60,13 +66,14 @@ export function watchedAgents({ processes, log, patienceMs, changed }: WatchingO
     async load(given, { watch }) {
       // Before they are read, so that no change is missed.
       if (watch) watched.watch(new Set(given));
-      for (const described of await describe(given)) for (const problem of files.take(described)) log.problem(problem);
-      for (const { name, encrypts } of files.agents())
+      for (const described of await describe(given))
+        for (const problem of files.update(described)) log.problem(problem);
+      for (const { name, encryptsRuns: encrypts } of files.agents())
         if (encrypts)
           log.server(
             styled('yellow', `Runs of "${name}" that are started here are not encrypted: its keys are its own.`),
           );
-      if (watch && !processes.isOver) watched.watch(files.watched());
+      if (watch && !processes.isClosed) watched.watch(files.watchedFiles());
     },
     close: () => watched.close(),
   };

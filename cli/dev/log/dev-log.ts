@@ -1,16 +1,16 @@
-import { dim, type Line, type Piece, styled } from '../../terminal/line.ts';
+import { dim, type Line, styled, type TextSpan } from '../../terminal/line.ts';
 import type { LoadProblem } from '../agents/load-problem.ts';
 
 /** Where the server says what happens. */
 export interface DevLog {
   /** What happens to a run. */
-  run(run: string, ...what: readonly Piece[]): void;
+  run(run: string, ...what: readonly TextSpan[]): void;
   /** What belongs to the line before. */
-  below(...what: readonly Piece[]): void;
+  detail(...what: readonly TextSpan[]): void;
   /** What an agent prints. */
-  printed(run: string, line: string): void;
+  output(run: string, line: string): void;
   /** What happens to the server itself. */
-  server(...what: readonly Piece[]): void;
+  server(...what: readonly TextSpan[]): void;
   /** That a file of agents cannot be used. */
   problem(problem: LoadProblem): void;
 }
@@ -19,14 +19,14 @@ export interface DevLog {
 const RUN_WIDTH = 16;
 
 /** A log of one line for each thing that happens: time, run, what. */
-export function devLog(say: (line: Line) => void, now: () => Date = () => new Date()): DevLog {
-  const time = (): Piece => dim(now().toTimeString().slice(0, 8));
-  const of = (run: string): Piece => styled('cyan', run.padEnd(RUN_WIDTH));
-  const server = (...what: readonly Piece[]) => say([time(), '  ', ...what]);
+export function createDevLog(say: (line: Line) => void, now: () => Date = () => new Date()): DevLog {
+  const time = (): TextSpan => dim(now().toTimeString().slice(0, 8));
+  const of = (run: string): TextSpan => styled('cyan', run.padEnd(RUN_WIDTH));
+  const server = (...what: readonly TextSpan[]) => say([time(), '  ', ...what]);
   return {
     run: (run, ...what) => say([time(), '  ', of(run), '  ', ...what]),
-    below: (...what) => say(['          ', ...what]),
-    printed: (run, line) => say([time(), '  ', of(run), dim('  │ '), line]),
+    detail: (...what) => say(['          ', ...what]),
+    output: (run, line) => say([time(), '  ', of(run), dim('  │ '), line]),
     server,
     problem({ file, line, message, advice }) {
       const place = `${shortPath(file)}${line === undefined ? '' : `:${line}`}`;

@@ -1,51 +1,51 @@
 import type { RunSummary } from '../../../lambda/checkpoints/checkpoint.ts';
-import type { Desk, RunView } from '../../../lambda/operator/operator.ts';
+import type { Operator, RunView } from '../../../lambda/operator/operator.ts';
 import type { Clock } from '../../../lambda/runtime/agent/clock.ts';
-import type { Piece } from '../../terminal/line.ts';
+import type { TextSpan } from '../../terminal/line.ts';
 import type { DevLog } from './dev-log.ts';
-import { errorPlace } from './error-location.ts';
-import { finishedOf } from './run-report.ts';
+import { findErrorLocation } from './error-location.ts';
+import { describeRunEnd } from './run-report.ts';
 
 /** Tells in the log how runs ended, each end once, whoever ended them. */
-export interface ToldEnds {
+export interface RunEndLog {
   /** Remembers how a process of a run crashed: that may be why the run is given up. */
-  crashed(tenant: string, run: string, how: string): void;
+  rememberCrash(tenant: string, run: string, how: string): void;
   /** Its process came to an end of its own. */
-  wentOn(tenant: string, run: string): void;
-  tell(desk: Desk, view: RunView, ...after: readonly Piece[]): Promise<void>;
+  forgetCrash(tenant: string, run: string): void;
+  logEnd(operator: Operator, view: RunView, ...after: readonly TextSpan[]): Promise<void>;
   /** Tells of a run that a list has, unless that was done. */
-  tellListed(desk: Desk, summary: RunSummary): Promise<void>;
+  logListedEnd(operator: Operator, summary: RunSummary): Promise<void>;
 }
 
 // Runs end for as long as a server lives.
 const MOST = 10_000;
 
-export function toldEnds(log: DevLog, clock: Clock): ToldEnds {
+export function createRunEndLog(log: DevLog, clock: Clock): RunEndLog {
   const told = new Map<string, number>();
   const crashes = new Map<string, string>();
 
-  async function tell(desk: Desk, view: RunView, ...after: readonly Piece[]): Promise<void> {
+  async function tell(operator: Operator, view: RunView, ...after: readonly TextSpan[]): Promise<void> {
     const { run } = view;
-    const id = idOf(desk.tenant, run);
+    const id = idOf(operator.tenant, run);
     if (told.get(id) === view.statusChange.version) return;
     told.set(id, view.statusChange.version);
     const [oldest] = told.keys();
     if (told.size > MOST && oldest !== undefined) told.delete(oldest);
-    const place = view.status === 'FAILED' ? await errorPlace(desk, run) : undefined;
+    const place = view.status === 'FAILED' ? await findErrorLocation(operator, run) : undefined;
     const crash = crashes.get(id);
     crashes.delete(id);
-    log.run(run, ...finishedOf(view, clock.now(), { place, crash }), ...after);
+    log.run(run, ...describeRunEnd(view, clock.now(), { location: place, crash }), ...after);
   }
 
   return {
-    crashed: (tenant, run, how) => void crashes.set(idOf(tenant, run), how),
-    wentOn: (tenant, run) => void crashes.delete(idOf(tenant, run)),
-    tell,
-    async tellListed(desk, { run, statusChange }) {
-      if (told.get(idOf(desk.tenant, run)) === statusChange.version) return;
+    rememberCrash: (tenant, run, how) => void crashes.set(idOf(tenant, run), how),
+    forgetCrash: (tenant, run) => void crashes.delete(idOf(tenant, run)),
+    logEnd: tell,
+    async logListedEnd(operator, { run, statusChange }) {
+      if (told.get(idOf(operator.tenant, run)) === statusChange.version) return;
       // What is gone, or under a key, is not told.
-      const view = await desk.run(run).catch(() => undefined);
-      if (view && view.statusChange.version === statusChange.version) await tell(desk, view);
+      const view = await operator.run(run).catch(() => undefined);
+      if (view && view.statusChange.version === statusChange.version) await tell(operator, view);
     },
   };
 }

@@ -1,21 +1,21 @@
 import type { ApprovalStatus } from '../../../lambda/core/approval.ts';
 import type { ApprovalDocument } from '../../../lambda/operator/approval-document.ts';
 import type { RunView, Wait } from '../../../lambda/operator/operator.ts';
-import { dim, type Piece, styled } from '../../terminal/line.ts';
-import { lengthOf } from '../../terminal/times.ts';
-import type { ProcessEnd } from '../processes/agent-process.ts';
-import type { Ended } from '../processes/messages.ts';
+import { dim, styled, type TextSpan } from '../../terminal/line.ts';
+import { formatDuration } from '../../terminal/times.ts';
+import type { ProcessExit } from '../processes/agent-process.ts';
+import type { InvocationReport } from '../processes/messages.ts';
 import { shortPath } from './dev-log.ts';
-import type { StackPlace } from './stack-location.ts';
+import type { CodeLocation } from './stack-location.ts';
 
 /** How an invocation went that did not end its run, in one line; undefined when there is nothing to say. */
-export function endOf(
-  ended: Ended,
+export function describeInvocationEnd(
+  ended: InvocationReport,
   steps: number,
   view: RunView | undefined,
   now: number,
-): readonly Piece[] | undefined {
-  const done = doneOf(steps);
+): readonly TextSpan[] | undefined {
+  const done = stepCountText(steps);
   if (ended.end === 'suspended') return [...lying(ended, view, now), done];
   if (ended.end === 'fenced') return ['was taken over by another process', done];
   if (ended.end === 'failed') return [styled('red', `could not go on: ${ended.error}`), done];
@@ -25,20 +25,25 @@ export function endOf(
 }
 
 /** How many steps an invocation did, behind what it came to. */
-export const doneOf = (steps: number): Piece => dim(steps === 0 ? '' : ` (${steps} ${steps === 1 ? 'step' : 'steps'})`);
+export const stepCountText = (steps: number): TextSpan =>
+  dim(steps === 0 ? '' : ` (${steps} ${steps === 1 ? 'step' : 'steps'})`);
 
 /** What is known of an end beside the run itself. */
-export interface EndFacts {
+export interface RunEndDetails {
   /** Where in code of the user its error came up. */
-  readonly place?: StackPlace | undefined;
+  readonly location?: CodeLocation | undefined;
   /** How its last process crashed. */
   readonly crash?: string | undefined;
 }
 
 /** How a run ended. */
-export function finishedOf(view: RunView, now: number, { place, crash }: EndFacts = {}): readonly Piece[] {
+export function describeRunEnd(
+  view: RunView,
+  now: number,
+  { location: place, crash }: RunEndDetails = {},
+): readonly TextSpan[] {
   const { status, createdAt, error } = view;
-  const after = ` after ${lengthOf(now - createdAt.getTime())}`;
+  const after = ` after ${formatDuration(now - createdAt.getTime())}`;
   if (status === 'SUCCEEDED') return [styled('green', 'succeeded'), after];
   const { name = '', message = '', failedAt = [], notUndone = [] } = error ?? {};
   const left = notUndone.length > 0 ? ` Not undone: ${notUndone.join('; ')}.` : '';
@@ -56,10 +61,10 @@ function reasonOf(message: string): string {
 }
 
 function lying(
-  { status, goesOn }: Extract<Ended, { readonly end: 'suspended' }>,
+  { status, continues: goesOn }: Extract<InvocationReport, { readonly end: 'suspended' }>,
   view: RunView | undefined,
   now: number,
-): readonly Piece[] {
+): readonly TextSpan[] {
   if (goesOn) return ['goes on in a new process'];
   if (status === 'ENDING') return ['waits before it goes on ending'];
   const waits = (view?.waits ?? []).map((wait) => waitText(wait, now));
@@ -68,7 +73,7 @@ function lying(
 }
 
 function waitText({ kind, name, until }: Wait, now: number): string {
-  const left = until ? ` in ${lengthOf(until.getTime() - now)}` : '';
+  const left = until ? ` in ${formatDuration(until.getTime() - now)}` : '';
   if (kind === 'approval') return `approval "${name}"`;
   if (kind === 'signal') return `signal "${name}"`;
   if (kind === 'call') return `run ${name}`;
@@ -76,14 +81,14 @@ function waitText({ kind, name, until }: Wait, now: number): string {
 }
 
 /** How a process ended that did not say how it went. */
-export function crashOf({ code, signal, ended }: ProcessEnd, patienceMs: number): string {
-  if (ended === 'silent') return `did not answer for ${lengthOf(patienceMs)} and was ended`;
+export function describeCrash({ code, signal, killedFor: ended }: ProcessExit, patienceMs: number): string {
+  if (ended === 'silent') return `did not answer for ${formatDuration(patienceMs)} and was ended`;
   if (ended === 'late') return 'took longer than an invocation may, and was ended';
   if (signal !== null) return `was killed (${signal})`;
   return code === null ? 'could not be started' : `ended by itself with exit code ${code}`;
 }
 
-const VERBS: Readonly<Partial<Record<ApprovalStatus, Piece>>> = {
+const VERBS: Readonly<Partial<Record<ApprovalStatus, TextSpan>>> = {
   APPROVED: styled('green', 'approved'),
   REJECTED: styled('red', 'rejected'),
   EXPIRED: styled('magenta', 'expired'),
@@ -91,7 +96,7 @@ const VERBS: Readonly<Partial<Record<ApprovalStatus, Piece>>> = {
 };
 
 /** What came of an approval; undefined while it is open. */
-export function decisionOf({ status, title, votes }: ApprovalDocument): readonly Piece[] | undefined {
+export function describeDecision({ status, title, votes }: ApprovalDocument): readonly TextSpan[] | undefined {
   const verb = VERBS[status];
   const by = votes.map((vote) => vote.by).join(', ');
   return verb === undefined ? undefined : [verb, by === '' ? ': ' : ` by ${by}: `, title];

@@ -2,13 +2,13 @@ import { fileURLToPath } from 'node:url';
 import { isOwnCode } from '../agents/own-file.ts';
 
 /** A line of code. */
-export interface StackPlace {
+export interface CodeLocation {
   readonly file: string;
   readonly line: number;
 }
 
 /** Where an error points: the line that a syntax error begins with, or the first frame in code of the user. */
-export function stackPlace(stack: string): StackPlace | undefined {
+export function findUserFrame(stack: string): CodeLocation | undefined {
   const [head = '', ...rest] = stack.split('\n');
   for (const frame of [head, ...rest.filter((line) => /^\s+at /.test(line))]) {
     const [, path = '', line] =

@@ -4,7 +4,10 @@ import { shellQuote } from '../../terminal/shell-quote.ts';
 import type { LocalServer } from '../server/serve.ts';
 
 /** What to click: said as soon as the server answers. */
-export const address = ({ keyedUrl, folder }: LocalServer, shortPath: (path: string) => string): readonly Line[] => [
+export const addressLines = (
+  { keyedUrl, folder }: LocalServer,
+  shortPath: (path: string) => string,
+): readonly Line[] => [
   [bold('Waitstate'), '  ', styled(['cyan', 'underline'], keyedUrl)],
   dim(`           this machine only; runs are in ${shortPath(folder)}; Ctrl-C stops`),
 ];
@@ -13,9 +16,9 @@ export const address = ({ keyedUrl, folder }: LocalServer, shortPath: (path: str
 const MOST_AGENTS = 5;
 
 /** Whether files of agents were named, and are watched. */
-export interface Named {
-  readonly areNamed: boolean;
-  readonly watch: boolean;
+export interface AgentLinesOptions {
+  readonly hasFiles: boolean;
+  readonly isWatching: boolean;
 }
 
 const NONE_NAMED = 'No agent is here: name files of agents, such as waitstate dev ./agents/*.ts';
@@ -23,7 +26,10 @@ const noneLoads = (watch: boolean): string =>
   `No agent is here yet: mend the files above${watch ? ', which are looked at again when they change.' : ' and start again.'}`;
 
 /** Who is there, and what to try: said as soon as that is known. */
-export function agents({ agents: known, url, key }: LocalServer, { areNamed, watch }: Named): readonly Line[] {
+export function agentLines(
+  { agents: known, url, key }: LocalServer,
+  { hasFiles: areNamed, isWatching: watch }: AgentLinesOptions,
+): readonly Line[] {
   const all = known();
   if (all.length === 0) return [styled('yellow', areNamed ? noneLoads(watch) : NONE_NAMED)];
   const shown = all.slice(0, all.length > MOST_AGENTS ? MOST_AGENTS - 1 : MOST_AGENTS);
@@ -41,7 +47,7 @@ export function agents({ agents: known, url, key }: LocalServer, { areNamed, wat
 }
 
 /** What waits for people since an earlier time. */
-export const waiting = (url: string, count: number): readonly Line[] =>
+export const pendingApprovalLines = (url: string, count: number): readonly Line[] =>
   count === 0
     ? []
     : [

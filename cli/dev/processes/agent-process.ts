@@ -1,22 +1,22 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { ownFile } from '../agents/own-file.ts';
-import type { Told } from './messages.ts';
-import { linesOf } from './read-lines.ts';
+import { ownModule } from '../agents/own-file.ts';
+import type { ProcessMessage } from './messages.ts';
+import { readLines } from './read-lines.ts';
 
 /** How a process of agents ended. */
-export interface ProcessEnd {
+export interface ProcessExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   /** That it was ended from here: it did not answer any more, or took longer than it may. */
-  readonly ended?: 'silent' | 'late';
+  readonly killedFor?: 'silent' | 'late';
 }
 
 /** A process with code of agents. */
 export interface AgentProcess {
   readonly pid: number | undefined;
   /** Resolves when it is gone and all that it said was heard. */
-  readonly over: Promise<ProcessEnd>;
+  readonly exited: Promise<ProcessExit>;
   kill(): void;
 }
 
@@ -25,12 +25,12 @@ export interface AgentProcessOptions {
   readonly args: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
   /** How long it may be silent: it says every second that it is alive. */
-  readonly silentMs: number;
+  readonly heartbeatTimeoutMs: number;
   /** How long it may take altogether. */
-  readonly mostMs: number;
+  readonly timeoutMs: number;
   /** Hears what it tells the server, and what it prints. */
-  hear(told: Told): void;
-  print(line: string): void;
+  onMessage(told: ProcessMessage): void;
+  onOutput(line: string): void;
 }
 
 const PROGRAMS = { describe: 'cli/dev/agents/describe', invoke: 'cli/dev/processes/invoke' } as const;
@@ -38,9 +38,17 @@ const PROGRAMS = { describe: 'cli/dev/agents/describe', invoke: 'cli/dev/process
 const LEAVING_MS = 1_000;
 
 /** Starts a process of its own for code of agents. */
-export function agentProcess(options: AgentProcessOptions): AgentProcess {
-  const { program, args, environment, silentMs, mostMs, hear, print } = options;
-  const own = fileURLToPath(ownFile(PROGRAMS[program]));
+export function startAgentProcess(options: AgentProcessOptions): AgentProcess {
+  const {
+    program,
+    args,
+    environment,
+    heartbeatTimeoutMs: silentMs,
+    timeoutMs: mostMs,
+    onMessage: hear,
+    onOutput: print,
+  } = options;
+  const own = fileURLToPath(ownModule(PROGRAMS[program]));
   const child = spawn(process.execPath, [...nodeOptions(), own, ...args], {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -49,9 +57,9 @@ export function agentProcess(options: AgentProcessOptions): AgentProcess {
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
-  let ended: ProcessEnd['ended'];
+  let ended: ProcessExit['killedFor'];
   const kill = () => killGroup(child.pid);
-  const endFor = (why: NonNullable<ProcessEnd['ended']>) => () => {
+  const endFor = (why: NonNullable<ProcessExit['killedFor']>) => () => {
     ended ??= why;
     kill();
   };
@@ -61,13 +69,13 @@ export function agentProcess(options: AgentProcessOptions): AgentProcess {
     silence.refresh();
     if (isTold(message)) hear(message);
   });
-  for (const stream of [child.stdout, child.stderr]) if (stream) linesOf(stream, print);
-  const over = new Promise<ProcessEnd>((resolve) => {
-    let how: ProcessEnd = { code: null, signal: null };
+  for (const stream of [child.stdout, child.stderr]) if (stream) readLines(stream, print);
+  const over = new Promise<ProcessExit>((resolve) => {
+    let how: ProcessExit = { code: null, signal: null };
     let leaving: NodeJS.Timeout | undefined;
     const end = () => {
       for (const timer of [silence, lateness, leaving]) clearTimeout(timer);
-      resolve({ ...how, ...(ended && { ended }) });
+      resolve({ ...how, ...(ended && { killedFor: ended }) });
     };
     child.on('error', () => child.pid === undefined && end());
     child.on('exit', (code, signal) => {
@@ -80,11 +88,11 @@ export function agentProcess(options: AgentProcessOptions): AgentProcess {
     });
     child.on('close', end);
   });
-  return { pid: child.pid, over, kill };
+  return { pid: child.pid, exited: over, kill };
 }
 
 /** Whether a message is one of ours: code of agents may send others. */
-const isTold = (message: unknown): message is Told => typeof Object(message).tell === 'string';
+const isTold = (message: unknown): message is ProcessMessage => typeof Object(message).tell === 'string';
 
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return;

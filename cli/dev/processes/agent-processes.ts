@@ -1,35 +1,35 @@
-import { type AgentProcess, type AgentProcessOptions, agentProcess } from './agent-process.ts';
-import { reaper } from './reaper.ts';
+import { type AgentProcess, type AgentProcessOptions, startAgentProcess } from './agent-process.ts';
+import { startReaper } from './reaper.ts';
 
 /** All processes with code of agents that a server has. They end with it, however it ends. */
 export interface AgentProcesses {
-  readonly isOver: boolean;
+  readonly isClosed: boolean;
   start(options: Omit<AgentProcessOptions, 'environment'>): AgentProcess;
   /** Ends all at once; none is started any more. */
-  end(): void;
+  killAll(): void;
 }
 
-export function agentProcesses(environment: NodeJS.ProcessEnv): AgentProcesses {
+export function createAgentProcesses(environment: NodeJS.ProcessEnv): AgentProcesses {
   const alive = new Set<AgentProcess>();
-  const { add, remove, close } = reaper();
+  const { add, remove, close } = startReaper();
   let isOver = false;
   return {
-    get isOver() {
+    get isClosed() {
       return isOver;
     },
     start(options) {
       if (isOver) return NOBODY;
-      const started = agentProcess({ ...options, environment });
+      const started = startAgentProcess({ ...options, environment });
       const { pid } = started;
       alive.add(started);
       if (pid !== undefined) add(pid);
-      void started.over.then(() => {
+      void started.exited.then(() => {
         alive.delete(started);
         if (pid !== undefined && !isOver) remove(pid);
       });
       return started;
     },
-    end() {
+    killAll() {
       isOver = true;
       for (const each of alive) each.kill();
       close();
@@ -37,4 +37,4 @@ export function agentProcesses(environment: NodeJS.ProcessEnv): AgentProcesses {
   };
 }
 
-const NOBODY: AgentProcess = { pid: undefined, over: Promise.resolve({ code: null, signal: null }), kill: () => {} };
+const NOBODY: AgentProcess = { pid: undefined, exited: Promise.resolve({ code: null, signal: null }), kill: () => {} };

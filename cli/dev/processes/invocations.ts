@@ -2,30 +2,30 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Delivery } from '../../../lambda/runtime/runtime.ts';
 
 /** What comes after an invocation: nothing, the run is ready once more, or its process crashed. */
-export type Next = 'over' | 'again' | 'crashed';
+export type NextAction = 'over' | 'again' | 'crashed';
 
-export interface InvocationsOptions {
+export interface InvocationQueueOptions {
   /** How many go on at the same time. */
   readonly concurrency: number;
   /** The pause after a first crash; it is doubled after each. */
-  readonly crashPauseMs: number;
-  invoke(delivery: Delivery): Promise<Next>;
+  readonly crashBackoffMs: number;
+  invoke(delivery: Delivery): Promise<NextAction>;
   /** Hears that one could not even begin; it is tried again, as after a crash. */
-  failed(delivery: Delivery, error: unknown): void;
+  onStartFailed(delivery: Delivery, error: unknown): void;
 }
 
 /** The invocations of one server: so many at a time, and one for each run. */
-export interface Invocations {
+export interface InvocationQueue {
   /** Whether there is room for more. */
-  readonly hasRoom: boolean;
+  readonly hasCapacity: boolean;
   /** How many go on. */
-  readonly count: number;
+  readonly runningCount: number;
   /** Whether a run goes on, or is about to. */
   has(delivery: Pick<Delivery, 'tenant' | 'run'>): boolean;
   /** Runs a run as soon as there is room. */
   deliver(delivery: Delivery): void;
   /** What waits after a crash is tried at once. */
-  hurry(): void;
+  retryNow(): void;
   /** Begins nothing more; what goes on may do so for a moment, and then `end` ends it. */
   stop(graceMs: number, end: () => void): Promise<void>;
 }
@@ -43,13 +43,18 @@ const LONGEST_PAUSE_MS = 60_000;
 
 const idOf = ({ tenant, run }: Pick<Delivery, 'tenant' | 'run'>): string => JSON.stringify([tenant, run]);
 
-export function invocations({ concurrency, crashPauseMs, invoke, failed }: InvocationsOptions): Invocations {
+export function createInvocationQueue({
+  concurrency,
+  crashBackoffMs: crashPauseMs,
+  invoke,
+  onStartFailed: failed,
+}: InvocationQueueOptions): InvocationQueue {
   const waiting = new Map<string, Delivery>();
   const going = new Map<string, Promise<void>>();
   const crashed = new Map<string, Crash>();
   let isStopping = false;
 
-  const has: Invocations['has'] = (delivery) => waiting.has(idOf(delivery)) || going.has(idOf(delivery));
+  const has: InvocationQueue['has'] = (delivery) => waiting.has(idOf(delivery)) || going.has(idOf(delivery));
 
   function deliver(delivery: Delivery): void {
     const id = idOf(delivery);
@@ -67,7 +72,7 @@ export function invocations({ concurrency, crashPauseMs, invoke, failed }: Invoc
   }
 
   async function go(id: string, delivery: Delivery): Promise<void> {
-    const next = await invoke(delivery).catch((error): Next => {
+    const next = await invoke(delivery).catch((error): NextAction => {
       failed(delivery, error);
       return 'crashed';
     });
@@ -94,15 +99,15 @@ export function invocations({ concurrency, crashPauseMs, invoke, failed }: Invoc
   }
 
   return {
-    get hasRoom() {
+    get hasCapacity() {
       return waiting.size < concurrency;
     },
-    get count() {
+    get runningCount() {
       return going.size;
     },
     has,
     deliver,
-    hurry() {
+    retryNow() {
       for (const { timer, retry } of [...crashed.values()]) if (timer) retry();
     },
     async stop(graceMs, end) {

@@ -1,66 +1,66 @@
-import { contextsFor } from '../../../lambda/checkpoints/derived-contexts.ts';
+import { withTenant } from '../../../lambda/checkpoints/derived-contexts.ts';
 import type { HeadMeta } from '../../../lambda/checkpoints/format/meta.ts';
 import { readLiveHead } from '../../../lambda/checkpoints/load.ts';
 import { hasEnded } from '../../../lambda/core/status.ts';
-import { deskOn } from '../../../lambda/operator/create-operator.ts';
-import type { Desk } from '../../../lambda/operator/operator.ts';
+import { createOperator } from '../../../lambda/operator/create-operator.ts';
+import type { Operator } from '../../../lambda/operator/operator.ts';
 import { isPaused } from '../../../lambda/runtime/control/pause-agent.ts';
 import type { Delivery, Runtime } from '../../../lambda/runtime/runtime.ts';
 import { dim, styled } from '../../terminal/line.ts';
 import type { AgentFiles } from '../agents/agent-files.ts';
 import { shortPath } from '../log/dev-log.ts';
-import { lastFailure } from '../log/error-location.ts';
-import { toldDecisions } from '../log/log-decisions.ts';
-import type { ToldEnds } from '../log/log-run-ends.ts';
-import { crashOf, doneOf, endOf } from '../log/run-report.ts';
-import type { Next } from './invocations.ts';
-import { CLAIMANT, type JobOptions, jobProcess } from './job-process.ts';
-import type { Told } from './messages.ts';
+import { findLastFailure } from '../log/error-location.ts';
+import { createDecisionLog } from '../log/log-decisions.ts';
+import type { RunEndLog } from '../log/log-run-ends.ts';
+import { describeCrash, describeInvocationEnd, stepCountText } from '../log/run-report.ts';
+import type { NextAction } from './invocations.ts';
+import { CLAIMANT, type JobOptions, startJobProcess } from './job-process.ts';
+import type { ProcessMessage } from './messages.ts';
 
-export interface InvokingOptions extends JobOptions {
+export interface RunInvokerOptions extends JobOptions {
   readonly runtime: Runtime;
   readonly files: Pick<AgentFiles, 'find'>;
-  readonly ends: ToldEnds;
+  readonly runEnds: RunEndLog;
   /** A run waits for people, who are to be told. */
-  asked(): void;
+  onApprovalPending(): void;
 }
 
 /** How runs are run from here. */
-export interface InvokingRuns {
-  invoke(delivery: Delivery): Promise<Next>;
+export interface RunInvoker {
+  invoke(delivery: Delivery): Promise<NextAction>;
   /** Says, once, that a run is ready and its file does not load. */
-  tellUnloadable(delivery: Delivery): Promise<void>;
+  logUnloadable(delivery: Delivery): Promise<void>;
 }
 
 /** Runs runs, each in a process of its own; a run for which there is nothing to do is left alone. */
-export function invokingRuns(options: InvokingOptions): InvokingRuns {
-  const { runtime, files, log, processes, timing, ends, asked } = options;
-  const decisions = toldDecisions(log);
+export function createRunInvoker(options: RunInvokerOptions): RunInvoker {
+  const { runtime, files, log, processes, timing, runEnds: ends, onApprovalPending: asked } = options;
+  const decisions = createDecisionLog(log);
   const unloadable = new Set<string>();
 
-  async function invoke(delivery: Delivery): Promise<Next> {
+  async function invoke(delivery: Delivery): Promise<NextAction> {
     const { tenant, run, agent = '' } = delivery;
-    const { desk, at, meta } = await look(delivery);
+    const { operator, at, meta } = await look(delivery);
     const found = files.find(agent);
     if (!meta || hasEnded(meta.status) || !found || found.problem || (await isPaused(at, agent))) return 'over';
     unloadable.delete(idOf(delivery));
-    await decisions.tell(desk, run, meta.work?.approvals ?? []);
+    await decisions.logDecided(operator, run, meta.work?.approvals ?? []);
 
-    let ended: Extract<Told, { readonly tell: 'ended' }> | undefined;
+    let ended: Extract<ProcessMessage, { readonly tell: 'ended' }> | undefined;
     let isUnloadable = false;
-    const child = jobProcess(options, found.file, delivery, (told) => {
+    const child = startJobProcess(options, found.file, delivery, (told) => {
       if (told.tell === 'ended') ended = told;
       if (told.tell === 'unloadable') isUnloadable = true;
       if (told.tell === 'deliver') void runtime.deliver?.(told.delivery);
-      if (told.tell === 'again') void tellAgain(desk, run, told.step);
+      if (told.tell === 'again') void tellAgain(operator, run, told.step);
     });
     log.run(run, beginningOf(agent, meta), dim(` (pid ${child.pid})`));
-    const end = await child.over;
-    if (ended) return report(desk, run, ended);
-    if (processes.isOver) log.run(run, styled('yellow', 'is cut off; it goes on at the next start'));
+    const end = await child.exited;
+    if (ended) return report(operator, run, ended);
+    if (processes.isClosed) log.run(run, styled('yellow', 'is cut off; it goes on at the next start'));
     else if (!isUnloadable) {
-      const how = crashOf(end, timing.silentMs);
-      ends.crashed(tenant, run, how);
+      const how = describeCrash(end, timing.heartbeatTimeoutMs);
+      ends.rememberCrash(tenant, run, how);
       log.run(run, styled('red', `pid ${child.pid} ${how}`));
     }
     return 'crashed';
@@ -68,14 +68,14 @@ export function invokingRuns(options: InvokingOptions): InvokingRuns {
 
   /** What is known of a run before anybody runs it. */
   async function look({ tenant, run }: Delivery) {
-    const contexts = contextsFor(runtime.contexts, tenant);
-    const at = await contexts.inRun(run);
+    const contexts = withTenant(runtime.contexts, tenant);
+    const at = await contexts.forRun(run);
     const { meta } = (await readLiveHead(at).catch(() => undefined)) ?? {};
-    return { desk: deskOn({ ...runtime, contexts }), at, meta };
+    return { operator: createOperator({ ...runtime, contexts }), at, meta };
   }
 
-  async function tellAgain(desk: Desk, run: string, step: string): Promise<void> {
-    const because = await lastFailure(desk, run, step);
+  async function tellAgain(operator: Operator, run: string, step: string): Promise<void> {
+    const because = await findLastFailure(operator, run, step);
     log.run(run, styled('yellow', `tries "${step}" again`), because === undefined ? '' : `: ${because}`);
   }
 
@@ -83,31 +83,31 @@ export function invokingRuns(options: InvokingOptions): InvokingRuns {
     const { file } = files.find(delivery.agent ?? '') ?? {};
     if (file === undefined || unloadable.has(idOf(delivery))) return;
     unloadable.add(idOf(delivery));
-    const { desk, meta } = await look(delivery);
+    const { operator, meta } = await look(delivery);
     if (!meta || hasEnded(meta.status)) return;
-    await decisions.tell(desk, delivery.run, meta.work?.approvals ?? []);
+    await decisions.logDecided(operator, delivery.run, meta.work?.approvals ?? []);
     log.run(delivery.run, styled('yellow', `is ready; ${shortPath(file)} does not load`));
   }
 
   /** Says how an invocation went, and what comes next. */
   async function report(
-    desk: Desk,
+    operator: Operator,
     run: string,
-    { ended, steps }: Extract<Told, { readonly tell: 'ended' }>,
-  ): Promise<Next> {
-    const view = await desk.run(run).catch(() => undefined);
-    const line = endOf(ended, steps, view, runtime.clock.now());
+    { ended, steps }: Extract<ProcessMessage, { readonly tell: 'ended' }>,
+  ): Promise<NextAction> {
+    const view = await operator.run(run).catch(() => undefined);
+    const line = describeInvocationEnd(ended, steps, view, runtime.clock.now());
     if (line) log.run(run, ...line);
-    if (view && hasEnded(view.status)) await ends.tell(desk, view, ...(line ? [] : [doneOf(steps)]));
-    else if (ended.end === 'finished') log.run(run, ended.status.toLowerCase(), doneOf(steps));
-    else ends.wentOn(desk.tenant, run);
+    if (view && hasEnded(view.status)) await ends.logEnd(operator, view, ...(line ? [] : [stepCountText(steps)]));
+    else if (ended.end === 'finished') log.run(run, ended.status.toLowerCase(), stepCountText(steps));
+    else ends.forgetCrash(operator.tenant, run);
     if (view) decisions.remember(view);
     if (view && view.openApprovals.length > 0) asked();
     if (ended.end === 'failed') return 'crashed';
     return view?.status === 'READY' && view.parked === undefined ? 'again' : 'over';
   }
 
-  return { invoke, tellUnloadable };
+  return { invoke, logUnloadable: tellUnloadable };
 }
 
 const idOf = ({ tenant, run }: Delivery): string => JSON.stringify([tenant, run]);

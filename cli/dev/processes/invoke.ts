@@ -2,20 +2,20 @@
 import { pathToFileURL } from 'node:url';
 import { WaitstateError } from '../../../lambda/core/errors.ts';
 import type { AnyAgent } from '../../../lambda/runtime/agent/agent.ts';
-import { findWaitstate } from '../agents/find-waitstate.ts';
+import { registerWaitstateResolver } from '../agents/find-waitstate.ts';
 import { loadAgents } from '../agents/load-agents.ts';
-import { loadProblem } from '../agents/load-problem.ts';
-import { readJob } from './job.ts';
-import type { Ended } from './messages.ts';
-import { quietWarnings } from './quiet-warnings.ts';
-import { belongToServer, tellServer } from './send-to-server.ts';
+import { toLoadProblem } from '../agents/load-problem.ts';
+import { parseJob } from './job.ts';
+import type { InvocationReport } from './messages.ts';
+import { suppressModuleTypeWarnings } from './quiet-warnings.ts';
+import { attachToServer, sendToServer } from './send-to-server.ts';
 
-const job = readJob(process.argv.slice(2));
+const job = parseJob(process.argv.slice(2));
 let steps = 0;
 const begun = new Set<string>();
 
 async function load(): Promise<AnyAgent | undefined> {
-  findWaitstate(pathToFileURL(job.file));
+  registerWaitstateResolver(pathToFileURL(job.file));
   try {
     const { agents } = await loadAgents(job.file);
     const agent = agents.get(job.agent);
@@ -27,51 +27,51 @@ async function load(): Promise<AnyAgent | undefined> {
       // Who starts runs from outside has no keys.
       acceptUnencrypted: true,
       approvalUrl: job.approvalUrl,
-      deliver: (delivery) => tellServer({ tell: 'deliver', delivery }),
+      deliver: (delivery) => sendToServer({ tell: 'deliver', delivery }),
       log: (level, message, { run: _, agent: __, tenant: ___, ...fields }) =>
         console[level](message, ...(Object.keys(fields).length > 0 ? [JSON.stringify(fields)] : [])),
       probe: (moment, _run, step) => {
         if (moment === 'recorded') steps += 1;
-        if (moment === 'before' && begun.has(step)) void tellServer({ tell: 'again', step });
+        if (moment === 'before' && begun.has(step)) void sendToServer({ tell: 'again', step });
         if (moment === 'before') begun.add(step);
         return undefined;
       },
     });
   } catch (error) {
-    await tellServer({ tell: 'unloadable', problem: loadProblem(job.file, error) });
+    await sendToServer({ tell: 'unloadable', problem: toLoadProblem(job.file, error) });
     return undefined;
   }
 }
 
 /** Claims the run and drives it until it ends, waits or yields. */
-async function invoke(agent: AnyAgent): Promise<Ended> {
+async function invoke(agent: AnyAgent): Promise<InvocationReport> {
   const { tenant, run, by, until, leaseMs } = job;
   const end = await agent.invoke({ tenant, run }, { by, until, leaseMs });
   return end.end === 'failed' ? { end: 'failed', error: String(end.error) } : end;
 }
 
 /** Has people told by the agent's own hook; the server hears which links they got. */
-async function notify({ runtime, telling }: AnyAgent, approval: string): Promise<Ended> {
+async function notify({ runtime, notifier: telling }: AnyAgent, approval: string): Promise<InvocationReport> {
   if (!telling) return { end: 'told' };
-  const [{ contextsFor }, { findApproval }, { makeNotice }] = await Promise.all([
+  const [{ withTenant: contextsFor }, { findApproval }, { createNotification: makeNotice }] = await Promise.all([
     import('../../../lambda/checkpoints/derived-contexts.ts'),
     import('../../../lambda/runtime/approvals/change.ts'),
     import('../../../lambda/runtime/approvals/notice.ts'),
   ]);
-  const at = await contextsFor(runtime.contexts, job.tenant).inRun(job.run);
+  const at = await contextsFor(runtime.contexts, job.tenant).forRun(job.run);
   const notice = await makeNotice(at, await findApproval(at, approval), telling);
-  await tellServer({ tell: 'notice', notice });
-  await telling.tell(notice);
+  await sendToServer({ tell: 'notice', notice });
+  await telling.notify(notice);
   return { end: 'told' };
 }
 
-quietWarnings();
-belongToServer();
+suppressModuleTypeWarnings();
+attachToServer();
 const agent = await load();
 if (agent) {
   const { approval } = job;
   const doing = approval === undefined ? invoke(agent) : notify(agent, approval);
-  const ended = await doing.catch((error): Ended => ({ end: 'failed', error: String(error) }));
-  await tellServer({ tell: 'ended', ended, steps });
+  const ended = await doing.catch((error): InvocationReport => ({ end: 'failed', error: String(error) }));
+  await sendToServer({ tell: 'ended', ended, steps });
 }
 process.exit();

@@ -3,8 +3,8 @@ import type { Delivery } from '../../../lambda/runtime/runtime.ts';
 import type { DevLog } from '../log/dev-log.ts';
 import type { AgentProcess } from './agent-process.ts';
 import type { AgentProcesses } from './agent-processes.ts';
-import { jobArguments } from './job.ts';
-import type { Told } from './messages.ts';
+import { toArguments } from './job.ts';
+import type { ProcessMessage } from './messages.ts';
 import type { Timing } from './timing.ts';
 
 /** As whom processes of the server claim runs. One that was cut off is taken over under this name at once. */
@@ -24,25 +24,25 @@ export interface JobOptions {
 }
 
 /** Starts a process that runs a run or, given an approval, tells people of it. */
-export function jobProcess(
+export function startJobProcess(
   { processes, clock, log, folder, url, timing }: JobOptions,
   file: string,
   { tenant, run, agent = '' }: Delivery,
-  hear: (told: Told) => void,
+  hear: (told: ProcessMessage) => void,
   approval?: string,
 ): AgentProcess {
-  const mostMs = approval === undefined ? timing.invocationMs : timing.notifyMs;
+  const mostMs = approval === undefined ? timing.invocationTimeoutMs : timing.notifyTimeoutMs;
   const claimant = { by: CLAIMANT, until: clock.now() + mostMs, leaseMs: timing.leaseMs };
   const job = { file, agent, tenant, run, folder, approvalUrl: `${url}/approvals/`, ...claimant };
   return processes.start({
     program: 'invoke',
-    args: jobArguments(approval === undefined ? job : { ...job, approval }),
-    silentMs: timing.silentMs,
-    mostMs: mostMs + LATENESS_MS,
-    hear(told) {
+    args: toArguments(approval === undefined ? job : { ...job, approval }),
+    heartbeatTimeoutMs: timing.heartbeatTimeoutMs,
+    timeoutMs: mostMs + LATENESS_MS,
+    onMessage(told) {
       if (told.tell === 'unloadable') log.problem(told.problem);
       hear(told);
     },
-    print: (line) => log.printed(run, line),
+    onOutput: (line) => log.output(run, line),
   });
 }

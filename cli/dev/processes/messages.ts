@@ -1,5 +1,5 @@
-import type { Invoked } from '../../../lambda/runtime/agent/agent.ts';
-import type { Notice } from '../../../lambda/runtime/approvals/notice.ts';
+import type { InvokeResult } from '../../../lambda/runtime/agent/agent.ts';
+import type { ApprovalNotification } from '../../../lambda/runtime/approvals/notice.ts';
 import type { Delivery } from '../../../lambda/runtime/runtime.ts';
 import type { LoadProblem } from '../agents/load-problem.ts';
 
@@ -7,11 +7,11 @@ import type { LoadProblem } from '../agents/load-problem.ts';
 export interface DescribedAgent {
   readonly name: string;
   /** Whether it tells people by itself. */
-  readonly tells: boolean;
+  readonly hasNotifyHook: boolean;
   /** The tenant that it starts runs in by itself. */
   readonly tenant: string;
   /** Whether it encrypts runs that it starts itself. */
-  readonly encrypts: boolean;
+  readonly encryptsRuns: boolean;
 }
 
 /** What a file has, or why it has nothing. */
@@ -26,14 +26,14 @@ export interface DescribedFile {
 }
 
 /** How an invocation went, for another process. */
-export type Ended =
-  | Exclude<Invoked, { readonly end: 'failed' }>
+export type InvocationReport =
+  | Exclude<InvokeResult, { readonly end: 'failed' }>
   | { readonly end: 'failed'; readonly error: string }
   /** People were told of an approval. */
   | { readonly end: 'told' };
 
 /** What a process of agents tells the server. */
-export type Told =
+export type ProcessMessage =
   /** It is not stuck; said every second. */
   | { readonly tell: 'alive' }
   /** It is about to load this file. */
@@ -45,5 +45,5 @@ export type Told =
   | { readonly tell: 'deliver'; readonly delivery: Delivery }
   /** A step failed, and is tried again in the same process. */
   | { readonly tell: 'again'; readonly step: string }
-  | { readonly tell: 'notice'; readonly notice: Notice }
-  | { readonly tell: 'ended'; readonly ended: Ended; readonly steps: number };
+  | { readonly tell: 'notice'; readonly notice: ApprovalNotification }
+  | { readonly tell: 'ended'; readonly ended: InvocationReport; readonly steps: number };

@@ -2,7 +2,7 @@
  * Leaves out what Node warns of when the kind of a module is not clear: a file that does not load for it is told with what
  * to do, and one that loads needs no warning in every process. Warnings of others are shown as ever.
  */
-export function quietWarnings(): void {
+export function suppressModuleTypeWarnings(): void {
   const others = process.listeners('warning');
   process.removeAllListeners('warning');
   process.on('warning', (warning) => {

@@ -5,7 +5,7 @@ import { StringDecoder } from 'node:string_decoder';
 const LONGEST = 4_000;
 
 /** Hears a stream line by line; a line that is too long comes in pieces. */
-export function linesOf(stream: Readable, hear: (line: string) => void): void {
+export function readLines(stream: Readable, hear: (line: string) => void): void {
   const decoder = new StringDecoder('utf8');
   let rest = '';
   const take = (text: string) => {

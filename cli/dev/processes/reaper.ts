@@ -24,7 +24,7 @@ const SCRIPT = `
  * A small shell that waits for the end of this process. A process that is killed tells nobody, and one of its children
  * that is busy for ever would not hear it; nor would what that child has started.
  */
-export function reaper(): Reaper {
+export function startReaper(): Reaper {
   // Windows has neither the shell nor groups of processes.
   if (process.platform === 'win32') return { add: () => {}, remove: () => {}, close: () => {} };
   // In a session of its own: what is sent to the group of the server must not reach it.

@@ -1,7 +1,7 @@
-import type { Told } from './messages.ts';
+import type { ProcessMessage } from './messages.ts';
 
 /** Tells the server something; resolves when it is on its way. */
-export const tellServer = (told: Told): Promise<void> =>
+export const sendToServer = (told: ProcessMessage): Promise<void> =>
   new Promise((resolve) => {
     if (!process.connected) return resolve();
     process.send?.(told, undefined, undefined, () => resolve());
@@ -10,7 +10,7 @@ export const tellServer = (told: Told): Promise<void> =>
 const ALIVE_MS = 1_000;
 
 /** Ends this process with its server, and tells the server every second that it is not stuck. */
-export function belongToServer(): void {
+export function attachToServer(): void {
   process.on('disconnect', () => process.exit(1));
-  setInterval(() => void tellServer({ tell: 'alive' }), ALIVE_MS).unref();
+  setInterval(() => void sendToServer({ tell: 'alive' }), ALIVE_MS).unref();
 }

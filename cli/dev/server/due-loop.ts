@@ -1,46 +1,55 @@
-import { contextsFor } from '../../../lambda/checkpoints/derived-contexts.ts';
+import { withTenant } from '../../../lambda/checkpoints/derived-contexts.ts';
 import type { FailedRun } from '../../../lambda/checkpoints/operations/delete.ts';
 import { hasEnded, STATUSES } from '../../../lambda/core/status.ts';
-import { deskOn } from '../../../lambda/operator/create-operator.ts';
+import { createOperator } from '../../../lambda/operator/create-operator.ts';
 import { isPaused } from '../../../lambda/runtime/control/pause-agent.ts';
-import { readyRuns, runsHeldBy } from '../../../lambda/runtime/control/ready-runs.ts';
-import { type Sweeping, sweepDue } from '../../../lambda/runtime/control/sweep.ts';
+import { readyRuns, runsLeasedBy } from '../../../lambda/runtime/control/ready-runs.ts';
+import { type SweepOptions, sweepDue } from '../../../lambda/runtime/control/sweep.ts';
 import type { Delivery, Runtime } from '../../../lambda/runtime/runtime.ts';
 import { styled } from '../../terminal/line.ts';
 import type { AgentFiles } from '../agents/agent-files.ts';
 import type { DevLog } from '../log/dev-log.ts';
-import type { ToldEnds } from '../log/log-run-ends.ts';
-import type { Invocations } from '../processes/invocations.ts';
+import type { RunEndLog } from '../log/log-run-ends.ts';
+import type { InvocationQueue } from '../processes/invocations.ts';
 import { CLAIMANT } from '../processes/job-process.ts';
 
 const ENDED = STATUSES.filter(hasEnded);
 
-export interface LookingOptions {
+export interface DueLoopOptions {
   readonly runtime: Runtime;
   readonly files: AgentFiles;
-  readonly queue: Invocations;
-  readonly telling: NonNullable<Sweeping['telling']>;
+  readonly queue: InvocationQueue;
+  readonly notifierFor: NonNullable<SweepOptions['notifierFor']>;
   readonly log: DevLog;
   readonly leaseMs: number;
-  readonly ends: ToldEnds;
+  readonly runEnds: RunEndLog;
   /** A run is ready, and its file does not load. */
-  tellUnloadable(delivery: Delivery): void;
+  logUnloadable(delivery: Delivery): void;
 }
 
 /** How the server finds what is to be done. */
-export interface Looking {
+export interface DueLoop {
   /** Runs that a server before this one had when it ended. */
-  forCutOff(): Promise<void>;
+  deliverInterrupted(): Promise<void>;
   /** Runs that somebody should run; also those that wait for other code, when there may be some. */
-  forReady(options?: { readonly parked?: boolean }): Promise<void>;
+  deliverReady(options?: { readonly parked?: boolean }): Promise<void>;
   /** What is due: timers, reminders, what nobody took. */
-  atDue(): Promise<void>;
+  sweep(): Promise<void>;
   /** Runs that ended, whoever ended them. */
-  atEnded(): Promise<void>;
+  logEnded(): Promise<void>;
 }
 
-export function lookingFor(options: LookingOptions): Looking {
-  const { runtime, files, queue, telling, log, leaseMs, ends, tellUnloadable } = options;
+export function createDueLoop(options: DueLoopOptions): DueLoop {
+  const {
+    runtime,
+    files,
+    queue,
+    notifierFor: telling,
+    log,
+    leaseMs,
+    runEnds: ends,
+    logUnloadable: tellUnloadable,
+  } = options;
   const { contexts } = runtime;
   // Agents may start runs in a tenant of their own.
   const tenants = () => new Set([contexts.tenant, ...files.agents().map((agent) => agent.tenant)]);
@@ -67,36 +76,36 @@ export function lookingFor(options: LookingOptions): Looking {
   }
 
   return {
-    async forCutOff() {
-      for await (const delivery of runsHeldBy(await contexts.context(), CLAIMANT, leaseMs))
+    async deliverInterrupted() {
+      for await (const delivery of runsLeasedBy(await contexts.forTenant(), CLAIMANT, leaseMs))
         if (takes(delivery)) queue.deliver(delivery);
     },
-    async forReady({ parked = false } = {}) {
+    async deliverReady({ parked = false } = {}) {
       for (const tenant of tenants()) {
-        const context = await contextsFor(contexts, tenant).context();
+        const context = await withTenant(contexts, tenant).forTenant();
         const paused = new Map<string, boolean>();
         for await (const delivery of readyRuns(context, { parked })) {
           const { agent = '' } = delivery;
-          if (!queue.hasRoom) return;
+          if (!queue.hasCapacity) return;
           if (!takes(delivery)) continue;
           if (!paused.has(agent)) paused.set(agent, await isPaused(context, agent));
           if (!paused.get(agent)) queue.deliver(delivery);
         }
       }
     },
-    async atDue() {
-      const { failed } = await sweepDue({ runtime, telling, takes });
+    async sweep() {
+      const { failed } = await sweepDue({ runtime, notifierFor: telling, canDeliver: takes });
       for (const each of failed) tellFailure(each);
     },
-    async atEnded() {
+    async logEnded() {
       for (const tenant of tenants()) {
-        const desk = deskOn({ ...runtime, contexts: contextsFor(contexts, tenant) });
+        const operator = createOperator({ ...runtime, contexts: withTenant(contexts, tenant) });
         const since = endedSince.get(tenant) ?? begun;
-        const { runs } = await desk.runs({ status: [...ENDED], since });
+        const { runs } = await operator.runs({ status: [...ENDED], since });
         // What a process is at is told when that is over.
         const goOn = runs.filter(({ run }) => queue.has({ tenant, run }));
         for (const each of runs.toReversed())
-          if (!goOn.includes(each) && files.find(each.agent ?? '')) await ends.tellListed(desk, each);
+          if (!goOn.includes(each) && files.find(each.agent ?? '')) await ends.logListedEnd(operator, each);
         const from = goOn.at(-1) ?? runs[0];
         if (from) endedSince.set(tenant, from.touchedAt);
       }

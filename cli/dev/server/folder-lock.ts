@@ -1,6 +1,6 @@
 import { WaitstateError } from '../../../lambda/core/errors.ts';
 import { isBusy, storageError } from '../../../lambda/storage/embedded/errors.ts';
-import { lockIn, runningServer } from './server-file.ts';
+import { findRunningServer, lockPath } from './server-file.ts';
 
 /** That this process alone is the server of a folder. */
 export interface FolderLock {
@@ -15,7 +15,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
   let db: InstanceType<typeof DatabaseSync> | undefined;
   try {
-    db = new DatabaseSync(lockIn(folder));
+    db = new DatabaseSync(lockPath(folder));
     // Who only asks whether there is a server is done in no time.
     db.exec('PRAGMA busy_timeout = 300; BEGIN EXCLUSIVE');
   } catch (error) {
@@ -27,7 +27,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
 }
 
 async function taken(folder: string): Promise<WaitstateError> {
-  const running = await runningServer(folder);
+  const running = await findRunningServer(folder);
   const where = running ? `: ${running.url} (pid ${running.pid})` : '';
   return new WaitstateError(
     'CONDITION_FAILED',

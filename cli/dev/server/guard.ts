@@ -2,9 +2,9 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { problemPage } from '../../../lambda/console/problem-page.ts';
 import { type Caller, ROLES } from '../../../lambda/http/caller.ts';
-import { HttpError, problemOf } from '../../../lambda/http/problem.ts';
-import { secure } from '../../../lambda/http/security-headers.ts';
-import { ticketsOf } from './ticket.ts';
+import { HttpError, toProblem } from '../../../lambda/http/problem.ts';
+import { setSecurityHeaders } from '../../../lambda/http/security-headers.ts';
+import { createTicketRedeemer } from './ticket.ts';
 
 /** Who may reach the server of one machine. */
 export interface Guard {
@@ -30,12 +30,12 @@ const COOKIE_SECONDS = 30 * 24 * 3600;
  * and keeps out what pages of others let a browser send: requests under another name (DNS rebinding) and from another
  * origin (CSRF). Links to approvals carry their own secret.
  */
-export function guardOf({ key, port, tenant }: GuardOptions): Guard {
+export function createGuard({ key, port, tenant }: GuardOptions): Guard {
   const hosts = new Set(NAMES.flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]));
   const cookieName = `waitstate-${port}`;
   // Browsers send cookies to all ports of a host: what they send must not be the key itself.
   const cookie = createHmac('sha256', key).update('cookie').digest('base64url');
-  const redeem = ticketsOf(key);
+  const redeem = createTicketRedeemer(key);
   const caller: Caller = { tenant, groups: [], roles: new Set(ROLES), answersForOthers: true };
 
   const isBearer = ({ headers }: Request): boolean => {
@@ -53,7 +53,7 @@ export function guardOf({ key, port, tenant }: GuardOptions): Guard {
       const url = new URL(request.url);
       const [host = '', ...others] = headersDistinct.host ?? [];
       if (others.length > 0 || !hosts.has(host.toLowerCase()) || url.host !== new URL(`http://${host}`).host)
-        return refused(
+        return problemResponse(
           403,
           'NOT_ALLOWED',
           `This server answers to ${NAMES.map((name) => `${name}:${port}`).join(', ')} only.`,
@@ -65,7 +65,7 @@ export function guardOf({ key, port, tenant }: GuardOptions): Guard {
       if (ticket !== null) return redeem(ticket) ? letIn() : notLetIn(request, OLD_TICKET);
       const isLink = request.method === 'POST' && /^\/approvals\/[^/]+$/.test(url.pathname);
       if (isRead || isLink || isBearer(request) || isOwnPage(request, host)) return undefined;
-      return refused(
+      return problemResponse(
         403,
         'NOT_ALLOWED',
         'Requests that change something come from pages of this server, or with its key.',
@@ -103,18 +103,18 @@ function isOwnPage({ headers }: Request, host: string): boolean {
 
 /** The same refusal on a page where a browser shows it. */
 function notLetIn({ headers }: Request, detail: string): Response {
-  if (!headers.get('accept')?.includes('text/html')) return refused(401, 'NOT_AUTHENTICATED', detail);
-  const problem = problemOf(new HttpError(401, 'NOT_AUTHENTICATED', detail));
+  if (!headers.get('accept')?.includes('text/html')) return problemResponse(401, 'NOT_AUTHENTICATED', detail);
+  const problem = toProblem(new HttpError(401, 'NOT_AUTHENTICATED', detail));
   const answer = new Response(String(problemPage(problem)), {
     status: problem.status,
     headers: { 'content-type': 'text/html; charset=UTF-8', 'referrer-policy': 'no-referrer' },
   });
-  secure(answer.headers, { path: '/', isHttps: false });
+  setSecurityHeaders(answer.headers, { path: '/', isHttps: false });
   return answer;
 }
 
 /** A refusal in the form of all others. */
-export function refused(status: number, code: HttpError['code'], detail: string): Response {
+export function problemResponse(status: number, code: HttpError['code'], detail: string): Response {
   const headers = {
     'content-type': 'application/problem+json',
     'cache-control': 'no-store',
@@ -122,7 +122,7 @@ export function refused(status: number, code: HttpError['code'], detail: string)
     'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',
   };
-  return new Response(JSON.stringify(problemOf(new HttpError(status, code, detail))), { status, headers });
+  return new Response(JSON.stringify(toProblem(new HttpError(status, code, detail))), { status, headers });
 }
 
 /** Whether two secrets are equal, in the same time wherever they differ. */

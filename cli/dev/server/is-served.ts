@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { isBusy } from '../../../lambda/storage/embedded/errors.ts';
 
 /** Whether a server holds the lock of a folder just now. A number of a process says little: it may be another's by then. */
-export function isServed(lock: string): boolean {
+export function isLockHeld(lock: string): boolean {
   if (!existsSync(lock)) return false;
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
   const db = new DatabaseSync(lock, { readOnly: true });

@@ -1,20 +1,20 @@
-import { contextsOn } from '../../../lambda/checkpoints/contexts.ts';
+import { contextFactory } from '../../../lambda/checkpoints/contexts.ts';
 import { ANY_TYPE } from '../../../lambda/checkpoints/document/unknown-instance.ts';
 import { systemClock } from '../../../lambda/runtime/agent/clock.ts';
-import { type Repeated, repeatedly } from '../../../lambda/runtime/agent/poll.ts';
+import { type Poller, repeatedly } from '../../../lambda/runtime/agent/poll.ts';
 import type { Delivery, Log, Runtime } from '../../../lambda/runtime/runtime.ts';
 import type { Storage } from '../../../lambda/storage/ports.ts';
 import { styled } from '../../terminal/line.ts';
 import type { AgentFiles } from '../agents/agent-files.ts';
-import { watchedAgents } from '../agents/watched-agents.ts';
+import { createWatchedAgents } from '../agents/watched-agents.ts';
 import type { DevLog } from '../log/dev-log.ts';
-import { toldEnds } from '../log/log-run-ends.ts';
-import { agentProcesses } from '../processes/agent-processes.ts';
-import { invocations } from '../processes/invocations.ts';
-import { invokingRuns } from '../processes/invoke-run.ts';
+import { createRunEndLog } from '../log/log-run-ends.ts';
+import { createAgentProcesses } from '../processes/agent-processes.ts';
+import { createInvocationQueue } from '../processes/invocations.ts';
+import { createRunInvoker } from '../processes/invoke-run.ts';
 import type { Timing } from '../processes/timing.ts';
-import { lookingFor } from './due-loop.ts';
-import { tellingOf } from './local-notifier.ts';
+import { createDueLoop } from './due-loop.ts';
+import { notifierFor } from './local-notifier.ts';
 
 export interface LocalRuntimeOptions {
   readonly storage: Storage;
@@ -42,7 +42,7 @@ export interface LocalRuntime {
   readonly runtime: Runtime;
   readonly files: AgentFiles;
   /** How many processes run a run. */
-  readonly count: number;
+  readonly runningCount: number;
   /** Gets to know the agents, and begins to run what is ready; with `watch`, looks again at files that change. */
   start(options: Beginning): Promise<void>;
   /** Begins nothing more; what goes on may do so for a moment. */
@@ -51,47 +51,62 @@ export interface LocalRuntime {
   kill(): void;
 }
 
-export function localRuntime(options: LocalRuntimeOptions): LocalRuntime {
+export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
   const { storage, tenant, log, timing, concurrency } = options;
   const runtime: Runtime = {
-    contexts: contextsOn(storage, { tenant, types: ANY_TYPE }),
+    contexts: contextFactory(storage, { tenant, types: ANY_TYPE }),
     clock: systemClock,
-    chance: Math.random,
+    random: Math.random,
     deliver: async (delivery) => queue.deliver(delivery),
     log: logTo(log),
   };
-  const loops: { poll?: Repeated; sweep?: Repeated } = {};
-  const processes = agentProcesses(options.environment);
-  const agents = watchedAgents({ processes, log, patienceMs: timing.silentMs, changed: () => void goOn() });
+  const loops: { poll?: Poller; sweep?: Poller } = {};
+  const processes = createAgentProcesses(options.environment);
+  const agents = createWatchedAgents({
+    processes,
+    log,
+    loadTimeoutMs: timing.heartbeatTimeoutMs,
+    onChange: () => void goOn(),
+  });
   const { files } = agents;
   const jobs = { ...options, clock: runtime.clock, processes, files };
-  const ends = toldEnds(log, runtime.clock);
-  const { invoke, tellUnloadable } = invokingRuns({ ...jobs, runtime, ends, asked: () => loops.sweep?.soon() });
+  const ends = createRunEndLog(log, runtime.clock);
+  const { invoke, logUnloadable: tellUnloadable } = createRunInvoker({
+    ...jobs,
+    runtime,
+    runEnds: ends,
+    onApprovalPending: () => loops.sweep?.pollNow(),
+  });
   const failed = ({ run }: Delivery, error: unknown) =>
     runtime.log('error', 'An invocation could not begin; it is tried again later.', { run, error: String(error) });
-  const queue = invocations({ concurrency, crashPauseMs: timing.crashPauseMs, invoke, failed });
-  const telling = (agent: string | undefined) => tellingOf(jobs, agent);
-  const look = lookingFor({
-    ...{ runtime, files, queue, telling, log, leaseMs: timing.leaseMs, ends },
-    tellUnloadable: (delivery) => void tellUnloadable(delivery).catch((error) => failed(delivery, error)),
+  const queue = createInvocationQueue({
+    concurrency,
+    crashBackoffMs: timing.crashBackoffMs,
+    invoke,
+    onStartFailed: failed,
+  });
+  const telling = (agent: string | undefined) => notifierFor(jobs, agent);
+  const look = createDueLoop({
+    ...{ runtime, files, queue, notifierFor: telling, log, leaseMs: timing.leaseMs, runEnds: ends },
+    logUnloadable: (delivery) => void tellUnloadable(delivery).catch((error) => failed(delivery, error)),
   });
 
   /** What waited for other code, or had crashed, may go on with the code of now. */
   async function goOn(): Promise<void> {
-    queue.hurry();
-    await look.forReady({ parked: true }).catch((error) => log.server(styled('red', String(error))));
+    queue.retryNow();
+    await look.deliverReady({ parked: true }).catch((error) => log.server(styled('red', String(error))));
   }
 
   async function begin({ watch, known }: Beginning): Promise<void> {
     await agents.load(options.files, { watch });
     if (isStopping) return;
     await known?.();
-    await look.forCutOff();
+    await look.deliverInterrupted();
     if (isStopping) return;
-    loops.poll = repeatedly(runtime, timing.pollMs, look.forReady);
-    loops.sweep = repeatedly(runtime, timing.sweepMs, async () => {
-      await look.atDue();
-      await look.atEnded();
+    loops.poll = repeatedly(runtime, timing.pollIntervalMs, look.deliverReady);
+    loops.sweep = repeatedly(runtime, timing.sweepIntervalMs, async () => {
+      await look.sweep();
+      await look.logEnded();
     });
   }
 
@@ -100,8 +115,8 @@ export function localRuntime(options: LocalRuntimeOptions): LocalRuntime {
   return {
     runtime,
     files,
-    get count() {
-      return queue.count;
+    get runningCount() {
+      return queue.runningCount;
     },
     start(beginning) {
       starting = begin(beginning);
@@ -110,11 +125,11 @@ export function localRuntime(options: LocalRuntimeOptions): LocalRuntime {
     async stop() {
       isStopping = true;
       const looked = Promise.all([loops.poll?.stop(), loops.sweep?.stop()]);
-      await queue.stop(timing.graceMs, processes.end);
+      await queue.stop(timing.shutdownGraceMs, processes.killAll);
       await Promise.all([looked, starting.catch(() => {})]);
       agents.close();
     },
-    kill: () => processes.end(),
+    kill: () => processes.killAll(),
   };
 }
 

@@ -5,17 +5,17 @@ import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { createApi } from '../../../lambda/api/app.ts';
 import type { KnownAgent } from '../../../lambda/http/app-options.ts';
 import { HttpError } from '../../../lambda/http/problem.ts';
-import { deskOn } from '../../../lambda/operator/create-operator.ts';
+import { createOperator } from '../../../lambda/operator/create-operator.ts';
 import { embeddedStorage } from '../../../lambda/storage/embedded/embedded-storage.ts';
 import type { Line } from '../../terminal/line.ts';
 import { checkFiles, findFiles } from '../agents/find-files.ts';
-import { devLog } from '../log/dev-log.ts';
-import { TIMING, type Timing } from '../processes/timing.ts';
+import { createDevLog } from '../log/dev-log.ts';
+import { DEFAULT_TIMING, type Timing } from '../processes/timing.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
-import { guardOf, refused } from './guard.ts';
+import { createGuard, problemResponse } from './guard.ts';
 import { LOOPBACK, listen } from './listen.ts';
-import { type LocalRuntime, localRuntime } from './local-runtime.ts';
-import { openServerFile, writeServerFile } from './server-file.ts';
+import { createLocalRuntime, type LocalRuntime } from './local-runtime.ts';
+import { loadServerFile, writeServerFile } from './server-file.ts';
 
 export interface ServeOptions {
   /** The files of agents, or patterns of them. */
@@ -31,9 +31,9 @@ export interface ServeOptions {
   /** How many processes of agents there are at the same time. @default 8, or more on a larger machine */
   readonly concurrency?: number | undefined;
   /** Called when the files of agents are known, before runs go on. */
-  readonly known?: (() => Promise<void>) | undefined;
+  readonly onAgentsLoaded?: (() => Promise<void>) | undefined;
   /** Where the log goes. */
-  readonly say: (line: Line) => void;
+  readonly print: (line: Line) => void;
   readonly timing?: Partial<Timing> | undefined;
 }
 
@@ -48,9 +48,9 @@ export interface LocalServer {
   readonly ready: Promise<void>;
   agents(): readonly KnownAgent[];
   /** How many approvals wait for an answer; counting stops at a hundred. */
-  openApprovals(): Promise<number>;
+  countPendingApprovals(): Promise<number>;
   /** How many processes go on. */
-  readonly count: number;
+  readonly runningCount: number;
   /** Takes no more work, lets processes go on for a moment, and lets go of everything. */
   stop(): Promise<void>;
   /** Ends all processes at once. */
@@ -59,47 +59,47 @@ export interface LocalServer {
 
 /** Serves a folder to this machine alone, and runs the agents of these files. */
 export async function serve(options: ServeOptions): Promise<LocalServer> {
-  const { tenant = 'default', say, watch = true } = options;
+  const { tenant = 'default', print: say, watch = true } = options;
   const folder = resolve(options.folder ?? '.waitstate');
   const files = findFiles(options.files, process.cwd());
   checkFiles(files, options.files);
-  const { key, port: last } = await openServerFile(folder);
+  const { key, port: last } = await loadServerFile(folder);
   const storage = embeddedStorage({ folder });
-  const opened: { lock?: FolderLock; server?: Server; agents?: LocalRuntime } = {};
+  const loaded: { lock?: FolderLock; server?: Server; agents?: LocalRuntime } = {};
   const close = async () => {
-    await opened.agents?.stop();
-    await closeServer(opened.server);
+    await loaded.agents?.stop();
+    await closeServer(loaded.server);
     await Promise.all([storage.records.close(), storage.payloads.close()]);
-    opened.lock?.release();
+    loaded.lock?.release();
   };
   try {
     // Makes the folder ready, or says what is wrong with it.
     await storage.records.read('-', ['-']);
-    opened.lock = await lockFolder(folder);
+    loaded.lock = await lockFolder(folder);
     const server = createServer();
     const port = await listen(server, options.port, last);
-    opened.server = server;
+    loaded.server = server;
     const url = `http://${LOOPBACK}:${port}`;
-    const agents = localRuntime({
-      ...{ storage, folder, tenant, files, url, log: devLog(say) },
+    const agents = createLocalRuntime({
+      ...{ storage, folder, tenant, files, url, log: createDevLog(say) },
       environment: environmentFor(folder, url),
       concurrency: options.concurrency ?? Math.max(8, availableParallelism()),
-      timing: { ...TIMING, ...options.timing },
+      timing: { ...DEFAULT_TIMING, ...options.timing },
     });
-    opened.agents = agents;
+    loaded.agents = agents;
     answerOn(server, agents, { key, port, tenant });
     await writeServerFile(folder, { key, port, url, pid: process.pid });
-    const ready = agents.start({ watch, known: options.known });
+    const ready = agents.start({ watch, known: options.onAgentsLoaded });
     // Whoever does not wait for it has its errors in the log.
     ready.catch(() => {});
     let stopped: Promise<void> | undefined;
     return {
       ...{ url, key, folder, keyedUrl: `${url}/?key=${key}` },
       ready,
-      agents: () => agents.files.known(),
-      openApprovals: async () => (await deskOn(agents.runtime).openApprovals()).length,
-      get count() {
-        return agents.count;
+      agents: () => agents.files.agentSummaries(),
+      countPendingApprovals: async () => (await createOperator(agents.runtime).pendingApprovals()).length,
+      get runningCount() {
+        return agents.runningCount;
       },
       stop() {
         stopped ??= writeServerFile(folder, { key, port }).then(close);
@@ -121,17 +121,17 @@ interface Answering {
 
 /** Has the application answer those whom the guard lets through. */
 function answerOn(server: Server, { runtime, files }: LocalRuntime, answering: Answering): void {
-  const guard = guardOf(answering);
+  const guard = createGuard(answering);
   const api = createApi({
     runtime,
     identify: (request) => guard.identify(request) ?? notLetIn(),
-    observing: { log: runtime.log, count: () => {} },
-    agents: async () => files.known(),
+    telemetry: { log: runtime.log, count: () => {} },
+    agents: async () => files.agentSummaries(),
   });
   const answer = (request: Request, env: HttpBindings) => guard.check(request, env.incoming) ?? api.fetch(request, env);
   const listener = getRequestListener((request, env) => answer(request, env as HttpBindings), {
     overrideGlobalObjects: false,
-    errorHandler: () => refused(400, 'INVALID_INPUT', 'This is no request that can be answered.'),
+    errorHandler: () => problemResponse(400, 'INVALID_INPUT', 'This is no request that can be answered.'),
   });
   server.on('request', (incoming, outgoing) => void listener(incoming, outgoing));
 }

@@ -6,13 +6,13 @@ const LASTS_MS = 60_000;
  * A text that lets one browser in, once, within a minute. What a program is started with can be read by everybody on the
  * machine: so a browser is opened with this, and not with the key.
  */
-export function ticketFor(key: string, now = Date.now()): string {
+export function createTicket(key: string, now = Date.now()): string {
   const text = `${now.toString(36)}.${randomBytes(12).toString('base64url')}`;
   return `${text}.${signature(key, text)}`;
 }
 
 /** Takes the tickets of a key, each once. Says whether it lets in. */
-export function ticketsOf(key: string): (ticket: string, now?: number) => boolean {
+export function createTicketRedeemer(key: string): (ticket: string, now?: number) => boolean {
   const used = new Map<string, number>();
   return (ticket, now = Date.now()) => {
     const [, text = '', made = '', signed = ''] = /^(([0-9a-z]{1,11})\.[\w-]{16})\.([\w-]{43})$/.exec(ticket) ?? [];

@@ -1,17 +1,27 @@
 import * as z from 'zod';
-import { present } from '../../core/omit-undefined.ts';
+import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Caller } from '../../http/caller.ts';
-import { MOST_ANSWER } from '../../http/limits.ts';
-import { ANSWER, ASKED, INBOX, LOOK, may, needAsked, notAllowed, OPERATE, ownAnswer } from '../../http/roles.ts';
-import { DOWNLOADED, downloaded } from '../download.ts';
-import { approvalAnswer, approvalsAnswer } from '../responses.ts';
+import { MAX_DECISION_BYTES } from '../../http/limits.ts';
+import {
+  APPROVAL_VIEW_ROLES,
+  DECIDE_ROLES,
+  hasRole,
+  INBOX_ROLES,
+  notAllowed,
+  OPERATE_ROLES,
+  requireApprovalAccess,
+  requireDecider,
+  VIEW_ROLES,
+} from '../../http/roles.ts';
+import { DOWNLOAD_RESPONSES, downloadPayload } from '../download.ts';
+import { approvalResponse, approvalsResponse } from '../responses.ts';
 import { type Route, route } from '../route.ts';
-import { Approval, Approvals, answerFields } from '../schemas/approvals.ts';
-import { named } from '../schemas/named.ts';
-import { Group, ofRun, PayloadId, Person } from '../schemas/values.ts';
+import { Approval, Approvals, decisionFields } from '../schemas/approvals.ts';
+import { namedSchema } from '../schemas/named.ts';
+import { Group, PayloadId, Person, runParams } from '../schemas/values.ts';
 
 const Limit = z.int().min(1).max(100).optional();
-const ofApproval = ofRun.extend({ approval: z.string().min(1).max(1000) });
+const ofApproval = runParams.extend({ approval: z.string().min(1).max(1000) });
 const LISTED = {
   200: {
     description: 'Approvals, with what they show shortened, and votes without comments and edits',
@@ -23,7 +33,7 @@ const answers = { 200: { description: 'The approval', schema: Approval } };
 /** Approvals: what waits for whom, answers, reminders, withdrawals. */
 export const APPROVAL_ROUTES: readonly Route[] = [
   route({
-    ...{ method: 'GET', path: '/api/approvals', may: INBOX, name: 'listApprovals' },
+    ...{ method: 'GET', path: '/api/approvals', access: INBOX_ROLES, name: 'listApprovals' },
     summary: 'What the caller can still answer, oldest first; with `all`, everything that is open',
     query: z.strictObject({
       all: z.boolean().optional().describe('All that is open, for operators'),
@@ -31,87 +41,114 @@ export const APPROVAL_ROUTES: readonly Route[] = [
       group: z.array(Group).max(100).optional().describe('The groups of that person'),
       limit: Limit,
     }),
-    answers: LISTED,
-    async handle({ desk, caller, query }) {
+    responses: LISTED,
+    async handle({ operator, caller, query }) {
       const { all, limit, person, group } = query;
       if (all) {
-        if (!may(caller, OPERATE)) throw notAllowed('Only an operator sees what others are asked.');
-        return { status: 200, json: approvalsAnswer(await desk.openApprovals(present({ limit }))) };
+        if (!hasRole(caller, OPERATE_ROLES)) throw notAllowed('Only an operator sees what others are asked.');
+        return { status: 200, json: approvalsResponse(await operator.pendingApprovals(omitUndefined({ limit }))) };
       }
-      if (!may(caller, ANSWER)) throw notAllowed('Only an approver has an inbox; operators pass `all=true`.');
+      if (!hasRole(caller, DECIDE_ROLES)) throw notAllowed('Only an approver has an inbox; operators pass `all=true`.');
       const { by, groups } = answeringAs(caller, person, group);
-      return { status: 200, json: approvalsAnswer(await desk.inbox(by, { groups, ...present({ limit }) })) };
+      return {
+        status: 200,
+        json: approvalsResponse(await operator.inbox(by, { groups, ...omitUndefined({ limit }) })),
+      };
     },
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/runs/{run}/approvals', may: LOOK, name: 'listApprovalsOfRun', params: ofRun },
+    ...{
+      method: 'GET',
+      path: '/api/runs/{run}/approvals',
+      access: VIEW_ROLES,
+      name: 'listApprovalsOfRun',
+      params: runParams,
+    },
     summary: 'All approvals of a run, open and ended, oldest first',
-    answers: LISTED,
+    responses: LISTED,
     problems: [404, 410],
-    handle: async ({ desk, params: { run } }) => ({ status: 200, json: approvalsAnswer(await desk.approvals(run)) }),
+    handle: async ({ operator, params: { run } }) => ({
+      status: 200,
+      json: approvalsResponse(await operator.approvals(run)),
+    }),
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/runs/{run}/approvals/{approval}', may: ASKED, name: 'getApproval' },
+    ...{
+      method: 'GET',
+      path: '/api/runs/{run}/approvals/{approval}',
+      access: APPROVAL_VIEW_ROLES,
+      name: 'getApproval',
+    },
     summary: 'One approval; an approver sees those that they are asked',
-    ...{ params: ofApproval, answers },
+    ...{ params: ofApproval, responses: answers },
     problems: [404, 410],
-    async handle({ desk, caller, params: { run, approval } }) {
-      const found = await desk.approval(run, approval);
-      needAsked(caller, found);
-      return { status: 200, json: approvalAnswer(found) };
+    async handle({ operator, caller, params: { run, approval } }) {
+      const found = await operator.approval(run, approval);
+      requireApprovalAccess(caller, found);
+      return { status: 200, json: approvalResponse(found) };
     },
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/runs/{run}/approvals/{approval}/payloads/{payload}', may: ASKED },
+    ...{ method: 'GET', path: '/api/runs/{run}/approvals/{approval}/payloads/{payload}', access: APPROVAL_VIEW_ROLES },
     ...{ name: 'getApprovalPayload', summary: 'A payload that an approval shows' },
     params: ofApproval.extend({ payload: PayloadId }),
-    answers: DOWNLOADED,
+    responses: DOWNLOAD_RESPONSES,
     problems: [404, 410, 413],
     async handle(request) {
       const { run, approval, payload } = request.params;
-      needAsked(request.caller, await request.desk.approval(run, approval));
-      return downloaded(request, { run, from: { approval }, id: payload });
+      requireApprovalAccess(request.caller, await request.operator.approval(run, approval));
+      return downloadPayload(request, { run, from: { approval }, id: payload });
     },
   }),
 
   route({
-    ...{ method: 'POST', path: '/api/runs/{run}/approvals/{approval}/decide', may: ANSWER, name: 'decideApproval' },
+    ...{
+      method: 'POST',
+      path: '/api/runs/{run}/approvals/{approval}/decide',
+      access: DECIDE_ROLES,
+      name: 'decideApproval',
+    },
     summary: 'Answers, as the person that the caller is; given again, it gives what is recorded',
     params: ofApproval,
     body: {
-      mostBytes: MOST_ANSWER,
-      schema: named(
+      maxBytes: MAX_DECISION_BYTES,
+      schema: namedSchema(
         'Decide',
         z.strictObject({
-          ...answerFields,
+          ...decisionFields,
           by: Person.optional().describe('For callers who answer for others'),
           groups: z.array(Group).max(100).optional().describe('The groups of that person'),
         }),
       ),
     },
-    answers,
+    responses: answers,
     problems: [404, 409, 410],
-    async handle({ desk, caller, api, params: { run, approval }, body }) {
+    async handle({ operator, caller, api, params: { run, approval }, body }) {
       const { answer, comment, edits, shown, ...who } = await body();
       const as = answeringAs(caller, who.by, who.groups);
-      const said = { approval, answer, ...present({ comment, edits, shown }) };
-      const decided = await desk.decide(run, { ...said, ...as });
-      api.observing.count('ApprovalAnswered');
-      return { status: 200, json: approvalAnswer(decided) };
+      const said = { approval, answer, ...omitUndefined({ comment, edits, shown }) };
+      const decided = await operator.decide(run, { ...said, ...as });
+      api.telemetry.count('ApprovalAnswered');
+      return { status: 200, json: approvalResponse(decided) };
     },
   }),
 
   route({
-    ...{ method: 'POST', path: '/api/runs/{run}/approvals/{approval}/remind', may: OPERATE, name: 'remindApprovers' },
-    ...{ summary: 'Has people told once more', params: ofApproval, answers },
-    body: { schema: named('Remind', z.strictObject({})) },
+    ...{
+      method: 'POST',
+      path: '/api/runs/{run}/approvals/{approval}/remind',
+      access: OPERATE_ROLES,
+      name: 'remindApprovers',
+    },
+    ...{ summary: 'Has people told once more', params: ofApproval, responses: answers },
+    body: { schema: namedSchema('Remind', z.strictObject({})) },
     problems: [404, 409, 410],
-    async handle({ desk, params: { run, approval }, body }) {
+    async handle({ operator, params: { run, approval }, body }) {
       await body();
-      return { status: 200, json: approvalAnswer(await desk.remind(run, approval)) };
+      return { status: 200, json: approvalResponse(await operator.remind(run, approval)) };
     },
   }),
 
@@ -119,26 +156,26 @@ export const APPROVAL_ROUTES: readonly Route[] = [
     ...{
       method: 'POST',
       path: '/api/runs/{run}/approvals/{approval}/withdraw',
-      may: OPERATE,
+      access: OPERATE_ROLES,
       name: 'withdrawApproval',
     },
     ...{
       summary: 'Ends an approval that nobody needs any more; its run takes it for a no',
       params: ofApproval,
-      answers,
+      responses: answers,
     },
-    body: { schema: named('Withdraw', z.strictObject({ why: z.string().min(1).max(500) })) },
+    body: { schema: namedSchema('Withdraw', z.strictObject({ why: z.string().min(1).max(500) })) },
     problems: [404, 409, 410],
-    async handle({ desk, params: { run, approval }, body }) {
+    async handle({ operator, params: { run, approval }, body }) {
       const { why } = await body();
-      return { status: 200, json: approvalAnswer(await desk.withdraw(run, approval, why)) };
+      return { status: 200, json: approvalResponse(await operator.withdraw(run, approval, why)) };
     },
   }),
 ];
 
 /** Who answers: the person that the caller is, or whom a caller names who may answer for others. */
 function answeringAs(caller: Caller, person: string | undefined, groups: readonly string[] | undefined) {
-  if (person === undefined && groups === undefined) return ownAnswer(caller);
+  if (person === undefined && groups === undefined) return requireDecider(caller);
   if (!caller.answersForOthers) throw notAllowed('This caller may not answer for others: leave out who answers.');
   if (person === undefined) throw notAllowed('Groups are those of a person: say who answers.');
   return { by: person, groups: groups ?? [] };

@@ -1,54 +1,54 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
-import { contextsFor } from '../../checkpoints/derived-contexts.ts';
+import { withTenant } from '../../checkpoints/derived-contexts.ts';
 import { linkPage } from '../../console/link-page.ts';
 import { isWaitstateError } from '../../core/errors.ts';
-import { present } from '../../core/omit-undefined.ts';
+import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { AppOptions } from '../../http/app-options.ts';
 import { isForm, parseJson, readBody } from '../../http/body.ts';
-import { MOST_ANSWER } from '../../http/limits.ts';
-import { problemOf } from '../../http/problem.ts';
+import { MAX_DECISION_BYTES } from '../../http/limits.ts';
+import { toProblem } from '../../http/problem.ts';
 import type { ApiEnv } from '../../http/request-variables.ts';
 import { wantsPage } from '../../http/wants-page.ts';
-import { deskOn } from '../../operator/create-operator.ts';
-import type { OpenedLink } from '../../operator/operator.ts';
+import { createOperator } from '../../operator/create-operator.ts';
+import type { LinkedApproval } from '../../operator/operator.ts';
 import type { AnswerInput } from '../../runtime/approvals/decide.ts';
 import { linkNotFound } from '../../runtime/approvals/tokens.ts';
-import { DOWNLOADED, downloaded } from '../download.ts';
-import { approvalAnswer } from '../responses.ts';
-import { checked, type Route, route } from '../route.ts';
-import { answerFields, Link } from '../schemas/approvals.ts';
-import { named } from '../schemas/named.ts';
+import { DOWNLOAD_RESPONSES, downloadPayload } from '../download.ts';
+import { approvalResponse } from '../responses.ts';
+import { type Route, route, validate } from '../route.ts';
+import { decisionFields, Link } from '../schemas/approvals.ts';
+import { namedSchema } from '../schemas/named.ts';
 import { PayloadId } from '../schemas/values.ts';
 
 const Token = z.string().describe('The last part of a link');
 const params = z.strictObject({ token: Token });
 const PAGE = { types: ['text/html'] };
 
-const LinkAnswer = named('LinkAnswer', z.strictObject(answerFields));
+const LinkAnswer = namedSchema('LinkAnswer', z.strictObject(decisionFields));
 
-const body = { mostBytes: MOST_ANSWER, forms: true, schema: LinkAnswer };
+const body = { maxBytes: MAX_DECISION_BYTES, acceptsForms: true, schema: LinkAnswer };
 
 /** Links: whoever has one sees one approval and answers it, without a login. */
 export const LINK_ROUTES: readonly Route[] = [
   route({
-    ...{ method: 'GET', path: '/approvals/{token}', may: 'everyone', name: 'openLink', params },
+    ...{ method: 'GET', path: '/approvals/{token}', access: 'everyone', name: 'openLink', params },
     summary: 'What a link asks: a page for a browser, JSON for a program. It changes nothing',
     // Mail programs and trackers add to links what they like.
     query: z.looseObject({ decided: z.string().optional().describe('For the page: it was answered just now') }),
-    answers: { 200: { description: 'What is asked, and what was answered', schema: Link, ...PAGE } },
+    responses: { 200: { description: 'What is asked, and what was answered', schema: Link, ...PAGE } },
     problems: [404],
     async handle({ api, context, params: { token }, query }) {
-      const link = await deskOn(api.runtime).link(token);
+      const link = await createOperator(api.runtime).approvalByLink(token);
       if (!wantsPage(context)) return { status: 200, json: linkAnswer(link), headers: VARY };
-      return page(context, linkPage(link, { token, justDecided: query.decided !== undefined, now: nowOf(api) }));
+      return page(context, linkPage(link, { token, wasJustDecided: query.decided !== undefined, now: nowOf(api) }));
     },
   }),
 
   route({
-    ...{ method: 'POST', path: '/approvals/{token}', may: 'everyone', name: 'answerLink', params, body },
+    ...{ method: 'POST', path: '/approvals/{token}', access: 'everyone', name: 'answerLink', params, body },
     summary: 'Answers as the person that the link was made for; given again, it gives what is recorded',
-    answers: {
+    responses: {
       200: { description: 'What is recorded', schema: Link },
       303: { description: 'For a browser: where the page is', headers: { location: 'The link itself' } },
     },
@@ -58,8 +58,8 @@ export const LINK_ROUTES: readonly Route[] = [
       let given: unknown;
       try {
         given = await readBody(context.req.raw, body);
-        const decided = await deskOn(api.runtime).decideByLink(token, answerIn(context.req.raw, given));
-        api.observing.count('ApprovalAnswered');
+        const decided = await createOperator(api.runtime).decideByLink(token, answerIn(context.req.raw, given));
+        api.telemetry.count('ApprovalAnswered');
         if (!isPage) return { status: 200, json: linkAnswer(decided), headers: VARY };
         // A query alone, so that it works below any path.
         return new Response(null, { status: 303, headers: { location: '?decided=true', ...VARY } });
@@ -71,15 +71,15 @@ export const LINK_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'GET', path: '/approvals/{token}/payloads/{payload}', may: 'everyone', name: 'getLinkPayload' },
+    ...{ method: 'GET', path: '/approvals/{token}/payloads/{payload}', access: 'everyone', name: 'getLinkPayload' },
     summary: 'A payload that the approval of a link shows',
     params: params.extend({ payload: PayloadId }),
-    answers: DOWNLOADED,
+    responses: DOWNLOAD_RESPONSES,
     problems: [404, 413],
     async handle({ api, context, params: { token, payload: id } }) {
-      const { tenant, run, id: approval } = (await deskOn(api.runtime).link(token)).approval;
-      const desk = deskOn({ ...api.runtime, contexts: contextsFor(api.runtime.contexts, tenant) });
-      return downloaded({ api, context, desk }, { run, from: { approval }, id }).catch((error) => {
+      const { tenant, run, id: approval } = (await createOperator(api.runtime).approvalByLink(token)).approval;
+      const operator = createOperator({ ...api.runtime, contexts: withTenant(api.runtime.contexts, tenant) });
+      return downloadPayload({ api, context, operator: operator }, { run, from: { approval }, id }).catch((error) => {
         throw isWaitstateError(error, 'CHECKPOINT_NOT_FOUND') ? linkNotFound() : error;
       });
     },
@@ -91,9 +91,9 @@ const VARY = { vary: 'Accept' };
 
 /** What is answered; in a form, edits are JSON as text. */
 function answerIn(request: Request, given: unknown): AnswerInput {
-  const { answer, comment, shown, edits } = checked('An answer', LinkAnswer, given);
+  const { answer, comment, shown, edits } = validate('An answer', LinkAnswer, given);
   const parsed = isForm(request) && typeof edits === 'string' ? parseJson('`edits`', edits) : edits;
-  return { answer, ...present({ comment, shown, edits: parsed }) };
+  return { answer, ...omitUndefined({ comment, shown, edits: parsed }) };
 }
 
 /** The page once more, with what is wrong and what was typed. */
@@ -104,16 +104,16 @@ async function refusedPage(
   error: unknown,
   given: unknown,
 ): Promise<Response> {
-  const problem = problemOf(error);
+  const problem = toProblem(error);
   // What went wrong inside, and what opens nothing, is told as everywhere.
   if (problem.status >= 500 || problem.status === 404) throw error;
-  const link = await deskOn(api.runtime).link(token);
+  const link = await createOperator(api.runtime).approvalByLink(token);
   const { answer, comment, edits } = Object(given) as Record<string, unknown>;
   const typed = { answer, comment, edits };
   const texts = Object.entries(typed).filter(([, value]) => typeof value === 'string');
   return page(
     context,
-    linkPage(link, { token, problem, given: Object.fromEntries(texts), now: nowOf(api) }),
+    linkPage(link, { token, problem, formValues: Object.fromEntries(texts), now: nowOf(api) }),
     problem.status,
   );
 }
@@ -123,8 +123,8 @@ const nowOf = ({ runtime }: AppOptions): Date => new Date(runtime.clock.now());
 const page = (context: Context<ApiEnv>, html: unknown, status = 200): Response =>
   context.html(String(html), status as 200, VARY);
 
-const linkAnswer = ({ approval, again, ...link }: OpenedLink): object => ({
+const linkAnswer = ({ approval, followUp: again, ...link }: LinkedApproval): object => ({
   ...link,
-  approval: approvalAnswer(approval),
+  approval: approvalResponse(approval),
   ...(again && { isAskedAgain: true }),
 });

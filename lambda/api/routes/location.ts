@@ -1,7 +1,9 @@
-import { pathId } from '../../http/path-id.ts';
+import { encodePathId } from '../../http/path-id.ts';
 
 /** The header that says where a run is found. */
-export const locationOf = (run: string): { readonly location: string } => ({ location: `/api/runs/${pathId(run)}` });
+export const locationHeader = (run: string): { readonly location: string } => ({
+  location: `/api/runs/${encodePathId(run)}`,
+});
 
 /** The same, described. */
-export const LOCATION = { location: 'Where the run is' };
+export const LOCATION_DESCRIPTION = { location: 'Where the run is' };

@@ -1,12 +1,12 @@
-import { openApiOf } from '../open-api.ts';
+import { toOpenApi } from '../open-api.ts';
 import type { Route } from '../route.ts';
 import { aboutRoutes } from './about.ts';
 import { APPROVAL_ROUTES } from './approvals.ts';
 import { CHECKPOINT_ROUTES } from './checkpoints.ts';
 import { LINK_ROUTES } from './links.ts';
-import { CHANGE_ROUTES } from './run-changes.ts';
+import { RUN_CHANGE_ROUTES } from './run-changes.ts';
 import { RUN_ROUTES } from './runs.ts';
-import { SAVING_ROUTES } from './saving.ts';
+import { PROTOCOL_ROUTES } from './saving.ts';
 
 let described: object | undefined;
 
@@ -14,12 +14,12 @@ let described: object | undefined;
 export const ROUTES: readonly Route[] = [
   ...LINK_ROUTES,
   ...aboutRoutes(() => {
-    described ??= openApiOf(ROUTES);
+    described ??= toOpenApi(ROUTES);
     return described;
   }),
   ...RUN_ROUTES,
-  ...CHANGE_ROUTES,
+  ...RUN_CHANGE_ROUTES,
   ...CHECKPOINT_ROUTES,
-  ...SAVING_ROUTES,
+  ...PROTOCOL_ROUTES,
   ...APPROVAL_ROUTES,
 ];

@@ -1,26 +1,26 @@
 import * as z from 'zod';
 import type { Doc } from '../../checkpoints/document/document.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
-import { refused } from '../../core/invalid-input.ts';
-import { present } from '../../core/omit-undefined.ts';
-import { checkAgent, offeredTo } from '../../http/check-agent.ts';
-import { LOOK, may, START } from '../../http/roles.ts';
+import { invalidInput } from '../../core/invalid-input.ts';
+import { omitUndefined } from '../../core/omit-undefined.ts';
+import { agentsForTenant, checkAgent } from '../../http/check-agent.ts';
+import { hasRole, START_ROLES, VIEW_ROLES } from '../../http/roles.ts';
 import type { Started as StartedRun } from '../../runtime/control/start-run.ts';
-import { runAnswer } from '../responses.ts';
+import { runResponse } from '../responses.ts';
 import { type Route, route } from '../route.ts';
-import { named } from '../schemas/named.ts';
+import { namedSchema } from '../schemas/named.ts';
 import { Agents, Counts, Lineage, Run, RunsPage, Started } from '../schemas/runs.ts';
-import { Cursor, Document, Duration, Moment, Name, ofRun, RunId, StatusName, Tags } from '../schemas/values.ts';
-import { LOCATION, locationOf } from './location.ts';
+import { Cursor, Document, Duration, Name, RunId, runParams, StatusName, Tags, Timestamp } from '../schemas/values.ts';
+import { LOCATION_DESCRIPTION, locationHeader } from './location.ts';
 
 /** Runs: start, list, look. */
 export const RUN_ROUTES: readonly Route[] = [
   route({
-    ...{ method: 'POST', path: '/api/runs', may: START, name: 'startRun' },
+    ...{ method: 'POST', path: '/api/runs', access: START_ROLES, name: 'startRun' },
     summary: 'Starts a run; the same id, or the same Idempotency-Key, twice starts one',
     headers: z.strictObject({ 'idempotency-key': z.string().min(1).max(200).optional() }),
     body: {
-      schema: named(
+      schema: namedSchema(
         'Start',
         z.strictObject({
           agent: Name,
@@ -33,27 +33,27 @@ export const RUN_ROUTES: readonly Route[] = [
         }),
       ),
     },
-    answers: {
-      201: { description: 'It was started', schema: Started, headers: LOCATION },
-      200: { description: 'It had been started before', schema: Started, headers: LOCATION },
+    responses: {
+      201: { description: 'It was started', schema: Started, headers: LOCATION_DESCRIPTION },
+      200: { description: 'It had been started before', schema: Started, headers: LOCATION_DESCRIPTION },
     },
     problems: [404, 409, 410],
-    async handle({ desk, api, caller, headers, body }) {
+    async handle({ operator, api, caller, headers, body }) {
       const { agent, input, id, owner, tags, retentionSeconds, timeout } = await body();
       checkAgent((await api.agents?.()) ?? [], caller.tenant, agent);
       const key = headers['idempotency-key'];
-      const starting = desk.start({
-        ...{ agent, ...present({ id, key, owner, tags, retentionSeconds }) },
-        ...(timeout && { timeout: present(timeout) }),
+      const starting = operator.start({
+        ...{ agent, ...omitUndefined({ id, key, owner, tags, retentionSeconds }) },
+        ...(timeout && { timeout: omitUndefined(timeout) }),
         ...(input !== undefined && { input: input as Doc }),
       });
-      const started = await (may(caller, LOOK) ? starting : unseen(starting));
-      return { status: started.isNew ? 201 : 200, json: started, headers: locationOf(started.run) };
+      const started = await (hasRole(caller, VIEW_ROLES) ? starting : unseen(starting));
+      return { status: started.isNew ? 201 : 200, json: started, headers: locationHeader(started.run) };
     },
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/runs', may: LOOK, name: 'listRuns' },
+    ...{ method: 'GET', path: '/api/runs', access: VIEW_ROLES, name: 'listRuns' },
     summary: 'The runs that fit, last touched first',
     description: 'A page may be short: only a missing cursor means the end. The list may be a moment behind.',
     query: z.strictObject({
@@ -64,20 +64,20 @@ export const RUN_ROUTES: readonly Route[] = [
       step: z.string().min(1).max(1000).optional().describe('The step at which it last changed its status, by name'),
       stepNumber: z.int().min(0).optional().describe('The same, by number'),
       id: z.string().min(1).max(256).optional().describe('Only runs whose id has this in it'),
-      since: Moment.optional().describe('Touched from this moment'),
-      until: Moment.optional().describe('Touched before this moment'),
+      since: Timestamp.optional().describe('Touched from this moment'),
+      until: Timestamp.optional().describe('Touched before this moment'),
       limit: z.int().min(1).max(100).optional(),
       cursor: Cursor.optional(),
     }),
-    answers: { 200: { description: 'A page', schema: RunsPage } },
-    async handle({ desk, query }) {
+    responses: { 200: { description: 'A page', schema: RunsPage } },
+    async handle({ operator, query }) {
       const { status, stepNumber, since, until, step, ...rest } = query;
       if (step !== undefined && stepNumber !== undefined)
-        throw refused('A query', 'given `step` or `stepNumber`', 'both');
+        throw invalidInput('A query', 'given `step` or `stepNumber`', 'both');
       const filter = { step: step ?? stepNumber, since: dateOf(since), until: dateOf(until) };
-      const page = await desk.runs({
-        ...present(rest),
-        ...present(filter),
+      const page = await operator.runs({
+        ...omitUndefined(rest),
+        ...omitUndefined(filter),
         ...(status && status.length > 0 && { status }),
       });
       return { status: 200, json: page };
@@ -85,39 +85,39 @@ export const RUN_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/counts', may: LOOK, name: 'countRuns' },
+    ...{ method: 'GET', path: '/api/counts', access: VIEW_ROLES, name: 'countRuns' },
     summary: 'How many runs have each status; counting stops at a thousand',
-    answers: { 200: { description: 'By status', schema: Counts } },
-    handle: async ({ desk }) => ({ status: 200, json: await desk.counts() }),
+    responses: { 200: { description: 'By status', schema: Counts } },
+    handle: async ({ operator }) => ({ status: 200, json: await operator.counts() }),
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/agents', may: LOOK, name: 'listAgents' },
+    ...{ method: 'GET', path: '/api/agents', access: VIEW_ROLES, name: 'listAgents' },
     summary: 'The agents that are known here',
-    answers: { 200: { description: 'By name', schema: Agents } },
+    responses: { 200: { description: 'By name', schema: Agents } },
     handle: async ({ api, caller }) => ({
       status: 200,
-      json: { agents: offeredTo((await api.agents?.()) ?? [], caller.tenant) },
+      json: { agents: agentsForTenant((await api.agents?.()) ?? [], caller.tenant) },
     }),
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/runs/{run}', may: LOOK, name: 'getRun', params: ofRun },
+    ...{ method: 'GET', path: '/api/runs/{run}', access: VIEW_ROLES, name: 'getRun', params: runParams },
     summary: 'One run: what is known of it, what it waits for, how it ended',
-    answers: { 200: { description: 'The run', schema: Run, headers: { etag: 'Its version' } } },
+    responses: { 200: { description: 'The run', schema: Run, headers: { etag: 'Its version' } } },
     problems: [404, 410],
-    async handle({ desk, params: { run } }) {
-      const view = await desk.run(run);
-      return { status: 200, json: runAnswer(view), headers: { etag: `"${view.version}"` } };
+    async handle({ operator, params: { run } }) {
+      const view = await operator.run(run);
+      return { status: 200, json: runResponse(view), headers: { etag: `"${view.version}"` } };
     },
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/runs/{run}/lineage', may: LOOK, name: 'getLineage', params: ofRun },
+    ...{ method: 'GET', path: '/api/runs/{run}/lineage', access: VIEW_ROLES, name: 'getLineage', params: runParams },
     summary: 'Where a run comes from and what was forked from it',
-    answers: { 200: { description: 'The tree of forks', schema: Lineage } },
+    responses: { 200: { description: 'The tree of forks', schema: Lineage } },
     problems: [404, 410],
-    handle: async ({ desk, params: { run } }) => ({ status: 200, json: await desk.lineage(run) }),
+    handle: async ({ operator, params: { run } }) => ({ status: 200, json: await operator.lineage(run) }),
   }),
 ];
 

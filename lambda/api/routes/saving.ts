@@ -1,21 +1,21 @@
 import * as z from 'zod';
-import { contextsFor, withoutCode } from '../../checkpoints/derived-contexts.ts';
+import { withoutAgentCode, withTenant } from '../../checkpoints/derived-contexts.ts';
 import { MAX_VERSION } from '../../checkpoints/format/records.ts';
-import { ON_TIMEOUT } from '../../core/approval-request.ts';
+import { ON_TIMEOUT_ACTIONS } from '../../core/approval-request.ts';
 import { isWaitstateError } from '../../core/errors.ts';
-import { refused } from '../../core/invalid-input.ts';
-import { present } from '../../core/omit-undefined.ts';
+import { invalidInput } from '../../core/invalid-input.ts';
+import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { AppOptions } from '../../http/app-options.ts';
 import { HttpError } from '../../http/problem.ts';
-import { LOOK, OPERATE } from '../../http/roles.ts';
-import type { Desk } from '../../operator/operator.ts';
-import { act } from '../../protocol/actions.ts';
-import { type Action, checkRequest } from '../../protocol/request.ts';
+import { OPERATE_ROLES, VIEW_ROLES } from '../../http/roles.ts';
+import type { Operator } from '../../operator/operator.ts';
+import { performAction } from '../../protocol/actions.ts';
+import { type Action, parseRequest } from '../../protocol/request.ts';
 import { deliverIfReady } from '../../runtime/control/run-control.ts';
 import { type Route, route } from '../route.ts';
 import { Loaded, Saved, Upload } from '../schemas/checkpoints.ts';
-import { named } from '../schemas/named.ts';
-import { Document, Duration, Name, ofRun, Tags, Texts, Version } from '../schemas/values.ts';
+import { namedSchema } from '../schemas/named.ts';
+import { Document, Duration, Name, runParams, StringList, Tags, Version } from '../schemas/values.ts';
 
 const conditions = z.strictObject({
   'if-match': z
@@ -38,7 +38,7 @@ const saving = {
   stateFrom: z.strictObject({ upload: z.string() }).optional().describe('A state that was uploaded'),
   step: z.string().min(1).max(1000).optional(),
   toolResults: z.record(z.string(), Document).optional(),
-  forgetToolResults: z.union([z.literal(true), Texts]).optional(),
+  forgetToolResults: z.union([z.literal(true), StringList]).optional(),
   name: Name.optional(),
   moveName: z.boolean().optional(),
   labels: z.record(z.string(), z.string()).optional(),
@@ -46,19 +46,19 @@ const saving = {
   agent: Name.optional(),
 };
 
-const ApprovalRequest = named(
+const ApprovalRequest = namedSchema(
   'ApprovalRequest',
   z.strictObject({
     name: z.string().min(1).max(200),
     title: z.string().min(1).max(500),
     show: Document.optional(),
-    approvers: Texts,
+    approvers: StringList,
     quorum: z.int().min(1).max(100).optional(),
     timeout: Duration.optional(),
     remindAfter: Duration.optional(),
-    escalateTo: Texts.optional(),
+    escalateTo: StringList.optional(),
     escalateAfter: Duration.optional(),
-    onTimeout: z.enum(ON_TIMEOUT).optional(),
+    onTimeout: z.enum(ON_TIMEOUT_ACTIONS).optional(),
     facts: z.record(z.string(), Document).optional(),
     editable: z.boolean().optional(),
   }),
@@ -67,11 +67,11 @@ const ApprovalRequest = named(
 const ETAG = { etag: 'The version that was written' };
 
 /** What agents in other languages do: save, ask, wait, end and load. */
-export const SAVING_ROUTES: readonly Route[] = [
+export const PROTOCOL_ROUTES: readonly Route[] = [
   savingRoute({
     ...{ action: 'save', path: '/api/runs/{run}/checkpoints', name: 'saveCheckpoint' },
     summary: 'Saves a checkpoint on the version that If-Match names',
-    schema: named(
+    schema: namedSchema(
       'Save',
       z.strictObject({
         ...saving,
@@ -85,12 +85,12 @@ export const SAVING_ROUTES: readonly Route[] = [
   savingRoute({
     ...{ action: 'requestApproval', path: '/api/runs/{run}/approvals', name: 'askApproval' },
     summary: 'Saves a checkpoint, asks people, and gives the run up until they have answered',
-    schema: named('Ask', z.strictObject({ ...saving, approval: ApprovalRequest })),
+    schema: namedSchema('Ask', z.strictObject({ ...saving, approval: ApprovalRequest })),
   }),
   savingRoute({
     ...{ action: 'waitForSignal', path: '/api/runs/{run}/waits', name: 'waitForSignal' },
     summary: 'Saves a checkpoint, and gives the run up until the signal has come',
-    schema: named(
+    schema: namedSchema(
       'WaitForSignal',
       z.strictObject({ ...saving, signal: z.string().min(1).max(200), timeout: Duration.optional() }),
     ),
@@ -98,7 +98,7 @@ export const SAVING_ROUTES: readonly Route[] = [
   savingRoute({
     ...{ action: 'finish', path: '/api/runs/{run}/finish', name: 'finishRun' },
     summary: 'Saves a last checkpoint, and ends the run',
-    schema: named(
+    schema: namedSchema(
       'Finish',
       z.strictObject({
         ...saving,
@@ -112,25 +112,31 @@ export const SAVING_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/runs/{run}/load', may: LOOK, name: 'loadRun', params: ofRun },
+    ...{ method: 'GET', path: '/api/runs/{run}/load', access: VIEW_ROLES, name: 'loadRun', params: runParams },
     summary: 'A checkpoint with all that an agent needs to go on from it',
     query: z.strictObject({ version: Version.optional(), name: Name.optional() }),
-    answers: { 200: { description: 'The checkpoint', schema: Loaded, headers: { etag: 'Its version' } } },
+    responses: { 200: { description: 'The checkpoint', schema: Loaded, headers: { etag: 'Its version' } } },
     problems: [404, 410, 413],
-    async handle({ api, desk, params: { run }, query }) {
-      const loaded = (await done(api, desk, 'load', run, query)) as { checkpoint: { version: number } };
+    async handle({ api, operator, params: { run }, query }) {
+      const loaded = (await done(api, operator, 'load', run, query)) as { checkpoint: { version: number } };
       return { status: 200, json: loaded, headers: { etag: `"${loaded.checkpoint.version}"` } };
     },
   }),
 
   route({
-    ...{ method: 'POST', path: '/api/runs/{run}/uploads', may: OPERATE, name: 'makeUpload', params: ofRun },
+    ...{
+      method: 'POST',
+      path: '/api/runs/{run}/uploads',
+      access: OPERATE_ROLES,
+      name: 'makeUpload',
+      params: runParams,
+    },
     summary: 'A URL to put a state to that is too large for a body; save it as `stateFrom` within 15 minutes',
-    body: { schema: named('MakeUpload', z.strictObject({})) },
-    answers: { 201: { description: 'Where to put it', schema: Upload } },
-    async handle({ api, desk, params: { run }, body }) {
+    body: { schema: namedSchema('MakeUpload', z.strictObject({})) },
+    responses: { 201: { description: 'Where to put it', schema: Upload } },
+    async handle({ api, operator, params: { run }, body }) {
       await body();
-      return { status: 201, json: await done(api, desk, 'upload', run, {}) };
+      return { status: 201, json: await done(api, operator, 'upload', run, {}) };
     },
   }),
 ];
@@ -142,21 +148,25 @@ interface SavingSpec extends Pick<Route, 'path' | 'name' | 'summary'> {
 
 function savingRoute({ action, schema, ...spec }: SavingSpec): Route {
   return route({
-    ...{ ...spec, method: 'POST', may: OPERATE, params: ofRun, headers: conditions },
+    ...{ ...spec, method: 'POST', access: OPERATE_ROLES, params: runParams, headers: conditions },
     body: { schema },
-    answers: { 201: { description: 'It was saved', schema: Saved, headers: ETAG } },
+    responses: { 201: { description: 'It was saved', schema: Saved, headers: ETAG } },
     problems: [404, 409, 410, 412, 428],
-    async handle({ api, desk, params: { run }, headers, body }) {
+    async handle({ api, operator, params: { run }, headers, body }) {
       const fields = await body();
       const expectedVersion = versionIn(headers);
       const writeId = headers['idempotency-key'];
       try {
-        const saved = await done(api, desk, action, run, { ...fields, expectedVersion, ...present({ writeId }) });
-        await delivered(api, desk, action, run);
+        const saved = await done(api, operator, action, run, {
+          ...fields,
+          expectedVersion,
+          ...omitUndefined({ writeId }),
+        });
+        await delivered(api, operator, action, run);
         const { version } = saved as { version: number };
         return { status: 201, json: { run, ...saved }, headers: { etag: `"${version}"` } };
       } catch (error) {
-        if (isWaitstateError(error, 'STALE_VERSION')) throw await conflict(desk, run, expectedVersion);
+        if (isWaitstateError(error, 'STALE_VERSION')) throw await conflict(operator, run, expectedVersion);
         throw error;
       }
     },
@@ -164,19 +174,19 @@ function savingRoute({ action, schema, ...spec }: SavingSpec): Route {
 }
 
 /** Does what the protocol of agents in other languages has an action for. */
-function done(api: AppOptions, desk: Desk, action: Action, run: string, fields: object): Promise<object> {
-  const { runtime, signedUrls, observing } = api;
-  const contexts = withoutCode(contextsFor(runtime.contexts, desk.tenant));
-  const request = checkRequest({ waitstate: 1, action, tenant: desk.tenant, run, ...fields });
-  return act({ contexts, signedUrls, observing, clock: runtime.clock }, request);
+function done(api: AppOptions, operator: Operator, action: Action, run: string, fields: object): Promise<object> {
+  const { runtime, signedUrls, telemetry } = api;
+  const contexts = withoutAgentCode(withTenant(runtime.contexts, operator.tenant));
+  const request = parseRequest({ waitstate: 1, action, tenant: operator.tenant, run, ...fields });
+  return performAction({ contexts, signedUrls, telemetry: telemetry, clock: runtime.clock }, request);
 }
 
 /** Brings a run that was saved to a process if it is ready for one, and with its end the run that called it. */
-async function delivered({ runtime }: AppOptions, desk: Desk, action: Action, run: string): Promise<void> {
+async function delivered({ runtime }: AppOptions, operator: Operator, action: Action, run: string): Promise<void> {
   if (!runtime.deliver) return;
-  const { inRun } = contextsFor(runtime.contexts, desk.tenant);
+  const { forRun: inRun } = withTenant(runtime.contexts, operator.tenant);
   await deliverIfReady(runtime, await inRun(run));
-  const { parent } = action === 'finish' ? await desk.run(run) : {};
+  const { parent } = action === 'finish' ? await operator.run(run) : {};
   if (parent) await deliverIfReady(runtime, await inRun(parent.run));
 }
 
@@ -184,10 +194,10 @@ async function delivered({ runtime }: AppOptions, desk: Desk, action: Action, ru
 function versionIn(headers: z.infer<typeof conditions>): number {
   const { 'if-match': match, 'if-none-match': noneMatch } = headers;
   if (match !== undefined && noneMatch !== undefined)
-    throw refused('A request', 'given If-Match or If-None-Match', 'both');
+    throw invalidInput('A request', 'given If-Match or If-None-Match', 'both');
   if (noneMatch !== undefined) {
     if (noneMatch.trim() === '*') return 0;
-    throw refused('If-None-Match', '* for a new run', noneMatch);
+    throw invalidInput('If-None-Match', '* for a new run', noneMatch);
   }
   if (match === undefined)
     throw new HttpError(
@@ -197,17 +207,17 @@ function versionIn(headers: z.infer<typeof conditions>): number {
     );
   const version = Number(/^\s*"(\d{1,12})"\s*$/.exec(match)?.[1] ?? Number.NaN);
   if (version >= 0 && version <= MAX_VERSION) return version;
-  throw refused('If-Match', 'one version in quotes, such as "14"', match);
+  throw invalidInput('If-Match', 'one version in quotes, such as "14"', match);
 }
 
 /** What is answered when somebody else wrote first: what is there now, which need not be what was in the way. */
-async function conflict(desk: Desk, run: string, expected: number): Promise<HttpError> {
-  const { checkpoints } = await desk.history(run, { newestFirst: true, limit: 1 });
+async function conflict(operator: Operator, run: string, expected: number): Promise<HttpError> {
+  const { checkpoints } = await operator.history(run, { newestFirst: true, limit: 1 });
   const { version = 0, status } = checkpoints[0] ?? {};
   return new HttpError(
     412,
     'STALE_VERSION',
     `This was to follow version ${expected}, and run "${run}" is at version ${version}. Load it, and try again.`,
-    { found: { version, ...present({ status }) }, headers: { etag: `"${version}"` } },
+    { found: { version, ...omitUndefined({ status }) }, headers: { etag: `"${version}"` } },
   );
 }

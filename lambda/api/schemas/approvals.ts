@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { APPROVAL_STATUSES } from '../../core/approval.ts';
-import { named } from './named.ts';
-import { Document, Moment, StatusName, Texts } from './values.ts';
+import { namedSchema } from './named.ts';
+import { Document, StatusName, StringList, Timestamp } from './values.ts';
 
 /** What somebody answers, by a link or as a caller. */
-export const answerFields = {
+export const decisionFields = {
   answer: z.enum(['approve', 'reject']),
   comment: z.string().max(10_000).optional(),
   edits: z
@@ -14,19 +14,19 @@ export const answerFields = {
   shown: z.string().max(200).optional().describe('The hash of what was seen; an answer to something else is refused'),
 };
 
-const Vote = named(
+const Vote = namedSchema(
   'Vote',
   z.strictObject({
     by: z.string(),
     as: z.string().optional().describe('The group through which they answered'),
     answer: z.enum(['approve', 'reject']),
-    at: Moment,
+    at: Timestamp,
     comment: z.string().optional(),
     edits: z.unknown().optional(),
   }),
 );
 
-export const Approval = named(
+export const Approval = namedSchema(
   'Approval',
   z.strictObject({
     tenant: z.string(),
@@ -41,21 +41,21 @@ export const Approval = named(
     facts: Document.optional(),
     changed: z.strictObject({ before: Document, after: Document }).optional(),
     shown: z.string().describe('The hash of all that is shown; send it with the answer'),
-    approvers: Texts,
+    approvers: StringList,
     quorum: z.int(),
-    askedAt: Moment,
-    deadline: Moment.optional(),
+    askedAt: Timestamp,
+    deadline: Timestamp.optional(),
     editable: z.boolean(),
     votes: z.array(Vote),
-    endedAt: Moment.optional(),
+    endedAt: Timestamp.optional(),
     outcome: z.enum(['approve', 'reject', 'fail']).optional(),
     withdrawnBecause: z.string().optional(),
   }),
 );
 
-export const Approvals = named('Approvals', z.strictObject({ approvals: z.array(Approval) }));
+export const Approvals = namedSchema('Approvals', z.strictObject({ approvals: z.array(Approval) }));
 
-export const Link = named(
+export const Link = namedSchema(
   'Link',
   z.strictObject({
     approval: Approval,

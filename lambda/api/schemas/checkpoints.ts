@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { named } from './named.ts';
-import { CheckpointId, Document, Moment, StatusName } from './values.ts';
+import { namedSchema } from './named.ts';
+import { CheckpointId, Document, StatusName, Timestamp } from './values.ts';
 
 const summary = {
   run: z.string(),
@@ -14,7 +14,7 @@ const summary = {
   schema: z.union([z.number(), z.string()]).optional(),
   parent: CheckpointId.optional(),
   restored: z.int().optional(),
-  savedAt: Moment,
+  savedAt: Timestamp,
   writer: z.string(),
   writeId: z.string(),
   hash: z.string(),
@@ -23,9 +23,9 @@ const summary = {
   bytes: z.int(),
 };
 
-const CheckpointSummary = named('CheckpointSummary', z.strictObject(summary));
+const CheckpointSummary = namedSchema('CheckpointSummary', z.strictObject(summary));
 
-export const CheckpointsPage = named(
+export const CheckpointsPage = namedSchema(
   'CheckpointsPage',
   z.strictObject({
     checkpoints: z.array(CheckpointSummary),
@@ -33,7 +33,7 @@ export const CheckpointsPage = named(
   }),
 );
 
-const PayloadRef = named(
+const PayloadRef = namedSchema(
   'PayloadRef',
   z.strictObject({
     id: z.string(),
@@ -44,7 +44,7 @@ const PayloadRef = named(
   }),
 );
 
-export const Checkpoint = named(
+export const Checkpoint = namedSchema(
   'Checkpoint',
   z.strictObject({
     ...summary,
@@ -57,7 +57,7 @@ export const Checkpoint = named(
 
 const Change = { path: z.string() };
 
-export const Difference = named(
+export const Difference = namedSchema(
   'Difference',
   z.strictObject({
     added: z.array(z.strictObject({ ...Change, value: Document })),
@@ -68,7 +68,7 @@ export const Difference = named(
   }),
 );
 
-export const Saved = named(
+export const Saved = namedSchema(
   'Saved',
   z.strictObject({
     run: z.string(),
@@ -79,14 +79,14 @@ export const Saved = named(
   }),
 );
 
-export const Loaded = named(
+export const Loaded = namedSchema(
   'Loaded',
   z
     .looseObject({ run: z.string(), checkpoint: z.looseObject({ version: z.int(), status: StatusName }) })
     .describe('What an agent needs to go on, as its function is invoked with; above 200 KB a `contentUrl` for it'),
 );
 
-export const Upload = named(
+export const Upload = namedSchema(
   'Upload',
   z.strictObject({ upload: z.string(), url: z.string(), expiresInSeconds: z.number() }),
 );

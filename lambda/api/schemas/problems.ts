@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { named } from './named.ts';
+import { namedSchema } from './named.ts';
 
 /** What every problem looks like. */
-export const ProblemSchema = named(
+export const ProblemSchema = namedSchema(
   'Problem',
   z.strictObject({
     type: z.string(),

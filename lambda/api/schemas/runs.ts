@@ -1,49 +1,49 @@
 import * as z from 'zod';
-import type { Relative } from '../../operator/lineage.ts';
-import { named } from './named.ts';
-import { CheckpointId, Document, Moment, Name, StatusName, Texts } from './values.ts';
+import type { LineageNode } from '../../operator/lineage.ts';
+import { namedSchema } from './named.ts';
+import { CheckpointId, Document, Name, StatusName, StringList, Timestamp } from './values.ts';
 
 const summary = {
   run: z.string(),
   status: StatusName,
   agent: z.string().optional(),
   owner: z.string().optional(),
-  tags: Texts,
+  tags: StringList,
   statusChange: z
     .strictObject({ version: z.int(), step: z.string().optional(), stepNumber: z.int() })
     .describe('Where the run was when its status last changed'),
-  createdAt: Moment,
-  touchedAt: Moment,
+  createdAt: Timestamp,
+  touchedAt: Timestamp,
   parent: CheckpointId.optional(),
   retentionSeconds: z.number().optional(),
   encrypted: z.boolean(),
   shredded: z.boolean(),
 };
 
-const RunSummary = named('RunSummary', z.strictObject(summary));
+const RunSummary = namedSchema('RunSummary', z.strictObject(summary));
 
-export const RunsPage = named(
+export const RunsPage = namedSchema(
   'RunsPage',
   z.strictObject({ runs: z.array(RunSummary), cursor: z.string().optional().describe('For the next page') }),
 );
 
-const Count = named(
+const Count = namedSchema(
   'Count',
   z.strictObject({ count: z.int(), isMore: z.boolean().describe('Whether there are more than were counted') }),
 );
 
-export const Counts = named('Counts', z.record(StatusName, Count));
+export const Counts = namedSchema('Counts', z.record(StatusName, Count));
 
-const Wait = named(
+const Wait = namedSchema(
   'Wait',
   z.strictObject({
     kind: z.enum(['approval', 'signal', 'sleep', 'call', 'retry']),
     name: z.string(),
-    until: Moment.optional(),
+    until: Timestamp.optional(),
   }),
 );
 
-export const Run = named(
+export const Run = namedSchema(
   'Run',
   z.strictObject({
     ...summary,
@@ -51,12 +51,12 @@ export const Run = named(
     step: z.string().optional(),
     stepNumber: z.int(),
     isDurable: z.boolean().describe('Whether the runtime runs it; otherwise a program of its own saves checkpoints'),
-    lease: z.strictObject({ by: z.string(), until: Moment }).optional(),
-    dueAt: Moment.optional(),
-    deadline: Moment.optional(),
+    lease: z.strictObject({ by: z.string(), until: Timestamp }).optional(),
+    dueAt: Timestamp.optional(),
+    deadline: Timestamp.optional(),
     deliveries: z.int(),
     parked: z.string().optional().describe('Why it cannot go on with the code that is deployed'),
-    openApprovals: Texts,
+    openApprovals: StringList,
     waits: z.array(Wait),
     input: Document.optional(),
     result: Document.optional(),
@@ -65,14 +65,14 @@ export const Run = named(
         name: z.string(),
         message: z.string(),
         stack: z.string().optional().describe('Where it came up'),
-        failedAt: Texts,
-        notUndone: Texts,
+        failedAt: StringList,
+        notUndone: StringList,
       })
       .optional(),
   }),
 );
 
-export const Started = named(
+export const Started = namedSchema(
   'Started',
   z.strictObject({
     run: z.string(),
@@ -81,11 +81,11 @@ export const Started = named(
   }),
 );
 
-export const Forked = named('Forked', z.strictObject({ run: z.string() }));
-export const Cancelled = named('Cancelled', z.strictObject({ run: z.string(), status: StatusName }));
-export const Signalled = named('Signalled', z.strictObject({ run: z.string(), isNew: z.boolean() }));
+export const Forked = namedSchema('Forked', z.strictObject({ run: z.string() }));
+export const Cancelled = namedSchema('Cancelled', z.strictObject({ run: z.string(), status: StatusName }));
+export const Signalled = namedSchema('Signalled', z.strictObject({ run: z.string(), isNew: z.boolean() }));
 
-const RelativeSchema: z.ZodType<Relative> = named(
+const RelativeSchema: z.ZodType<LineageNode> = namedSchema(
   'Relative',
   z.strictObject({
     run: z.string(),
@@ -94,12 +94,12 @@ const RelativeSchema: z.ZodType<Relative> = named(
     get forks() {
       return z.array(RelativeSchema);
     },
-  }) as unknown as z.ZodType<Relative>,
+  }) as unknown as z.ZodType<LineageNode>,
 );
 
-export const Lineage = named('Lineage', z.strictObject({ root: RelativeSchema, isMore: z.boolean() }));
+export const Lineage = namedSchema('Lineage', z.strictObject({ root: RelativeSchema, isMore: z.boolean() }));
 
-export const Agents = named(
+export const Agents = namedSchema(
   'Agents',
   z.strictObject({
     agents: z.array(

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { MAX_VERSION } from '../../checkpoints/format/records.ts';
 import { STATUSES } from '../../core/status.ts';
-import { named } from './named.ts';
+import { namedSchema } from './named.ts';
 
 /** A document: JSON in which `$` nodes stand for what JSON lacks. What it may hold is checked where it is kept. */
-export const Document = named(
+export const Document = namedSchema(
   'Document',
   z
     .unknown()
@@ -13,13 +13,13 @@ export const Document = named(
     ),
 );
 
-export const Moment = z.iso.datetime({ offset: true }).describe('A moment in ISO 8601');
+export const Timestamp = z.iso.datetime({ offset: true }).describe('A moment in ISO 8601');
 export const Version = z.int().min(1).max(MAX_VERSION);
 export const RunId = z.string().min(1).max(256).describe('The id of a run: any characters');
 export const PayloadId = z.string().min(1).max(200);
-export const StatusName = named('Status', z.enum(STATUSES));
+export const StatusName = namedSchema('Status', z.enum(STATUSES));
 export const Name = z.string().min(1).max(256);
-export const Texts = z.array(z.string());
+export const StringList = z.array(z.string());
 export const Tags = z.array(Name).max(50);
 
 /** A person who is asked, by name. */
@@ -37,7 +37,7 @@ export const Group = z
 
 const part = z.number().min(0).optional();
 /** A length of time: its parts are added up. */
-export const Duration = named(
+export const Duration = namedSchema(
   'Duration',
   z.strictObject({ days: part, hours: part, minutes: part, seconds: part, milliseconds: part }),
 );
@@ -45,7 +45,7 @@ export const Duration = named(
 export const CheckpointId = z.strictObject({ run: z.string(), version: z.int() });
 
 /** The parameters of a path that names a run. */
-export const ofRun = z.strictObject({ run: RunId });
+export const runParams = z.strictObject({ run: RunId });
 
 /** What of a page is left. */
 export const Cursor = z.string().min(1).max(8000).describe('That of the page before');

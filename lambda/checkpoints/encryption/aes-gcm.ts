@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
-import { damaged } from '../run-errors.ts';
-import type { Sealing } from './run-cipher.ts';
+import { damagedError } from '../run-errors.ts';
+import type { RunCipher } from './run-cipher.ts';
 
 // A stream is sealed frame by frame, so that no more than one frame is in memory and nothing unproven is handed out.
 // The frame's number and whether it is the last are authenticated: frames cannot be left out, repeated, swapped or cut
@@ -9,12 +9,12 @@ const FRAME = 1 << 20;
 const OVERHEAD = 28;
 
 /** AES-256-GCM under one key, which must be of 32 bytes. */
-export function sealedBy(key: Uint8Array): Sealing {
+export function aesGcmCipher(key: Uint8Array): RunCipher {
   const open = (bytes: Uint8Array, about: string): Uint8Array => {
     try {
-      return openBytes(key, bytes, about);
+      return decryptBytes(key, bytes, about);
     } catch (cause) {
-      throw damaged(
+      throw damagedError(
         `What is stored as ${about.split('\n', 2).join(' ')}`,
         'its encryption does not open: it was altered, moved or cut off',
         cause,
@@ -22,16 +22,16 @@ export function sealedBy(key: Uint8Array): Sealing {
     }
   };
   return {
-    encrypted: true,
+    isEncrypted: true,
     hash: () => createHmac('sha256', key),
-    seal: (bytes, about) => sealBytes(key, bytes, about),
-    open,
-    async *sealStream(content, about) {
+    encrypt: (bytes, about) => encryptBytes(key, bytes, about),
+    decrypt: open,
+    async *encryptStream(content, about) {
       for await (const { bytes, index, last } of frames(content, FRAME)) {
-        yield sealBytes(key, bytes, frameOf(about, index, last));
+        yield encryptBytes(key, bytes, frameOf(about, index, last));
       }
     },
-    async *openStream(content, about) {
+    async *decryptStream(content, about) {
       for await (const { bytes, index, last } of frames(content, FRAME + OVERHEAD)) {
         yield open(bytes, frameOf(about, index, last));
       }
@@ -68,14 +68,14 @@ const NONCE = 12;
 const TAG = 16;
 
 /** AES-256-GCM: nonce, ciphertext, tag; `about` is authenticated with it. */
-export function sealBytes(key: Uint8Array, bytes: Uint8Array, about: string): Uint8Array {
+export function encryptBytes(key: Uint8Array, bytes: Uint8Array, about: string): Uint8Array {
   const nonce = randomBytes(NONCE);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(about));
   return Buffer.concat([nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** The reverse of `sealBytes`; throws when a bit of the bytes or of `about` is another. */
-export function openBytes(key: Uint8Array, sealed: Uint8Array, about: string): Uint8Array {
+/** The reverse of `encryptBytes`; throws when a bit of the bytes or of `about` is another. */
+export function decryptBytes(key: Uint8Array, sealed: Uint8Array, about: string): Uint8Array {
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE), { authTagLength: TAG })
     .setAAD(Buffer.from(about))
     .setAuthTag(sealed.subarray(sealed.length - TAG));

@@ -1,5 +1,5 @@
 import { WaitstateError } from '../../core/errors.ts';
-import { openBytes, sealBytes } from './aes-gcm.ts';
+import { decryptBytes, encryptBytes } from './aes-gcm.ts';
 
 /** A run's data key as it is stored: encrypted by the key that `by` names. */
 export interface WrappedKey {
@@ -42,7 +42,7 @@ export function localKeys(options: { current: string; keys: Readonly<Record<stri
     async wrap(key, context) {
       return {
         by: options.current,
-        wrapped: Buffer.from(sealBytes(current, key, contextText(context))).toString('base64'),
+        wrapped: Buffer.from(encryptBytes(current, key, contextText(context))).toString('base64'),
       };
     },
     async unwrap(wrapped, context) {
@@ -55,7 +55,7 @@ export function localKeys(options: { current: string; keys: Readonly<Record<stri
         );
       }
       try {
-        return openBytes(key, Buffer.from(wrapped.wrapped, 'base64'), contextText(context));
+        return decryptBytes(key, Buffer.from(wrapped.wrapped, 'base64'), contextText(context));
       } catch (cause) {
         throw new WaitstateError(
           'KEY_UNAVAILABLE',

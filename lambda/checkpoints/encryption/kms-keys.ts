@@ -1,7 +1,7 @@
 import type { KMSClient } from '@aws-sdk/client-kms';
 import { WaitstateError } from '../../core/errors.ts';
-import { awsCalls } from '../../storage/aws/aws-calls.ts';
-import { installed } from '../../storage/aws/import-optional-peer.ts';
+import { createAwsCall } from '../../storage/aws/aws-calls.ts';
+import { importOptionalPeer } from '../../storage/aws/import-optional-peer.ts';
 import type { KeyContext, KeyRing } from './key-ring.ts';
 
 export interface KmsKeysOptions {
@@ -25,9 +25,9 @@ type KmsClient = Pick<KMSClient, 'send' | 'config'>;
  */
 export function kmsKeys({ keyId, opens, client }: KmsKeysOptions): KeyRing {
   const load = async () => {
-    const sdk = await installed('@aws-sdk/client-kms', () => import('@aws-sdk/client-kms'));
+    const sdk = await importOptionalPeer('@aws-sdk/client-kms', () => import('@aws-sdk/client-kms'));
     client ??= new sdk.KMSClient({});
-    return { sdk, call: awsCalls(() => client as KmsClient, {}) };
+    return { sdk, call: createAwsCall(() => client as KmsClient, {}) };
   };
   const of = (key: string, action: string) => ({ resource: `KMS key "${key}"`, actions: [action] });
   return {

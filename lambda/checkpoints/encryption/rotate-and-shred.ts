@@ -6,18 +6,18 @@ import type { HeadMeta } from '../format/meta.ts';
 import { headRecord } from '../format/records.ts';
 import { readLiveHead, readNewest } from '../load.ts';
 import { fence } from '../operations/fence.ts';
-import { retried } from '../retry-on-conflict.ts';
+import { retryOnConflict } from '../retry-on-conflict.ts';
 import { runNotFound, runShredded } from '../run-errors.ts';
 import { StaleVersionError } from '../stale-version-error.ts';
-import { rewrapped } from './run-key.ts';
+import { rewrapKey } from './run-key.ts';
 
 /** Wraps the run's key by the current key of the ring; what is stored stays as it is. */
 export async function rotateKey(at: RunContext): Promise<void> {
-  await retried(async () => {
+  await retryOnConflict(async () => {
     const head = await readLiveHead(at);
     if (head.meta.shredded) throw runShredded(at.run);
     keyOf(at, head.meta);
-    const key = await rewrapped(at, head.meta, head.meta.owner);
+    const key = await rewrapKey(at, head.meta, head.meta.owner);
     const rotated = headRecord(at.partition, { ...head.meta, key });
     try {
       await at.records.commit([{ put: rotated.stored, when: { revision: head.revision } }]);
@@ -34,13 +34,13 @@ export async function rotateKey(at: RunContext): Promise<void> {
  * either.
  */
 export async function shred(at: RunContext): Promise<void> {
-  await retried(async () => {
+  await retryOnConflict(async () => {
     const run = await readNewest(at);
     if (!run) throw runNotFound(at);
     if (run.head.meta.shredded) return;
     keyOf(at, run.head.meta);
     await fence(at, { head: run.head, record: run.newest }, { kind: 'shred' }, { key: undefined, shredded: true });
-    at.cache.sealings.delete(at.partition);
+    at.cache.ciphers.delete(at.partition);
   });
 }
 

@@ -1,33 +1,33 @@
 import { createHash, type Hash, type Hmac } from 'node:crypto';
 import type { RunContext } from '../context.ts';
-import type { Keyed } from '../format/meta.ts';
+import type { HeadKeyFields } from '../format/meta.ts';
 
 /** How the bytes of one run are closed and opened: AES-256-GCM under the run's data key, or not at all. */
-export interface Sealing {
-  readonly encrypted: boolean;
+export interface RunCipher {
+  readonly isEncrypted: boolean;
   /** SHA-256, under the run's key where there is one, so that a hash says nothing about what it is of. */
   hash(): Hash | Hmac;
   /** `about` names where the bytes belong; they open nowhere else. */
-  seal(bytes: Uint8Array, about: string): Uint8Array;
-  open(bytes: Uint8Array, about: string): Uint8Array;
-  sealStream(content: AsyncIterable<Uint8Array>, about: string): AsyncIterable<Uint8Array>;
-  openStream(content: AsyncIterable<Uint8Array>, about: string): AsyncIterable<Uint8Array>;
+  encrypt(bytes: Uint8Array, about: string): Uint8Array;
+  decrypt(bytes: Uint8Array, about: string): Uint8Array;
+  encryptStream(content: AsyncIterable<Uint8Array>, about: string): AsyncIterable<Uint8Array>;
+  decryptStream(content: AsyncIterable<Uint8Array>, about: string): AsyncIterable<Uint8Array>;
 }
 
 /** What keys are handled by; loaded only by those who encrypt. */
-export const runKeys = () => import('./run-key.ts');
+export const importRunKey = () => import('./run-key.ts');
 
 /** How the bytes of a run are opened, by what its head says. */
-export async function sealingFor(at: RunContext, head: Keyed): Promise<Sealing> {
-  return at.keys || head.key || head.shredded ? (await runKeys()).sealingOf(at, head) : notSealed;
+export async function cipherFor(at: RunContext, head: HeadKeyFields): Promise<RunCipher> {
+  return at.keys || head.key || head.shredded ? (await importRunKey()).unwrapCipher(at, head) : plaintext;
 }
 
 /** Bytes as they are. */
-export const notSealed: Sealing = {
-  encrypted: false,
+export const plaintext: RunCipher = {
+  isEncrypted: false,
   hash: () => createHash('sha256'),
-  seal: (bytes) => bytes,
-  open: (bytes) => bytes,
-  sealStream: (content) => content,
-  openStream: (content) => content,
+  encrypt: (bytes) => bytes,
+  decrypt: (bytes) => bytes,
+  encryptStream: (content) => content,
+  decryptStream: (content) => content,
 };

@@ -1,59 +1,59 @@
 import { randomBytes } from 'node:crypto';
 import { WaitstateError } from '../../core/errors.ts';
 import type { RunContext } from '../context.ts';
-import type { Keyed } from '../format/meta.ts';
+import type { HeadKeyFields } from '../format/meta.ts';
 import { runShredded } from '../run-errors.ts';
-import { sealedBy } from './aes-gcm.ts';
+import { aesGcmCipher } from './aes-gcm.ts';
 import type { KeyContext, WrappedKey } from './key-ring.ts';
-import { notSealed, type Sealing } from './run-cipher.ts';
+import { plaintext, type RunCipher } from './run-cipher.ts';
 
 /** How the bytes of a run are opened; asks the key ring at most once for each run. */
-export async function sealingOf(at: RunContext, head: Keyed): Promise<Sealing> {
+export async function unwrapCipher(at: RunContext, head: HeadKeyFields): Promise<RunCipher> {
   if (head.shredded) {
-    at.cache.sealings.delete(at.partition);
+    at.cache.ciphers.delete(at.partition);
     throw runShredded(at.run);
   }
   if (!head.key) {
-    if (!at.keys || at.acceptUnencrypted) return notSealed;
+    if (!at.keys || at.acceptUnencrypted) return plaintext;
     throw new WaitstateError(
       'RUN_NOT_ENCRYPTED',
       `Run "${at.run}" is not encrypted, and this store has keys. If it was written before there were keys, open the store with \`acceptUnencrypted: true\`.`,
       { scope: 'run' },
     );
   }
-  const known = at.cache.sealings.get(at.partition);
-  if (known?.of === nameOf(head.key, head.owner)) return known.sealing;
+  const known = at.cache.ciphers.get(at.partition);
+  if (known?.of === nameOf(head.key, head.owner)) return known.cipher;
   return keep(at, head.key, head.owner, await dataKey(at, head));
 }
 
 /** A new data key with its wrapping for the head; no encryption when the store has no keys. */
-export async function newKey(
+export async function createRunKey(
   at: RunContext,
   owner: string | undefined,
-): Promise<{ sealing: Sealing; key: WrappedKey | undefined }> {
-  if (!at.keys) return { sealing: notSealed, key: undefined };
+): Promise<{ cipher: RunCipher; key: WrappedKey | undefined }> {
+  if (!at.keys) return { cipher: plaintext, key: undefined };
   const bytes = randomBytes(32);
   const key = await at.keys.wrap(bytes, contextOf(at, owner));
-  return { sealing: keep(at, key, owner, bytes), key };
+  return { cipher: keep(at, key, owner, bytes), key };
 }
 
 /** The run's key, wrapped by the current key of the ring and for this owner. */
-export async function rewrapped(at: RunContext, head: Keyed, owner: string | undefined): Promise<WrappedKey> {
+export async function rewrapKey(at: RunContext, head: HeadKeyFields, owner: string | undefined): Promise<WrappedKey> {
   const bytes = await dataKey(at, head);
   const key = await (at.keys ?? noKeys(at, head)).wrap(bytes, contextOf(at, owner));
   keep(at, key, owner, bytes);
   return key;
 }
 
-async function dataKey(at: RunContext, head: Keyed): Promise<Uint8Array> {
+async function dataKey(at: RunContext, head: HeadKeyFields): Promise<Uint8Array> {
   if (!at.keys || !head.key) return noKeys(at, head);
   return at.keys.unwrap(head.key, contextOf(at, head.owner));
 }
 
-function keep(at: RunContext, key: WrappedKey, owner: string | undefined, bytes: Uint8Array): Sealing {
-  const sealing = sealedBy(bytes);
-  at.cache.sealings.set(at.partition, { of: nameOf(key, owner), sealing });
-  return sealing;
+function keep(at: RunContext, key: WrappedKey, owner: string | undefined, bytes: Uint8Array): RunCipher {
+  const cipher = aesGcmCipher(bytes);
+  at.cache.ciphers.set(at.partition, { of: nameOf(key, owner), cipher });
+  return cipher;
 }
 
 // A key that was opened for one owner says nothing of another.
@@ -65,7 +65,7 @@ const contextOf = (at: RunContext, owner: string | undefined): KeyContext => ({
   owner: owner ?? '',
 });
 
-function noKeys(at: RunContext, head: Keyed): never {
+function noKeys(at: RunContext, head: HeadKeyFields): never {
   const key = head.key ? `under key "${head.key.by}"` : '';
   throw new WaitstateError(
     'KEY_UNAVAILABLE',

@@ -5,12 +5,12 @@ import { type Doc, isFields, isList } from '../document/document.ts';
 import type { Op } from '../document/op.ts';
 import { parse } from '../document/parse.ts';
 import { apply } from '../document/patch.ts';
-import type { Sealing } from '../encryption/run-cipher.ts';
+import type { RunCipher } from '../encryption/run-cipher.ts';
 import { readBytes, storeBytes } from '../payload.ts';
-import { damaged } from '../run-errors.ts';
+import { damagedError } from '../run-errors.ts';
 import type { CheckpointMeta, Segment } from './meta.ts';
-import { pack, unpack } from './packing.ts';
-import { type CheckpointRecord, describe } from './records.ts';
+import { compress, decompress } from './packing.ts';
+import { type CheckpointRecord, describeRecord } from './records.ts';
 
 /** What a checkpoint keeps of its run: the agent's state, and the tool results by call id, in groups. */
 export interface Root {
@@ -41,7 +41,7 @@ export interface Content {
 }
 
 /** The parts of a record that keep a state: its place in a chain, and its body before sealing. */
-export interface Written {
+export interface WrittenContent {
   readonly meta: Pick<CheckpointMeta, 'anchor' | 'segments'>;
   readonly body: Uint8Array | undefined;
   readonly chain: Chain;
@@ -68,11 +68,11 @@ const MAX_SEGMENTS = 9;
  */
 export async function writeContent(
   at: RunContext,
-  sealing: Sealing,
+  cipher: RunCipher,
   version: number,
   { root, model }: Pick<Content, 'root' | 'model'>,
   base: Content | undefined,
-): Promise<Written> {
+): Promise<WrittenContent> {
   if (base) {
     const { chain } = base;
     const patch = diff(base.root, root);
@@ -80,16 +80,16 @@ export async function writeContent(
     const bytes = body?.length ?? 0;
     const weight = bytes + overhead(at);
     if (!body || !isSnapshotDue(chain, weight)) {
-      if (bytes <= at.records.inlineBytes && chain.recordBytes + weight <= CHAIN_BYTES) {
+      if (bytes <= at.records.maxInlineBytes && chain.recordBytes + weight <= CHAIN_BYTES) {
         const recordBytes = chain.recordBytes + weight;
         const meta = { anchor: chain.anchor, segments: undefined };
         return { meta, body, chain: { ...chain, recordBytes, patches: [...chain.patches, patch] } };
       }
-      const folded = await fold(at, sealing, version, chain, patch, weight, model);
+      const folded = await fold(at, cipher, version, chain, patch, weight, model);
       if (folded) return { meta: { anchor: undefined, segments: folded.segments }, body: undefined, chain: folded };
     }
   }
-  return writeSnapshot(at, sealing, version, { s: root, m: model });
+  return writeSnapshot(at, cipher, version, { s: root, m: model });
 }
 
 /** Whether a snapshot is due: the patches weigh as much as the last one, or this patch alone does. */
@@ -101,15 +101,20 @@ const overhead = ({ partition }: RunContext): number => partition.length + RECOR
 const sinceSnapshot = ({ segments, recordBytes }: Chain): number =>
   segments.slice(1).reduce((sum, segment) => sum + segment[2], recordBytes);
 
-async function writeSnapshot(at: RunContext, sealing: Sealing, version: number, content: Body): Promise<Written> {
+async function writeSnapshot(
+  at: RunContext,
+  cipher: RunCipher,
+  version: number,
+  content: Body,
+): Promise<WrittenContent> {
   const body = packed(at, content);
   const chain = { anchor: version, recordBytes: 0, folded: [], patches: [] };
   // Half of what a patch may be: a snapshot in a record would make its step dear among its equals.
-  if (body.length <= at.records.inlineBytes / 2) {
+  if (body.length <= at.records.maxInlineBytes / 2) {
     const snapshotBytes = body.length + overhead(at);
     return { meta: { anchor: undefined, segments: undefined }, body, chain: { ...chain, snapshotBytes, segments: [] } };
   }
-  const segments = [await storeSegment(at, sealing, body)];
+  const segments = [await storeSegment(at, cipher, body)];
   const meta = { anchor: undefined, segments };
   return { meta, body: undefined, chain: { ...chain, snapshotBytes: body.length, segments } };
 }
@@ -120,7 +125,7 @@ async function writeSnapshot(at: RunContext, sealing: Sealing, version: number, 
  */
 async function fold(
   at: RunContext,
-  sealing: Sealing,
+  cipher: RunCipher,
   version: number,
   chain: Chain,
   patch: Patch,
@@ -142,13 +147,13 @@ async function fold(
   }
   if (segments.length === 0 || segments.length >= MAX_SEGMENTS) return undefined;
   const ops = joined.flat();
-  segments.push(await storeSegment(at, sealing, packed(at, { p: ops, m: model })));
+  segments.push(await storeSegment(at, cipher, packed(at, { p: ops, m: model })));
   return { ...chain, anchor: version, recordBytes: 0, segments, folded: [...folded, ops], patches: [] };
 }
 
 function packed(at: RunContext, body: Body): Uint8Array {
   try {
-    return pack(JSON.stringify(body), at.records.packsSmall);
+    return compress(JSON.stringify(body), at.records.compressesSmallBodies);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
     const why = 'The state is larger than one text can be (about 500 MB); keep large parts as payloads.';
@@ -156,13 +161,13 @@ function packed(at: RunContext, body: Body): Uint8Array {
   }
 }
 
-async function storeSegment(at: RunContext, sealing: Sealing, bytes: Uint8Array): Promise<Segment> {
-  const { id, sha256, size } = await storeBytes(at, sealing, bytes);
+async function storeSegment(at: RunContext, cipher: RunCipher, bytes: Uint8Array): Promise<Segment> {
+  const { id, sha256, size } = await storeBytes(at, cipher, bytes);
   return [id, sha256, size];
 }
 
 /** What was written for a checkpoint, before it is put together. */
-export interface Parts {
+export interface ContentParts {
   readonly snapshot: Root;
   readonly folded: readonly Patch[];
   readonly patches: readonly Patch[];
@@ -172,26 +177,27 @@ export interface Parts {
 /** Reads what these records hold, which are an anchor and everything behind it, in order. */
 export async function readParts(
   at: RunContext,
-  sealing: Sealing,
+  cipher: RunCipher,
   records: readonly CheckpointRecord[],
-): Promise<Parts> {
+): Promise<ContentParts> {
   const [anchor, ...rest] = records;
-  if (!anchor || anchor.meta.anchor !== undefined) throw damaged(`Run "${at.run}"`, 'a checkpoint stands on nothing');
+  if (!anchor || anchor.meta.anchor !== undefined)
+    throw damagedError(`Run "${at.run}"`, 'a checkpoint stands on nothing');
   for (const [index, record] of rest.entries()) {
     if (record.meta.anchor !== anchor.version)
-      throw damaged(describe(record.stored), 'it does not stand on this anchor');
+      throw damagedError(describeRecord(record.stored), 'it does not stand on this anchor');
     if (record.meta.previous !== records[index]?.hash) {
-      throw damaged(describe(record.stored), 'it does not follow from the checkpoint before it');
+      throw damagedError(describeRecord(record.stored), 'it does not follow from the checkpoint before it');
     }
   }
-  const inRecords = records.map((record) => openBody(sealing, record));
+  const inRecords = records.map((record) => openBody(cipher, record));
   const inSegments = await Promise.all(
     (anchor.meta.segments ?? []).map(async ([id, sha256, size]) =>
-      opened(anchor, await readBytes(at, sealing, { id, sha256, size })),
+      loaded(anchor, await readBytes(at, cipher, { id, sha256, size })),
     ),
   );
   const [first = inRecords[0], ...folded] = inSegments;
-  if (!first?.s) throw damaged(describe(anchor.stored), 'it has no snapshot');
+  if (!first?.s) throw damagedError(describeRecord(anchor.stored), 'it has no snapshot');
   // A prune says nothing of its own: the parameters are those of the step before it.
   const step = records.findLastIndex(({ meta }) => meta.kind !== 'prune');
   return {
@@ -205,15 +211,15 @@ export async function readParts(
 /** The content of the last of these records. */
 export async function readContent(
   at: RunContext,
-  sealing: Sealing,
+  cipher: RunCipher,
   records: readonly CheckpointRecord[],
 ): Promise<Content> {
-  const { snapshot, folded, patches, model } = await readParts(at, sealing, records);
+  const { snapshot, folded, patches, model } = await readParts(at, cipher, records);
   const [anchor, ...rest] = records as readonly [CheckpointRecord, ...CheckpointRecord[]];
   const segments = anchor.meta.segments ?? [];
   const weightOf = ({ stored }: CheckpointRecord) => (stored.body?.length ?? 0) + overhead(at);
   return {
-    root: fitting(rest.at(-1) ?? anchor, () => applied(snapshot, [...folded, ...patches].flat())),
+    root: namingDamagedCheckpoint(rest.at(-1) ?? anchor, () => applyPatch(snapshot, [...folded, ...patches].flat())),
     model,
     chain: {
       anchor: anchor.version,
@@ -227,19 +233,19 @@ export async function readContent(
 }
 
 /** The root after these operations. */
-export function applied(root: Root, ops: Patch): Root {
+export function applyPatch(root: Root, ops: Patch): Root {
   const after = apply(root, ops);
   if (isRoot(after)) return after;
-  throw damaged('What its patches make', 'it is no state with results');
+  throw damagedError('What its patches make', 'it is no state with results');
 }
 
 /** Runs what reads a document, and names the checkpoint when the document turns out to be damaged. */
-export function fitting<T>(record: CheckpointRecord, read: () => T): T {
+export function namingDamagedCheckpoint<T>(record: CheckpointRecord, read: () => T): T {
   try {
     return read();
   } catch (cause) {
     if (!isWaitstateError(cause, 'DAMAGED')) throw cause;
-    throw damaged(describe(record.stored), cause.message, cause);
+    throw damagedError(describeRecord(record.stored), cause.message, cause);
   }
 }
 
@@ -249,34 +255,36 @@ const NOTHING = new Uint8Array();
  * Closes a body for the record that it goes into, and no other: the readable part is authenticated with it, also where
  * there is nothing else to close.
  */
-export const sealBody =
+export const encryptBody =
   (
     at: RunContext,
-    sealing: Sealing,
+    cipher: RunCipher,
     version: number,
     body: Uint8Array | undefined,
   ): ((metaText: string) => Uint8Array | undefined) =>
   (metaText) =>
-    body || sealing.encrypted ? sealing.seal(body ?? NOTHING, aboutRecord(at.partition, version, metaText)) : undefined;
+    body || cipher.isEncrypted
+      ? cipher.encrypt(body ?? NOTHING, aboutRecord(at.partition, version, metaText))
+      : undefined;
 
-function openBody(sealing: Sealing, record: CheckpointRecord): Body {
+function openBody(cipher: RunCipher, record: CheckpointRecord): Body {
   const { stored, version, meta } = record;
   if (!stored.body) {
     // A prune is written without the key, and holds nothing but its place.
-    if (!sealing.encrypted || (meta.kind === 'prune' && meta.anchor !== undefined)) return {};
-    throw damaged(describe(stored), 'its encrypted part is missing');
+    if (!cipher.isEncrypted || (meta.kind === 'prune' && meta.anchor !== undefined)) return {};
+    throw damagedError(describeRecord(stored), 'its encrypted part is missing');
   }
-  const bytes = sealing.open(stored.body, aboutRecord(stored.partition, version, stored.meta));
-  return bytes.length === 0 ? {} : opened(record, bytes);
+  const bytes = cipher.decrypt(stored.body, aboutRecord(stored.partition, version, stored.meta));
+  return bytes.length === 0 ? {} : loaded(record, bytes);
 }
 
-function opened(record: CheckpointRecord, bytes: Uint8Array): Body {
+function loaded(record: CheckpointRecord, bytes: Uint8Array): Body {
   try {
-    const body = parse(unpack(bytes));
+    const body = parse(decompress(bytes));
     if (isBody(body)) return body;
     throw new TypeError('no body');
   } catch (cause) {
-    throw damaged(describe(record.stored), 'what it holds is not packed JSON', cause);
+    throw damagedError(describeRecord(record.stored), 'what it holds is not packed JSON', cause);
   }
 }
 

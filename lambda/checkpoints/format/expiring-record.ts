@@ -3,13 +3,13 @@ import type { Context } from '../context.ts';
 import { dueGroup, timeOrder } from './records.ts';
 
 /** A record that goes by itself some time after a moment: the storage removes it or, where it does not, a sweep. */
-export const expiring = ({ removesExpired }: RecordStore, record: StoredRecord, expiresAt: number): StoredRecord => ({
+export const withExpiry = ({ removesExpired }: RecordStore, record: StoredRecord, expiresAt: number): StoredRecord => ({
   ...record,
   ...(removesExpired
     ? { expiresAt }
-    : { places: { due: { group: dueGroup(record.partition), order: timeOrder(expiresAt) } } }),
+    : { lists: { due: { group: dueGroup(record.partition), order: timeOrder(expiresAt) } } }),
 });
 
 /** Whether the moment of such a record has come; from then on it counts as gone, though it may still be there. */
-export const hasExpired = ({ now }: Context, { expiresAt, places }: StoredRecord): boolean =>
+export const hasExpired = ({ now }: Context, { expiresAt, lists: places }: StoredRecord): boolean =>
   now() >= (expiresAt ?? Number(places?.due?.order ?? Infinity));

@@ -61,7 +61,7 @@ const NAMES = {
 } as const satisfies Record<Exclude<keyof CheckpointMeta, Placed>, string>;
 
 /** What a checkpoint has unless it says otherwise, and so is not stored. */
-export const NO_META: CheckpointMeta = {
+export const DEFAULT_META: CheckpointMeta = {
   ...(Object.fromEntries(Object.keys(NAMES).map((field) => [field, undefined])) as unknown as CheckpointMeta),
   time: 0,
   status: 'RUNNING',
@@ -97,14 +97,14 @@ export interface HeadMeta {
   /** Set on a tombstone: when the id may be freed. */
   readonly deletedUntil?: number | undefined;
   /** What the runtime knows of the run. */
-  readonly work?: Work | undefined;
+  readonly work?: RuntimeMeta | undefined;
 }
 
 /** What of a head says how bytes are sealed. */
-export type Keyed = Pick<HeadMeta, 'key' | 'owner' | 'shredded'>;
+export type HeadKeyFields = Pick<HeadMeta, 'key' | 'owner' | 'shredded'>;
 
 /** What the runtime must know of a run without opening it. */
-export interface Work {
+export interface RuntimeMeta {
   /** How many outside events there were. */
   readonly wake: number;
   /** When somebody must look at the run. */
@@ -146,16 +146,16 @@ export interface NameMeta {
 const FORMAT = '1';
 
 /** The text of a readable part; what is undefined is left out. */
-export const metaText = (meta: object): string => FORMAT + JSON.stringify(meta);
+export const encodeMeta = (meta: object): string => FORMAT + JSON.stringify(meta);
 
 /**
  * The text of a checkpoint's readable part: `1[time, number, write id, writer, previous, anchor or 0, step or 0, { the
  * rest }]`.
  */
-export function checkpointMetaText(meta: CheckpointMeta): string {
+export function encodeCheckpointMeta(meta: CheckpointMeta): string {
   const { time, stepNumber, writeId, writer, previous, anchor = 0, step = 0 } = meta;
   const placed: unknown[] = [time, stepNumber, writeId, writer, previous, anchor, step];
-  const named = (Object.keys(NAMES) as (keyof typeof NAMES)[]).filter((field) => meta[field] !== NO_META[field]);
+  const named = (Object.keys(NAMES) as (keyof typeof NAMES)[]).filter((field) => meta[field] !== DEFAULT_META[field]);
   if (named.length > 0) placed.push(Object.fromEntries(named.map((field) => [NAMES[field], meta[field]])));
   return FORMAT + JSON.stringify(placed);
 }
@@ -174,12 +174,12 @@ export function readCheckpointMeta(text: string): CheckpointMeta | Unreadable {
   const named = Object.entries(NAMES).filter(([, short]) => Object.hasOwn(Object(rest), short));
   const fields = Object.fromEntries(named.map(([field, short]) => [field, (rest as Fields)[short]]));
   const placed = { time, stepNumber, writeId, writer, previous, anchor: anchor || undefined, step: step || undefined };
-  const meta = { ...NO_META, ...placed, ...fields };
+  const meta = { ...DEFAULT_META, ...placed, ...fields };
   return isCheckpoint(meta) ? meta : { wrong: 'fields are missing' };
 }
 
 /** Read a readable part that is an object; what is in it is for the caller to check. */
-export const readPlainMeta = (text: string): Readonly<Record<string, unknown>> | Unreadable => readAs(text, isRecord);
+export const readObjectMeta = (text: string): Readonly<Record<string, unknown>> | Unreadable => readAs(text, isRecord);
 
 export const isUnreadable = (meta: object): meta is Unreadable => 'wrong' in meta || 'newerFormat' in meta;
 

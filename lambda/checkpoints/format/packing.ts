@@ -18,7 +18,7 @@ const DEFLATED = 1;
 const ZSTD_MAGIC = 0x28;
 
 /** UTF-8, compressed where that is smaller. The first byte says how: JSON begins with neither of the two. */
-export function pack(text: string, packsSmall: boolean): Uint8Array {
+export function compress(text: string, packsSmall: boolean): Uint8Array {
   const plain = Buffer.from(text);
   if (plain.length <= SMALL && !packsSmall) return plain;
   const packed =
@@ -29,7 +29,7 @@ export function pack(text: string, packsSmall: boolean): Uint8Array {
 }
 
 /** The reverse of `pack`; throws on bytes that it did not make. */
-export function unpack(bytes: Uint8Array): string {
+export function decompress(bytes: Uint8Array): string {
   const limit = { maxOutputLength: bytes[0] === DEFLATED ? SMALL : MOST };
   if (bytes[0] === DEFLATED) return inflateRawSync(bytes.subarray(1), { dictionary: DICTIONARY, ...limit }).toString();
   if (bytes[0] === ZSTD_MAGIC) return zstdDecompressSync(bytes, limit).toString();

@@ -1,15 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { escapeId, idsOf, unescapeId } from '../../core/ids.ts';
-import { present } from '../../core/omit-undefined.ts';
-import type { Places, StoredRecord } from '../../storage/ports.ts';
+import { escapeId, parsePartition, unescapeId } from '../../core/ids.ts';
+import { omitUndefined } from '../../core/omit-undefined.ts';
+import type { ListEntries, StoredRecord } from '../../storage/ports.ts';
 import type { CheckpointSummary } from '../checkpoint.ts';
-import { damaged, formatTooNew } from '../run-errors.ts';
+import { damagedError, formatTooNew } from '../run-errors.ts';
 import {
   type CheckpointMeta,
-  checkpointMetaText,
+  encodeCheckpointMeta,
+  encodeMeta,
   type HeadMeta,
   isUnreadable,
-  metaText,
   type NameMeta,
   readCheckpointMeta,
   readHeadMeta,
@@ -25,8 +25,8 @@ export const versionKey = (version: number): string => `c${String(version).padSt
 export const nameKey = (name: string): string => `n${escapeId('checkpoint name', name)}`;
 
 /** The keys of all checkpoints, in order, and of these with the head right behind. */
-export const CHECKPOINTS = { from: 'c0', to: 'c:' };
-export const CHECKPOINTS_AND_HEAD = { from: CHECKPOINTS.from, to: HEAD_KEY };
+export const CHECKPOINT_KEYS = { from: 'c0', to: 'c:' };
+export const CHECKPOINT_AND_HEAD_KEYS = { from: CHECKPOINT_KEYS.from, to: HEAD_KEY };
 
 /** What a key is of: a checkpoint, the head, a name, or something that this version of Waitstate does not know. */
 export function parseKey(key: string): { readonly version: number } | { readonly name: string } | 'head' | undefined {
@@ -36,7 +36,7 @@ export function parseKey(key: string): { readonly version: number } | { readonly
 }
 
 /** The version of a checkpoint's key; 0 for any other. */
-export function versionOf(key: string): number {
+export function parseVersion(key: string): number {
   const parsed = parseKey(key);
   return typeof parsed === 'object' && 'version' in parsed ? parsed.version : 0;
 }
@@ -73,7 +73,7 @@ export function checkpointRecord(
   meta: CheckpointMeta,
   body: (metaText: string) => Uint8Array | undefined,
 ): CheckpointRecord {
-  const text = checkpointMetaText(meta);
+  const text = encodeCheckpointMeta(meta);
   const bytes = body(text);
   const hash = hashOf(partition, version, text, bytes);
   const stored = { partition, key: versionKey(version), revision: hash, meta: text };
@@ -81,17 +81,18 @@ export function checkpointRecord(
 }
 
 // An emptied record keeps the hash of what it was, marked, since equal revisions mean equal contents.
-export const EMPTIED = '~';
+export const EMPTIED_SUFFIX = '~';
 
 /** Reads a checkpoint, and refuses one whose bytes are not those that were written. */
 export function readCheckpoint(stored: StoredRecord): CheckpointRecord {
   const meta = known(stored, readCheckpointMeta(stored.meta));
-  const version = versionOf(stored.key);
-  if (meta.anchor !== undefined && meta.anchor >= version) throw damaged(describe(stored), 'it stands on a later one');
+  const version = parseVersion(stored.key);
+  if (meta.anchor !== undefined && meta.anchor >= version)
+    throw damagedError(describeRecord(stored), 'it stands on a later one');
   if (!meta.emptied && hashOf(stored.partition, version, stored.meta, stored.body) !== stored.revision) {
-    throw damaged(describe(stored), 'its bytes do not have its hash');
+    throw damagedError(describeRecord(stored), 'its bytes do not have its hash');
   }
-  return { version, hash: stored.revision.replace(EMPTIED, ''), meta, stored };
+  return { version, hash: stored.revision.replace(EMPTIED_SUFFIX, ''), meta, stored };
 }
 
 export const readHead = (stored: StoredRecord): HeadRecord => ({
@@ -103,84 +104,84 @@ export const readName = (stored: StoredRecord): NameMeta => known(stored, readNa
 
 function known<M extends object>(stored: StoredRecord, meta: M | Unreadable): M {
   if (!isUnreadable(meta)) return meta;
-  if ('newerFormat' in meta) throw formatTooNew(describe(stored), meta.newerFormat);
-  throw damaged(describe(stored), `its readable part is not what was written: ${meta.wrong}`);
+  if ('newerFormat' in meta) throw formatTooNew(describeRecord(stored), meta.newerFormat);
+  throw damagedError(describeRecord(stored), `its readable part is not what was written: ${meta.wrong}`);
 }
 
 /** How a record is called in messages. */
-export function describe({ partition, key }: { readonly partition: string; readonly key: string }): string {
-  const { run } = idsOf(partition);
+export function describeRecord({ partition, key }: { readonly partition: string; readonly key: string }): string {
+  const { run } = parsePartition(partition);
   const parsed = parseKey(key);
   if (parsed === 'head') return `The head of run "${run}"`;
   if (parsed && 'name' in parsed) return `The name "${parsed.name}" of run "${run}"`;
-  return `Checkpoint ${versionOf(key)} of run "${run}"`;
+  return `Checkpoint ${parseVersion(key)} of run "${run}"`;
 }
 
 /** How far the head may be behind the last write of its run: it is renewed at most this often. */
-export const TOUCH_MS = 3_600_000;
+export const MAX_HEAD_LAG_MS = 3_600_000;
 
 /** When the run was last written to; a prune does not keep it alive. */
-export const usedAt = (meta: CheckpointMeta): number => meta.usedAt ?? meta.time;
+export const lastUsedAt = (meta: CheckpointMeta): number => meta.usedAt ?? meta.time;
 
 /** A moment as the lists order it. */
 export const timeOrder = (time: number): string => String(Math.max(0, Math.floor(time))).padStart(15, '0');
 
 /** How many shards the due list has; a run is always in the same one. */
-export const DUE_SHARDS = 8;
+export const DUE_SHARD_COUNT = 8;
 
 /** The shards of the due list, by number. */
-export const SHARDS = [0, 1, 2, 3, 4, 5, 6, 7] as const satisfies { readonly length: typeof DUE_SHARDS };
+export const SHARDS = [0, 1, 2, 3, 4, 5, 6, 7] as const satisfies { readonly length: typeof DUE_SHARD_COUNT };
 
 /** The group that a shard is in the due list; `*` for the pattern that has all of them. */
 export const shardGroup = (shard: number | '*'): string => `due/${shard}`;
 
 /** The group of the due list in which a run is. */
 export const dueGroup = (partition: string): string =>
-  shardGroup((createHash('sha256').update(partition).digest()[0] ?? 0) % DUE_SHARDS);
+  shardGroup((createHash('sha256').update(partition).digest()[0] ?? 0) % DUE_SHARD_COUNT);
 
 /**
  * The moment at which somebody must look at a run: its tombstone may go, its work is due, or it was not written to for
  * too long.
  */
 function dueAt({ deletedUntil, work, retentionMs = Infinity, touchedAt }: HeadMeta): number | undefined {
-  const due = deletedUntil ?? Math.min(work?.dueAt ?? Infinity, touchedAt + retentionMs + TOUCH_MS);
+  const due = deletedUntil ?? Math.min(work?.dueAt ?? Infinity, touchedAt + retentionMs + MAX_HEAD_LAG_MS);
   return due === Infinity ? undefined : due;
 }
 
 /** The group of a list that holds what is of one tenant and one kind. */
-export const groupOf = (tenant: string, kind: string): string => `${escapeId('tenant', tenant)}/${kind}`;
+export const tenantGroup = (tenant: string, kind: string): string => `${escapeId('tenant', tenant)}/${kind}`;
 
 /** How soon a run that an agent has is due at the latest, however long it may have it. */
-export const LEASED_DUE_MS = 3_600_000;
+export const MAX_LEASED_DUE_MS = 3_600_000;
 
 /** Whether an agent has the run. */
 export const isLeased = ({ status, work }: HeadMeta): boolean => status === 'RUNNING' && work?.lease !== undefined;
 
 /** A head with its places: by status and by owner while it lives, and by when it is due. */
 export function headRecord(partition: string, meta: HeadMeta): { readonly stored: StoredRecord } & HeadRecord {
-  const { tenant } = idsOf(partition);
+  const { tenant } = parsePartition(partition);
   const order = timeOrder(meta.touchedAt);
   const due = dueAt(meta);
   const living = meta.deletedUntil === undefined;
-  const places: Places = {
+  const places: ListEntries = {
     // What an agent runs just now is found by its due time; going in and out of a list at each claim would cost.
-    ...(living && !isLeased(meta) && { status: { group: groupOf(tenant, meta.status), order } }),
+    ...(living && !isLeased(meta) && { status: { group: tenantGroup(tenant, meta.status), order } }),
     ...(living &&
-      meta.owner !== undefined && { owner: { group: groupOf(tenant, escapeId('owner', meta.owner)), order } }),
+      meta.owner !== undefined && { owner: { group: tenantGroup(tenant, escapeId('owner', meta.owner)), order } }),
     ...(due !== undefined && { due: { group: dueGroup(partition), order: timeOrder(due) } }),
   };
   const revision = randomId();
-  return { revision, meta, stored: { partition, key: HEAD_KEY, revision, meta: metaText(meta), places } };
+  return { revision, meta, stored: { partition, key: HEAD_KEY, revision, meta: encodeMeta(meta), lists: places } };
 }
 
 export const nameRecord = (partition: string, name: string, meta: NameMeta): StoredRecord => ({
   partition,
   key: nameKey(name),
   revision: randomId(),
-  meta: metaText(meta),
+  meta: encodeMeta(meta),
 });
 
-export function summaryOf(run: string, { meta, version, hash, stored }: CheckpointRecord): CheckpointSummary {
+export function toCheckpointSummary(run: string, { meta, version, hash, stored }: CheckpointRecord): CheckpointSummary {
   const { step, name, schema, restored } = meta;
   const parent = meta.parent ?? (version > 1 ? { run, version: version - 1 } : undefined);
   const segment = meta.segments?.at(-1);
@@ -197,6 +198,6 @@ export function summaryOf(run: string, { meta, version, hash, stored }: Checkpoi
     hash,
     pruned: meta.emptied !== undefined,
     bytes: stored.meta.length + (stored.body?.length ?? 0) + (segment?.[2] ?? 0),
-    ...present({ step, name, schema, parent, restored, previousHash: version > 1 ? meta.previous : undefined }),
+    ...omitUndefined({ step, name, schema, parent, restored, previousHash: version > 1 ? meta.previous : undefined }),
   };
 }

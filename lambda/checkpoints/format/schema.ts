@@ -17,7 +17,7 @@ export interface Schema {
 type Migration = { migrate(state: unknown): unknown }['migrate'];
 
 /** A schema whose ladder was checked: every step from the oldest version to the current one is there. */
-export interface Ladder {
+export interface SchemaMigrator {
   readonly current: SchemaVersion;
   /** Refuses a state that this code cannot read: of newer code, or from before the ladder. */
   check(run: string, from: SchemaVersion | undefined): void;
@@ -25,7 +25,7 @@ export interface Ladder {
   migrate(run: string, state: unknown, from: SchemaVersion | undefined): unknown;
 }
 
-export function ladderOf(schema: Schema): Ladder {
+export function createMigrator(schema: Schema): SchemaMigrator {
   const { version, migrations = {} } = schema;
   const order = schema.order ?? numbersTo(version);
   const top = order.indexOf(version);

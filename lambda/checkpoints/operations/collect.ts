@@ -1,9 +1,9 @@
-import { escapeId, idsOf } from '../../core/ids.ts';
+import { escapeId, parsePartition } from '../../core/ids.ts';
 import type { StoredPayload } from '../../storage/ports.ts';
 import type { Context } from '../context.ts';
-import type { EveryTenant, FailedRun } from './delete.ts';
+import type { FailedRun, TenantScopeOptions } from './delete.ts';
 import { payloadsInUse } from './payloads-in-use.ts';
-import { readAll } from './whole-run.ts';
+import { readWholeRun } from './whole-run.ts';
 
 // A writer stores payloads first and points at them a moment later; a day is longer than any moment.
 const GRACE_MS = 24 * 3_600_000;
@@ -16,13 +16,13 @@ export interface CollectResult {
 }
 
 /** Removes the payloads that nothing points at and that were stored more than a day ago: what crashes left behind. */
-export async function collect(context: Context, { everyTenant = false }: EveryTenant): Promise<CollectResult> {
+export async function collect(context: Context, { everyTenant = false }: TenantScopeOptions): Promise<CollectResult> {
   const result = { payloadsRemoved: 0, bytesRemoved: 0, failed: [] as FailedRun[] };
   const before = context.now() - GRACE_MS;
   const examine = async (partition: string, old: readonly StoredPayload[]) => {
-    const ids = idsOf(partition);
+    const ids = parsePartition(partition);
     try {
-      const { checkpoints, payloadsBeside } = await readAll({ ...context, ...ids, partition });
+      const { checkpoints, payloadsBeside } = await readWholeRun({ ...context, ...ids, partition });
       const inUse = new Set([...payloadsInUse(checkpoints, ({ meta }) => !meta.emptied), ...payloadsBeside]);
       const unused = old.filter(({ id }) => !inUse.has(id));
       await context.payloads.remove(

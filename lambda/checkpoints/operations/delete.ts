@@ -1,25 +1,25 @@
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
-import { idsOf } from '../../core/ids.ts';
+import { parsePartition } from '../../core/ids.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
 import type { Predecessor } from '../commit.ts';
 import type { Context, RunContext } from '../context.ts';
-import { deletedRecord, unknownMeta } from '../format/emptied-record.ts';
+import { deletedRecord, fallbackMeta } from '../format/emptied-record.ts';
 import { type HeadMeta, isUnreadable, readCheckpointMeta, readHeadMeta } from '../format/meta.ts';
 import {
-  CHECKPOINTS,
+  CHECKPOINT_KEYS,
   HEAD_KEY,
   type HeadRecord,
   headRecord,
+  lastUsedAt,
+  parseVersion,
   readHead,
   SHARDS,
   shardGroup,
   timeOrder,
-  usedAt,
-  versionOf,
 } from '../format/records.ts';
-import { retried } from '../retry-on-conflict.ts';
+import { retryOnConflict } from '../retry-on-conflict.ts';
 import { runNotFound } from '../run-errors.ts';
-import { firstRecords, pages, recordsOf } from '../scan.ts';
+import { firstRecords, scanPages, scanRecords } from '../scan.ts';
 import { fence } from './fence.ts';
 import { writeEach } from './whole-run.ts';
 
@@ -30,7 +30,7 @@ const SWEEP_MS = 3_600_000;
 
 /** Removes a run for good. Its id is refused for a day, so that no late writer can bring it back. */
 export async function deleteRun(at: RunContext): Promise<void> {
-  await retried(async () => {
+  await retryOnConflict(async () => {
     const head = await headToDelete(at);
     if (!head) throw runNotFound(at);
     refuseRunning(at, head.meta);
@@ -75,10 +75,14 @@ async function storedHead(at: RunContext): Promise<HeadRecord | undefined> {
 
 /** The newest checkpoint, though it may be damaged or missing: what is broken must be deletable. */
 async function newestOf(at: RunContext, { meta: head }: HeadRecord): Promise<Predecessor['record']> {
-  const [stored] = await firstRecords(at, { ...CHECKPOINTS, newestFirst: true }, 1);
-  if (!stored) return { version: 0, hash: head.born, meta: unknownMeta(head) };
+  const [stored] = await firstRecords(at, { ...CHECKPOINT_KEYS, newestFirst: true }, 1);
+  if (!stored) return { version: 0, hash: head.born, meta: fallbackMeta(head) };
   const meta = readCheckpointMeta(stored.meta);
-  return { version: versionOf(stored.key), hash: stored.revision, meta: isUnreadable(meta) ? unknownMeta(head) : meta };
+  return {
+    version: parseVersion(stored.key),
+    hash: stored.revision,
+    meta: isUnreadable(meta) ? fallbackMeta(head) : meta,
+  };
 }
 
 /**
@@ -91,7 +95,7 @@ async function entomb(
   record: Predecessor['record'],
 ): Promise<HeadRecord | undefined> {
   // Counted from the last use of the run where that is later: this clock may be behind.
-  const deletedUntil = Math.max(at.now(), head.meta.touchedAt, usedAt(record.meta)) + TOMBSTONE_MS;
+  const deletedUntil = Math.max(at.now(), head.meta.touchedAt, lastUsedAt(record.meta)) + TOMBSTONE_MS;
   const bare = {
     ...{ agent: undefined, owner: undefined, tags: undefined, parent: undefined },
     ...{ key: undefined, retentionMs: undefined, work: undefined },
@@ -111,12 +115,12 @@ async function entomb(
  */
 async function empty(at: RunContext, tombstone: HeadRecord): Promise<void> {
   const writes: Write[] = [];
-  for await (const stored of recordsOf(at)) {
+  for await (const stored of scanRecords(at)) {
     if (stored.key === HEAD_KEY) continue;
     const when = { revision: stored.revision };
     const meta = readCheckpointMeta(stored.meta);
     const done = !isUnreadable(meta) && (meta.emptied === 'deleted' || meta.kind === 'delete');
-    if (versionOf(stored.key) === 0) writes.push({ remove: stored, when });
+    if (parseVersion(stored.key) === 0) writes.push({ remove: stored, when });
     else if (!done) writes.push({ put: deletedRecord(stored, tombstone.meta), when });
   }
   // Read while the tombstone stood: of the run that was deleted, and not of one that was begun again under its id.
@@ -141,7 +145,7 @@ async function removePayloads(at: RunContext, tombstone: HeadMeta): Promise<void
 }
 
 /** For whom to sweep or collect. */
-export interface EveryTenant {
+export interface TenantScopeOptions {
   /** Also what belongs to other tenants; for the one sweeper of a deployment. @default false */
   readonly everyTenant?: boolean;
 }
@@ -164,13 +168,13 @@ export interface SweepResult {
 }
 
 /** Looks at every run that is due: removes what expired, and frees the ids of what was deleted long enough ago. */
-export async function sweep(context: Context, { everyTenant = false }: EveryTenant): Promise<SweepResult> {
+export async function sweep(context: Context, { everyTenant = false }: TenantScopeOptions): Promise<SweepResult> {
   const result = { expired: 0, freed: 0, failed: [] as FailedRun[] };
   for (const shard of SHARDS) {
     const group = shardGroup(shard);
     const due = { to: timeOrder(context.now()), limit: 100 };
-    for await (const { partition } of pages((from) => context.records.list('due', group, { ...due, ...from }))) {
-      const ids = idsOf(partition);
+    for await (const { partition } of scanPages((from) => context.records.list('due', group, { ...due, ...from }))) {
+      const ids = parsePartition(partition);
       if (!everyTenant && ids.tenant !== context.tenant) continue;
       try {
         const swept = await sweepRun({ ...context, ...ids, partition });
@@ -185,14 +189,14 @@ export async function sweep(context: Context, { everyTenant = false }: EveryTena
 
 /** Looks at one run that is due: removes what expired, and frees the id of what was deleted long enough ago. */
 export async function sweepRun(at: RunContext): Promise<'expired' | 'freed' | undefined> {
-  return retried(async () => {
+  return retryOnConflict(async () => {
     const head = await storedHead(at);
     if (!head) return undefined;
     const { deletedUntil, retentionMs, touchedAt } = head.meta;
     if (deletedUntil !== undefined) return deletedUntil <= at.now() && (await free(at, head)) ? 'freed' : undefined;
     if (retentionMs === undefined) return undefined;
     const newest = await newestOf(at, head);
-    const lastWrite = Math.max(touchedAt, usedAt(newest.meta));
+    const lastWrite = Math.max(touchedAt, lastUsedAt(newest.meta));
     if (lastWrite + retentionMs <= at.now()) {
       const tombstone = await entomb(at, head, newest);
       // Another sweeper was faster, and empties it.
@@ -217,7 +221,7 @@ async function free(at: RunContext, head: HeadRecord): Promise<boolean> {
     await at.records.commit([{ put: claimed.stored, when: { revision: head.revision } }]);
     await removePayloads(at, claimed.meta);
     const writes: Write[] = [];
-    for await (const stored of recordsOf(at)) {
+    for await (const stored of scanRecords(at)) {
       if (stored.key !== HEAD_KEY) writes.push({ remove: stored, when: { revision: stored.revision } });
     }
     if (!stands(at, claimed.meta)) return false;

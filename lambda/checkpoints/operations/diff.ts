@@ -1,10 +1,10 @@
-import { decoding } from '../content.ts';
+import { decodeOptions } from '../content.ts';
 import type { RunContext } from '../context.ts';
 import { compare } from '../document/compare.ts';
 import { type Decode, decodeWithin } from '../document/decode.ts';
 import { render } from '../document/render.ts';
-import { fitting } from '../format/chain.ts';
-import { type Opened, open, type Which } from '../load.ts';
+import { namingDamagedCheckpoint } from '../format/chain.ts';
+import { type CheckpointSelector, type LoadedCheckpoint, loadCheckpoint } from '../load.ts';
 
 /** What changed from one state to another, by path. */
 export interface Difference {
@@ -16,8 +16,12 @@ export interface Difference {
 }
 
 /** Compares the states of two checkpoints. */
-export async function difference(at: RunContext, before: Which, after: Which): Promise<Difference> {
-  const [from, to] = [await open(at, before), await open(at, after)];
+export async function diffCheckpoints(
+  at: RunContext,
+  before: CheckpointSelector,
+  after: CheckpointSelector,
+): Promise<Difference> {
+  const [from, to] = [await loadCheckpoint(at, before), await loadCheckpoint(at, after)];
   const compared = compare(from.root.state, to.root.state);
   const [old, now] = [partsOfState(at, from), partsOfState(at, to)];
   return {
@@ -33,5 +37,5 @@ export async function difference(at: RunContext, before: Which, after: Which): P
 }
 
 /** What decodes parts of a state: an object that occurs in several places is found wherever it is asked for. */
-const partsOfState = (at: RunContext, opened: Opened): Decode =>
-  fitting(opened.record, () => decodeWithin(opened.root.state, decoding(at, opened)));
+const partsOfState = (at: RunContext, loaded: LoadedCheckpoint): Decode =>
+  namingDamagedCheckpoint(loaded.record, () => decodeWithin(loaded.root.state, decodeOptions(at, loaded)));

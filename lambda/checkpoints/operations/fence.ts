@@ -1,4 +1,11 @@
-import { commit, type HeadChange, headMove, type MetaFields, metaAfter, type Predecessor } from '../commit.ts';
+import {
+  commitCheckpoint,
+  createHeadMove,
+  type HeadChange,
+  type MetaFields,
+  nextMeta,
+  type Predecessor,
+} from '../commit.ts';
 import type { RunContext } from '../context.ts';
 import type { CheckpointMeta } from '../format/meta.ts';
 import { checkpointRecord, type HeadRecord } from '../format/records.ts';
@@ -13,11 +20,11 @@ export async function fence(
 ): Promise<HeadRecord> {
   const { version, meta } = before.record;
   const { step, labels, status, schema, stepNumber, top } = meta;
-  const shown = { step, labels, status, schema, stepNumber, top, restored: shownAt(version, meta) };
-  const next = metaAfter(at, before.record, { ...shown, anchor: meta.anchor ?? version, ...fields });
+  const shown = { step, labels, status, schema, stepNumber, top, restored: shownVersion(version, meta) };
+  const next = nextMeta(at, before.record, { ...shown, anchor: meta.anchor ?? version, ...fields });
   const record = checkpointRecord(at.partition, version + 1, next, () => undefined);
   at.cache.forget(at.partition);
-  const outcome = await commit(at, before, record, headMove(at, before, record, change), undefined);
+  const outcome = await commitCheckpoint(at, before, record, createHeadMove(at, before, record, change), undefined);
   if (outcome === 'written before') throw new StaleVersionError(at.run, version, undefined);
   return outcome;
 }
@@ -26,5 +33,5 @@ export async function fence(
  * The version whose content is shown: undo, redo and prune change no content of their own, everything else shows
  * itself.
  */
-export const shownAt = (version: number, { kind, restored }: CheckpointMeta): number =>
+export const shownVersion = (version: number, { kind, restored }: CheckpointMeta): number =>
   restored !== undefined && (kind === 'undo' || kind === 'redo' || kind === 'prune') ? restored : version;

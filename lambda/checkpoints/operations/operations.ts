@@ -2,10 +2,10 @@
 
 export { rotateKey, shred } from '../encryption/rotate-and-shred.ts';
 export { history } from '../history.ts';
-export { runSummary, runs } from '../runs.ts';
+export { listRuns, readRunSummary } from '../runs.ts';
 export { collect } from './collect.ts';
 export { deleteRun, sweep } from './delete.ts';
-export { difference } from './diff.ts';
+export { diffCheckpoints } from './diff.ts';
 export { prune } from './prune.ts';
 export { fork, forkId, redo, rewind, undo } from './time-travel.ts';
 export { verify } from './verify.ts';

@@ -3,7 +3,7 @@ import type { CheckpointRecord } from '../format/records.ts';
 /**
  * The checkpoints that a prune says it emptied. It may have died before it did, but they are no longer to be loaded.
  */
-export function prunedIn(checkpoints: readonly CheckpointRecord[]): (version: number) => boolean {
+export function isPrunedIn(checkpoints: readonly CheckpointRecord[]): (version: number) => boolean {
   const ranges = checkpoints.flatMap(({ meta }) => meta.emptiedRanges ?? []);
   return (version) => ranges.some(([from, to]) => from <= version && version <= to);
 }

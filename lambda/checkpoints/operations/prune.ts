@@ -1,15 +1,15 @@
-import { refused } from '../../core/invalid-input.ts';
+import { invalidInput } from '../../core/invalid-input.ts';
 import type { Write } from '../../storage/ports.ts';
 
 import type { RunContext } from '../context.ts';
 import { prunedRecord } from '../format/emptied-record.ts';
-import { type CheckpointRecord, usedAt } from '../format/records.ts';
+import { type CheckpointRecord, lastUsedAt } from '../format/records.ts';
 import { readNewest } from '../load.ts';
-import { retried } from '../retry-on-conflict.ts';
+import { retryOnConflict } from '../retry-on-conflict.ts';
 import { runNotFound } from '../run-errors.ts';
 import { fence } from './fence.ts';
 import { payloadsInUse } from './payloads-in-use.ts';
-import { type NameRecord, readAll, writeEach } from './whole-run.ts';
+import { type NameRecord, readWholeRun, writeEach } from './whole-run.ts';
 
 /** What a prune leaves loadable. */
 export interface PruneOptions {
@@ -36,12 +36,12 @@ export interface PruneResult {
 export async function prune(at: RunContext, options: PruneOptions): Promise<PruneResult> {
   const { keepLast, keepNamed = true } = options ?? {};
   if (!Number.isSafeInteger(keepLast) || keepLast < 1) {
-    throw refused('`keepLast`', 'a whole number from 1, because the newest checkpoint always stays', keepLast);
+    throw invalidInput('`keepLast`', 'a whole number from 1, because the newest checkpoint always stays', keepLast);
   }
-  return retried(async () => {
+  return retryOnConflict(async () => {
     const run = await readNewest(at);
     if (!run) throw runNotFound(at);
-    const { checkpoints, names } = await readAll(at);
+    const { checkpoints, names } = await readWholeRun(at);
     const kept = keptVersions(checkpoints, keepLast, keepNamed ? names.map(({ meta }) => meta.version) : []);
     const stays = ({ version }: CheckpointRecord) => kept.has(version);
     const goes = checkpoints.filter((record) => !stays(record) && !record.meta.emptied);
@@ -54,7 +54,7 @@ export async function prune(at: RunContext, options: PruneOptions): Promise<Prun
     }
     const emptiedRanges = ranges(goes.map(({ version }) => version));
     const before = { head: run.head, record: run.newest };
-    await fence(at, before, { kind: 'prune', emptiedRanges, usedAt: usedAt(run.newest.meta) });
+    await fence(at, before, { kind: 'prune', emptiedRanges, usedAt: lastUsedAt(run.newest.meta) });
 
     await removeNames(at, names, (version) => !kept.has(version));
     const empty = (record: CheckpointRecord): Write => ({

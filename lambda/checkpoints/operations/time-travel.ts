@@ -1,21 +1,21 @@
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { escapeId, MAX_ID_BYTES, unescapeId } from '../../core/ids.ts';
-import { refused } from '../../core/invalid-input.ts';
+import { invalidInput } from '../../core/invalid-input.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
-import { append, baseOf, beginning } from '../append.ts';
+import { append, createBase, toBase } from '../append.ts';
 import type { CheckpointKind } from '../checkpoint.ts';
-import { checkpointOf, currentState, decodeResults, encodeValues, NO_CONTENT, savedState } from '../content.ts';
+import { currentState, decodeResults, EMPTY_CONTENT, encodeValues, savedState, toCheckpoint } from '../content.ts';
 import type { RunContext } from '../context.ts';
-import { type Edit, edited } from '../draft.ts';
-import type { Work } from '../format/meta.ts';
+import { applyEdit, type Edit } from '../draft.ts';
+import type { RuntimeMeta } from '../format/meta.ts';
 import { randomId, readCheckpoint, versionKey } from '../format/records.ts';
-import { bareRecord, besideMeta } from '../format/side-record.ts';
-import { find, type Opened, open, type Which } from '../load.ts';
-import { retried } from '../retry-on-conflict.ts';
-import { damaged } from '../run-errors.ts';
-import { checkFields, type SaveFields } from '../save.ts';
-import { shownAt } from './fence.ts';
+import { metaOnlyRecord, sideMeta } from '../format/side-record.ts';
+import { type CheckpointSelector, findCheckpoint, type LoadedCheckpoint, loadCheckpoint } from '../load.ts';
+import { retryOnConflict } from '../retry-on-conflict.ts';
+import { damagedError } from '../run-errors.ts';
+import { checkSaveFields, type SaveFields } from '../save.ts';
+import { shownVersion } from './fence.ts';
 
 type Given = Pick<SaveFields, 'status' | 'labels' | 'writeId' | 'agent' | 'owner' | 'tags' | 'retentionSeconds'>;
 
@@ -43,22 +43,22 @@ export function forkId(run: string): string {
 const forkKey = (run: string, born: string): string => `f${escapeId('run', run)} ${born}`;
 
 /** The keys of the records that name the forks of a run. */
-export const FORKS = { from: 'f', to: 'g' };
+export const FORK_KEYS = { from: 'f', to: 'g' };
 
 /** A fork, as a record of the run that it is of names it. */
-export function forkOf(stored: StoredRecord): {
+export function parseForkRecord(stored: StoredRecord): {
   readonly run: string;
   readonly born: string;
   readonly version: number;
 } {
   const [run = '', born = ''] = stored.key.slice(1).split(' ');
-  return { run: unescapeId(run), born, version: Number(besideMeta(stored).version) };
+  return { run: unescapeId(run), born, version: Number(sideMeta(stored).version) };
 }
 
 /** What is different in a fork that the runtime goes on with. */
 export interface DurableFork {
-  readonly results: (results: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
-  readonly work: Work;
+  readonly mapResults: (results: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
+  readonly work: RuntimeMeta;
 }
 
 /** Begins a new run with the content of a checkpoint. It stands alone: its own snapshot, its own copies of payloads. */
@@ -67,14 +67,14 @@ export async function fork<State>(
   to: RunContext,
   options: ForkOptions<State>,
   durable?: DurableFork,
-): Promise<Opened> {
+): Promise<LoadedCheckpoint> {
   const { version, name, edit, toolResults, status, labels, writeId } = options;
-  checkFields({ ...options, name: undefined });
+  checkSaveFields({ ...options, name: undefined });
   if (version !== undefined && name !== undefined)
-    throw refused('The origin of a fork', 'a version or a name', { version, name });
-  const source = await open(from, version ?? (name === undefined ? undefined : { name }));
-  const checkpoint = checkpointOf<State>(from, source);
-  const state = edit ? await edited(checkpoint.state, edit, checkpoint) : checkpoint.state;
+    throw invalidInput('The origin of a fork', 'a version or a name', { version, name });
+  const source = await loadCheckpoint(from, version ?? (name === undefined ? undefined : { name }));
+  const checkpoint = toCheckpoint<State>(from, source);
+  const state = edit ? await applyEdit(checkpoint.state, edit, checkpoint) : checkpoint.state;
   const there = source.head.meta;
   const head = {
     agent: options.agent ?? there.agent,
@@ -84,17 +84,17 @@ export async function fork<State>(
       options.retentionSeconds === undefined ? (there.retentionMs ?? to.retentionMs) : options.retentionSeconds * 1000,
     work: durable?.work,
   };
-  const base = await beginning(to, head.owner);
-  const kept = durable ? durable.results(checkpoint.toolResults) : checkpoint.toolResults;
+  const base = await createBase(to, head.owner);
+  const kept = durable ? durable.mapResults(checkpoint.toolResults) : checkpoint.toolResults;
   const values = { state, toolResults: { ...kept, ...toolResults } };
-  const root = await encodeValues(to, base.sealing, NO_CONTENT, values).catch((error) =>
+  const root = await encodeValues(to, base.cipher, EMPTY_CONTENT, values).catch((error) =>
     throwReason(from, source.record.version, error),
   );
   const { step, stepNumber } = source.record.meta;
   const parent = { run: from.run, version: source.record.version };
   const { schema } = currentState(from, source);
   // So that the forks of a run are found from it; another life of the same id has another record.
-  const forked = bareRecord(from, forkKey(to.run, base.record.hash), { version: parent.version, at: to.now() });
+  const forked = metaOnlyRecord(from, forkKey(to.run, base.record.hash), { version: parent.version, at: to.now() });
   const first = {
     root,
     model: source.model,
@@ -107,7 +107,7 @@ export async function fork<State>(
     writeId,
     parent,
     head,
-    beside: [{ put: forked, when: 'absent' as const }],
+    sideWrites: [{ put: forked, when: 'absent' as const }],
   };
   try {
     return await append(to, base, first);
@@ -122,26 +122,26 @@ export async function fork<State>(
 /** Appends the content of an earlier checkpoint; history stays as it is. */
 export async function rewind(
   at: RunContext,
-  to: Which,
+  to: CheckpointSelector,
   options: { readonly status?: Status | undefined },
-): Promise<Opened> {
-  checkFields(options);
-  return retried(async () => {
-    const newest = await open(at);
-    return restore(at, newest, await open(at, to), { kind: 'rewind', status: options.status });
+): Promise<LoadedCheckpoint> {
+  checkSaveFields(options);
+  return retryOnConflict(async () => {
+    const newest = await loadCheckpoint(at);
+    return restore(at, newest, await loadCheckpoint(at, to), { kind: 'rewind', status: options.status });
   });
 }
 
 /** Appends what was there before the last change. */
-export async function undo(at: RunContext): Promise<Opened> {
-  return retried(async () => {
-    const newest = await open(at);
+export async function undo(at: RunContext): Promise<LoadedCheckpoint> {
+  return retryOnConflict(async () => {
+    const newest = await loadCheckpoint(at);
     const { version, meta } = newest.record;
-    const shown = shownAt(version, meta);
+    const shown = shownVersion(version, meta);
     const before = await previousOf(at, shown);
     const nothing = `Run "${at.run}" shows the first state that it has; there is nothing before it.`;
     if (before === undefined) throw new WaitstateError('NOTHING_TO_UNDO', nothing);
-    const source = await open(at, before).catch((cause) => {
+    const source = await loadCheckpoint(at, before).catch((cause) => {
       throw isWaitstateError(cause, 'CHECKPOINT_PRUNED')
         ? new WaitstateError('NOTHING_TO_UNDO', nothing, { cause })
         : cause;
@@ -151,22 +151,22 @@ export async function undo(at: RunContext): Promise<Opened> {
 }
 
 /** Appends what the last undo took away. */
-export async function redo(at: RunContext): Promise<Opened> {
-  return retried(async () => {
-    const newest = await open(at);
+export async function redo(at: RunContext): Promise<LoadedCheckpoint> {
+  return retryOnConflict(async () => {
+    const newest = await loadCheckpoint(at);
     const { version, meta } = newest.record;
-    const next = await undoneAfter(at, shownAt(version, meta), meta.top);
+    const next = await undoneAfter(at, shownVersion(version, meta), meta.top);
     if (next === undefined) {
       throw new WaitstateError('NOTHING_TO_REDO', `Nothing was undone in run "${at.run}" since its last change.`);
     }
-    return restore(at, newest, await open(at, next), { kind: 'redo', top: meta.top });
+    return restore(at, newest, await loadCheckpoint(at, next), { kind: 'redo', top: meta.top });
   });
 }
 
 /** The version that was shown before a change, or undefined when it was the first. */
 async function previousOf(at: RunContext, version: number): Promise<number | undefined> {
   const [stored] = version > 1 ? await at.records.read(at.partition, [versionKey(version - 1)]) : [];
-  return stored && shownAt(version - 1, readCheckpoint(stored).meta);
+  return stored && shownVersion(version - 1, readCheckpoint(stored).meta);
 }
 
 /** The change that was undone to show this version: from where undoing began, back to the one right after it. */
@@ -176,7 +176,7 @@ async function undoneAfter(at: RunContext, shown: number, top: number | undefine
     if (before === shown) return change;
     // Each change is after what it was made on, or the walk would not end.
     if (before !== undefined && before >= change)
-      throw damaged(`Checkpoint ${change} of run "${at.run}"`, 'it shows a later one');
+      throw damagedError(`Checkpoint ${change} of run "${at.run}"`, 'it shows a later one');
     change = before;
   }
   return undefined;
@@ -190,10 +190,10 @@ interface Restoring {
 
 async function restore(
   at: RunContext,
-  newest: Opened,
-  source: Opened,
+  newest: LoadedCheckpoint,
+  source: LoadedCheckpoint,
   { kind, status, top }: Restoring,
-): Promise<Opened> {
+): Promise<LoadedCheckpoint> {
   if (newest.head.meta.work) {
     throw new WaitstateError(
       'TRANSITION_REFUSED',
@@ -205,14 +205,14 @@ async function restore(
   currentState(at, source);
   // Through live values: payloads that the newest checkpoint no longer points at may be collected, so they are stored
   // anew.
-  const root = await encodeValues(at, newest.sealing, newest.root, {
+  const root = await encodeValues(at, newest.cipher, newest.root, {
     state: savedState(at, source),
     toolResults: decodeResults(at, source),
     forgetToolResults: true,
   }).catch((error) => throwReason(at, source.record.version, error));
   const { meta, version } = source.record;
   const { step, stepNumber, labels, schema } = meta;
-  return append(at, baseOf(newest), {
+  return append(at, toBase(newest), {
     root,
     model: source.model,
     schema,
@@ -229,6 +229,6 @@ async function restore(
 
 /** Throws what went wrong while a checkpoint was used, or the reason for it: it was pruned or deleted meanwhile. */
 async function throwReason(at: RunContext, version: number, error: unknown): Promise<never> {
-  if (isWaitstateError(error, 'DAMAGED')) await find(at, version);
+  if (isWaitstateError(error, 'DAMAGED')) await findCheckpoint(at, version);
   throw error;
 }

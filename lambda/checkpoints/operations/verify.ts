@@ -1,15 +1,15 @@
 import { isWaitstateError } from '../../core/errors.ts';
 import type { RunContext } from '../context.ts';
 import { payloadRefs } from '../document/payloads.ts';
-import type { Sealing } from '../encryption/run-cipher.ts';
-import { sealingOf } from '../encryption/run-key.ts';
-import { applied, fitting, readParts } from '../format/chain.ts';
+import type { RunCipher } from '../encryption/run-cipher.ts';
+import { unwrapCipher } from '../encryption/run-key.ts';
+import { applyPatch, namingDamagedCheckpoint, readParts } from '../format/chain.ts';
 import type { HeadMeta, NameMeta } from '../format/meta.ts';
 import { type CheckpointRecord, parseKey, readCheckpoint, readName, versionKey } from '../format/records.ts';
 import { readLiveHead } from '../load.ts';
 import { readBytes } from '../payload.ts';
-import { recordsOf } from '../scan.ts';
-import { payloadsInUse, prunedIn } from './payloads-in-use.ts';
+import { scanRecords } from '../scan.ts';
+import { isPrunedIn, payloadsInUse } from './payloads-in-use.ts';
 
 /** Something that is not as it was written. */
 export interface Problem {
@@ -57,8 +57,8 @@ async function examine(at: RunContext): Promise<Verification & { readonly newest
   const head = (await readLiveHead(at)).meta;
   const { checkpoints, problems, newest } = await checkRecords(at, head);
   problems.push(...checkEmptied(checkpoints), ...checkHead(checkpoints, head, newest));
-  const sealing = await openable(at, head);
-  const contents = sealing && (await checkContents(at, sealing, checkpoints));
+  const cipher = await openable(at, head);
+  const contents = cipher && (await checkContents(at, cipher, checkpoints));
   problems.push(...(contents?.problems ?? []));
   problems.sort((a, b) => a.version - b.version);
   // Nothing is known of what a prune emptied, and what is wrong puts all before it in doubt.
@@ -70,7 +70,7 @@ async function examine(at: RunContext): Promise<Verification & { readonly newest
     checkpoints: checkpoints.length,
     provenFrom: doubtful < newest ? doubtful + 1 : undefined,
     payloads: contents?.payloads,
-    keyed: sealing?.encrypted === true,
+    keyed: cipher?.isEncrypted === true,
     newest,
   };
 }
@@ -81,7 +81,7 @@ async function checkRecords(at: RunContext, head: HeadMeta) {
   const named: (NameMeta & { readonly name: string })[] = [];
   const problems: Problem[] = [];
   let before = { version: 0, hash: head.born };
-  for await (const stored of recordsOf(at)) {
+  for await (const stored of scanRecords(at)) {
     const key = parseKey(stored.key);
     if (typeof key !== 'object') continue;
     const version = 'version' in key ? key.version : head.version;
@@ -116,7 +116,7 @@ async function checkRecords(at: RunContext, head: HeadMeta) {
 
 /** A checkpoint may be empty only where a prune says that it emptied it. */
 function checkEmptied(checkpoints: readonly CheckpointRecord[]): readonly Problem[] {
-  const pruned = prunedIn(checkpoints);
+  const pruned = isPrunedIn(checkpoints);
   return checkpoints
     .filter(({ version, meta }) => meta.emptied && !pruned(version))
     .map(({ version }) => ({ version, problem: 'it is empty, and no prune says so' }));
@@ -133,9 +133,9 @@ function checkHead(
   return named && named.hash !== hash ? [{ version, problem: 'it is not the one that the head names' }] : [];
 }
 
-async function openable(at: RunContext, head: HeadMeta): Promise<Sealing | undefined> {
+async function openable(at: RunContext, head: HeadMeta): Promise<RunCipher | undefined> {
   try {
-    return await sealingOf(at, head);
+    return await unwrapCipher(at, head);
   } catch (error) {
     if (at.keys && !isWaitstateError(error, 'RUN_SHREDDED')) throw error;
     return undefined;
@@ -143,8 +143,8 @@ async function openable(at: RunContext, head: HeadMeta): Promise<Sealing | undef
 }
 
 /** Puts every state together once, chain by chain, and reads every payload that is in use. */
-async function checkContents(at: RunContext, sealing: Sealing, checkpoints: readonly CheckpointRecord[]) {
-  const pruned = prunedIn(checkpoints);
+async function checkContents(at: RunContext, cipher: RunCipher, checkpoints: readonly CheckpointRecord[]) {
+  const pruned = isPrunedIn(checkpoints);
   const loadable = checkpoints.filter(({ version, meta }) => !meta.emptied && !pruned(version));
   const inUse = payloadsInUse(checkpoints, ({ version, meta }) => !meta.emptied && !pruned(version));
   const problems: Problem[] = [];
@@ -159,17 +159,17 @@ async function checkContents(at: RunContext, sealing: Sealing, checkpoints: read
   for (const chain of chainsOf(loadable)) {
     const [anchor] = chain as readonly [CheckpointRecord, ...CheckpointRecord[]];
     await attempt(anchor.version, async () => {
-      const { snapshot, folded, patches } = await readParts(at, sealing, chain);
+      const { snapshot, folded, patches } = await readParts(at, cipher, chain);
       for (const [id] of anchor.meta.segments ?? []) read.add(id);
       let root = snapshot;
       for (const [index, record] of chain.entries()) {
         const patch = index === 0 ? folded.flat() : (patches[index - 1] ?? []);
-        root = fitting(record, () => applied(root, patch));
+        root = namingDamagedCheckpoint(record, () => applyPatch(root, patch));
         // Only where a state points at something new is there something to look for.
         for (const ref of record.meta.payloadsAdded || index === 0 ? payloadRefs(root).values() : []) {
           if (read.has(ref.id) || !inUse.has(ref.id)) continue;
           read.add(ref.id);
-          await attempt(record.version, async () => void (await readBytes(at, sealing, ref)));
+          await attempt(record.version, async () => void (await readBytes(at, cipher, ref)));
         }
       }
     });

@@ -2,8 +2,8 @@ import { ConditionFailedError, type StoredRecord, type Write } from '../../stora
 import type { RunContext } from '../context.ts';
 import type { NameMeta } from '../format/meta.ts';
 import { type CheckpointRecord, parseKey, readCheckpoint, readName } from '../format/records.ts';
-import { payloadsOf } from '../format/side-record.ts';
-import { recordsOf } from '../scan.ts';
+import { payloadIdsOf } from '../format/side-record.ts';
+import { scanRecords } from '../scan.ts';
 
 /** A name as it is stored. */
 export interface NameRecord {
@@ -20,13 +20,13 @@ interface WholeRun {
 }
 
 /** All checkpoints and names of a run; refuses what is damaged. */
-export async function readAll(at: RunContext): Promise<WholeRun> {
+export async function readWholeRun(at: RunContext): Promise<WholeRun> {
   const checkpoints: CheckpointRecord[] = [];
   const names: NameRecord[] = [];
   const payloadsBeside: string[] = [];
-  for await (const stored of recordsOf(at)) {
+  for await (const stored of scanRecords(at)) {
     const key = parseKey(stored.key);
-    if (key === undefined) payloadsBeside.push(...payloadsOf(stored));
+    if (key === undefined) payloadsBeside.push(...payloadIdsOf(stored));
     if (typeof key !== 'object') continue;
     if ('version' in key) checkpoints.push(readCheckpoint(stored));
     else names.push({ stored, meta: readName(stored) });

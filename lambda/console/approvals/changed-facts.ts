@@ -3,24 +3,25 @@ import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { showDocument } from '../document/show-document.ts';
 import { type Html, html } from '../markup.ts';
 import { notice } from '../notice.ts';
-import { plain, text, visible } from '../text.ts';
+import { plainText, revealHidden, userText } from '../text.ts';
 
 type Changed = NonNullable<ApprovalDocument['changed']>;
 
 /** Why it is asked again. */
-export const whyAgain = (changed: Changed): Html => {
-  const refused = refusedEdits(changed);
+export const followUpReason = (changed: Changed): Html => {
+  const refused = rejectedEdits(changed);
   return refused === undefined ? changedFacts(changed) : notAccepted(changed.before, refused);
 };
 
 /** What was wrong with the changes of whoever approved it before: told as text, which facts are not. */
-export const refusedEdits = ({ after }: Changed): string | undefined => (typeof after === 'string' ? after : undefined);
+export const rejectedEdits = ({ after }: Changed): string | undefined =>
+  typeof after === 'string' ? after : undefined;
 
 const notAccepted = (edits: Doc, why: string): Html =>
   notice(
     'wait',
     'It was approved with changes that were not accepted',
-    html`<div class="text" dir="auto">${visible(why)}</div>
+    html`<div class="text" dir="auto">${revealHidden(why)}</div>
 <details><summary>The changes</summary><div class="doc">${showDocument(edits)}</div></details>`,
   );
 
@@ -28,7 +29,7 @@ const notAccepted = (edits: Doc, why: string): Html =>
 function changedFacts({ before, after }: Changed): Html {
   const rows = differences(before, after).map(
     ([name, old, now]) => html`<tr role="row">
-<th role="rowheader" scope="row">${name === '' ? 'All' : text(name)}</th>
+<th role="rowheader" scope="row">${name === '' ? 'All' : userText(name)}</th>
 <td role="cell" class="before" data-label="Before">${old === undefined ? ABSENT : html`<del>${showDocument(old)}</del>`}</td>
 <td role="cell" class="after" data-label="Now">${now === undefined ? ABSENT : html`<ins>${showDocument(now)}</ins>`}</td>
 </tr>`,
@@ -54,8 +55,8 @@ function differences(before: Doc, after: Doc): readonly Row[] {
 }
 
 /** One line of why it is asked again, where there is no room for more. */
-export function againInBrief(changed: Changed): string {
-  if (refusedEdits(changed) !== undefined) return 'the changes that it was approved with were not accepted';
-  const names = differences(changed.before, changed.after).map(([name]) => plain(name === '' ? 'the facts' : name));
+export function followUpSummary(changed: Changed): string {
+  if (rejectedEdits(changed) !== undefined) return 'the changes that it was approved with were not accepted';
+  const names = differences(changed.before, changed.after).map(([name]) => plainText(name === '' ? 'the facts' : name));
   return `this changed: ${names.join(', ')}`;
 }

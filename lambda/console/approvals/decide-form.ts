@@ -1,13 +1,13 @@
 import { type Doc, isContainer, plainHeight } from '../../checkpoints/document/document.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
-import { jsonEditor, jsonText } from '../json-editor.ts';
-import { type Html, html, type Part } from '../markup.ts';
-import { plain, text } from '../text.ts';
-import { refusedEdits } from './changed-facts.ts';
-import { listed } from './people.ts';
+import { jsonEditor, toEditableJson } from '../json-editor.ts';
+import { type Html, type HtmlValue, html } from '../markup.ts';
+import { plainText, userText } from '../text.ts';
+import { rejectedEdits } from './changed-facts.ts';
+import { nameList } from './people.ts';
 
 /** What somebody had filled in before something was wrong with it. */
-export interface Given {
+export interface DecideFormValues {
   readonly answer?: string | undefined;
   readonly comment?: string | undefined;
   /** As text, since it may be no JSON. */
@@ -17,7 +17,7 @@ export interface Given {
 }
 
 /** As whom the form answers: one person, or whoever is chosen or named. */
-export type Answering = { readonly as: string } | Choice;
+export type Deciders = { readonly as: string } | Choice;
 
 interface Choice {
   /** Those who are asked by name, and have not answered. */
@@ -29,12 +29,12 @@ interface Choice {
 }
 
 /** The form that decides. It carries the hash of what is shown, and works without any script. */
-export function decideForm(approval: ApprovalDocument, answering: Answering, given: Given = {}): Html {
+export function decideForm(approval: ApprovalDocument, answering: Deciders, given: DecideFormValues = {}): Html {
   return html`<section class="card" aria-labelledby="answer" data-key="form" data-quiet data-rev="form ${approval.shown}">
 <h2 id="answer">Your answer</h2>
 <form method="post" class="stack">
 <input type="hidden" name="shown" value="${approval.shown}">
-${'as' in answering ? html`<p class="hint">You answer as ${text(answering.as)}.</p>` : choice(answering, given)}
+${'as' in answering ? html`<p class="hint">You answer as ${userText(answering.as)}.</p>` : choice(answering, given)}
 <div><label for="comment">Comment <span class="quiet">(optional)</span></label>
 <textarea id="comment" name="comment" maxlength="10000" dir="auto">
 ${given.comment ?? ''}</textarea></div>
@@ -45,25 +45,25 @@ ${approval.editable && edits(approval, given)}
 }
 
 /** Those who are asked by name are chosen; who is in a group is named, and nobody is made up. */
-function choice({ people, groups, chosen }: Choice, given: Given): Html {
+function choice({ people, groups, chosen }: Choice, given: DecideFormValues): Html {
   const by = given.by ?? chosen;
   const named = given.member ?? (chosen !== undefined && !people.includes(chosen) ? chosen : undefined);
-  const option = (value: string, label: Part) =>
+  const option = (value: string, label: HtmlValue) =>
     html`<option value="${value}"${value === (named === undefined ? by : '') && html` selected`}>${label}</option>`;
   const select = html`<div><label for="by">Answer as</label><p class="hint" id="by-hint">Here you may answer for others.</p>
-<select id="by" name="by" aria-describedby="by-hint">${people.map((person) => option(person, plain(person)))}${groups.length > 0 && option('', 'Somebody else, named below')}</select></div>`;
+<select id="by" name="by" aria-describedby="by-hint">${people.map((person) => option(person, plainText(person)))}${groups.length > 0 && option('', 'Somebody else, named below')}</select></div>`;
   const isAlone = people.length === 0;
-  const member = html`<div><label for="member">${isAlone ? 'Answer as' : 'Somebody else'}</label><p class="hint" id="member-hint">Somebody in ${listed(groups)}: <code>user:</code> and a name${isAlone ? '. Here you may answer for others.' : '; it counts instead of the choice above.'}</p>
+  const member = html`<div><label for="member">${isAlone ? 'Answer as' : 'Somebody else'}</label><p class="hint" id="member-hint">Somebody in ${nameList(groups)}: <code>user:</code> and a name${isAlone ? '. Here you may answer for others.' : '; it counts instead of the choice above.'}</p>
 <input id="member" name="member" value="${named ?? ''}"${isAlone && html` required`} placeholder="user:…" pattern="user:.+" title="user: and a name" maxlength="256" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="member-hint"></div>`;
   return html`${!isAlone && select}${groups.length > 0 && member}`;
 }
 
 const MOST_SOURCE = 64 * 1024;
 
-function edits({ facts, show, changed }: ApprovalDocument, given: Given): Html {
-  const refused = changed && refusedEdits(changed) !== undefined ? changed.before : undefined;
+function edits({ facts, show, changed }: ApprovalDocument, given: DecideFormValues): Html {
+  const refused = changed && rejectedEdits(changed) !== undefined ? changed.before : undefined;
   const source = [refused, facts, show].find((doc) => doc !== undefined && isPlain(doc));
-  const json = source === undefined ? undefined : jsonText(source);
+  const json = source === undefined ? undefined : toEditableJson(source);
   return html`<details${given.edits !== undefined && html` open`}><summary>Approve with changes</summary>
 ${jsonEditor({
   name: 'edits',

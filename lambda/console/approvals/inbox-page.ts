@@ -1,14 +1,14 @@
 import type { Caller } from '../../http/caller.ts';
-import { may, OPERATE } from '../../http/roles.ts';
+import { hasRole, OPERATE_ROLES } from '../../http/roles.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { fragment } from '../fragment.ts';
 import { type Html, html } from '../markup.ts';
 import { page } from '../page.ts';
-import { PATHS, query } from '../paths.ts';
-import { text } from '../text.ts';
-import { agoAndAt } from '../time.ts';
-import { againInBrief } from './changed-facts.ts';
-import { listed } from './people.ts';
+import { PATHS, queryString } from '../paths.ts';
+import { userText } from '../text.ts';
+import { relativeAndExactTime } from '../time.ts';
+import { followUpSummary } from './changed-facts.ts';
+import { nameList } from './people.ts';
 
 /** Whose inbox: what waits for one person, or everything that waits. */
 export interface InboxView {
@@ -35,7 +35,7 @@ export function inboxPage(view: InboxView): Html {
     live: liveUrl(view),
     body: html`<header class="head"><div>
 <h1>Inbox</h1>
-<p class="lead">${person === undefined ? 'Everything that waits for an answer' : html`What waits for ${text(person)}`}, oldest first</p>
+<p class="lead">${person === undefined ? 'Everything that waits for an answer' : html`What waits for ${userText(person)}`}, oldest first</p>
 </div></header>
 ${views(view)}
 ${caller.answersForOthers && chooser(view)}
@@ -48,13 +48,13 @@ export const inboxChanges = (view: InboxView): Html =>
   fragment(liveUrl(view), `${view.approvals.length} wait for an answer.`, list(view));
 
 const liveUrl = ({ person, groups, since }: InboxView): string =>
-  `${PATHS.inbox}/changes${query({ as: person ?? EVERYBODY, groups: groups.join(','), since: since.getTime() })}`;
+  `${PATHS.inbox}/changes${queryString({ as: person ?? EVERYBODY, groups: groups.join(','), since: since.getTime() })}`;
 
 /** Operators choose between their own inbox and all of it. */
 function views({ caller, person }: InboxView): Html | false {
-  if (!may(caller, OPERATE) || caller.person === undefined) return false;
+  if (!hasRole(caller, OPERATE_ROLES) || caller.person === undefined) return false;
   const tab = (as: string, label: string, isCurrent: boolean) =>
-    html`<li><a href="${PATHS.inbox}${query({ as })}"${isCurrent && html` aria-current="true"`}>${label}</a></li>`;
+    html`<li><a href="${PATHS.inbox}${queryString({ as })}"${isCurrent && html` aria-current="true"`}>${label}</a></li>`;
   return html`<ul class="tabs" aria-label="Whose inbox">${tab(EVERYBODY, 'Everything', person === undefined)}${tab(caller.person, 'For me', person === caller.person)}</ul>`;
 }
 
@@ -82,11 +82,11 @@ function list({ approvals, person, caller, now }: InboxView): Html {
 function item(approval: ApprovalDocument, as: string | undefined, now: Date): Html {
   const { run, id, title, agent, askedAt, deadline, quorum, votes, approvers, changed } = approval;
   return html`<li>
-<div><h2><a href="${PATHS.approval(run, id)}${query({ as })}">${text(title)}</a></h2>
-<p class="quiet">${agent !== undefined && html`${text(agent)} · `}<span class="id">${text(run)}</span> · asked of ${listed(approvers)}</p>
-${changed && html`<p>Asked again, because ${againInBrief(changed)}</p>`}</div>
-<dl><div><dt>Waits since</dt><dd>${agoAndAt(askedAt, now)}</dd></div>
-<div><dt>Answer until</dt><dd>${deadline ? agoAndAt(deadline, now) : 'no deadline'}</dd></div>
+<div><h2><a href="${PATHS.approval(run, id)}${queryString({ as })}">${userText(title)}</a></h2>
+<p class="quiet">${agent !== undefined && html`${userText(agent)} · `}<span class="id">${userText(run)}</span> · asked of ${nameList(approvers)}</p>
+${changed && html`<p>Asked again, because ${followUpSummary(changed)}</p>`}</div>
+<dl><div><dt>Waits since</dt><dd>${relativeAndExactTime(askedAt, now)}</dd></div>
+<div><dt>Answer until</dt><dd>${deadline ? relativeAndExactTime(deadline, now) : 'no deadline'}</dd></div>
 ${quorum > 1 && html`<div><dt>Approvals</dt><dd>${votes.length} of ${quorum}</dd></div>`}</dl>
 </li>`;
 }
@@ -94,4 +94,4 @@ ${quorum > 1 && html`<div><dt>Approvals</dt><dd>${votes.length} of ${quorum}</dd
 const empty = (caller: Caller): Html =>
   html`<section class="card empty"><h2>Nothing waits for an answer</h2>
 <p>Questions that agents ask with <code>ctx.approval</code> appear here by themselves.</p>
-${may(caller, OPERATE) && html`<p class="actions"><a class="button" href="${PATHS.start}">Start a run</a><a class="button" href="${PATHS.runs}">Look at the runs</a></p>`}</section>`;
+${hasRole(caller, OPERATE_ROLES) && html`<p class="actions"><a class="button" href="${PATHS.start}">Start a run</a><a class="button" href="${PATHS.runs}">Look at the runs</a></p>`}</section>`;

@@ -1,21 +1,21 @@
 import { hasEnded, type Status } from '../../core/status.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
-import { type Html, html, type Part } from '../markup.ts';
+import { type Html, type HtmlValue, html } from '../markup.ts';
 import { notice } from '../notice.ts';
-import { badge } from '../status-badge.ts';
-import { text, visible } from '../text.ts';
-import { agoAndAt } from '../time.ts';
-import { againInBrief, refusedEdits } from './changed-facts.ts';
-import { listed } from './people.ts';
-import { stillNeeded } from './question.ts';
+import { statusBadge } from '../status-badge.ts';
+import { revealHidden, userText } from '../text.ts';
+import { relativeAndExactTime } from '../time.ts';
+import { followUpSummary, rejectedEdits } from './changed-facts.ts';
+import { nameList } from './people.ts';
+import { remainingApprovals } from './question.ts';
 
 export interface OutcomeOptions {
   readonly person?: string | undefined;
   /** To the run, for those who may look at it. */
-  readonly link?: string | undefined;
+  readonly runUrl?: string | undefined;
   /** The question that followed, since what was approved did not hold. */
-  readonly again?: ApprovalDocument | undefined;
-  readonly againLink?: string | undefined;
+  readonly followUp?: ApprovalDocument | undefined;
+  readonly followUpUrl?: string | undefined;
   readonly now: Date;
 }
 
@@ -23,7 +23,7 @@ export interface OutcomeOptions {
 export function outcome(
   approval: ApprovalDocument,
   run: { readonly status: Status },
-  { person, link, again, againLink, now }: OutcomeOptions,
+  { person, runUrl: link, followUp: again, followUpUrl: againLink, now }: OutcomeOptions,
 ): Html {
   const own = approval.votes.find(({ by }) => by === person);
   const rev = `${approval.status} ${approval.votes.length} ${run.status} ${own?.answer} ${again?.status}`;
@@ -33,11 +33,11 @@ export function outcome(
 
 /** Why what was approved did not hold, and where it is asked again. */
 function asksAgain({ changed, status }: ApprovalDocument, link: string | undefined): Html {
-  const refused = changed && refusedEdits(changed);
+  const refused = changed && rejectedEdits(changed);
   const why =
     refused !== undefined
-      ? html`<p>The changes were not accepted:</p><div class="text" dir="auto">${visible(refused)}</div>`
-      : changed && html`<p>Meanwhile ${againInBrief(changed)}.</p>`;
+      ? html`<p>The changes were not accepted:</p><div class="text" dir="auto">${revealHidden(refused)}</div>`
+      : changed && html`<p>Meanwhile ${followUpSummary(changed)}.</p>`;
   const words = status === 'PENDING' ? 'Open the new question' : 'Look at the new question';
   return html`${why}<p>${link === undefined ? 'Those who are asked get a new link.' : html`<a class="button" href="${link}">${words}</a>`}</p>`;
 }
@@ -60,17 +60,17 @@ function headline({ status, outcome: meant }: ApprovalDocument, own: { answer: s
   }
 }
 
-function told(approval: ApprovalDocument, own: string | undefined, now: Date): Part {
+function told(approval: ApprovalDocument, own: string | undefined, now: Date): HtmlValue {
   const { status, votes, endedAt, deadline, withdrawnBecause, outcome: meant } = approval;
   if (status === 'PENDING')
-    return own && html`<p>It is recorded. ${stillNeeded(approval)} needed before the run goes on.</p>`;
-  const when = endedAt && html` ${agoAndAt(endedAt, now)}`;
+    return own && html`<p>It is recorded. ${remainingApprovals(approval)} needed before the run goes on.</p>`;
+  const when = endedAt && html` ${relativeAndExactTime(endedAt, now)}`;
   if (status === 'WITHDRAWN')
-    return html`<p>It was withdrawn${when}: ${text(withdrawnBecause ?? 'no reason was given')}</p>`;
+    return html`<p>It was withdrawn${when}: ${userText(withdrawnBecause ?? 'no reason was given')}</p>`;
   if (status === 'EXPIRED')
-    return html`<p>It could be answered until${deadline && html` ${agoAndAt(deadline, now)}`}. ${MEANING[meant ?? 'reject']}</p>`;
+    return html`<p>It could be answered until${deadline && html` ${relativeAndExactTime(deadline, now)}`}. ${MEANING[meant ?? 'reject']}</p>`;
   const deciders = votes.filter(({ answer }) => status !== 'REJECTED' || answer === 'reject').map(({ by }) => by);
-  return html`<p>By ${listed(deciders)},${when}.</p>`;
+  return html`<p>By ${nameList(deciders)},${when}.</p>`;
 }
 
 const MEANING = {
@@ -83,5 +83,5 @@ function runNow(status: Status, meant: ApprovalDocument['outcome'], link: string
   // A run that was told no may well succeed.
   const ended = meant === 'reject' ? 'The run went on with that answer, and has ended:' : 'The run has ended:';
   const words = hasEnded(status) ? ended : 'The run is now:';
-  return html`<p class="line">${words} ${badge(status)}${link !== undefined && html` <a href="${link}">Look at the run</a>`}${!hasEnded(status) && html` <a href="" class="quiet">Look again</a>`}</p>`;
+  return html`<p class="line">${words} ${statusBadge(status)}${link !== undefined && html` <a href="${link}">Look at the run</a>`}${!hasEnded(status) && html` <a href="" class="quiet">Look again</a>`}</p>`;
 }

@@ -1,28 +1,28 @@
 import type { Doc } from '../../checkpoints/document/document.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { showDocument } from '../document/show-document.ts';
-import { type Html, html, type Part } from '../markup.ts';
-import { badge } from '../status-badge.ts';
-import { text, visible } from '../text.ts';
-import { ago } from '../time.ts';
+import { type Html, type HtmlValue, html } from '../markup.ts';
+import { statusBadge } from '../status-badge.ts';
+import { revealHidden, userText } from '../text.ts';
+import { relativeTime } from '../time.ts';
 
 /** Who answered what, and who was asked. */
-export function people({ approvers, votes, status }: ApprovalDocument, now: Date): Html {
+export function peopleSection({ approvers, votes, status }: ApprovalDocument, now: Date): Html {
   const answered = new Set(votes.flatMap(({ by, as }) => [by, as]));
   const others = approvers.filter((approver) => !answered.has(approver));
   return html`<section class="card" aria-labelledby="people" data-key="people" data-rev="${status} ${votes.length} ${approvers.length}">
 <h2 id="people">Who decides</h2>
 ${votes.length > 0 && html`<ul class="votes">${votes.map((vote) => voteOf(vote, now))}</ul>`}
-${others.length > 0 && html`<p>${status === 'PENDING' ? (votes.length > 0 ? 'Also asked: ' : 'Asked: ') : 'Also asked were: '}${listed(others)}</p>`}
+${others.length > 0 && html`<p>${status === 'PENDING' ? (votes.length > 0 ? 'Also asked: ' : 'Asked: ') : 'Also asked were: '}${nameList(others)}</p>`}
 </section>`;
 }
 
 function voteOf({ by, as, answer, at, comment, edits }: ApprovalDocument['votes'][number], now: Date): Html {
-  return html`<li><span class="line"><strong>${text(by)}</strong>${as !== undefined && html`<span class="quiet">for ${text(as)}</span>`} ${badge(answer === 'approve' ? 'APPROVED' : 'REJECTED')} <span class="quiet">${ago(at, now)}</span></span>
-${comment !== undefined && html`<div class="text" dir="auto">${visible(comment)}</div>`}
+  return html`<li><span class="line"><strong>${userText(by)}</strong>${as !== undefined && html`<span class="quiet">for ${userText(as)}</span>`} ${statusBadge(answer === 'approve' ? 'APPROVED' : 'REJECTED')} <span class="quiet">${relativeTime(at, now)}</span></span>
+${comment !== undefined && html`<div class="text" dir="auto">${revealHidden(comment)}</div>`}
 ${edits !== undefined && html`<div class="doc"><p class="hint">With these changes:</p>${showDocument(edits as Doc)}</div>`}</li>`;
 }
 
 /** Names in a row. */
-export const listed = (names: readonly string[]): readonly Part[] =>
-  names.map((name, i) => html`${i > 0 && ', '}<span class="name">${text(name)}</span>`);
+export const nameList = (names: readonly string[]): readonly HtmlValue[] =>
+  names.map((name, i) => html`${i > 0 && ', '}<span class="name">${userText(name)}</span>`);

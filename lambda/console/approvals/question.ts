@@ -1,24 +1,24 @@
 import { type Doc, isFields, specialOf } from '../../checkpoints/document/document.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
-import { showShortened } from '../document/show-document.ts';
-import { count, type Showing } from '../document/showing.ts';
+import { showTruncated } from '../document/show-document.ts';
+import { pluralize, type ShowOptions } from '../document/showing.ts';
 import { type Html, html } from '../markup.ts';
-import { text } from '../text.ts';
-import { agoAndAt } from '../time.ts';
-import { whyAgain } from './changed-facts.ts';
+import { userText } from '../text.ts';
+import { relativeAndExactTime } from '../time.ts';
+import { followUpReason } from './changed-facts.ts';
 
 // What people decide on is on the page as a whole; this only keeps a page from breaking the browser.
 const MOST_BYTES = 1024 * 1024;
 
 /** What is asked, and exactly what is shown for it. */
-export function question(approval: ApprovalDocument, showing: Showing, now: Date): Html {
+export function approvalDetails(approval: ApprovalDocument, showing: ShowOptions, now: Date): Html {
   const { title, agent, ask, run, show, facts, changed } = approval;
   return html`<header>
-<p class="eyebrow">${agent === undefined ? 'A run' : text(agent)} asks${ask > 1 && `, for the ${ordinal(ask)} time`} · run <span class="id">${text(run)}</span></p>
-<h1>${text(title)}</h1>
+<p class="eyebrow">${agent === undefined ? 'A run' : userText(agent)} asks${ask > 1 && `, for the ${ordinal(ask)} time`} · run <span class="id">${userText(run)}</span></p>
+<h1>${userText(title)}</h1>
 </header>
 ${terms(approval, now)}
-${changed && whyAgain(changed)}
+${changed && followUpReason(changed)}
 ${isThere(show) && card('shown', 'What is shown', show, showing)}
 ${isThere(facts) && card('facts', 'Facts', facts, showing)}`;
 }
@@ -26,18 +26,18 @@ ${isThere(facts) && card('facts', 'Facts', facts, showing)}`;
 function terms({ askedAt, deadline, status, quorum, votes, endedAt }: ApprovalDocument, now: Date): Html {
   const approvals = votes.filter(({ answer }) => answer === 'approve').length;
   return html`<dl class="facts" data-key="terms" data-quiet data-rev="${status} ${votes.length} ${deadline?.getTime()}">
-<div><dt>Asked</dt><dd>${agoAndAt(askedAt, now)}</dd></div>
+<div><dt>Asked</dt><dd>${relativeAndExactTime(askedAt, now)}</dd></div>
 ${
   status === 'PENDING'
-    ? html`<div><dt>Answer until</dt><dd>${deadline ? agoAndAt(deadline, now) : 'No deadline'}</dd></div>`
-    : endedAt && html`<div><dt>Ended</dt><dd>${agoAndAt(endedAt, now)}</dd></div>`
+    ? html`<div><dt>Answer until</dt><dd>${deadline ? relativeAndExactTime(deadline, now) : 'No deadline'}</dd></div>`
+    : endedAt && html`<div><dt>Ended</dt><dd>${relativeAndExactTime(endedAt, now)}</dd></div>`
 }
 <div><dt>Approvals</dt><dd>${approvals} of ${quorum} needed</dd></div>
 </dl>`;
 }
 
-const card = (id: string, title: string, doc: Doc, showing: Showing): Html =>
-  html`<section class="card" aria-labelledby="${id}"><h2 id="${id}">${title}</h2><div class="doc">${showShortened(doc, MOST_BYTES, showing)}</div></section>`;
+const card = (id: string, title: string, doc: Doc, showing: ShowOptions): Html =>
+  html`<section class="card" aria-labelledby="${id}"><h2 id="${id}">${title}</h2><div class="doc">${showTruncated(doc, MOST_BYTES, showing)}</div></section>`;
 
 /** Whether an agent gave it: what it left out is stored as undefined. */
 const isThere = (doc: Doc | undefined): doc is Doc =>
@@ -46,7 +46,7 @@ const isThere = (doc: Doc | undefined): doc is Doc =>
 const ordinal = (n: number): string => (n === 2 ? 'second' : n === 3 ? 'third' : `${n}th`);
 
 /** How many people must still say yes. */
-export function stillNeeded({ quorum, votes }: ApprovalDocument): string {
+export function remainingApprovals({ quorum, votes }: ApprovalDocument): string {
   const left = quorum - votes.filter(({ answer }) => answer === 'approve').length;
-  return count(Math.max(0, left), 'more approval');
+  return pluralize(Math.max(0, left), 'more approval');
 }

@@ -14,7 +14,7 @@ interface Built {
 }
 
 /** Script, style and icon, as small as they get. */
-export const builtAssets = (): Promise<readonly Built[]> =>
+export const buildAssets = (): Promise<readonly Built[]> =>
   Promise.all([
     bundled('main.ts').then((body) => built('script', 'js', 'text/javascript; charset=utf-8', body)),
     bundled('console.css').then((body) => built('style', 'css', 'text/css; charset=utf-8', body)),
@@ -36,7 +36,7 @@ function built(role: string, ending: string, type: string, body: string): Built 
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const assets = await builtAssets();
+  const assets = await buildAssets();
   const files = assets.map(({ role, file }) => `  ${role}: '${file}',`);
   const entries = assets.map(
     ({ file, type, body }) => `  ['${file}', { type: '${type}', body: ${JSON.stringify(body)} }],`,

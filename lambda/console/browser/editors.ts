@@ -1,7 +1,7 @@
-import { mistakeIn, wordsOf } from '../../core/json-error-position.ts';
+import { findJsonError, formatJsonError } from '../../core/json-error-position.ts';
 
 /** Says where JSON is wrong while it is written, and keeps forms from being sent with it, or twice. */
-export function checkEditors(): void {
+export function attachEditors(): void {
   for (const editor of document.querySelectorAll<HTMLTextAreaElement>('textarea.json')) {
     let timer: ReturnType<typeof setTimeout> | undefined;
     editor.addEventListener('input', () => {
@@ -30,9 +30,9 @@ export function checkEditors(): void {
 /** Whether an editor holds JSON, or nothing where nothing is needed; says what is wrong beside it. */
 function check(editor: HTMLTextAreaElement): boolean {
   const isEmpty = editor.value.trim() === '' && !editor.required;
-  const mistake = isEmpty ? undefined : mistakeIn(editor.value);
+  const mistake = isEmpty ? undefined : findJsonError(editor.value);
   const place = document.getElementById(`${editor.id}-wrong`);
-  const words = mistake ? wordsOf(mistake) : '';
+  const words = mistake ? formatJsonError(mistake) : '';
   if (place && place.textContent !== words) place.textContent = words;
   editor.ariaInvalid = mistake ? 'true' : null;
   return !mistake;
@@ -43,7 +43,7 @@ function show(editor: HTMLTextAreaElement): void {
   const fold = editor.closest('details');
   if (fold) fold.open = true;
   editor.focus();
-  const mistake = mistakeIn(editor.value);
+  const mistake = findJsonError(editor.value);
   if (!mistake) return;
   const lines = editor.value.split('\n').slice(0, mistake.line - 1);
   const at = lines.reduce((sum, line) => sum + line.length + 1, 0) + mistake.column - 1;

@@ -1,5 +1,5 @@
 /** A page of this site as a document, whose scripts never run; undefined when nothing changed. */
-export const fetched = (url: string): Promise<Document | undefined> =>
+export const fetchPage = (url: string): Promise<Document | undefined> =>
   new Promise((resolve, reject) => {
     // A browser that demands trusted types lets nobody parse text, but reads a document by itself.
     const request = new XMLHttpRequest();
@@ -10,15 +10,15 @@ export const fetched = (url: string): Promise<Document | undefined> =>
     request.onload = () => {
       if (request.status === 204) resolve(undefined);
       else if (request.status === 200 && request.response instanceof Document) resolve(request.response);
-      else reject(new Refused(request.status));
+      else reject(new FetchError(request.status));
     };
-    request.onerror = () => reject(new Refused(0));
+    request.onerror = () => reject(new FetchError(0));
     request.ontimeout = request.onerror;
     request.send();
   });
 
 /** An answer that is no page. */
-export class Refused extends Error {
+export class FetchError extends Error {
   /** Whether there is no use in asking again. */
   readonly isFinal: boolean;
 

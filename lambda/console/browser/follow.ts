@@ -1,13 +1,13 @@
-import { fetched, Refused } from './fetched.ts';
+import { FetchError, fetchPage } from './fetched.ts';
 import { loadParts } from './parts.ts';
-import { tellTimes } from './times.ts';
+import { updateTimes } from './times.ts';
 
 const SHORTEST_MS = 2000;
 const LONGEST_MS = 30_000;
 const AFTER_FAILURE_MS = 4000;
 
 /** Asks what changed for as long as the page says where; less and less often while nothing does, and never unseen. */
-export async function follow(): Promise<void> {
+export async function pollForChanges(): Promise<void> {
   let pause = SHORTEST_MS;
   for (;;) {
     await Promise.race([passed(pause), seenAgain()]);
@@ -15,12 +15,12 @@ export async function follow(): Promise<void> {
     const url = document.getElementById('main')?.dataset.live;
     if (url === undefined) return;
     try {
-      const news = await fetched(url);
+      const news = await fetchPage(url);
       connected(true);
       pause = news && bringIn(news) ? SHORTEST_MS : Math.min(pause * 1.5, LONGEST_MS);
     } catch (error) {
       connected(false);
-      if (error instanceof Refused && error.isFinal) return;
+      if (error instanceof FetchError && error.isFinal) return;
       pause = Math.min(Math.max(pause, AFTER_FAILURE_MS) * 1.5, LONGEST_MS);
     }
   }
@@ -81,7 +81,7 @@ function place(fresh: HTMLElement): boolean {
   const list = fresh.parentElement?.dataset.list;
   const target = list === undefined ? null : document.querySelector<HTMLElement>(`[data-list="${CSS.escape(list)}"]`);
   const node = document.importNode(fresh, true);
-  tellTimes(node);
+  updateTimes(node);
   if (old) {
     const focus = focusIn(old);
     old.replaceWith(node);

@@ -1,11 +1,11 @@
-import { checkEditors } from './editors.ts';
-import { follow } from './follow.ts';
+import { attachEditors } from './editors.ts';
+import { pollForChanges } from './follow.ts';
 import { loadParts } from './parts.ts';
-import { tellTimes } from './times.ts';
+import { updateTimes } from './times.ts';
 
 // Pages are whole without this script: it keeps them fresh, and saves some ways.
-tellTimes(document);
-setInterval(() => tellTimes(document), 15_000);
-checkEditors();
+updateTimes(document);
+setInterval(() => updateTimes(document), 15_000);
+attachEditors();
 loadParts(document);
-void follow();
+void pollForChanges();

@@ -1,5 +1,5 @@
-import { fetched } from './fetched.ts';
-import { tellTimes } from './times.ts';
+import { fetchPage } from './fetched.ts';
+import { updateTimes } from './times.ts';
 
 const AHEAD = { rootMargin: '400px' };
 
@@ -38,7 +38,7 @@ export function loadParts(within: ParentNode): void {
 async function load(part: HTMLElement, url: string): Promise<void> {
   part.setAttribute('aria-busy', 'true');
   // Without an answer the link to the page stays.
-  const page = await fetched(url).catch(() => undefined);
+  const page = await fetchPage(url).catch(() => undefined);
   if (wanted.get(part) !== url) return;
   part.removeAttribute('aria-busy');
   const found = page?.getElementById(part.id);
@@ -49,7 +49,7 @@ async function load(part: HTMLElement, url: string): Promise<void> {
 
 async function more(link: HTMLAnchorElement): Promise<void> {
   const place = link.closest<HTMLElement>('.more');
-  const piece = (await fetched(link.href).catch(() => undefined))?.getElementById('piece');
+  const piece = (await fetchPage(link.href).catch(() => undefined))?.getElementById('piece');
   if (!piece || !place) {
     location.assign(link.href);
     return;
@@ -63,6 +63,6 @@ async function more(link: HTMLAnchorElement): Promise<void> {
 
 function bring(place: HTMLElement, source: HTMLElement): void {
   place.replaceChildren(...[...source.childNodes].map((node) => document.importNode(node, true)));
-  tellTimes(place);
+  updateTimes(place);
   loadParts(place);
 }

@@ -7,13 +7,21 @@ import {
   partOf,
   specialOf,
 } from '../../checkpoints/document/document.ts';
-import { type Cut, cutOf, shortened } from '../../operator/truncated-document.ts';
+import { parseTruncation, type Truncation, truncateToBytes } from '../../operator/truncated-document.ts';
 import { type Html, html } from '../markup.ts';
-import { text } from '../text.ts';
+import { userText } from '../text.ts';
 import { showSpecial } from './show-special.ts';
-import { asTable, showTable } from './show-table.ts';
+import { showTable, tableColumns } from './show-table.ts';
 import { codeBlock, showText } from './show-text.ts';
-import { count, folded, left, type Place, type Showing, TOP, within } from './showing.ts';
+import {
+  childPosition,
+  collapsed,
+  type DocumentPosition,
+  moreLink,
+  pluralize,
+  ROOT_POSITION,
+  type ShowOptions,
+} from './showing.ts';
 
 const MOST_ITEMS = 50;
 // What is further down is folded, and below that written as JSON: a page must end.
@@ -21,21 +29,21 @@ const MOST_LEVELS = 5;
 const DEEPEST = 25;
 
 /** A document as people read it: objects as tables, text as text, `$` nodes as what they stand for. */
-export function showDocument(doc: Doc, showing: Showing = {}, place: Place = TOP): Html {
+export function showDocument(doc: Doc, showing: ShowOptions = {}, place: DocumentPosition = ROOT_POSITION): Html {
   if (typeof doc === 'string') return showText(doc, place.level === 0);
   if (typeof doc !== 'object' || doc === null) return html`<span class="value">${String(doc)}</span>`;
   // What only looks like a cut is shown as it is written.
-  const cut = typeof partOf(doc, 'cut', 2) === 'number' ? cutOf(doc) : undefined;
+  const cut = typeof partOf(doc, 'cut', 2) === 'number' ? parseTruncation(doc) : undefined;
   if (cut) return showCut(cut, showing, place);
-  if (place.level >= DEEPEST) return folded('What is further down', codeBlock(JSON.stringify(doc)));
+  if (place.level >= DEEPEST) return collapsed('What is further down', codeBlock(JSON.stringify(doc)));
   const special = specialOf(doc);
   if (special !== undefined) return showSpecial(doc, special, { showing, place, show: showDocument, showFields });
   const size = isList(doc) ? doc.length : Object.keys(doc).length;
   if (size === 0) return html`<span class="quiet">(empty ${isList(doc) ? 'list' : 'object'})</span>`;
   const content = () => (isList(doc) ? showList(doc, showing, place) : showFields(doc as Fields, showing, place));
   if (place.level === 0 || place.level % MOST_LEVELS > 0) return content();
-  const label = isList(doc) ? count(size, 'item') : count(size, 'field');
-  return folded(label, content());
+  const label = isList(doc) ? pluralize(size, 'item') : pluralize(size, 'field');
+  return collapsed(label, content());
 }
 
 // Lambda gives no more than 6 MB for a whole page.
@@ -43,18 +51,23 @@ const MOST_MARKUP = 1_500_000;
 const LEAST_BYTES = 1024;
 
 /** As much of a document as has its place on a page, in bytes and in markup: of a number there is twenty times as much. */
-export function showShortened(doc: Doc, bytes: number, showing: Showing = {}, place: Place = TOP): Html {
-  const shown = showDocument(shortened(doc, bytes).value, showing, place);
+export function showTruncated(
+  doc: Doc,
+  bytes: number,
+  showing: ShowOptions = {},
+  place: DocumentPosition = ROOT_POSITION,
+): Html {
+  const shown = showDocument(truncateToBytes(doc, bytes).value, showing, place);
   const fits = shown.length <= MOST_MARKUP || bytes < LEAST_BYTES;
   const share = Math.min(0.5, MOST_MARKUP / shown.length);
-  return fits ? shown : showShortened(doc, Math.floor(bytes * share), showing, place);
+  return fits ? shown : showTruncated(doc, Math.floor(bytes * share), showing, place);
 }
 
-function showCut({ kind, size, shown }: Cut, showing: Showing, place: Place): Html {
+function showCut({ kind, size, shown }: Truncation, showing: ShowOptions, place: DocumentPosition): Html {
   const there = place.from + sizeOfShown(shown);
   const unit = kind === 'text' ? 'character' : kind === 'object' ? 'field' : 'item';
   const rest = size - there;
-  return html`${showDocument(shown, showing, place)}${rest > 0 && left(showing, place, there, count(rest, unit))}`;
+  return html`${showDocument(shown, showing, place)}${rest > 0 && moreLink(showing, place, there, pluralize(rest, unit))}`;
 }
 
 function sizeOfShown(shown: Doc): number {
@@ -66,11 +79,11 @@ function sizeOfShown(shown: Doc): number {
 }
 
 /** The fields of an object, each under its name. */
-function showFields(fields: Fields, showing: Showing, place: Place): Html {
+function showFields(fields: Fields, showing: ShowOptions, place: DocumentPosition): Html {
   return inPieces(Object.keys(fields), place, 'field', (keys) => {
     const rows = keys.map(
       (key) =>
-        html`<div${isDeep(fields[key]) && html` class="deep"`}><dt>${key === '' ? html`<span class="quiet">(no name)</span>` : text(key)}</dt><dd>${showDocument(fields[key] ?? null, showing, within(place, key))}</dd></div>`,
+        html`<div${isDeep(fields[key]) && html` class="deep"`}><dt>${key === '' ? html`<span class="quiet">(no name)</span>` : userText(key)}</dt><dd>${showDocument(fields[key] ?? null, showing, childPosition(place, key))}</dd></div>`,
     );
     return html`<dl class="fields">${rows}</dl>`;
   });
@@ -82,12 +95,14 @@ const isDeep = (doc: Doc | undefined): boolean =>
     ? doc.length > 60 || doc.includes('\n')
     : isContainer(doc) && typeof specialOf(doc) !== 'string';
 
-function showList(list: List, showing: Showing, place: Place): Html {
-  const columns = asTable(list);
-  const item = (doc: Doc, i: number) => showDocument(doc, showing, within(place, i));
+function showList(list: List, showing: ShowOptions, place: DocumentPosition): Html {
+  const columns = tableColumns(list);
+  const item = (doc: Doc, i: number) => showDocument(doc, showing, childPosition(place, i));
   return inPieces(list, place, columns ? 'row' : 'item', (some, start) =>
     columns
-      ? showTable(columns, some, (cell, row, key) => showDocument(cell, showing, within(place, start + row, key)))
+      ? showTable(columns, some, (cell, row, key) =>
+          showDocument(cell, showing, childPosition(place, start + row, key)),
+        )
       : html`<ol class="items" start="${start + 1}">${some.map((doc, i) => html`<li>${item(doc, start + i)}</li>`)}</ol>`,
   );
 }
@@ -95,12 +110,15 @@ function showList(list: List, showing: Showing, place: Place): Html {
 /** The first of many, and the rest folded behind them. */
 function inPieces<T>(
   all: readonly T[],
-  { from }: Place,
+  { from }: DocumentPosition,
   one: string,
   show: (some: readonly T[], start: number) => Html,
 ): Html {
   // A few more than fit are no reason for a fold.
   if (all.length <= MOST_ITEMS * 1.2) return show(all, from);
-  const rest = folded(`${count(all.length - MOST_ITEMS, one)} more`, show(all.slice(MOST_ITEMS), from + MOST_ITEMS));
+  const rest = collapsed(
+    `${pluralize(all.length - MOST_ITEMS, one)} more`,
+    show(all.slice(MOST_ITEMS), from + MOST_ITEMS),
+  );
   return html`${show(all.slice(0, MOST_ITEMS), from)}${rest}`;
 }

@@ -1,12 +1,12 @@
 import { type Doc, type Fields, isFields, isList, type List, specialOf } from '../../checkpoints/document/document.ts';
 import { type Html, html } from '../markup.ts';
-import { plain, text } from '../text.ts';
+import { plainText, userText } from '../text.ts';
 
 const MOST_COLUMNS = 6;
 const LONGEST_CELL = 120;
 
 /** The columns of a list whose items are all alike, short and flat; undefined when it makes no table. */
-export function asTable(list: List): readonly string[] | undefined {
+export function tableColumns(list: List): readonly string[] | undefined {
   if (list.length < 2) return undefined;
   const columns = new Set<string>();
   let filled = 0;
@@ -38,7 +38,7 @@ export function showTable(
   const isNumber = (column: string) => rows.every((row) => typeof ((row as Fields)[column] ?? 0) === 'number');
   const head = columns.map(
     (column) =>
-      html`<th role="columnheader" scope="col"${isNumber(column) && html` class="number"`}>${text(column)}</th>`,
+      html`<th role="columnheader" scope="col"${isNumber(column) && html` class="number"`}>${userText(column)}</th>`,
   );
   const body = rows.map((row, i) => {
     const cells = columns.map((column) => tableCell(row as Fields, column, (doc) => cell(doc, i, column)));
@@ -52,7 +52,7 @@ export function showTable(
 
 function tableCell(row: Fields, column: string, show: (doc: Doc) => Html): Html {
   const doc = Object.hasOwn(row, column) ? row[column] : undefined;
-  return html`<td role="cell" data-label="${plain(column)}"${typeof doc === 'number' && html` class="number"`}>${
+  return html`<td role="cell" data-label="${plainText(column)}"${typeof doc === 'number' && html` class="number"`}>${
     doc === undefined ? html`<span class="quiet">–</span>` : show(doc)
   }</td>`;
 }

@@ -1,6 +1,6 @@
 import { type Html, html } from '../markup.ts';
-import { text as stored, visible } from '../text.ts';
-import { count, folded } from './showing.ts';
+import { revealHidden, userText as stored } from '../text.ts';
+import { collapsed, pluralize } from './showing.ts';
 
 const LONG = 6000;
 
@@ -9,7 +9,7 @@ export function showText(text: string, isAll = false): Html {
   if (text === '') return html`<span class="quiet">(empty text)</span>`;
   if (isAll || text.length <= LONG * 1.2) return textBlock(text);
   const end = endOf(text, LONG);
-  const rest = folded(`${count(text.length - end, 'character')} more`, textBlock(text.slice(end)));
+  const rest = collapsed(`${pluralize(text.length - end, 'character')} more`, textBlock(text.slice(end)));
   return html`${textBlock(text.slice(0, end))}${rest}`;
 }
 
@@ -21,22 +21,23 @@ function endOf(text: string, wanted: number): number {
 }
 
 function textBlock(text: string): Html {
-  if (!text.includes('\n')) return isAddress(text) ? link(text) : stored(text);
-  if (isDifference(text)) return differenceBlock(text);
+  if (!text.includes('\n')) return isUrl(text) ? externalLink(text) : stored(text);
+  if (isDiff(text)) return differenceBlock(text);
   if (isCode(text)) return codeBlock(text);
   const parts = text.split(FENCED).filter((part) => part !== '');
   return html`${parts.map((part) =>
-    part.startsWith('```') ? codeBlock(part) : html`<div class="text" dir="auto">${visible(part)}</div>`,
+    part.startsWith('```') ? codeBlock(part) : html`<div class="text" dir="auto">${revealHidden(part)}</div>`,
   )}`;
 }
 
 const FENCED = /^(```[^\n]*\n[\s\S]*?^```[^\n]*(?:\n|$))/m;
 
 /** Text in which every character has its place. */
-export const codeBlock = (code: string): Html => html`<pre class="code" dir="ltr"><code>${visible(code)}</code></pre>`;
+export const codeBlock = (code: string): Html =>
+  html`<pre class="code" dir="ltr"><code>${revealHidden(code)}</code></pre>`;
 
 function differenceBlock(text: string): Html {
-  const lines = text.split('\n').map((line) => html`<span class="${lineClass(line)}">${visible(line)}\n</span>`);
+  const lines = text.split('\n').map((line) => html`<span class="${lineClass(line)}">${revealHidden(line)}\n</span>`);
   return html`<pre class="code diff" dir="ltr"><code>${lines}</code></pre>`;
 }
 
@@ -47,8 +48,7 @@ function lineClass(line: string): string {
 }
 
 /** Whether a text is a difference as `diff -u` or git write it. */
-export const isDifference = (text: string): boolean =>
-  /^@@ -\d+(,\d+)? \+\d+(,\d+)? @@/m.test(text) && /^[+-]/m.test(text);
+export const isDiff = (text: string): boolean => /^@@ -\d+(,\d+)? \+\d+(,\d+)? @@/m.test(text) && /^[+-]/m.test(text);
 
 const CODE_LINES = [
   /[;{}]\s*$/,
@@ -67,9 +67,9 @@ export function isCode(text: string): boolean {
 }
 
 /** Whether a text is an address that leads where it says; what stands before an @ only looks like a host. */
-export const isAddress = (text: string): boolean =>
+export const isUrl = (text: string): boolean =>
   text.length <= 2000 && /^https?:\/\/[^\s@\\]+$/i.test(text) && URL.canParse(text);
 
 /** An address that can be followed; nobody there learns from which page. */
-export const link = (address: string): Html =>
+export const externalLink = (address: string): Html =>
   html`<a href="${address}" rel="noreferrer noopener external">${stored(address)}</a>`;

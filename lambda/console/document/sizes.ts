@@ -1,5 +1,5 @@
 /** A number of bytes as people say it. */
-export function sizeOf(bytes: number): string {
+export function formatBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
   const units = ['KB', 'MB', 'GB', 'TB'];
   let amount = bytes;

@@ -1,17 +1,17 @@
 import type { Caller } from '../../http/caller.ts';
 import type { RunView } from '../../operator/operator.ts';
-import type { Recorded } from '../../operator/recorded-results.ts';
-import { runCrumbs } from '../crumbs.ts';
+import type { RecordedResult } from '../../operator/recorded-results.ts';
+import { runBreadcrumbs } from '../crumbs.ts';
 import { jsonEditor } from '../json-editor.ts';
-import { type Html, html, type Part } from '../markup.ts';
-import { type Trouble, trouble } from '../notice.ts';
+import { type Html, type HtmlValue, html } from '../markup.ts';
+import { type ProblemSummary, problemNotice } from '../notice.ts';
 import { page } from '../page.ts';
-import { PATHS, query } from '../paths.ts';
-import { text } from '../text.ts';
+import { PATHS, queryString } from '../paths.ts';
+import { userText } from '../text.ts';
 import { resultEditors } from './result-editors.ts';
 
 /** What was just done, for the page of the run. */
-export const DONE = {
+export const DONE_MESSAGES = {
   start: 'It was started.',
   again: 'There was such a run already: here it is.',
   cancel: 'It is being cancelled.',
@@ -21,7 +21,7 @@ export const DONE = {
   fork: 'This is the fork. It goes on by itself.',
 } as const;
 
-export type Action = 'cancel' | 'retry' | 'signal' | 'rewind' | 'fork';
+export type RunAction = 'cancel' | 'retry' | 'signal' | 'rewind' | 'fork';
 
 /** The fields of a form as they were sent, or as they are to begin with. */
 export type ActionForm = Readonly<Record<string, string | undefined>>;
@@ -30,13 +30,13 @@ export interface ActionView {
   readonly caller: Caller;
   readonly run: RunView;
   readonly form: ActionForm;
-  readonly problem?: Trouble | undefined;
+  readonly problem?: ProblemSummary | undefined;
   /** Makes a form that is sent twice do it once. */
   readonly key: string;
   /** The state to be edited as JSON; absent where it is too large for a form. */
   readonly state?: string | undefined;
   /** What is recorded at the checkpoint. */
-  readonly recorded?: readonly Recorded[] | undefined;
+  readonly recorded?: readonly RecordedResult[] | undefined;
 }
 
 interface Spec {
@@ -46,12 +46,12 @@ interface Spec {
   readonly isSevere?: boolean;
   /** Whether it begins with a checkpoint. */
   readonly goesBack?: boolean;
-  readonly says: Part;
-  readonly fields: (view: ActionView) => Part;
+  readonly says: HtmlValue;
+  readonly fields: (view: ActionView) => HtmlValue;
 }
 
 /** A page that says what will happen to a run, and does it when its form is sent. */
-export function actionPage(action: Action, view: ActionView): Html {
+export function actionPage(action: RunAction, view: ActionView): Html {
   const { caller, run, problem } = view;
   const { title, button, says, fields, isSevere = false, goesBack = false } = ACTIONS[action];
   // Nobody wants to go back to where it is: which checkpoint is meant is said first.
@@ -61,9 +61,9 @@ export function actionPage(action: Action, view: ActionView): Html {
     caller,
     current: 'runs',
     isNarrow: !goesBack,
-    body: html`${runCrumbs(run.run)}
-<h1>${title} <span class="id">${text(run.run)}</span></h1>
-${problem && trouble(problem)}
+    body: html`${runBreadcrumbs(run.run)}
+<h1>${title} <span class="id">${userText(run.run)}</span></h1>
+${problem && problemNotice(problem)}
 <section class="card" aria-label="${title}">
 <div class="says">${says}</div>
 ${goesBack && otherVersion(view, isChosen)}
@@ -78,7 +78,13 @@ ${fields(view)}
   });
 }
 
-const input = (name: string, label: Part, value: string | undefined, hint: Part, kind = html`maxlength="2000"`): Html =>
+const input = (
+  name: string,
+  label: HtmlValue,
+  value: string | undefined,
+  hint: HtmlValue,
+  kind = html`maxlength="2000"`,
+): Html =>
   html`<div><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${value ?? ''}" ${kind} autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="${name}-hint"><p class="hint" id="${name}-hint">${hint}</p></div>`;
 
 const OPTIONAL = html`<span class="quiet">(optional)</span>`;
@@ -92,7 +98,7 @@ const otherVersion = (view: ActionView, isChosen: boolean): Html =>
   html`<form method="get" class="line compare"><label for="from">From checkpoint</label><input id="from" name="version" value="${isChosen && versionOf(view)}" ${versionRange(view)}><button>Open</button></form>`;
 
 /** The state that it goes on with; one that is left as it is, is that of the checkpoint. */
-function stateEditor(view: ActionView, about?: Part): Html {
+function stateEditor(view: ActionView, about?: HtmlValue): Html {
   if (view.state === undefined)
     return html`<p class="hint">The state is too large to be edited here; the API and the command take another one.</p>`;
   return jsonEditor({
@@ -105,12 +111,12 @@ function stateEditor(view: ActionView, about?: Part): Html {
 }
 
 /** What an edited state changes, where results are recorded that stay what they are. */
-const notResults = ({ run, recorded = [] }: ActionView, instead: Part): Part =>
+const notResults = ({ run, recorded = [] }: ActionView, instead: HtmlValue): HtmlValue =>
   run.isDurable &&
-  recorded.some(({ id, isOver }) => isOver && !id.startsWith('@')) &&
+  recorded.some(({ id, isCompleted: isOver }) => isOver && !id.startsWith('@')) &&
   html`It is what the agent finds as its state from here on; what its steps gave before stays as it is recorded: ${instead}.`;
 
-const ACTIONS: Readonly<Record<Action, Spec>> = {
+const ACTIONS: Readonly<Record<RunAction, Spec>> = {
   cancel: {
     ...{ title: 'Cancel', button: 'Cancel the run', isSevere: true },
     says: html`<p>The run stops at its next write. What its steps did is undone, the last one first; open questions are withdrawn, and runs that it called are cancelled too. A step that is under way is finished and recorded first.</p>`,
@@ -133,7 +139,7 @@ ${jsonEditor({ name: 'value', label: 'Value, as JSON', hint: 'What the agent is 
     says: html`<p>The run goes on from an earlier checkpoint. Whoever runs it now loses it, open questions are withdrawn, and steps after the checkpoint are run again. Nothing is removed from history.</p>`,
     fields: (
       view,
-    ) => html`${view.run.isDurable && stateEditor(view, notResults(view, html`to change that, <a href="${PATHS.ofRun(view.run.run, 'fork')}${query({ version: versionOf(view) })}">fork it</a>`))}
+    ) => html`${view.run.isDurable && stateEditor(view, notResults(view, html`to change that, <a href="${PATHS.ofRun(view.run.run, 'fork')}${queryString({ version: versionOf(view) })}">fork it</a>`))}
 <div><label><input type="checkbox" name="newKeys" value="true"${view.form.newKeys === 'true' && html` checked`}>New idempotency keys</label><p class="hint">Services then take steps that run again for new work. Without, they recognise what they did before.</p></div>`,
   },
   fork: {

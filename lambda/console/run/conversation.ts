@@ -1,11 +1,11 @@
 import { type Doc, isFields, isList, type List, specialOf } from '../../checkpoints/document/document.ts';
-import { present } from '../../core/omit-undefined.ts';
-import { pointerTo, shortened } from '../../operator/truncated-document.ts';
+import { omitUndefined } from '../../core/omit-undefined.ts';
+import { appendPointer, truncateToBytes } from '../../operator/truncated-document.ts';
 import { showDocument } from '../document/show-document.ts';
 import { showText } from '../document/show-text.ts';
-import { count, folded, type Showing, TOP } from '../document/showing.ts';
-import { type Html, html, type Part } from '../markup.ts';
-import { text } from '../text.ts';
+import { collapsed, pluralize, ROOT_POSITION, type ShowOptions } from '../document/showing.ts';
+import { type Html, type HtmlValue, html } from '../markup.ts';
+import { userText } from '../text.ts';
 
 /** Messages in a state, and where they are. */
 export interface Messages {
@@ -14,11 +14,11 @@ export interface Messages {
 }
 
 /** The list of messages that a state is, or has among its fields; undefined when there is none. */
-export function messagesIn(state: Doc): Messages | undefined {
+export function findMessages(state: Doc): Messages | undefined {
   if (isList(state)) return areMessages(state) ? { pointer: '', list: state } : undefined;
   if (!isFields(state) || specialOf(state) !== undefined) return undefined;
   for (const [key, list] of Object.entries(state))
-    if (isList(list) && areMessages(list)) return { pointer: pointerTo('', key), list };
+    if (isList(list) && areMessages(list)) return { pointer: appendPointer('', key), list };
   return undefined;
 }
 
@@ -32,40 +32,40 @@ const SHOWN = 30;
 const MOST_BYTES = 8 * 1024;
 
 /** Messages as a conversation, the last ones in sight. */
-export function conversation({ list }: Messages, { payloadUrl }: Showing): Html {
-  const showing: Showing = present({ payloadUrl });
+export function conversation({ list }: Messages, { payloadUrl }: ShowOptions): Html {
+  const showing: ShowOptions = omitUndefined({ payloadUrl });
   const earlier = Math.max(0, list.length - SHOWN);
   const messages = (some: List) => html`<ol class="conversation">${some.map((doc) => message(doc, showing))}</ol>`;
   // What is much longer than anybody reads stays in the state below.
   const before = list.slice(Math.max(0, earlier - 200), earlier);
-  return html`${earlier > 200 && html`<p class="quiet">The first ${count(earlier - 200, 'message')} are in the state.</p>`}
-${before.length > 0 && folded(`${count(before.length, 'message')} before`, messages(before))}
+  return html`${earlier > 200 && html`<p class="quiet">The first ${pluralize(earlier - 200, 'message')} are in the state.</p>`}
+${before.length > 0 && collapsed(`${pluralize(before.length, 'message')} before`, messages(before))}
 ${messages(list.slice(earlier))}`;
 }
 
 const SIDES = new Map(Object.entries({ user: 'user', human: 'user', system: 'system', tool: 'tool' }));
 
-function message(whole: Doc, showing: Showing): Html {
-  const doc = shortened(whole, MOST_BYTES).value;
+function message(whole: Doc, showing: ShowOptions): Html {
+  const doc = truncateToBytes(whole, MOST_BYTES).value;
   if (specialOf(doc) !== undefined)
     return html`<li class="other"><div class="doc">${showDocument(doc, showing)}</div></li>`;
   const { role, name, text: said, content, ...others } = isFields(doc) ? doc : {};
   const speaker = typeof name === 'string' ? `${role}, ${name}` : String(role);
-  return html`<li class="${SIDES.get(String(role).toLowerCase()) ?? 'other'}"><p class="speaker">${text(speaker)}</p>
+  return html`<li class="${SIDES.get(String(role).toLowerCase()) ?? 'other'}"><p class="speaker">${userText(speaker)}</p>
 ${said !== undefined && part(said, showing)}${content !== undefined && part(content, showing)}
-${Object.keys(others).length > 0 && folded('More of this message', html`<div class="doc">${showDocument(others, showing)}</div>`)}</li>`;
+${Object.keys(others).length > 0 && collapsed('More of this message', html`<div class="doc">${showDocument(others, showing)}</div>`)}</li>`;
 }
 
 /** What was said: text, or a list of blocks as models take them. */
-function part(doc: Doc, showing: Showing): Part {
+function part(doc: Doc, showing: ShowOptions): HtmlValue {
   if (typeof doc === 'string') return html`<div>${showText(doc)}</div>`;
   if (isList(doc)) return doc.map((block) => part(block, showing));
   if (!isFields(doc) || specialOf(doc) !== undefined)
-    return html`<div class="doc">${showDocument(doc, showing, TOP)}</div>`;
+    return html`<div class="doc">${showDocument(doc, showing, ROOT_POSITION)}</div>`;
   const { type, text: said, ...others } = doc;
   const isText = typeof said === 'string' && Object.keys(others).length === 0;
   if (isText && (type === undefined || type === 'text')) return html`<div>${showText(said)}</div>`;
-  return html`<div class="doc">${folded(blockName(doc), showDocument(doc, showing))}</div>`;
+  return html`<div class="doc">${collapsed(blockName(doc), showDocument(doc, showing))}</div>`;
 }
 
 /** A call of a tool, its result, a picture: in a few words. */
@@ -73,5 +73,5 @@ function blockName(doc: Readonly<Record<string, Doc>>): Html {
   const kind = typeof doc.type === 'string' ? doc.type : (Object.keys(doc)[0] ?? 'block');
   const inner = isFields(doc[kind]) ? doc[kind] : doc;
   const name = typeof inner.name === 'string' ? inner.name : undefined;
-  return html`<code>${text(name === undefined ? kind : `${kind}: ${name}`)}</code>`;
+  return html`<code>${userText(name === undefined ? kind : `${kind}: ${name}`)}</code>`;
 }

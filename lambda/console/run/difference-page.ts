@@ -1,31 +1,31 @@
 import type { Doc } from '../../checkpoints/document/document.ts';
 import type { Caller } from '../../http/caller.ts';
-import type { DifferenceView } from '../../operator/operator.ts';
-import type { Recorded } from '../../operator/recorded-results.ts';
-import { shortened } from '../../operator/truncated-document.ts';
-import { runCrumbs } from '../crumbs.ts';
+import type { DiffView } from '../../operator/operator.ts';
+import type { RecordedResult } from '../../operator/recorded-results.ts';
+import { truncateToBytes } from '../../operator/truncated-document.ts';
+import { runBreadcrumbs } from '../crumbs.ts';
 import { showDocument } from '../document/show-document.ts';
-import { count } from '../document/showing.ts';
+import { pluralize } from '../document/showing.ts';
 import { type Html, html } from '../markup.ts';
 import { page } from '../page.ts';
 import { PATHS } from '../paths.ts';
-import { text, visible } from '../text.ts';
+import { revealHidden, userText } from '../text.ts';
 
-export interface DifferencePageView {
+export interface DiffPageView {
   readonly caller: Caller;
   readonly run: string;
   readonly before: number;
   readonly after: number;
-  readonly difference: DifferenceView;
+  readonly diff: DiffView;
 }
 
 /** What changed in the state from one checkpoint to another, and what was recorded between them. */
-export function differencePage({ caller, run, before, after, difference }: DifferencePageView): Html {
+export function diffPage({ caller, run, before, after, diff: difference }: DiffPageView): Html {
   return page({
     title: `From checkpoint ${before} to ${after}`,
     caller,
     current: 'runs',
-    body: html`${runCrumbs(run)}
+    body: html`${runBreadcrumbs(run)}
 <h1>From checkpoint ${before} to ${after}</h1>
 <form method="get" class="line compare"><label for="before">From</label><input id="before" name="before" type="number" min="1" value="${before}" required><label for="after">to</label><input id="after" name="after" type="number" min="1" value="${after}" required><button>Compare</button></form>
 <section class="card" id="changes" aria-labelledby="changes-title"><h2 id="changes-title">What changed <span class="quiet">since <a href="${PATHS.checkpoint(run, before)}">checkpoint ${before}</a></span></h2>
@@ -39,7 +39,7 @@ ${recordedIn(difference)}</section>`,
 const MOST = 100;
 const MOST_BYTES = 4 * 1024;
 
-function changesIn({ added, removed, changed }: DifferenceView): Html {
+function changesIn({ added, removed, changed }: DiffView): Html {
   const all = added.length + removed.length + changed.length;
   if (all === 0) return html`<p class="quiet">Nothing.</p>`;
   const rows = [
@@ -49,39 +49,39 @@ function changesIn({ added, removed, changed }: DifferenceView): Html {
       row('−', 'removed', path, () => html`<div class="before">${shown(value)}</div>`),
     ),
   ];
-  return html`<p class="quiet">${count(changed.length, 'change')}, ${added.length} added, ${removed.length} removed</p>
-<ul class="changes">${rows.slice(0, MOST).map((make) => make())}</ul>${rows.length > MOST && html`<p class="quiet">${count(rows.length - MOST, 'more change')} can be had from the API or with waitstate diff.</p>`}`;
+  return html`<p class="quiet">${pluralize(changed.length, 'change')}, ${added.length} added, ${removed.length} removed</p>
+<ul class="changes">${rows.slice(0, MOST).map((make) => make())}</ul>${rows.length > MOST && html`<p class="quiet">${pluralize(rows.length - MOST, 'more change')} can be had from the API or with waitstate diff.</p>`}`;
 }
 
 /** What operations gave, or went on to wait for. */
-function recordedIn({ recorded: { added, removed, changed } }: DifferenceView): Html {
+function recordedIn({ recorded: { added, removed, changed } }: DiffView): Html {
   const rows = [
     ...changed.map(({ before, after }) => row('~', wordOf(after, before), after.id, () => bothRecorded(before, after))),
     ...added.map((each) => row('+', wordOf(each), each.id, () => gave(each, 'after'))),
     ...removed.map((each) => row('−', 'removed', each.id, () => gave(each, 'before'))),
   ];
   if (rows.length === 0) return html`<p class="quiet">Nothing.</p>`;
-  return html`<ul class="changes">${rows.slice(0, MOST).map((make) => make())}</ul>${rows.length > MOST && html`<p class="quiet">and ${count(rows.length - MOST, 'more')}</p>`}`;
+  return html`<ul class="changes">${rows.slice(0, MOST).map((make) => make())}</ul>${rows.length > MOST && html`<p class="quiet">and ${pluralize(rows.length - MOST, 'more')}</p>`}`;
 }
 
-function wordOf({ isOver, because }: Recorded, before?: Recorded): string {
-  if (isOver) return before?.isOver ? 'changed' : 'came';
+function wordOf({ isCompleted: isOver, lastFailure: because }: RecordedResult, before?: RecordedResult): string {
+  if (isOver) return before?.isCompleted ? 'changed' : 'came';
   return because === undefined ? 'waits' : 'failed, and is tried again';
 }
 
-const bothRecorded = (before: Recorded, after: Recorded): Html =>
-  html`${before.isOver && gave(before, 'before')}${gave(after, 'after')}`;
+const bothRecorded = (before: RecordedResult, after: RecordedResult): Html =>
+  html`${before.isCompleted && gave(before, 'before')}${gave(after, 'after')}`;
 
-function gave({ kind, value, error, because }: Recorded, side: 'before' | 'after'): Html {
+function gave({ kind, value, error, lastFailure: because }: RecordedResult, side: 'before' | 'after'): Html {
   const doc = value ?? error;
-  return html`<div class="${side}">${kind !== undefined && html`<span class="tag">${text(kind)}</span> `}${doc !== undefined && shown(doc)}${because !== undefined && html`<div class="text" dir="auto">${visible(because)}</div>`}</div>`;
+  return html`<div class="${side}">${kind !== undefined && html`<span class="tag">${userText(kind)}</span> `}${doc !== undefined && shown(doc)}${because !== undefined && html`<div class="text" dir="auto">${revealHidden(because)}</div>`}</div>`;
 }
 
 /** A change, made only where it is shown. */
 const row = (sign: string, word: string, path: string, content: () => Html) => (): Html =>
-  html`<li><p><span class="sign" aria-hidden="true">${sign}</span> <code>${text(path)}</code> <span class="quiet">${word}</span></p><div class="doc">${content()}</div></li>`;
+  html`<li><p><span class="sign" aria-hidden="true">${sign}</span> <code>${userText(path)}</code> <span class="quiet">${word}</span></p><div class="doc">${content()}</div></li>`;
 
-const shown = (doc: Doc): Html => showDocument(shortened(doc, MOST_BYTES).value);
+const shown = (doc: Doc): Html => showDocument(truncateToBytes(doc, MOST_BYTES).value);
 
 /** Both values; of long texts only the lines that differ. */
 function bothValues(before: Doc, after: Doc): Html {
@@ -101,7 +101,7 @@ function lines(before: string, after: string): Html {
   let end = 0;
   while (end < old.length - start && end < now.length - start && old.at(-1 - end) === now.at(-1 - end)) end += 1;
   const line = (kind: string, sign: string) => (each: string) =>
-    html`<span class="${kind}">${sign}${visible(each)}\n</span>`;
+    html`<span class="${kind}">${sign}${revealHidden(each)}\n</span>`;
   const cut = (all: readonly string[]) => (all.length > MOST_LINES ? [...all.slice(0, MOST_LINES), '…'] : all);
   const same = line('same', ' ');
   return html`<pre class="code diff" dir="ltr"><code>${old.slice(Math.max(0, start - AROUND), start).map(same)}${cut(old.slice(start, old.length - end)).map(line('removed', '-'))}${cut(now.slice(start, now.length - end)).map(line('added', '+'))}${old.slice(old.length - end, old.length - end + AROUND).map(same)}</code></pre>`;

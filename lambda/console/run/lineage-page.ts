@@ -1,11 +1,11 @@
 import type { Caller } from '../../http/caller.ts';
-import type { Lineage, Relative } from '../../operator/lineage.ts';
-import { runCrumbs } from '../crumbs.ts';
+import type { Lineage, LineageNode } from '../../operator/lineage.ts';
+import { runBreadcrumbs } from '../crumbs.ts';
 import { type Html, html } from '../markup.ts';
 import { page } from '../page.ts';
 import { PATHS } from '../paths.ts';
-import { badge } from '../status-badge.ts';
-import { text } from '../text.ts';
+import { statusBadge } from '../status-badge.ts';
+import { userText } from '../text.ts';
 
 /** The tree of forks that a run is in. */
 export const lineagePage = (caller: Caller, run: string, lineage: Lineage): Html =>
@@ -13,7 +13,7 @@ export const lineagePage = (caller: Caller, run: string, lineage: Lineage): Html
     title: 'Forks',
     caller,
     current: 'runs',
-    body: html`${runCrumbs(run)}
+    body: html`${runBreadcrumbs(run)}
 <h1>Forks</h1>
 <section class="card" id="lineage" aria-labelledby="lineage-title"><h2 id="lineage-title">Forks</h2>${tree(run, lineage)}</section>`,
   });
@@ -24,12 +24,12 @@ function tree(run: string, { root, isMore }: Lineage): Html {
   return html`<ul class="tree">${relative(run, root)}</ul>${isMore && html`<p class="quiet">There are more forks than are shown here.</p>`}`;
 }
 
-function relative(run: string, { run: id, status, fromVersion, forks }: Relative): Html {
-  const name = html`<span class="id">${text(id)}</span>`;
+function relative(run: string, { run: id, status, fromVersion, forks }: LineageNode): Html {
+  const name = html`<span class="id">${userText(id)}</span>`;
   const link =
     status === undefined
       ? html`${name} <span class="quiet">(gone)</span>`
-      : html`<a href="${PATHS.run(id)}"${id === run && html` aria-current="true"`}>${name}</a> ${badge(status)}`;
+      : html`<a href="${PATHS.run(id)}"${id === run && html` aria-current="true"`}>${name}</a> ${statusBadge(status)}`;
   return html`<li><span class="line">${link}${fromVersion !== undefined && html` <span class="quiet">from checkpoint ${fromVersion}</span>`}</span>${
     forks.length > 0 && html`<ul>${forks.map((each) => relative(run, each))}</ul>`
   }</li>`;

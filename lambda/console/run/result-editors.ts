@@ -1,8 +1,8 @@
 import { show } from '../../checkpoints/document/render.ts';
-import type { Recorded } from '../../operator/recorded-results.ts';
-import { jsonEditor, jsonText } from '../json-editor.ts';
+import type { RecordedResult } from '../../operator/recorded-results.ts';
+import { jsonEditor, toEditableJson } from '../json-editor.ts';
 import { type Html, html } from '../markup.ts';
-import { text } from '../text.ts';
+import { userText } from '../text.ts';
 
 /** What a form had in its fields. */
 type Form = Readonly<Record<string, string | undefined>>;
@@ -11,7 +11,7 @@ const MOST = 50;
 const MOST_CHARACTERS = 128 * 1024;
 
 /** The fields of a form that change what is recorded: one for each result, and one for those that do not fit. */
-export function resultEditors(recorded: readonly Recorded[], form: Form): Html | false {
+export function resultEditors(recorded: readonly RecordedResult[], form: Form): Html | false {
   const operations = changeable(recorded);
   if (operations.length === 0) return false;
   let room = MOST_CHARACTERS;
@@ -27,19 +27,19 @@ ${!isAll && restEditor(form)}</fieldset>`;
 }
 
 /** Which results a fork can have others of: those that are over, without what the runtime keeps for itself. */
-const changeable = (recorded: readonly Recorded[]): readonly Recorded[] =>
-  recorded.filter(({ id, isOver }) => isOver && !id.startsWith('@'));
+const changeable = (recorded: readonly RecordedResult[]): readonly RecordedResult[] =>
+  recorded.filter(({ id, isCompleted: isOver }) => isOver && !id.startsWith('@'));
 
-const currentOf = ({ value }: Recorded): string => (value === undefined ? '' : jsonText(value));
+const currentOf = ({ value }: RecordedResult): string => (value === undefined ? '' : toEditableJson(value));
 
-function resultEditor(recorded: Recorded, name: string, form: Form): Html {
+function resultEditor(recorded: RecordedResult, name: string, form: Form): Html {
   const { id, kind, value, error } = recorded;
   const current = currentOf(recorded);
   const given = form[`${name}-id`] === id ? (form[name] ?? '') : current;
   const brief = value ?? error;
-  return html`<details class="result"${given !== current && html` open`}><summary><span class="id">${text(id)}</span>${kind !== undefined && html` <span class="tag">${text(kind)}</span>`} <span class="quiet">${error !== undefined && 'failed: '}${brief !== undefined && text(show(brief))}</span></summary>
+  return html`<details class="result"${given !== current && html` open`}><summary><span class="id">${userText(id)}</span>${kind !== undefined && html` <span class="tag">${userText(kind)}</span>`} <span class="quiet">${error !== undefined && 'failed: '}${brief !== undefined && userText(show(brief))}</span></summary>
 <input type="hidden" name="${name}-id" value="${id}">
-${jsonEditor({ name, label: html`What <span class="id">${text(id)}</span> gave, as JSON`, hint: error === undefined ? 'Left empty, it stays as it is.' : 'It failed, and does so again. With JSON here, it gives that.', value: given })}</details>`;
+${jsonEditor({ name, label: html`What <span class="id">${userText(id)}</span> gave, as JSON`, hint: error === undefined ? 'Left empty, it stays as it is.' : 'It failed, and does so again. With JSON here, it gives that.', value: given })}</details>`;
 }
 
 const restEditor = (form: Form): Html =>
@@ -51,7 +51,7 @@ const restEditor = (form: Form): Html =>
   })}</details>`;
 
 /** Each result of a form with its id, as it was sent. */
-export function resultsIn(form: Form): readonly (readonly [id: string, json: string])[] {
+export function submittedResults(form: Form): readonly (readonly [id: string, json: string])[] {
   return Object.entries(form).flatMap(([name, id]) => {
     const field = /^(result-\d{1,3})-id$/.exec(name)?.[1];
     const json = field === undefined ? undefined : form[field];

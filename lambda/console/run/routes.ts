@@ -1,93 +1,93 @@
 import { randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
 import { type Doc, equal, isFields } from '../../checkpoints/document/document.ts';
-import { refused } from '../../core/invalid-input.ts';
-import { present } from '../../core/omit-undefined.ts';
+import { invalidInput } from '../../core/invalid-input.ts';
+import { omitUndefined } from '../../core/omit-undefined.ts';
 import { HttpError } from '../../http/problem.ts';
 import type { ApiEnv } from '../../http/request-variables.ts';
-import { LOOK, OPERATE } from '../../http/roles.ts';
-import type { Desk, RunView } from '../../operator/operator.ts';
-import { recordedOf } from '../../operator/recorded-results.ts';
-import { jsonText } from '../json-editor.ts';
-import { PATHS, query } from '../paths.ts';
+import { OPERATE_ROLES, VIEW_ROLES } from '../../http/roles.ts';
+import type { Operator, RunView } from '../../operator/operator.ts';
+import { listRecordedResults } from '../../operator/recorded-results.ts';
+import { toEditableJson } from '../json-editor.ts';
+import { PATHS, queryString } from '../paths.ts';
 import {
-  admitted,
-  answer,
+  authorize,
   type ConsoleContext,
   type ConsoleOptions,
-  documentIn,
-  formIn,
-  goTo,
-  idIn,
-  numberIn,
-  tagsIn,
-  tried,
+  htmlResponse,
+  idFromPath,
+  parseDocument,
+  parseTags,
+  parseWholeNumber,
+  readForm,
+  redirectTo,
+  submitForm,
 } from '../request.ts';
-import { type Action, type ActionForm, type ActionView, actionPage } from './action-page.ts';
-import { type CheckpointPageView, checkpointPage, memoryPage, piecePage } from './checkpoint-page.ts';
-import { differencePage } from './difference-page.ts';
+import { type ActionForm, type ActionView, actionPage, type RunAction } from './action-page.ts';
+import { type CheckpointPageView, checkpointPage, documentPartPage, statePage } from './checkpoint-page.ts';
+import { diffPage } from './difference-page.ts';
 import { lineagePage } from './lineage-page.ts';
-import { questionsPage } from './questions-page.ts';
-import { resultsIn } from './result-editors.ts';
-import { type Known, PAGE, runChanges, runPage } from './run-page.ts';
+import { runApprovalsPage } from './questions-page.ts';
+import { submittedResults } from './result-editors.ts';
+import { type KnownState, PAGE_SIZE, runChanges, runPage } from './run-page.ts';
 
 /** The pages of one run. */
 export function runRoutes(app: Hono<ApiEnv>, { runtime }: ConsoleOptions): void {
   const now = () => new Date(runtime.clock.now());
 
   app.get('/runs/:run', async (context) => {
-    const [caller, desk, id] = looking(context);
-    const run = await desk.run(id);
-    const to = Math.min(numberIn(context.req.query('to')) ?? run.version, run.version);
-    const checkpoints = await checkpointsUpTo(desk, run, Math.max(1, to));
-    return answer(context, runPage({ caller, run, checkpoints, done: context.req.query('done'), now: now() }));
+    const [caller, operator, id] = looking(context);
+    const run = await operator.run(id);
+    const to = Math.min(parseWholeNumber(context.req.query('to')) ?? run.version, run.version);
+    const checkpoints = await checkpointsUpTo(operator, run, Math.max(1, to));
+    return htmlResponse(context, runPage({ caller, run, checkpoints, done: context.req.query('done'), now: now() }));
   });
 
   app.get('/runs/:run/changes', async (context) => {
-    const [caller, desk, id] = looking(context);
+    const [caller, operator, id] = looking(context);
     const known = knownIn(context);
-    const run = await desk.run(id);
+    const run = await operator.run(id);
     if (run.version === known.version && run.status === known.status) return context.body(null, 204);
-    const { checkpoints } = await desk.history(id, { from: Math.max(1, known.version), limit: PAGE });
-    return answer(context, runChanges({ caller, run, checkpoints, now: now() }, known));
+    const { checkpoints } = await operator.history(id, { from: Math.max(1, known.version), limit: PAGE_SIZE });
+    return htmlResponse(context, runChanges({ caller, run, checkpoints, now: now() }, known));
   });
 
   app.get('/runs/:run/checkpoints/:version', async (context) => {
-    const [caller, desk, id] = looking(context);
-    const version = numberIn(idIn(context, 2)) ?? 0;
-    const [checkpoint, newest] = await Promise.all([desk.checkpoint(id, version), newestOf(desk, id)]);
+    const [caller, operator, id] = looking(context);
+    const version = parseWholeNumber(idFromPath(context, 2)) ?? 0;
+    const [checkpoint, newest] = await Promise.all([operator.checkpoint(id, version), newestOf(operator, id)]);
     return checkpointAnswer(context, { caller, checkpoint, newest, now: now() });
   });
 
   app.get('/runs/:run/diff', async (context) => {
-    const [caller, desk, run] = looking(context);
-    const [before = 0, after = 0] = ['before', 'after'].map((name) => numberIn(context.req.query(name)) ?? 0);
-    const difference = await desk.diff(run, before, after);
-    return answer(context, differencePage({ caller, run, before, after, difference }));
+    const [caller, operator, run] = looking(context);
+    const [before = 0, after = 0] = ['before', 'after'].map((name) => parseWholeNumber(context.req.query(name)) ?? 0);
+    const difference = await operator.diff(run, before, after);
+    return htmlResponse(context, diffPage({ caller, run, before, after, diff: difference }));
   });
 
   app.get('/runs/:run/questions', async (context) => {
-    const [caller, desk, id] = looking(context);
-    return answer(context, questionsPage(caller, id, await desk.approvals(id), now()));
+    const [caller, operator, id] = looking(context);
+    return htmlResponse(context, runApprovalsPage(caller, id, await operator.approvals(id), now()));
   });
 
   app.get('/runs/:run/lineage', async (context) => {
-    const [caller, desk, id] = looking(context);
-    return answer(context, lineagePage(caller, id, await desk.lineage(id)));
+    const [caller, operator, id] = looking(context);
+    return htmlResponse(context, lineagePage(caller, id, await operator.lineage(id)));
   });
 
-  for (const action of Object.keys(DOING) as readonly Action[]) {
+  for (const action of Object.keys(DOING) as readonly RunAction[]) {
     app.get(`/runs/:run/${action}`, async (context) =>
-      answer(context, actionPage(action, await viewed(context, action, context.req.query()))),
+      htmlResponse(context, actionPage(action, await viewed(context, action, context.req.query()))),
     );
     app.post(`/runs/:run/${action}`, async (context) => {
-      const { desk } = admitted(context, OPERATE);
-      const form = await formIn(context);
-      return tried(
+      const { operator } = authorize(context, OPERATE_ROLES);
+      const form = await readForm(context);
+      return submitForm(
         context,
         async () => {
-          const run = await DOING[action](desk, idIn(context), form);
-          return goTo(context, `${PATHS.run(run)}${query({ done: action })}`);
+          const run = await DOING[action](operator, idFromPath(context), form);
+          return redirectTo(context, `${PATHS.run(run)}${queryString({ done: action })}`);
         },
         async (problem) => actionPage(action, { ...(await viewed(context, action, form)), problem }),
       );
@@ -96,22 +96,22 @@ export function runRoutes(app: Hono<ApiEnv>, { runtime }: ConsoleOptions): void 
 }
 
 function looking(context: ConsoleContext) {
-  const { caller, desk } = admitted(context, LOOK);
-  return [caller, desk, idIn(context)] as const;
+  const { caller, operator } = authorize(context, VIEW_ROLES);
+  return [caller, operator, idFromPath(context)] as const;
 }
 
 /** A page of checkpoints, with one before them where a stretch begins. */
-async function checkpointsUpTo(desk: Desk, { run }: RunView, to: number) {
-  const from = Math.max(1, to - PAGE);
-  return (await desk.history(run, { from, to, limit: PAGE + 1 })).checkpoints;
+async function checkpointsUpTo(operator: Operator, { run }: RunView, to: number) {
+  const from = Math.max(1, to - PAGE_SIZE);
+  return (await operator.history(run, { from, to, limit: PAGE_SIZE + 1 })).checkpoints;
 }
 
-const newestOf = async (desk: Desk, run: string): Promise<number> =>
-  (await desk.history(run, { newestFirst: true, limit: 1 })).checkpoints[0]?.version ?? 0;
+const newestOf = async (operator: Operator, run: string): Promise<number> =>
+  (await operator.history(run, { newestFirst: true, limit: 1 })).checkpoints[0]?.version ?? 0;
 
 /** What a page that is open says that it knows; what it says wrong only it shows wrong. */
-function knownIn({ req }: ConsoleContext): Known {
-  const number = (name: string) => numberIn(req.query(name)) ?? 0;
+function knownIn({ req }: ConsoleContext): KnownState {
+  const number = (name: string) => parseWholeNumber(req.query(name)) ?? 0;
   const totals = {
     ...{ step: number('step'), waiting: number('waiting'), queued: number('queued') },
     ...{ failure: number('failure'), crash: number('crash'), change: number('change') },
@@ -121,91 +121,91 @@ function knownIn({ req }: ConsoleContext): Known {
 
 async function checkpointAnswer(context: ConsoleContext, view: CheckpointPageView): Promise<Response> {
   const { part, at = '', from } = context.req.query();
-  if (part === 'memory') return answer(context, memoryPage(view));
-  if (part !== 'state' && part !== 'results') return answer(context, checkpointPage(view));
-  const piece = piecePage(view, part, at, numberIn(from) ?? 0);
+  if (part === 'memory') return htmlResponse(context, statePage(view));
+  if (part !== 'state' && part !== 'results') return htmlResponse(context, checkpointPage(view));
+  const piece = documentPartPage(view, part, at, parseWholeNumber(from) ?? 0);
   if (!piece) throw new HttpError(404, 'PART_NOT_FOUND', `The checkpoint has nothing at "${at}".`);
-  return answer(context, piece);
+  return htmlResponse(context, piece);
 }
 
 // What is larger is no text that somebody edits by hand.
 const MOST_STATE = 256 * 1024;
 
 /** What the page of an action shows. */
-async function viewed(context: ConsoleContext, action: Action, form: ActionForm): Promise<ActionView> {
-  const { caller, desk } = admitted(context, OPERATE);
-  const id = idIn(context);
-  const run = await desk.run(id);
-  const version = numberIn(form.version);
+async function viewed(context: ConsoleContext, action: RunAction, form: ActionForm): Promise<ActionView> {
+  const { caller, operator } = authorize(context, OPERATE_ROLES);
+  const id = idFromPath(context);
+  const run = await operator.run(id);
+  const version = parseWholeNumber(form.version);
   const isEdited = action === 'fork' || (action === 'rewind' && run.isDurable);
-  const checkpoint = isEdited ? await desk.checkpoint(id, version) : undefined;
-  const state = checkpoint && jsonText(checkpoint.state);
+  const checkpoint = isEdited ? await operator.checkpoint(id, version) : undefined;
+  const state = checkpoint && toEditableJson(checkpoint.state);
   return {
     ...{ caller, run, key: randomUUID() },
     form: { ...form, version: version?.toString() },
     state: state !== undefined && state.length <= MOST_STATE ? state : undefined,
-    recorded: checkpoint && recordedOf(checkpoint),
+    recorded: checkpoint && listRecordedResults(checkpoint),
   };
 }
 
 /** What each form does; gives the run to look at then. */
-const DOING: Readonly<Record<Action, (desk: Desk, run: string, form: ActionForm) => Promise<string>>> = {
-  async cancel(desk, run, { reason }) {
-    await desk.cancel(run, reason);
+const DOING: Readonly<Record<RunAction, (operator: Operator, run: string, form: ActionForm) => Promise<string>>> = {
+  async cancel(operator, run, { reason }) {
+    await operator.cancel(run, reason);
     return run;
   },
-  async retry(desk, run) {
-    await desk.retry(run);
+  async retry(operator, run) {
+    await operator.retry(run);
     return run;
   },
-  async signal(desk, run, { name = '', value, id }) {
-    await desk.signal(run, { name, value: documentIn('The value', value ?? 'null'), ...present({ id }) });
+  async signal(operator, run, { name = '', value, id }) {
+    await operator.signal(run, { name, value: parseDocument('The value', value ?? 'null'), ...omitUndefined({ id }) });
     return run;
   },
-  async rewind(desk, run, { version: given, newKeys, state }) {
+  async rewind(operator, run, { version: given, newKeys, state }) {
     const version = versionIn(given);
-    const edited = await editedState(desk, run, version, state);
-    await desk.rewind(run, version, { newKeys: newKeys === 'true', ...present({ state: edited }) });
+    const edited = await editedState(operator, run, version, state);
+    await operator.rewind(run, version, { newKeys: newKeys === 'true', ...omitUndefined({ state: edited }) });
     return run;
   },
-  async fork(desk, run, form) {
+  async fork(operator, run, form) {
     const version = versionIn(form.version);
-    const edited = await editedState(desk, run, version, form.state);
-    const toolResults = await editedResults(desk, run, version, form);
+    const edited = await editedState(operator, run, version, form.state);
+    const toolResults = await editedResults(operator, run, version, form);
     const { id, tags } = form;
-    return desk.fork(run, { version, ...present({ state: edited, toolResults, id, tags: tagsIn(tags) }) });
+    return operator.fork(run, { version, ...omitUndefined({ state: edited, toolResults, id, tags: parseTags(tags) }) });
   },
 };
 
 /** The results of a form that are others than those of the checkpoint; undefined when none is. */
-async function editedResults(desk: Desk, run: string, version: number, form: ActionForm) {
-  const given = form.results === undefined ? {} : documentIn('Results by id', form.results);
-  if (!isFields(given)) throw refused('Results by id', 'an object, by id', given);
-  const sent = resultsIn(form).map(([id, json]) => [id, documentIn(`What ${id} gave`, json)] as const);
+async function editedResults(operator: Operator, run: string, version: number, form: ActionForm) {
+  const given = form.results === undefined ? {} : parseDocument('Results by id', form.results);
+  if (!isFields(given)) throw invalidInput('Results by id', 'an object, by id', given);
+  const sent = submittedResults(form).map(([id, json]) => [id, parseDocument(`What ${id} gave`, json)] as const);
   const all = [...sent, ...Object.entries(given)];
   if (all.length === 0) return undefined;
-  const recorded = new Map(recordedOf(await desk.checkpoint(run, version)).map((each) => [each.id, each]));
+  const recorded = new Map(listRecordedResults(await operator.checkpoint(run, version)).map((each) => [each.id, each]));
   for (const [id] of all)
-    if (!recorded.get(id)?.isOver)
-      throw refused('Results by id', `of ids that are recorded at checkpoint ${version}`, id);
+    if (!recorded.get(id)?.isCompleted)
+      throw invalidInput('Results by id', `of ids that are recorded at checkpoint ${version}`, id);
   const others = all.filter(([id, value]) => !equal(recorded.get(id)?.value, value));
   return others.length === 0 ? undefined : Object.fromEntries(others);
 }
 
 /** The state of a form, unless it is that of the checkpoint. */
 async function editedState(
-  desk: Desk,
+  operator: Operator,
   run: string,
   version: number,
   given: string | undefined,
 ): Promise<Doc | undefined> {
   if (given === undefined) return undefined;
-  const state = documentIn('The state', given);
-  return equal(state, (await desk.checkpoint(run, version)).state) ? undefined : state;
+  const state = parseDocument('The state', given);
+  return equal(state, (await operator.checkpoint(run, version)).state) ? undefined : state;
 }
 
 function versionIn(given: string | undefined): number {
-  const version = numberIn(given);
-  if (version === undefined) throw refused('The checkpoint', 'a version, such as 14', given);
+  const version = parseWholeNumber(given);
+  if (version === undefined) throw invalidInput('The checkpoint', 'a version, such as 14', given);
   return version;
 }

@@ -2,31 +2,31 @@ import type { CheckpointSummary } from '../../checkpoints/checkpoint.ts';
 import { hasEnded } from '../../core/status.ts';
 import type { Caller } from '../../http/caller.ts';
 import type { RunView } from '../../operator/operator.ts';
-import { crumbs } from '../crumbs.ts';
+import { breadcrumbs } from '../crumbs.ts';
 import { fragment } from '../fragment.ts';
 import { type Html, html } from '../markup.ts';
 import { notice } from '../notice.ts';
 import { page } from '../page.ts';
-import { PATHS, query } from '../paths.ts';
-import { statusWords } from '../status-badge.ts';
-import { DONE } from './action-page.ts';
-import { showingOf } from './checkpoint-page.ts';
-import { inAndOut, runHead } from './run-head.ts';
+import { PATHS, queryString } from '../paths.ts';
+import { statusLabel } from '../status-badge.ts';
+import { DONE_MESSAGES } from './action-page.ts';
+import { checkpointShowOptions } from './checkpoint-page.ts';
+import { inputAndResult, runHead } from './run-head.ts';
 import {
+  addTotals,
   currentRow,
   legend,
-  picture,
-  type Stretches,
   segment,
-  stretchesOf,
-  stretchRow,
-  sum,
+  spanRow,
+  type TimelineSpans,
   type Totals,
+  timelineChart,
   timelineTable,
+  toTimelineSpans,
 } from './timeline-picture.ts';
 
 /** How many checkpoints a page has. */
-export const PAGE = 50;
+export const PAGE_SIZE = 50;
 
 export interface RunPageView {
   readonly caller: Caller;
@@ -42,31 +42,32 @@ export interface RunPageView {
 export function runPage({ caller, run, checkpoints, done, now }: RunPageView): Html {
   const last = checkpoints.at(-1)?.version ?? 0;
   const isNewest = last >= run.version;
-  const stretches = stretchesOf(checkpoints, isNewest ? now : undefined);
+  const stretches = toTimelineSpans(checkpoints, isNewest ? now : undefined);
   const first = stretches.ended[0]?.checkpoint?.version ?? 1;
-  const range = run.version <= PAGE ? 'Altogether' : `From checkpoint ${first} to ${last}`;
+  const range = run.version <= PAGE_SIZE ? 'Altogether' : `From checkpoint ${first} to ${last}`;
   return page({
     title: run.run,
     caller,
     current: 'runs',
     live: isNewest && !hasEnded(run.status) ? liveUrl(run, stretches.totals, first) : undefined,
-    body: html`${crumbs(html`<a href="${PATHS.runs}">Runs</a>`)}
+    body: html`${breadcrumbs(html`<a href="${PATHS.runs}">Runs</a>`)}
 ${justDone(run, done)}
 ${runHead(run, caller, now)}
 <section class="card sheet" aria-labelledby="timeline"><h2 id="timeline">Timeline</h2>
-${picture(run.run, stretches, range)}
+${timelineChart(run.run, stretches, range)}
 ${timelineTable(run.run, stretches, now)}
 ${pages(run, first, last)}
 </section>
-${inAndOut(run, showingOf(run.run, run.version, 'results'))}
+${inputAndResult(run, checkpointShowOptions(run.run, run.version, 'results'))}
 ${parts(run)}`,
   });
 }
 
 /** What was just done to it; that it is being cancelled is said until it was. */
 function justDone({ status }: RunView, done: string | undefined): Html | false {
-  if (done === undefined || !Object.hasOwn(DONE, done) || (done === 'cancel' && hasEnded(status))) return false;
-  const said = notice('ok', DONE[done as keyof typeof DONE]);
+  if (done === undefined || !Object.hasOwn(DONE_MESSAGES, done) || (done === 'cancel' && hasEnded(status)))
+    return false;
+  const said = notice('ok', DONE_MESSAGES[done as keyof typeof DONE_MESSAGES]);
   return done === 'cancel' ? html`<div data-key="cancelling" data-rev="said">${said}</div>` : said;
 }
 
@@ -80,7 +81,7 @@ ${part('lineage', 'Forks', PATHS.ofRun(run, 'lineage'), 'Where it comes from, an
 }
 
 /** What a page that is open knows. */
-export interface Known {
+export interface KnownState {
   readonly version: number;
   readonly status: string;
   readonly first: number;
@@ -88,39 +89,39 @@ export interface Known {
 }
 
 /** What changed since, for a page that is open; the checkpoints begin with the last that it knows. */
-export function runChanges({ caller, run, checkpoints, now }: RunPageView, known: Known): Html {
+export function runChanges({ caller, run, checkpoints, now }: RunPageView, known: KnownState): Html {
   const isUpToDate = (checkpoints.at(-1)?.version ?? 0) >= run.version;
-  const stretches = stretchesOf(checkpoints, isUpToDate ? now : undefined);
+  const stretches = toTimelineSpans(checkpoints, isUpToDate ? now : undefined);
   const fresh = stretches.ended.filter(({ checkpoint }) => (checkpoint?.version ?? 0) > known.version);
-  const totals = sum(known.totals, stretches.totals);
+  const totals = addTotals(known.totals, stretches.totals);
   const version = checkpoints.at(-1)?.version ?? known.version;
   const goesOn = !hasEnded(run.status) || !isUpToDate;
   const { current } = stretches;
   return fragment(
     goesOn ? liveUrl({ ...run, version }, totals, known.first) : undefined,
-    run.status === known.status ? '' : `The run is now: ${statusWords(run.status)}.`,
+    run.status === known.status ? '' : `The run is now: ${statusLabel(run.status)}.`,
     html`${hasEnded(run.status) && html`<div data-key="cancelling" data-quiet data-rev="over"></div>`}${runHead(run, caller, now)}
 <ol data-list="strip">${fresh.map((stretch) => segment(run.run, stretch))}${nowSegment(run.run, current)}</ol>
 ${legend(totals, current, known.first === 1 ? 'Altogether' : `From checkpoint ${known.first} to ${version}`)}
-<table><tbody data-list="timeline">${fresh.map((stretch) => stretchRow(run.run, stretch, now))}</tbody><tbody>${currentRow(current)}</tbody></table>
-${inAndOut(run, showingOf(run.run, run.version, 'results'))}
+<table><tbody data-list="timeline">${fresh.map((stretch) => spanRow(run.run, stretch, now))}</tbody><tbody>${currentRow(current)}</tbody></table>
+${inputAndResult(run, checkpointShowOptions(run.run, run.version, 'results'))}
 ${parts(run)}`,
   );
 }
 
 /** What goes on comes last in the strip. */
-const nowSegment = (run: string, current: Stretches['current']): Html =>
+const nowSegment = (run: string, current: TimelineSpans['current']): Html =>
   current ? html`${segment(run, current)}` : html`<li data-key="segment:now" hidden></li>`;
 
 const liveUrl = ({ run, version, status }: RunView, totals: Totals, first: number): string =>
-  `${PATHS.ofRun(run, 'changes')}${query({ version, status, first, ...totals })}`;
+  `${PATHS.ofRun(run, 'changes')}${queryString({ version, status, first, ...totals })}`;
 
 /** The ways to older and newer checkpoints of a long run. */
 function pages({ run, version }: RunView, first: number, last: number): Html | false {
   if (first <= 1 && last >= version) return false;
   return html`<nav class="pages" aria-label="Pages of checkpoints">
-${first > 1 && html`<a class="button" href="${PATHS.run(run)}${query({ to: first - 1 })}">Older</a>`}
-${last < version && html`<a class="button" href="${PATHS.run(run)}${query({ to: Math.min(version, last + PAGE) })}">Newer</a><a class="button" href="${PATHS.run(run)}">Newest</a>`}
+${first > 1 && html`<a class="button" href="${PATHS.run(run)}${queryString({ to: first - 1 })}">Older</a>`}
+${last < version && html`<a class="button" href="${PATHS.run(run)}${queryString({ to: Math.min(version, last + PAGE_SIZE) })}">Newer</a><a class="button" href="${PATHS.run(run)}">Newest</a>`}
 <form method="get" class="line"><label for="to">Up to checkpoint</label><input id="to" name="to" type="number" min="1" max="${version}" value="${last}"><button>Show</button></form>
 </nav>`;
 }

@@ -1,16 +1,16 @@
 import type { CheckpointSummary } from '../../checkpoints/checkpoint.ts';
-import { type Stretch, type StretchKind, type Timeline, timelineOf } from '../../operator/timeline.ts';
+import { buildTimeline, type Span, type SpanKind, type Timeline } from '../../operator/timeline.ts';
 import { writeCost } from '../../operator/write-cost.ts';
-import { count } from '../document/showing.ts';
-import { sizeOf } from '../document/sizes.ts';
-import { lengthOf } from '../format-time.ts';
+import { pluralize } from '../document/showing.ts';
+import { formatBytes } from '../document/sizes.ts';
+import { formatDuration } from '../format-time.ts';
 import { type Html, html } from '../markup.ts';
 import { PATHS } from '../paths.ts';
-import { plain, text } from '../text.ts';
-import { ago, since } from '../time.ts';
+import { plainText, userText } from '../text.ts';
+import { elapsedTime, relativeTime } from '../time.ts';
 
 /** What the kinds of stretches are called. */
-const KINDS: Readonly<Record<StretchKind, string>> = {
+const KINDS: Readonly<Record<SpanKind, string>> = {
   step: 'working',
   waiting: 'waiting',
   queued: 'queued',
@@ -19,7 +19,7 @@ const KINDS: Readonly<Record<StretchKind, string>> = {
   change: 'changed from outside',
 };
 
-const ORDER = Object.keys(KINDS) as readonly StretchKind[];
+const ORDER = Object.keys(KINDS) as readonly SpanKind[];
 
 /** How long each kind of stretch took, in milliseconds; a page that is open carries it along. */
 export type Totals = Timeline['totals'];
@@ -27,27 +27,27 @@ export type Totals = Timeline['totals'];
 const NONE: Totals = { step: 0, waiting: 0, queued: 0, failure: 0, crash: 0, change: 0 };
 
 /** Both together. */
-export const sum = (a: Totals, b: Totals): Totals =>
+export const addTotals = (a: Totals, b: Totals): Totals =>
   Object.fromEntries(ORDER.map((kind) => [kind, a[kind] + b[kind]])) as Totals;
 
 /** The stretches that checkpoints end, and the one that goes on. */
-export interface Stretches {
-  readonly ended: readonly Stretch[];
-  readonly current: Stretch | undefined;
+export interface TimelineSpans {
+  readonly ended: readonly Span[];
+  readonly current: Span | undefined;
   /** Of those that have ended. */
   readonly totals: Totals;
 }
 
 /** The stretches of consecutive checkpoints; the first of them is only where they begin, unless it begins the run. */
-export function stretchesOf(checkpoints: readonly CheckpointSummary[], now: Date | undefined): Stretches {
-  const { stretches } = timelineOf(checkpoints, now);
+export function toTimelineSpans(checkpoints: readonly CheckpointSummary[], now: Date | undefined): TimelineSpans {
+  const { spans: stretches } = buildTimeline(checkpoints, now);
   const ended = stretches.filter(({ checkpoint }) => checkpoint !== undefined);
-  const totals = timelineOf(checkpoints).totals;
+  const totals = buildTimeline(checkpoints).totals;
   return { ended, current: stretches.find(({ checkpoint }) => checkpoint === undefined), totals };
 }
 
 /** A picture of a run's time: the stretches in their order, and where the time went. */
-export function picture(run: string, { ended, current, totals }: Stretches, range: string): Html {
+export function timelineChart(run: string, { ended, current, totals }: TimelineSpans, range: string): Html {
   return html`<div class="strip-box">
 <ol class="strip" data-list="strip" aria-label="The stretches of time of the run, in their order">${ended.map((stretch) => segment(run, stretch))}${current && segment(run, current)}</ol>
 ${legend(totals, current, range)}
@@ -56,20 +56,20 @@ ${legend(totals, current, range)}
 }
 
 /** One stretch in the strip; wider ones took longer, by the logarithm. */
-export function segment(run: string, stretch: Stretch): Html {
+export function segment(run: string, stretch: Span): Html {
   const { kind, label, checkpoint } = stretch;
-  const title = `${plain(label)}: ${KINDS[kind]}, ${lengthOf(took(stretch))}`;
+  const title = `${plainText(label)}: ${KINDS[kind]}, ${formatDuration(took(stretch))}`;
   const href = checkpoint ? PATHS.checkpoint(run, checkpoint.version) : '#now';
   return html`<li class="${kind} g${weight(stretch)}" data-key="segment:${checkpoint?.version ?? 'now'}" data-quiet${!checkpoint && html` data-last`}><a href="${href}" title="${title}" aria-label="${title}"></a></li>`;
 }
 
 /** Where the time went: each kind with what it took, and a bar that is true to scale. */
-export function legend(ended: Totals, current: Stretch | undefined, range: string): Html {
-  const totals = current ? sum(ended, { ...NONE, [current.kind]: took(current) }) : ended;
+export function legend(ended: Totals, current: Span | undefined, range: string): Html {
+  const totals = current ? addTotals(ended, { ...NONE, [current.kind]: took(current) }) : ended;
   const all = together(totals);
   // What goes on is counted on by the script.
   const length = (before: number, goesOn: boolean) =>
-    current && goesOn ? since(current.from, current.to, before) : lengthOf(before);
+    current && goesOn ? elapsedTime(current.from, current.to, before) : formatDuration(before);
   let x = 0;
   const rects = ORDER.map((kind) => {
     const width = all === 0 ? 0 : (totals[kind] / all) * 1000;
@@ -88,18 +88,18 @@ export function legend(ended: Totals, current: Stretch | undefined, range: strin
 
 const together = (totals: Totals): number => ORDER.reduce((total, kind) => total + totals[kind], 0);
 
-const took = ({ from, to }: Stretch): number => to.getTime() - from.getTime();
+const took = ({ from, to }: Span): number => to.getTime() - from.getTime();
 
 const MOST_WEIGHT = 24;
 
 /** From 1 for a millisecond to 24 for a month, by the logarithm: a wait of days leaves room for steps. */
-function weight(stretch: Stretch): number {
+function weight(stretch: Span): number {
   const scale = Math.log10(Math.max(1, took(stretch))) / 9.4;
   return Math.max(1, Math.min(MOST_WEIGHT, Math.round(scale * MOST_WEIGHT)));
 }
 
 /** The rows of the timeline, oldest first; the last is what goes on. */
-export function timelineTable(run: string, { ended, current }: Stretches, now: Date): Html {
+export function timelineTable(run: string, { ended, current }: TimelineSpans, now: Date): Html {
   const columns = [
     ['Version', 'number'],
     ['What', ''],
@@ -110,39 +110,39 @@ export function timelineTable(run: string, { ended, current }: Stretches, now: D
   ];
   return html`<table class="list timeline" role="table"><caption class="unseen">Checkpoints, oldest first</caption>
 <thead role="rowgroup"><tr role="row">${columns.map(([name, kind]) => html`<th role="columnheader" scope="col"${kind && html` class="${kind}"`}>${name}</th>`)}</tr></thead>
-<tbody role="rowgroup" data-list="timeline">${ended.map((stretch) => stretchRow(run, stretch, now))}</tbody>
+<tbody role="rowgroup" data-list="timeline">${ended.map((stretch) => spanRow(run, stretch, now))}</tbody>
 <tbody role="rowgroup">${currentRow(current)}</tbody></table>`;
 }
 
-export function stretchRow(run: string, stretch: Stretch, now: Date): Html {
+export function spanRow(run: string, stretch: Span, now: Date): Html {
   const { kind, label, checkpoint } = stretch;
   if (!checkpoint) return html``;
   const { version, name, bytes, savedAt, pruned, step } = checkpoint;
   const { writeUnits, puts } = writeCost(checkpoint);
-  const cost = `about ${count(writeUnits, 'write unit')}${puts > 0 ? ` and ${count(puts, 'put')}` : ''}`;
+  const cost = `about ${pluralize(writeUnits, 'write unit')}${puts > 0 ? ` and ${pluralize(puts, 'put')}` : ''}`;
   return html`<tr role="row" id="v${version}" data-key="version:${version}">
 <td role="cell" class="number version" data-label="Version">${version}</td>
-<th role="rowheader" scope="row"><a href="${PATHS.checkpoint(run, version)}">${text(label)}</a>${kind !== 'step' && version > 1 && html` <span class="tag">${KINDS[kind]}</span>`}${kind === 'failure' && step !== undefined && step !== label && html` <span class="quiet">${text(step)}</span>`}${name !== undefined && html` <span class="tag">${text(name)}</span>`}${pruned && html` <span class="tag">pruned</span>`}</th>
+<th role="rowheader" scope="row"><a href="${PATHS.checkpoint(run, version)}">${userText(label)}</a>${kind !== 'step' && version > 1 && html` <span class="tag">${KINDS[kind]}</span>`}${kind === 'failure' && step !== undefined && step !== label && html` <span class="quiet">${userText(step)}</span>`}${name !== undefined && html` <span class="tag">${userText(name)}</span>`}${pruned && html` <span class="tag">pruned</span>`}</th>
 <td role="cell" class="picture-cell">${bar(stretch)}</td>
-<td role="cell" class="number nowrap" data-label="Took">${lengthOf(took(stretch))}</td>
-<td role="cell" class="nowrap" data-label="Ended">${ago(savedAt, now)}</td>
-<td role="cell" class="number nowrap" data-label="Size" title="${cost}">${sizeOf(bytes)}</td>
+<td role="cell" class="number nowrap" data-label="Took">${formatDuration(took(stretch))}</td>
+<td role="cell" class="nowrap" data-label="Ended">${relativeTime(savedAt, now)}</td>
+<td role="cell" class="number nowrap" data-label="Size" title="${cost}">${formatBytes(bytes)}</td>
 </tr>`;
 }
 
 /** What goes on; nothing when the run has ended. */
-export function currentRow(stretch: Stretch | undefined): Html {
+export function currentRow(stretch: Span | undefined): Html {
   if (!stretch) return html`<tr data-key="now" hidden></tr>`;
   return html`<tr role="row" id="now" data-key="now" data-quiet>
 <td role="cell" class="number bare"></td>
-<th role="rowheader" scope="row">${text(stretch.label)} <span class="tag">now</span></th>
+<th role="rowheader" scope="row">${userText(stretch.label)} <span class="tag">now</span></th>
 <td role="cell" class="picture-cell">${bar(stretch)}</td>
-<td role="cell" class="number nowrap" data-label="So far">${since(stretch.from, stretch.to)}</td>
+<td role="cell" class="number nowrap" data-label="So far">${elapsedTime(stretch.from, stretch.to)}</td>
 <td role="cell" class="bare"></td><td role="cell" class="bare"></td>
 </tr>`;
 }
 
-function bar(stretch: Stretch): Html {
+function bar(stretch: Span): Html {
   const wide = weight(stretch);
   return html`<span class="track" aria-hidden="true"><span class="${stretch.kind} g${wide}"></span><i class="g${MOST_WEIGHT - wide}"></i></span>`;
 }

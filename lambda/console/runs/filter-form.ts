@@ -1,7 +1,7 @@
 import { type Html, html } from '../markup.ts';
-import { PATHS, query } from '../paths.ts';
-import { plain } from '../text.ts';
-import { isFiltered, PERIODS, type RunsForm } from './runs-query.ts';
+import { PATHS, queryString } from '../paths.ts';
+import { plainText } from '../text.ts';
+import { isFiltered, PERIOD_LABELS, type RunsForm } from './runs-query.ts';
 
 /** The conditions that runs can be found by. A plain form: each search has a URL. */
 export function filterForm(form: RunsForm, agents: readonly string[]): Html {
@@ -13,13 +13,13 @@ export function filterForm(form: RunsForm, agents: readonly string[]): Html {
 ${status && html`<input type="hidden" name="status" value="${status}">`}
 ${field('id', 'Run', 'a part of its id')}${field('agent', 'Agent')}${field('owner', 'Owner')}${field('tag', 'Tag')}
 <div><label for="period">Last change</label><select id="period" name="period"><option value="">At any time</option>${Object.entries(
-    PERIODS,
+    PERIOD_LABELS,
   ).map(
     ([value, label]) => html`<option value="${value}"${value === form.period && html` selected`}>${label}</option>`,
   )}</select></div>
 <div class="moment"><label for="from">From (UTC)</label><input id="from" name="from" type="datetime-local" value="${form.from ?? ''}"></div>
 <div class="moment"><label for="to">To (UTC)</label><input id="to" name="to" type="datetime-local" value="${form.to ?? ''}"></div>
-<div class="actions"><button>Search</button>${isFiltered(others) && html`<a class="button" href="${PATHS.runs}${query({ status })}">Clear</a>`}</div>
-<datalist id="agents">${agents.map((agent) => html`<option value="${plain(agent)}"></option>`)}</datalist>
+<div class="actions"><button>Search</button>${isFiltered(others) && html`<a class="button" href="${PATHS.runs}${queryString({ status })}">Clear</a>`}</div>
+<datalist id="agents">${agents.map((agent) => html`<option value="${plainText(agent)}"></option>`)}</datalist>
 </form></details>`;
 }

@@ -1,15 +1,15 @@
 import type { RunSummary } from '../../checkpoints/checkpoint.ts';
 import { STATUSES } from '../../core/status.ts';
 import type { Caller } from '../../http/caller.ts';
-import { may, OPERATE } from '../../http/roles.ts';
-import type { Count, Counts, RunsPage } from '../../operator/operator.ts';
+import { hasRole, OPERATE_ROLES } from '../../http/roles.ts';
+import type { RunCount, RunsPage, StatusCounts } from '../../operator/operator.ts';
 import { fragment } from '../fragment.ts';
 import { type Html, html } from '../markup.ts';
 import { page } from '../page.ts';
-import { PATHS, query } from '../paths.ts';
-import { badge, statusWords } from '../status-badge.ts';
-import { text } from '../text.ts';
-import { ago } from '../time.ts';
+import { PATHS, queryString } from '../paths.ts';
+import { statusBadge, statusLabel } from '../status-badge.ts';
+import { userText } from '../text.ts';
+import { relativeTime } from '../time.ts';
 import { filterForm } from './filter-form.ts';
 import { isFiltered, type RunsForm } from './runs-query.ts';
 
@@ -18,7 +18,7 @@ export interface RunsView {
   readonly form: RunsForm;
   readonly found: RunsPage;
   /** Absent where nothing is counted: on later pages. */
-  readonly counts?: Counts | undefined;
+  readonly counts?: StatusCounts | undefined;
   readonly cursor?: string | undefined;
   /** The names of agents, where they are known. */
   readonly agents: readonly string[];
@@ -36,7 +36,7 @@ export function runsPage(view: RunsView): Html {
     caller,
     current: 'runs',
     live,
-    body: html`<header class="head"><div><h1>Runs</h1></div>${may(caller, OPERATE) && html`<p class="actions"><a class="button primary" href="${PATHS.start}">Start a run</a></p>`}</header>
+    body: html`<header class="head"><div><h1>Runs</h1></div>${hasRole(caller, OPERATE_ROLES) && html`<p class="actions"><a class="button primary" href="${PATHS.start}">Start a run</a></p>`}</header>
 ${counts && tabs(form, counts)}
 ${filterForm(form, agents)}
 ${isEmpty ? html`<div data-key="found">${none(view)}</div>` : table(found.runs, now)}
@@ -48,7 +48,7 @@ ${pages(form, found, cursor)}`,
 export function runsChanges(
   form: RunsForm,
   runs: readonly RunSummary[],
-  { since, counted, isEmpty, counts, now }: Known & { readonly counts: Counts | undefined; readonly now: Date },
+  { since, counted, isEmpty, counts, now }: Known & { readonly counts: StatusCounts | undefined; readonly now: Date },
 ): Html | undefined {
   if (runs.length === 0) return undefined;
   const fitting = runs.filter(({ status }) => form.status === undefined || status === form.status);
@@ -77,20 +77,20 @@ interface Known {
 const newest = (runs: readonly RunSummary[]): number | undefined => runs[0]?.touchedAt.getTime();
 
 const liveUrl = (form: RunsForm, { since, counted, isEmpty }: Known): string =>
-  `${PATHS.changes}${query({ ...form, since, counted, empty: isEmpty ? 'true' : undefined })}`;
+  `${PATHS.changes}${queryString({ ...form, since, counted, empty: isEmpty ? 'true' : undefined })}`;
 
-function tabs({ status, ...form }: RunsForm, counts: Counts): Html {
+function tabs({ status, ...form }: RunsForm, counts: StatusCounts): Html {
   const shown = STATUSES.filter((each) => counts[each].count > 0 || each === status);
-  const tab = (href: string, label: string, isCurrent: boolean, count?: Count) =>
+  const tab = (href: string, label: string, isCurrent: boolean, count?: RunCount) =>
     html`<li><a href="${href}"${isCurrent && html` aria-current="true"`}>${label}${count && html` <span class="amount">${amount(count)}</span>`}</a></li>`;
   return html`<ul class="tabs" aria-label="By status" data-key="counts" data-quiet data-rev="${shown.map((each) => `${each}${counts[each].count}`).join()}">
-${tab(`${PATHS.runs}${query(form)}`, 'All', status === undefined)}
-${shown.map((each) => tab(`${PATHS.runs}${query({ ...form, status: each })}`, statusWords(each), each === status, counts[each]))}
+${tab(`${PATHS.runs}${queryString(form)}`, 'All', status === undefined)}
+${shown.map((each) => tab(`${PATHS.runs}${queryString({ ...form, status: each })}`, statusLabel(each), each === status, counts[each]))}
 </ul>`;
 }
 
 /** Counting stops at a thousand. */
-const amount = ({ count, isMore }: Count): string => `${count.toLocaleString('en')}${isMore ? '+' : ''}`;
+const amount = ({ count, isMore }: RunCount): string => `${count.toLocaleString('en')}${isMore ? '+' : ''}`;
 
 const table = (
   runs: readonly RunSummary[],
@@ -107,13 +107,13 @@ function row(run: RunSummary, now: Date, isFitting: boolean): Html {
   const cell = (label: string, content: Html | false) =>
     html`<td role="cell" data-label="${label}"${!content && html` class="bare"`}>${content}</td>`;
   return html`<tr role="row" data-key="run:${run.run}" data-rev="${status} ${touchedAt.getTime()}"${!isFitting && html` data-known`}>
-<th role="rowheader" scope="row"><a class="id" href="${PATHS.run(run.run)}">${text(run.run)}</a></th>
-<td role="cell">${badge(status)}${statusChange.step !== undefined && html` <span class="quiet">${text(statusChange.step)}</span>`}</td>
-${cell('Agent', agent !== undefined && text(agent))}
-${cell('Owner', owner !== undefined && text(owner))}
-${cell('Tags', tags.length > 0 && html`${tags.map((tag) => html`<span class="tag">${text(tag)}</span> `)}`)}
-${cell('Last change', ago(touchedAt, now))}
-${cell('Started', ago(createdAt, now))}
+<th role="rowheader" scope="row"><a class="id" href="${PATHS.run(run.run)}">${userText(run.run)}</a></th>
+<td role="cell">${statusBadge(status)}${statusChange.step !== undefined && html` <span class="quiet">${userText(statusChange.step)}</span>`}</td>
+${cell('Agent', agent !== undefined && userText(agent))}
+${cell('Owner', owner !== undefined && userText(owner))}
+${cell('Tags', tags.length > 0 && html`${tags.map((tag) => html`<span class="tag">${userText(tag)}</span> `)}`)}
+${cell('Last change', relativeTime(touchedAt, now))}
+${cell('Started', relativeTime(createdAt, now))}
 </tr>`;
 }
 
@@ -122,13 +122,13 @@ function none({ form, caller, cursor, found }: RunsView): Html {
     return html`<section class="card empty"><h2>None of those that were looked through</h2><p>Few runs fit. Look on to find them among older ones.</p></section>`;
   if (isFiltered(form) || cursor !== undefined)
     return html`<section class="card empty"><h2>No run fits</h2><p>Lists may be a moment behind. Take a condition away, or look again.</p><p class="actions"><a class="button" href="${PATHS.runs}">All runs</a></p></section>`;
-  return html`<section class="card empty"><h2>There are no runs yet</h2><p>A run is one execution of an agent. Start one here, with <code>waitstate start</code>, or with <code>agent.start()</code>.</p>${may(caller, OPERATE) && html`<p class="actions"><a class="button primary" href="${PATHS.start}">Start a run</a></p>`}</section>`;
+  return html`<section class="card empty"><h2>There are no runs yet</h2><p>A run is one execution of an agent. Start one here, with <code>waitstate start</code>, or with <code>agent.start()</code>.</p>${hasRole(caller, OPERATE_ROLES) && html`<p class="actions"><a class="button primary" href="${PATHS.start}">Start a run</a></p>`}</section>`;
 }
 
 function pages(form: RunsForm, { cursor: next }: RunsPage, cursor: string | undefined): Html | false {
   if (next === undefined && cursor === undefined) return false;
-  return html`<nav class="pages" aria-label="Pages">${cursor !== undefined && html`<a class="button" href="${PATHS.runs}${query({ ...form })}">Newest</a>`}${
+  return html`<nav class="pages" aria-label="Pages">${cursor !== undefined && html`<a class="button" href="${PATHS.runs}${queryString({ ...form })}">Newest</a>`}${
     next !== undefined &&
-    html`<a class="button" rel="next" href="${PATHS.runs}${query({ ...form, cursor: next })}">Older</a>`
+    html`<a class="button" rel="next" href="${PATHS.runs}${queryString({ ...form, cursor: next })}">Older</a>`
   }</nav>`;
 }

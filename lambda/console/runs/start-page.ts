@@ -1,11 +1,11 @@
 import type { KnownAgent } from '../../http/app-options.ts';
 import type { Caller } from '../../http/caller.ts';
-import { jsonEditor, jsonText } from '../json-editor.ts';
+import { jsonEditor, toEditableJson } from '../json-editor.ts';
 import { type Html, html } from '../markup.ts';
-import { type Trouble, trouble } from '../notice.ts';
+import { type ProblemSummary, problemNotice } from '../notice.ts';
 import { page } from '../page.ts';
-import { PATHS, query } from '../paths.ts';
-import { text } from '../text.ts';
+import { PATHS, queryString } from '../paths.ts';
+import { userText } from '../text.ts';
 
 /** The fields of the form as they were sent. */
 type StartForm = Readonly<Record<string, string>>;
@@ -14,14 +14,14 @@ export interface StartView {
   readonly caller: Caller;
   readonly agents: readonly KnownAgent[];
   readonly agent?: string | undefined;
-  readonly given?: StartForm | undefined;
-  readonly problem?: Trouble | undefined;
+  readonly formValues?: StartForm | undefined;
+  readonly problem?: ProblemSummary | undefined;
   /** Makes a form that is sent twice start one run. */
   readonly key: string;
 }
 
 /** The form that starts a run, with the example of the agent filled in. */
-export function startPage({ caller, agents, agent, given = {}, problem, key }: StartView): Html {
+export function startPage({ caller, agents, agent, formValues: given = {}, problem, key }: StartView): Html {
   const chosen =
     agents.find(({ name }) => name === (given.agent ?? agent)) ?? (agent === undefined ? agents[0] : undefined);
   const field = (name: string, label: string, hint: string) =>
@@ -32,10 +32,10 @@ export function startPage({ caller, agents, agent, given = {}, problem, key }: S
     current: 'start',
     isNarrow: true,
     body: html`<h1>Start a run</h1>
-${problem && trouble(problem)}
+${problem && problemNotice(problem)}
 ${agents.length > 1 && choices(agents, chosen)}
-<section class="card" aria-labelledby="new"><h2 id="new">${chosen ? html`A run of ${text(chosen.name)}` : 'A new run'}</h2>
-${chosen?.description !== undefined && html`<p>${text(chosen.description)}</p>`}
+<section class="card" aria-labelledby="new"><h2 id="new">${chosen ? html`A run of ${userText(chosen.name)}` : 'A new run'}</h2>
+${chosen?.description !== undefined && html`<p>${userText(chosen.description)}</p>`}
 <form method="post" action="${PATHS.start}" class="stack">
 <input type="hidden" name="key" value="${given.key ?? key}">
 ${
@@ -50,7 +50,7 @@ ${jsonEditor({
     chosen?.example === undefined
       ? 'What the agent is given to begin with.'
       : 'An example is filled in: change it as you like.',
-  value: given.input ?? jsonText(chosen?.example ?? {}),
+  value: given.input ?? toEditableJson(chosen?.example ?? {}),
   isRequired: true,
 })}
 ${field('id', 'Id', 'The same id twice starts one run. Left empty, it gets one.')}
@@ -63,5 +63,5 @@ ${field('id', 'Id', 'The same id twice starts one run. Left empty, it gets one.'
 const choices = (agents: readonly KnownAgent[], chosen: KnownAgent | undefined): Html =>
   html`<ul class="tabs" aria-label="Agents">${agents.map(
     ({ name }) =>
-      html`<li><a href="${PATHS.start}${query({ agent: name })}"${name === chosen?.name && html` aria-current="true"`}>${text(name)}</a></li>`,
+      html`<li><a href="${PATHS.start}${queryString({ agent: name })}"${name === chosen?.name && html` aria-current="true"`}>${userText(name)}</a></li>`,
   )}</ul>`;

@@ -7,7 +7,7 @@ import type { RetryPolicy } from '../operations/retry-policy.ts';
 import type { StandardSchema } from './standard-schema.ts';
 
 /** What a step gets to work with. */
-export interface StepTools {
+export interface StepContext {
   /** The same for every attempt of this step in this run: pass it to services that take one. */
   readonly idempotencyKey: string;
   /** 1 for the first attempt. */
@@ -29,7 +29,7 @@ export interface StepOptions<T = unknown> {
   /** Fails an attempt that takes longer. @default none */
   readonly timeout?: Duration;
   /** Takes the step back when the run fails or is cancelled later; itself a step. */
-  readonly undo?: (result: T, tools: StepTools) => unknown;
+  readonly undo?: (result: T, tools: StepContext) => unknown;
   /** The model that the step asks, and its parameters: kept with the checkpoint of its answer. */
   readonly model?: ModelParameters;
   /**
@@ -124,7 +124,7 @@ export type Callable<Input, Result> =
   | {
       readonly name: string;
       /** What the schema of its input makes of a value; refuses one that does not fit. */
-      readonly accept: (input: unknown) => Promise<unknown>;
+      readonly parseInput: (input: unknown) => Promise<unknown>;
       readonly start: (input: Input) => Promise<{ readonly result: () => Promise<Result> }>;
     };
 
@@ -136,12 +136,12 @@ export interface AgentContext<State = unknown> {
   /** The state as of this point of the agent; frozen. */
   readonly state: State;
   /** Runs a piece of work once and records its result. */
-  step<T>(name: string, work: (tools: StepTools) => T | Promise<T>, options?: StepOptions<T>): Promise<T>;
+  step<T>(name: string, work: (tools: StepContext) => T | Promise<T>, options?: StepOptions<T>): Promise<T>;
   /** The same for a tool of a model: its arguments are part of what is recorded, and results can be reused. */
   tool<A, T>(
     name: string,
     args: A,
-    work: (args: A, tools: StepTools) => T | Promise<T>,
+    work: (args: A, tools: StepContext) => T | Promise<T>,
     options?: ToolOptions<T>,
   ): Promise<T>;
   /** Changes the state; gives the new one. */

@@ -1,8 +1,8 @@
 import type { Schema } from '../../checkpoints/format/schema.ts';
 import type { Duration } from '../../core/duration.ts';
-import type { Notice } from '../approvals/notice.ts';
+import type { ApprovalNotification } from '../approvals/notice.ts';
 import type { RetryPolicy } from '../operations/retry-policy.ts';
-import type { AgentContext, Done, StepTools, TurnContext } from './agent-context.ts';
+import type { AgentContext, Done, StepContext, TurnContext } from './agent-context.ts';
 import type { StandardSchema } from './standard-schema.ts';
 
 /** What an agent is, but for what it does. */
@@ -20,13 +20,13 @@ interface AgentBase<Input, State, Result> {
   /** For steps that say nothing else. @default three attempts */
   readonly retry?: RetryPolicy;
   /** What takes steps back, by their names; for turns, whose own closures do not live as long as the run. */
-  readonly undo?: Readonly<Record<string, (result: never, tools: StepTools) => unknown>>;
+  readonly undo?: Readonly<Record<string, (result: never, tools: StepContext) => unknown>>;
   /** How often a run is claimed without any progress before it fails. @default 5 */
   readonly maxAttempts?: number;
   /** That steps may add writes of their own to the transaction that records them. DynamoDB only. @default false */
   readonly transact?: boolean;
   /** Tells people that they are asked; called again until it resolves. */
-  readonly notify?: (notice: Notice) => unknown;
+  readonly notify?: (notice: ApprovalNotification) => unknown;
   /** The members of a group of approvers; each gets a link of their own. */
   readonly members?: (group: string) => readonly string[] | Promise<readonly string[]>;
 }

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { type Duration, millisecondsOf } from '../../core/duration.ts';
+import { type Duration, toMilliseconds } from '../../core/duration.ts';
 import { WaitstateError } from '../../core/errors.ts';
 
 /** Throw it in a step that must not be tried again. */
@@ -18,16 +18,16 @@ export class RetryableError extends WaitstateError {
 
   constructor(message: string, options: { readonly cause?: unknown; readonly retryAfter?: Duration } = {}) {
     super('STEP_FAILED', message, { scope: 'step', cause: options.cause });
-    this.retryAfterMs = options.retryAfter && millisecondsOf('`retryAfter`', options.retryAfter);
+    this.retryAfterMs = options.retryAfter && toMilliseconds('`retryAfter`', options.retryAfter);
   }
 }
 
 /** The error of a misuse of the context; it fails the run. */
-export const misused = (message: string): WaitstateError =>
+export const agentMisuse = (message: string): WaitstateError =>
   new WaitstateError('AGENT_MISUSED', message, { scope: 'run' });
 
 /** What was thrown, as an error: people throw strings too. */
-export const asError = (thrown: unknown): Error =>
+export const toError = (thrown: unknown): Error =>
   thrown instanceof Error
     ? thrown
     : new Error(typeof thrown === 'string' ? thrown : `Thrown: ${inspect(thrown).slice(0, 1000)}`);

@@ -1,23 +1,23 @@
-import { type CheckpointStoreOptions, contextsOn } from '../../checkpoints/contexts.ts';
+import { type CheckpointStoreOptions, contextFactory } from '../../checkpoints/contexts.ts';
 import {
-  isOnDynamo,
+  isDynamoConfigured,
   optionsFromEnvironment,
   storageFromEnvironment,
 } from '../../checkpoints/store-from-environment.ts';
-import { present } from '../../core/omit-undefined.ts';
+import { omitUndefined } from '../../core/omit-undefined.ts';
 import { APPROVAL_URL_VARIABLE } from '../../environment/names.ts';
 import type { Storage } from '../../storage/ports.ts';
-import type { Telling } from '../approvals/due.ts';
+import type { Notifier } from '../approvals/due.ts';
 import type { Delivery, Log, Probe, Runtime } from '../runtime.ts';
 import type { AgentDefinition } from './agent-definition.ts';
-import { misused } from './agent-errors.ts';
+import { agentMisuse } from './agent-errors.ts';
 import { type Clock, systemClock } from './clock.ts';
 
 /**
  * Where the runs of an agent are kept, and what they run on. Without `storage`, the environment also says how long runs are
  * kept (WAITSTATE_RETENTION_SECONDS) and with which key they are encrypted (WAITSTATE_KMS_KEY), unless it is said here.
  */
-export interface AgentPlace extends Omit<CheckpointStoreOptions, 'schema' | 'clock'> {
+export interface AgentOptions extends Omit<CheckpointStoreOptions, 'schema' | 'clock'> {
   /** @default what the environment names: WAITSTATE_TABLE and WAITSTATE_BUCKET, or a folder */
   readonly storage?: Storage | (() => Promise<Storage>);
   /** What links to approvals begin with. @default the environment's WAITSTATE_APPROVAL_URL */
@@ -37,26 +37,26 @@ export interface AgentPlace extends Omit<CheckpointStoreOptions, 'schema' | 'clo
 type Definition = AgentDefinition<never, unknown, unknown>;
 
 /** How the store of an agent reads and writes states. */
-export function storeOptions({ state }: Definition, place: AgentPlace): CheckpointStoreOptions {
+export function toStoreOptions({ state }: Definition, place: AgentOptions): CheckpointStoreOptions {
   const { storage, clock = systemClock } = place;
   const { tenant, types, keys, acceptUnencrypted, retentionSeconds, writer, runsInMemory } = place;
   const said = { tenant, types, keys, acceptUnencrypted, retentionSeconds, writer, runsInMemory };
   const { version, order, migrations, oldest } = state ?? {};
   return {
     ...(storage === undefined && optionsFromEnvironment()),
-    ...present(said satisfies Record<Exclude<keyof CheckpointStoreOptions, 'schema' | 'clock'>, unknown>),
+    ...omitUndefined(said satisfies Record<Exclude<keyof CheckpointStoreOptions, 'schema' | 'clock'>, unknown>),
     clock: () => clock.now(),
-    ...(version !== undefined && { schema: { version, ...present({ order, migrations, oldest }) } }),
+    ...(version !== undefined && { schema: { version, ...omitUndefined({ order, migrations, oldest }) } }),
   };
 }
 
 /** What an agent runs on in its place. */
-export function runtimeOf(definition: Definition, place: AgentPlace): Runtime {
+export function createRuntime(definition: Definition, place: AgentOptions): Runtime {
   const { clock = systemClock, storage = storageFromEnvironment(() => clock.now()) } = place;
   return {
-    contexts: contextsOn(storage, storeOptions(definition, place)),
+    contexts: contextFactory(storage, toStoreOptions(definition, place)),
     clock,
-    chance: place.chance ?? Math.random,
+    random: place.chance ?? Math.random,
     deliver: place.deliver,
     log: place.log ?? logLine,
     probe: place.probe,
@@ -67,22 +67,22 @@ export function runtimeOf(definition: Definition, place: AgentPlace): Runtime {
 const logLine: Log = (level, message, fields) => console[level](JSON.stringify({ level, message, ...fields }));
 
 /** How an agent itself tells people of its approvals; undefined when it has no hook for that. */
-export function tellingOf({ notify, members }: Definition, { approvalUrl }: AgentPlace): Telling | undefined {
+export function notifierFor({ notify, members }: Definition, { approvalUrl }: AgentOptions): Notifier | undefined {
   return (
     notify && {
       url: approvalUrl ?? process.env[APPROVAL_URL_VARIABLE],
       members: members && (async (group) => members(group)),
-      tell: async (notice) => void (await notify(notice)),
+      notify: async (notice) => void (await notify(notice)),
     }
   );
 }
 
 /** Refuses an agent whose steps write transactions of their own where the storage cannot. */
-export function checkPlace({ name, transact }: Definition, { storage }: AgentPlace): void {
+export function checkTransactSupport({ name, transact }: Definition, { storage }: AgentOptions): void {
   // What is opened later is not known yet; a commit there would refuse it.
   if (!transact || typeof storage === 'function') return;
-  if (storage ? storage.records.takesForeign : isOnDynamo()) return;
-  throw misused(
+  if (storage ? storage.records.supportsForeignWrites : isDynamoConfigured()) return;
+  throw agentMisuse(
     `Agent "${name}" says \`transact: true\`, which only storage on DynamoDB can do. Name its table, or leave \`transact\` out.`,
   );
 }

@@ -1,5 +1,5 @@
-import { refused } from '../../core/invalid-input.ts';
-import { present } from '../../core/omit-undefined.ts';
+import { invalidInput } from '../../core/invalid-input.ts';
+import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Clock } from './clock.ts';
 
 /** What of the context of a Lambda invocation is needed. */
@@ -38,8 +38,8 @@ export const lambdaHandler =
   (agent: InvocableAgent): AgentHandler =>
   async (event, context) => {
     const { run, tenant, notify } = Object(event) as Partial<AgentEvent>;
-    if (typeof run !== 'string') throw refused(`The event of agent "${agent.name}"`, '{ run, tenant }', event);
-    const delivery = { run, ...present({ tenant }) };
+    if (typeof run !== 'string') throw invalidInput(`The event of agent "${agent.name}"`, '{ run, tenant }', event);
+    const delivery = { run, ...omitUndefined({ tenant }) };
     if (notify !== undefined) return agent.notify(delivery, notify);
     const until = agent.runtime.clock.now() + context.getRemainingTimeInMillis() - MARGIN_MS;
     const outcome = await agent.invoke(delivery, { by: context.awsRequestId, until });

@@ -1,9 +1,9 @@
 import type { Runtime } from '../runtime.ts';
 
 /** Something that is done again and again. */
-export interface Repeated {
+export interface Poller {
   /** Does it as soon as possible, instead of when its time comes. */
-  soon(): void;
+  pollNow(): void;
   /** Begins nothing more, and resolves when what was begun is over. */
   stop(): Promise<void>;
 }
@@ -16,7 +16,7 @@ export function repeatedly(
   { clock, log }: Pick<Runtime, 'clock' | 'log'>,
   everyMs: number,
   look: () => Promise<unknown>,
-): Repeated {
+): Poller {
   const stopping = new AbortController();
   const under = new Set<Promise<unknown>>();
   let soon = new AbortController();
@@ -42,7 +42,7 @@ export function repeatedly(
 
   const looping = loop();
   return {
-    soon: () => soon.abort(),
+    pollNow: () => soon.abort(),
     async stop() {
       stopping.abort();
       await looping;

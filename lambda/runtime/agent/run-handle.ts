@@ -1,4 +1,4 @@
-import { readLiveHead, type Which } from '../../checkpoints/load.ts';
+import { type CheckpointSelector, readLiveHead } from '../../checkpoints/load.ts';
 import type { ForkOptions } from '../../checkpoints/operations/time-travel.ts';
 import type { Duration } from '../../core/duration.ts';
 import { WaitstateError } from '../../core/errors.ts';
@@ -6,10 +6,17 @@ import { hasEnded, type Status } from '../../core/status.ts';
 import type { DecideInput } from '../approvals/decide.ts';
 import type { ApprovalView } from '../approvals/view.ts';
 import type { RewindOptions } from '../control/rewind-and-fork.ts';
-import { cancelRun, deliverIfReady, retryRun, runResult, signalRun, untilStatus } from '../control/run-control.ts';
+import {
+  cancelRun,
+  deliverIfReady,
+  retryRun,
+  signalRun,
+  waitForResult,
+  waitForStatus,
+} from '../control/run-control.ts';
 import type { Runtime } from '../runtime.ts';
 import type { AgentDefinition } from './agent-definition.ts';
-import { validated } from './standard-schema.ts';
+import { validate } from './standard-schema.ts';
 
 /** A run, from outside. */
 export interface RunHandle<Result = unknown> {
@@ -25,7 +32,7 @@ export interface RunHandle<Result = unknown> {
   /** Lets a run that failed go on from where it was. */
   retry(): Promise<void>;
   /** Lets the run go on from an earlier checkpoint. */
-  rewind(to: Which, options?: RewindOptions): Promise<void>;
+  rewind(to: CheckpointSelector, options?: RewindOptions): Promise<void>;
   /** Begins a new run at a checkpoint of this one. */
   fork(options?: ForkOptions): Promise<RunHandle<Result>>;
   /** The approvals that are open. */
@@ -35,29 +42,30 @@ export interface RunHandle<Result = unknown> {
 }
 
 /** A run of an agent by its id, whether there is one or not. */
-export function runHandle<Result>(
+export function createRunHandle<Result>(
   runtime: Runtime,
   definition: AgentDefinition<never, unknown, unknown>,
   id: string,
 ): RunHandle<Result> {
-  const inRun = () => runtime.contexts.inRun(id);
+  const inRun = () => runtime.contexts.forRun(id);
   return {
     id,
     status: async () => (await readLiveHead(await inRun())).meta.status,
     async until(status, { timeout } = {}) {
-      const found = await untilStatus(runtime, id, (each) => each === status || hasEnded(each), timeout);
+      const found = await waitForStatus(runtime, id, (each) => each === status || hasEnded(each), timeout);
       if (found !== status)
         throw new WaitstateError('RUN_ENDED', `Run "${id}" is ${found} and does not become ${status}.`);
     },
-    result: async ({ timeout } = {}) => (await runResult(runtime, id, timeout)) as Result,
+    result: async ({ timeout } = {}) => (await waitForResult(runtime, id, timeout)) as Result,
     async signal(name, value, options = {}) {
-      const checked = await validated(`Signal "${name}"`, definition.signals?.[name], value);
+      const checked = await validate(`Signal "${name}"`, definition.signals?.[name], value);
       return signalRun(runtime, id, { name, value: checked, id: options.id });
     },
     cancel: (reason) => cancelRun(runtime, id, reason),
     retry: () => retryRun(runtime, id),
     rewind: async (to, options) => (await goingBack()).rewindRun(runtime, id, to, options),
-    fork: async (options) => runHandle(runtime, definition, await (await goingBack()).forkRun(runtime, id, options)),
+    fork: async (options) =>
+      createRunHandle(runtime, definition, await (await goingBack()).forkRun(runtime, id, options)),
     async approvals() {
       const at = await inRun();
       const { viewApproval } = await import('../approvals/view.ts');

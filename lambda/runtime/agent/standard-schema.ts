@@ -20,7 +20,7 @@ interface SchemaIssue {
 }
 
 /** What the schema makes of a value; refuses one that does not fit, with every place where it does not. */
-export async function validated<Output>(
+export async function validate<Output>(
   what: string,
   schema: StandardSchema<unknown, Output> | undefined,
   value: unknown,
@@ -36,7 +36,7 @@ export async function validated<Output>(
 }
 
 /** Whether something is a schema that can be asked. */
-export const isSchema = (value: unknown): value is StandardSchema =>
+export const isStandardSchema = (value: unknown): value is StandardSchema =>
   (typeof value === 'object' || typeof value === 'function') &&
   value !== null &&
   typeof (value as Partial<StandardSchema>)['~standard']?.validate === 'function';

@@ -1,5 +1,5 @@
-import { type Duration, millisecondsOf } from '../../core/duration.ts';
-import { refused } from '../../core/invalid-input.ts';
+import { type Duration, toMilliseconds } from '../../core/duration.ts';
+import { invalidInput } from '../../core/invalid-input.ts';
 import type { RecordStore } from '../../storage/ports.ts';
 import { readyRuns } from '../control/ready-runs.ts';
 import { sweepDue } from '../control/sweep.ts';
@@ -35,17 +35,17 @@ export function runAgents(agents: readonly AnyAgent[], options: WorkerOptions = 
     functionTimeout = { minutes: 15 },
     concurrency = 10,
   } = options;
-  if (!Array.isArray(agents as unknown)) throw refused('`runAgents`', 'given a list of agents', agents);
+  if (!Array.isArray(agents as unknown)) throw invalidInput('`runAgents`', 'given a list of agents', agents);
   const known = new Map(agents.map((agent) => [agent.name, agent]));
   if (known.size < agents.length)
-    throw refused(
+    throw invalidInput(
       'The names of agents',
       'different',
       agents.map(({ name }) => name),
     );
   const stopping = new AbortController();
   const under = new Map<string, Promise<void>>();
-  const timeoutMs = millisecondsOf('`functionTimeout`', functionTimeout);
+  const timeoutMs = toMilliseconds('`functionTimeout`', functionTimeout);
 
   const [first] = agents;
   if (!first) return { stop: async () => {} };
@@ -56,7 +56,7 @@ export function runAgents(agents: readonly AnyAgent[], options: WorkerOptions = 
     const of = known.get(agent);
     if (!of || under.has(id) || under.size >= concurrency || stopping.signal.aborted) return;
     const by = `${process.pid} ${id} ${clock.now()}`;
-    const claimant = { by, until: clock.now() + timeoutMs, leaseMs: LEASE_MS };
+    const claimant = { by, until: clock.now() + timeoutMs, leaseMs: WORKER_LEASE_MS };
     const invoked = of.invoke({ tenant, run }, claimant).then((outcome) => {
       if (outcome.end === 'failed') throw outcome.error;
     });
@@ -67,21 +67,22 @@ export function runAgents(agents: readonly AnyAgent[], options: WorkerOptions = 
   }
 
   const lookForReady = async (agent: AnyAgent) => {
-    const context = await agent.runtime.contexts.context();
+    const context = await agent.runtime.contexts.forTenant();
     for await (const delivery of readyRuns(context)) if (delivery.agent === agent.name) await deliver(delivery);
   };
   const sweeping = {
-    takes: ({ agent = '' }: Delivery) => known.has(agent) && under.size < concurrency,
+    canDeliver: ({ agent = '' }: Delivery) => known.has(agent) && under.size < concurrency,
     // Another worker may know the agent.
-    telling: (name = '') => (known.has(name) ? known.get(name)?.telling : ('unknown' as const)),
+    notifierFor: (name = '') => (known.has(name) ? known.get(name)?.notifier : ('unknown' as const)),
   };
   const lookAtDue = async () => {
-    for (const runtime of await storagesOf(agents)) await sweepDue({ runtime: { ...runtime, deliver }, ...sweeping });
+    for (const runtime of await runtimePerStorage(agents))
+      await sweepDue({ runtime: { ...runtime, deliver }, ...sweeping });
   };
 
   const loops = [
-    repeatedly(first.runtime, millisecondsOf('`poll`', poll), () => Promise.all(agents.map(lookForReady))),
-    repeatedly(first.runtime, millisecondsOf('`sweep`', sweep), lookAtDue),
+    repeatedly(first.runtime, toMilliseconds('`poll`', poll), () => Promise.all(agents.map(lookForReady))),
+    repeatedly(first.runtime, toMilliseconds('`sweep`', sweep), lookAtDue),
   ];
   return {
     async stop() {
@@ -92,11 +93,11 @@ export function runAgents(agents: readonly AnyAgent[], options: WorkerOptions = 
 }
 
 /** A worker can die at any moment; after this long another one takes over what it ran. */
-export const LEASE_MS = 15_000;
+export const WORKER_LEASE_MS = 15_000;
 
 /** What agents run on, once for each storage. */
-async function storagesOf(agents: readonly AnyAgent[]): Promise<Iterable<Runtime>> {
+async function runtimePerStorage(agents: readonly AnyAgent[]): Promise<Iterable<Runtime>> {
   const runtimes = new Map<RecordStore, Runtime>();
-  for (const { runtime } of agents) runtimes.set((await runtime.contexts.context()).records, runtime);
+  for (const { runtime } of agents) runtimes.set((await runtime.contexts.forTenant()).records, runtime);
   return runtimes.values();
 }

@@ -1,12 +1,12 @@
-import { decoding } from '../../checkpoints/content.ts';
+import { decodeOptions } from '../../checkpoints/content.ts';
 import type { RunContext } from '../../checkpoints/context.ts';
 import { decode } from '../../checkpoints/document/decode.ts';
 import type { Doc, Fields } from '../../checkpoints/document/document.ts';
 import { parse } from '../../checkpoints/document/parse.ts';
-import type { Sealing } from '../../checkpoints/encryption/run-cipher.ts';
-import { besideText, closedText, openedText } from '../../checkpoints/format/side-record.ts';
-import type { Answer } from '../../core/approval.ts';
-import { present } from '../../core/omit-undefined.ts';
+import type { RunCipher } from '../../checkpoints/encryption/run-cipher.ts';
+import { decryptText, encryptText, sideText } from '../../checkpoints/format/side-record.ts';
+import type { VoteAnswer } from '../../core/approval.ts';
+import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 import { damagedApproval } from './approval-meta.ts';
 import type { Approval } from './approval-records.ts';
@@ -28,49 +28,49 @@ export type ShownDoc = {
 };
 
 /** The hash of what was shown, in hex: SHA-256 of the stored text, under the run's key where there is one. */
-export const shownHash = (sealing: Sealing, text: string): string => sealing.hash().update(text).digest('hex');
+export const contentHash = (cipher: RunCipher, text: string): string => cipher.hash().update(text).digest('hex');
 
 /** The text of what was shown, as it is stored. */
-export async function storedText(at: RunContext, sealing: Sealing, record: StoredRecord): Promise<string> {
-  const text = await besideText(at, sealing, record);
+export async function readContentText(at: RunContext, cipher: RunCipher, record: StoredRecord): Promise<string> {
+  const text = await sideText(at, cipher, record);
   if (text === undefined) throw damagedApproval(record, 'what was shown is missing');
   return text;
 }
 
 /** What was shown; refuses it when it does not have the hash that was decided on. */
-export async function openApproval(
+export async function readApprovalContent(
   at: RunContext,
-  sealing: Sealing,
+  cipher: RunCipher,
   approval: Pick<Approval, 'meta' | 'stored'>,
 ): Promise<ApprovalContent> {
-  const doc = await approvalDoc(at, sealing, approval);
-  const { title, show, facts, changed } = decode(doc, decoding(at, { sealing })) as ApprovalContent;
+  const doc = await readApprovalDocument(at, cipher, approval);
+  const { title, show, facts, changed } = decode(doc, decodeOptions(at, { cipher: cipher })) as ApprovalContent;
   return { title, show, facts, changed };
 }
 
 /** What was shown as documents, likewise: it needs no code of the agent that asked. */
-export async function approvalDoc(
+export async function readApprovalDocument(
   at: RunContext,
-  sealing: Sealing,
+  cipher: RunCipher,
   { meta, stored }: Pick<Approval, 'meta' | 'stored'>,
 ): Promise<ShownDoc> {
-  const text = await storedText(at, sealing, stored);
-  if (shownHash(sealing, text) !== meta.shown) throw damagedApproval(stored, 'what was shown does not have its hash');
+  const text = await readContentText(at, cipher, stored);
+  if (contentHash(cipher, text) !== meta.shown) throw damagedApproval(stored, 'what was shown does not have its hash');
   return parse(text) as ShownDoc;
 }
 
 /** What one person answered, with what they said. */
-export interface OpenedVote {
+export interface VoteView {
   readonly by: string;
   readonly as?: string;
-  readonly answer: Answer;
+  readonly answer: VoteAnswer;
   readonly at: Date;
   readonly comment?: string;
   readonly edits?: unknown;
 }
 
 /** What an approver says beside the answer. */
-export interface Said {
+export interface VoteContent {
   readonly comment?: string | undefined;
   readonly edits?: unknown;
 }
@@ -79,26 +79,31 @@ export interface Said {
 const aboutVote = (key: string, by: string): string => `said ${key} ${by}`;
 
 /** What somebody says of an approval, closed as the run is. */
-export const closedSaying = (at: RunContext, sealing: Sealing, key: string, by: string, said: Said): string =>
-  closedText(at, sealing, aboutVote(key, by), said);
+export const encryptVoteContent = (
+  at: RunContext,
+  cipher: RunCipher,
+  key: string,
+  by: string,
+  said: VoteContent,
+): string => encryptText(at, cipher, aboutVote(key, by), said);
 
 /** The votes of an approval with their comments and edits. */
-export function votesOf(
+export function readVotes(
   at: RunContext,
-  sealing: Sealing,
+  cipher: RunCipher,
   { meta, stored }: Pick<Approval, 'meta' | 'stored'>,
-): readonly OpenedVote[] {
+): readonly VoteView[] {
   return meta.votes.map(({ by, as, answer, at: when, said }) => {
-    const { comment, edits } = said === undefined ? {} : opened(at, sealing, stored, by, said);
-    return { by, answer, at: new Date(when), ...present({ as, comment, edits }) };
+    const { comment, edits } = said === undefined ? {} : loaded(at, cipher, stored, by, said);
+    return { by, answer, at: new Date(when), ...omitUndefined({ as, comment, edits }) };
   });
 }
 
-function opened(at: RunContext, sealing: Sealing, stored: StoredRecord, by: string, said: string): Said {
+function loaded(at: RunContext, cipher: RunCipher, stored: StoredRecord, by: string, said: string): VoteContent {
   // Text that is not closed could be anybody's.
-  if (sealing.encrypted && !said.startsWith('~')) throw damagedApproval(stored, `what ${by} said is not encrypted`);
+  if (cipher.isEncrypted && !said.startsWith('~')) throw damagedApproval(stored, `what ${by} said is not encrypted`);
   try {
-    return Object(openedText(at, sealing, aboutVote(stored.key, by), said));
+    return Object(decryptText(at, cipher, aboutVote(stored.key, by), said));
   } catch (error) {
     throw damagedApproval(stored, `what ${by} said cannot be read`, error);
   }

@@ -1,8 +1,8 @@
-import { besideMeta } from '../../checkpoints/format/side-record.ts';
-import { damaged } from '../../checkpoints/run-errors.ts';
+import { sideMeta } from '../../checkpoints/format/side-record.ts';
+import { damagedError } from '../../checkpoints/run-errors.ts';
 import { APPROVAL_STATUSES, type ApprovalMeta, type Vote } from '../../core/approval.ts';
-import { ON_TIMEOUT } from '../../core/approval-request.ts';
-import { idsOf } from '../../core/ids.ts';
+import { ON_TIMEOUT_ACTIONS } from '../../core/approval-request.ts';
+import { parsePartition } from '../../core/ids.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 
 type Check = (value: unknown) => boolean;
@@ -49,7 +49,7 @@ const APPROVAL: Readonly<Record<keyof ApprovalMeta, Check>> = {
   remindAfterMs: may((value) => isMoment(value) && Number(value) > 0),
   escalateAfterMs: may(isMoment),
   escalateTo: may(isListOf(isName)),
-  onTimeout: isOneOf(...ON_TIMEOUT),
+  onTimeout: isOneOf(...ON_TIMEOUT_ACTIONS),
   editable: isOneOf(true, false),
   status: isOneOf(...APPROVAL_STATUSES),
   votes: isListOf((vote) => haveAll(VOTE, vote)),
@@ -66,7 +66,7 @@ const APPROVAL: Readonly<Record<keyof ApprovalMeta, Check>> = {
 
 /** The readable part of an approval; refuses one that is not whole, or that says it ended and not how. */
 export function readApprovalMeta(stored: StoredRecord): ApprovalMeta {
-  const meta = besideMeta(stored);
+  const meta = sideMeta(stored);
   const wrong = Object.keys(APPROVAL).find((field) => !APPROVAL[field as keyof ApprovalMeta](meta[field]));
   if (wrong !== undefined) throw damagedApproval(stored, `its field "${wrong}" is not what it can be`);
   const known = Object.entries(meta).filter(([field]) => Object.hasOwn(APPROVAL, field));
@@ -82,4 +82,4 @@ export const damagedApproval = (
   { partition, key }: Pick<StoredRecord, 'partition' | 'key'>,
   why: string,
   cause?: unknown,
-) => damaged(`Approval record ${key} of run "${idsOf(partition).run}"`, why, cause);
+) => damagedError(`Approval record ${key} of run "${parsePartition(partition).run}"`, why, cause);

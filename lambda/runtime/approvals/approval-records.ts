@@ -1,14 +1,21 @@
 import { createHash } from 'node:crypto';
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { Sealing } from '../../checkpoints/encryption/run-cipher.ts';
-import { dueGroup, groupOf, timeOrder } from '../../checkpoints/format/records.ts';
-import { bareRecord, besideRecord, withMeta } from '../../checkpoints/format/side-record.ts';
-import { recordsOf } from '../../checkpoints/scan.ts';
-import { type ApprovalMeta, type ApprovalRequest, asked, checkRequest, dueAt, withdraw } from '../../core/approval.ts';
+import type { RunCipher } from '../../checkpoints/encryption/run-cipher.ts';
+import { dueGroup, tenantGroup, timeOrder } from '../../checkpoints/format/records.ts';
+import { metaOnlyRecord, sideRecord, withMeta } from '../../checkpoints/format/side-record.ts';
+import { scanRecords } from '../../checkpoints/scan.ts';
+import {
+  type ApprovalMeta,
+  type ApprovalRequest,
+  checkApprovalRequest,
+  dueAt,
+  newApproval,
+  withdraw,
+} from '../../core/approval.ts';
 import { escapeId, unescapeId } from '../../core/ids.ts';
-import { present } from '../../core/omit-undefined.ts';
-import type { Places, StoredRecord, Write } from '../../storage/ports.ts';
-import { shownHash, storedText } from './approval-content.ts';
+import { omitUndefined } from '../../core/omit-undefined.ts';
+import type { ListEntries, StoredRecord, Write } from '../../storage/ports.ts';
+import { contentHash, readContentText } from './approval-content.ts';
 import { readApprovalMeta } from './approval-meta.ts';
 
 /** An approval as it is stored. */
@@ -22,32 +29,32 @@ export interface Approval {
  * The id of an approval: that of what asks, how often its run was rewound and how often it asks. A run that was rewound
  * asks anew: what was answered then was answered to another history.
  */
-export const approvalIdFor = (
+export const toApprovalId = (
   id: string,
   { rewinds = 0, ask }: { readonly rewinds?: number | undefined; readonly ask: number },
 ): string => id + (rewinds > 0 ? `~r${rewinds}` : '') + (ask > 1 ? `~${ask}` : '');
 
 /** What the keys of approvals begin with, and no others in the partition of a run. */
-export const APPROVAL_PREFIX = 'a';
+export const APPROVAL_KEY_PREFIX = 'a';
 
 /** Where an approval is kept in the partition of its run. */
-export const approvalKey = (id: string): string => `${APPROVAL_PREFIX}${escapeId('approval', id)}`;
+export const approvalKey = (id: string): string => `${APPROVAL_KEY_PREFIX}${escapeId('approval', id)}`;
 
 // A space is in no escaped id.
 const inboxKey = (id: string, approver: string): string =>
   `b${escapeId('approval', id)} ${escapeId('approver', approver)}`;
 
 /** The approval that a record is of, or is a place in an inbox for; undefined for any other record. */
-export function approvalIdOf(key: string): string | undefined {
+export function approvalIdFromKey(key: string): string | undefined {
   return /^[ab]/.test(key) ? unescapeId(key.slice(1).split(' ', 1)[0] ?? '') : undefined;
 }
 
 /** The group of the owner list that is one approver's inbox; no owner has an `@` in theirs. */
 export const inboxGroup = (tenant: string, approver: string): string =>
-  `${groupOf(tenant, '@inbox')}/${escapeId('approver', approver)}`;
+  `${tenantGroup(tenant, '@inbox')}/${escapeId('approver', approver)}`;
 
 function readApproval(stored: StoredRecord): Approval {
-  return { id: approvalIdOf(stored.key) ?? '', meta: readApprovalMeta(stored), stored };
+  return { id: approvalIdFromKey(stored.key) ?? '', meta: readApprovalMeta(stored), stored };
 }
 
 /** Those of the approvals that there are, in the order of the ids. */
@@ -64,11 +71,11 @@ export async function readApprovals(at: RunContext, ids: readonly string[]): Pro
 const MOST_KEYS = 100;
 
 /** All approvals of a run, in the order of their ids. */
-export const allApprovals = (at: RunContext): Promise<readonly Approval[]> =>
-  Array.fromAsync(recordsOf(at, { from: 'a', to: 'b' }), readApproval);
+export const readAllApprovals = (at: RunContext): Promise<readonly Approval[]> =>
+  Array.fromAsync(scanRecords(at, { from: 'a', to: 'b' }), readApproval);
 
 /** What an approval is about, beside its request. */
-export interface AskedBy {
+export interface ApprovalOrigin {
   readonly agent?: string | undefined;
   /** What the code calls it. */
   readonly name: string;
@@ -79,26 +86,26 @@ export interface AskedBy {
 }
 
 /** The writes that ask: the approval with its first place in an inbox, and one record for each further approver. */
-export async function askWrites(
+export async function createApprovalWrites(
   at: RunContext,
-  sealing: Sealing,
+  cipher: RunCipher,
   id: string,
   request: ApprovalRequest,
-  { agent, name, ask, changed }: AskedBy,
+  { agent, name, ask, changed }: ApprovalOrigin,
 ): Promise<readonly Write[]> {
-  const terms = checkRequest(request);
+  const terms = checkApprovalRequest(request);
   const { title, show, facts } = request;
-  const value = present({ title, show, facts, changed });
-  const kept = await besideRecord(at, sealing, approvalKey(id), {}, value);
+  const value = omitUndefined({ title, show, facts, changed });
+  const kept = await sideRecord(at, cipher, approvalKey(id), {}, value);
   // Of the very text that was stored, so that it can be proven from the record.
-  const shown = shownHash(sealing, await storedText(at, sealing, kept));
-  const meta = asked({ agent, name, ask, shown }, terms, at.now());
+  const shown = contentHash(cipher, await readContentText(at, cipher, kept));
+  const meta = newApproval({ agent, name, ask, shown }, terms, at.now());
   const inboxes = inboxWrites(at, id, undefined, meta);
   return [{ put: withMeta(kept, meta, placesOf(at, meta)), when: 'absent' }, ...inboxes];
 }
 
 /** The writes that change an approval: it on its revision, first, and what comes into inboxes or leaves them. */
-export const changeWrites = (
+export const changeApprovalWrites = (
   at: RunContext,
   { id, meta, stored }: Approval,
   changed: ApprovalMeta,
@@ -108,16 +115,16 @@ export const changeWrites = (
 ];
 
 /** The writes that withdraw those of the approvals that are open. */
-export const withdrawWrites = (at: RunContext, approvals: readonly Approval[], why: string): readonly Write[] =>
+export const withdrawApprovalWrites = (at: RunContext, approvals: readonly Approval[], why: string): readonly Write[] =>
   approvals
     .filter(({ meta }) => meta.status === 'PENDING')
-    .flatMap((approval) => changeWrites(at, approval, withdraw(approval.meta, why, at.now())));
+    .flatMap((approval) => changeApprovalWrites(at, approval, withdraw(approval.meta, why, at.now())));
 
 /** In whose inboxes an approval is: of all who can still answer. */
 const inboxesOf = ({ status, approvers, votes }: ApprovalMeta): readonly string[] =>
   status === 'PENDING' ? approvers.filter((approver) => !votes.some(({ by }) => by === approver)) : [];
 
-function placesOf({ tenant, partition }: RunContext, meta: ApprovalMeta): Places {
+function placesOf({ tenant, partition }: RunContext, meta: ApprovalMeta): ListEntries {
   const due = dueAt(meta);
   const [first] = meta.approvers;
   return {
@@ -147,7 +154,7 @@ function inboxWrites(at: RunContext, id: string, before: ApprovalMeta | undefine
 
 function inboxRecord(at: RunContext, id: string, approver: string, meta: ApprovalMeta): StoredRecord {
   const { askedAt, ask } = meta;
-  const record = bareRecord(
+  const record = metaOnlyRecord(
     at,
     inboxKey(id, approver),
     { askedAt, ask },

@@ -1,7 +1,7 @@
-import { type AgentPlace, runtimeOf } from '../agent/agent-options.ts';
+import { type AgentOptions, createRuntime } from '../agent/agent-options.ts';
 import { type AnswerInput, type DecideInput, decide, remind, withdraw } from './decide.ts';
 import { type InboxOptions, inbox } from './inbox.ts';
-import { delivered } from './record-delivery.ts';
+import { deliverDecided } from './record-delivery.ts';
 import { decideByToken, revokeToken, viewByToken } from './tokens.ts';
 import { type ApprovalView, viewApproval } from './view.ts';
 
@@ -23,21 +23,21 @@ export interface Approvals {
 }
 
 /** The approvals in a place; it takes what `agent` takes. */
-export function approvals(place: AgentPlace = {}): Approvals {
-  const runtime = runtimeOf({ name: 'approvals', run: () => {} }, place);
+export function approvals(place: AgentOptions = {}): Approvals {
+  const runtime = createRuntime({ name: 'approvals', run: () => {} }, place);
   const { contexts } = runtime;
   return {
     async *inbox(person, options) {
-      yield* inbox(await contexts.context(), person, options);
+      yield* inbox(await contexts.forTenant(), person, options);
     },
-    view: async (run, approval) => viewApproval(await contexts.inRun(run), approval),
-    decide: async (run, input) => delivered(runtime, await decide(await contexts.inRun(run), input)),
+    view: async (run, approval) => viewApproval(await contexts.forRun(run), approval),
+    decide: async (run, input) => deliverDecided(runtime, await decide(await contexts.forRun(run), input)),
     withdraw: async (run, approval, why) =>
-      delivered(runtime, await withdraw(await contexts.inRun(run), approval, why)),
-    remind: async (run, approval) => remind(await contexts.inRun(run), approval),
-    viewByToken: async (token) => viewByToken(await contexts.context(), token),
+      deliverDecided(runtime, await withdraw(await contexts.forRun(run), approval, why)),
+    remind: async (run, approval) => remind(await contexts.forRun(run), approval),
+    viewByToken: async (token) => viewByToken(await contexts.forTenant(), token),
     decideByToken: async (token, answer) =>
-      delivered(runtime, await decideByToken(await contexts.context(), token, answer)),
-    revokeToken: async (token) => revokeToken(await contexts.context(), token),
+      deliverDecided(runtime, await decideByToken(await contexts.forTenant(), token, answer)),
+    revokeToken: async (token) => revokeToken(await contexts.forTenant(), token),
   };
 }

@@ -1,14 +1,14 @@
 import type { RunContext } from '../../checkpoints/context.ts';
-import { type Sealing, sealingFor } from '../../checkpoints/encryption/run-cipher.ts';
+import { cipherFor, type RunCipher } from '../../checkpoints/encryption/run-cipher.ts';
 import type { HeadMeta } from '../../checkpoints/format/meta.ts';
 import type { HeadRecord } from '../../checkpoints/format/records.ts';
 import { readLiveHead } from '../../checkpoints/load.ts';
-import { retried } from '../../checkpoints/retry-on-conflict.ts';
+import { retryOnConflict } from '../../checkpoints/retry-on-conflict.ts';
 import type { ApprovalMeta } from '../../core/approval.ts';
 import { type ErrorCode, isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { ConditionFailedError } from '../../storage/ports.ts';
 import { wakeRun } from '../control/wake.ts';
-import { type Approval, allApprovals, changeWrites, readApprovals } from './approval-records.ts';
+import { type Approval, changeApprovalWrites, readAllApprovals, readApprovals } from './approval-records.ts';
 
 /** An approval of a run that is there. */
 export interface FoundApproval {
@@ -16,7 +16,7 @@ export interface FoundApproval {
   readonly head: HeadMeta;
   readonly headRecord: HeadRecord;
   /** Asked for only by who opens or closes something: without the key, an approval can still end. */
-  readonly sealing: () => Promise<Sealing>;
+  readonly cipher: () => Promise<RunCipher>;
 }
 
 /** Finds an approval; refuses one of a run that is gone as if it had never been. */
@@ -33,12 +33,12 @@ export async function findApproval(at: RunContext, id: string): Promise<FoundApp
 /** All approvals of a run, open and ended. */
 export async function findApprovals(at: RunContext): Promise<readonly FoundApproval[]> {
   const head = await readLiveHead(at);
-  return (await allApprovals(at)).map((approval) => foundIn(at, head, approval));
+  return (await readAllApprovals(at)).map((approval) => foundIn(at, head, approval));
 }
 
 const foundIn = (at: RunContext, head: HeadRecord, approval: Approval): FoundApproval => ({
   ...{ approval, head: head.meta, headRecord: head },
-  sealing: () => sealingFor(at, head.meta),
+  cipher: () => cipherFor(at, head.meta),
 });
 
 /**
@@ -50,7 +50,7 @@ export async function changeApproval(
   id: string,
   change: (found: FoundApproval) => ApprovalMeta | Promise<ApprovalMeta>,
 ): Promise<FoundApproval> {
-  return retried(async () => {
+  return retryOnConflict(async () => {
     const found = await findApproval(at, id);
     const meta = await change(found);
     if (meta === found.approval.meta) return found;
@@ -65,7 +65,7 @@ async function commitChange(
   { approval, head, headRecord }: FoundApproval,
   meta: ApprovalMeta,
 ): Promise<HeadMeta> {
-  const writes = changeWrites(at, approval, meta);
+  const writes = changeApprovalWrites(at, approval, meta);
   try {
     if (meta.status !== 'PENDING') {
       const event = async (there: HeadRecord) => ({ writes, work: { approvals: without(there.meta, approval.id) } });

@@ -1,18 +1,18 @@
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { Sealing } from '../../checkpoints/encryption/run-cipher.ts';
-import { present } from '../../core/omit-undefined.ts';
+import type { RunCipher } from '../../checkpoints/encryption/run-cipher.ts';
+import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Decision } from '../agent/agent-context.ts';
-import { votesOf } from './approval-content.ts';
+import { readVotes } from './approval-content.ts';
 import type { Approval } from './approval-records.ts';
 
 /**
  * What became of an approval, for the agent that asked; undefined while it is open. Only what is written counts: by this
  * clock its time may be over while by another's somebody still decides.
  */
-export function decisionOf(at: RunContext, sealing: Sealing, approval: Approval): Recorded | undefined {
+export function toDecision(at: RunContext, cipher: RunCipher, approval: Approval): RecordedDecision | undefined {
   const { status, outcome, endedAt, ask, shown } = approval.meta;
   if (status === 'PENDING') return undefined;
-  const votes = votesOf(at, sealing, approval);
+  const votes = readVotes(at, cipher, approval);
   const decided = votes.filter(({ answer }) => status !== 'REJECTED' || answer === 'reject');
   const comments = decided.flatMap(({ comment }) => comment ?? []);
   return {
@@ -23,7 +23,7 @@ export function decisionOf(at: RunContext, sealing: Sealing, approval: Approval)
     asks: ask,
     shown,
     ...(outcome === 'fail' && { fails: true }),
-    ...present({
+    ...omitUndefined({
       comment: comments.length > 0 ? comments.join('\n') : undefined,
       edits: decided.findLast(({ edits }) => edits !== undefined)?.edits,
     }),
@@ -31,4 +31,4 @@ export function decisionOf(at: RunContext, sealing: Sealing, approval: Approval)
 }
 
 /** A decision, and whether the request said that the run is to fail with it. */
-export type Recorded = Omit<Decision, 'facts'> & { readonly fails?: true };
+export type RecordedDecision = Omit<Decision, 'facts'> & { readonly fails?: true };

@@ -1,32 +1,32 @@
 import type { RunContext } from '../../checkpoints/context.ts';
 import {
   type ApprovalMeta,
+  clearNotification,
   type DueAction,
   dueAction,
   escalate,
   expire,
+  markNotified,
   remind,
-  telling,
-  toldOf,
-  untold,
+  startNotifyAttempt,
 } from '../../core/approval.ts';
 import { isWaitstateError } from '../../core/errors.ts';
 import { changeApproval, type FoundApproval } from './change.ts';
-import { type LinkOptions, makeNotice, type Teller } from './notice.ts';
+import { createNotification, type LinkOptions, type Notify } from './notice.ts';
 
 /** How people are told. */
-export interface Telling extends LinkOptions {
-  readonly tell: Teller;
+export interface Notifier extends LinkOptions {
+  readonly notify: Notify;
 }
 
 /**
  * Does all that is due of one approval, and says what that was. When people could not be told, throws what `tell` threw:
  * then it is due again later. Of an approval that is gone, nothing is due.
  */
-export async function approvalDue(
+export async function processDueApproval(
   at: RunContext,
   id: string,
-  people: Telling | 'unknown' | undefined,
+  people: Notifier | 'unknown' | undefined,
 ): Promise<readonly DueAction[]> {
   const done: DueAction[] = [];
   try {
@@ -53,13 +53,13 @@ const ACTIONS: Readonly<Record<DueAction, (meta: ApprovalMeta, now: number, peop
   expire,
   escalate,
   remind,
-  tell: (meta, now, people) => (people === undefined ? untold(meta) : telling(meta, now)),
+  tell: (meta, now, people) => (people === undefined ? clearNotification(meta) : startNotifyAttempt(meta, now)),
 };
 
-async function tellPeople(at: RunContext, found: FoundApproval, { tell, ...links }: Telling): Promise<void> {
-  const notice = await makeNotice(at, found, links);
+async function tellPeople(at: RunContext, found: FoundApproval, { notify: tell, ...links }: Notifier): Promise<void> {
+  const notice = await createNotification(at, found, links);
   await tell(notice);
   await changeApproval(at, found.approval.id, ({ approval: { meta } }) =>
-    meta.status === 'PENDING' ? toldOf(meta, notice.kind, at.now()) : meta,
+    meta.status === 'PENDING' ? markNotified(meta, notice.kind, at.now()) : meta,
   );
 }

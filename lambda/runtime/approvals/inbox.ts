@@ -1,18 +1,18 @@
 import type { Context } from '../../checkpoints/context.ts';
-import { runAt } from '../../checkpoints/derived-contexts.ts';
-import { isUnreadable, readPlainMeta } from '../../checkpoints/format/meta.ts';
-import { merged } from '../../checkpoints/merge-lists.ts';
-import { pages } from '../../checkpoints/scan.ts';
-import { asOf } from '../../core/approval.ts';
+import { toRunContext } from '../../checkpoints/derived-contexts.ts';
+import { isUnreadable, readObjectMeta } from '../../checkpoints/format/meta.ts';
+import { mergeSorted } from '../../checkpoints/merge-lists.ts';
+import { scanPages } from '../../checkpoints/scan.ts';
+import { applyTimeouts } from '../../core/approval.ts';
 import { isStorageError, isWaitstateError } from '../../core/errors.ts';
-import { idsOf } from '../../core/ids.ts';
-import { refused } from '../../core/invalid-input.ts';
+import { parsePartition } from '../../core/ids.ts';
+import { invalidInput } from '../../core/invalid-input.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 import type { Log } from '../runtime.ts';
 import { errorFields } from '../telemetry.ts';
-import { approvalIdOf, inboxGroup } from './approval-records.ts';
+import { approvalIdFromKey, inboxGroup } from './approval-records.ts';
 import { findApproval } from './change.ts';
-import { type ApprovalView, type Show, viewOf } from './view.ts';
+import { type ApprovalView, type Show, toApprovalView } from './view.ts';
 
 /** How much of an inbox. */
 export interface InboxOptions {
@@ -27,7 +27,7 @@ export interface InboxOptions {
  * read anew: a list may be behind. One that cannot be read is left out.
  */
 export const inbox = (context: Context, approver: string, options?: InboxOptions): AsyncGenerator<ApprovalView> =>
-  inboxAs(context, approver, viewOf, options);
+  inboxAs(context, approver, toApprovalView, options);
 
 /** The same, shown in another way; what is left out is logged. */
 export async function* inboxAs<View>(
@@ -36,16 +36,16 @@ export async function* inboxAs<View>(
   show: Show<View>,
   { limit = Infinity, groups = [], log }: InboxOptions & { readonly log?: Log } = {},
 ): AsyncGenerator<View> {
-  if (!(limit > 0)) throw refused('`limit`', 'a number above 0', limit);
+  if (!(limit > 0)) throw invalidInput('`limit`', 'a number above 0', limit);
   const seen = new Set<string>();
   const entries = [...new Set([approver, ...groups])].map((name) => entriesOf(context, name));
   let given = 0;
-  for await (const { partition, key } of merged(entries, askedAtOf)) {
-    const id = approvalIdOf(key);
+  for await (const { partition, key } of mergeSorted(entries, askedAtOf)) {
+    const id = approvalIdFromKey(key);
     const name = `${partition} ${id}`;
     if (id === undefined || seen.has(name)) continue;
     seen.add(name);
-    const shown = await showOpen(context, { partition, id }, show, { approver, log });
+    const shown = await showPending(context, { partition, id }, show, { approver, log });
     if (shown === undefined) continue;
     yield shown;
     if (++given >= limit) return;
@@ -55,11 +55,11 @@ export async function* inboxAs<View>(
 const PAGE = 100;
 
 const entriesOf = ({ records, tenant }: Context, approver: string): AsyncGenerator<StoredRecord> =>
-  pages((from) => records.list('owner', inboxGroup(tenant, approver), { limit: PAGE, ...from }));
+  scanPages((from) => records.list('owner', inboxGroup(tenant, approver), { limit: PAGE, ...from }));
 
 /** What cannot be read comes first, and is then left out. */
 const askedAtOf = (entry: StoredRecord): number => {
-  const meta = readPlainMeta(entry.meta);
+  const meta = readObjectMeta(entry.meta);
   return isUnreadable(meta) ? 0 : Number(meta.askedAt);
 };
 
@@ -67,17 +67,17 @@ const askedAtOf = (entry: StoredRecord): number => {
  * What is shown of an approval that is open and that this person did not answer yet; undefined of any other, of one that is
  * gone, as the list that named it may be behind, and of one that cannot be read: the others are not to wait for it.
  */
-export async function showOpen<View>(
+export async function showPending<View>(
   context: Context,
   { partition, id }: { readonly partition: string; readonly id: string },
   show: Show<View>,
   { approver, log }: { readonly approver?: string | undefined; readonly log?: Log | undefined },
 ): Promise<View | undefined> {
-  const { tenant, run } = idsOf(partition);
+  const { tenant, run } = parsePartition(partition);
   try {
-    const at = runAt(context, tenant, run);
+    const at = toRunContext(context, tenant, run);
     const found = await findApproval(at, id);
-    const { status, votes } = asOf(found.approval.meta, at.now());
+    const { status, votes } = applyTimeouts(found.approval.meta, at.now());
     return status === 'PENDING' && !votes.some(({ by }) => by === approver) ? await show(at, found) : undefined;
   } catch (error) {
     if (isWaitstateError(error, 'APPROVAL_NOT_FOUND', 'RUN_SHREDDED')) return undefined;

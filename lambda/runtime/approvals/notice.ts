@@ -1,16 +1,16 @@
 import type { RunContext } from '../../checkpoints/context.ts';
 import type { HeadMeta } from '../../checkpoints/format/meta.ts';
 import { writeEach } from '../../checkpoints/operations/whole-run.ts';
-import type { ApprovalMeta, NoticeKind } from '../../core/approval.ts';
+import type { ApprovalMeta, NotificationKind } from '../../core/approval.ts';
 import { isGroup } from '../../core/approval.ts';
-import { present } from '../../core/omit-undefined.ts';
-import { approvalDoc } from './approval-content.ts';
+import { omitUndefined } from '../../core/omit-undefined.ts';
+import { readApprovalDocument } from './approval-content.ts';
 import type { FoundApproval } from './change.ts';
-import { tokenWrite } from './tokens.ts';
+import { createToken } from './tokens.ts';
 
 /** What people are told of an approval, and the link of each. */
-export interface Notice {
-  readonly kind: NoticeKind;
+export interface ApprovalNotification {
+  readonly kind: NotificationKind;
   readonly tenant: string;
   readonly run: string;
   readonly agent?: string;
@@ -28,7 +28,7 @@ export interface Notice {
 }
 
 /** Tells people of an approval; what it throws means that they were not told, and it is asked again later. */
-export type Teller = (notice: Notice) => Promise<void>;
+export type Notify = (notice: ApprovalNotification) => Promise<void>;
 
 /** How links are made. */
 export interface LinkOptions {
@@ -39,17 +39,21 @@ export interface LinkOptions {
 }
 
 /** A notice of what people must be told, with a new link for each of them. */
-export async function makeNotice(at: RunContext, found: FoundApproval, options: LinkOptions): Promise<Notice> {
+export async function createNotification(
+  at: RunContext,
+  found: FoundApproval,
+  options: LinkOptions,
+): Promise<ApprovalNotification> {
   const { approval, head } = found;
   const { agent, name, askedAt, deadline, approvers, tell = 'asked' } = approval.meta;
   // Not made live: who tells people need not know the classes of what is shown.
-  const { title } = await approvalDoc(at, await found.sealing(), approval);
+  const { title } = await readApprovalDocument(at, await found.cipher(), approval);
   return {
     ...{ kind: tell, tenant: at.tenant, run: at.run, approval: approval.id, name, title, approvers },
     isEncrypted: head.key !== undefined,
     askedAt: new Date(askedAt),
     links: options.url === undefined ? [] : await linksOf(at, approval.id, approval.meta, head, options.url, options),
-    ...present({ agent, deadline: deadline === undefined ? undefined : new Date(deadline) }),
+    ...omitUndefined({ agent, deadline: deadline === undefined ? undefined : new Date(deadline) }),
   };
 }
 
@@ -60,13 +64,13 @@ async function linksOf(
   { born }: HeadMeta,
   url: string,
   { members }: LinkOptions,
-): Promise<Notice['links']> {
+): Promise<ApprovalNotification['links']> {
   const { tenant, run } = at;
   const expiresAt = linkEnd(meta, at.now());
   const people = await peopleOf(meta, members);
   const made = [...people].map(([person, as]) => ({
     person,
-    ...tokenWrite(at, { tenant, run, approval, person, as, expiresAt }, born),
+    ...createToken(at, { tenant, run, approval, person, as, expiresAt }, born),
   }));
   await writeEach(
     at,

@@ -1,14 +1,15 @@
-import { runAt } from '../../checkpoints/derived-contexts.ts';
+import { toRunContext } from '../../checkpoints/derived-contexts.ts';
 import { deliverIfReady } from '../control/run-control.ts';
 import type { Runtime } from '../runtime.ts';
 import type { ApprovalView } from './view.ts';
 
 /** Brings the run of an approval that has ended to a process, where somebody does that; gives the approval. */
-export async function delivered<A extends Pick<ApprovalView, 'tenant' | 'run' | 'status'>>(
+export async function deliverDecided<A extends Pick<ApprovalView, 'tenant' | 'run' | 'status'>>(
   runtime: Runtime,
   approval: A,
 ): Promise<A> {
   const { tenant, run, status } = approval;
-  if (status !== 'PENDING') await deliverIfReady(runtime, runAt(await runtime.contexts.context(), tenant, run));
+  if (status !== 'PENDING')
+    await deliverIfReady(runtime, toRunContext(await runtime.contexts.forTenant(), tenant, run));
   return approval;
 }

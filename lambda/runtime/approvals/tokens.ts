@@ -1,20 +1,20 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Context, RunContext } from '../../checkpoints/context.ts';
-import { runAt } from '../../checkpoints/derived-contexts.ts';
-import { expiring } from '../../checkpoints/format/expiring-record.ts';
-import { bareRecord, besideMeta } from '../../checkpoints/format/side-record.ts';
+import { toRunContext } from '../../checkpoints/derived-contexts.ts';
+import { withExpiry } from '../../checkpoints/format/expiring-record.ts';
+import { metaOnlyRecord, sideMeta } from '../../checkpoints/format/side-record.ts';
 import { readLiveHead } from '../../checkpoints/load.ts';
-import { damaged } from '../../checkpoints/run-errors.ts';
-import { committed } from '../../checkpoints/try-commit.ts';
+import { damagedError } from '../../checkpoints/run-errors.ts';
+import { tryCommit } from '../../checkpoints/try-commit.ts';
 import { type ErrorCode, isWaitstateError, WaitstateError } from '../../core/errors.ts';
-import { refused } from '../../core/invalid-input.ts';
+import { invalidInput } from '../../core/invalid-input.ts';
 import type { StoredRecord, Write } from '../../storage/ports.ts';
 import { type FoundApproval, findApproval } from './change.ts';
 import { type AnswerInput, decideAs } from './decide.ts';
-import { type ApprovalView, viewOf } from './view.ts';
+import { type ApprovalView, toApprovalView } from './view.ts';
 
 /** What a link lets one person do. */
-export interface Link {
+export interface ApprovalLink {
   readonly tenant: string;
   readonly run: string;
   readonly approval: string;
@@ -25,7 +25,7 @@ export interface Link {
 }
 
 /** What is kept of a link; the token itself is not. */
-export interface TokenMeta extends Link {
+export interface TokenMeta extends ApprovalLink {
   /** Which life of the run it is for. */
   readonly born: string;
   readonly madeAt: number;
@@ -34,28 +34,28 @@ export interface TokenMeta extends Link {
 const TOKEN_BYTES = 32;
 const TOKEN_KEY = 't';
 /** What the partition of each link begins with. No tenant can be called this: `@` is escaped in ids. */
-export const TOKENS = '@token/';
+export const TOKEN_PARTITION_PREFIX = '@token/';
 
 /** A new token that opens one approval for one person, and the write that makes it work; only its hash is stored. */
-export function tokenWrite(
+export function createToken(
   { now, records }: Context,
-  link: Link,
+  link: ApprovalLink,
   born: string,
 ): { readonly token: string; readonly write: Write } {
   const { tenant, run, approval, person, as, expiresAt } = link;
-  if (!Number.isFinite(expiresAt)) throw refused('`expiresAt`', 'a moment in milliseconds', expiresAt);
+  if (!Number.isFinite(expiresAt)) throw invalidInput('`expiresAt`', 'a moment in milliseconds', expiresAt);
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   const meta: TokenMeta = { tenant, run, approval, person, as, born, madeAt: now(), expiresAt };
-  const kept = bareRecord({ partition: tokenPartition(token) }, TOKEN_KEY, meta);
-  return { token, write: { put: expiring(records, kept, expiresAt), when: 'absent' } };
+  const kept = metaOnlyRecord({ partition: tokenPartition(token) }, TOKEN_KEY, meta);
+  return { token, write: { put: withExpiry(records, kept, expiresAt), when: 'absent' } };
 }
 
 /** What a token opens. Whatever is wrong with it, the error is the same: it tells nobody what there is. */
-export async function openToken(context: Context, token: string): Promise<TokenMeta> {
+export async function resolveToken(context: Context, token: string): Promise<TokenMeta> {
   const [stored] = await context.records.read(tokenPartition(token), [TOKEN_KEY]);
   const meta = stored && readToken(stored);
   if (!meta || context.now() >= meta.expiresAt) throw linkNotFound();
-  const { born } = (await asLink(readLiveHead(runAt(context, meta.tenant, meta.run)))).meta;
+  const { born } = (await asLink(readLiveHead(toRunContext(context, meta.tenant, meta.run)))).meta;
   if (born !== meta.born) throw linkNotFound();
   return meta;
 }
@@ -63,23 +63,23 @@ export async function openToken(context: Context, token: string): Promise<TokenM
 /** Makes a token open nothing any more; one that does not is no error. */
 export async function revokeToken(context: Context, token: string): Promise<void> {
   const [stored] = await context.records.read(tokenPartition(token), [TOKEN_KEY]);
-  if (stored) await committed(context.records, [{ remove: stored, when: { revision: stored.revision } }]);
+  if (stored) await tryCommit(context.records, [{ remove: stored, when: { revision: stored.revision } }]);
 }
 
 /** The approval that a token opens, also after it was decided. */
 export const viewByToken = (context: Context, token: string): Promise<ApprovalView> =>
-  showByToken(context, token, viewOf);
+  showByToken(context, token, toApprovalView);
 
 /** The same, shown in another way to the person that the token was made for. */
 export async function showByToken<View>(context: Context, token: string, show: ShowTo<View>): Promise<View> {
-  const meta = await openToken(context, token);
-  const at = runAt(context, meta.tenant, meta.run);
+  const meta = await resolveToken(context, token);
+  const at = toRunContext(context, meta.tenant, meta.run);
   return asLink(findApproval(at, meta.approval).then((found) => show(at, found, meta.person)));
 }
 
 /** Decides as the person that the token was made for. */
 export const decideByToken = (context: Context, token: string, answer: AnswerInput): Promise<ApprovalView> =>
-  decideByTokenAs(context, token, answer, viewOf);
+  decideByTokenAs(context, token, answer, toApprovalView);
 
 /** The same, shown in another way. */
 export async function decideByTokenAs<View>(
@@ -88,27 +88,27 @@ export async function decideByTokenAs<View>(
   answer: AnswerInput,
   show: ShowTo<View>,
 ): Promise<View> {
-  const meta = await openToken(context, token);
+  const meta = await resolveToken(context, token);
   const { approval, person: by, as } = meta;
   const given = Object(answer) as AnswerInput;
   const input = { ...given, approval, by, groups: as === undefined ? [] : [as] };
-  return asLink(decideAs(runAt(context, meta.tenant, meta.run), input, (at, found) => show(at, found, by)));
+  return asLink(decideAs(toRunContext(context, meta.tenant, meta.run), input, (at, found) => show(at, found, by)));
 }
 
 type ShowTo<View> = (at: RunContext, found: FoundApproval, person: string) => Promise<View>;
 
 // Whatever comes is hashed, so that what is no token takes the same way as one that nobody made.
 const tokenPartition = (token: unknown): string =>
-  `${TOKENS}${createHash('sha256')
+  `${TOKEN_PARTITION_PREFIX}${createHash('sha256')
     .update(typeof token === 'string' ? token : '')
     .digest('base64url')}`;
 
 function readToken(stored: StoredRecord): TokenMeta {
-  const meta = besideMeta(stored) as Partial<TokenMeta>;
+  const meta = sideMeta(stored) as Partial<TokenMeta>;
   const { tenant, run, approval, person, as, born, madeAt, expiresAt } = meta;
   const texts = [tenant, run, approval, person, born, as ?? ''].every((text) => typeof text === 'string');
   if (!texts || !Number.isFinite(madeAt) || !Number.isFinite(expiresAt))
-    throw damaged('The record of a link', 'fields are missing');
+    throw damagedError('The record of a link', 'fields are missing');
   return meta as TokenMeta;
 }
 

@@ -1,8 +1,8 @@
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { Sealing } from '../../checkpoints/encryption/run-cipher.ts';
-import { type ApprovalStatus, asOf, type Outcome } from '../../core/approval.ts';
-import { present } from '../../core/omit-undefined.ts';
-import { type ApprovalContent, type OpenedVote, openApproval, votesOf } from './approval-content.ts';
+import type { RunCipher } from '../../checkpoints/encryption/run-cipher.ts';
+import { type ApprovalOutcome, type ApprovalStatus, applyTimeouts } from '../../core/approval.ts';
+import { omitUndefined } from '../../core/omit-undefined.ts';
+import { type ApprovalContent, readApprovalContent, readVotes, type VoteView } from './approval-content.ts';
 import { type FoundApproval, findApproval } from './change.ts';
 
 /** An approval as people see it. */
@@ -27,9 +27,9 @@ export interface ApprovalView {
   readonly askedAt: Date;
   readonly deadline?: Date;
   readonly editable: boolean;
-  readonly votes: readonly OpenedVote[];
+  readonly votes: readonly VoteView[];
   readonly endedAt?: Date;
-  readonly outcome?: Outcome;
+  readonly outcome?: ApprovalOutcome;
   readonly withdrawnBecause?: string;
 }
 
@@ -38,29 +38,29 @@ export type Show<View> = (at: RunContext, found: FoundApproval) => Promise<View>
 
 /** An approval as it is now: past its deadline it is EXPIRED, though nobody may have written that yet. */
 export async function viewApproval(at: RunContext, id: string): Promise<ApprovalView> {
-  return viewOf(at, await findApproval(at, id));
+  return toApprovalView(at, await findApproval(at, id));
 }
 
 /** The same of one that was read. */
-export const viewOf: Show<ApprovalView> = async (at, found) => {
-  const sealing = await found.sealing();
-  const { title, show, facts, changed } = await openApproval(at, sealing, found.approval);
-  return { ...termsOf(at, sealing, found), title, show, facts, ...present({ changed }) };
+export const toApprovalView: Show<ApprovalView> = async (at, found) => {
+  const cipher = await found.cipher();
+  const { title, show, facts, changed } = await readApprovalContent(at, cipher, found.approval);
+  return { ...toApprovalTerms(at, cipher, found), title, show, facts, ...omitUndefined({ changed }) };
 };
 
 /** All of an approval but what is shown. */
-export function termsOf(
+export function toApprovalTerms(
   at: RunContext,
-  sealing: Sealing,
+  cipher: RunCipher,
   { approval }: FoundApproval,
 ): Omit<ApprovalView, keyof ApprovalContent> {
-  const meta = asOf(approval.meta, at.now());
+  const meta = applyTimeouts(approval.meta, at.now());
   const { agent, name, ask, status, shown, approvers, quorum, editable, outcome, withdrawnBecause } = meta;
   return {
     ...{ tenant: at.tenant, run: at.run, id: approval.id, name, ask, status, shown },
-    ...{ approvers, quorum, askedAt: new Date(meta.askedAt), editable, votes: votesOf(at, sealing, approval) },
-    ...present({ agent, outcome, withdrawnBecause }),
-    ...present({ deadline: dateOf(meta.deadline), endedAt: dateOf(meta.endedAt) }),
+    ...{ approvers, quorum, askedAt: new Date(meta.askedAt), editable, votes: readVotes(at, cipher, approval) },
+    ...omitUndefined({ agent, outcome, withdrawnBecause }),
+    ...omitUndefined({ deadline: dateOf(meta.deadline), endedAt: dateOf(meta.endedAt) }),
   };
 }
 

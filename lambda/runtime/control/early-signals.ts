@@ -1,11 +1,11 @@
 import type { RunContext } from '../../checkpoints/context.ts';
-import { notSealed, runKeys, sealingFor } from '../../checkpoints/encryption/run-cipher.ts';
-import { expiring, hasExpired } from '../../checkpoints/format/expiring-record.ts';
-import type { Keyed } from '../../checkpoints/format/meta.ts';
+import { cipherFor, importRunKey, plaintext } from '../../checkpoints/encryption/run-cipher.ts';
+import { hasExpired, withExpiry } from '../../checkpoints/format/expiring-record.ts';
+import type { HeadKeyFields } from '../../checkpoints/format/meta.ts';
 import { HEAD_KEY, randomId } from '../../checkpoints/format/records.ts';
-import { besideMeta, besideRecord, besideValue } from '../../checkpoints/format/side-record.ts';
+import { sideMeta, sideRecord, sideValue } from '../../checkpoints/format/side-record.ts';
 import { firstRecords } from '../../checkpoints/scan.ts';
-import { committed } from '../../checkpoints/try-commit.ts';
+import { tryCommit } from '../../checkpoints/try-commit.ts';
 import { isWaitstateError } from '../../core/errors.ts';
 import { escapeId } from '../../core/ids.ts';
 import { ConditionFailedError } from '../../storage/ports.ts';
@@ -37,13 +37,13 @@ let count = 0;
 
 // Each has an id: a write that is sent again after somebody took the signal puts it there a second time.
 async function keep(at: RunContext, { name, value, id = randomId(), unchecked }: Signal): Promise<boolean> {
-  const { sealing, key } = at.keys
-    ? await (await runKeys()).newKey(at, undefined)
-    : { sealing: notSealed, key: undefined };
+  const { cipher, key } = at.keys
+    ? await (await importRunKey()).createRunKey(at, undefined)
+    : { cipher: plaintext, key: undefined };
   count += 1;
   const meta = { signal: name, at: at.now(), count, id, key, unchecked };
-  const signal = await besideRecord(at, sealing, `w${escapeId('signal', id)}`, meta, value);
-  const put = expiring(at.records, signal, at.now() + KEPT_MS);
+  const signal = await sideRecord(at, cipher, `w${escapeId('signal', id)}`, meta, value);
+  const put = withExpiry(at.records, signal, at.now() + KEPT_MS);
   try {
     await at.records.commit([{ put, when: 'absent' }]);
     return true;
@@ -52,18 +52,18 @@ async function keep(at: RunContext, { name, value, id = randomId(), unchecked }:
     const there = error.found.get(0);
     // The one that was sent first has waited too long.
     if (!there || !hasExpired(at, there)) return false;
-    return committed(at.records, [{ put, when: { revision: there.revision } }]);
+    return tryCommit(at.records, [{ put, when: { revision: there.revision } }]);
   }
 }
 
 /** Turns signals that came before the run into events, in the order in which they came; each by whoever is first. Says how many. */
 export async function adoptEarlySignals(at: RunContext): Promise<number> {
   const early = (await firstRecords(at, EARLY)).filter((stored) => !hasExpired(at, stored));
-  const inOrder = early.map((stored) => ({ stored, meta: besideMeta(stored) }));
+  const inOrder = early.map((stored) => ({ stored, meta: sideMeta(stored) }));
   inOrder.sort((a, b) => Number(a.meta.at) - Number(b.meta.at) || Number(a.meta.count) - Number(b.meta.count));
   for (const { stored, meta } of inOrder) {
-    const sealing = await sealingFor(at, { key: meta.key as Keyed['key'] });
-    const value = await besideValue(at, sealing, stored);
+    const cipher = await cipherFor(at, { key: meta.key as HeadKeyFields['key'] });
+    const value = await sideValue(at, cipher, stored);
     const id = typeof meta.id === 'string' ? meta.id : undefined;
     const remove = { remove: stored, when: { revision: stored.revision } };
     try {

@@ -1,11 +1,11 @@
 import type { RunContext } from '../../checkpoints/context.ts';
-import { type Sealing, sealingFor } from '../../checkpoints/encryption/run-cipher.ts';
+import { cipherFor, type RunCipher } from '../../checkpoints/encryption/run-cipher.ts';
 import { HEAD_KEY, headRecord, readHead } from '../../checkpoints/format/records.ts';
-import { bareRecord, besideMeta, besideRecord, besideValue } from '../../checkpoints/format/side-record.ts';
-import { recordsOf } from '../../checkpoints/scan.ts';
+import { metaOnlyRecord, sideMeta, sideRecord, sideValue } from '../../checkpoints/format/side-record.ts';
+import { scanRecords } from '../../checkpoints/scan.ts';
 import { StaleVersionError } from '../../checkpoints/stale-version-error.ts';
 import { WaitstateError } from '../../core/errors.ts';
-import { escapeId, partitionOf } from '../../core/ids.ts';
+import { escapeId, toPartition } from '../../core/ids.ts';
 import { hasEnded } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
 import type { SignalEvent } from '../invocation/settle.ts';
@@ -43,16 +43,10 @@ export async function addSignal(at: RunContext, signal: Signal, { also = [], fir
       if (hasEnded(meta.status) || meta.status === 'ENDING') throw runEnded(at.run, meta.status);
       if (first && meta.work?.claimed === undefined && (await first(at)) > 0)
         throw new StaleVersionError(at.run, meta.version, undefined);
-      const sealing = await sealingFor(at, meta);
-      const put = await besideRecord(
-        at,
-        sealing,
-        eventKey(number),
-        { signal: name, at: at.now(), id, unchecked },
-        value,
-      );
+      const cipher = await cipherFor(at, meta);
+      const put = await sideRecord(at, cipher, eventKey(number), { signal: name, at: at.now(), id, unchecked }, value);
       const taken =
-        id === undefined ? [] : [{ put: bareRecord(at, takenKey(id), { number }), when: 'absent' as const }];
+        id === undefined ? [] : [{ put: metaOnlyRecord(at, takenKey(id), { number }), when: 'absent' as const }];
       return { writes: [{ put, when: 'absent' }, ...taken, ...also] };
     });
     return true;
@@ -72,10 +66,10 @@ const runEnded = (run: string, status: string): WaitstateError =>
 export interface Events {
   readonly signals: readonly SignalEvent[];
   /** Children that ended. */
-  readonly ends: readonly { readonly number: number; readonly child: string }[];
+  readonly childEnds: readonly { readonly number: number; readonly child: string }[];
 }
 
-export const NO_EVENTS: Events = { signals: [], ends: [] };
+export const NO_EVENTS: Events = { signals: [], childEnds: [] };
 
 /** The events of a run. Each is read once: they never change, and new ones only come behind them. */
 export class EventLog {
@@ -86,37 +80,37 @@ export class EventLog {
    * The events after a number, up to one that is known to be there: behind it a query could find one and miss the one
    * before.
    */
-  async between(at: RunContext, sealing: Sealing, after: number, upTo: number): Promise<Events> {
+  async readBetween(at: RunContext, cipher: RunCipher, after: number, upTo: number): Promise<Events> {
     const signals = this.#known.signals.filter(({ number }) => number > after);
-    const ends = this.#known.ends.filter(({ number }) => number > after);
+    const ends = this.#known.childEnds.filter(({ number }) => number > after);
     const last = Math.max(after, this.#last);
     const unread = { from: eventKey(last + 1), to: eventKey(upTo) };
-    for await (const stored of upTo > last ? recordsOf(at, unread) : []) {
+    for await (const stored of upTo > last ? scanRecords(at, unread) : []) {
       const number = Number(stored.key.slice(1));
-      const meta = besideMeta(stored);
+      const meta = sideMeta(stored);
       if (typeof meta.child === 'string') ends.push({ number, child: meta.child });
       else {
-        const value = await besideValue(at, sealing, stored);
+        const value = await sideValue(at, cipher, stored);
         const unchecked = meta.unchecked === true && { unchecked: true as const };
         signals.push({ number, name: String(meta.signal), value, at: Number(meta.at), ...unchecked });
       }
     }
-    this.#known = { signals, ends };
+    this.#known = { signals, childEnds: ends };
     this.#last = Math.max(last, upTo);
     return this.#known;
   }
 }
 
 /** What tells the parent, in the transaction that ends a run, that its child is over. */
-export async function replyWrites(at: RunContext, parent: string | undefined): Promise<readonly Write[]> {
+export async function wakeParentWrites(at: RunContext, parent: string | undefined): Promise<readonly Write[]> {
   if (parent === undefined) return [];
-  const there = { ...at, run: parent, partition: partitionOf(at.tenant, parent) };
+  const there = { ...at, run: parent, partition: toPartition(at.tenant, parent) };
   const [stored] = await at.records.read(there.partition, [HEAD_KEY]);
   const head = stored && readHead(stored);
   // Nobody waits any more.
   if (!head || head.meta.deletedUntil !== undefined || hasEnded(head.meta.status)) return [];
   const woken = wokenHead(there, head.meta);
-  const event = bareRecord(there, eventKey(woken.work?.wake ?? 0), { child: at.run, at: at.now() });
+  const event = metaOnlyRecord(there, eventKey(woken.work?.wake ?? 0), { child: at.run, at: at.now() });
   return [
     { put: headRecord(there.partition, woken).stored, when: { revision: head.revision } },
     { put: event, when: 'absent' },

@@ -1,6 +1,6 @@
 import type { Context } from '../../checkpoints/context.ts';
-import { bareRecord } from '../../checkpoints/format/side-record.ts';
-import { committed } from '../../checkpoints/try-commit.ts';
+import { metaOnlyRecord } from '../../checkpoints/format/side-record.ts';
+import { tryCommit } from '../../checkpoints/try-commit.ts';
 import { escapeId } from '../../core/ids.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 
@@ -19,13 +19,13 @@ export const isPaused = async (context: Context, agent: string): Promise<boolean
 
 /** From here on no run of the agent is claimed; what runs goes on until it ends, yields or waits. */
 export async function pauseAgent(context: Context, agent: string): Promise<void> {
-  const put = bareRecord({ partition: agentsOf(context.tenant) }, agentKey(agent), { pausedAt: context.now() });
+  const put = metaOnlyRecord({ partition: agentsOf(context.tenant) }, agentKey(agent), { pausedAt: context.now() });
   // Otherwise it is paused already.
-  await committed(context.records, [{ put, when: 'absent' }]);
+  await tryCommit(context.records, [{ put, when: 'absent' }]);
 }
 
 /** Runs of the agent are claimed again; those that are ready are delivered by the next sweep. */
 export async function unpauseAgent(context: Context, agent: string): Promise<void> {
   const stored = await pauseOf(context, agent);
-  if (stored) await committed(context.records, [{ remove: stored, when: { revision: stored.revision } }]);
+  if (stored) await tryCommit(context.records, [{ remove: stored, when: { revision: stored.revision } }]);
 }

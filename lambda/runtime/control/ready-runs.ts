@@ -1,7 +1,7 @@
 import type { Context } from '../../checkpoints/context.ts';
-import { groupOf, HEAD_KEY, readHead, SHARDS, shardGroup, timeOrder } from '../../checkpoints/format/records.ts';
-import { pages } from '../../checkpoints/scan.ts';
-import { idsOf } from '../../core/ids.ts';
+import { HEAD_KEY, readHead, SHARDS, shardGroup, tenantGroup, timeOrder } from '../../checkpoints/format/records.ts';
+import { scanPages } from '../../checkpoints/scan.ts';
+import { parsePartition } from '../../core/ids.ts';
 import { hasEnded } from '../../core/status.ts';
 import type { Delivery } from '../runtime.ts';
 import { isReady } from './wake.ts';
@@ -15,11 +15,11 @@ export async function* readyRuns(
   { parked = false }: { readonly parked?: boolean } = {},
 ): AsyncGenerator<Delivery> {
   for (const status of ['READY', 'ENDING']) {
-    const group = groupOf(context.tenant, status);
-    for await (const stored of pages((from) => context.records.list('status', group, { limit: 100, ...from }))) {
+    const group = tenantGroup(context.tenant, status);
+    for await (const stored of scanPages((from) => context.records.list('status', group, { limit: 100, ...from }))) {
       const { meta } = readHead(stored);
       const isParked = meta.work?.parked !== undefined;
-      if (isReady(meta) && (parked || !isParked)) yield { ...idsOf(stored.partition), agent: meta.agent };
+      if (isReady(meta) && (parked || !isParked)) yield { ...parsePartition(stored.partition), agent: meta.agent };
     }
   }
 }
@@ -28,14 +28,16 @@ export async function* readyRuns(
  * The runs of all tenants whose short lease somebody holds. When that is a process that has died, another one can take
  * them over under its id, without waiting for the end of the lease.
  */
-export async function* runsHeldBy(context: Context, by: string, leaseMs: number): AsyncGenerator<Delivery> {
+export async function* runsLeasedBy(context: Context, by: string, leaseMs: number): AsyncGenerator<Delivery> {
   const range = { to: timeOrder(context.now() + leaseMs), limit: 100 };
   for (const shard of SHARDS) {
-    for await (const stored of pages((from) => context.records.list('due', shardGroup(shard), { ...range, ...from }))) {
+    for await (const stored of scanPages((from) =>
+      context.records.list('due', shardGroup(shard), { ...range, ...from }),
+    )) {
       if (stored.key !== HEAD_KEY) continue;
       const { meta } = readHead(stored);
       if (meta.work?.lease?.by === by && !hasEnded(meta.status))
-        yield { ...idsOf(stored.partition), agent: meta.agent };
+        yield { ...parsePartition(stored.partition), agent: meta.agent };
     }
   }
 }

@@ -1,19 +1,19 @@
-import { append, baseOf } from '../../checkpoints/append.ts';
+import { append, toBase } from '../../checkpoints/append.ts';
 import { currentState, decodeResults, encodeValues, savedState } from '../../checkpoints/content.ts';
-import { open, type Which } from '../../checkpoints/load.ts';
+import { type CheckpointSelector, loadCheckpoint } from '../../checkpoints/load.ts';
 import { type ForkOptions, fork, forkId } from '../../checkpoints/operations/time-travel.ts';
-import { retried } from '../../checkpoints/retry-on-conflict.ts';
+import { retryOnConflict } from '../../checkpoints/retry-on-conflict.ts';
 import { StaleVersionError } from '../../checkpoints/stale-version-error.ts';
-import { refused } from '../../core/invalid-input.ts';
+import { invalidInput } from '../../core/invalid-input.ts';
 import { ConditionFailedError } from '../../storage/ports.ts';
-import { CURSOR } from '../invocation/read-outcomes.ts';
+import { CURSOR_ID } from '../invocation/read-outcomes.ts';
 import { rawEntries } from '../journal/append-entries.ts';
-import { type BranchCount, recountedAround } from '../journal/branch-count.ts';
+import { type BranchCount, branchesToRecount } from '../journal/branch-count.ts';
 import { type Entry, hasSettled } from '../journal/entries.ts';
 import { deliver, type Runtime } from '../runtime.ts';
-import { withdrawalOf } from './end-run.ts';
+import { withdrawWritesById } from './end-run.ts';
 import { cancelledCalls } from './run-control.ts';
-import { NO_WORK, ready, readyAnew, sameApprovals } from './work.ts';
+import { hasSameApprovals, NO_WORK, readyWork, restartedWork } from './work.ts';
 
 export interface RewindOptions {
   /**
@@ -32,13 +32,13 @@ export interface RewindOptions {
 export async function rewindRun(
   runtime: Runtime,
   run: string,
-  to: Which,
+  to: CheckpointSelector,
   { newKeys = false, ...edited }: RewindOptions = {},
 ): Promise<void> {
-  const at = await runtime.contexts.inRun(run);
-  await retried(async () => {
-    const newest = await open(at);
-    const source = await open(at, to);
+  const at = await runtime.contexts.forRun(run);
+  await retryOnConflict(async () => {
+    const newest = await loadCheckpoint(at);
+    const source = await loadCheckpoint(at, to);
     currentState(at, source);
     const { work, agent } = newest.head.meta;
     // What was undone since then is to be done again, and services must not take it for what they did before.
@@ -47,21 +47,21 @@ export async function rewindRun(
     const called = await cancelledCalls(at, rawEntries(newest));
     const settled = settledOnly(decodeResults(at, source) as Entries);
     const redone = new Set([...undone].flatMap((id) => [id, ...recountedIn(settled, id)]));
-    const root = await encodeValues(at, newest.sealing, newest.root, {
+    const root = await encodeValues(at, newest.cipher, newest.root, {
       state: Object.hasOwn(edited, 'state') ? edited.state : savedState(at, source),
       toolResults: Object.fromEntries(Object.entries(settled).filter(([id]) => !redone.has(id.replace(/^@kept:/, '')))),
       forgetToolResults: true,
     });
     const { step, stepNumber, schema } = source.record.meta;
-    await append(at, baseOf(newest), {
+    await append(at, toBase(newest), {
       ...{ root, model: source.model, schema, kind: 'rewind', status: 'READY', step, stepNumber },
       restored: source.record.version,
-      beside: await withdrawalOf(at, work?.approvals ?? [], 'The run was rewound.'),
+      sideWrites: await withdrawWritesById(at, work?.approvals ?? [], 'The run was rewound.'),
       head: (there) => {
-        if (!sameApprovals(there.work, work)) throw new StaleVersionError(run, there.version, undefined);
+        if (!hasSameApprovals(there.work, work)) throw new StaleVersionError(run, there.version, undefined);
         const before = there.work ?? NO_WORK;
         const epoch = (before.epoch ?? 0) + (newKeys || undone.size + called.length > 0 ? 1 : 0);
-        return { work: { ...readyAnew(before, at.now()), epoch } };
+        return { work: { ...restartedWork(before, at.now()), epoch } };
       },
     }).catch((error) => {
       throw error instanceof ConditionFailedError
@@ -75,24 +75,24 @@ export async function rewindRun(
 /** Begins a new run at a checkpoint of another; it goes on by itself, with keys of its own. Gives its id. */
 export async function forkRun(runtime: Runtime, run: string, options: ForkOptions = {}): Promise<string> {
   const id = options.id ?? forkId(run);
-  const [from, to] = await Promise.all([runtime.contexts.inRun(run), runtime.contexts.inRun(id)]);
+  const [from, to] = await Promise.all([runtime.contexts.forRun(run), runtime.contexts.forRun(id)]);
   const { toolResults, ...rest } = options;
-  const opened = await fork(
+  const loaded = await fork(
     from,
     to,
     { ...rest, status: 'READY' },
     {
-      results: (results) => {
-        const { [CURSOR]: _, ...settled } = settledOnly(results as Entries);
+      mapResults: (results) => {
+        const { [CURSOR_ID]: _, ...settled } = settledOnly(results as Entries);
         const given = replaced(settled, toolResults);
         const recounted = new Set(Object.keys(given).flatMap((id) => recountedIn(settled, id)));
         const kept = Object.entries(settled).filter(([id]) => !recounted.has(id));
         return { ...Object.fromEntries(kept), ...given };
       },
-      work: { ...ready(NO_WORK, to.now()), edited: true },
+      work: { ...readyWork(NO_WORK, to.now()), edited: true },
     },
   );
-  await deliver(runtime, { tenant: to.tenant, run: id, agent: opened.head.meta.agent });
+  await deliver(runtime, { tenant: to.tenant, run: id, agent: loaded.head.meta.agent });
   return id;
 }
 
@@ -101,7 +101,7 @@ function replaced(entries: Entries, results: ForkOptions['toolResults'] = {}): E
   const given = Object.entries(results).map(([id, value]) => {
     const there = entries[id];
     if (!there || id.startsWith('@'))
-      throw refused('`toolResults`', 'results of operations that are recorded at the checkpoint', id);
+      throw invalidInput('`toolResults`', 'results of operations that are recorded at the checkpoint', id);
     const { error: _, cached: __, ...entry } = there;
     return [id, { ...entry, value }];
   });
@@ -112,7 +112,7 @@ type Entries = Readonly<Record<string, Entry>>;
 
 /** The branches whose count is found out anew because an operation in them has another result, or runs again. */
 const recountedIn = (entries: Entries, id: string): readonly string[] =>
-  recountedAround(id, (branches) => entries[branches]?.value as BranchCount | undefined);
+  branchesToRecount(id, (branches) => entries[branches]?.value as BranchCount | undefined);
 
 const UNDO = '@undo:';
 

@@ -1,32 +1,32 @@
-import { checkpointOf, decodeResult } from '../../checkpoints/content.ts';
+import { decodeResult, toCheckpoint } from '../../checkpoints/content.ts';
 import type { RunContext } from '../../checkpoints/context.ts';
 import { HEAD_KEY, readHead } from '../../checkpoints/format/records.ts';
-import { open, readLiveHead } from '../../checkpoints/load.ts';
-import { retried } from '../../checkpoints/retry-on-conflict.ts';
-import { runs } from '../../checkpoints/runs.ts';
-import { type Duration, millisecondsOf } from '../../core/duration.ts';
+import { loadCheckpoint, readLiveHead } from '../../checkpoints/load.ts';
+import { retryOnConflict } from '../../checkpoints/retry-on-conflict.ts';
+import { listRuns } from '../../checkpoints/runs.ts';
+import { type Duration, toMilliseconds } from '../../core/duration.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
-import { partitionOf } from '../../core/ids.ts';
-import { refused } from '../../core/invalid-input.ts';
+import { toPartition } from '../../core/ids.ts';
+import { invalidInput } from '../../core/invalid-input.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
-import { resultOf } from '../invocation/read-outcomes.ts';
+import { resultOrError } from '../invocation/read-outcomes.ts';
 import { appendEntries, rawEntries } from '../journal/append-entries.ts';
-import { type BranchCount, branchesAround, recountedAround } from '../journal/branch-count.ts';
+import { type BranchCount, branchesToRecount, enclosingBranches } from '../journal/branch-count.ts';
 import { type Entry, hasSettled } from '../journal/entries.ts';
 import { deliver, type Runtime } from '../runtime.ts';
 import { sendSignal } from './early-signals.ts';
 import { endRun } from './end-run.ts';
 import type { Signal } from './events.ts';
 import { isReady } from './wake.ts';
-import { NO_WORK, readyAnew } from './work.ts';
+import { NO_WORK, restartedWork } from './work.ts';
 
 /** Sends a signal to a run; one to a run that has not been started is kept for it. Says whether it is new. */
 export async function signalRun(runtime: Runtime, run: string, signal: Signal): Promise<boolean> {
   const { name, id } = signal;
   if (typeof name !== 'string' || name === '' || name.length > 200)
-    throw refused('The name of a signal', 'text of 1 to 200 characters', name);
-  if (id !== undefined && (typeof id !== 'string' || id === '')) throw refused('The id of a signal', 'text', id);
-  const at = await runtime.contexts.inRun(run);
+    throw invalidInput('The name of a signal', 'text of 1 to 200 characters', name);
+  if (id !== undefined && (typeof id !== 'string' || id === '')) throw invalidInput('The id of a signal', 'text', id);
+  const at = await runtime.contexts.forRun(run);
   const isNew = await sendSignal(at, signal);
   if (isNew) await deliverIfReady(runtime, at);
   return isNew;
@@ -35,12 +35,12 @@ export async function signalRun(runtime: Runtime, run: string, signal: Signal): 
 /** Cancels a run: what runs comes to its end, what waits is woken to undo what it did. */
 export async function cancelRun(runtime: Runtime, run: string, reason = 'No reason was given.'): Promise<Status> {
   if (typeof reason !== 'string' || reason.length > 2000)
-    throw refused('The reason', 'text of at most 2,000 characters', reason);
-  const at = await runtime.contexts.inRun(run);
+    throw invalidInput('The reason', 'text of at most 2,000 characters', reason);
+  const at = await runtime.contexts.forRun(run);
   const error = new WaitstateError('RUN_CANCELLED', `Run "${run}" was cancelled: ${reason}`, { scope: 'run' });
-  const { status, parent } = await endRun({ ...at, ladder: undefined }, { ending: 'CANCELLED', error });
+  const { status, parent } = await endRun({ ...at, migrator: undefined }, { ending: 'CANCELLED', error });
   await deliverIfReady(runtime, at);
-  if (parent !== undefined) await deliverIfReady(runtime, await runtime.contexts.inRun(parent));
+  if (parent !== undefined) await deliverIfReady(runtime, await runtime.contexts.forRun(parent));
   return status;
 }
 
@@ -49,36 +49,36 @@ export async function cancelRun(runtime: Runtime, run: string, reason = 'No reas
  * and the children that were cancelled, then under new idempotency keys.
  */
 export async function retryRun(runtime: Runtime, run: string): Promise<void> {
-  const at = { ...(await runtime.contexts.inRun(run)), ladder: undefined };
-  await retried(async () => {
-    const opened = await open(at);
-    const { status, work = NO_WORK } = opened.head.meta;
+  const at = { ...(await runtime.contexts.forRun(run)), migrator: undefined };
+  await retryOnConflict(async () => {
+    const loaded = await loadCheckpoint(at);
+    const { status, work = NO_WORK } = loaded.head.meta;
     if (status !== 'FAILED')
       throw new WaitstateError(
         'TRANSITION_REFUSED',
         `Only a run that is FAILED can be retried; run "${run}" is ${status}.`,
         { scope: 'run' },
       );
-    const entries = rawEntries(opened);
+    const entries = rawEntries(loaded);
     const undone = entries.flatMap(([id]) => (id.startsWith('@undo:') ? [id.slice(6)] : []));
     const called = await cancelledCalls(at, entries);
     const countOf = (id: string) =>
-      (decodeResult(at, opened, id) as Entry | undefined)?.value as BranchCount | undefined;
-    const { failedAt = [], error } = (decodeResult(at, opened, '@error') ?? {}) as Partial<Entry>;
+      (decodeResult(at, loaded, id) as Entry | undefined)?.value as BranchCount | undefined;
+    const { failedAt = [], error } = (decodeResult(at, loaded, '@error') ?? {}) as Partial<Entry>;
     // Code that did not fit is looked at again: a new name in an old place would do again what was done.
     const edited = isWaitstateError(error, 'STEP_MISMATCH') ? work.edited : true;
-    await appendEntries(at, opened, {
+    await appendEntries(at, loaded, {
       kind: 'retry',
       status: 'READY',
       forget: [
         '@error',
-        ...failedAt.flatMap((id) => [id, ...branchesAround(id)]),
-        ...undone.flatMap((id) => [`@undo:${id}`, id, `@kept:${id}`, ...recountedAround(id, countOf)]),
+        ...failedAt.flatMap((id) => [id, ...enclosingBranches(id)]),
+        ...undone.flatMap((id) => [`@undo:${id}`, id, `@kept:${id}`, ...branchesToRecount(id, countOf)]),
         ...called,
       ],
       head: (there) => ({
         work: {
-          ...readyAnew(there.work ?? NO_WORK, at.now()),
+          ...restartedWork(there.work ?? NO_WORK, at.now()),
           edited,
           epoch: (work.epoch ?? 0) + (undone.length + called.length > 0 ? 1 : 0),
         },
@@ -96,7 +96,7 @@ export async function cancelledCalls(
   const calls: string[] = [];
   for (const [id, { kind, child, ...entry }] of entries) {
     if (kind !== 'call' || typeof child !== 'string' || hasSettled(entry)) continue;
-    const [stored] = await at.records.read(partitionOf(at.tenant, child), [HEAD_KEY]);
+    const [stored] = await at.records.read(toPartition(at.tenant, child), [HEAD_KEY]);
     const { status, work } = stored ? readHead(stored).meta : {};
     if (status === 'CANCELLED' || (status === 'ENDING' && work?.ending === 'CANCELLED')) calls.push(id);
   }
@@ -106,7 +106,7 @@ export async function cancelledCalls(
 /** Retries all runs of an agent that FAILED since a moment; gives their ids. */
 export async function retryFailed(runtime: Runtime, agent: string, since: Date): Promise<readonly string[]> {
   const retried: string[] = [];
-  for await (const { run } of runs(await runtime.contexts.context(), { status: 'FAILED', agent, since })) {
+  for await (const { run } of listRuns(await runtime.contexts.forTenant(), { status: 'FAILED', agent, since })) {
     await retryRun(runtime, run);
     retried.push(run);
   }
@@ -114,14 +114,14 @@ export async function retryFailed(runtime: Runtime, agent: string, since: Date):
 }
 
 /** Waits until a run has a status; throws TIMED_OUT when it has none of them in time. */
-export async function untilStatus(
+export async function waitForStatus(
   runtime: Runtime,
   run: string,
   isThere: (status: Status) => boolean,
   timeout?: Duration,
 ): Promise<Status> {
-  const at = await runtime.contexts.inRun(run);
-  const until = timeout ? runtime.clock.now() + millisecondsOf('`timeout`', timeout) : Infinity;
+  const at = await runtime.contexts.forRun(run);
+  const until = timeout ? runtime.clock.now() + toMilliseconds('`timeout`', timeout) : Infinity;
   for (let pause = 50; ; pause = Math.min(2_000, pause * 1.5)) {
     const { status } = (await readLiveHead(at)).meta;
     if (isThere(status)) return status;
@@ -133,19 +133,19 @@ export async function untilStatus(
 }
 
 /** The result of a run, waited for; throws what the run failed with, and TIMED_OUT when it is not over in time. */
-export async function runResult(runtime: Runtime, run: string, timeout?: Duration): Promise<unknown> {
-  await untilStatus(runtime, run, hasEnded, timeout);
-  const at = { ...(await runtime.contexts.inRun(run)), ladder: undefined };
-  const opened = await open(at);
-  const checkpoint = checkpointOf(at, opened);
-  const end = resultOf(checkpoint);
+export async function waitForResult(runtime: Runtime, run: string, timeout?: Duration): Promise<unknown> {
+  await waitForStatus(runtime, run, hasEnded, timeout);
+  const at = { ...(await runtime.contexts.forRun(run)), migrator: undefined };
+  const loaded = await loadCheckpoint(at);
+  const checkpoint = toCheckpoint(at, loaded);
+  const end = resultOrError(checkpoint);
   if (!Object.hasOwn(end, 'error')) return end.value;
   if (isWaitstateError(end.error, 'RUN_CANCELLED')) throw end.error;
   const message = end.error instanceof Error ? end.error.message : String(end.error);
   const { failedAt = [], notUndone = [] } = checkpoint.toolResults['@error'] as Entry;
   const where = failedAt.length > 0 ? ` at "${failedAt.join('", "')}"` : '';
   const left = notUndone.length > 0 ? ` Not undone: ${notUndone.join('; ')}` : '';
-  throw new WaitstateError('RUN_FAILED', `Run "${run}" is ${opened.head.meta.status}${where}: ${message}${left}`, {
+  throw new WaitstateError('RUN_FAILED', `Run "${run}" is ${loaded.head.meta.status}${where}: ${message}${left}`, {
     scope: 'run',
     cause: end.error,
   });

@@ -1,17 +1,17 @@
-import { append, beginning } from '../../checkpoints/append.ts';
+import { append, createBase } from '../../checkpoints/append.ts';
 import type { CheckpointId } from '../../checkpoints/checkpoint.ts';
-import { encodeValues, NO_CONTENT } from '../../checkpoints/content.ts';
+import { EMPTY_CONTENT, encodeValues } from '../../checkpoints/content.ts';
 import { randomId } from '../../checkpoints/format/records.ts';
 import { readLiveHead } from '../../checkpoints/load.ts';
-import { checkFields } from '../../checkpoints/save.ts';
+import { checkSaveFields } from '../../checkpoints/save.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
-import { present } from '../../core/omit-undefined.ts';
+import { omitUndefined } from '../../core/omit-undefined.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
 import { deliver, type Runtime } from '../runtime.ts';
-import { NO_WORK, ready } from './work.ts';
+import { NO_WORK, readyWork } from './work.ts';
 
 /** A run to start. */
-export interface Start {
+export interface StartRunOptions {
   readonly agent: string;
   readonly input: unknown;
   /** The same id twice starts one run. @default a random one */
@@ -23,7 +23,7 @@ export interface Start {
   readonly timeoutMs?: number | undefined;
   readonly parent?: CheckpointId | undefined;
   /** Whether the parent waits for the end. */
-  readonly waits?: boolean;
+  readonly parentWaits?: boolean;
   /** That whoever starts it does not know the schema of the input; the agent then checks it first. */
   readonly unchecked?: true;
 }
@@ -37,17 +37,28 @@ export interface Started {
 }
 
 /** Writes the first checkpoint of a run, with its input and nothing else, and brings it to a process. */
-export async function startRun(runtime: Runtime, start: Start): Promise<Started> {
-  const { agent, input, id = randomId(), owner, tags, retentionSeconds, timeoutMs, parent, waits, unchecked } = start;
-  checkFields({ agent, owner, tags, retentionSeconds, parent });
-  const at = await runtime.contexts.inRun(id);
-  const base = await beginning(at, owner);
-  const root = await encodeValues(at, base.sealing, NO_CONTENT, {
-    toolResults: { '@input': { kind: 'input', value: input, ...present({ unchecked }) } },
+export async function startRun(runtime: Runtime, start: StartRunOptions): Promise<Started> {
+  const {
+    agent,
+    input,
+    id = randomId(),
+    owner,
+    tags,
+    retentionSeconds,
+    timeoutMs,
+    parent,
+    parentWaits: waits,
+    unchecked,
+  } = start;
+  checkSaveFields({ agent, owner, tags, retentionSeconds, parent });
+  const at = await runtime.contexts.forRun(id);
+  const base = await createBase(at, owner);
+  const root = await encodeValues(at, base.cipher, EMPTY_CONTENT, {
+    toolResults: { '@input': { kind: 'input', value: input, ...omitUndefined({ unchecked }) } },
   });
   const now = at.now();
   const work = {
-    ...ready(NO_WORK, now),
+    ...readyWork(NO_WORK, now),
     ...(timeoutMs !== undefined && { timeoutMs, deadline: now + timeoutMs }),
     ...(waits && parent && { replyTo: parent.run }),
   };

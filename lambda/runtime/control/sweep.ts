@@ -3,28 +3,28 @@ import type { HeadMeta } from '../../checkpoints/format/meta.ts';
 import {
   HEAD_KEY,
   headRecord,
-  LEASED_DUE_MS,
+  MAX_LEASED_DUE_MS,
   readHead,
   SHARDS,
   shardGroup,
   timeOrder,
 } from '../../checkpoints/format/records.ts';
 import { type FailedRun, sweepRun } from '../../checkpoints/operations/delete.ts';
-import { pages } from '../../checkpoints/scan.ts';
-import { committed } from '../../checkpoints/try-commit.ts';
+import { scanPages } from '../../checkpoints/scan.ts';
+import { tryCommit } from '../../checkpoints/try-commit.ts';
 import { WaitstateError } from '../../core/errors.ts';
-import { idsOf, partitionOf } from '../../core/ids.ts';
+import { parsePartition, toPartition } from '../../core/ids.ts';
 import { hasEnded, isWaiting } from '../../core/status.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 import { readApprovalMeta } from '../approvals/approval-meta.ts';
-import { approvalIdOf } from '../approvals/approval-records.ts';
-import { approvalDue, type Telling } from '../approvals/due.ts';
+import { approvalIdFromKey } from '../approvals/approval-records.ts';
+import { type Notifier, processDueApproval } from '../approvals/due.ts';
 import type { Delivery, Runtime } from '../runtime.ts';
 import { endRun } from './end-run.ts';
 import { isPaused } from './pause-agent.ts';
 import { deliverIfReady } from './run-control.ts';
 import { wokenHead } from './wake.ts';
-import { isHeld, NO_WORK, pauseBeforeDelivery, timesOutAt } from './work.ts';
+import { isLeased, NO_WORK, redeliveryDelayMs, timesOutAt } from './work.ts';
 
 /** What a sweep did. */
 export interface SweepReport {
@@ -44,12 +44,12 @@ export interface SweepReport {
 }
 
 /** How a sweep reaches agents and people. */
-export interface Sweeping {
+export interface SweepOptions {
   readonly runtime: Runtime;
   /** How people are told, given the agent that asks and its tenant; `unknown` leaves it to others. @default they are not */
-  readonly telling?: ((agent: string | undefined, tenant: string) => Telling | 'unknown' | undefined) | undefined;
+  readonly notifierFor?: ((agent: string | undefined, tenant: string) => Notifier | 'unknown' | undefined) | undefined;
   /** Whether a run can be delivered from here; what cannot is left to other sweepers. @default all can */
-  readonly takes?: (delivery: Delivery) => boolean;
+  readonly canDeliver?: (delivery: Delivery) => boolean;
   /** Also what belongs to other tenants. @default true */
   readonly everyTenant?: boolean;
   /** Those of the shards of what is due that are looked through; others look through the rest. @default all */
@@ -61,12 +61,12 @@ type Outcome = Exclude<keyof SweepReport, 'failed'>;
 /** Looks at everything that is due, and at nothing else: what is due first is looked at first, and much at once. */
 export async function sweepDue({
   runtime,
-  telling,
-  takes = () => true,
+  notifierFor: telling,
+  canDeliver: takes = () => true,
   everyTenant = true,
   shards = SHARDS,
-}: Sweeping): Promise<SweepReport> {
-  const context = await runtime.contexts.context();
+}: SweepOptions): Promise<SweepReport> {
+  const context = await runtime.contexts.forTenant();
   const report = { delivered: 0, timedOut: 0, approvals: 0, expired: 0, freed: 0, removed: 0, redelivered: 0 };
   const failed: FailedRun[] = [];
   const paused = new Map<string, Promise<boolean>>();
@@ -77,9 +77,9 @@ export async function sweepDue({
     return known;
   };
   const look = async (record: StoredRecord): Promise<void> => {
-    const ids = idsOf(record.partition);
+    const ids = parsePartition(record.partition);
     if (!everyTenant && ids.tenant !== context.tenant) return;
-    const at = { ...context, ...ids, partition: record.partition, ladder: undefined };
+    const at = { ...context, ...ids, partition: record.partition, migrator: undefined };
     try {
       for (const outcome of await lookAt({ at, record, runtime, telling, takes, isAgentPaused })) report[outcome] += 1;
     } catch (error) {
@@ -123,15 +123,15 @@ const MOST_OF_A_RUN = 1_000;
 
 const due = (context: Context, shard: number): AsyncGenerator<StoredRecord> => {
   const range = { to: timeOrder(context.now()), limit: 100 };
-  return pages((from) => context.records.list('due', shardGroup(shard), { ...range, ...from }));
+  return scanPages((from) => context.records.list('due', shardGroup(shard), { ...range, ...from }));
 };
 
 interface Look {
   readonly at: RunContext;
   readonly record: StoredRecord;
   readonly runtime: Runtime;
-  readonly telling: Sweeping['telling'];
-  readonly takes: NonNullable<Sweeping['takes']>;
+  readonly telling: SweepOptions['notifierFor'];
+  readonly takes: NonNullable<SweepOptions['canDeliver']>;
   readonly isAgentPaused: (at: RunContext, agent: string) => Promise<boolean>;
 }
 
@@ -139,10 +139,10 @@ async function lookAt(look: Look): Promise<readonly Outcome[]> {
   const { at, record, telling } = look;
   if (record.key === HEAD_KEY) return lookAtRun(look);
   const approval =
-    record.partition.includes('/@') || record.partition.startsWith('@') ? undefined : approvalIdOf(record.key);
+    record.partition.includes('/@') || record.partition.startsWith('@') ? undefined : approvalIdFromKey(record.key);
   if (approval === undefined) return remove(at, record);
   const { agent } = readApprovalMeta(record);
-  const done = await approvalDue(at, approval, telling?.(agent, at.tenant));
+  const done = await processDueApproval(at, approval, telling?.(agent, at.tenant));
   if (done.includes('expire')) await deliverIfReady(look.runtime, at);
   return done.map(() => 'approvals' as const);
 }
@@ -151,7 +151,7 @@ async function lookAt(look: Look): Promise<readonly Outcome[]> {
 async function remove(at: RunContext, record: StoredRecord): Promise<readonly Outcome[]> {
   const [there] = await at.records.read(record.partition, [record.key]);
   if (!there || there.revision !== record.revision) return [];
-  return (await committed(at.records, [{ remove: there, when: { revision: there.revision } }])) ? ['removed'] : [];
+  return (await tryCommit(at.records, [{ remove: there, when: { revision: there.revision } }])) ? ['removed'] : [];
 }
 
 async function lookAtRun(look: Look): Promise<readonly Outcome[]> {
@@ -166,7 +166,7 @@ async function lookAtRun(look: Look): Promise<readonly Outcome[]> {
       const { parent } = await endRun(at, { ending: 'FAILED', error });
       await deliverIfReady(runtime, at);
       if (parent !== undefined)
-        await deliverIfReady(runtime, { ...at, run: parent, partition: partitionOf(at.tenant, parent) });
+        await deliverIfReady(runtime, { ...at, run: parent, partition: toPartition(at.tenant, parent) });
       return ['timedOut'];
     }
     return deliverDue(look, stored, head);
@@ -182,11 +182,11 @@ async function deliverDue(
   head: HeadMeta,
 ): Promise<readonly Outcome[]> {
   const { agent = '', work = NO_WORK } = head;
-  if (isHeld(work, at.now())) return lookLater(at, stored, head);
+  if (isLeased(work, at.now())) return lookLater(at, stored, head);
   if (!takes(deliveryOf(at, head))) return [];
   const paused = agent !== '' && (await isAgentPaused(at, agent));
   const deliveries = (work.deliveries ?? 0) + (paused ? 0 : 1);
-  const dueAt = at.now() + pauseBeforeDelivery(paused ? 1 : deliveries);
+  const dueAt = at.now() + redeliveryDelayMs(paused ? 1 : deliveries);
   const woken = isWaiting(head.status) ? wokenHead(at, head) : head;
   const next = { ...woken, work: { ...(woken.work ?? work), deliveries, dueAt, rests: undefined } };
   const isOurs = await moved(at, stored, next);
@@ -198,13 +198,13 @@ async function deliverDue(
 /** An agent has the run: nobody must look before its time is over. */
 async function lookLater(at: RunContext, stored: StoredRecord, head: HeadMeta): Promise<readonly []> {
   const { work = NO_WORK } = head;
-  const dueAt = Math.min(work.lease?.until ?? 0, at.now() + LEASED_DUE_MS, timesOutAt(head));
+  const dueAt = Math.min(work.lease?.until ?? 0, at.now() + MAX_LEASED_DUE_MS, timesOutAt(head));
   await moved(at, stored, { ...head, work: { ...work, dueAt } });
   return [];
 }
 
 /** Writes a head, unless somebody has just done something with it. */
 const moved = (at: RunContext, { revision }: StoredRecord, next: HeadMeta): Promise<boolean> =>
-  committed(at.records, [{ put: headRecord(at.partition, next).stored, when: { revision } }]);
+  tryCommit(at.records, [{ put: headRecord(at.partition, next).stored, when: { revision } }]);
 
 const deliveryOf = ({ tenant, run }: RunContext, { agent }: HeadMeta): Delivery => ({ tenant, run, agent });

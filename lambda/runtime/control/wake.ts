@@ -1,21 +1,21 @@
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { HeadMeta, Work } from '../../checkpoints/format/meta.ts';
+import type { HeadMeta, RuntimeMeta } from '../../checkpoints/format/meta.ts';
 import { type HeadRecord, headRecord } from '../../checkpoints/format/records.ts';
 import { readLiveHead } from '../../checkpoints/load.ts';
-import { retried } from '../../checkpoints/retry-on-conflict.ts';
+import { retryOnConflict } from '../../checkpoints/retry-on-conflict.ts';
 import { StaleVersionError } from '../../checkpoints/stale-version-error.ts';
 import { isWaiting } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
-import { ready } from './work.ts';
+import { readyWork } from './work.ts';
 
 /** Whether somebody should run it now: nobody has it, and it waits for nothing. */
 export const isReady = ({ status, work }: HeadMeta): boolean =>
   status === 'READY' || (status === 'ENDING' && !work?.lease && !work?.rests);
 
 /** What an outside event brings: its own records, and changes of the head beside those that waking makes. */
-export interface WakeUp {
+export interface WakeEvent {
   readonly writes: readonly Write[];
-  readonly work?: Partial<Work>;
+  readonly work?: Partial<RuntimeMeta>;
 }
 
 /**
@@ -26,10 +26,10 @@ export interface WakeUp {
  */
 export async function wakeRun(
   at: RunContext,
-  event: (head: HeadRecord, number: number) => Promise<WakeUp | undefined>,
+  event: (head: HeadRecord, number: number) => Promise<WakeEvent | undefined>,
   known?: HeadRecord,
 ): Promise<HeadMeta | undefined> {
-  return retried(async (tries) => {
+  return retryOnConflict(async (tries) => {
     const head = known && tries === 1 ? known : await readLiveHead(at);
     const number = (head.meta.work?.wake ?? 0) + 1;
     const made = await event(head, number);
@@ -47,13 +47,13 @@ export async function wakeRun(
 }
 
 /** A head after an outside event. */
-export function wokenHead(at: RunContext, head: HeadMeta, change: Partial<Work> = {}): HeadMeta {
+export function wokenHead(at: RunContext, head: HeadMeta, change: Partial<RuntimeMeta> = {}): HeadMeta {
   const work = { ...head.work, wake: (head.work?.wake ?? 0) + 1, ...change };
   if (!isWaiting(head.status)) return { ...head, work };
   return {
     ...head,
     status: 'READY',
     touchedAt: Math.max(head.touchedAt, at.now()),
-    work: ready(work, at.now()),
+    work: readyWork(work, at.now()),
   };
 }

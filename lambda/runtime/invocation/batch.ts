@@ -1,12 +1,12 @@
 import type { ModelParameters } from '../../checkpoints/checkpoint.ts';
-import type { Work } from '../../checkpoints/format/meta.ts';
+import type { RuntimeMeta } from '../../checkpoints/format/meta.ts';
 import type { Status } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
-import type { EntriesChange } from '../journal/append-entries.ts';
+import type { JournalChange } from '../journal/append-entries.ts';
 import type { Entry } from '../journal/entries.ts';
 
 /** Something to be recorded with the next checkpoint. */
-export interface Item {
+export interface BatchItem {
   readonly entries?: readonly (readonly [id: string, entry: Entry])[];
   readonly forget?: readonly string[];
   /** What becomes of the state, on top of what is there when it is written. */
@@ -20,38 +20,38 @@ export interface Item {
   /** A name for the checkpoint. */
   readonly name?: string;
   /** What is written in the same transaction; asked for anew at every try. */
-  readonly beside?: () => Promise<readonly Write[]>;
+  readonly sideWrites?: () => Promise<readonly Write[]>;
   /** Makes the error of the item when a condition beside it fails; without it the write is tried again. */
-  readonly refusal?: (error: ConditionFailedError) => Error;
+  readonly conditionError?: (error: ConditionFailedError) => Error;
   /** What changes in the work of the head. */
-  readonly work?: (work: Work) => Work;
+  readonly work?: (work: RuntimeMeta) => RuntimeMeta;
   /** What the run becomes. */
   readonly status?: Status;
   /** That nothing of the agent goes on when it is written. */
-  readonly quiet?: boolean;
+  readonly allowsSuspend?: boolean;
 }
 
 /** An item, and who waits for it. */
-export interface Queued {
-  readonly item: Item;
+export interface QueuedItem {
+  readonly item: BatchItem;
   readonly done: PromiseWithResolvers<void>;
 }
 
 /** What is written beside each item of a batch. */
-export type Besides = readonly (readonly Write[])[];
+export type SideWritesByItem = readonly (readonly Write[])[];
 
 /** The edit of an item threw; nothing was written. */
 export class EditFailed extends Error {
-  readonly item: Item;
+  readonly item: BatchItem;
 
-  constructor(item: Item, cause: unknown) {
+  constructor(item: BatchItem, cause: unknown) {
     super('An edit failed.', { cause });
     this.item = item;
   }
 }
 
 /** The state after the edits of all items, one on top of the other. */
-export async function editedBy(items: readonly Item[], before: unknown): Promise<unknown> {
+export async function applyEdits(items: readonly BatchItem[], before: unknown): Promise<unknown> {
   let state = before;
   for (const item of items) {
     if (!item.edit) continue;
@@ -65,7 +65,7 @@ export async function editedBy(items: readonly Item[], before: unknown): Promise
 }
 
 /** What one checkpoint changes that records all items. */
-export function joined(items: readonly Item[]): EntriesChange {
+export function mergeItems(items: readonly BatchItem[]): JournalChange {
   const ended = items.flatMap(({ step }) => step ?? []);
   // A run stands at the step that it got to, not at what it took back on the way to its end.
   const undone = ended.flatMap((id) => (id.startsWith(UNDO) ? id.slice(UNDO.length) : []));
@@ -78,8 +78,8 @@ export function joined(items: readonly Item[]): EntriesChange {
     ...(steps.length > 0 && { step: titleOf(steps), steps: steps.length }),
     ...(failed.length + undone.length > 0 && {
       labels: {
-        ...(failed.length > 0 && { [FAILED]: titleOf(failed) }),
-        ...(undone.length > 0 && { [UNDONE]: titleOf(undone) }),
+        ...(failed.length > 0 && { [FAILED_LABEL]: titleOf(failed) }),
+        ...(undone.length > 0 && { [UNDONE_LABEL]: titleOf(undone) }),
       },
     }),
     ...(status && { status }),
@@ -89,7 +89,7 @@ export function joined(items: readonly Item[]): EntriesChange {
 }
 
 /** What is recorded by all items: one takes out what those before it put in. */
-function entriesOf(items: readonly Item[]): ReadonlyMap<string, Entry> {
+function entriesOf(items: readonly BatchItem[]): ReadonlyMap<string, Entry> {
   const all = new Map<string, Entry>();
   for (const { entries = [], forget = [] } of items) {
     for (const id of forget) all.delete(id);
@@ -99,8 +99,8 @@ function entriesOf(items: readonly Item[]): ReadonlyMap<string, Entry> {
 }
 
 /** The labels of a checkpoint that records failed attempts, and of one that records what was undone: of which operations. */
-export const FAILED = 'failed';
-export const UNDONE = 'undone';
+export const FAILED_LABEL = 'failed';
+export const UNDONE_LABEL = 'undone';
 
 const UNDO = '@undo:';
 
@@ -114,13 +114,13 @@ const MOST_BESIDE = 95;
  * How many items one transaction takes: writes of an agent's own may meet those of another step, so of one step only; and
  * a checkpoint has one model.
  */
-export function howManyFit(batch: readonly Queued[], besides: Besides): number {
+export function countFitting(batch: readonly QueuedItem[], besides: SideWritesByItem): number {
   let beside = 0;
   let own = 0;
   const models = new Set<ModelParameters>();
   const over = batch.findIndex(({ item }, i) => {
     beside += besides[i]?.length ?? 0;
-    own += item.refusal ? 1 : 0;
+    own += item.conditionError ? 1 : 0;
     if (item.model) models.add(item.model);
     return i > 0 && (beside > MOST_BESIDE || own > 1 || models.size > 1);
   });
@@ -128,7 +128,7 @@ export function howManyFit(batch: readonly Queued[], besides: Besides): number {
 }
 
 /** Each write once: two items may withdraw the same approval, then one of them does. */
-export function distinct(besides: Besides): Besides {
+export function dedupeWrites(besides: SideWritesByItem): SideWritesByItem {
   const keys = new Set<string>();
   const isFirst = (write: Write): boolean => {
     if ('foreign' in write) return true;
@@ -140,25 +140,29 @@ export function distinct(besides: Besides): Besides {
 }
 
 /** Takes the item out of a batch whose edit failed. */
-export function takeOutEdit(batch: Queued[], { item, cause }: EditFailed): void {
+export function rejectFailedEdit(batch: QueuedItem[], { item, cause }: EditFailed): void {
   for (const one of batch.filter((each) => each.item === item)) takeOut(batch, one, cause);
 }
 
 /** Takes items out of a batch whose own writes were refused. */
-export function takeOutRefused(batch: Queued[], besides: Besides, error: ConditionFailedError): void {
+export function rejectFailedConditions(
+  batch: QueuedItem[],
+  besides: SideWritesByItem,
+  error: ConditionFailedError,
+): void {
   let from = 0;
   for (const [i, one] of [...batch].entries()) {
     const to = from + (besides[i]?.length ?? 0);
     const own = [...error.found].filter(([place]) => place >= from && place < to);
-    if (own.length > 0 && one.item.refusal) {
+    if (own.length > 0 && one.item.conditionError) {
       const found = new Map(own.map(([place, there]) => [place - from, there]));
-      takeOut(batch, one, one.item.refusal(new ConditionFailedError(found, error)));
+      takeOut(batch, one, one.item.conditionError(new ConditionFailedError(found, error)));
     }
     from = to;
   }
 }
 
-function takeOut(batch: Queued[], one: Queued, why: unknown): void {
+function takeOut(batch: QueuedItem[], one: QueuedItem, why: unknown): void {
   batch.splice(batch.indexOf(one), 1);
   one.done.reject(why);
 }

@@ -1,7 +1,7 @@
 import type { CheckpointKind } from '../../checkpoints/checkpoint.ts';
 import type { RunContext } from '../../checkpoints/context.ts';
 import { readCheckpoint, versionKey } from '../../checkpoints/format/records.ts';
-import { type Opened, open } from '../../checkpoints/load.ts';
+import { type LoadedCheckpoint, loadCheckpoint } from '../../checkpoints/load.ts';
 import { firstRecords } from '../../checkpoints/scan.ts';
 import { isWaitstateError } from '../../core/errors.ts';
 import { hasEnded } from '../../core/status.ts';
@@ -21,9 +21,9 @@ export const fencedIfGone = (error: unknown): unknown =>
 /** Reads what somebody else appended: an edit or a cancel is what we write on, anything else ends this invocation. */
 export async function catchUp(
   at: RunContext,
-  known: Opened,
-): Promise<{ readonly newest: Opened; readonly isCancelled: boolean }> {
-  const newest = await open(at).catch((error) => {
+  known: LoadedCheckpoint,
+): Promise<{ readonly newest: LoadedCheckpoint; readonly isCancelled: boolean }> {
+  const newest = await loadCheckpoint(at).catch((error) => {
     throw fencedIfGone(error);
   });
   const range = { from: versionKey(known.record.version + 1), to: versionKey(newest.record.version) };

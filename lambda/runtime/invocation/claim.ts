@@ -1,23 +1,23 @@
-import { currentState, decodeResults, encodeValues, isBlank, NO_CONTENT } from '../../checkpoints/content.ts';
+import { currentState, decodeResults, EMPTY_CONTENT, encodeValues, hasNoState } from '../../checkpoints/content.ts';
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { HeadMeta, Work } from '../../checkpoints/format/meta.ts';
-import { HEAD_KEY, headRecord, LEASED_DUE_MS, readHead } from '../../checkpoints/format/records.ts';
+import type { HeadMeta, RuntimeMeta } from '../../checkpoints/format/meta.ts';
+import { HEAD_KEY, headRecord, MAX_LEASED_DUE_MS, readHead } from '../../checkpoints/format/records.ts';
 import { history } from '../../checkpoints/history.ts';
-import { type Opened, open } from '../../checkpoints/load.ts';
-import { committed } from '../../checkpoints/try-commit.ts';
-import { millisecondsOf } from '../../core/duration.ts';
+import { type LoadedCheckpoint, loadCheckpoint } from '../../checkpoints/load.ts';
+import { tryCommit } from '../../checkpoints/try-commit.ts';
+import { toMilliseconds } from '../../core/duration.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { hasEnded, isWaiting } from '../../core/status.ts';
 import type { AgentDefinition } from '../agent/agent-definition.ts';
-import { asError } from '../agent/agent-errors.ts';
-import { validated } from '../agent/standard-schema.ts';
+import { toError } from '../agent/agent-errors.ts';
+import { validate } from '../agent/standard-schema.ts';
 import { adoptEarlySignals } from '../control/early-signals.ts';
 import { endRun } from '../control/end-run.ts';
 import { isPaused } from '../control/pause-agent.ts';
-import { NO_WORK, pauseBeforeDelivery, timesOutAt } from '../control/work.ts';
+import { NO_WORK, redeliveryDelayMs, timesOutAt } from '../control/work.ts';
 import { appendEntries } from '../journal/append-entries.ts';
-import { type Entry, hasSettled, lastPlace } from '../journal/entries.ts';
-import { lookAround } from './read-outcomes.ts';
+import { type Entry, hasSettled, lastSeq } from '../journal/entries.ts';
+import { readOutcomes } from './read-outcomes.ts';
 import { settle } from './settle.ts';
 
 /** Who wants to run a run, and until when that is possible. */
@@ -30,8 +30,8 @@ export interface Claimant {
 }
 
 /** A run that is this invocation's. */
-export interface Claimed {
-  readonly opened: Opened;
+export interface ClaimedRun {
+  readonly loaded: LoadedCheckpoint;
   /** What the agent did, by identity. */
   readonly journal: Map<string, Entry>;
   /** The waits that this claim found over. */
@@ -42,7 +42,7 @@ export interface Claimed {
 }
 
 /** Why a run was not claimed. */
-export type Aside = 'ended' | 'waiting' | 'taken' | 'paused' | 'parked' | 'gone' | 'not its own';
+export type Skipped = 'ended' | 'waiting' | 'taken' | 'paused' | 'parked' | 'gone' | 'not its own';
 
 // How much longer than the function a lease lasts: clocks differ.
 const GRACE_MS = 2_000;
@@ -55,30 +55,30 @@ export async function claim(
   at: RunContext,
   agent: AgentDefinition<never, unknown, unknown>,
   claimant: Claimant,
-): Promise<Claimed | Aside> {
+): Promise<ClaimedRun | Skipped> {
   try {
     for (;;) {
-      const opened = await open(at);
-      const { work = NO_WORK } = opened.head.meta;
-      const { agent: of = agent.name } = opened.head.meta;
-      const aside = of === agent.name ? reasonToStepAside(opened.head.meta, claimant, at.now()) : 'not its own';
+      const loaded = await loadCheckpoint(at);
+      const { work = NO_WORK } = loaded.head.meta;
+      const { agent: of = agent.name } = loaded.head.meta;
+      const aside = of === agent.name ? reasonToStepAside(loaded.head.meta, claimant, at.now()) : 'not its own';
       if (aside) return aside;
       if (await isPaused(at, agent.name)) return 'paused';
-      if (timesOutAt(opened.head.meta) <= at.now()) {
+      if (timesOutAt(loaded.head.meta) <= at.now()) {
         await endRun(at, { ending: 'FAILED', error: timedOut(at.run) });
         continue;
       }
       if (work.claimed === undefined && (await adoptEarlySignals(at)) > 0) continue;
-      const claims = opened.record.version > (work.claimed ?? 0) ? 1 : (work.claims ?? 0) + 1;
+      const claims = loaded.record.version > (work.claimed ?? 0) ? 1 : (work.claims ?? 0) + 1;
       if (claims > (agent.maxAttempts ?? 5)) {
-        await endRun(at, { ending: 'FAILED', error: await exhausted(at, claims - 1, opened), givesUp: true });
+        await endRun(at, { ending: 'FAILED', error: await exhausted(at, claims - 1, loaded), forceEnd: true });
         continue;
       }
       try {
-        return await take(at, agent, opened, claimant, claims);
+        return await take(at, agent, loaded, claimant, claims);
       } catch (error) {
         if (!(error instanceof NoFirstState)) throw error;
-        await endRun(at, { ending: 'FAILED', error: asError(error.cause), givesUp: true });
+        await endRun(at, { ending: 'FAILED', error: toError(error.cause), forceEnd: true });
       }
     }
   } catch (error) {
@@ -95,7 +95,7 @@ const GONE = ['RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED'] as 
 /** What another deployment can make good. */
 const PARKING = ['SCHEMA_TOO_NEW', 'SCHEMA_INVALID', 'MIGRATION_FAILED', 'KEY_UNAVAILABLE', 'FORMAT_TOO_NEW'] as const;
 
-function reasonToStepAside({ status, work }: HeadMeta, { by }: Claimant, now: number): Aside | undefined {
+function reasonToStepAside({ status, work }: HeadMeta, { by }: Claimant, now: number): Skipped | undefined {
   if (hasEnded(status)) return 'ended';
   const isTaken = work?.lease !== undefined && work.lease.until > now && work.lease.by !== by;
   if (isTaken) return 'taken';
@@ -105,38 +105,38 @@ function reasonToStepAside({ status, work }: HeadMeta, { by }: Claimant, now: nu
 async function take(
   at: RunContext,
   agent: AgentDefinition<never, unknown, unknown>,
-  opened: Opened,
+  loaded: LoadedCheckpoint,
   { by, until, leaseMs }: Claimant,
   claims: number,
-): Promise<Claimed> {
-  const journal = new Map(Object.entries(decodeResults(at, opened) as Record<string, Entry>));
-  const ending = opened.head.meta.status === 'ENDING';
+): Promise<ClaimedRun> {
+  const journal = new Map(Object.entries(decodeResults(at, loaded) as Record<string, Entry>));
+  const ending = loaded.head.meta.status === 'ENDING';
   const waits = new Map([...journal].filter(([id, entry]) => !ending && !id.startsWith('@') && !hasSettled(entry)));
-  const seen = await lookAround(at, opened.sealing, journal, waits, opened.head.meta.work?.wake ?? 0);
-  const over = settle(waits, seen.happened);
+  const seen = await readOutcomes(at, loaded.cipher, journal, waits, loaded.head.meta.work?.wake ?? 0);
+  const over = settle(waits, seen.outcomes);
   const cursor = seen.cursorAfter(over);
-  const last = lastPlace(journal);
+  const last = lastSeq(journal);
   const ended = [...over.entries].map(
-    ([id, entry], i) => [id, hasSettled(entry) ? { ...entry, place: last + 1 + i } : entry] as const,
+    ([id, entry], i) => [id, hasSettled(entry) ? { ...entry, seq: last + 1 + i } : entry] as const,
   );
   const settled = new Map([...ended, ...(cursor ? [cursor] : [])]);
   const input = ending ? undefined : await checkedInput(agent, journal.get(INPUT));
   if (input) journal.set(INPUT, input);
-  const first = agent.state && isBlank(opened) ? await firstState(agent, journal) : undefined;
-  if (!first) currentState(at, opened);
-  const version = opened.record.version + 1;
+  const first = agent.state && hasNoState(loaded) ? await firstState(agent, journal) : undefined;
+  if (!first) currentState(at, loaded);
+  const version = loaded.record.version + 1;
   const lease = { by, until: leaseMs === undefined ? until + GRACE_MS : at.now() + leaseMs };
-  const work = (there: Work): Work => {
-    const time = timeOf(agent, there, opened.head.meta.createdAt);
-    const end = Math.min(lease.until, at.now() + LEASED_DUE_MS, (ending ? undefined : time.deadline) ?? Infinity);
+  const work = (there: RuntimeMeta): RuntimeMeta => {
+    const time = timeOf(agent, there, loaded.head.meta.createdAt);
+    const end = Math.min(lease.until, at.now() + MAX_LEASED_DUE_MS, (ending ? undefined : time.deadline) ?? Infinity);
     // Most invocations are over before anybody looks: moving the run in the due list now would be paid for nothing.
     const dueAt = there.dueAt !== undefined && there.dueAt > at.now() ? Math.min(there.dueAt, end) : end;
     const taken = { parked: undefined, rests: undefined, deliveries: 0 };
     return { ...there, ...time, ...taken, lease, dueAt, claims, claimed: version };
   };
-  await replaceUnsupported(at, opened, settled);
+  await replaceUnsupported(at, loaded, settled);
   if (input) settled.set(INPUT, input);
-  const claimed = await appendEntries(at, opened, {
+  const claimed = await appendEntries(at, loaded, {
     kind: 'claim',
     status: ending ? 'ENDING' : 'RUNNING',
     entries: settled,
@@ -147,19 +147,23 @@ async function take(
   });
   for (const [id, entry] of settled) journal.set(id, entry);
   return {
-    opened: claimed,
+    loaded: claimed,
     journal,
     settled: new Set(over.entries.keys()),
-    seenWake: opened.head.meta.work?.wake ?? 0,
+    seenWake: loaded.head.meta.work?.wake ?? 0,
     until,
   };
 }
 
 /** What came from outside and cannot be kept is the error of who waited for it, and not of every claim for ever. */
-async function replaceUnsupported(at: RunContext, { sealing }: Opened, entries: Map<string, Entry>): Promise<void> {
+async function replaceUnsupported(
+  at: RunContext,
+  { cipher }: LoadedCheckpoint,
+  entries: Map<string, Entry>,
+): Promise<void> {
   for (const [id, { value: _, decided: __, ...entry }] of [...entries]) {
     try {
-      await encodeValues(at, sealing, NO_CONTENT, { toolResults: { [id]: entries.get(id) } });
+      await encodeValues(at, cipher, EMPTY_CONTENT, { toolResults: { [id]: entries.get(id) } });
     } catch (error) {
       if (!isWaitstateError(error, 'UNSUPPORTED_VALUE')) throw error;
       entries.set(id, { ...entry, error });
@@ -170,11 +174,11 @@ async function replaceUnsupported(at: RunContext, { sealing }: Opened, entries: 
 /** The time that a run has; one that was not started by its agent, such as a child, learns it when it is first claimed. */
 function timeOf(
   { timeout }: AgentDefinition<never, unknown, unknown>,
-  { claimed, deadline, timeoutMs }: Work,
+  { claimed, deadline, timeoutMs }: RuntimeMeta,
   createdAt: number,
-): Pick<Work, 'deadline' | 'timeoutMs'> {
+): Pick<RuntimeMeta, 'deadline' | 'timeoutMs'> {
   if (claimed !== undefined || timeoutMs !== undefined || !timeout) return { deadline, timeoutMs };
-  const given = millisecondsOf('`timeout`', timeout);
+  const given = toMilliseconds('`timeout`', timeout);
   return { timeoutMs: given, deadline: createdAt + given };
 }
 
@@ -187,7 +191,7 @@ async function checkedInput(
 ): Promise<Entry | undefined> {
   if (!entry?.unchecked || !input) return undefined;
   try {
-    return { kind: 'input', value: await validated(`The input of agent "${name}"`, input, entry.value) };
+    return { kind: 'input', value: await validate(`The input of agent "${name}"`, input, entry.value) };
   } catch (error) {
     throw new NoFirstState(error);
   }
@@ -213,22 +217,22 @@ class NoFirstState extends Error {
 }
 
 /** Leaves a run for other code, and asks for it again, later each time. */
-async function park(at: RunContext, error: WaitstateError): Promise<Aside> {
+async function park(at: RunContext, error: WaitstateError): Promise<Skipped> {
   const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
   if (!stored) return 'gone';
   const { meta, revision } = readHead(stored);
   const deliveries = (meta.work?.deliveries ?? 0) + 1;
-  const dueAt = at.now() + pauseBeforeDelivery(deliveries);
+  const dueAt = at.now() + redeliveryDelayMs(deliveries);
   const work = { ...NO_WORK, ...meta.work, parked: error.message.slice(0, 500), deliveries, dueAt };
   // When somebody else has just written, it is looked at again anyway.
-  await committed(at.records, [{ put: headRecord(at.partition, { ...meta, work }).stored, when: { revision } }]);
+  await tryCommit(at.records, [{ put: headRecord(at.partition, { ...meta, work }).stored, when: { revision } }]);
   return 'parked';
 }
 
 const timedOut = (run: string): WaitstateError =>
   new WaitstateError('TIMED_OUT', `Run "${run}" took longer than its timeout.`, { scope: 'run' });
 
-async function exhausted(at: RunContext, claims: number, { record }: Opened): Promise<WaitstateError> {
+async function exhausted(at: RunContext, claims: number, { record }: LoadedCheckpoint): Promise<WaitstateError> {
   let after = '';
   for await (const { step } of history(at, { newestFirst: true })) {
     if (step === undefined) continue;

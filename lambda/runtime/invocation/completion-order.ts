@@ -4,7 +4,7 @@ import { setImmediate as tick } from 'node:timers/promises';
  * Lets operations go on one after the other, in the order in which their ends were recorded. What the agent makes of one
  * happens before the next: so a replay goes the way that was gone, also where operations race each other.
  */
-export class InTurn {
+export class CompletionOrder {
   readonly #waiting: { readonly place: number; readonly go: () => void }[] = [];
   #running = false;
 

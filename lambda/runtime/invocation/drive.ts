@@ -2,22 +2,22 @@ import type { RunContext } from '../../checkpoints/context.ts';
 import { isWaitstateError } from '../../core/errors.ts';
 import { Done } from '../agent/agent-context.ts';
 import type { AgentDefinition } from '../agent/agent-definition.ts';
-import { asError } from '../agent/agent-errors.ts';
-import { validated } from '../agent/standard-schema.ts';
-import { withdrawalOf } from '../control/end-run.ts';
-import { replyWrites } from '../control/events.ts';
-import { ended } from '../control/work.ts';
-import { type Entry, hasToEnd } from '../journal/entries.ts';
+import { toError } from '../agent/agent-errors.ts';
+import { validate } from '../agent/standard-schema.ts';
+import { withdrawWritesById } from '../control/end-run.ts';
+import { wakeParentWrites } from '../control/events.ts';
+import { endedWork } from '../control/work.ts';
+import { type Entry, needsCleanup } from '../journal/entries.ts';
 import { Scope } from '../journal/identity.ts';
-import { contextOf } from '../operations/create-context.ts';
-import { leaveWaits } from '../operations/wait-operations.ts';
+import { createContext } from '../operations/create-context.ts';
+import { abandonWaits } from '../operations/wait-operations.ts';
 import type { Runtime } from '../runtime.ts';
-import type { Item } from './batch.ts';
-import type { Claimed } from './claim.ts';
+import type { BatchItem } from './batch.ts';
+import type { ClaimedRun } from './claim.ts';
 import { EditedState } from './edited-state.ts';
 import { Invocation, type InvocationEnd } from './invocation.ts';
 import { undoAll } from './undo.ts';
-import { Overtaken } from './writer.ts';
+import { Superseded } from './writer.ts';
 
 type Definition = AgentDefinition<never, unknown, unknown>;
 
@@ -29,7 +29,7 @@ export async function drive(
   runtime: Runtime,
   at: RunContext,
   agent: Definition,
-  claimed: Claimed,
+  claimed: ClaimedRun,
 ): Promise<InvocationEnd> {
   const invocation = new Invocation(runtime, at, agent, claimed);
   conclude(invocation).catch((error) => invocation.fail(error));
@@ -38,22 +38,22 @@ export async function drive(
 
 async function conclude(invocation: Invocation): Promise<void> {
   // A turn has nothing to replay: what it did is undone by what the agent names.
-  if (invocation.ending && invocation.agent.turn) return undoAll(invocation);
+  if (invocation.isEnding && invocation.agent.turn) return undoAll(invocation);
   const returned = await Promise.race([call(invocation), overtaken(invocation)]);
-  invocation.returned = returned !== 'overtaken';
+  invocation.hasReturned = returned !== 'overtaken';
   // What is still under way was paid for: it is recorded before the end.
-  await invocation.idle();
-  if (invocation.misfit && !invocation.ending) return failed(invocation, invocation.misfit);
-  if (invocation.ending || returned === 'overtaken') return undoAll(invocation);
+  await invocation.waitUntilIdle();
+  if (invocation.nonDeterminism && !invocation.isEnding) return failed(invocation, invocation.nonDeterminism);
+  if (invocation.isEnding || returned === 'overtaken') return undoAll(invocation);
   if ('error' in returned) return failed(invocation, returned.error);
   const { lastTurn } = invocation;
   const result: Entry = { kind: 'result', value: returned.value };
   try {
     const entries = [...(lastTurn?.entries ?? []), ['@result', result] as const];
-    await end(invocation, { ...lastTurn, status: 'SUCCEEDED', entries });
+    await recordEnd(invocation, { ...lastTurn, status: 'SUCCEEDED', entries });
     invocation.finish('SUCCEEDED');
   } catch (error) {
-    if (error instanceof Overtaken) return undoAll(invocation);
+    if (error instanceof Superseded) return undoAll(invocation);
     // It is not over: its result, or its state, cannot be kept.
     return failed(invocation, error);
   }
@@ -61,8 +61,8 @@ async function conclude(invocation: Invocation): Promise<void> {
 
 /** Resolves when the run is to end in another way than by its agent, and the replay has got as far as it can. */
 async function overtaken(invocation: Invocation): Promise<Returned> {
-  if (!invocation.ending) await invocation.overtaken.promise;
-  await invocation.idle();
+  if (!invocation.isEnding) await invocation.superseded.promise;
+  await invocation.waitUntilIdle();
   return 'overtaken';
 }
 
@@ -71,7 +71,7 @@ async function call(invocation: Invocation): Promise<Returned> {
   try {
     const input = journal.get('@input')?.value as never;
     const value = await (agent.turn ? turns(invocation, input) : whole(invocation, input));
-    return { value: await validated(`The result of agent "${agent.name}"`, agent.result, value) };
+    return { value: await validate(`The result of agent "${agent.name}"`, agent.result, value) };
   } catch (error) {
     return { error };
   }
@@ -79,8 +79,8 @@ async function call(invocation: Invocation): Promise<Returned> {
 
 async function whole(invocation: Invocation, input: never): Promise<unknown> {
   const { agent } = invocation;
-  if (!invocation.live) invocation.replayed = new EditedState(await agent.state?.initial(input));
-  return agent.run?.(contextOf(invocation, new Scope()), input);
+  if (!invocation.isLive) invocation.replayedState = new EditedState(await agent.state?.initial(input));
+  return agent.run?.(createContext(invocation, new Scope()), input);
 }
 
 /** One turn after the other; each ends in a checkpoint with its state, and forgets what it remembered on the way. */
@@ -90,8 +90,8 @@ async function turns(invocation: Invocation, input: never): Promise<unknown> {
     const turn = journal.get(TURN)?.cursor ?? 1;
     const scope = new Scope(`turn ${turn}/`);
     const working = new EditedState(invocation.writer.state);
-    const made = await agent.turn?.(contextOf(invocation, scope, working), working.value as never, input);
-    if (invocation.ending) return invocation.hang();
+    const made = await agent.turn?.(createContext(invocation, scope, working), working.value as never, input);
+    if (invocation.isEnding) return invocation.hang();
     const state = made === undefined || made instanceof Done ? working.value : made;
     scope.close();
     const item = endOfTurn(invocation, scope.path, turn, state);
@@ -99,51 +99,51 @@ async function turns(invocation: Invocation, input: never): Promise<unknown> {
       invocation.lastTurn = item;
       return made.result;
     }
-    await invocation.active(() => invocation.record(item));
-    if (!invocation.begins) return invocation.hang();
+    await invocation.runActive(() => invocation.record(item));
+    if (!invocation.canBegin) return invocation.hang();
   }
 }
 
 const TURN = '@turn';
 
-function endOfTurn(invocation: Invocation, path: string, turn: number, state: unknown): Item {
+function endOfTurn(invocation: Invocation, path: string, turn: number, state: unknown): BatchItem {
   const own = [...invocation.journal].filter(([id]) => id.startsWith(path));
   // What can be undone outlives its turn.
   const kept = own.filter(([, entry]) => entry.undo).map(([id, entry]) => [`@kept:${id}`, entry] as const);
   const next: Entry = { kind: 'cursor', cursor: turn + 1 };
   return {
-    ...leaveWaits(invocation, [path]),
+    ...abandonWaits(invocation, [path]),
     ...{ step: `turn ${turn}`, entries: [[TURN, next], ...kept], forget: own.map(([id]) => id), edit: () => state },
   };
 }
 
 /** Fails the run: what was done is undone first, unless the code itself cannot be trusted with that. */
 async function failed(invocation: Invocation, thrown: unknown): Promise<void> {
-  const error = asError(thrown);
+  const error = toError(thrown);
   const failedAt = operationsOf(invocation, thrown);
   const entry: Entry = { kind: 'result', error, ...(failedAt.length > 0 && { failedAt }) };
   const isUntrusted = isWaitstateError(error, 'STEP_MISMATCH');
-  const undoes = !isUntrusted && [...invocation.journal.values()].some(hasToEnd);
-  invocation.waiting.stopAll();
+  const undoes = !isUntrusted && [...invocation.journal.values()].some(needsCleanup);
+  invocation.pendingWaits.stopAll();
   try {
     if (!undoes) {
-      await end(invocation, { status: 'FAILED', entries: [['@error', entry]] });
+      await recordEnd(invocation, { status: 'FAILED', entries: [['@error', entry]] });
       return invocation.finish('FAILED');
     }
     await invocation.record({
       status: 'ENDING',
       entries: [['@error', entry]],
-      beside: () => withdrawalOf(invocation.at, invocation.work.approvals ?? [], 'The run has failed.'),
+      sideWrites: () => withdrawWritesById(invocation.at, invocation.work.approvals ?? [], 'The run has failed.'),
       work: (work) => ({ ...work, ending: 'FAILED', approvals: undefined }),
     });
   } catch (lost) {
-    if (lost instanceof Overtaken) return undoAll(invocation);
+    if (lost instanceof Superseded) return undoAll(invocation);
     // What was thrown cannot be kept as it is; what it says can.
     if (!isWaitstateError(lost, 'UNSUPPORTED_VALUE') || thrown === lost) throw lost;
     const { name, message, stack } = error;
     return failed(invocation, Object.assign(new Error(message), { name, stack }));
   }
-  invocation.ending = true;
+  invocation.isEnding = true;
   return undoAll(invocation);
 }
 
@@ -157,15 +157,15 @@ function operationsOf(invocation: Invocation, thrown: unknown, seen = new Set<un
 }
 
 /** The last checkpoint of a run: nobody waits in it any more, and its parent is told. */
-export async function end(invocation: Invocation, item: Item): Promise<void> {
+export async function recordEnd(invocation: Invocation, item: BatchItem): Promise<void> {
   const { at } = invocation;
-  invocation.waiting.stopAll();
+  invocation.pendingWaits.stopAll();
   await invocation.record({
     ...item,
-    beside: async () => [
-      ...(await withdrawalOf(at, invocation.work.approvals ?? [], 'The run has ended.')),
-      ...(await replyWrites(at, invocation.work.replyTo)),
+    sideWrites: async () => [
+      ...(await withdrawWritesById(at, invocation.work.approvals ?? [], 'The run has ended.')),
+      ...(await wakeParentWrites(at, invocation.work.replyTo)),
     ],
-    work: ended,
+    work: endedWork,
   });
 }

@@ -1,6 +1,6 @@
 import type { RunContext } from '../../checkpoints/context.ts';
 import { HEAD_KEY, headRecord, readHead } from '../../checkpoints/format/records.ts';
-import { committed } from '../../checkpoints/try-commit.ts';
+import { tryCommit } from '../../checkpoints/try-commit.ts';
 import type { Clock } from '../agent/clock.ts';
 import { timesOutAt } from '../control/work.ts';
 import type { Claimant } from './claim.ts';
@@ -9,7 +9,7 @@ import type { Claimant } from './claim.ts';
  * Renews a short lease for as long as its process lives; what it gives ends that. On Lambda a lease lasts as long as the
  * function and needs none of it.
  */
-export function renewLease(at: RunContext, clock: Clock, { by, leaseMs }: Claimant): () => void {
+export function startLeaseRenewal(at: RunContext, clock: Clock, { by, leaseMs }: Claimant): () => void {
   const over = new AbortController();
   if (leaseMs === undefined) return () => {};
   const keep = async () => {
@@ -31,5 +31,5 @@ async function renew(at: RunContext, by: string, leaseMs: number): Promise<void>
   const until = at.now() + leaseMs;
   const dueAt = Math.min(until, timesOutAt(head.meta));
   const put = headRecord(at.partition, { ...head.meta, work: { ...work, lease: { by, until }, dueAt } }).stored;
-  await committed(at.records, [{ put, when: { revision: head.revision } }]);
+  await tryCommit(at.records, [{ put, when: { revision: head.revision } }]);
 }

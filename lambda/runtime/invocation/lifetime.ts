@@ -9,7 +9,7 @@ const LET_GO = { ms: 1_000, part: 0.05 };
 /** The time that an invocation has, which is a little less than that of its function. */
 export class Lifetime {
   /** Aborts when what runs must be let go. */
-  readonly letGo = new AbortController();
+  readonly cutoff = new AbortController();
   readonly #clock: Clock;
   readonly #yieldsAt: number;
   readonly #timers = new AbortController();
@@ -21,7 +21,7 @@ export class Lifetime {
     const given = Math.max(0, deadline - clock.now());
     const before = ({ ms, part }: typeof YIELD) => deadline - Math.min(ms, given * part);
     this.#yieldsAt = before(YIELD);
-    setMaxListeners(0, this.letGo.signal);
+    setMaxListeners(0, this.cutoff.signal);
     const at = async (time: number, then: () => void) => {
       try {
         await clock.sleep(Math.max(0, time - clock.now()), this.#timers.signal, true);
@@ -34,16 +34,16 @@ export class Lifetime {
     void at(this.#yieldsAt, () => {
       this.#yielding = true;
     });
-    void at(before(LET_GO), () => this.letGo.abort());
+    void at(before(LET_GO), () => this.cutoff.abort());
   }
 
   /** Whether the run is to go on in another invocation. */
-  get yielding(): boolean {
+  get isYielding(): boolean {
     return this.#yielding;
   }
 
   /** How much time is left for what runs in this process. */
-  get remaining(): number {
+  get remainingMs(): number {
     return this.#yieldsAt - this.#clock.now();
   }
 

@@ -2,9 +2,9 @@ import { setImmediate as tick } from 'node:timers/promises';
 import type { Status } from '../../core/status.ts';
 import { EventLog } from '../control/events.ts';
 import { type Entry, hasSettled } from '../journal/entries.ts';
-import type { Item } from './batch.ts';
+import type { BatchItem } from './batch.ts';
 import type { Invocation } from './invocation.ts';
-import { lookAround } from './read-outcomes.ts';
+import { readOutcomes } from './read-outcomes.ts';
 import { settle } from './settle.ts';
 
 /** Something that the run waits for. */
@@ -14,11 +14,11 @@ interface Wait {
   readonly dueAt: number | undefined;
   readonly over: (entry: Entry) => void;
   /** What asks for it, where that is written with the wait. */
-  readonly announce?: Item | undefined;
+  readonly announce?: BatchItem | undefined;
 }
 
 /** What an invocation waits for, until an event or time settles it. */
-export class Waiting {
+export class PendingWaits {
   /** Waits whose end is being recorded. */
   readonly settling = new Set<string>();
   readonly #invocation: Invocation;
@@ -36,7 +36,7 @@ export class Waiting {
   }
 
   /** How many waits of a kind there are. */
-  count(status: Status): number {
+  countByStatus(status: Status): number {
     return this.statuses.filter((each) => each === status).length;
   }
 
@@ -51,10 +51,10 @@ export class Waiting {
   }
 
   /** Waits for an entry to be settled by an event or by time; `announce` is written with the rest. */
-  for(id: string, entry: Entry, status: Status, announce?: Item): Promise<Entry> {
+  waitFor(id: string, entry: Entry, status: Status, announce?: BatchItem): Promise<Entry> {
     const { journal, writer } = this.#invocation;
     const { promise, resolve, reject } = Promise.withResolvers<Entry>();
-    const announced = announce && { ...announce, quiet: true };
+    const announced = announce && { ...announce, allowsSuspend: true };
     this.#waits.set(id, {
       status,
       dueAt: entry.until ?? entry.retryAt ?? later(entry.checkAt, this.#invocation.now),
@@ -68,14 +68,14 @@ export class Waiting {
         journal.delete(id);
         reject(error);
       });
-    this.#invocation.changed();
+    this.#invocation.checkSuspend();
     return promise;
   }
 
   /** Forgets about a wait that nobody is interested in any more; nobody is asked for it who was not asked yet. */
   stop(id: string): void {
     const { announce } = this.#waits.get(id) ?? {};
-    if (announce?.beside) this.#invocation.writer.drop(announce);
+    if (announce?.sideWrites) this.#invocation.writer.drop(announce);
     this.#waits.delete(id);
   }
 
@@ -85,17 +85,17 @@ export class Waiting {
   }
 
   /** Looks at the events, without keeping the caller waiting. */
-  lookSoon(): void {
+  checkOutcomesSoon(): void {
     const look = async () => {
       // What the caller is about to wait for is seen too.
       await tick();
-      await this.look();
+      await this.checkOutcomes();
     };
-    this.#invocation.active(look).catch((error) => this.#invocation.fail(error));
+    this.#invocation.runActive(look).catch((error) => this.#invocation.fail(error));
   }
 
   /** Looks at the events that came and settles what waits for them; one look after the other. */
-  look(): Promise<void> {
+  checkOutcomes(): Promise<void> {
     this.#looking = this.#looking.then(() => this.#look());
     return this.#looking;
   }
@@ -103,9 +103,9 @@ export class Waiting {
   async #look(): Promise<void> {
     const { at, journal, writer } = this.#invocation;
     const waits = new Map(this.ids.map((id) => [id, journal.entry(id)]));
-    const seen = await lookAround(at, writer.opened.sealing, journal, waits, writer.seenWake, this.#events);
+    const seen = await readOutcomes(at, writer.loaded.cipher, journal, waits, writer.seenWake, this.#events);
     this.#settleRetries();
-    const settled = settle(waits, seen.happened);
+    const settled = settle(waits, seen.outcomes);
     if (settled.entries.size === 0) return;
     const cursor = seen.cursorAfter(settled);
     if (cursor) journal.set(...cursor);
@@ -113,7 +113,7 @@ export class Waiting {
   }
 
   /** Records how waits ended, and lets go on who waited. */
-  #settle(entries: ReadonlyMap<string, Entry>, more: NonNullable<Item['entries']>): void {
+  #settle(entries: ReadonlyMap<string, Entry>, more: NonNullable<BatchItem['entries']>): void {
     const over = [...entries.keys()].map((id) => ({ id, wait: this.#waits.get(id) }));
     for (const { id } of over) {
       this.#waits.delete(id);
@@ -127,7 +127,7 @@ export class Waiting {
       }
     };
     // Not awaited: the writer itself may wait for this.
-    this.#invocation.active(settle).catch((error) => this.#invocation.fail(error));
+    this.#invocation.runActive(settle).catch((error) => this.#invocation.fail(error));
   }
 
   #settleRetries(): void {
@@ -141,21 +141,21 @@ export class Waiting {
   }
 
   /** While something else is active, what is due in this process is looked at in time. */
-  wakeInTime(isActive: boolean): void {
-    this.sleepOn();
+  setTimer(isActive: boolean): void {
+    this.clearTimer();
     const { dueAt } = this;
     if (dueAt === Infinity || !isActive) return;
     const timer = new AbortController();
     this.#timer = timer;
     const { runtime, now } = this.#invocation;
     runtime.clock.sleep(Math.max(0, dueAt - now), timer.signal).then(
-      () => this.lookSoon(),
+      () => this.checkOutcomesSoon(),
       () => {},
     );
   }
 
   /** Nothing has to be looked at in time any more. */
-  sleepOn(): void {
+  clearTimer(): void {
     this.#timer?.abort();
     this.#timer = undefined;
   }

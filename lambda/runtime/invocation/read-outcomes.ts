@@ -1,55 +1,55 @@
 import type { Checkpoint } from '../../checkpoints/checkpoint.ts';
-import { checkpointOf } from '../../checkpoints/content.ts';
+import { toCheckpoint } from '../../checkpoints/content.ts';
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { Sealing } from '../../checkpoints/encryption/run-cipher.ts';
-import { open } from '../../checkpoints/load.ts';
+import type { RunCipher } from '../../checkpoints/encryption/run-cipher.ts';
+import { loadCheckpoint } from '../../checkpoints/load.ts';
 import { isWaitstateError } from '../../core/errors.ts';
-import { partitionOf } from '../../core/ids.ts';
+import { toPartition } from '../../core/ids.ts';
 import { hasEnded } from '../../core/status.ts';
 import { readApprovals } from '../approvals/approval-records.ts';
-import { decisionOf } from '../approvals/decision.ts';
+import { toDecision } from '../approvals/decision.ts';
 import { EventLog, NO_EVENTS } from '../control/events.ts';
 import { type Entry, hasSettled } from '../journal/entries.ts';
-import type { Happened, Settled } from './settle.ts';
+import type { Outcomes, SettledWaits } from './settle.ts';
 
 /** The entry that says which events were used. */
-export const CURSOR = '@cursor';
+export const CURSOR_ID = '@cursor';
 
 /** What was seen outside of the run, and how to remember which events were used. */
-export interface Seen {
-  readonly happened: Happened;
+export interface OutcomesWithCursor {
+  readonly outcomes: Outcomes;
   /** The entry to record with what used events; undefined when none was used. */
-  cursorAfter(settled: Settled): readonly [id: string, entry: Entry] | undefined;
+  cursorAfter(settled: SettledWaits): readonly [id: string, entry: Entry] | undefined;
 }
 
 /**
  * Reads what the waits of a run are about, up to the event that its head counted, and nothing when they are about nothing
  * outside. Who looks again and again passes the events that were read.
  */
-export async function lookAround(
+export async function readOutcomes(
   at: RunContext,
-  sealing: Sealing,
+  cipher: RunCipher,
   journal: ReadonlyMap<string, Entry>,
   waits: ReadonlyMap<string, Entry>,
   wake: number,
   log = new EventLog(),
-): Promise<Seen> {
+): Promise<OutcomesWithCursor> {
   const entries = [...waits.values()];
-  const { cursor = 0, value } = journal.get(CURSOR) ?? { kind: 'cursor' };
+  const { cursor = 0, value } = journal.get(CURSOR_ID) ?? { kind: 'cursor' };
   // Events after the cursor that were used before others which came earlier.
   const usedBefore = new Set((value ?? []) as readonly number[]);
   const isAboutEvents = entries.some(({ kind }) => kind === 'signal' || kind === 'call');
-  const events = isAboutEvents ? await log.between(at, sealing, cursor, wake) : NO_EVENTS;
+  const events = isAboutEvents ? await log.readBetween(at, cipher, cursor, wake) : NO_EVENTS;
   const signals = events.signals.filter(({ number }) => !usedBefore.has(number));
   const approvals = entries.flatMap(({ kind, approval, decided }) =>
     kind === 'approval' && approval !== undefined && decided === undefined ? [approval] : [],
   );
   const decisions = new Map<string, unknown>();
   for (const approval of approvals.length > 0 ? await readApprovals(at, approvals) : []) {
-    const decision = decisionOf(at, sealing, approval);
+    const decision = toDecision(at, cipher, approval);
     if (decision) decisions.set(approval.id, decision);
   }
-  const ended = new Set(events.ends.map(({ child }) => child));
+  const ended = new Set(events.childEnds.map(({ child }) => child));
   const children = new Map<string, Pick<Entry, 'value' | 'error'>>();
   for (const { kind, child, existed, checkAt } of entries) {
     // One that was there before the call may have ended without telling us, and one that was deleted tells nobody.
@@ -59,18 +59,21 @@ export async function lookAround(
     if (end) children.set(child, end);
   }
   return {
-    happened: { now: at.now(), signals, decisions, children },
+    outcomes: { now: at.now(), signals, decisions, children },
     cursorAfter(settled) {
       const over = childrenIn([...journal.values(), ...settled.entries.values()]);
       const now = childrenIn([...settled.entries.values()]);
-      const usedNow = [...settled.used, ...events.ends.flatMap(({ number, child }) => (now.has(child) ? number : []))];
+      const usedNow = [
+        ...settled.usedSignals,
+        ...events.childEnds.flatMap(({ number, child }) => (now.has(child) ? number : [])),
+      ];
       const unused = [
-        ...signals.filter(({ number }) => !settled.used.has(number)),
-        ...events.ends.filter(({ child }) => !over.has(child)),
+        ...signals.filter(({ number }) => !settled.usedSignals.has(number)),
+        ...events.childEnds.filter(({ child }) => !over.has(child)),
       ];
       if (usedNow.length === 0) return undefined;
       const numbers = unused.map(({ number }) => number);
-      return [CURSOR, cursorEntry(numbers, new Set([...usedBefore, ...usedNow]), cursor)];
+      return [CURSOR_ID, cursorEntry(numbers, new Set([...usedBefore, ...usedNow]), cursor)];
     },
   };
 }
@@ -91,11 +94,11 @@ const LOST = ['RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED', 'IN
 
 /** How a child ended, if it did. */
 async function endOf(at: RunContext, child: string): Promise<Pick<Entry, 'value' | 'error'> | undefined> {
-  const there = { ...at, run: child, partition: partitionOf(at.tenant, child), ladder: undefined };
+  const there = { ...at, run: child, partition: toPartition(at.tenant, child), migrator: undefined };
   try {
-    const opened = await open(there);
-    if (!hasEnded(opened.head.meta.status)) return undefined;
-    return resultOf(checkpointOf(there, opened));
+    const loaded = await loadCheckpoint(there);
+    if (!hasEnded(loaded.head.meta.status)) return undefined;
+    return resultOrError(toCheckpoint(there, loaded));
   } catch (error) {
     if (isWaitstateError(error, ...LOST)) return { error };
     throw error;
@@ -103,7 +106,7 @@ async function endOf(at: RunContext, child: string): Promise<Pick<Entry, 'value'
 }
 
 /** The result or the error of a run that has ended. */
-export function resultOf({ toolResults }: Checkpoint): Pick<Entry, 'value' | 'error'> {
+export function resultOrError({ toolResults }: Checkpoint): Pick<Entry, 'value' | 'error'> {
   const result = toolResults['@result'] as Entry | undefined;
   const failure = toolResults['@error'] as Entry | undefined;
   return failure ? { error: failure.error } : { value: result?.value };

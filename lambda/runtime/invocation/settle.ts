@@ -12,7 +12,7 @@ export interface SignalEvent {
 }
 
 /** What outside events say about the waits of a run. */
-export interface Happened {
+export interface Outcomes {
   readonly now: number;
   /** Signals that nobody has used yet, in their order. */
   readonly signals: readonly SignalEvent[];
@@ -23,16 +23,16 @@ export interface Happened {
 }
 
 /** The waits that are over, and the signals that they used. */
-export interface Settled {
+export interface SettledWaits {
   readonly entries: ReadonlyMap<string, Entry>;
-  readonly used: ReadonlySet<number>;
+  readonly usedSignals: ReadonlySet<number>;
 }
 
 /**
  * Which of the waits are over. A signal goes to the wait that began first, a wait gets the signal that came first; one
  * that came before the wait timed out counts, however late this is asked.
  */
-export function settle(waits: ReadonlyMap<string, Entry>, happened: Happened): Settled {
+export function settle(waits: ReadonlyMap<string, Entry>, happened: Outcomes): SettledWaits {
   const entries = new Map<string, Entry>();
   const used = new Set<number>();
   const inOrder = [...waits]
@@ -42,12 +42,12 @@ export function settle(waits: ReadonlyMap<string, Entry>, happened: Happened): S
     const over = settledEntry(entry, happened, used);
     if (over) entries.set(id, over);
   }
-  return { entries, used };
+  return { entries, usedSignals: used };
 }
 
 function settledEntry(
   entry: Entry,
-  { now, signals, decisions, children }: Happened,
+  { now, signals, decisions, children }: Outcomes,
   used: Set<number>,
 ): Entry | undefined {
   const { until = Infinity } = entry;

@@ -1,14 +1,14 @@
 import { decodeResult } from '../../checkpoints/content.ts';
 import { WaitstateError } from '../../core/errors.ts';
-import type { StepTools } from '../agent/agent-context.ts';
-import { asError } from '../agent/agent-errors.ts';
+import type { StepContext } from '../agent/agent-context.ts';
+import { toError } from '../agent/agent-errors.ts';
 import { cancelRun } from '../control/run-control.ts';
 import { type Entry, hasSettled } from '../journal/entries.ts';
-import { nameIn } from '../journal/identity.ts';
-import { recordedWork } from '../operations/step.ts';
-import { end } from './drive.ts';
+import { operationName } from '../journal/identity.ts';
+import { runOrReplay } from '../operations/step.ts';
+import { recordEnd } from './drive.ts';
 import type { Invocation } from './invocation.ts';
-import { Overtaken } from './writer.ts';
+import { Superseded } from './writer.ts';
 
 /**
  * Takes back what can be taken back, the last first, each recorded; then the run ends as its head says. A step that
@@ -21,7 +21,7 @@ export async function undoAll(invocation: Invocation): Promise<void> {
     try {
       await undo(invocation, id, entry);
     } catch (thrown) {
-      failures.push({ step: stepOf(id), error: asError(thrown) });
+      failures.push({ step: stepOf(id), error: toError(thrown) });
     }
   }
   await endAsHeadSays(
@@ -34,13 +34,16 @@ export async function undoAll(invocation: Invocation): Promise<void> {
 async function endAsHeadSays(invocation: Invocation, notUndone: readonly string[]): Promise<void> {
   const status = invocation.work.ending ?? 'FAILED';
   // Whoever ended the run from outside wrote it there.
-  const why = decodeResult(invocation.at, invocation.writer.opened, '@error') as Entry | undefined;
+  const why = decodeResult(invocation.at, invocation.writer.loaded, '@error') as Entry | undefined;
   const error: Entry = { kind: 'result', error: cancelled(invocation), ...why };
   try {
-    await end(invocation, { status, entries: [['@error', { ...error, ...(notUndone.length > 0 && { notUndone }) }]] });
+    await recordEnd(invocation, {
+      status,
+      entries: [['@error', { ...error, ...(notUndone.length > 0 && { notUndone }) }]],
+    });
     invocation.finish(status);
   } catch (lost) {
-    if (!(lost instanceof Overtaken)) throw lost;
+    if (!(lost instanceof Superseded)) throw lost;
     await endAsHeadSays(invocation, notUndone);
   }
 }
@@ -58,7 +61,7 @@ const stepOf = (id: string): string => id.replace(/^@kept:/, '');
 
 async function undo(invocation: Invocation, kept: string, entry: Entry): Promise<void> {
   const id = stepOf(kept);
-  const run = invocation.undos.get(id) ?? invocation.agent.undo?.[nameIn(id)];
+  const run = invocation.undos.get(id) ?? invocation.agent.undo?.[operationName(id)];
   if (!run)
     throw new WaitstateError(
       'AGENT_MISUSED',
@@ -66,10 +69,10 @@ async function undo(invocation: Invocation, kept: string, entry: Entry): Promise
       { scope: 'step' },
     );
   const { value } = entry.cached === undefined ? entry : (invocation.journal.get(entry.cached) ?? entry);
-  await recordedWork(invocation, undefined, {
+  await runOrReplay(invocation, undefined, {
     id: `@undo:${id}`,
     kind: 'undo',
-    run: (tools: StepTools) => run(value as never, tools),
+    run: (tools: StepContext) => run(value as never, tools),
     options: {},
   });
 }
@@ -83,7 +86,7 @@ async function cancelChildren(invocation: Invocation): Promise<void> {
   for (const child of children) {
     const why = `The run "${at.run}" that called it has ended.`;
     await invocation
-      .stored(() => cancelRun(invocation.runtime, child, why))
+      .runStorageCall(() => cancelRun(invocation.runtime, child, why))
       .catch((lost) => {
         invocation.runtime.log('warn', 'A child run could not be cancelled.', { run: child, error: String(lost) });
       });

@@ -2,29 +2,29 @@ import { setImmediate as tick } from 'node:timers/promises';
 import { currentState } from '../../checkpoints/content.ts';
 import type { RunContext } from '../../checkpoints/context.ts';
 import type { HeadMeta } from '../../checkpoints/format/meta.ts';
-import type { Opened } from '../../checkpoints/load.ts';
+import type { LoadedCheckpoint } from '../../checkpoints/load.ts';
 import { isStorageError, isWaitstateError } from '../../core/errors.ts';
 import { hasEnded } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
 import { NO_WORK } from '../control/work.ts';
 import { appendEntries } from '../journal/append-entries.ts';
 import {
-  type Besides,
-  distinct,
+  applyEdits,
+  type BatchItem,
+  countFitting,
+  dedupeWrites,
   EditFailed,
-  editedBy,
-  howManyFit,
-  type Item,
-  joined,
-  type Queued,
-  takeOutEdit,
-  takeOutRefused,
+  mergeItems,
+  type QueuedItem,
+  rejectFailedConditions,
+  rejectFailedEdit,
+  type SideWritesByItem,
 } from './batch.ts';
 import { catchUp, fencedIfGone } from './catch-up.ts';
-import type { Rest } from './suspend.ts';
+import type { Suspension } from './suspend.ts';
 
 /** The run was cancelled before its end was written. */
-export class Overtaken extends Error {}
+export class Superseded extends Error {}
 
 /** An outside event came that this invocation has not seen. */
 class Woken extends Error {
@@ -37,17 +37,17 @@ class Woken extends Error {
 }
 
 /** What the writer asks those who run the agent. */
-export interface Resting {
+export interface WriterEvents {
   /** How the run should lie, if nothing is left to do in this process. */
-  rest(): Rest | undefined;
+  suspension(): Suspension | undefined;
   /** Events came that have to be looked at. */
-  woken(): Promise<void>;
+  onWake(): Promise<void>;
   /** The run was cancelled or has timed out. */
-  cancelled(): void;
+  onCancel(): void;
   /** The run lies. */
-  rested(rest: Rest): void;
+  onSuspended(rest: Suspension): void;
   /** Writing is over for this invocation. */
-  failed(error: unknown): void;
+  onFailure(error: unknown): void;
 }
 
 /**
@@ -55,45 +55,45 @@ export interface Resting {
  * the next, so results that finish together share one.
  */
 export class RunWriter {
-  opened: Opened;
+  loaded: LoadedCheckpoint;
   state: unknown;
   /** The number of the newest event that was looked at. */
   seenWake: number;
   readonly #at: RunContext;
-  readonly #resting: Resting;
-  readonly #dropped = new WeakSet<Item>();
-  #queue: Queued[] = [];
+  readonly #resting: WriterEvents;
+  readonly #dropped = new WeakSet<BatchItem>();
+  #queue: QueuedItem[] = [];
   #running = false;
   #over = false;
 
-  constructor(at: RunContext, opened: Opened, seenWake: number, resting: Resting) {
+  constructor(at: RunContext, loaded: LoadedCheckpoint, seenWake: number, resting: WriterEvents) {
     this.#at = at;
-    this.opened = opened;
-    this.state = currentState(at, opened).state;
+    this.loaded = loaded;
+    this.state = currentState(at, loaded).state;
     this.seenWake = seenWake;
     this.#resting = resting;
   }
 
   /** Resolves when the item is confirmed; rejects only for what is wrong with the item itself. */
-  record(item: Item): Promise<void> {
+  record(item: BatchItem): Promise<void> {
     const done = Promise.withResolvers<void>();
     this.#queue.push({ item, done });
-    this.kick();
+    this.flush();
     return done.promise;
   }
 
   /** Leaves an item unwritten, if it is not on its way; who waits for it waits for ever. */
-  drop(item: Item): void {
+  drop(item: BatchItem): void {
     this.#dropped.add(item);
   }
 
   /** Looks whether there is something to write. */
-  kick(): void {
+  flush(): void {
     if (this.#running || this.#over) return;
     this.#running = true;
     this.#loop().catch((error: unknown) => {
       this.#over = true;
-      this.#resting.failed(error);
+      this.#resting.onFailure(error);
     });
   }
 
@@ -110,7 +110,7 @@ export class RunWriter {
       const batch = this.#queue.filter(({ item }) => !this.#dropped.has(item));
       this.#queue = [];
       const ends = batch.some(({ item }) => item.status && hasEnded(item.status));
-      const rest = batch.every(({ item }) => item.quiet) ? this.#resting.rest() : undefined;
+      const rest = batch.every(({ item }) => item.allowsSuspend) ? this.#resting.suspension() : undefined;
       if (batch.length === 0 && !rest) {
         this.#running = false;
         return;
@@ -121,18 +121,18 @@ export class RunWriter {
       if (ends) this.#over = true;
       if (rest) {
         this.#over = true;
-        this.#resting.rested(rest);
+        this.#resting.onSuspended(rest);
       }
       if (this.#over) return;
     }
   }
 
   /** Writes a batch, or puts back what has to be written in another way. */
-  async #write(batch: Queued[], rest: Rest | undefined): Promise<boolean> {
+  async #write(batch: QueuedItem[], rest: Suspension | undefined): Promise<boolean> {
     for (let tries = 1; ; tries++) {
       const besides = await this.#besides(batch);
       if (!besides) return false;
-      const fit = howManyFit(batch, besides);
+      const fit = countFitting(batch, besides);
       if (fit < batch.length) {
         this.#queue.unshift(...batch.splice(fit));
         await this.#writeNow(batch);
@@ -150,12 +150,12 @@ export class RunWriter {
   }
 
   /** Writes a part of a batch, and tells who waits for it. */
-  async #writeNow(part: Queued[]): Promise<void> {
+  async #writeNow(part: QueuedItem[]): Promise<void> {
     if (await this.#write(part, undefined)) for (const { done } of part) done.resolve();
   }
 
   /** Does what the failure of a write asks for; says whether what it leaves of the batch is to be tried again. */
-  async #canTryAgain(batch: Queued[], besides: Besides, error: unknown): Promise<boolean> {
+  async #canTryAgain(batch: QueuedItem[], besides: SideWritesByItem, error: unknown): Promise<boolean> {
     if (error instanceof Woken || isWaitstateError(error, 'STALE_VERSION')) {
       this.#queue.unshift(...batch);
       await (error instanceof Woken ? this.#lookAt(error.wake) : this.#catchUp());
@@ -165,8 +165,8 @@ export class RunWriter {
       await this.#findUnsupported(batch, error);
       return false;
     }
-    if (error instanceof EditFailed) takeOutEdit(batch, error);
-    else if (error instanceof ConditionFailedError) takeOutRefused(batch, besides, error);
+    if (error instanceof EditFailed) rejectFailedEdit(batch, error);
+    else if (error instanceof ConditionFailedError) rejectFailedConditions(batch, besides, error);
     else throw fencedIfGone(error);
     return batch.length > 0;
   }
@@ -174,30 +174,30 @@ export class RunWriter {
   /** An event came: what it is about is looked at before the run lies down. */
   #lookAt(wake: number): Promise<void> {
     this.seenWake = wake;
-    return this.#resting.woken();
+    return this.#resting.onWake();
   }
 
   /** Some value of a batch cannot be kept: alone, each item shows whether it is its own. */
-  async #findUnsupported(batch: readonly Queued[], error: unknown): Promise<void> {
+  async #findUnsupported(batch: readonly QueuedItem[], error: unknown): Promise<void> {
     if (batch.length === 1) batch[0]?.done.reject(error);
     else for (const one of batch) await this.#writeNow([one]);
   }
 
   /** What is written beside each item; undefined when some item cannot be written, which then is told. */
-  async #besides(batch: readonly Queued[]): Promise<Besides | undefined> {
-    const made = await Promise.allSettled(batch.map(async ({ item }) => (await item.beside?.()) ?? []));
+  async #besides(batch: readonly QueuedItem[]): Promise<SideWritesByItem | undefined> {
+    const made = await Promise.allSettled(batch.map(async ({ item }) => (await item.sideWrites?.()) ?? []));
     const failed = made.flatMap((each, i) => (each.status === 'rejected' ? [{ one: batch[i], why: each.reason }] : []));
     for (const { why } of failed) if (isStorageError(why)) throw why;
-    if (failed.length === 0) return distinct(made.map((each) => (each.status === 'fulfilled' ? each.value : [])));
+    if (failed.length === 0) return dedupeWrites(made.map((each) => (each.status === 'fulfilled' ? each.value : [])));
     for (const { one, why } of failed) one?.done.reject(why);
     this.#queue.unshift(...batch.filter((one) => !failed.some((lost) => lost.one === one)));
     return undefined;
   }
 
-  async #append(items: readonly Item[], beside: readonly Write[], rest: Rest | undefined): Promise<void> {
+  async #append(items: readonly BatchItem[], beside: readonly Write[], rest: Suspension | undefined): Promise<void> {
     const { seenWake } = this;
     const edits = items.some(({ edit }) => edit);
-    const state = edits && { state: { value: await editedBy(items, this.state) } };
+    const state = edits && { state: { value: await applyEdits(items, this.state) } };
     const changesWork = items.some(({ work }) => work) || rest;
     const head = (there: HeadMeta) => {
       const before = there.work ?? NO_WORK;
@@ -206,27 +206,27 @@ export class RunWriter {
       const changed = items.reduce((work, item) => item.work?.(work) ?? work, before);
       return { work: rest ? rest.work(changed) : changed };
     };
-    this.opened = await appendEntries(this.#at, this.opened, {
-      ...joined(items),
+    this.loaded = await appendEntries(this.#at, this.loaded, {
+      ...mergeItems(items),
       ...state,
       ...(rest && { status: rest.status }),
       ...(changesWork && { head }),
-      beside,
+      sideWrites: beside,
     });
-    if (edits) this.state = currentState(this.#at, this.opened).state;
+    if (edits) this.state = currentState(this.#at, this.loaded).state;
   }
 
   /** Goes on from what somebody else appended. */
   async #catchUp(): Promise<void> {
-    const { newest, isCancelled } = await catchUp(this.#at, this.opened);
-    this.opened = newest;
+    const { newest, isCancelled } = await catchUp(this.#at, this.loaded);
+    this.loaded = newest;
     this.state = currentState(this.#at, newest).state;
     if (!isCancelled) return;
-    this.#resting.cancelled();
+    this.#resting.onCancel();
     // The run ends in another way now.
     const overtaken = this.#queue.filter(({ item }) => item.status);
     this.#queue = this.#queue.filter(({ item }) => !item.status);
-    for (const { done } of overtaken) done.reject(new Overtaken());
+    for (const { done } of overtaken) done.reject(new Superseded());
   }
 }
 

@@ -1,15 +1,15 @@
-import { append, baseOf } from '../../checkpoints/append.ts';
+import { append, toBase } from '../../checkpoints/append.ts';
 import type { CheckpointKind, ModelParameters } from '../../checkpoints/checkpoint.ts';
-import type { HeadChanging } from '../../checkpoints/commit.ts';
+import type { HeadUpdate } from '../../checkpoints/commit.ts';
 import { encodeModel, encodeValues } from '../../checkpoints/content.ts';
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { Opened } from '../../checkpoints/load.ts';
+import type { LoadedCheckpoint } from '../../checkpoints/load.ts';
 import type { Status } from '../../core/status.ts';
 import type { Write } from '../../storage/ports.ts';
 import type { Entry } from './entries.ts';
 
 /** What a checkpoint of the runtime changes. */
-export interface EntriesChange {
+export interface JournalChange {
   readonly entries?: ReadonlyMap<string, Entry>;
   readonly forget?: readonly string[];
   /** Present when the state changes. */
@@ -22,24 +22,28 @@ export interface EntriesChange {
   readonly model?: ModelParameters | undefined;
   readonly name?: string | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;
-  readonly head?: HeadChanging;
-  readonly beside?: readonly Write[];
+  readonly head?: HeadUpdate;
+  readonly sideWrites?: readonly Write[];
 }
 
 /** Appends entries of the journal, and a state where it changed, to a checkpoint that was opened. */
-export async function appendEntries(at: RunContext, opened: Opened, change: EntriesChange): Promise<Opened> {
+export async function appendEntries(
+  at: RunContext,
+  loaded: LoadedCheckpoint,
+  change: JournalChange,
+): Promise<LoadedCheckpoint> {
   const { entries = new Map(), forget, state, steps, ...rest } = change;
-  const { meta } = opened.record;
-  const root = await encodeValues(at, opened.sealing, opened.root, {
+  const { meta } = loaded.record;
+  const root = await encodeValues(at, loaded.cipher, loaded.root, {
     toolResults: Object.fromEntries(entries),
     forgetToolResults: forget,
     ...(state && { state: state.value }),
   });
-  return append(at, baseOf(opened), {
+  return append(at, toBase(loaded), {
     ...rest,
     root,
     model: encodeModel(at, change.model),
-    schema: state ? at.ladder?.current : meta.schema,
+    schema: state ? at.migrator?.current : meta.schema,
     ...(steps !== undefined && { stepNumber: meta.stepNumber + steps }),
     ...(change.name !== undefined && { moveName: true }),
   });
@@ -47,9 +51,9 @@ export async function appendEntries(at: RunContext, opened: Opened, change: Entr
 
 /** The documents of entries that fit, without making them live. */
 export function rawEntries(
-  opened: Opened,
+  loaded: LoadedCheckpoint,
 ): readonly (readonly [id: string, entry: Readonly<Record<string, unknown>>])[] {
-  return Object.values(opened.root.results)
+  return Object.values(loaded.root.results)
     .flatMap((group) => Object.entries(group))
     .map(([id, entry]) => [id.replace(/^\$/, ''), Object(entry)] as const);
 }

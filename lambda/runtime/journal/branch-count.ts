@@ -6,21 +6,21 @@ export interface BranchCount {
   readonly rejected: readonly number[];
 }
 
-export const counts = ({ fulfilled, rejected }: BranchCount, index: number): boolean =>
+export const hasCounted = ({ fulfilled, rejected }: BranchCount, index: number): boolean =>
   fulfilled.includes(index) || rejected.includes(index);
 
 /** The identities of the branches around an operation, innermost first: `all[1]/any` and `all` for `all[1]/any[0]/pay`. */
-export const branchesAround = (id: string): readonly string[] => branchesWithIndex(id).map(([around]) => around);
+export const enclosingBranches = (id: string): readonly string[] => branchesWithIndex(id).map(([around]) => around);
 
 /**
  * The branches around an operation that runs again whose recorded count may no longer hold. A branch that did not count
  * changes nothing outside of it.
  */
-export function recountedAround(id: string, countOf: (id: string) => BranchCount | undefined): readonly string[] {
+export function branchesToRecount(id: string, countOf: (id: string) => BranchCount | undefined): readonly string[] {
   const around = branchesWithIndex(id);
   const untouched = around.findIndex(([branches, index]) => {
     const count = countOf(branches);
-    return count !== undefined && !counts(count, index);
+    return count !== undefined && !hasCounted(count, index);
   });
   return (untouched < 0 ? around : around.slice(0, untouched)).map(([branches]) => branches);
 }

@@ -1,7 +1,7 @@
 import { WaitstateError } from '../../core/errors.ts';
 
 /** What kinds of operations a journal has. */
-export type Kind =
+export type EntryKind =
   | 'step'
   | 'tool'
   | 'update'
@@ -20,7 +20,7 @@ export type Kind =
 
 /** What the journal has of one operation: how it ended (`value` or `error`), or what it waits for. */
 export interface Entry {
-  readonly kind: Kind;
+  readonly kind: EntryKind;
   /** Of the arguments, where there are any. */
   readonly hash?: string;
   readonly value?: unknown;
@@ -28,7 +28,7 @@ export interface Entry {
   /** An input or a signal that came from where the agent's schemas are not known. */
   readonly unchecked?: true;
   /** The order in which operations ended. */
-  readonly place?: number;
+  readonly seq?: number;
   /** The order in which operations began to wait, or ended with something to undo. */
   readonly order?: number;
   /** That the step can be undone. */
@@ -69,28 +69,28 @@ export const hasSettled = (entry: Partial<Entry>): boolean =>
   ['value', 'error', 'cached'].some((field) => Object.hasOwn(entry, field));
 
 /** Whether an identity is of something that the agent did, and not one of the runtime's own. */
-export const isOperation = (id: string): boolean => !id.startsWith('@') || /^@(update|now|checkpoint)(#|$)/.test(id);
+export const isOperationId = (id: string): boolean => !id.startsWith('@') || /^@(update|now|checkpoint)(#|$)/.test(id);
 
 /** Whether the end of a run has to do with it: a step that is to be undone, or a child that nobody will wait for. */
-export const hasToEnd = (entry: Partial<Entry>): boolean =>
+export const needsCleanup = (entry: Partial<Entry>): boolean =>
   entry.undo === true || (entry.kind === 'call' && !hasSettled(entry));
 
 /** The place of the operation that ended last. */
-export const lastPlace = (journal: ReadonlyMap<string, Entry>): number =>
-  [...journal.values()].reduce((last, { place = 0 }) => Math.max(last, place), 0);
+export const lastSeq = (journal: ReadonlyMap<string, Entry>): number =>
+  [...journal.values()].reduce((last, { seq: place = 0 }) => Math.max(last, place), 0);
 
 /** Refuses an entry of another operation: the code was changed in a way that its journal does not fit. */
-export function checkEntry(id: string, entry: Entry, kind: Kind, hash: string | undefined): void {
-  if (entry.kind !== kind) throw mismatch(id, `is a ${kind} in this code`, `a ${entry.kind} was recorded`);
+export function checkEntry(id: string, entry: Entry, kind: EntryKind, hash: string | undefined): void {
+  if (entry.kind !== kind) throw nonDeterminismError(id, `is a ${kind} in this code`, `a ${entry.kind} was recorded`);
   if (entry.hash !== hash)
-    throw mismatch(
+    throw nonDeterminismError(
       id,
       `has arguments with hash ${hash ?? 'none'} in this code`,
       `${entry.hash ?? 'none'} was recorded`,
     );
 }
 
-export const mismatch = (id: string, expected: string, found: string): WaitstateError =>
+export const nonDeterminismError = (id: string, expected: string, found: string): WaitstateError =>
   new WaitstateError(
     'STEP_MISMATCH',
     `Operation "${id}" ${expected}, but ${found}: the code changed under a run that was on its way. Nothing was run or undone. Deploy code that fits and \`retry\` the run, or \`rewind\` it to before.`,

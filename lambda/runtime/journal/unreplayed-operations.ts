@@ -1,24 +1,24 @@
-import { type Entry, hasSettled, isOperation } from './entries.ts';
+import { type Entry, hasSettled, isOperationId } from './entries.ts';
 
 /**
  * What is recorded and was not asked for again, by scope. Code that begins something new before it asked for what was
  * recorded later is other code than the one that was recorded.
  */
-export class Unasked {
+export class UnreplayedOperations {
   readonly #scopes = new Map<string, Map<string, number>>();
   readonly #newest = new Map<string, number>();
 
   constructor(journal: ReadonlyMap<string, Entry>) {
     for (const [id, entry] of journal) {
-      if (!isOperation(id) || !hasSettled(entry) || entry.place === undefined) continue;
+      if (!isOperationId(id) || !hasSettled(entry) || entry.seq === undefined) continue;
       const path = pathOf(id);
       const scope = this.#scopes.get(path) ?? new Map<string, number>();
-      this.#scopes.set(path, scope.set(id, entry.place));
+      this.#scopes.set(path, scope.set(id, entry.seq));
     }
   }
 
   /** The code has asked for an operation. */
-  ask(id: string): void {
+  markReplayed(id: string): void {
     const path = pathOf(id);
     const place = this.#scopes.get(path)?.get(id);
     if (place === undefined) return;

@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type ApprovalRequest, checkRequest } from '../../core/approval.ts';
+import { type ApprovalRequest, checkApprovalRequest } from '../../core/approval.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
-import { refused } from '../../core/invalid-input.ts';
+import { invalidInput } from '../../core/invalid-input.ts';
 import type { ApprovalOptions, Decision, Facts } from '../agent/agent-context.ts';
-import { misused } from '../agent/agent-errors.ts';
-import { isSchema, validated } from '../agent/standard-schema.ts';
-import { approvalIdFor, askWrites } from '../approvals/approval-records.ts';
-import type { Recorded } from '../approvals/decision.ts';
-import { MOST_WITHDRAWALS } from '../control/end-run.ts';
+import { agentMisuse } from '../agent/agent-errors.ts';
+import { isStandardSchema, validate } from '../agent/standard-schema.ts';
+import { createApprovalWrites, toApprovalId } from '../approvals/approval-records.ts';
+import type { RecordedDecision } from '../approvals/decision.ts';
+import { MAX_PENDING_APPROVALS } from '../control/end-run.ts';
 import type { Invocation } from '../invocation/invocation.ts';
 import { type Entry, hasSettled } from '../journal/entries.ts';
 import type { Scope } from '../journal/identity.ts';
-import { recordedWork } from './step.ts';
+import { runOrReplay } from './step.ts';
 
 /** Why people are asked again. */
 interface Changed {
@@ -27,27 +27,28 @@ export async function approval<Edits>(
   options: ApprovalOptions<Edits>,
 ): Promise<Decision<Edits>> {
   invocation.checkCall('ctx.approval', scope);
-  checkRequest(requestOf(options, options.facts));
+  checkApprovalRequest(requestOf(options, options.facts));
   const { maxAsks = 3, recheck } = options;
-  if (!Number.isSafeInteger(maxAsks) || maxAsks < 1) throw refused('`maxAsks`', 'a whole number from 1', maxAsks);
-  if (recheck && !options.facts) throw refused('`recheck`', 'given together with `facts`', 'no facts');
+  if (!Number.isSafeInteger(maxAsks) || maxAsks < 1) throw invalidInput('`maxAsks`', 'a whole number from 1', maxAsks);
+  if (recheck && !options.facts) throw invalidInput('`recheck`', 'given together with `facts`', 'no facts');
   const identity = scope.enter(name, options.key);
-  return invocation.operation(identity, async () => {
+  return invocation.runOperation(identity, async () => {
     const { id } = identity;
     let entry = invocation.journal.get(id);
     if (entry) invocation.checkEntry(id, entry, 'approval', undefined);
     for (;;) {
       if (entry && hasSettled(entry)) {
-        invocation.reached(id);
+        invocation.markReached(id);
         return decided<Edits>(invocation, id, entry);
       }
       await invocation.begin(scope, id);
-      if (!entry && invocation.waiting.count('WAITING_FOR_APPROVAL') >= MOST_WITHDRAWALS)
-        throw misused(
-          `At most ${MOST_WITHDRAWALS} approvals of a run can be open at once. Ask for several things in one.`,
+      if (!entry && invocation.pendingWaits.countByStatus('WAITING_FOR_APPROVAL') >= MAX_PENDING_APPROVALS)
+        throw agentMisuse(
+          `At most ${MAX_PENDING_APPROVALS} approvals of a run can be open at once. Ask for several things in one.`,
         );
       if (!entry) entry = await ask(invocation, id, name, options, 1, undefined);
-      else if (entry.decided === undefined) entry = await invocation.waiting.for(id, entry, 'WAITING_FOR_APPROVAL');
+      else if (entry.decided === undefined)
+        entry = await invocation.pendingWaits.waitFor(id, entry, 'WAITING_FOR_APPROVAL');
       else entry = await checked(invocation, scope, id, name, options, entry, maxAsks);
     }
   });
@@ -55,7 +56,7 @@ export async function approval<Edits>(
 
 function decided<Edits>({ failedAt }: Invocation, id: string, entry: Entry): Decision<Edits> {
   if (Object.hasOwn(entry, 'error')) throw entry.error;
-  const { fails, ...recorded } = entry.value as Recorded;
+  const { fails, ...recorded } = entry.value as RecordedDecision;
   if (fails) {
     const error = new WaitstateError(
       'APPROVAL_EXPIRED',
@@ -91,19 +92,19 @@ function ask(
   again: { readonly facts: Facts | undefined; readonly changed: Changed } | undefined,
 ): Promise<Entry> {
   const { at, agent, work } = invocation;
-  const approval = approvalIdFor(id, { rewinds: work.rewinds, ask: count });
+  const approval = toApprovalId(id, { rewinds: work.rewinds, ask: count });
   const facts = again?.facts ?? options.facts;
   const request = requestOf(options, facts);
   const entry: Entry = {
     ...{ kind: 'approval', approval, ask: count, order: invocation.journal.nextOrder() },
     ...(facts && { facts }),
-    ...((options.recheck || isSchema(options.editable)) && { rechecks: true }),
+    ...((options.recheck || isStandardSchema(options.editable)) && { rechecks: true }),
   };
-  return invocation.waiting.for(id, entry, 'WAITING_FOR_APPROVAL', {
+  return invocation.pendingWaits.waitFor(id, entry, 'WAITING_FOR_APPROVAL', {
     step: id,
     entries: [[id, entry]],
-    beside: () =>
-      askWrites(at, invocation.writer.opened.sealing, approval, request, {
+    sideWrites: () =>
+      createApprovalWrites(at, invocation.writer.loaded.cipher, approval, request, {
         ...{ agent: agent.name, name, ask: count, changed: again?.changed },
       }),
     work: (there) => ({ ...there, approvals: [...(there.approvals ?? []), approval] }),
@@ -122,10 +123,10 @@ async function checked(
 ): Promise<Entry> {
   const { ask: count = 1, decided: answer } = entry;
   const before = entry.facts as Facts | undefined;
-  const decision = answer as Recorded;
-  const finish = async (value: Recorded): Promise<Entry> => {
+  const decision = answer as RecordedDecision;
+  const finish = async (value: RecordedDecision): Promise<Entry> => {
     const { decided: _, ...rest } = entry;
-    await invocation.active(() => invocation.record({ entries: [[id, { ...rest, value }]] }));
+    await invocation.runActive(() => invocation.record({ entries: [[id, { ...rest, value }]] }));
     return invocation.journal.entry(id);
   };
   const askAgain = (facts: Facts | undefined, changed: Changed): Promise<Entry> =>
@@ -144,18 +145,18 @@ async function checked(
   const { recheck, same = isDeepStrictEqual } = options;
   // Each question has a look of its own: one from before a rewind says nothing about now.
   const work = { id: `${entry.approval}/recheck`, kind: 'step' as const, run: recheck, options: {} };
-  const after = await recordedWork(invocation, scope, work);
+  const after = await runOrReplay(invocation, scope, work);
   if (same(before ?? {}, after)) return finish(valid.decision);
   return askAgain(after, { before, after });
 }
 
 async function validEdits(
   { editable }: ApprovalOptions<unknown>,
-  decision: Recorded,
-): Promise<{ readonly decision: Recorded } | { readonly wrong: string }> {
-  if (!isSchema(editable) || decision.edits === undefined) return { decision };
+  decision: RecordedDecision,
+): Promise<{ readonly decision: RecordedDecision } | { readonly wrong: string }> {
+  if (!isStandardSchema(editable) || decision.edits === undefined) return { decision };
   try {
-    return { decision: { ...decision, edits: await validated('What was edited', editable, decision.edits) } };
+    return { decision: { ...decision, edits: await validate('What was edited', editable, decision.edits) } };
   } catch (error) {
     if (!isWaitstateError(error, 'SCHEMA_REFUSED')) throw error;
     return { wrong: error.message };

@@ -1,10 +1,10 @@
-import { refused } from '../../core/invalid-input.ts';
+import { invalidInput } from '../../core/invalid-input.ts';
 import type { AgentContext, BranchOptions, BranchOutcome } from '../agent/agent-context.ts';
 import type { Invocation } from '../invocation/invocation.ts';
-import { type BranchCount, counts } from '../journal/branch-count.ts';
-import { mismatch } from '../journal/entries.ts';
+import { type BranchCount, hasCounted } from '../journal/branch-count.ts';
+import { nonDeterminismError } from '../journal/entries.ts';
 import { Scope } from '../journal/identity.ts';
-import { leaveWaits } from './wait-operations.ts';
+import { abandonWaits } from './wait-operations.ts';
 
 type Options = BranchOptions & { readonly enough?: number | undefined };
 type Run = (ctx: AgentContext<never>) => unknown;
@@ -23,20 +23,22 @@ export async function branches(
 ): Promise<readonly BranchOutcome<unknown>[]> {
   invocation.checkCall('ctx.all', scope);
   const { concurrency = Infinity, enough, key } = options;
-  if (!(concurrency >= 1)) throw refused('`concurrency`', 'a number from 1', concurrency);
+  if (!(concurrency >= 1)) throw invalidInput('`concurrency`', 'a number from 1', concurrency);
   if (enough !== undefined && !(Number.isSafeInteger(enough) && enough >= 0 && enough <= runs.length))
-    throw refused('`enough`', `a whole number from 0 to ${runs.length}, the number of branches`, enough);
+    throw invalidInput('`enough`', `a whole number from 0 to ${runs.length}, the number of branches`, enough);
   const identity = scope.enter(name, key);
-  return invocation.operation(identity, async () => {
+  return invocation.runOperation(identity, async () => {
     const { id } = identity;
     const entry = invocation.journal.get(id);
     if (entry) invocation.checkEntry(id, entry, 'branches', undefined);
     const recorded = entry?.value as BranchCount | undefined;
     if (recorded && recorded.of !== runs.length)
-      throw invocation.unfit(mismatch(id, `has ${runs.length} branches in this code`, `${recorded.of} were recorded`));
+      throw invocation.failAsNonDeterministic(
+        nonDeterminismError(id, `has ${runs.length} branches in this code`, `${recorded.of} were recorded`),
+      );
     const scopes = runs.map((_, i) => new Scope(`${id}[${i}]/`, scope));
     // A branch that did not count then begins nothing now.
-    for (const [i, branch] of scopes.entries()) if (recorded && !counts(recorded, i)) branch.close();
+    for (const [i, branch] of scopes.entries()) if (recorded && !hasCounted(recorded, i)) branch.close();
     const outcomes = await race(runs, scopes, contextOf, concurrency, enough ?? runs.length, recorded);
     if (!recorded && outcomes.some(({ status }) => status !== 'fulfilled'))
       await record(invocation, id, scopes, outcomes);
@@ -63,8 +65,8 @@ function checkEnough(
   const succeeded = outcomes.filter(({ status }) => status === 'fulfilled').length;
   if (succeeded >= enough) return;
   const wants = `needs ${enough} branches to succeed, and ${succeeded} do in this code`;
-  throw invocation.unfit(
-    mismatch(id, wants, `it was recorded as over when ${recorded.fulfilled.length} had succeeded`),
+  throw invocation.failAsNonDeterministic(
+    nonDeterminismError(id, wants, `it was recorded as over when ${recorded.fulfilled.length} had succeeded`),
   );
 }
 
@@ -98,7 +100,7 @@ function race(
       const run = runs[i];
       const scope = scopes[i];
       if (over || !run || !scope) return;
-      const isCounted = !recorded || counts(recorded, i);
+      const isCounted = !recorded || hasCounted(recorded, i);
       const settled = (outcome: BranchOutcome<unknown>) => {
         if (over || !isCounted) return;
         outcomes[i] = outcome;
@@ -131,11 +133,11 @@ async function record(
   const value: BranchCount = { of: outcomes.length, fulfilled: placesOf('fulfilled'), rejected: placesOf('rejected') };
   const left = placesOf('left').flatMap((i) => scopes[i] ?? []);
   for (const branch of left) branch.close();
-  const leaves = leaveWaits(
+  const leaves = abandonWaits(
     invocation,
     left.map(({ path }) => path),
   );
-  await invocation.active(() => invocation.record({ ...leaves, entries: [[id, { kind: 'branches', value }]] }));
+  await invocation.runActive(() => invocation.record({ ...leaves, entries: [[id, { kind: 'branches', value }]] }));
 }
 
 function reasonOf(failed: readonly { readonly reason: unknown }[], enough: number | undefined): unknown {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { edited } from '../../checkpoints/draft.ts';
+import { applyEdit } from '../../checkpoints/draft.ts';
 import { payload } from '../../checkpoints/payload.ts';
 import {
   type AgentContext,
@@ -8,15 +8,15 @@ import {
   Done,
   type TurnContext,
 } from '../agent/agent-context.ts';
-import { asError, misused } from '../agent/agent-errors.ts';
-import type { Item } from '../invocation/batch.ts';
+import { agentMisuse, toError } from '../agent/agent-errors.ts';
+import type { BatchItem } from '../invocation/batch.ts';
 import type { EditedState } from '../invocation/edited-state.ts';
 import type { Invocation } from '../invocation/invocation.ts';
-import type { Entry, Kind } from '../journal/entries.ts';
+import type { Entry, EntryKind } from '../journal/entries.ts';
 import type { Scope } from '../journal/identity.ts';
 import { approval } from './approval-operation.ts';
 import { branches } from './branches.ts';
-import { keep, step } from './step.ts';
+import { recordEntry, step } from './step.ts';
 import { tool } from './tool.ts';
 import { call, sleep, waitForSignal } from './wait-operations.ts';
 
@@ -26,15 +26,15 @@ type Context = TurnContext<never>;
  * What an agent gets for one scope of an invocation. `working` is the state of a turn while it is being worked on; it is
  * saved with the end of the turn.
  */
-export function contextOf(invocation: Invocation, scope: Scope, working?: EditedState): Context {
+export function createContext(invocation: Invocation, scope: Scope, working?: EditedState): Context {
   const { at, agent } = invocation;
-  const within = (inner: Scope) => contextOf(invocation, inner, working) as AgentContext<never>;
+  const within = (inner: Scope) => createContext(invocation, inner, working) as AgentContext<never>;
   const random = (what: string): Buffer => {
     invocation.checkCall(what, scope);
-    const { id, leave } = scope.enterOwn('random');
+    const { id, release: leave } = scope.enterUnnamed('random');
     leave();
     return createHash('sha256')
-      .update(`random ${invocation.seedOf(id)}`)
+      .update(`random ${invocation.seedFor(id)}`)
       .digest();
   };
   const context: Omit<Context, 'state'> = {
@@ -51,11 +51,11 @@ export function contextOf(invocation: Invocation, scope: Scope, working?: Edited
     call: (other, input, options) => call(invocation, scope, other, input, options),
     all: async (name: string, given: object, options?: object) => {
       if (typeof given !== 'object' || given === null)
-        throw misused('`ctx.all` takes functions of a context, in a list or by name; found none.');
+        throw agentMisuse('`ctx.all` takes functions of a context, in a list or by name; found none.');
       const keys = Object.keys(given);
       const runs = Object.values(given);
       const wrong = runs.findIndex((run) => typeof run !== 'function');
-      if (wrong >= 0) throw misused(`\`ctx.all\` takes functions of a context; "${keys[wrong]}" is none.`);
+      if (wrong >= 0) throw agentMisuse(`\`ctx.all\` takes functions of a context; "${keys[wrong]}" is none.`);
       const outcomes = shown(await branches(invocation, scope, within, name, runs, options), options);
       return (Array.isArray(given) ? outcomes : Object.fromEntries(keys.map((key, i) => [key, outcomes[i]]))) as never;
     },
@@ -66,12 +66,12 @@ export function contextOf(invocation: Invocation, scope: Scope, working?: Edited
       options?: object,
     ) => {
       if (!Array.isArray(items) || typeof run !== 'function')
-        throw misused('`ctx.map` takes a list of items, and a function of a context and an item.');
+        throw agentMisuse('`ctx.map` takes a list of items, and a function of a context and an item.');
       const runs = items.map((item, i) => (ctx: AgentContext<never>) => run(ctx as never, item as never, i));
       return shown(await branches(invocation, scope, within, name, runs, options), options) as never;
     },
     log: (message, fields = {}) => {
-      if (invocation.live) invocation.runtime.log('info', message, { ...fields, run: at.run, agent: agent.name });
+      if (invocation.isLive) invocation.runtime.log('info', message, { ...fields, run: at.run, agent: agent.name });
     },
     payload,
     now: async () => {
@@ -87,7 +87,7 @@ export function contextOf(invocation: Invocation, scope: Scope, working?: Edited
   };
   return Object.defineProperty(withoutLoss(context), 'state', {
     enumerable: true,
-    get: () => (working ? working.value : invocation.live ? invocation.writer.state : invocation.replayed.value),
+    get: () => (working ? working.value : invocation.isLive ? invocation.writer.state : invocation.replayedState.value),
   }) as Context;
 }
 
@@ -115,20 +115,20 @@ const shown = (outcomes: readonly BranchOutcome<unknown>[], options: { readonly 
 async function small(
   invocation: Invocation,
   scope: Scope,
-  kind: Kind,
+  kind: EntryKind,
   name: string,
-  make: () => Promise<{ readonly value: unknown; readonly item?: Item }>,
+  make: () => Promise<{ readonly value: unknown; readonly item?: BatchItem }>,
 ): Promise<Entry> {
   invocation.checkCall(`ctx.${name}`, scope);
-  const identity = scope.enterOwn(name);
-  return invocation.operation(identity, async () => {
+  const identity = scope.enterUnnamed(name);
+  return invocation.runOperation(identity, async () => {
     const { id } = identity;
     const there = invocation.journal.get(id);
     if (there) invocation.checkEntry(id, there, kind, undefined);
     if (there) return there;
     await invocation.begin(scope, id);
     const { value, item } = await make();
-    await invocation.active(() => invocation.record({ ...item, entries: [[id, { kind, value }]] }));
+    await invocation.runActive(() => invocation.record({ ...item, entries: [[id, { kind, value }]] }));
     return invocation.journal.entry(id);
   });
 }
@@ -144,32 +144,32 @@ async function update(
   edit: (draft: never) => unknown,
 ): Promise<unknown> {
   invocation.checkCall('ctx.update', scope);
-  if (!invocation.agent.state) throw misused('`ctx.update` needs a state: give the agent `state: { initial }`.');
-  if (typeof edit !== 'function') throw misused(`\`ctx.update\` needs a function; found ${typeof edit}.`);
+  if (!invocation.agent.state) throw agentMisuse('`ctx.update` needs a state: give the agent `state: { initial }`.');
+  if (typeof edit !== 'function') throw agentMisuse(`\`ctx.update\` needs a function; found ${typeof edit}.`);
   const change = (state: unknown) =>
-    invocation.inStep.run('`ctx.update`', () => edited(state, edit as never, undefined));
+    invocation.inStep.run('`ctx.update`', () => applyEdit(state, edit as never, undefined));
   if (working) {
     await working.edit(change);
     return working.value;
   }
-  const identity = scope.enterOwn('update');
-  return invocation.operation(identity, async () => {
+  const identity = scope.enterUnnamed('update');
+  return invocation.runOperation(identity, async () => {
     const { id } = identity;
     const there = invocation.journal.get(id);
     if (there) {
       invocation.checkEntry(id, there, 'update', undefined);
       if (Object.hasOwn(there, 'error')) throw there.error;
-      await invocation.replayed.edit(change, there.order);
-      return invocation.live ? invocation.writer.state : invocation.replayed.value;
+      await invocation.replayedState.edit(change, there.order);
+      return invocation.isLive ? invocation.writer.state : invocation.replayedState.value;
     }
     await invocation.begin(scope, id);
     const entry: Entry = { kind: 'update', order: invocation.journal.nextOrder() };
-    await invocation.active(async () => {
+    await invocation.runActive(async () => {
       try {
         await invocation.record({ entries: [[id, { ...entry, value: null }]], edit: change });
       } catch (error) {
         // Also a replay does not make it.
-        throw (await keep(invocation, id, { ...entry, error: asError(error) })).error;
+        throw (await recordEntry(invocation, id, { ...entry, error: toError(error) })).error;
       }
     });
     return invocation.writer.state;

@@ -1,6 +1,6 @@
-import { type Duration, millisecondsOf } from '../../core/duration.ts';
+import { type Duration, toMilliseconds } from '../../core/duration.ts';
 import { type ErrorCode, isWaitstateError } from '../../core/errors.ts';
-import { refused } from '../../core/invalid-input.ts';
+import { invalidInput } from '../../core/invalid-input.ts';
 import type { RetryableError } from '../agent/agent-errors.ts';
 
 /** How often and how soon a step that failed is tried again. */
@@ -16,25 +16,30 @@ export interface RetryPolicy {
 }
 
 /** Refuses a policy that is none. */
-export function checkRetry({ attempts = 3, factor = 2, pause, longestPause }: RetryPolicy): void {
+export function checkRetryPolicy({ attempts = 3, factor = 2, pause, longestPause }: RetryPolicy): void {
   if (!Number.isSafeInteger(attempts) || attempts < 1)
-    throw refused('`retry.attempts`', 'a whole number from 1', attempts);
-  if (!(factor >= 1 && factor <= 100)) throw refused('`retry.factor`', 'a number from 1 to 100', factor);
-  if (pause) millisecondsOf('`retry.pause`', pause);
-  if (longestPause) millisecondsOf('`retry.longestPause`', longestPause);
+    throw invalidInput('`retry.attempts`', 'a whole number from 1', attempts);
+  if (!(factor >= 1 && factor <= 100)) throw invalidInput('`retry.factor`', 'a number from 1 to 100', factor);
+  if (pause) toMilliseconds('`retry.pause`', pause);
+  if (longestPause) toMilliseconds('`retry.longestPause`', longestPause);
 }
 
 /**
  * How long to wait before the next attempt, or undefined when the failure is final. The pause grows with each failure
  * and is shortened by chance, so that many runs that failed together do not come back together.
  */
-export function pauseAfter(error: unknown, failures: number, policy: RetryPolicy, chance: number): number | undefined {
+export function retryDelayMs(
+  error: unknown,
+  failures: number,
+  policy: RetryPolicy,
+  chance: number,
+): number | undefined {
   const { attempts = 3, factor = 2, pause = { seconds: 1 }, longestPause = { minutes: 5 } } = policy;
   if (failures >= attempts || isFatal(error) || isWaitstateError(error, ...FINAL)) return undefined;
   const asked = isWaitstateError(error, 'STEP_FAILED') ? (error as Partial<RetryableError>).retryAfterMs : undefined;
   if (asked !== undefined) return asked;
-  const first = millisecondsOf('`retry.pause`', pause);
-  const longest = millisecondsOf('`retry.longestPause`', longestPause);
+  const first = toMilliseconds('`retry.pause`', pause);
+  const longest = toMilliseconds('`retry.longestPause`', longestPause);
   return Math.round(Math.min(longest, first * factor ** (failures - 1)) * (0.5 + chance / 2));
 }
 

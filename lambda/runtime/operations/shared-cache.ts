@@ -1,9 +1,9 @@
 import type { RunContext } from '../../checkpoints/context.ts';
-import { notSealed, runKeys, sealingFor } from '../../checkpoints/encryption/run-cipher.ts';
-import { expiring, hasExpired } from '../../checkpoints/format/expiring-record.ts';
-import type { Keyed } from '../../checkpoints/format/meta.ts';
-import { besideMeta, besideRecord, besideValue } from '../../checkpoints/format/side-record.ts';
-import { committed } from '../../checkpoints/try-commit.ts';
+import { cipherFor, importRunKey, plaintext } from '../../checkpoints/encryption/run-cipher.ts';
+import { hasExpired, withExpiry } from '../../checkpoints/format/expiring-record.ts';
+import type { HeadKeyFields } from '../../checkpoints/format/meta.ts';
+import { sideMeta, sideRecord, sideValue } from '../../checkpoints/format/side-record.ts';
+import { tryCommit } from '../../checkpoints/try-commit.ts';
 import { escapeId } from '../../core/ids.ts';
 import type { Entry } from '../journal/entries.ts';
 
@@ -22,20 +22,20 @@ export async function readShared(at: RunContext, name: string): Promise<Entry | 
   const there = cacheOf(at);
   const [stored] = await at.records.read(there.partition, [name]);
   if (!stored || hasExpired(at, stored)) return undefined;
-  const meta = besideMeta(stored);
-  const value = await besideValue(there, await sealingFor(there, { key: meta.key as Keyed['key'] }), stored);
+  const meta = sideMeta(stored);
+  const value = await sideValue(there, await cipherFor(there, { key: meta.key as HeadKeyFields['key'] }), stored);
   return { kind: 'cache', at: Number(meta.at), value };
 }
 
 /** Keeps a value for the other runs of the tenant. */
-export async function keepShared(at: RunContext, name: string, value: unknown, ttlMs = KEPT_MS): Promise<void> {
+export async function writeShared(at: RunContext, name: string, value: unknown, ttlMs = KEPT_MS): Promise<void> {
   const there = cacheOf(at);
-  const { sealing, key } = at.keys
-    ? await (await runKeys()).newKey(there, undefined)
-    : { sealing: notSealed, key: undefined };
-  const kept = await besideRecord(there, sealing, name, { at: at.now(), key }, value);
-  const put = expiring(at.records, kept, at.now() + Math.min(ttlMs, KEPT_MS));
+  const { cipher, key } = at.keys
+    ? await (await importRunKey()).createRunKey(there, undefined)
+    : { cipher: plaintext, key: undefined };
+  const kept = await sideRecord(there, cipher, name, { at: at.now(), key }, value);
+  const put = withExpiry(at.records, kept, at.now() + Math.min(ttlMs, KEPT_MS));
   const [before] = await at.records.read(there.partition, [name]);
   // When somebody else has just kept theirs, that is as good.
-  await committed(at.records, [{ put, when: before ? { revision: before.revision } : 'absent' }]);
+  await tryCommit(at.records, [{ put, when: before ? { revision: before.revision } : 'absent' }]);
 }

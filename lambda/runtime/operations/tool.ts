@@ -1,14 +1,14 @@
 import { encode } from '../../checkpoints/document/encode.ts';
-import { type Duration, millisecondsOf } from '../../core/duration.ts';
-import type { StepTools, ToolOptions } from '../agent/agent-context.ts';
-import { misused } from '../agent/agent-errors.ts';
-import type { Item } from '../invocation/batch.ts';
+import { type Duration, toMilliseconds } from '../../core/duration.ts';
+import type { StepContext, ToolOptions } from '../agent/agent-context.ts';
+import { agentMisuse } from '../agent/agent-errors.ts';
+import type { BatchItem } from '../invocation/batch.ts';
 import type { Invocation } from '../invocation/invocation.ts';
 import type { Entry } from '../journal/entries.ts';
-import { hashOf, type Scope } from '../journal/identity.ts';
-import { canonical } from './canonical.ts';
-import { keepShared, readShared } from './shared-cache.ts';
-import { canUndo, checkOptions, recordedWork } from './step.ts';
+import { type Scope, shortHash } from '../journal/identity.ts';
+import { canonicalJson } from './canonical.ts';
+import { readShared, writeShared } from './shared-cache.ts';
+import { checkStepOptions, registerUndo, runOrReplay } from './step.ts';
 
 /** `ctx.tool` */
 export async function tool<A, T>(
@@ -16,20 +16,26 @@ export async function tool<A, T>(
   scope: Scope,
   name: string,
   args: A,
-  run: (args: A, tools: StepTools) => T | Promise<T>,
+  run: (args: A, tools: StepContext) => T | Promise<T>,
   options: ToolOptions<T> = {},
 ): Promise<T> {
   invocation.checkCall('ctx.tool', scope);
   if (typeof run !== 'function')
-    throw misused(`\`ctx.tool('${name}', args, …)\` needs a function; found ${typeof run}.`);
-  checkOptions(invocation, name, options);
+    throw agentMisuse(`\`ctx.tool('${name}', args, …)\` needs a function; found ${typeof run}.`);
+  checkStepOptions(invocation, name, options);
   const identity = scope.enter(name, options.callId);
-  return invocation.operation(identity, async () => {
-    const hash = hashOf(canonical(encode(args, { root: `arguments of ${name}`, types: invocation.at.types })));
-    const work = { id: identity.id, kind: 'tool' as const, hash, run: (tools: StepTools) => run(args, tools), options };
+  return invocation.runOperation(identity, async () => {
+    const hash = shortHash(canonicalJson(encode(args, { root: `arguments of ${name}`, types: invocation.at.types })));
+    const work = {
+      id: identity.id,
+      kind: 'tool' as const,
+      hash,
+      run: (tools: StepContext) => run(args, tools),
+      options,
+    };
     const cache = cachePolicy(options.cache);
-    if (!cache) return recordedWork(invocation, scope, work);
-    return throughCache(invocation, scope, work, { ...cache, name: `@cache:${hashOf(`${name}\n${hash}`)}` });
+    if (!cache) return runOrReplay(invocation, scope, work);
+    return throughCache(invocation, scope, work, { ...cache, name: `@cache:${shortHash(`${name}\n${hash}`)}` });
   });
 }
 
@@ -44,14 +50,14 @@ function cachePolicy(cache: ToolOptions['cache']): Omit<Cache, 'name'> | undefin
   if (cache === true) return { ttlMs: undefined, shared: false };
   const { ttl, shared = false, ...rest } = cache;
   const duration: Duration | undefined = ttl ?? (Object.keys(rest).length > 0 ? rest : undefined);
-  return { ttlMs: duration && millisecondsOf('`cache`', duration), shared };
+  return { ttlMs: duration && toMilliseconds('`cache`', duration), shared };
 }
 
 /** A call whose value may be that of an earlier one. What was used is recorded where it depends on the time. */
 async function throughCache<T>(
   invocation: Invocation,
   scope: Scope,
-  work: Parameters<typeof recordedWork<T>>[2],
+  work: Parameters<typeof runOrReplay<T>>[2],
   cache: Cache,
 ): Promise<T> {
   const { id, hash, kind } = work;
@@ -59,25 +65,25 @@ async function throughCache<T>(
   const there = journal.get(id);
   if (there?.cached !== undefined) {
     invocation.checkEntry(id, there, kind, hash);
-    canUndo(invocation, work);
+    registerUndo(invocation, work);
     return journal.get(there.cached)?.value as T;
   }
   const newest = newestOf(journal, cache.name, cache.ttlMs === undefined ? 1 : Infinity);
   const known = newest && journal.get(newest);
   // Also when nothing begins any more: what comes after it may be there to be replayed.
   if (!there && known && cache.ttlMs === undefined) return known.value as T;
-  if (there || scope.closed || !invocation.begins) return recordedWork(invocation, scope, work);
+  if (there || scope.isClosed || !invocation.canBegin) return runOrReplay(invocation, scope, work);
   const isFresh = ({ at: made = 0 }: Entry) => cache.ttlMs === undefined || invocation.now < made + cache.ttlMs;
   if (newest && known && isFresh(known)) {
-    await invocation.active(() => invocation.record({ step: id, entries: [[id, cachedCall(kind, hash, newest)]] }));
+    await invocation.runActive(() => invocation.record({ step: id, entries: [[id, cachedCall(kind, hash, newest)]] }));
     return known.value as T;
   }
   if (!cache.shared) {
     const next = `${cache.name}:${Number(newest?.split(':').at(-1) ?? 0) + 1}`;
-    const item = ({ value, ...entry }: Entry): Item => {
+    const item = ({ value, ...entry }: Entry): BatchItem => {
       // A call at the same time was faster: each keeps what it got.
-      if (invocation.cached.has(next)) return { entries: [[id, { ...entry, value }]] };
-      invocation.cached.add(next);
+      if (invocation.takenCacheIds.has(next)) return { entries: [[id, { ...entry, value }]] };
+      invocation.takenCacheIds.add(next);
       return {
         entries: [
           [next, { kind: 'cache', at: invocation.now, value }],
@@ -85,19 +91,19 @@ async function throughCache<T>(
         ],
       };
     };
-    await recordedWork(invocation, scope, { ...work, item });
+    await runOrReplay(invocation, scope, { ...work, item });
     return journal.get(journal.get(id)?.cached ?? id)?.value as T;
   }
-  const shared = await invocation.stored(() => readShared(at, cache.name));
+  const shared = await invocation.runStorageCall(() => readShared(at, cache.name));
   if (shared && isFresh(shared)) {
-    invocation.live = true;
-    await invocation.active(() =>
+    invocation.isLive = true;
+    await invocation.runActive(() =>
       invocation.record({ step: id, entries: [[id, { kind, ...(hash && { hash }), value: shared.value }]] }),
     );
     return journal.get(id)?.value as T;
   }
-  const value = await recordedWork(invocation, scope, work);
-  await invocation.stored(() => keepShared(at, cache.name, value, cache.ttlMs));
+  const value = await runOrReplay(invocation, scope, work);
+  await invocation.runStorageCall(() => writeShared(at, cache.name, value, cache.ttlMs));
   return value;
 }
 

@@ -1,24 +1,24 @@
 import { encode } from '../../checkpoints/document/encode.ts';
-import { type Duration, millisecondsOf } from '../../core/duration.ts';
+import { type Duration, toMilliseconds } from '../../core/duration.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import { MAX_ID_BYTES } from '../../core/ids.ts';
 import type { Status } from '../../core/status.ts';
 import type { Callable, CallOptions, SignalOptions } from '../agent/agent-context.ts';
-import { validated } from '../agent/standard-schema.ts';
-import { withdrawalOf } from '../control/end-run.ts';
+import { validate } from '../agent/standard-schema.ts';
+import { withdrawWritesById } from '../control/end-run.ts';
 import { startRun } from '../control/start-run.ts';
-import type { Item } from '../invocation/batch.ts';
+import type { BatchItem } from '../invocation/batch.ts';
 import type { Invocation } from '../invocation/invocation.ts';
-import { CURSOR } from '../invocation/read-outcomes.ts';
-import { type Entry, hasSettled, type Kind } from '../journal/entries.ts';
-import { hashOf, type Scope } from '../journal/identity.ts';
-import { canonical } from './canonical.ts';
-import { SHORT_MS } from './step.ts';
+import { CURSOR_ID } from '../invocation/read-outcomes.ts';
+import { type Entry, type EntryKind, hasSettled } from '../journal/entries.ts';
+import { type Scope, shortHash } from '../journal/identity.ts';
+import { canonicalJson } from './canonical.ts';
+import { MAX_IN_PROCESS_WAIT_MS } from './step.ts';
 
 /** A wait under its identity. */
 interface Waiting {
   readonly id: string;
-  readonly kind: Kind;
+  readonly kind: EntryKind;
   readonly hash?: string;
   readonly status: Status;
   /** The entry of a wait that begins now. */
@@ -34,22 +34,25 @@ async function waited(
   const there = invocation.journal.get(id);
   if (there) invocation.checkEntry(id, there, kind, hash);
   if (there && hasSettled(there)) {
-    invocation.reached(id);
+    invocation.markReached(id);
     return there;
   }
   await invocation.begin(scope, id);
-  if (there) return invocation.waiting.for(id, there, status);
+  if (there) return invocation.pendingWaits.waitFor(id, there, status);
   const entry = await begin();
   if (hasSettled(entry)) return entry;
-  const announce: Item = { entries: [[id, entry]] };
-  return invocation.waiting.for(id, entry, status, announce);
+  const announce: BatchItem = { entries: [[id, entry]] };
+  return invocation.pendingWaits.waitFor(id, entry, status, announce);
 }
 
 /**
  * What is recorded when nobody needs the waits of some scopes any more: a signal must not go to who does not wait for it,
  * and nobody is asked for nothing. Children stay known for as long as they may have to be cancelled.
  */
-export function leaveWaits(invocation: Invocation, paths: readonly string[]): Pick<Item, 'forget' | 'beside' | 'work'> {
+export function abandonWaits(
+  invocation: Invocation,
+  paths: readonly string[],
+): Pick<BatchItem, 'forget' | 'sideWrites' | 'work'> {
   // Also what a replay has not reached again.
   const waits = [...invocation.journal].filter(
     ([id, entry]) =>
@@ -57,30 +60,31 @@ export function leaveWaits(invocation: Invocation, paths: readonly string[]): Pi
       !hasSettled(entry) &&
       // What was decided waits for nothing any more: what came of it may be on its way.
       entry.decided === undefined &&
-      !invocation.waiting.settling.has(id) &&
+      !invocation.pendingWaits.settling.has(id) &&
       paths.some((path) => id.startsWith(path)),
   );
-  for (const id of invocation.waiting.ids) if (paths.some((path) => id.startsWith(path))) invocation.waiting.stop(id);
+  for (const id of invocation.pendingWaits.ids)
+    if (paths.some((path) => id.startsWith(path))) invocation.pendingWaits.stop(id);
   const open = waits.flatMap(([, { approval }]) => approval ?? []);
   return {
     forget: waits.flatMap(([id, { kind }]) => (kind === 'call' ? [] : id)),
     ...(open.length > 0 && {
-      beside: () => withdrawalOf(invocation.at, open, 'It is no longer needed.'),
+      sideWrites: () => withdrawWritesById(invocation.at, open, 'It is no longer needed.'),
       work: (work) => ({ ...work, approvals: work.approvals?.filter((approval) => !open.includes(approval)) }),
     }),
   };
 }
 
 // A step that is tried again later is none: its result may be on its way.
-const WAITS: ReadonlySet<Kind> = new Set(['sleep', 'signal', 'approval', 'call']);
+const WAITS: ReadonlySet<EntryKind> = new Set(['sleep', 'signal', 'approval', 'call']);
 
 /** `ctx.sleep` */
 export async function sleep(invocation: Invocation, scope: Scope, name: string, duration: Duration): Promise<void> {
   invocation.checkCall('ctx.sleep', scope);
-  const milliseconds = millisecondsOf('The time to sleep', duration);
+  const milliseconds = toMilliseconds('The time to sleep', duration);
   const identity = scope.enter(name);
   const { id } = identity;
-  await invocation.operation(identity, () =>
+  await invocation.runOperation(identity, () =>
     waited(invocation, scope, {
       ...{ id, kind: 'sleep', status: 'SLEEPING' },
       begin: async () => {
@@ -89,8 +93,8 @@ export async function sleep(invocation: Invocation, scope: Scope, name: string, 
           until: invocation.now + milliseconds,
           order: invocation.journal.nextOrder(),
         };
-        if (milliseconds > SHORT_MS || milliseconds >= invocation.lifetime.remaining) return entry;
-        await invocation.active(async () => {
+        if (milliseconds > MAX_IN_PROCESS_WAIT_MS || milliseconds >= invocation.lifetime.remainingMs) return entry;
+        await invocation.runActive(async () => {
           await invocation.runtime.clock.sleep(milliseconds);
           await invocation.record({ entries: [[id, { ...entry, value: undefined }]] });
         });
@@ -108,15 +112,15 @@ export async function waitForSignal(
   { timeout }: SignalOptions = {},
 ): Promise<unknown> {
   invocation.checkCall('ctx.waitForSignal', scope);
-  const milliseconds = timeout && millisecondsOf('`timeout`', timeout);
+  const milliseconds = timeout && toMilliseconds('`timeout`', timeout);
   const identity = scope.enter(name);
-  const entry = await invocation.operation(identity, () =>
+  const entry = await invocation.runOperation(identity, () =>
     waited(invocation, scope, {
       ...{ id: identity.id, kind: 'signal', status: 'WAITING_FOR_SIGNAL' },
       begin: async () => {
         // It may have come before anybody waited for it.
-        const { cursor = 0 } = invocation.journal.get(CURSOR) ?? {};
-        if (invocation.writer.seenWake > cursor) invocation.waiting.lookSoon();
+        const { cursor = 0 } = invocation.journal.get(CURSOR_ID) ?? {};
+        if (invocation.writer.seenWake > cursor) invocation.pendingWaits.checkOutcomesSoon();
         return {
           ...{ kind: 'signal', signal: name, order: invocation.journal.nextOrder() },
           ...(milliseconds !== undefined && { until: invocation.now + milliseconds }),
@@ -126,7 +130,7 @@ export async function waitForSignal(
   );
   if (Object.hasOwn(entry, 'error')) throw entry.error;
   // Each time anew: what a schema makes of a value need not be a value that can be kept.
-  return entry.unchecked ? validated(`Signal "${name}"`, invocation.agent.signals?.[name], entry.value) : entry.value;
+  return entry.unchecked ? validate(`Signal "${name}"`, invocation.agent.signals?.[name], entry.value) : entry.value;
 }
 
 // How long a parent relies on being told of the end of its child.
@@ -145,28 +149,28 @@ export async function call<Input, Result>(
   const identity = scope.enter(name, options.key);
   const { id } = identity;
   const { at } = invocation;
-  return invocation.operation(identity, async () => {
-    const given = canonical(encode(input, { root: `input of ${name}`, types: at.types }));
+  return invocation.runOperation(identity, async () => {
+    const given = canonicalJson(encode(input, { root: `input of ${name}`, types: at.types }));
     const entry = await waited(invocation, scope, {
-      ...{ id, kind: 'call', status: 'WAITING_FOR_SIGNAL', hash: hashOf(`${name}\n${given}`) },
+      ...{ id, kind: 'call', status: 'WAITING_FOR_SIGNAL', hash: shortHash(`${name}\n${given}`) },
       begin: async () => {
         const child = options.id ?? childId(invocation, id);
-        const { version } = invocation.writer.opened.record;
-        const { owner } = invocation.writer.opened.head.meta;
+        const { version } = invocation.writer.loaded.record;
+        const { owner } = invocation.writer.loaded.head.meta;
         const parent = { run: at.run, version };
-        const accepted = typeof agent === 'string' ? input : await agent.accept(input);
-        const { isNew } = await invocation.stored(() =>
+        const accepted = typeof agent === 'string' ? input : await agent.parseInput(input);
+        const { isNew } = await invocation.runStorageCall(() =>
           startRun(invocation.runtime, {
-            ...{ agent: name, input: accepted, id: child, parent, owner, waits: true },
+            ...{ agent: name, input: accepted, id: child, parent, owner, parentWaits: true },
             ...(typeof agent === 'string' && { unchecked: true }),
           }),
         );
         // One that was started before may have ended before.
-        if (!isNew) invocation.waiting.lookSoon();
+        if (!isNew) invocation.pendingWaits.checkOutcomesSoon();
         const existed = !isNew && { existed: true as const };
         return {
           kind: 'call',
-          hash: hashOf(`${name}\n${given}`),
+          hash: shortHash(`${name}\n${given}`),
           child,
           ...existed,
           checkAt: invocation.now + CHECK_MS,
@@ -186,5 +190,5 @@ export async function call<Input, Result>(
 function childId({ at, work }: Invocation, id: string): string {
   const epoch = work.epoch ? `.${work.epoch}` : '';
   const readable = `${at.run}.${id}${epoch}`;
-  return encodeURIComponent(readable).length <= MAX_ID_BYTES ? readable : `child.${hashOf(readable)}`;
+  return encodeURIComponent(readable).length <= MAX_ID_BYTES ? readable : `child.${shortHash(readable)}`;
 }

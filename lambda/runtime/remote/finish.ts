@@ -1,8 +1,8 @@
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { Opened } from '../../checkpoints/load.ts';
-import { withdrawalOf } from '../control/end-run.ts';
-import { replyWrites } from '../control/events.ts';
-import { ended, ready } from '../control/work.ts';
+import type { LoadedCheckpoint } from '../../checkpoints/load.ts';
+import { withdrawWritesById } from '../control/end-run.ts';
+import { wakeParentWrites } from '../control/events.ts';
+import { endedWork, readyWork } from '../control/work.ts';
 import type { Entry } from '../journal/entries.ts';
 import { checkIsRunning, type RemoteSave, saveRemotely } from './save.ts';
 
@@ -15,19 +15,19 @@ export type RemoteEnd =
  * Ends a run with its last checkpoint: open approvals are withdrawn and the parent is told in the same transaction. One
  * that was cancelled or timed out meanwhile ends as that, whatever is said.
  */
-export function finishRemotely(at: RunContext, save: RemoteSave, end: RemoteEnd): Promise<Opened> {
-  return saveRemotely(at, save, async (opened) => {
-    const { status, work } = opened.head.meta;
+export function finishRemotely(at: RunContext, save: RemoteSave, end: RemoteEnd): Promise<LoadedCheckpoint> {
+  return saveRemotely(at, save, async (loaded) => {
+    const { status, work } = loaded.head.meta;
     const isEnding = status === 'ENDING';
-    if (!isEnding) checkIsRunning(at, opened);
+    if (!isEnding) checkIsRunning(at, loaded);
     return {
       status: isEnding ? (work?.ending ?? 'FAILED') : end.status,
       entries: isEnding ? [] : [lastEntry(end)],
-      beside: [
-        ...(await withdrawalOf(at, work?.approvals ?? [], 'The run has ended.')),
-        ...(await replyWrites(at, work?.replyTo)),
+      sideWrites: [
+        ...(await withdrawWritesById(at, work?.approvals ?? [], 'The run has ended.')),
+        ...(await wakeParentWrites(at, work?.replyTo)),
       ],
-      work: ended,
+      work: endedWork,
     };
   });
 }
@@ -38,7 +38,7 @@ const lastEntry = (end: RemoteEnd): readonly [id: string, entry: Entry] =>
     : ['@error', { kind: 'result', error: end.error }];
 
 /** Saves, and has the run go on in another invocation. One that gets nothing done in many of them fails. */
-export function yieldRemotely(at: RunContext, save: RemoteSave): Promise<Opened> {
+export function yieldRemotely(at: RunContext, save: RemoteSave): Promise<LoadedCheckpoint> {
   const { state, step, toolResults } = save;
   return saveRemotely(at, save, async ({ head, record }) => {
     checkIsRunning(at, { head, record });
@@ -47,7 +47,7 @@ export function yieldRemotely(at: RunContext, save: RemoteSave): Promise<Opened>
     const attempt = isProgress ? {} : { claims, claimed: record.version + 1 };
     return {
       status: 'READY',
-      work: (there) => ({ ...ready(there, at.now()), ...attempt }),
+      work: (there) => ({ ...readyWork(there, at.now()), ...attempt }),
     };
   });
 }

@@ -1,19 +1,19 @@
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { Work } from '../../checkpoints/format/meta.ts';
+import type { RuntimeMeta } from '../../checkpoints/format/meta.ts';
 import { headRecord } from '../../checkpoints/format/records.ts';
 import { readLiveHead } from '../../checkpoints/load.ts';
-import { committed } from '../../checkpoints/try-commit.ts';
-import { pauseBeforeDelivery } from '../control/work.ts';
+import { tryCommit } from '../../checkpoints/try-commit.ts';
+import { redeliveryDelayMs } from '../control/work.ts';
 
 /**
  * Gives a claim back whose function could not be invoked, so that it does not count as an attempt of the run. The lease
  * stays, ended: it says that the sweeper delivers the run, and not the stream, which would try again at once and for ever.
  */
-export async function giveBack(at: RunContext, by: string, before: Work | undefined): Promise<void> {
+export async function releaseClaim(at: RunContext, by: string, before: RuntimeMeta | undefined): Promise<void> {
   const { meta, revision } = await readLiveHead(at);
   const { work } = meta;
   if (work?.lease?.by !== by) return;
-  const later = at.now() + pauseBeforeDelivery(1);
+  const later = at.now() + redeliveryDelayMs(1);
   const returned = {
     ...work,
     lease: { by, until: at.now() },
@@ -22,5 +22,5 @@ export async function giveBack(at: RunContext, by: string, before: Work | undefi
     dueAt: (before?.dueAt ?? 0) > at.now() ? before?.dueAt : later,
   };
   const put = headRecord(at.partition, { ...meta, work: returned }).stored;
-  await committed(at.records, [{ put, when: { revision } }]);
+  await tryCommit(at.records, [{ put, when: { revision } }]);
 }

@@ -1,13 +1,13 @@
-import { append, baseOf } from '../../checkpoints/append.ts';
-import { encodeModel, encodeValues, schemaAfter } from '../../checkpoints/content.ts';
+import { append, toBase } from '../../checkpoints/append.ts';
+import { encodeModel, encodeValues, nextSchemaVersion } from '../../checkpoints/content.ts';
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { HeadMeta, Work } from '../../checkpoints/format/meta.ts';
-import { checkVersion, type Opened, open } from '../../checkpoints/load.ts';
-import { checkFields, type SaveFields, writtenBefore } from '../../checkpoints/save.ts';
+import type { HeadMeta, RuntimeMeta } from '../../checkpoints/format/meta.ts';
+import { checkVersion, type LoadedCheckpoint, loadCheckpoint } from '../../checkpoints/load.ts';
+import { checkSaveFields, findEarlierWrite, type SaveFields } from '../../checkpoints/save.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import type { Status } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
-import { NO_WORK, sameApprovals } from '../control/work.ts';
+import { hasSameApprovals, NO_WORK } from '../control/work.ts';
 import type { Entry } from '../journal/entries.ts';
 
 /** What an agent that runs elsewhere saves. All that it holds of its run is the version that it goes on from. */
@@ -22,8 +22,8 @@ export interface RemoteSave extends Omit<SaveFields, 'status' | 'parent' | 'owne
 export interface RemoteChange {
   readonly entries?: Iterable<readonly [id: string, entry: Entry]>;
   readonly status?: Status | undefined;
-  readonly work?: (there: Work) => Work;
-  readonly beside?: readonly Write[];
+  readonly work?: (there: RuntimeMeta) => RuntimeMeta;
+  readonly sideWrites?: readonly Write[];
 }
 
 // The run was woken, or an approval ended, while the change was made.
@@ -38,28 +38,28 @@ const TRIES = 20;
 export async function saveRemotely(
   at: RunContext,
   { expectedVersion, state, toolResults, forgetToolResults, model, agent, ...fields }: RemoteSave,
-  change: (opened: Opened) => Promise<RemoteChange>,
-): Promise<Opened> {
+  change: (loaded: LoadedCheckpoint) => Promise<RemoteChange>,
+): Promise<LoadedCheckpoint> {
   checkVersion(expectedVersion, '`expectedVersion`');
-  checkFields({ ...fields, toolResults, forgetToolResults, model, agent });
+  checkSaveFields({ ...fields, toolResults, forgetToolResults, model, agent });
   for (let tried = 1; ; tried++) {
-    const opened = await open(at);
-    if (opened.record.version !== expectedVersion) return writtenBefore(at, expectedVersion, fields.writeId, opened);
-    const { entries = [], status, work = (there) => there, beside } = await change(opened);
-    const root = await encodeValues(at, opened.sealing, opened.root, {
+    const loaded = await loadCheckpoint(at);
+    if (loaded.record.version !== expectedVersion) return findEarlierWrite(at, expectedVersion, fields.writeId, loaded);
+    const { entries = [], status, work = (there) => there, sideWrites } = await change(loaded);
+    const root = await encodeValues(at, loaded.cipher, loaded.root, {
       ...(state !== undefined && { state }),
       toolResults: { ...toolResults, ...Object.fromEntries(entries) },
       forgetToolResults,
     });
     const head = (there: HeadMeta) => {
-      if (isOther(there, opened.head.meta)) throw new Moved();
+      if (isOther(there, loaded.head.meta)) throw new Moved();
       return { work: work(there.work ?? NO_WORK), ...(agent !== undefined && { agent }) };
     };
-    const schema = state === undefined ? opened.record.meta.schema : schemaAfter(at, opened);
+    const schema = state === undefined ? loaded.record.meta.schema : nextSchemaVersion(at, loaded);
     try {
-      return await append(at, baseOf(opened), {
+      return await append(at, toBase(loaded), {
         ...fields,
-        ...{ root, schema, status, head, beside, model: encodeModel(at, model) },
+        ...{ root, schema, status, head, sideWrites, model: encodeModel(at, model) },
       });
     } catch (error) {
       const isPassing = error instanceof Moved || error instanceof ConditionFailedError;
@@ -69,10 +69,10 @@ export async function saveRemotely(
 }
 
 const isOther = (there: HeadMeta, seen: HeadMeta): boolean =>
-  there.work?.wake !== seen.work?.wake || !sameApprovals(there.work, seen.work);
+  there.work?.wake !== seen.work?.wake || !hasSameApprovals(there.work, seen.work);
 
 /** Refuses to suspend a run that nobody runs: whoever does it would not be the one to go on. */
-export function checkIsRunning(at: RunContext, { head, record }: Pick<Opened, 'head' | 'record'>): void {
+export function checkIsRunning(at: RunContext, { head, record }: Pick<LoadedCheckpoint, 'head' | 'record'>): void {
   const { status } = head.meta;
   if (status === 'RUNNING' && record.meta.status === 'RUNNING') return;
   throw new WaitstateError(

@@ -2,7 +2,7 @@ import type { RunContext } from '../../checkpoints/context.ts';
 import { decode } from '../../checkpoints/document/decode.ts';
 import type { Doc } from '../../checkpoints/document/document.ts';
 import { type PayloadRef, payloadRefs } from '../../checkpoints/document/payloads.ts';
-import { type Opened, open } from '../../checkpoints/load.ts';
+import { type LoadedCheckpoint, loadCheckpoint } from '../../checkpoints/load.ts';
 import { storedPayload } from '../../checkpoints/payload.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 
@@ -10,15 +10,20 @@ import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
  * The value of a document that an agent elsewhere made: JSON in which `$` nodes stand for what JSON lacks. It can point only
  * at payloads that its run points at already.
  */
-export const remoteValue = (at: RunContext, argument: string, doc: unknown): Promise<unknown> =>
-  valueWithin(at, argument, doc, async () => at.cache.fresh(at.partition, at.now()) ?? (await open(at)));
+export const decodeRemoteValue = (at: RunContext, argument: string, doc: unknown): Promise<unknown> =>
+  decodeWithPayloads(
+    at,
+    argument,
+    doc,
+    async () => at.cache.fresh(at.partition, at.now()) ?? (await loadCheckpoint(at)),
+  );
 
 /** The same with the payloads of one checkpoint, which is opened only if the document has any. */
-export async function valueWithin(
+export async function decodeWithPayloads(
   at: RunContext,
   argument: string,
   doc: unknown,
-  opening: () => Promise<Pick<Opened, 'root' | 'sealing'>>,
+  opening: () => Promise<Pick<LoadedCheckpoint, 'root' | 'cipher'>>,
 ): Promise<unknown> {
   let pointsAtPayloads = false;
   const value = decoded(argument, doc, at, () => {
@@ -26,11 +31,11 @@ export async function valueWithin(
     return null;
   });
   if (!pointsAtPayloads) return value;
-  const { root, sealing } = await opening();
+  const { root, cipher } = await opening();
   const known = payloadRefs(root);
   return decoded(argument, doc, at, ({ id }) => {
     const ref = known.get(id);
-    if (ref) return storedPayload({ store: at.payloads, partition: at.partition, sealing, ref });
+    if (ref) return storedPayload({ store: at.payloads, partition: at.partition, cipher, ref });
     throw new WaitstateError(
       'INVALID_INPUT',
       `\`${argument}\` points at a payload that run "${at.run}" does not have. Only what was loaded from it can be kept.`,

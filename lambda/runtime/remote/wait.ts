@@ -1,15 +1,15 @@
 import { decodeResults } from '../../checkpoints/content.ts';
 import type { RunContext } from '../../checkpoints/context.ts';
-import type { Opened } from '../../checkpoints/load.ts';
-import { type ApprovalRequest, checkRequest } from '../../core/approval.ts';
-import { type Duration, millisecondsOf } from '../../core/duration.ts';
+import type { LoadedCheckpoint } from '../../checkpoints/load.ts';
+import { type ApprovalRequest, checkApprovalRequest } from '../../core/approval.ts';
+import { type Duration, toMilliseconds } from '../../core/duration.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import { isWaiting, type Status } from '../../core/status.ts';
 import type { Write } from '../../storage/ports.ts';
-import { approvalIdFor, askWrites } from '../approvals/approval-records.ts';
-import { NO_WORK, resting } from '../control/work.ts';
-import type { Claimed } from '../invocation/claim.ts';
-import { lookAround } from '../invocation/read-outcomes.ts';
+import { createApprovalWrites, toApprovalId } from '../approvals/approval-records.ts';
+import { NO_WORK, suspendedWork } from '../control/work.ts';
+import type { ClaimedRun } from '../invocation/claim.ts';
+import { readOutcomes } from '../invocation/read-outcomes.ts';
 import { settle } from '../invocation/settle.ts';
 import { appendEntries } from '../journal/append-entries.ts';
 import { type Entry, hasSettled } from '../journal/entries.ts';
@@ -19,12 +19,12 @@ import { checkIsRunning, type RemoteChange, type RemoteSave, saveRemotely } from
 interface Wait {
   readonly id: string;
   readonly entry: Entry;
-  readonly beside?: readonly Write[];
+  readonly sideWrites?: readonly Write[];
 }
 
 /** A run that was suspended, or that goes on because what it waits for was there already. */
-export interface Suspended {
-  readonly opened: Opened;
+export interface SuspendedRun {
+  readonly loaded: LoadedCheckpoint;
   /** The wait in the journal, and the approval where it is one. */
   readonly wait: string;
   readonly approval?: string | undefined;
@@ -39,36 +39,36 @@ export const isToolId = (id: string): boolean =>
   id !== '' && id.length <= 256 && id.isWellFormed() && ![APPROVAL, SIGNAL, '@'].some((taken) => id.startsWith(taken));
 
 /** Saves, asks people and suspends the run until they have decided, in one transaction. */
-export async function askRemotely(
+export async function requestApprovalRemotely(
   at: RunContext,
   save: RemoteSave,
   { name, request }: { readonly name: string; readonly request: ApprovalRequest },
-): Promise<Suspended> {
-  checkRequest(request);
-  return suspend(at, save, 'WAITING_FOR_APPROVAL', async (opened, journal) => {
-    const agent = save.agent ?? opened.head.meta.agent;
+): Promise<SuspendedRun> {
+  checkApprovalRequest(request);
+  return suspend(at, save, 'WAITING_FOR_APPROVAL', async (loaded, journal) => {
+    const agent = save.agent ?? loaded.head.meta.agent;
     if (agent === undefined)
       throw new WaitstateError(
         'INVALID_INPUT',
         `Run "${at.run}" has no agent, so nobody could be told to go on with it. Pass \`agent\`.`,
       );
     const id = freeId(journal, APPROVAL + name);
-    const approval = approvalIdFor(id.slice(APPROVAL.length), { rewinds: opened.head.meta.work?.rewinds, ask: 1 });
+    const approval = toApprovalId(id.slice(APPROVAL.length), { rewinds: loaded.head.meta.work?.rewinds, ask: 1 });
     return {
       id,
       entry: { kind: 'approval', approval, ask: 1, order: nextOrder(journal) },
-      beside: await askWrites(at, opened.sealing, approval, request, { agent, name, ask: 1 }),
+      sideWrites: await createApprovalWrites(at, loaded.cipher, approval, request, { agent, name, ask: 1 }),
     };
   });
 }
 
 /** Saves, and suspends the run until a signal comes, in one transaction; one that has come is used at once. */
-export async function waitRemotely(
+export async function waitForSignalRemotely(
   at: RunContext,
   save: RemoteSave,
   { name, timeout }: { readonly name: string; readonly timeout?: Duration | undefined },
-): Promise<Suspended> {
-  const until = timeout === undefined ? undefined : at.now() + millisecondsOf('`timeout`', timeout);
+): Promise<SuspendedRun> {
+  const until = timeout === undefined ? undefined : at.now() + toMilliseconds('`timeout`', timeout);
   return suspend(at, save, 'WAITING_FOR_SIGNAL', async (_, journal) => ({
     id: freeId(journal, SIGNAL + name),
     entry: { kind: 'signal', signal: name, order: nextOrder(journal), ...(until !== undefined && { until }) },
@@ -79,30 +79,30 @@ async function suspend(
   at: RunContext,
   save: RemoteSave,
   status: Status,
-  begin: (opened: Opened, journal: Journal) => Promise<Wait>,
-): Promise<Suspended> {
+  begin: (loaded: LoadedCheckpoint, journal: JournalEntries) => Promise<Wait>,
+): Promise<SuspendedRun> {
   let wait: Wait | undefined;
-  const opened = await saveRemotely(at, save, async (before) => {
+  const loaded = await saveRemotely(at, save, async (before) => {
     checkIsRunning(at, before);
-    const journal = journalOf(at, before);
+    const journal = readJournal(at, before);
     wait = await begin(before, journal);
     return suspension(at, before, status, journal, wait);
   });
   // A request that had been answered before begins no wait: the newest one is what it began.
-  const [id, entry] = wait ? [wait.id, wait.entry] : newestWait(journalOf(at, opened));
-  return { opened, wait: id, approval: entry?.approval };
+  const [id, entry] = wait ? [wait.id, wait.entry] : newestWait(readJournal(at, loaded));
+  return { loaded: loaded, wait: id, approval: entry?.approval };
 }
 
 async function suspension(
   at: RunContext,
-  opened: Opened,
+  loaded: LoadedCheckpoint,
   status: Status,
-  journal: Journal,
-  { id, entry, beside = [] }: Wait,
+  journal: JournalEntries,
+  { id, entry, sideWrites = [] }: Wait,
 ): Promise<RemoteChange> {
-  const waits = new Map([...openWaits(journal), [id, entry]]);
-  const seen = await lookAround(at, opened.sealing, journal, waits, opened.head.meta.work?.wake ?? 0);
-  const settled = settle(waits, seen.happened);
+  const waits = new Map([...pendingWaits(journal), [id, entry]]);
+  const seen = await readOutcomes(at, loaded.cipher, journal, waits, loaded.head.meta.work?.wake ?? 0);
+  const settled = settle(waits, seen.outcomes);
   const { entries } = settled;
   const cursor = seen.cursorAfter(settled);
   const asked = entry.approval === undefined ? [] : [entry.approval];
@@ -110,38 +110,38 @@ async function suspension(
   return {
     entries: [[id, entry], ...entries, ...(cursor ? [cursor] : [])],
     status: isOver ? undefined : status,
-    beside,
+    sideWrites: sideWrites,
     work: (there) => {
       const open = [...(there.approvals ?? []), ...asked];
       const work = { ...there, approvals: open.length > 0 ? open : undefined };
-      return isOver ? work : resting(work, dueAt(waits, work.deadline));
+      return isOver ? work : suspendedWork(work, dueAt(waits, work.deadline));
     },
   };
 }
 
 /** When somebody must look at a run with these waits. */
-const dueAt = (waits: Journal, deadline = Infinity): number =>
+const dueAt = (waits: JournalEntries, deadline = Infinity): number =>
   Math.min(deadline, ...[...waits.values()].map(({ until = Infinity }) => until));
 
 /**
  * Lets a claimed run lie down again that was woken by something it does not wait for. Says whether it does: it does not
  * when there is something to do, or something came meanwhile; then it is to be claimed once more.
  */
-export async function lieDownAgain(
+export async function suspendAgain(
   at: RunContext,
-  before: Opened,
-  { opened, seenWake }: Claimed,
+  before: LoadedCheckpoint,
+  { loaded, seenWake }: ClaimedRun,
 ): Promise<'lies' | 'goes on' | 'woken'> {
   const { status } = before.record.meta;
-  const waits = openWaits(journalOf(at, opened));
-  const isOver = waits.size === 0 || waits.size < openWaits(journalOf(at, before)).size;
+  const waits = pendingWaits(readJournal(at, loaded));
+  const isOver = waits.size === 0 || waits.size < pendingWaits(readJournal(at, before)).size;
   if (!isWaiting(status) || isOver || before.head.meta.status === 'ENDING') return 'goes on';
   try {
-    await appendEntries(at, opened, {
+    await appendEntries(at, loaded, {
       status,
       head: ({ work = NO_WORK }) => {
         if (work.wake !== seenWake) throw new Woken();
-        return { work: resting(work, dueAt(waits, work.deadline)) };
+        return { work: suspendedWork(work, dueAt(waits, work.deadline)) };
       },
     });
     return 'lies';
@@ -154,27 +154,27 @@ export async function lieDownAgain(
 class Woken extends Error {}
 
 /** The journal of a run by identity. */
-export type Journal = ReadonlyMap<string, Entry>;
+export type JournalEntries = ReadonlyMap<string, Entry>;
 
-export const journalOf = (at: RunContext, opened: Opened): Journal =>
-  new Map(Object.entries(decodeResults(at, opened) as Record<string, Entry>));
+export const readJournal = (at: RunContext, loaded: LoadedCheckpoint): JournalEntries =>
+  new Map(Object.entries(decodeResults(at, loaded) as Record<string, Entry>));
 
 const WAITS: ReadonlySet<unknown> = new Set(['approval', 'signal', 'sleep', 'call'] satisfies Entry['kind'][]);
 
 /** What a run still waits for. */
-export const openWaits = (journal: Journal): Journal =>
+export const pendingWaits = (journal: JournalEntries): JournalEntries =>
   new Map([...journal].filter(([id, entry]) => !id.startsWith('@') && WAITS.has(entry?.kind) && !hasSettled(entry)));
 
 /** A name that no operation of the run has: `refund`, `refund#2`. */
-function freeId(journal: Journal, name: string): string {
+function freeId(journal: JournalEntries, name: string): string {
   for (let count = 1; ; count++) {
     const id = count === 1 ? name : `${name}#${count}`;
     if (!journal.has(id)) return id;
   }
 }
 
-const nextOrder = (journal: Journal): number =>
+const nextOrder = (journal: JournalEntries): number =>
   1 + Math.max(0, ...[...journal.values()].map((entry) => entry?.order ?? 0));
 
-const newestWait = (journal: Journal): readonly [id: string, entry: Entry | undefined] =>
+const newestWait = (journal: JournalEntries): readonly [id: string, entry: Entry | undefined] =>
   [...journal].toSorted(([, a], [, b]) => (b?.order ?? 0) - (a?.order ?? 0))[0] ?? ['', undefined];

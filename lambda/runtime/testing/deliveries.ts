@@ -1,9 +1,9 @@
 import { setTimeout as realTime, setImmediate as tick } from 'node:timers/promises';
-import { type Duration, millisecondsOf } from '../../core/duration.ts';
+import { type Duration, toMilliseconds } from '../../core/duration.ts';
 import { WaitstateError } from '../../core/errors.ts';
-import type { AnyAgent, Invoked } from '../agent/agent.ts';
+import type { AnyAgent, InvokeResult } from '../agent/agent.ts';
 import type { Delivery } from '../runtime.ts';
-import type { Steps } from './steps.ts';
+import type { StepTracker } from './steps.ts';
 import type { TestClock } from './test-clock.ts';
 
 // How long nothing happens before the time is moved to the end of a function.
@@ -12,7 +12,7 @@ const PATIENCE_MS = 1_000;
 /** What deliveries in a test need. */
 interface Surroundings {
   readonly clock: TestClock;
-  readonly steps: Steps;
+  readonly steps: StepTracker;
   readonly agents: ReadonlyMap<string, AnyAgent>;
   readonly functionTimeout: Duration;
   /** How often each delivery comes. */
@@ -24,7 +24,7 @@ interface Surroundings {
 /** Brings runs to their agents as AWS does, until nothing is left to do but by time. */
 export class Deliveries {
   /** What each invocation came to, in their order. */
-  readonly invocations: Invoked[] = [];
+  readonly invocations: InvokeResult[] = [];
   readonly #queue: Delivery[];
   readonly #around: Surroundings;
   #under = 0;
@@ -76,7 +76,7 @@ export class Deliveries {
         'AGENT_NOT_FOUND',
         `Run "${delivery.run}" is of agent "${delivery.agent}", which this test does not know. Pass it in \`agents\`.`,
       );
-    const until = clock.now() + millisecondsOf('`functionTimeout`', functionTimeout);
+    const until = clock.now() + toMilliseconds('`functionTimeout`', functionTimeout);
     const outcome = await agent.invoke(delivery, { by, until });
     this.invocations.push(outcome);
     // Lambda invokes an asynchronous event again that ended in an error, under the same id.

@@ -1,14 +1,14 @@
-import { nameIn } from '../journal/identity.ts';
-import type { Probe, StepMoment } from '../runtime.ts';
+import { operationName } from '../journal/identity.ts';
+import type { Probe, StepPhase } from '../runtime.ts';
 
 /** A process that dies: before the function of a step, after it, or when its result is recorded. */
-export type Crash = { readonly [M in StepMoment]?: string } & {
+export type Crash = { readonly [M in StepPhase]?: string } & {
   /** How often. @default 1 */
   readonly times?: number;
 };
 
 /** Sees every step of a test pass, and lets the process die where that is planned. */
-export class Steps {
+export class StepTracker {
   readonly #crashes: { readonly crash: Crash; left: number }[] = [];
   #running = 0;
   #passed = 0;
@@ -24,7 +24,7 @@ export class Steps {
   }
 
   /** Lets the process die when it next gets there; a step is known by its name, or by its whole identity. */
-  plan(crash: Crash): void {
+  planCrash(crash: Crash): void {
     this.#crashes.push({ crash, left: crash.times ?? 1 });
   }
 
@@ -33,7 +33,7 @@ export class Steps {
     if (moment === 'before') this.#running += 1;
     if (moment === 'after') this.#running -= 1;
     const planned = this.#crashes.find(
-      ({ crash, left }) => left > 0 && [step, nameIn(step)].includes(crash[moment] ?? ''),
+      ({ crash, left }) => left > 0 && [step, operationName(step)].includes(crash[moment] ?? ''),
     );
     if (!planned) return undefined;
     planned.left -= 1;

@@ -1,19 +1,19 @@
-import { type Duration, millisecondsOf } from '../../core/duration.ts';
+import { type Duration, toMilliseconds } from '../../core/duration.ts';
 import { memoryStorage } from '../../storage/memory.ts';
 import type { Storage } from '../../storage/ports.ts';
-import type { Agent, AnyAgent, Invoked, StartOptions } from '../agent/agent.ts';
-import type { AgentPlace } from '../agent/agent-options.ts';
-import type { Notice } from '../approvals/notice.ts';
+import type { Agent, AnyAgent, InvokeResult, StartOptions } from '../agent/agent.ts';
+import type { AgentOptions } from '../agent/agent-options.ts';
+import type { ApprovalNotification } from '../approvals/notice.ts';
 import { sweepDue } from '../control/sweep.ts';
 import type { Delivery, Runtime } from '../runtime.ts';
 import { Deliveries } from './deliveries.ts';
-import { nextDue } from './next-due.ts';
-import { type Crash, Steps } from './steps.ts';
+import { nextDueAt } from './next-due.ts';
+import { type Crash, StepTracker } from './steps.ts';
 import { TestClock } from './test-clock.ts';
 import { type TestRun, testRun } from './test-run.ts';
 
 /** What a test may choose of where its agents run. */
-export interface TestOptions extends Omit<AgentPlace, 'clock' | 'deliver' | 'probe' | 'storage'> {
+export interface TestOptions extends Omit<AgentOptions, 'clock' | 'deliver' | 'probe' | 'storage'> {
   /** Other agents, which this one calls. */
   readonly agents?: readonly AnyAgent[];
   /** @default 2026-01-01 */
@@ -27,13 +27,13 @@ export interface TestOptions extends Omit<AgentPlace, 'clock' | 'deliver' | 'pro
 }
 
 /** An agent, its runs, its storage and its time, in one process. */
-export interface TestWorld<Input = unknown, State = unknown, Result = unknown> {
+export interface TestEnvironment<Input = unknown, State = unknown, Result = unknown> {
   readonly agent: Agent<Input, State, Result>;
   readonly clock: TestClock;
   /** What people were told. */
-  readonly notices: readonly Notice[];
+  readonly notifications: readonly ApprovalNotification[];
   /** What each invocation came to, in their order. */
-  readonly invocations: readonly Invoked[];
+  readonly invocations: readonly InvokeResult[];
   /** Starts a run, and lets it go as far as it can. */
   start(input: Input, options?: StartOptions): Promise<TestRun<Result>>;
   run(id: string): TestRun<Result>;
@@ -49,13 +49,13 @@ export interface TestWorld<Input = unknown, State = unknown, Result = unknown> {
 export function testAgents<Input, State, Result>(
   given: Agent<Input, State, Result>,
   options: TestOptions = {},
-): TestWorld<Input, State, Result> {
+): TestEnvironment<Input, State, Result> {
   const { agents = [], now, storage, functionTimeout = { minutes: 15 }, deliverTwice, ...rest } = options;
   const clock = new TestClock((now ?? new Date('2026-01-01T00:00:00Z')).getTime());
-  const steps = new Steps();
+  const steps = new StepTracker();
   const queue: Delivery[] = [];
-  const notices: Notice[] = [];
-  const place: AgentPlace = {
+  const notices: ApprovalNotification[] = [];
+  const place: AgentOptions = {
     log: () => {},
     approvalUrl: 'https://approvals.test/',
     chance: () => 0.5,
@@ -74,14 +74,14 @@ export function testAgents<Input, State, Result>(
   const settle = () => deliveries.settle();
   const run = (id: string) => testRun(agent, id, clock, settle);
   return {
-    ...{ agent, clock, notices, invocations: deliveries.invocations, run, settle },
+    ...{ agent, clock, notifications: notices, invocations: deliveries.invocations, run, settle },
     async start(input, startOptions) {
       const { id } = await agent.start(input, startOptions);
       await settle();
       return run(id);
     },
     skip: (duration) => skip(agent.runtime, clock, duration, settle),
-    crash: (crash) => steps.plan(crash),
+    crash: (crash) => steps.planCrash(crash),
   };
 }
 
@@ -90,17 +90,17 @@ async function sweep(
   runtime: Runtime,
   agents: ReadonlyMap<string, AnyAgent>,
   url: string | undefined,
-  notices: Notice[],
+  notices: ApprovalNotification[],
 ): Promise<boolean> {
   const { approvals, delivered } = await sweepDue({
     runtime,
-    telling: (name) => {
-      const telling = agents.get(name ?? '')?.telling ?? { url, tell: async () => {} };
+    notifierFor: (name) => {
+      const telling = agents.get(name ?? '')?.notifier ?? { url, notify: async () => {} };
       return {
         ...telling,
-        tell: async (notice) => {
+        notify: async (notice) => {
           notices.push(notice);
-          await telling.tell(notice);
+          await telling.notify(notice);
         },
       };
     },
@@ -115,10 +115,10 @@ async function skip(
   duration: Duration,
   settle: () => Promise<void>,
 ): Promise<void> {
-  const end = clock.now() + millisecondsOf('What to skip', duration);
+  const end = clock.now() + toMilliseconds('What to skip', duration);
   await settle();
   for (;;) {
-    const next = await nextDue(runtime, clock.now());
+    const next = await nextDueAt(runtime, clock.now());
     if (next === undefined || next > end) break;
     clock.moveTo(next);
     await settle();

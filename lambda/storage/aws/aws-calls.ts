@@ -2,9 +2,9 @@ import { setTimeout } from 'node:timers/promises';
 import { WaitstateError } from '../../core/errors.ts';
 import { isTransient } from './aws-failures.ts';
 
-export interface AwsRetries {
+export interface AwsRetryOptions {
   /** How often a call is tried before it counts as failed. @default 8 */
-  readonly tries?: number;
+  readonly maxAttempts?: number;
   /** What waits between tries. @default a timer */
   readonly sleep?: (milliseconds: number) => Promise<unknown>;
 }
@@ -18,9 +18,9 @@ interface AwsTarget {
 export type AwsCall<C> = <T>(target: AwsTarget, run: (client: C, retried: boolean) => Promise<T>) => Promise<T>;
 
 /** Calls of a client that is made on first use. */
-export function awsCalls<C extends { readonly config: unknown }>(
+export function createAwsCall<C extends { readonly config: unknown }>(
   connect: () => C,
-  { tries = 8, sleep = setTimeout }: AwsRetries,
+  { maxAttempts: tries = 8, sleep = setTimeout }: AwsRetryOptions,
 ): AwsCall<C> {
   let client: C | undefined;
   return async ({ resource, actions }, run) => {

@@ -1,5 +1,5 @@
 import { WaitstateError } from '../../core/errors.ts';
-import { factsOf, isTransient } from './aws-failures.ts';
+import { errorDetails, isTransient } from './aws-failures.ts';
 
 /** What a call was about, for the message of its error. */
 interface FailedCall {
@@ -23,7 +23,7 @@ export async function storageError(
 ): Promise<unknown> {
   if (error instanceof WaitstateError) return error;
   const where = await whereabouts(config);
-  const { name, status, message, aws } = factsOf(error);
+  const { name, status, message, aws } = errorDetails(error);
   const said = `AWS says: ${name}: ${message}`;
   const made = (code: WaitstateError['code'], text: string) => new WaitstateError(code, text, { cause: error });
 

@@ -1,7 +1,7 @@
 import { WaitstateError } from '../../core/errors.ts';
 
 /** Loads a module that stands on a package which not everybody installs, or says how to install it. */
-export async function installed<M>(peer: string, load: () => Promise<M>): Promise<M> {
+export async function importOptionalPeer<M>(peer: string, load: () => Promise<M>): Promise<M> {
   try {
     return await load();
   } catch (cause) {

@@ -7,11 +7,11 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { WaitstateError } from '../../core/errors.ts';
 import type { AwsCall } from '../aws/aws-calls.ts';
-import { attemptsOf, failure, isTransient, nameOf } from '../aws/aws-failures.ts';
+import { errorName, isTransient, sdkAttempts, toAwsError } from '../aws/aws-failures.ts';
 import { checkWrites } from '../check-writes.ts';
 import { type Condition, ConditionFailedError, type RecordStore, type StoredRecord, type Write } from '../ports.ts';
 import type { DynamoClient } from './dynamo-client.ts';
-import { bytesOf, type Item, keyOf, toItem, toRecord } from './items.ts';
+import { type Item, itemBytes, primaryKey, toItem, toRecord } from './items.ts';
 
 const ABSENT = 'attribute_not_exists(pk)';
 const UNCHANGED = 'r = :r';
@@ -28,7 +28,7 @@ const TRANSACTION_BYTES = 4 * 1024 * 1024;
  *
  * This holds however late the second try is, which a ClientRequestToken (ten minutes) does not.
  */
-export function commitWith(call: AwsCall<DynamoClient>, table: string, resource: string): RecordStore['commit'] {
+export function createCommit(call: AwsCall<DynamoClient>, table: string, resource: string): RecordStore['commit'] {
   return async (writes) => {
     if (writes.length === 0) return;
     checkWrites(writes);
@@ -43,7 +43,7 @@ export function commitWith(call: AwsCall<DynamoClient>, table: string, resource:
         else if (Put) await client.send(new PutItemCommand(Put));
         else if (Delete) await client.send(new DeleteItemCommand(Delete));
       } catch (error) {
-        settle(writes, error, retried || attemptsOf(error) > 1);
+        settle(writes, error, retried || sdkAttempts(error) > 1);
       }
     });
   };
@@ -54,7 +54,7 @@ function toPart(TableName: string, write: Write): TransactWriteItem {
   const guard = guardOf(write.when);
   return 'put' in write
     ? { Put: { TableName, Item: toItem(write.put), ...guard } }
-    : { Delete: { TableName, Key: keyOf(write.remove), ...guard } };
+    : { Delete: { TableName, Key: primaryKey(write.remove), ...guard } };
 }
 
 const guardOf = (when: Condition) => ({
@@ -65,7 +65,7 @@ const guardOf = (when: Condition) => ({
 
 /** https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html */
 function refuseTooLarge(parts: readonly TransactWriteItem[]): void {
-  const bytes = parts.map(({ Put, Delete }) => bytesOf((Put?.Item ?? Delete?.Key ?? {}) as Item));
+  const bytes = parts.map(({ Put, Delete }) => itemBytes((Put?.Item ?? Delete?.Key ?? {}) as Item));
   const total = bytes.reduce((sum, each) => sum + each, 0);
   for (const [what, found, most] of [
     ['record', Math.max(...bytes), ITEM_BYTES],
@@ -85,7 +85,7 @@ function settle(writes: readonly Write[], error: unknown, retried: boolean): voi
   const others: Error[] = [];
   for (const [at, { Code = 'None', Message, Item }] of reasons.entries()) {
     if (Code === 'ConditionalCheckFailed') found.set(at, Item?.pk && Item.m && toRecord(Item));
-    else if (Code !== 'None') others.push(failure(Code, Message, error));
+    else if (Code !== 'None') others.push(toAwsError(Code, Message, error));
   }
   if (retried && wasApplied(writes, found)) return;
   // On a first try a failed condition is the answer, whatever kept other items from being looked at: only those whose
@@ -94,7 +94,9 @@ function settle(writes: readonly Write[], error: unknown, retried: boolean): voi
   const passing = others.find(isTransient);
   if (found.size > 0 && !(retried && passing)) throw new ConditionFailedError(found, error);
   throw (
-    others.find((other) => !isTransient(other)) ?? passing ?? failure('TransactionConflict', 'No reason given', error)
+    others.find((other) => !isTransient(other)) ??
+    passing ??
+    toAwsError('TransactionConflict', 'No reason given', error)
   );
 }
 
@@ -102,8 +104,8 @@ function reasonsOf(error: unknown): CancellationReason[] | undefined {
   const { Item, CancellationReasons = [] } = Object(error) as Pick<CancellationReason, 'Item'> & {
     CancellationReasons?: CancellationReason[];
   };
-  if (nameOf(error) === 'ConditionalCheckFailedException') return [{ Code: 'ConditionalCheckFailed', Item }];
-  return nameOf(error) === 'TransactionCanceledException' ? CancellationReasons : undefined;
+  if (errorName(error) === 'ConditionalCheckFailedException') return [{ Code: 'ConditionalCheckFailed', Item }];
+  return errorName(error) === 'TransactionCanceledException' ? CancellationReasons : undefined;
 }
 
 // All or nothing: one put of ours that is there stands for the whole commit. Without puts, all that it removes must be

@@ -1,14 +1,14 @@
 import { DynamoDBClient, QueryCommand, type QueryCommandInput } from '@aws-sdk/client-dynamodb';
-import { type AwsRetries, awsCalls } from '../aws/aws-calls.ts';
-import { positionIn } from '../paging.ts';
+import { type AwsRetryOptions, createAwsCall } from '../aws/aws-calls.ts';
+import { decodeCursor } from '../paging.ts';
 import type { Page, PageOptions, RecordStore, StoredRecord } from '../ports.ts';
-import { commitWith } from './commit.ts';
+import { createCommit } from './commit.ts';
 import type { DynamoClient } from './dynamo-client.ts';
-import { type Item, listedOf, text, toRecord } from './items.ts';
+import { type Item, textAttribute, toListedRecordIfValid, toRecord } from './items.ts';
 import { LISTS } from './lists.ts';
-import { readWith } from './read.ts';
+import { createRead } from './read.ts';
 
-export interface DynamoRecordStoreOptions extends AwsRetries {
+export interface DynamoRecordStoreOptions extends AwsRetryOptions {
   readonly table: string;
   /**
    * A DynamoDBDocumentClient works too. The caller closes what it passes. @default one made from the environment on
@@ -20,7 +20,7 @@ export interface DynamoRecordStoreOptions extends AwsRetries {
 /** Records in one DynamoDB table, as `TABLE` defines it. */
 export function dynamoRecordStore({ table, client, ...retries }: DynamoRecordStoreOptions): RecordStore {
   let made: DynamoDBClient | undefined;
-  const call = awsCalls(() => {
+  const call = createAwsCall(() => {
     if (client) return client;
     made = new DynamoDBClient(CLIENT);
     return made;
@@ -33,16 +33,16 @@ export function dynamoRecordStore({ table, client, ...retries }: DynamoRecordSto
     const answer = await call({ resource: on, actions: ['dynamodb:Query'] }, (client) =>
       client.send(new QueryCommand({ TableName: table, ...how, ...input })),
     );
-    return toPage(answer, group, how.IndexName ? listedOf : toRecord);
+    return toPage(answer, group, how.IndexName ? toListedRecordIfValid : toRecord);
   }
 
   return {
-    inlineBytes: 8192,
-    packsSmall: true,
-    takesForeign: true,
+    maxInlineBytes: 8192,
+    compressesSmallBodies: true,
+    supportsForeignWrites: true,
     removesExpired: true,
 
-    read: readWith(call, table, resource),
+    read: createRead(call, table, resource),
 
     range: (partition, options) => page(resource, { ConsistentRead: true }, ['pk', partition, 'sk'], options),
 
@@ -52,7 +52,7 @@ export function dynamoRecordStore({ table, client, ...retries }: DynamoRecordSto
       return page(on, { IndexName: index }, [group, value, order, 'pk', 'sk'], options);
     },
 
-    commit: commitWith(call, table, resource),
+    commit: createCommit(call, table, resource),
 
     async close() {
       made?.destroy();
@@ -76,7 +76,7 @@ function queryOf([attribute, value, ...position]: Group, { from, to, newestFirst
   // All keys and orders are between these: they are printable ASCII. An empty value is refused too.
   const [first, last] = [from || ' ', to ?? '\x7f'];
   if (first > last) return undefined;
-  const start = after === undefined ? undefined : positionIn(after, position.length);
+  const start = after === undefined ? undefined : decodeCursor(after, position.length);
   return {
     KeyConditionExpression: '#g = :g AND #o BETWEEN :from AND :to',
     ExpressionAttributeNames: { '#g': attribute, '#o': position[0] },
@@ -97,6 +97,6 @@ function toPage(
   [, , ...position]: Group,
   toStored: (item: Item) => StoredRecord | [],
 ): Page {
-  const cursor = last && JSON.stringify(position.map((name) => text(last, name)));
+  const cursor = last && JSON.stringify(position.map((name) => textAttribute(last, name)));
   return { records: Items.flatMap(toStored), ...(cursor && { next: Buffer.from(cursor).toString('base64url') }) };
 }

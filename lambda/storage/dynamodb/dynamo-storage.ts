@@ -1,6 +1,6 @@
 import { WaitstateError } from '../../core/errors.ts';
 import { BUCKET_VARIABLE, TABLE_VARIABLE } from '../../environment/names.ts';
-import { installed } from '../aws/import-optional-peer.ts';
+import { importOptionalPeer } from '../aws/import-optional-peer.ts';
 import { lazyPayloadStore } from '../decorators/lazy-payloads.ts';
 import type { Storage } from '../ports.ts';
 import type { S3PayloadStoreOptions } from '../s3/s3-payloads.ts';
@@ -35,7 +35,7 @@ export function dynamoStorage(options: DynamoStorageOptions = {}): Storage {
   return {
     records: dynamoRecordStore({ table, ...(dynamoDBClient && { client: dynamoDBClient }) }),
     payloads: lazyPayloadStore(async () => {
-      const { s3PayloadStore } = await installed('@aws-sdk/client-s3', () => import('../s3/s3-payloads.ts'));
+      const { s3PayloadStore } = await importOptionalPeer('@aws-sdk/client-s3', () => import('../s3/s3-payloads.ts'));
       return s3PayloadStore({ bucket, ...(s3Client && { client: s3Client }) });
     }),
   };

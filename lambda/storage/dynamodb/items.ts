@@ -1,21 +1,21 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { WaitstateError } from '../../core/errors.ts';
-import type { ListName, Places, RecordKey, StoredRecord } from '../ports.ts';
+import type { ListEntries, ListName, RecordKey, StoredRecord } from '../ports.ts';
 import { LISTS } from './lists.ts';
 
 export type Item = Record<string, AttributeValue>;
 
 /** The primary key of a record. */
-export const keyOf = ({ partition, key }: RecordKey): Item => ({ pk: { S: partition }, sk: { S: key } });
+export const primaryKey = ({ partition, key }: RecordKey): Item => ({ pk: { S: partition }, sk: { S: key } });
 
 /** A record as the item that holds it. */
 export function toItem(record: StoredRecord): Item {
-  const item: Item = { ...keyOf(record), r: { S: record.revision }, m: { S: record.meta } };
+  const item: Item = { ...primaryKey(record), r: { S: record.revision }, m: { S: record.meta } };
   if (record.body) item.b = { B: record.body };
   // Rounded up: DynamoDB counts whole seconds, and nothing may go before its moment.
   if (record.expiresAt !== undefined) item.x = { N: String(Math.ceil(record.expiresAt / 1000)) };
   for (const list of listNames) {
-    const place = record.places?.[list];
+    const place = record.lists?.[list];
     if (!place) continue;
     item[LISTS[list].group] = { S: place.group };
     item[LISTS[list].order] = { S: place.order };
@@ -24,27 +24,28 @@ export function toItem(record: StoredRecord): Item {
 }
 
 /** What a list shows of an item. */
-export const toListed = (item: Item): StoredRecord => ({
-  partition: text(item, 'pk'),
-  key: text(item, 'sk'),
-  revision: text(item, 'r'),
-  meta: text(item, 'm'),
+export const toListedRecord = (item: Item): StoredRecord => ({
+  partition: textAttribute(item, 'pk'),
+  key: textAttribute(item, 'sk'),
+  revision: textAttribute(item, 'r'),
+  meta: textAttribute(item, 'm'),
 });
 
 /** The same, or nothing of an item that is none of ours: what one writer put into a list takes it from nobody else. */
-export const listedOf = (item: Item): StoredRecord | [] => (item.r?.S && item.m?.S ? toListed(item) : []);
+export const toListedRecordIfValid = (item: Item): StoredRecord | [] =>
+  item.r?.S && item.m?.S ? toListedRecord(item) : [];
 
 /** The whole record that an item holds. */
 export function toRecord(item: Item): StoredRecord {
-  const places: { -readonly [L in keyof Places]: Places[L] } = {};
+  const places: { -readonly [L in keyof ListEntries]: ListEntries[L] } = {};
   for (const list of listNames) {
     const { group, order } = LISTS[list];
-    if (item[group]) places[list] = { group: text(item, group), order: text(item, order) };
+    if (item[group]) places[list] = { group: textAttribute(item, group), order: textAttribute(item, order) };
   }
   return {
-    ...toListed(item),
+    ...toListedRecord(item),
     ...(item.b?.B && { body: item.b.B }),
-    ...(Object.keys(places).length > 0 && { places }),
+    ...(Object.keys(places).length > 0 && { lists: places }),
     ...(item.x?.N && { expiresAt: Number(item.x.N) * 1000 }),
   };
 }
@@ -53,7 +54,7 @@ export function toRecord(item: Item): StoredRecord {
  * What an item weighs against the limits: its names and values in UTF-8 or raw, numbers by two digits a byte and one more.
  * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
  */
-export const bytesOf = (item: Item): number =>
+export const itemBytes = (item: Item): number =>
   Object.entries(item).reduce(
     (sum, [name, { S = '', N, B }]) =>
       sum + name.length + Buffer.byteLength(S) + (B?.byteLength ?? 0) + (N ? Math.ceil(N.length / 2) + 1 : 0),
@@ -61,7 +62,7 @@ export const bytesOf = (item: Item): number =>
   );
 
 /** A text attribute that every item of ours has. */
-export function text(item: Item, name: string): string {
+export function textAttribute(item: Item, name: string): string {
   const value = item[name]?.S;
   if (value !== undefined) return value;
   const which = JSON.stringify([item.pk?.S, item.sk?.S]);

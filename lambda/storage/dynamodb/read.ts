@@ -1,14 +1,14 @@
 import { BatchGetItemCommand, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import type { AwsCall } from '../aws/aws-calls.ts';
-import { failure } from '../aws/aws-failures.ts';
+import { toAwsError } from '../aws/aws-failures.ts';
 import type { RecordStore } from '../ports.ts';
 import type { DynamoClient } from './dynamo-client.ts';
-import { type Item, keyOf, toRecord } from './items.ts';
+import { type Item, primaryKey, toRecord } from './items.ts';
 
 const BATCH_KEYS = 100;
 
 /** The `read` of a record store: the records that there are, in the order of the keys, each once. */
-export function readWith(call: AwsCall<DynamoClient>, table: string, resource: string): RecordStore['read'] {
+export function createRead(call: AwsCall<DynamoClient>, table: string, resource: string): RecordStore['read'] {
   const one = async (Key: Item): Promise<Item[]> => {
     const { Item } = await call({ resource, actions: ['dynamodb:GetItem'] }, (client) =>
       client.send(new GetItemCommand({ TableName: table, Key, ConsistentRead: true })),
@@ -26,7 +26,7 @@ export function readWith(call: AwsCall<DynamoClient>, table: string, resource: s
         items.push(...(answer.Responses?.[table] ?? []));
         const left = answer.UnprocessedKeys?.[table]?.Keys ?? [];
         // An answer ends at 16 MB, and then goes on at once; one that brought nothing was throttled.
-        if (left.length === pending.length) throw failure('ThrottlingError', 'All keys came back unprocessed');
+        if (left.length === pending.length) throw toAwsError('ThrottlingError', 'All keys came back unprocessed');
         pending = left;
       }
       return items;
@@ -35,7 +35,7 @@ export function readWith(call: AwsCall<DynamoClient>, table: string, resource: s
 
   return async (partition, keys) => {
     const unique = [...new Set(keys)];
-    const wanted = unique.map((key) => keyOf({ partition, key }));
+    const wanted = unique.map((key) => primaryKey({ partition, key }));
     const [only] = wanted;
     const batches = Array.from({ length: Math.ceil(wanted.length / BATCH_KEYS) }, (_, at) =>
       wanted.slice(at * BATCH_KEYS, (at + 1) * BATCH_KEYS),

@@ -45,13 +45,13 @@ export const isBusy = (error: unknown): boolean => primaryCode(sqliteCode(error)
 export const isNotEmpty = (error: unknown): boolean => ['ENOTEMPTY', 'EEXIST'].includes(fileCode(error) ?? '');
 
 /** Whether a file was not made because there is one of the name. */
-export const isTaken = (error: unknown): boolean => fileCode(error) === 'EEXIST';
+export const isAlreadyThere = (error: unknown): boolean => fileCode(error) === 'EEXIST';
 
 /** Whether a file or folder is not there. */
 export const isMissing = (error: unknown): boolean => fileCode(error) === 'ENOENT';
 
 /** What an action on a file gives, or undefined when there is no such file. */
-export async function unlessMissing<T>(action: Promise<T>): Promise<T | undefined> {
+export async function undefinedIfMissing<T>(action: Promise<T>): Promise<T | undefined> {
   try {
     return await action;
   } catch (error) {
@@ -70,7 +70,7 @@ export function storageError(error: unknown, folder: string): unknown {
 }
 
 /** Runs something on files, and throws what its failure means. */
-export async function onFiles<T>(folder: string, run: () => Promise<T>): Promise<T> {
+export async function withStorageErrors<T>(folder: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {

@@ -3,7 +3,7 @@ import { copyFile, type FileHandle, open, readdir, rename, rm, stat } from 'node
 import { join, resolve } from 'node:path';
 import { unescapeId } from '../../core/ids.ts';
 import type { PayloadStore } from '../ports.ts';
-import { onFiles, unlessMissing } from './errors.ts';
+import { undefinedIfMissing, withStorageErrors } from './errors.ts';
 import { syncFolder } from './folders.ts';
 import * as partitions from './partition-folder.ts';
 
@@ -20,7 +20,7 @@ export function filePayloadStore(options: { readonly folder: string; readonly cl
   const root = join(resolve(options.folder), 'payloads');
   const folderOf = (partition: string) => join(root, partitions.folderName(partition));
   const pathOf = ({ partition, id }: PayloadName) => join(folderOf(partition), `${encodeURIComponent(id)}${SUFFIX}`);
-  const onDisk: OnDisk = (run) => onFiles(resolve(options.folder), run);
+  const onDisk: OnDisk = (run) => withStorageErrors(resolve(options.folder), run);
 
   /** Fills a file under a temporary name and gives it its own when all of it is durable. */
   async function place(name: PayloadName, fill: (file: FileHandle, path: string) => Promise<void>): Promise<void> {
@@ -28,7 +28,7 @@ export function filePayloadStore(options: { readonly folder: string; readonly cl
     const temp = await onDisk(() => partitions.openTemp(folder));
     try {
       try {
-        await onDisk(() => partitions.ensureName(folder, name.partition));
+        await onDisk(() => partitions.ensurePartitionName(folder, name.partition));
         await fill(temp.file, temp.path);
         const seconds = options.clock() / 1000;
         await onDisk(() => temp.file.utimes(seconds, seconds));
@@ -47,9 +47,9 @@ export function filePayloadStore(options: { readonly folder: string; readonly cl
   }
 
   async function* payloadsIn(folder: string, partition: string) {
-    const names = await onDisk(() => partitions.sweep(folder));
+    const names = await onDisk(() => partitions.sweepAndListFiles(folder));
     for (const name of names.filter((file) => file.endsWith(SUFFIX))) {
-      const found = await onDisk(() => unlessMissing(stat(join(folder, name))));
+      const found = await onDisk(() => undefinedIfMissing(stat(join(folder, name))));
       const id = unescapeId(name.slice(0, -SUFFIX.length));
       if (found) yield { partition, id, size: found.size, writtenAt: Math.round(found.mtimeMs) };
     }
@@ -63,24 +63,24 @@ export function filePayloadStore(options: { readonly folder: string; readonly cl
         for await (const piece of content) await onDisk(() => file.writeFile(piece));
       }),
     async open(partition, id) {
-      const file = await onDisk(() => unlessMissing(open(pathOf({ partition, id }))));
+      const file = await onDisk(() => undefinedIfMissing(open(pathOf({ partition, id }))));
       return file && onDisk(() => piecesOf(file, onDisk));
     },
     async copy(from, to) {
       const source = pathOf(from);
-      if (!(await onDisk(() => unlessMissing(stat(source))))) return false;
+      if (!(await onDisk(() => undefinedIfMissing(stat(source))))) return false;
       // A clone where the file system can, else a copy in the kernel; no hard link, which would share its time.
       const fill = (_: FileHandle, path: string) => copyFile(source, path, constants.COPYFILE_FICLONE);
-      const copied = await onDisk(() => unlessMissing(place(to, fill).then(() => true)));
+      const copied = await onDisk(() => undefinedIfMissing(place(to, fill).then(() => true)));
       return copied ?? false;
     },
     async *list(scope) {
       if (scope?.includes('/')) return yield* payloadsIn(folderOf(scope), scope);
-      for (const entry of (await onDisk(() => unlessMissing(readdir(root, { withFileTypes: true })))) ?? []) {
+      for (const entry of (await onDisk(() => undefinedIfMissing(readdir(root, { withFileTypes: true })))) ?? []) {
         if (!entry.isDirectory()) continue;
         const folder = join(root, entry.name);
-        const partition = await onDisk(() => partitions.nameOf(folder));
-        if (partition === undefined) await onDisk(() => partitions.sweep(folder));
+        const partition = await onDisk(() => partitions.readPartitionName(folder));
+        if (partition === undefined) await onDisk(() => partitions.sweepAndListFiles(folder));
         else if (scope === undefined || partition.startsWith(`${scope}/`)) yield* payloadsIn(folder, partition);
       }
     },
@@ -88,7 +88,7 @@ export function filePayloadStore(options: { readonly folder: string; readonly cl
       const folder = folderOf(partition);
       await onDisk(async () => {
         await Promise.all(ids.map((id) => rm(pathOf({ partition, id }), { force: true })));
-        await unlessMissing(syncFolder(folder));
+        await undefinedIfMissing(syncFolder(folder));
         await partitions.removeIfEmpty(folder);
       });
     },

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, open, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { isMissing, isNotEmpty, isTaken, unlessMissing } from './errors.ts';
+import { isAlreadyThere, isMissing, isNotEmpty, undefinedIfMissing } from './errors.ts';
 import { makeFolder, syncFolder } from './folders.ts';
 
 const NAME_FILE = 'partition.txt';
@@ -18,8 +18,8 @@ export const folderName = (partition: string): string =>
   createHash('sha256').update(partition).digest('hex').slice(0, HASH_DIGITS);
 
 /** The partition that a folder is of, or undefined while it has no name. */
-export const nameOf = (folder: string): Promise<string | undefined> =>
-  unlessMissing(readFile(join(folder, NAME_FILE), 'utf8'));
+export const readPartitionName = (folder: string): Promise<string | undefined> =>
+  undefinedIfMissing(readFile(join(folder, NAME_FILE), 'utf8'));
 
 /**
  * A new file in the folder, which is made when missing. As long as the file is there, nobody takes the folder or its
@@ -44,8 +44,8 @@ export async function openTemp(folder: string): Promise<{ readonly file: FileHan
 }
 
 /** Sees to it that the folder says which partition it is of; for those who have a file in it. */
-export async function ensureName(folder: string, partition: string): Promise<void> {
-  if (await unlessMissing(stat(join(folder, NAME_FILE)))) return;
+export async function ensurePartitionName(folder: string, partition: string): Promise<void> {
+  if (await undefinedIfMissing(stat(join(folder, NAME_FILE)))) return;
   const path = join(folder, `${randomUUID()}${TEMP_SUFFIX}`);
   await writeFile(path, partition, { flag: 'wx', flush: true });
   await rename(path, join(folder, NAME_FILE));
@@ -59,7 +59,7 @@ export async function removeIfEmpty(folder: string): Promise<void> {
   if (empty) await rm(join(folder, NAME_FILE), { force: true });
   await rm(join(folder, LOCK_FILE), { force: true });
   try {
-    if (empty) await unlessMissing(rmdir(folder));
+    if (empty) await undefinedIfMissing(rmdir(folder));
   } catch (error) {
     // Somebody began to write since, and makes the name anew.
     if (!isNotEmpty(error)) throw error;
@@ -67,7 +67,7 @@ export async function removeIfEmpty(folder: string): Promise<void> {
 }
 
 async function isEmpty(folder: string): Promise<boolean> {
-  const names = await unlessMissing(readdir(folder));
+  const names = await undefinedIfMissing(readdir(folder));
   return names?.every((name) => name === NAME_FILE || name === LOCK_FILE) ?? false;
 }
 
@@ -76,11 +76,11 @@ async function lock(folder: string): Promise<boolean> {
   for (;;) {
     await lockGone(folder);
     try {
-      const file = await unlessMissing(open(join(folder, LOCK_FILE), 'wx'));
+      const file = await undefinedIfMissing(open(join(folder, LOCK_FILE), 'wx'));
       await file?.close();
       return file !== undefined;
     } catch (error) {
-      if (!isTaken(error)) throw error;
+      if (!isAlreadyThere(error)) throw error;
     }
   }
 }
@@ -91,15 +91,15 @@ async function lock(folder: string): Promise<boolean> {
  */
 async function lockGone(folder: string): Promise<void> {
   const path = join(folder, LOCK_FILE);
-  for (let found = await unlessMissing(stat(path)); found; found = await unlessMissing(stat(path))) {
+  for (let found = await undefinedIfMissing(stat(path)); found; found = await undefinedIfMissing(stat(path))) {
     if (Math.abs(Date.now() - found.mtimeMs) > LOCK_MAX_AGE_MS) await rm(path, { force: true });
     else await setTimeout(2);
   }
 }
 
 /** Removes what writers left behind when they were killed, and gives the names of all files that are finished. */
-export async function sweep(folder: string): Promise<string[]> {
-  const names = (await unlessMissing(readdir(folder))) ?? [];
+export async function sweepAndListFiles(folder: string): Promise<string[]> {
+  const names = (await undefinedIfMissing(readdir(folder))) ?? [];
   const temps = names.filter((name) => name.endsWith(TEMP_SUFFIX));
   for (const name of temps) await removeIfOld(join(folder, name));
   const finished = names.filter((name) => !temps.includes(name));
@@ -109,6 +109,6 @@ export async function sweep(folder: string): Promise<string[]> {
 
 // By the clock of the machine, which is also what dates files while they are written.
 async function removeIfOld(path: string): Promise<void> {
-  const found = await unlessMissing(stat(path));
+  const found = await undefinedIfMissing(stat(path));
   if (found && Date.now() - found.mtimeMs > TEMP_MAX_AGE_MS) await rm(path, { force: true });
 }

@@ -1,12 +1,12 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { WaitstateError } from '../../core/errors.ts';
-import { holds, keyOf, type OwnWrite, ownWrites } from '../check-writes.ts';
-import { type Positioned, positionIn } from '../paging.ts';
+import { checkRecordWrites, conditionHolds, type RecordWrite, writeKey } from '../check-writes.ts';
+import { decodeCursor, type PositionedRecord } from '../paging.ts';
 import {
   ConditionFailedError,
+  type ListEntries,
   type ListName,
   type PageOptions,
-  type Places,
   type RecordKey,
   type StoredRecord,
   type Write,
@@ -34,8 +34,8 @@ type Row = { readonly [column: string]: SQLOutputValue };
  */
 export interface RecordTable {
   read(partition: string, keys: readonly string[]): StoredRecord[];
-  range(partition: string, options: PageOptions): Iterable<Positioned>;
-  list(list: ListName, group: string, options: PageOptions): Iterable<Positioned>;
+  range(partition: string, options: PageOptions): Iterable<PositionedRecord>;
+  list(list: ListName, group: string, options: PageOptions): Iterable<PositionedRecord>;
   commit(writes: readonly Write[]): void;
   close(): void;
 }
@@ -60,8 +60,8 @@ export function recordTable(db: DatabaseSync): RecordTable {
   const find = ({ partition, key }: RecordKey): StoredRecord | undefined => read(partition, [key])[0];
 
   /** Makes one write if its condition holds, in one statement. */
-  function apply(write: OwnWrite): boolean {
-    const { partition, key } = keyOf(write);
+  function apply(write: RecordWrite): boolean {
+    const { partition, key } = writeKey(write);
     if (write.when === 'absent') {
       if ('remove' in write) return find(write.remove) === undefined;
       return changed(prepared(INSERT).run(...contentOf(write.put), partition, key));
@@ -72,23 +72,23 @@ export function recordTable(db: DatabaseSync): RecordTable {
   }
 
   /** One statement, which commits by itself. */
-  function commitOne(write: OwnWrite): void {
+  function commitOne(write: RecordWrite): void {
     while (!apply(write)) {
-      const found = find(keyOf(write));
+      const found = find(writeKey(write));
       // Another process may have changed the record since the statement; then the condition may hold by now.
-      if (!holds(write, found)) throw new ConditionFailedError(new Map([[0, found]]));
+      if (!conditionHolds(write, found)) throw new ConditionFailedError(new Map([[0, found]]));
     }
   }
 
-  function commitAll(writes: readonly OwnWrite[]): void {
+  function commitAll(writes: readonly RecordWrite[]): void {
     const found = new Map<number, StoredRecord | undefined>();
     inTransaction(db, () => {
-      for (const [i, write] of writes.entries()) if (!apply(write)) found.set(i, find(keyOf(write)));
+      for (const [i, write] of writes.entries()) if (!apply(write)) found.set(i, find(writeKey(write)));
       if (found.size > 0) throw new ConditionFailedError(found);
     });
   }
 
-  function* select(columns: string, options: PageOptions, query: Query): Generator<Positioned> {
+  function* select(columns: string, options: PageOptions, query: Query): Generator<PositionedRecord> {
     const { sql, values } = sqlOf(columns, options, query);
     for (const row of prepared(sql).iterate(...values)) {
       yield { record: recordOf(row), position: query.order.map((column) => text(row, column)) };
@@ -103,7 +103,7 @@ export function recordTable(db: DatabaseSync): RecordTable {
       return select(`${SHORT}, ${list}_order`, options, { where: `${list}_group`, is: group, order });
     },
     commit(given) {
-      const writes = ownWrites(given);
+      const writes = checkRecordWrites(given);
       const [first] = writes;
       if (first && writes.length === 1) commitOne(first);
       else if (first) commitAll(writes);
@@ -114,7 +114,7 @@ export function recordTable(db: DatabaseSync): RecordTable {
 
 const changed = (result: { readonly changes: number | bigint }): boolean => Number(result.changes) === 1;
 
-function contentOf({ revision, meta, places = {}, body }: StoredRecord): SQLInputValue[] {
+function contentOf({ revision, meta, lists: places = {}, body }: StoredRecord): SQLInputValue[] {
   const placed = LISTS.flatMap((list) => [places[list]?.group ?? null, places[list]?.order ?? null]);
   return [revision, meta, ...placed, body ?? null];
 }
@@ -133,7 +133,7 @@ function sqlOf(columns: string, options: PageOptions, query: Query): { sql: stri
   if (options.to !== undefined) terms.push({ sql: `${bounded} <= ?`, values: [options.to] });
   if (options.after !== undefined) {
     const sql = `(${query.order}) ${options.newestFirst ? '<' : '>'} (${query.order.map(() => '?')})`;
-    terms.push({ sql, values: positionIn(options.after, query.order.length) });
+    terms.push({ sql, values: decodeCursor(options.after, query.order.length) });
   }
   const order = query.order.map((column) => `${column} ${options.newestFirst ? 'DESC' : 'ASC'}`);
   const where = terms.map((term) => term.sql).join(' AND ');
@@ -151,11 +151,11 @@ function recordOf(row: Row): StoredRecord {
     revision: text(row, 'revision'),
     meta: text(row, 'meta'),
     ...(row.body instanceof Uint8Array && { body: row.body }),
-    ...(places && { places }),
+    ...(places && { lists: places }),
   };
 }
 
-function placesOf(row: Row): Places | undefined {
+function placesOf(row: Row): ListEntries | undefined {
   const placed = LISTS.filter((list) => typeof row[`${list}_group`] === 'string');
   if (placed.length === 0) return undefined;
   return Object.fromEntries(

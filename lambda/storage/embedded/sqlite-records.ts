@@ -15,7 +15,7 @@ const BUSY_TIMEOUT_MS = 5000;
 export function sqliteRecordStore(options: { readonly folder: string; readonly busyTimeoutMs?: number }): RecordStore {
   const folder = resolve(options.folder);
   let opening: Promise<RecordTable> | undefined;
-  let opened: RecordTable | undefined;
+  let loaded: RecordTable | undefined;
   let closed = false;
 
   async function connect(): Promise<RecordTable> {
@@ -30,17 +30,17 @@ export function sqliteRecordStore(options: { readonly folder: string; readonly b
 
   async function on<T>(work: (table: RecordTable) => T): Promise<T> {
     try {
-      if (!closed) opened ??= await connect();
-      if (closed || !opened) throw closedError(folder);
-      return work(opened);
+      if (!closed) loaded ??= await connect();
+      if (closed || !loaded) throw closedError(folder);
+      return work(loaded);
     } catch (error) {
       throw storageError(error, folder);
     }
   }
 
   return {
-    inlineBytes: INLINE_BYTES,
-    packsSmall: false,
+    maxInlineBytes: INLINE_BYTES,
+    compressesSmallBodies: false,
     read: (partition, keys) => on((table) => table.read(partition, keys)),
     range: (partition, page = {}) => on((table) => takePage(table.range(partition, page), page.limit)),
     list: (list, group, page = {}) => on((table) => takePage(table.list(list, group, page), page.limit)),

@@ -8,7 +8,7 @@ import {
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
 import type { AwsCall } from '../aws/aws-calls.ts';
-import { attemptsOf, nameOf } from '../aws/aws-failures.ts';
+import { errorName, sdkAttempts } from '../aws/aws-failures.ts';
 import type { S3Connection } from './s3-connection.ts';
 
 /** Parts under way at a time; with the two that showed the content to be large, at most five are in memory. */
@@ -26,7 +26,7 @@ interface Upload extends Target {
 type Parts<P> = AsyncIterable<P> | Iterable<P>;
 
 /** Objects that are written in parts; one that fails leaves nothing behind. */
-export function multipartWith(call: AwsCall<S3Connection>, resource: string) {
+export function createMultipart(call: AwsCall<S3Connection>, resource: string) {
   const writing = { resource, actions: ['s3:PutObject'] };
   const copying = { resource, actions: ['s3:PutObject', 's3:GetObject'] };
   const aborting = { resource, actions: ['s3:AbortMultipartUpload'] };
@@ -53,7 +53,7 @@ export function multipartWith(call: AwsCall<S3Connection>, resource: string) {
         return await client.send(new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }));
       } catch (error) {
         // Names are written once: after a lost answer, an object in place of the upload is the one that was completed.
-        if (!(retried || attemptsOf(error) > 1) || nameOf(error) !== 'NoSuchUpload') throw error;
+        if (!(retried || sdkAttempts(error) > 1) || errorName(error) !== 'NoSuchUpload') throw error;
         return await client.send(new HeadObjectCommand({ Bucket: upload.Bucket, Key: upload.Key }));
       }
     });

@@ -9,7 +9,9 @@ const COPY_BYTES = 1024 * MIB;
 export const partBytes = (n: number): number => PART_BYTES + Math.max(0, n - 1_000) * 136 * 1024;
 
 /** The same bytes in parts of the right size, the last one smaller; nothing for no bytes. */
-export async function* partsOf(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* splitIntoParts(
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   let held: Uint8Array[] = [];
   let room = partBytes(1);
   let n = 1;
@@ -29,7 +31,7 @@ export async function* partsOf(pieces: AsyncIterable<Uint8Array> | Iterable<Uint
 }
 
 /** The ranges, as S3 writes them, in which an object too large for one copy is copied. */
-export function* rangesOf(size: number): Generator<string> {
+export function* copyRanges(size: number): Generator<string> {
   for (let start = 0; start < size; start += COPY_BYTES) {
     yield `bytes=${start}-${Math.min(size, start + COPY_BYTES) - 1}`;
   }

@@ -8,15 +8,15 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
-import { type AwsRetries, awsCalls } from '../aws/aws-calls.ts';
+import { type AwsRetryOptions, createAwsCall } from '../aws/aws-calls.ts';
 import { storageError } from '../aws/aws-errors.ts';
-import { failure, nameOf } from '../aws/aws-failures.ts';
+import { errorName, toAwsError } from '../aws/aws-failures.ts';
 import type { PayloadStore, StoredPayload } from '../ports.ts';
-import { multipartWith } from './multipart.ts';
-import { partsOf, rangesOf } from './parts.ts';
+import { createMultipart } from './multipart.ts';
+import { copyRanges, splitIntoParts } from './parts.ts';
 import type { S3Connection } from './s3-connection.ts';
 
-export interface S3PayloadStoreOptions extends AwsRetries {
+export interface S3PayloadStoreOptions extends AwsRetryOptions {
   readonly bucket: string;
   /** What every key begins with. @default nothing */
   readonly prefix?: string;
@@ -29,20 +29,20 @@ const REMOVE_KEYS = 1_000;
 /** Payloads in one S3 bucket, under `<prefix><partition>/<id>`. The client is made by the first call, not before. */
 export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3PayloadStoreOptions): PayloadStore {
   let made: S3Client | undefined;
-  const call = awsCalls(() => {
+  const call = createAwsCall(() => {
     if (client) return client;
     made = new S3Client(CLIENT);
     return made;
   }, retries);
   const resource = `S3 bucket "${bucket}"`;
   const on = (...actions: string[]) => ({ resource, actions });
-  const multipart = multipartWith(call, resource);
+  const multipart = createMultipart(call, resource);
   const at = (partition: string, id: string) => ({ Bucket: bucket, Key: `${prefix}${partition}/${id}` });
 
   return {
     async put(partition, id, content) {
       const target = at(partition, id);
-      const parts = partsOf(content instanceof Uint8Array ? [content] : content);
+      const parts = splitIntoParts(content instanceof Uint8Array ? [content] : content);
       try {
         const { value: Body = new Uint8Array() } = await parts.next();
         const { value: second } = await parts.next();
@@ -78,7 +78,7 @@ export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3Pa
           }
         }),
       );
-      if (typeof copied === 'number') await multipart.copy(target, CopySource, rangesOf(copied));
+      if (typeof copied === 'number') await multipart.copy(target, CopySource, copyRanges(copied));
       return copied !== undefined;
     },
 
@@ -104,7 +104,8 @@ export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3Pa
           const Delete = { Objects, Quiet: true };
           const { Errors = [] } = await client.send(new DeleteObjectsCommand({ Bucket: bucket, Delete }));
           const [first] = Errors.filter(({ Code }) => Code !== 'NoSuchKey');
-          if (first) throw failure(first.Code, `${first.Message} (${Errors.length} keys, the first is ${first.Key})`);
+          if (first)
+            throw toAwsError(first.Code, `${first.Message} (${Errors.length} keys, the first is ${first.Key})`);
         });
       }
     },
@@ -130,7 +131,7 @@ async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
     return await answer;
   } catch (error) {
     const { cause } = Object(error) as { cause?: unknown };
-    if (/^(NoSuchKey|NotFound)$/.test(nameOf(cause))) return undefined;
+    if (/^(NoSuchKey|NotFound)$/.test(errorName(cause))) return undefined;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
-import { installed } from '../aws/import-optional-peer.ts';
-import { type SignedUrls, URL_SECONDS } from '../ports.ts';
+import { importOptionalPeer } from '../aws/import-optional-peer.ts';
+import { SIGNED_URL_SECONDS, type SignedUrls } from '../ports.ts';
 
 /** Presigned URLs of the payloads of a bucket; nothing is loaded or made before the first one. */
 export function s3SignedUrls({
@@ -12,8 +12,8 @@ export function s3SignedUrls({
 }): SignedUrls {
   let made: S3Client | undefined;
   const sign = async (kind: 'put' | 'get', partition: string, id: string): Promise<string> => {
-    const s3 = await installed('@aws-sdk/client-s3', () => import('@aws-sdk/client-s3'));
-    const { getSignedUrl } = await installed(
+    const s3 = await importOptionalPeer('@aws-sdk/client-s3', () => import('@aws-sdk/client-s3'));
+    const { getSignedUrl } = await importOptionalPeer(
       '@aws-sdk/s3-request-presigner',
       () => import('@aws-sdk/s3-request-presigner'),
     );
@@ -21,7 +21,7 @@ export function s3SignedUrls({
     made ??= new s3.S3Client({ ...config, requestChecksumCalculation: 'WHEN_REQUIRED' });
     const at = { Bucket: bucket, Key: `${partition}/${id}` };
     const command = kind === 'put' ? new s3.PutObjectCommand(at) : new s3.GetObjectCommand(at);
-    return getSignedUrl(made, command, { expiresIn: URL_SECONDS });
+    return getSignedUrl(made, command, { expiresIn: SIGNED_URL_SECONDS });
   };
   return {
     put: (partition, id) => sign('put', partition, id),

@@ -3,7 +3,7 @@ import { serve } from '../../../cli/dev/server/serve.ts';
 import { render } from '../../../cli/terminal/line.ts';
 
 const options = JSON.parse(process.argv[2] ?? '{}');
-const server = await serve({ ...options, say: (line) => console.log(render(line, (_, text) => text)) });
+const server = await serve({ ...options, print: (line) => console.log(render(line, (_, text) => text)) });
 console.log(`serves ${server.keyedUrl}`);
 process.on('SIGTERM', async () => {
   await server.stop();

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { linesOf } from '../../../cli/dev/processes/read-lines.ts';
-import { runningServer } from '../../../cli/dev/server/server-file.ts';
+import { readLines } from '../../../cli/dev/processes/read-lines.ts';
+import { findRunningServer } from '../../../cli/dev/server/server-file.ts';
 import { isAlive, type Project, projectOf, until } from './scene.ts';
 
 const MAIN = fileURLToPath(new URL('../../../cli/main.ts', import.meta.url));
@@ -39,7 +39,7 @@ function dev(project: Project, ...args: readonly string[]): Dev {
   const { FORCE_COLOR: _, ...env } = process.env;
   const child = spawn(process.execPath, [MAIN, 'dev', ...args], { cwd: project.path, env, detached: true });
   const lines: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) linesOf(stream, (line) => lines.push(line));
+  for (const stream of [child.stdout, child.stderr]) readLines(stream, (line) => lines.push(line));
   const over = once(child, 'close');
   onTestFinished(async () => {
     child.kill('SIGKILL');
@@ -55,7 +55,7 @@ const says = (of: Dev, text: string) =>
   );
 
 async function start(project: Project, agent: string): Promise<string> {
-  const { url = '', key } = (await runningServer(project.file('.waitstate'))) ?? {};
+  const { url = '', key } = (await findRunningServer(project.file('.waitstate'))) ?? {};
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const answer = await fetch(`${url}/api/runs`, { method: 'POST', headers, body: JSON.stringify({ agent }) });
   return ((await answer.json()) as { run: string }).run;
@@ -69,7 +69,7 @@ describe('waitstate dev', () => {
     const project = projectOf({ 'agents.ts': agents(9) });
     const server = dev(project, 'agents.ts');
     await says(server, 'curl');
-    const { url, key } = (await runningServer(project.file('.waitstate'))) ?? {};
+    const { url, key } = (await findRunningServer(project.file('.waitstate'))) ?? {};
     await until('all is said', () => server.lines.at(-1) === '');
     expect(server.lines.length).toBeLessThanOrEqual(12);
     expect(server.lines[0]).toBe(`Waitstate  ${url}/?key=${key}`);
@@ -81,7 +81,7 @@ describe('waitstate dev', () => {
       .trim();
     const curl = spawn('sh', ['-c', `${command} --silent --show-error`]);
     const answer: string[] = [];
-    linesOf(curl.stdout, (line) => answer.push(line));
+    readLines(curl.stdout, (line) => answer.push(line));
     await once(curl, 'close');
     const { run } = JSON.parse(answer.join('')) as { run: string };
     await says(server, `${run}  succeeded`);

@@ -43,7 +43,7 @@ describe('files of agents', () => {
       'quits',
     ];
     const files = [...names.map((name) => `${name}.ts`), 'jsx.tsx', 'never.ts', 'text.ts', 'good.ts'];
-    const server = serverOf(project, files, { timing: { silentMs: 8_000 } });
+    const server = serverOf(project, files, { timing: { heartbeatTimeoutMs: 8_000 } });
     await server.ready();
     for (const line of [
       'enum.ts:5: TypeScript enum is not supported in strip-only mode.',
@@ -191,7 +191,7 @@ describe('files of agents', () => {
 
   it('are not watched when nobody wants that, but run as they are now', async () => {
     const project = projectOf({ 'a.ts': named('a', 'first') });
-    const server = serverOf(project, ['a.ts'], { watch: false, timing: { crashPauseMs: 20 } });
+    const server = serverOf(project, ['a.ts'], { watch: false, timing: { crashBackoffMs: 20 } });
     await server.ready();
     project.write('a.ts', 'export const oops = ;\n');
     const run = await server.start('a');
@@ -301,8 +301,8 @@ describe('what agents import as waitstate', () => {
       'lambda/index.ts': '',
       'dist/lambda/index.js': '',
       'examples/which.js': `
-        import { findWaitstate } from '../${command}/find-waitstate${extension}';
-        findWaitstate();
+        import { registerWaitstateResolver } from '../${command}/find-waitstate${extension}';
+        registerWaitstateResolver();
         console.log(import.meta.resolve('waitstate'));
       `,
     });

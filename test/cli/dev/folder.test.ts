@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { listen } from '../../../cli/dev/server/listen.ts';
-import { runningServer } from '../../../cli/dev/server/server-file.ts';
+import { findRunningServer } from '../../../cli/dev/server/server-file.ts';
 import { isAlive, projectOf, serverOf, until } from './scene.ts';
 
 const FILE = '.waitstate/server.json';
@@ -17,9 +17,9 @@ describe('the folder of the local server', () => {
     expect(readFileSync(project.file('.waitstate/.gitignore'), 'utf8')).toBe('*\n');
     const { key, url, port } = server;
     expect(key).toMatch(/^[\w-]{43}$/);
-    expect(await runningServer(project.file('.waitstate'))).toEqual({ key, url, port, pid: server.child.pid });
+    expect(await findRunningServer(project.file('.waitstate'))).toEqual({ key, url, port, pid: server.child.pid });
     await server.kill('SIGTERM');
-    expect(await runningServer(project.file('.waitstate'))).toBeUndefined();
+    expect(await findRunningServer(project.file('.waitstate'))).toBeUndefined();
     expect(JSON.parse(readFileSync(project.file(FILE), 'utf8'))).toEqual({ key, port });
   });
 
@@ -30,7 +30,7 @@ describe('the folder of the local server', () => {
     await server.kill('SIGKILL');
     const file = JSON.parse(readFileSync(project.file(FILE), 'utf8'));
     writeFileSync(project.file(FILE), JSON.stringify({ ...file, pid: process.pid }));
-    expect(await runningServer(project.file('.waitstate'))).toBeUndefined();
+    expect(await findRunningServer(project.file('.waitstate'))).toBeUndefined();
   });
 
   it('gives the next server the same key and port, so that bookmarks work, also after a kill', async () => {
@@ -39,7 +39,7 @@ describe('the folder of the local server', () => {
     await first.ready();
     const { url, key } = first;
     await first.kill('SIGKILL');
-    expect(await runningServer(project.file('.waitstate'))).toBeUndefined();
+    expect(await findRunningServer(project.file('.waitstate'))).toBeUndefined();
     const second = serverOf(project, []);
     await second.ready();
     expect({ url: second.url, key: second.key }).toEqual({ url, key });
@@ -81,7 +81,7 @@ describe('the folder of the local server', () => {
     expect(second.log).toContain(`already: ${first.url} (pid ${first.child.pid})`);
     expect(second.log).toContain('--folder');
     expect(second.log).not.toContain(first.key);
-    expect(await runningServer(project.file('.waitstate'))).toMatchObject({ url: first.url, pid: first.child.pid });
+    expect(await findRunningServer(project.file('.waitstate'))).toMatchObject({ url: first.url, pid: first.child.pid });
     // When the first one is gone, however it went, the folder is free.
     await first.kill('SIGKILL');
     await serverOf(project, []).ready();

@@ -1,45 +1,45 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { invocations, type Next } from '../../../cli/dev/processes/invocations.ts';
+import { createInvocationQueue, type NextAction } from '../../../cli/dev/processes/invocations.ts';
 import { gate } from '../../runtime/storages.ts';
 
 const delivery = (run: string) => ({ tenant: 'default', run, agent: 'a' });
 
 describe('invocations', () => {
   it('go on one for each run, however often it is delivered', async () => {
-    const { opened, open } = gate();
-    const invoke = vi.fn(async (): Promise<Next> => opened.then(() => 'over'));
-    const queue = invocations({ concurrency: 5, crashPauseMs: 1, invoke, failed: () => {} });
+    const { loaded, open } = gate();
+    const invoke = vi.fn(async (): Promise<NextAction> => loaded.then(() => 'over'));
+    const queue = createInvocationQueue({ concurrency: 5, crashBackoffMs: 1, invoke, onStartFailed: () => {} });
     for (let i = 0; i < 10; i++) queue.deliver(delivery('r1'));
     expect(invoke).toHaveBeenCalledTimes(1);
-    expect(queue.count).toBe(1);
+    expect(queue.runningCount).toBe(1);
     open();
-    await vi.waitFor(() => expect(queue.count).toBe(0));
+    await vi.waitFor(() => expect(queue.runningCount).toBe(0));
     queue.deliver(delivery('r1'));
     expect(invoke).toHaveBeenCalledTimes(2);
   });
 
   it('follow each other when a run is ready once more', async () => {
-    const nexts: Next[] = ['again', 'again', 'over'];
-    const invoke = vi.fn(async (): Promise<Next> => nexts.shift() ?? 'over');
-    const queue = invocations({ concurrency: 1, crashPauseMs: 1, invoke, failed: () => {} });
+    const nexts: NextAction[] = ['again', 'again', 'over'];
+    const invoke = vi.fn(async (): Promise<NextAction> => nexts.shift() ?? 'over');
+    const queue = createInvocationQueue({ concurrency: 1, crashBackoffMs: 1, invoke, onStartFailed: () => {} });
     queue.deliver(delivery('r1'));
     await vi.waitFor(() => expect(invoke).toHaveBeenCalledTimes(3));
   });
 
   it('that cannot begin are told and tried again, and nothing else is delivered meanwhile', async () => {
     const failed = vi.fn();
-    const invoke = vi.fn(async (): Promise<Next> => {
+    const invoke = vi.fn(async (): Promise<NextAction> => {
       if (invoke.mock.calls.length < 3) throw new Error('The disk is full.');
       return 'over';
     });
-    const queue = invocations({ concurrency: 1, crashPauseMs: 3_600_000, invoke, failed });
+    const queue = createInvocationQueue({ concurrency: 1, crashBackoffMs: 3_600_000, invoke, onStartFailed: failed });
     queue.deliver(delivery('r1'));
     for (const times of [1, 2]) {
-      await vi.waitFor(() => expect(queue.count).toBe(0));
+      await vi.waitFor(() => expect(queue.runningCount).toBe(0));
       for (let i = 0; i < 10; i++) queue.deliver(delivery('r1'));
       expect(invoke).toHaveBeenCalledTimes(times);
-      queue.hurry();
+      queue.retryNow();
     }
     expect(invoke).toHaveBeenCalledTimes(3);
     expect(failed.mock.calls.map(([{ run }, error]) => [run, String(error)])).toEqual([
@@ -49,17 +49,17 @@ describe('invocations', () => {
   });
 
   it('that crashed are tried again after a pause', async () => {
-    const nexts: Next[] = ['crashed', 'crashed', 'over'];
-    const invoke = vi.fn(async (): Promise<Next> => nexts.shift() ?? 'over');
-    const queue = invocations({ concurrency: 1, crashPauseMs: 1, invoke, failed: () => {} });
+    const nexts: NextAction[] = ['crashed', 'crashed', 'over'];
+    const invoke = vi.fn(async (): Promise<NextAction> => nexts.shift() ?? 'over');
+    const queue = createInvocationQueue({ concurrency: 1, crashBackoffMs: 1, invoke, onStartFailed: () => {} });
     queue.deliver(delivery('r1'));
     await vi.waitFor(() => expect(invoke).toHaveBeenCalledTimes(3), { timeout: 30_000 });
   });
 
   it('do not begin after a stop, which waits for those that go on and then ends them', async () => {
-    const { opened, open } = gate();
-    const invoke = vi.fn(async (): Promise<Next> => opened.then(() => 'crashed'));
-    const queue = invocations({ concurrency: 1, crashPauseMs: 1, invoke, failed: () => {} });
+    const { loaded, open } = gate();
+    const invoke = vi.fn(async (): Promise<NextAction> => loaded.then(() => 'crashed'));
+    const queue = createInvocationQueue({ concurrency: 1, crashBackoffMs: 1, invoke, onStartFailed: () => {} });
     queue.deliver(delivery('r1'));
     queue.deliver(delivery('r2'));
     const end = vi.fn(open);

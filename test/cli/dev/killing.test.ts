@@ -74,7 +74,7 @@ describe('the local server, when processes are killed', () => {
   it('goes on with a run whose process is killed, again and again', async () => {
     const random = randomFrom(3);
     const project = projectOf({ 'work.ts': WORK });
-    const server = serverOf(project, ['work.ts'], { timing: { crashPauseMs: 50 } });
+    const server = serverOf(project, ['work.ts'], { timing: { crashBackoffMs: 50 } });
     await server.ready();
     const run = await server.start('work');
     for (let kills = 1; kills <= 4; kills++) {
@@ -146,7 +146,7 @@ describe('a process of an agent', () => {
         });
       `,
     });
-    const server = serverOf(project, ['quits.ts'], { timing: { crashPauseMs: 20 } });
+    const server = serverOf(project, ['quits.ts'], { timing: { crashBackoffMs: 20 } });
     await server.ready();
     const run = await server.start('quits');
     const failed = await server.becomes(run, 'FAILED');
@@ -171,7 +171,7 @@ describe('a process of an agent', () => {
         });
       `,
     });
-    const server = serverOf(project, ['stuck.ts'], { timing: { silentMs: 6_000, crashPauseMs: 20 } });
+    const server = serverOf(project, ['stuck.ts'], { timing: { heartbeatTimeoutMs: 6_000, crashBackoffMs: 20 } });
     await server.ready();
     const run = await server.start('stuck');
     await server.says(new RegExp(`${run} +pid \\d+ did not answer for 6s and was ended`));
@@ -181,7 +181,7 @@ describe('a process of an agent', () => {
   it('that takes longer than an invocation may yields, and the run goes on in another one', async () => {
     // It must have some time left when it has read its code.
     const project = projectOf({ 'work.ts': WORK.replace('setTimeout(80)', 'setTimeout(1_500)') });
-    const server = serverOf(project, ['work.ts'], { timing: { invocationMs: 8_000 } });
+    const server = serverOf(project, ['work.ts'], { timing: { invocationTimeoutMs: 8_000 } });
     await server.ready();
     const run = await server.start('work');
     await server.says(new RegExp(`${run} +goes on in a new process`));
@@ -204,7 +204,7 @@ describe('a process of an agent', () => {
         });
       `,
     });
-    const server = serverOf(project, ['throws.ts'], { timing: { crashPauseMs: 20 } });
+    const server = serverOf(project, ['throws.ts'], { timing: { crashBackoffMs: 20 } });
     await server.ready();
     const run = await server.start('throws');
     await server.says(new RegExp(`${run} +│ Error: Nobody awaits me\\.`));
@@ -230,7 +230,7 @@ describe('the local server, when it is stopped', () => {
 
   it('lets a process finish that is nearly done', async () => {
     const project = projectOf({ 'slow.ts': SLOW(1_000) });
-    const server = serverOf(project, ['slow.ts'], { timing: { graceMs: 30_000 } });
+    const server = serverOf(project, ['slow.ts'], { timing: { shutdownGraceMs: 30_000 } });
     await server.ready();
     const run = await server.start('slow');
     await until('it runs', () => project.lines('pid.txt')[0]);
@@ -242,7 +242,7 @@ describe('the local server, when it is stopped', () => {
 
   it('ends one that is not, and goes on with its run at the next start', async () => {
     const project = projectOf({ 'slow.ts': SLOW(60_000) });
-    const server = serverOf(project, ['slow.ts'], { timing: { graceMs: 200 } });
+    const server = serverOf(project, ['slow.ts'], { timing: { shutdownGraceMs: 200 } });
     await server.ready();
     const run = await server.start('slow');
     const pid = Number(await until('it runs', () => project.lines('pid.txt')[0]));

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { linesOf } from '../../../cli/dev/processes/read-lines.ts';
+import { readLines } from '../../../cli/dev/processes/read-lines.ts';
 import type { Timing } from '../../../cli/dev/processes/timing.ts';
 import type { ServeOptions } from '../../../cli/dev/server/serve.ts';
 
@@ -84,7 +84,7 @@ export class ServerProcess {
     this.child = spawn(process.execPath, [program, options], { cwd: project.path, env: environment });
     this.over = once(this.child, 'close');
     const { stdout, stderr } = this.child;
-    for (const stream of [stdout, stderr]) if (stream) linesOf(stream, (line) => this.lines.push(line));
+    for (const stream of [stdout, stderr]) if (stream) readLines(stream, (line) => this.lines.push(line));
   }
 
   get log(): string {

@@ -1,9 +1,19 @@
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { clean } from '../../../cli/terminal/clean.ts';
+import { escapeControls } from '../../../cli/terminal/clean.ts';
 import { jsonLines, jsonText } from '../../../cli/terminal/json-text.ts';
-import { bold, dim, fitted, type Line, pad, render, styled, widthOf, wrap } from '../../../cli/terminal/line.ts';
-import { prose } from '../../../cli/terminal/prose.ts';
+import {
+  bold,
+  dim,
+  type Line,
+  lineWidth,
+  pad,
+  render,
+  styled,
+  truncate,
+  wrapText,
+} from '../../../cli/terminal/line.ts';
+import { wrapLine } from '../../../cli/terminal/prose.ts';
 
 const text = (line: Line): string => render(line, (_, plain) => plain);
 
@@ -21,21 +31,21 @@ const HOSTILE = [
 
 describe('text that was stored', () => {
   it.each(HOSTILE)('cannot steer a terminal with %s', (_, given, shown) => {
-    expect(clean(given)).toBe(shown);
+    expect(escapeControls(given)).toBe(shown);
     expect(text([bold(given), ' ', given])).toBe(`${shown} ${shown}`);
-    expect(text(fitted(given, 200))).toBe(shown);
-    expect(wrap(given.replaceAll('\n', ''), 80).join('')).toBe(shown.replace('\\n', ''));
+    expect(text(truncate(given, 200))).toBe(shown);
+    expect(wrapText(given.replaceAll('\n', ''), 80).join('')).toBe(shown.replace('\\n', ''));
   });
 
   it.each(HOSTILE)('is the same again when JSON is read, with %s', (_, given) => {
-    expect(clean(jsonText({ given }))).toBe(jsonText({ given }));
+    expect(escapeControls(jsonText({ given }))).toBe(jsonText({ given }));
     expect(JSON.parse(jsonText({ given }))).toEqual({ given });
     expect(JSON.parse(jsonLines({ given }).join('\n'))).toEqual({ given });
   });
 
   it('keeps letters, emoji and what joins them as they are', () => {
     const kept = 'Grüße, 東京, العربية, 👩‍👩‍👧, e\u0301';
-    expect(clean(kept)).toBe(kept);
+    expect(escapeControls(kept)).toBe(kept);
   });
 });
 
@@ -49,30 +59,30 @@ describe('a line', () => {
     ['no room at all', 'abc', 0, ''],
     ['room for the ellipsis alone', 'abc', 1, '…'],
   ])('is cut with an ellipsis: %s', (_, given, columns, expected) => {
-    expect(text(fitted(given, columns))).toBe(expected);
-    expect(stringWidth(text(fitted(given, columns)))).toBeLessThanOrEqual(columns);
+    expect(text(truncate(given, columns))).toBe(expected);
+    expect(stringWidth(text(truncate(given, columns)))).toBeLessThanOrEqual(columns);
   });
 
   it('is cut across its pieces, and keeps their styles', () => {
-    const cut = fitted([bold('abc'), dim('defgh')], 6);
+    const cut = truncate([bold('abc'), dim('defgh')], 6);
     expect(cut).toEqual([bold('abc'), dim('de…')]);
   });
 
   it('is as wide as it looks, escapes included', () => {
-    expect(widthOf([bold('東京'), 'a\u001b'])).toBe(4 + 1 + 6);
+    expect(lineWidth([bold('東京'), 'a\u001b'])).toBe(4 + 1 + 6);
     expect(text(pad('東', 4))).toBe('東  ');
     expect(text(pad('東', 4, 'right'))).toBe('  東');
   });
 
   it('wraps between words, keeps its indentation, and cuts words that are longer than a line', () => {
-    expect(wrap('one two three', 9)).toEqual(['one two', 'three']);
-    expect(wrap('  "shown": "0123456789abcdef"', 14)).toEqual(['  "shown":', '  "0123456789a', '  bcdef"']);
-    expect(wrap('a\nb', 9)).toEqual(['a', 'b']);
-    expect(wrap('語'.repeat(5), 8)).toEqual(['語語語語', '語']);
+    expect(wrapText('one two three', 9)).toEqual(['one two', 'three']);
+    expect(wrapText('  "shown": "0123456789abcdef"', 14)).toEqual(['  "shown":', '  "0123456789a', '  bcdef"']);
+    expect(wrapText('a\nb', 9)).toEqual(['a', 'b']);
+    expect(wrapText('語'.repeat(5), 8)).toEqual(['語語語語', '語']);
   });
 
   it('flows as a sentence, with its styles', () => {
-    const lines = prose([styled('green', '✓ '), 'Emptied 5 checkpoints of ', bold('trip-42')], 20);
+    const lines = wrapLine([styled('green', '✓ '), 'Emptied 5 checkpoints of ', bold('trip-42')], 20);
     expect(lines.map(text)).toEqual(['✓ Emptied 5', '  checkpoints of', '  trip-42']);
     expect(lines.at(-1)).toContainEqual(bold('trip-42'));
   });

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { isClean } from '../../../cli/terminal/clean.ts';
+import { hasNoControls } from '../../../cli/terminal/clean.ts';
 import { shellQuote } from '../../../cli/terminal/shell-quote.ts';
 
 describe('a word for a shell', () => {
@@ -22,7 +22,7 @@ describe('a word for a shell', () => {
     '\u202eabc',
   ])('is the same again when bash reads it: %j', (word) => {
     const quoted = shellQuote(word);
-    expect(isClean(quoted)).toBe(true);
+    expect(hasNoControls(quoted)).toBe(true);
     expect(execFileSync('bash', ['-c', `printf %s ${quoted}`]).toString()).toBe(word);
   });
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { type Line, render } from '../../../cli/terminal/line.ts';
-import { type Column, table } from '../../../cli/terminal/table.ts';
+import { type Column, formatTable } from '../../../cli/terminal/table.ts';
 
 interface Row {
   readonly id: string;
@@ -11,13 +11,13 @@ interface Row {
 }
 
 const COLUMNS: readonly Column<Row>[] = [
-  { title: 'ID', cell: ({ id }) => id, least: 4 },
-  { title: 'TITLE', cell: ({ title }) => title, least: 6, leaveOut: 2 },
-  { title: 'COUNT', cell: ({ count }) => String(count), align: 'right', leaveOut: 1 },
+  { title: 'ID', cell: ({ id }) => id, minWidth: 4 },
+  { title: 'TITLE', cell: ({ title }) => title, minWidth: 6, dropPriority: 2 },
+  { title: 'COUNT', cell: ({ count }) => String(count), align: 'right', dropPriority: 1 },
 ];
 
 const shown = (rows: readonly Row[], width: number): readonly string[] =>
-  table(COLUMNS, rows, width).map((line: Line) => render(line, (_, text) => text));
+  formatTable(COLUMNS, rows, width).map((line: Line) => render(line, (_, text) => text));
 
 describe('a table', () => {
   const rows = [
@@ -56,7 +56,7 @@ describe('a table', () => {
       { id: 'a', title: '', count: 1 },
       { id: 'b', title: 'title', count: 1 },
     ];
-    const lines = table(columns, given, 80).map((line: Line) => render(line, (_, text) => text));
+    const lines = formatTable(columns, given, 80).map((line: Line) => render(line, (_, text) => text));
     expect(lines).toEqual(['ID  TITLE', 'a', 'b   title']);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lengthOf, readLength, relative } from '../../../cli/terminal/times.ts';
+import { formatDuration, formatRelativeTime, tryParseDuration } from '../../../cli/terminal/times.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -23,7 +23,7 @@ describe('a length of time', () => {
     [3 * DAY + 4 * HOUR, '3d 4h'],
     [400 * DAY, '400d'],
   ])('of %d ms is %s', (milliseconds, text) => {
-    expect(lengthOf(milliseconds)).toBe(text);
+    expect(formatDuration(milliseconds)).toBe(text);
   });
 
   it.each([
@@ -38,7 +38,7 @@ describe('a length of time', () => {
     ['three days', undefined],
     ['3d ago', undefined],
   ])('is read from "%s"', (text, milliseconds) => {
-    expect(readLength(text)).toBe(milliseconds);
+    expect(tryParseDuration(text)).toBe(milliseconds);
   });
 });
 
@@ -53,6 +53,6 @@ describe('a moment', () => {
     [3 * HOUR + 1, 'in 3h'],
     [40 * DAY, 'in 40d'],
   ])('%d ms from now is %s', (milliseconds, text) => {
-    expect(relative(new Date(1_000_000_000_000 + milliseconds), 1_000_000_000_000)).toBe(text);
+    expect(formatRelativeTime(new Date(1_000_000_000_000 + milliseconds), 1_000_000_000_000)).toBe(text);
   });
 });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { CheckpointMeta } from '../../../lambda/checkpoints/format/meta.ts';
 import { randomText } from './random-text.ts';
 import { all, type OpenStores, type Stores } from './stores.ts';
-import { watched } from './watched.ts';
+import { recordCalls } from './watched.ts';
 
 interface Conversation {
   readonly messages: readonly string[];
@@ -63,7 +63,7 @@ export function chainsContract(open: OpenStores): void {
     test('loads at every version, in two requests for records and one round of at most nine for payloads', async () => {
       const { store, run, storage } = stores;
       for (const [index, state] of states.entries()) {
-        const counting = watched(storage);
+        const counting = recordCalls(storage);
         const loaded = await store<Conversation>({}, counting).load(run, index + 1);
         expect(loaded.version).toBe(index + 1);
         expect(loaded.state).toStrictEqual(state);
@@ -76,7 +76,7 @@ export function chainsContract(open: OpenStores): void {
     test('loads by name, and at its end', async () => {
       const { store, run, storage } = stores;
       for (let turn = 20; turn <= STEPS; turn += 20) {
-        const counting = watched(storage);
+        const counting = recordCalls(storage);
         const loaded = await store({}, counting).load(run, { name: `turn ${turn}` });
         expect(loaded).toMatchObject({ version: turn, name: `turn ${turn}` });
         expect(loaded.state).toStrictEqual(states[turn - 1]);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Payload, payload } from '../../../lambda/checkpoints/payload.ts';
 import { randomText } from './random-text.ts';
 import { DAY, HOUR, type OpenStores } from './stores.ts';
-import { watched } from './watched.ts';
+import { recordCalls } from './watched.ts';
 
 interface State {
   page: Payload;
@@ -19,7 +19,7 @@ export function collectingContract(open: OpenStores): void {
       await saver.fork(run, { id: `${run} fork` });
       const live = [...(await stored().payloads()), ...(await stored(`${run} fork`).payloads())].map(({ id }) => id);
       // What a crash leaves between the payload and the record.
-      const dying = watched(storage, {
+      const dying = recordCalls(storage, {
         beforeCommit: () => {
           throw new Error('killed');
         },

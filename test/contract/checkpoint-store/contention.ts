@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { all, type OpenStores } from './stores.ts';
-import { watched } from './watched.ts';
+import { recordCalls } from './watched.ts';
 
 export function contentionContract(open: OpenStores): void {
   describe('many writers at once', () => {
@@ -61,7 +61,7 @@ export function contentionContract(open: OpenStores): void {
 
     test('in one store follow each other without reading between', async () => {
       const { store, run, storage } = open();
-      const counting = watched(storage);
+      const counting = recordCalls(storage);
       const saver = store<{ count: number }>({}, counting);
       await saver.save({ run, state: { count: 0 } });
       counting.calls.length = 0;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Payload, payload } from '../../../lambda/checkpoints/payload.ts';
 import { keys } from './keys.ts';
 import { randomText } from './random-text.ts';
-import { flipped } from './stored-run.ts';
+import { flipBit } from './stored-run.ts';
 import type { OpenStores, Stores } from './stores.ts';
 
 export function encryptedPayloadsContract(open: OpenStores): void {
@@ -50,8 +50,8 @@ export function encryptedPayloadsContract(open: OpenStores): void {
 
     const FRAME = (1 << 20) + 28;
     test.each<[string, (bytes: Buffer) => Uint8Array]>([
-      ['altered in its first frame', (found) => flipped(found, 100)],
-      ['altered in its last frame', (found) => flipped(found, found.length - 5)],
+      ['altered in its first frame', (found) => flipBit(found, 100)],
+      ['altered in its last frame', (found) => flipBit(found, found.length - 5)],
       ['cut off in the middle of a frame', (found) => found.subarray(0, FRAME + 1000)],
       ['cut off at the end of a frame', (found) => found.subarray(0, 2 * FRAME)],
       ['cut off to nothing', () => new Uint8Array()],

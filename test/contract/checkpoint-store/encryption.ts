@@ -5,9 +5,9 @@ import { type Payload, payload } from '../../../lambda/checkpoints/payload.ts';
 import { eventually } from '../eventually.ts';
 import { keys, keysOf } from './keys.ts';
 import { randomText } from './random-text.ts';
-import { flipped, rehashed, saying } from './stored-run.ts';
+import { flipBit, rehash, withMeta } from './stored-run.ts';
 import { all, DAY, type OpenStores, type Stores } from './stores.ts';
-import { watched } from './watched.ts';
+import { recordCalls } from './watched.ts';
 
 export function encryptionContract(open: OpenStores): void {
   describe('an encrypted run', () => {
@@ -139,7 +139,7 @@ export function encryptionContract(open: OpenStores): void {
       const [first, second] = own as [(typeof own)[0], (typeof own)[0]];
       const foreign = await stored(`${run} 2`).record(2);
       for (const moved of [first, foreign]) {
-        const forged = rehashed({ ...moved, partition: second.partition, key: second.key });
+        const forged = rehash({ ...moved, partition: second.partition, key: second.key });
         await stored().alter(2, () => forged);
         await expect(store({ keys }).load(run, 2)).rejects.toMatchObject({ code: 'DAMAGED' });
         expect(await store({ keys }).verify(run)).toMatchObject({ ok: false });
@@ -161,10 +161,10 @@ export function encryptionContract(open: OpenStores): void {
       const newest = await stored().record(4);
       const previous = (await stored().metas())[3]?.previous ?? '';
       for (const from of [1, 2, 3]) {
-        const { body: _, ...moved } = saying({ ...(await stored().record(from)), key: newest.key }, { previous });
+        const { body: _, ...moved } = withMeta({ ...(await stored().record(from)), key: newest.key }, { previous });
         const { body } = await stored().record(from);
         for (const forged of [moved, { ...moved, ...(body && { body }) }]) {
-          await stored().replace(rehashed(forged));
+          await stored().replace(rehash(forged));
           await expect(store({ keys }).load(run)).rejects.toMatchObject({ code: 'DAMAGED' });
         }
         await stored().replace(newest);
@@ -176,12 +176,12 @@ export function encryptionContract(open: OpenStores): void {
       const { store, run, stored } = await begun(open());
       const record = await stored().record(2);
       const forgeries = [
-        saying(record, { stepNumber: 5 }),
-        { ...record, body: flipped(record.body ?? new Uint8Array()) },
+        withMeta(record, { stepNumber: 5 }),
+        { ...record, body: flipBit(record.body ?? new Uint8Array()) },
         { ...record, body: (record.body ?? new Uint8Array()).subarray(0, 10) },
       ];
       for (const forged of forgeries) {
-        await stored().alter(2, () => rehashed(forged));
+        await stored().alter(2, () => rehash(forged));
         await expect(store({ keys }).load(run, 2)).rejects.toMatchObject({ code: 'DAMAGED' });
       }
     });
@@ -275,7 +275,7 @@ export function encryptionContract(open: OpenStores): void {
     test('begins again under a new key when its first save failed, with the same payload', async () => {
       const { store, run, storage } = open();
       let failures = 1;
-      const failing = watched(storage, {
+      const failing = recordCalls(storage, {
         beforeCommit: () => {
           if (failures-- > 0) throw new Error('the storage is away');
         },

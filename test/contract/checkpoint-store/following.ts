@@ -2,7 +2,7 @@ import type { Checkpoint } from '../../../lambda/checkpoints/checkpoint.ts';
 import type { CheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
 
 /** A store whose saves follow what it last gave of a run where they name no version, as a careful caller's do. */
-export function following<State>(store: CheckpointStore<State>): CheckpointStore<State> {
+export function withTrackedVersions<State>(store: CheckpointStore<State>): CheckpointStore<State> {
   const last = new Map<string, Checkpoint<State>>();
   const noted = async (checkpoint: Promise<Checkpoint<State>>): Promise<Checkpoint<State>> => {
     const given = await checkpoint;

@@ -3,7 +3,7 @@ import { type Payload, payload } from '../../../lambda/checkpoints/payload.ts';
 import { eventually } from '../eventually.ts';
 import { randomText } from './random-text.ts';
 import { all, DAY, type OpenStores } from './stores.ts';
-import { watched } from './watched.ts';
+import { recordCalls } from './watched.ts';
 
 interface State {
   prompt: string;
@@ -189,7 +189,7 @@ export function forkingContract(open: OpenStores): void {
       const { store, run, storage, stored } = open();
       const page = payload('a page', { type: 'text/html', digest: 'short' });
       await store().save({ run, state: { page, again: page, same: payload('a page') } });
-      const counting = watched(storage);
+      const counting = recordCalls(storage);
       const fork = await store<{ page: Payload; again: Payload }>({}, counting).fork(run);
       expect(counting.calls.filter((call) => call === 'copy')).toHaveLength(1);
       expect(counting.calls).not.toContain('open');

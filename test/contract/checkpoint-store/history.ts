@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { HistoryOptions } from '../../../lambda/checkpoints/history.ts';
 import { shape } from './shape.ts';
 import { all, type OpenStores, type Stores } from './stores.ts';
-import { watched } from './watched.ts';
+import { recordCalls } from './watched.ts';
 
 const LENGTH = 105;
 
@@ -49,7 +49,7 @@ export function historyContract(open: OpenStores): void {
     });
 
     test('reads no further than it is asked to go', async () => {
-      const counting = watched(stores.storage);
+      const counting = recordCalls(stores.storage);
       for await (const { version } of stores.store({}, counting).history(stores.run)) if (version === 5) break;
       expect(counting.calls.filter((call) => call === 'range')).toHaveLength(1);
       expect(counting.calls).not.toContain('open');

@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { type Payload, payload } from '../../../lambda/checkpoints/payload.ts';
 import { memoryStorage } from '../../../lambda/storage/memory.ts';
 import { randomText } from './random-text.ts';
-import { flipped } from './stored-run.ts';
+import { flipBit } from './stored-run.ts';
 import type { OpenStores } from './stores.ts';
-import { watched } from './watched.ts';
+import { recordCalls } from './watched.ts';
 
 interface State {
   page: Payload;
@@ -42,7 +42,7 @@ export function payloadsContract(open: OpenStores): void {
       const { store, run, storage } = open();
       const page = payload('<html>', { type: 'text/html', digest: 'a page about cats' });
       await store().save({ run, state: { page, plain: payload('x'), typed: payload('y', { type: 't' }) } });
-      const counting = watched(storage);
+      const counting = recordCalls(storage);
       const reader = store<{ page: Payload; plain: Payload; typed: Payload }>({}, counting);
       const { state } = await reader.load(run);
       await reader.load(run, 1);
@@ -90,7 +90,7 @@ export function payloadsContract(open: OpenStores): void {
     test('can be put into another run, where it is copied by the storage', async () => {
       const { store, run, storage, stored } = open();
       await store().save({ run, state: { page: payload('travels', { type: 'text/plain' }) } });
-      const counting = watched(storage);
+      const counting = recordCalls(storage);
       const mover = store<State>({}, counting);
       const { state } = await mover.load(run);
       await mover.save({ run: `${run} 2`, state });
@@ -118,7 +118,7 @@ export function payloadsContract(open: OpenStores): void {
     });
 
     test.each<[string, (bytes: Buffer) => Uint8Array]>([
-      ['altered', (bytes) => flipped(bytes)],
+      ['altered', (bytes) => flipBit(bytes)],
       ['cut off', (bytes) => bytes.subarray(0, -1)],
       ['empty', () => new Uint8Array()],
       ['longer', (bytes) => Buffer.concat([bytes, Buffer.from('x')])],
@@ -154,7 +154,7 @@ export function payloadsContract(open: OpenStores): void {
       const text = randomText(1, 3_000_000);
       await store().save({ run, state: { page: payload(text) } });
       const [found] = await stored().payloads();
-      await stored().alterPayload(found?.id ?? '', (bytes) => flipped(bytes, 10));
+      await stored().alterPayload(found?.id ?? '', (bytes) => flipBit(bytes, 10));
       const { state } = await store<State>().load(run);
       let received = 0;
       const read = async () => {
@@ -185,7 +185,7 @@ export function payloadsContract(open: OpenStores): void {
     test('made of a stream survives the retry of a save that lost, and one whose storage was away', async () => {
       const { store, run, storage } = open();
       let failures = 0;
-      const failing = watched(storage, {
+      const failing = recordCalls(storage, {
         beforeCommit: () => {
           if (failures-- > 0) throw new Error('the storage is away');
         },

@@ -3,7 +3,7 @@ import { type Payload, payload } from '../../../lambda/checkpoints/payload.ts';
 import { randomText } from './random-text.ts';
 import { shape } from './shape.ts';
 import { all, MINUTE, type OpenStores, type Stores } from './stores.ts';
-import { watched } from './watched.ts';
+import { recordCalls } from './watched.ts';
 
 export function pruningContract(open: OpenStores): void {
   /** A run of so many checkpoints, each of them a snapshot that holds its version. */
@@ -229,7 +229,7 @@ export function pruningContract(open: OpenStores): void {
     test('that died after its first write is finished by the next one', async () => {
       const { store, run, storage, stored } = await snapshots(open(), 4);
       let writes = 0;
-      const dying = watched(storage, {
+      const dying = recordCalls(storage, {
         beforeCommit: () => {
           if (++writes > 2) throw new Error('killed');
         },

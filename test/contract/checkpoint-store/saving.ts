@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { StaleVersionError } from '../../../lambda/checkpoints/stale-version-error.ts';
 import { errorOf, MINUTE, type OpenStores } from './stores.ts';
-import { watched } from './watched.ts';
+import { recordCalls } from './watched.ts';
 
 export function savingContract(open: OpenStores): void {
   describe('saving', () => {
@@ -155,7 +155,7 @@ export function savingContract(open: OpenStores): void {
 
     test('costs one conditional write, and no reading, for a step on what the store holds', async () => {
       const { store, run, storage } = open();
-      const counting = watched(storage);
+      const counting = recordCalls(storage);
       const saver = store({}, counting);
       await saver.save({ run, state: { n: 0 } });
       counting.calls.length = 0;
@@ -166,7 +166,7 @@ export function savingContract(open: OpenStores): void {
 
     test('looks before it writes on something that it saw long ago', async () => {
       const { store, run, storage, clock } = open();
-      const counting = watched(storage);
+      const counting = recordCalls(storage);
       const saver = store({}, counting);
       await saver.save({ run, state: 'one' });
       clock.forward(10 * MINUTE);
@@ -178,7 +178,7 @@ export function savingContract(open: OpenStores): void {
     test('can be tried again after a failure that left nothing behind', async () => {
       const { store, run, storage } = open();
       let failures = 0;
-      const failing = watched(storage, {
+      const failing = recordCalls(storage, {
         beforeCommit: () => {
           if (failures-- > 0) throw new Error('the storage is away');
         },

@@ -1,15 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto';
 import {
   type CheckpointMeta,
-  checkpointMetaText,
+  encodeCheckpointMeta,
+  encodeMeta,
   type HeadMeta,
   isUnreadable,
-  metaText,
   readCheckpointMeta,
   type Unreadable,
 } from '../../../lambda/checkpoints/format/meta.ts';
-import { HEAD_KEY, readHead, versionKey, versionOf } from '../../../lambda/checkpoints/format/records.ts';
-import { partitionOf } from '../../../lambda/core/ids.ts';
+import { HEAD_KEY, parseVersion, readHead, versionKey } from '../../../lambda/checkpoints/format/records.ts';
+import { toPartition } from '../../../lambda/core/ids.ts';
 import type { PageOptions, Storage, StoredPayload, StoredRecord } from '../../../lambda/storage/ports.ts';
 
 /** The records and payloads of one run as the storage has them, to look at and to tamper with. */
@@ -33,7 +33,7 @@ export interface StoredRun {
 }
 
 export function storedRun(storage: Storage, tenant: string, run: string): StoredRun {
-  const partition = partitionOf(tenant, run);
+  const partition = toPartition(tenant, run);
   const keyOf = (key: string | number) => (typeof key === 'number' ? versionKey(key) : key);
 
   async function records(): Promise<readonly StoredRecord[]> {
@@ -72,7 +72,7 @@ export function storedRun(storage: Storage, tenant: string, run: string): Stored
     record,
     bytes,
     async metas() {
-      const checkpoints = (await records()).filter(({ key }) => versionOf(key) > 0);
+      const checkpoints = (await records()).filter(({ key }) => parseVersion(key) > 0);
       return checkpoints.map(({ meta }) => readCheckpointMeta(meta)).filter(isReadable);
     },
     async head() {
@@ -85,7 +85,7 @@ export function storedRun(storage: Storage, tenant: string, run: string): Stored
     },
     async alterHead(change) {
       const before = await record(HEAD_KEY);
-      const meta = metaText({ ...readHead(before).meta, ...change });
+      const meta = encodeMeta({ ...readHead(before).meta, ...change });
       await replace({ ...before, revision: randomUUID(), meta });
     },
     async remove(key) {
@@ -106,22 +106,22 @@ export function storedRun(storage: Storage, tenant: string, run: string): Stored
 const isReadable = (meta: CheckpointMeta | Unreadable): meta is CheckpointMeta => !isUnreadable(meta);
 
 /** A checkpoint's record that says something else, under the revision that it has. */
-export function saying(record: StoredRecord, change: Partial<CheckpointMeta>): StoredRecord {
+export function withMeta(record: StoredRecord, change: Partial<CheckpointMeta>): StoredRecord {
   const meta = readCheckpointMeta(record.meta);
   if (isUnreadable(meta)) throw new Error(`The record ${record.key} cannot be read.`);
-  return { ...record, meta: checkpointMetaText({ ...meta, ...change }) };
+  return { ...record, meta: encodeCheckpointMeta({ ...meta, ...change }) };
 }
 
 /** A record as somebody would forge it who knows how hashes are made but has no key. */
-export function rehashed(record: StoredRecord): StoredRecord {
+export function rehash(record: StoredRecord): StoredRecord {
   const { partition, key, meta, body = new Uint8Array() } = record;
-  const where = `${partition}\n${versionOf(key)}\n${meta.length}\n${meta}`;
+  const where = `${partition}\n${parseVersion(key)}\n${meta.length}\n${meta}`;
   const revision = createHash('sha256').update(where).update(body).digest('base64url').slice(0, 27);
   return { ...record, revision };
 }
 
 /** The bytes with one bit turned over. */
-export function flipped(bytes: Uint8Array, at = bytes.length >> 1): Buffer {
+export function flipBit(bytes: Uint8Array, at = bytes.length >> 1): Buffer {
   const copy = Buffer.from(bytes);
   copy[at] = (copy[at] ?? 0) ^ 1;
   return copy;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { type CheckpointStore, checkpointStoreOn } from '../../../lambda/checkpoints/checkpoint-store.ts';
+import { type CheckpointStore, createCheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
 import type { CheckpointStoreOptions } from '../../../lambda/checkpoints/contexts.ts';
 import type { Storage } from '../../../lambda/storage/ports.ts';
-import { following } from './following.ts';
+import { withTrackedVersions } from './following.ts';
 import { type StoredRun, storedRun } from './stored-run.ts';
 
 /** The time of every store that a test opens, in milliseconds. */
@@ -51,7 +51,7 @@ export function storesOn(storage: Storage): Stores {
     run,
     clock,
     store: <State>(options: CheckpointStoreOptions = {}, on = storage) =>
-      following(checkpointStoreOn<State>(on, { tenant, clock: () => clock.now, ...options })),
+      withTrackedVersions(createCheckpointStore<State>(on, { tenant, clock: () => clock.now, ...options })),
     stored: (of = run, by = tenant) => storedRun(storage, by, of),
   };
 }

@@ -3,7 +3,7 @@ import { payload } from '../../../lambda/checkpoints/payload.ts';
 import { eventually } from '../eventually.ts';
 import { randomText } from './random-text.ts';
 import { DAY, HOUR, MINUTE, type OpenStores, SECOND } from './stores.ts';
-import { watched } from './watched.ts';
+import { recordCalls } from './watched.ts';
 
 export function sweepingContract(open: OpenStores): void {
   describe('a sweep', () => {
@@ -32,9 +32,9 @@ export function sweepingContract(open: OpenStores): void {
       clock.forward(50 * MINUTE);
       const lastWrite = clock.now;
       await saver.save({ run, state: 'in use' });
-      await stored().alter('cz', ({ places = {} }) => ({
+      await stored().alter('cz', ({ lists: places = {} }) => ({
         revision: 'behind',
-        places: { ...places, due: { group: places.due?.group ?? '', order: '0'.repeat(15) } },
+        lists: { ...places, due: { group: places.due?.group ?? '', order: '0'.repeat(15) } },
       }));
       clock.forward(2 * HOUR - MINUTE);
       await eventually(async () => {
@@ -51,7 +51,7 @@ export function sweepingContract(open: OpenStores): void {
       const before = clock.now;
       clock.forward(2 * HOUR);
       let written = false;
-      const slow = watched(storage, {
+      const slow = recordCalls(storage, {
         async beforeCommit() {
           if (written) return;
           written = true;
@@ -136,7 +136,7 @@ export function sweepingContract(open: OpenStores): void {
       await saver.delete(run);
       clock.forward(DAY);
       let commits = 0;
-      const dying = watched(storage, {
+      const dying = recordCalls(storage, {
         beforeCommit: () => {
           if (++commits > 1) throw new Error('killed');
         },

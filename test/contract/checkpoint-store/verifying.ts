@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { payload } from '../../../lambda/checkpoints/payload.ts';
 import { randomText } from './random-text.ts';
 import { shape } from './shape.ts';
-import { flipped, rehashed, saying } from './stored-run.ts';
+import { flipBit, rehash, withMeta } from './stored-run.ts';
 import { all, type OpenStores, type Stores } from './stores.ts';
 
 interface State {
@@ -58,7 +58,7 @@ export function verifyingContract(open: OpenStores): void {
       for (const [index, { payloadsAdded = [] }] of metas.entries()) {
         const [id = ''] = payloadsAdded;
         const before = await stored().bytes(id);
-        await stored().alterPayload(id, flipped);
+        await stored().alterPayload(id, flipBit);
         const { ok, problems } = await store().verify(run);
         expect(ok).toBe(false);
         expect(problems).toEqual([{ version: index + 1, problem: expect.stringContaining(`Payload ${id}`) }]);
@@ -73,7 +73,7 @@ export function verifyingContract(open: OpenStores): void {
     test.each<[string, (stores: Stores) => Promise<void>, readonly number[], number]>([
       [
         'a body was altered',
-        ({ stored }) => stored().alter(3, ({ body = new Uint8Array() }) => ({ body: flipped(body) })),
+        ({ stored }) => stored().alter(3, ({ body = new Uint8Array() }) => ({ body: flipBit(body) })),
         [3, 4, 5],
         3,
       ],
@@ -85,7 +85,7 @@ export function verifyingContract(open: OpenStores): void {
       ],
       [
         'a readable part was altered',
-        ({ stored }) => stored().alter(3, (record) => saying(record, { stepNumber: 7 })),
+        ({ stored }) => stored().alter(3, (record) => withMeta(record, { stepNumber: 7 })),
         [3, 4, 5],
         3,
       ],
@@ -100,7 +100,7 @@ export function verifyingContract(open: OpenStores): void {
       ['a readable part is an empty list', ({ stored }) => stored().alter(3, () => ({ meta: '1[]' })), [3, 4, 5], 3],
       [
         'the snapshot was altered',
-        ({ stored }) => stored().alter(1, ({ body = new Uint8Array() }) => ({ body: flipped(body) })),
+        ({ stored }) => stored().alter(1, ({ body = new Uint8Array() }) => ({ body: flipBit(body) })),
         [1, 2, 3, 4, 5],
         1,
       ],
@@ -131,7 +131,7 @@ export function verifyingContract(open: OpenStores): void {
         'a record was altered and given a new hash',
         async ({ stored }) => {
           const record = await stored().record(3);
-          await stored().alter(3, () => rehashed(saying(record, { stepNumber: 7 })));
+          await stored().alter(3, () => rehash(withMeta(record, { stepNumber: 7 })));
         },
         [4, 5],
         4,
@@ -176,7 +176,7 @@ export function verifyingContract(open: OpenStores): void {
     test('is found where a snapshot was altered and given a new hash: the next one does not follow from it', async () => {
       const { store, run, stored } = open();
       for (let n = 1; n <= 3; n++) await store(shape(n)).save({ run, expectedVersion: n - 1, state: n });
-      await stored().replace(rehashed(saying(await stored().record(2), { step: 'forged' })));
+      await stored().replace(rehash(withMeta(await stored().record(2), { step: 'forged' })));
       expect(await store().verify(run)).toMatchObject({
         ok: false,
         problems: [{ version: 3, problem: expect.stringContaining('does not follow') }],
@@ -193,7 +193,7 @@ export function verifyingContract(open: OpenStores): void {
       for (const id of new Set(segments)) {
         const before = await stored().bytes(id);
         for (const damage of [
-          () => stored().alterPayload(id, flipped),
+          () => stored().alterPayload(id, flipBit),
           () => stored().alterPayload(id, (bytes) => bytes.subarray(1)),
           () => storage.payloads.remove(stored().partition, [id]),
         ]) {
@@ -231,7 +231,7 @@ export function verifyingContract(open: OpenStores): void {
       for (let n = 1; n <= 4; n++) await store(shape(n)).save({ run, expectedVersion: n - 1, state: n });
       expect(await store().prune(run, { keepLast: 2 })).toMatchObject({ emptied: 2 });
       expect((await store().verify(run)).ok).toBe(true);
-      const { body: _, ...emptied } = saying(await stored().record(3), { emptied: 'pruned' });
+      const { body: _, ...emptied } = withMeta(await stored().record(3), { emptied: 'pruned' });
       await stored().replace({ ...emptied, revision: `${emptied.revision}~` });
       expect(await store().verify(run)).toMatchObject({ ok: false, problems: [{ version: 3 }] });
     });

@@ -1,6 +1,6 @@
 import type { Storage, Write } from '../../../lambda/storage/ports.ts';
 
-export interface Watched extends Storage {
+export interface RecordingStorage extends Storage {
   /** Every call so far, by name, in order. */
   readonly calls: string[];
 }
@@ -9,13 +9,13 @@ export interface Watched extends Storage {
  * A storage in front of another that notes what it is asked for. `beforeCommit` and `afterCommit` may throw or write
  * something of their own: what happens between two operations of a store.
  */
-export function watched(
+export function recordCalls(
   { records, payloads }: Storage,
   hooks: {
     readonly beforeCommit?: (writes: readonly Write[]) => Promise<void> | void;
     readonly afterCommit?: (writes: readonly Write[]) => Promise<void> | void;
   } = {},
-): Watched {
+): RecordingStorage {
   const calls: string[] = [];
   const noted = <A extends unknown[], R>(name: string, call: (...args: A) => R) => {
     return (...args: A): R => {
@@ -26,8 +26,8 @@ export function watched(
   return {
     calls,
     records: {
-      inlineBytes: records.inlineBytes,
-      packsSmall: records.packsSmall,
+      maxInlineBytes: records.maxInlineBytes,
+      compressesSmallBodies: records.compressesSmallBodies,
       read: noted('read', records.read),
       range: noted('range', records.range),
       list: noted('list', records.list),

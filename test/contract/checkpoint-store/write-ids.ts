@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { all, MINUTE, type OpenStores } from './stores.ts';
-import { watched } from './watched.ts';
+import { recordCalls } from './watched.ts';
 
 export function writeIdsContract(open: OpenStores): void {
   describe('a save that is tried again under its write id', () => {
@@ -75,7 +75,7 @@ export function writeIdsContract(open: OpenStores): void {
     ] as const)('succeeds after its answer was lost, %s', async (_, fields) => {
       const { store, run, storage } = open();
       let losses = 0;
-      const losing = watched(storage, {
+      const losing = recordCalls(storage, {
         afterCommit: () => {
           if (losses-- > 0) throw new Error('the answer was lost');
         },

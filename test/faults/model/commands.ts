@@ -17,13 +17,13 @@ import {
   whichOf,
   withWriteId,
 } from './inputs.ts';
-import { endOf } from './model.ts';
+import { expiryOf } from './model.ts';
 import { live } from './values.ts';
-import { act, type Command, often, restart, seenBy, storeOf } from './world.ts';
+import { act, type Command, repeat, restart, seenBy, storeOf } from './world.ts';
 
 /** Everything that can be done, some of it more often. */
 export const commands: readonly fc.Arbitrary<Command>[] = [
-  ...often(
+  ...repeat(
     5,
     act('save', fc.record({ store, run, expected, step: fc.option(change), fields }), async (model, world, args) => {
       const newest = lengthOf(model, args.run);
@@ -72,7 +72,7 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
       (store) => store.save(liveInput(again)),
     );
   }),
-  ...often(
+  ...repeat(
     2,
     act('update', fc.record({ store, run, step: change, fields }), async (model, world, args) => {
       const { writeId: _, ...given } = args.fields;
@@ -85,7 +85,7 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
       );
     }),
   ),
-  ...often(
+  ...repeat(
     2,
     act('load', fc.record({ store, run, chosen: fc.option(which) }), async (model, world, args) => {
       const at = args.chosen ? whichOf(model, args.run, args.chosen) : undefined;
@@ -205,7 +205,7 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
     const said = await outcome(() => model.delete(args.run));
     sameErrors(said, await outcome(() => storeOf(world, args.store).delete(args.run)));
   }),
-  ...often(
+  ...repeat(
     2,
     act('sweep', fc.record({ store }), async (model, world, args) => {
       model.now = model.nextClearMoment();
@@ -228,7 +228,7 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
     // In the hour after its end a run may or may not be listed.
     const listed = (grace: number) =>
       [...model.runs.values()]
-        .filter((run) => run.deletedUntil === undefined && model.now < endOf(run) + grace)
+        .filter((run) => run.deletedUntil === undefined && model.now < expiryOf(run) + grace)
         .map(({ id }) => id)
         .sort();
     expectSame('the runs in the list', listed(0), found.filter((id) => listed(0).includes(id)).sort());
@@ -238,7 +238,7 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
       found.filter((id) => !listed(HOUR).includes(id)),
     );
   }),
-  ...often(
+  ...repeat(
     3,
     act(
       'pass',
@@ -250,11 +250,11 @@ export const commands: readonly fc.Arbitrary<Command>[] = [
     ),
   ),
   // To the last moment of a run, or to the first one after it.
-  ...often(
+  ...repeat(
     2,
     act('pass to the end', fc.record({ run, over: fc.boolean() }), async (model, world, { run, over }) => {
       const found = model.runs.get(run);
-      const end = found && found.deletedUntil === undefined ? endOf(found) : Number.POSITIVE_INFINITY;
+      const end = found && found.deletedUntil === undefined ? expiryOf(found) : Number.POSITIVE_INFINITY;
       if (Number.isFinite(end)) model.now = Math.max(model.now, over ? end : end - 1);
       world.clock.now = model.now;
     }),

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Checkpoint } from '../../../lambda/checkpoints/checkpoint.ts';
 import type { CheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
 import { isWaitstateError } from '../../../lambda/core/errors.ts';
-import { type Model, Refused, type Version } from './model.ts';
+import { ExpectedError, type Model, type Version } from './model.ts';
 import { plainOf } from './values.ts';
 import { type ByStore, seenBy, storeOf, type World } from './world.ts';
 
@@ -42,10 +42,10 @@ export const sameAndSeen: typeof same = async (model, world, by, inModel, inStor
 };
 
 export function sameErrors(said: Outcome<unknown>, did: Outcome<unknown>): void {
-  if ('error' in said && !(said.error instanceof Refused)) throw said.error;
+  if ('error' in said && !(said.error instanceof ExpectedError)) throw said.error;
   if ('error' in did && !isWaitstateError(did.error)) throw did.error;
   const code = 'error' in did && isWaitstateError(did.error) ? did.error.code : undefined;
-  const refused = 'error' in said && said.error instanceof Refused ? said.error : undefined;
+  const refused = 'error' in said && said.error instanceof ExpectedError ? said.error : undefined;
   if (code === refused?.code || (code && refused?.or.includes(code))) return;
   throw new Error(`The model says ${refused?.code ?? 'done'}, the store says ${code ?? 'done'}.`, {
     cause: 'error' in did ? did.error : undefined,

@@ -7,7 +7,7 @@ import type { Plain } from './values.ts';
  * What the model says that the store must refuse; `or` are codes that are as true, of what the store last saw of the
  * run.
  */
-export class Refused extends Error {
+export class ExpectedError extends Error {
   readonly code: ErrorCode;
   readonly or: readonly ErrorCode[];
 
@@ -73,13 +73,13 @@ export interface Run {
 const newestOf = (run: Run): Version => run.versions.at(-1) as Version;
 
 /** When nobody may read it any more. A prune does not keep a run alive. */
-export function endOf({ retention, versions }: Run): number {
+export function expiryOf({ retention, versions }: Run): number {
   const lastUse = versions.findLast(({ kind }) => kind !== 'prune');
   return retention === undefined || !lastUse ? Number.POSITIVE_INFINITY : lastUse.time + retention;
 }
 
 /** A checkpoint that a caller once saw: its version, and of which run, since an id may come to be used again. */
-export interface Seen {
+export interface SeenVersion {
   readonly of: Run;
   readonly version: number;
 }
@@ -96,9 +96,9 @@ export class Model {
   /** The run if it is one that can be read. */
   open(id: string): Run {
     const run = this.runs.get(id);
-    if (!run) throw new Refused('RUN_NOT_FOUND');
-    if (run.deletedUntil !== undefined) throw new Refused('RUN_DELETED');
-    if (this.now >= endOf(run)) throw new Refused('RUN_EXPIRED');
+    if (!run) throw new ExpectedError('RUN_NOT_FOUND');
+    if (run.deletedUntil !== undefined) throw new ExpectedError('RUN_DELETED');
+    if (this.now >= expiryOf(run)) throw new ExpectedError('RUN_EXPIRED');
     return run;
   }
 
@@ -107,37 +107,37 @@ export class Model {
     const named = which && 'name' in which;
     const number = named ? run.names.get(which.name) : (which?.version ?? run.versions.length);
     const found = run.versions[(number ?? 0) - 1];
-    if (!found) throw new Refused('CHECKPOINT_NOT_FOUND');
-    if (found.pruned) throw new Refused('CHECKPOINT_PRUNED');
+    if (!found) throw new ExpectedError('CHECKPOINT_NOT_FOUND');
+    if (found.pruned) throw new ExpectedError('CHECKPOINT_PRUNED');
     return found;
   }
 
-  save(input: SaveOf, seen?: Seen): Version {
+  save(input: SaveOf, seen?: SeenVersion): Version {
     const { run: id, expectedVersion: expected, writeId } = input;
     const run = this.runs.get(id);
     if (expected === 0) {
       if (!run) return this.#begin(id, input);
-      if (run.deletedUntil !== undefined) throw new Refused('RUN_DELETED');
+      if (run.deletedUntil !== undefined) throw new ExpectedError('RUN_DELETED');
       if (writeId !== undefined && run.versions[0]?.writeId === writeId) return this.load(id, { version: 1 });
       this.open(id);
-      throw new Refused('STALE_VERSION');
+      throw new ExpectedError('STALE_VERSION');
     }
     // A store that holds the expected version, which is no longer the newest, may refuse for what it knows of that one.
     const known = run?.versions[expected - 1];
     const or: ErrorCode[] = [];
     if (known && input.status && !allowed(known.status, input.status)) or.push('TRANSITION_REFUSED');
     if (known && run.retention !== undefined && known.time + run.retention <= this.now) or.push('RUN_EXPIRED');
-    if (!run) throw new Refused('RUN_NOT_FOUND');
-    if (run.deletedUntil !== undefined) throw new Refused('RUN_DELETED', or);
-    if (endOf(run) <= this.now)
-      throw new Refused('RUN_EXPIRED', expected < run.versions.length ? [...or, 'STALE_VERSION'] : []);
-    if (expected > run.versions.length) throw new Refused('STALE_VERSION');
+    if (!run) throw new ExpectedError('RUN_NOT_FOUND');
+    if (run.deletedUntil !== undefined) throw new ExpectedError('RUN_DELETED', or);
+    if (expiryOf(run) <= this.now)
+      throw new ExpectedError('RUN_EXPIRED', expected < run.versions.length ? [...or, 'STALE_VERSION'] : []);
+    if (expected > run.versions.length) throw new ExpectedError('STALE_VERSION');
     if (expected < run.versions.length) {
       if (writeId !== undefined && run.versions[expected]?.writeId === writeId)
         return this.load(id, { version: expected + 1 });
-      throw new Refused('STALE_VERSION', or);
+      throw new ExpectedError('STALE_VERSION', or);
     }
-    if (seen && seen.of !== run) throw new Refused('STALE_VERSION');
+    if (seen && seen.of !== run) throw new ExpectedError('STALE_VERSION');
     if (writeId !== undefined && newestOf(run).writeId === writeId) return newestOf(run);
     return this.#saveOn(run, input);
   }
@@ -151,10 +151,10 @@ export class Model {
     const source = this.load(id, which);
     const target = this.runs.get(to);
     if (target) {
-      if (target.deletedUntil !== undefined) throw new Refused('RUN_DELETED');
+      if (target.deletedUntil !== undefined) throw new ExpectedError('RUN_DELETED');
       const own = fields.writeId !== undefined && target.versions[0]?.writeId === fields.writeId;
       if (own) return this.load(to, { version: 1 });
-      throw new Refused('RUN_EXISTS');
+      throw new ExpectedError('RUN_EXISTS');
     }
     const retention = this.open(id).retention;
     const run: Run = { id: to, versions: [], names: new Map(), retention, deletedUntil: undefined };
@@ -175,14 +175,14 @@ export class Model {
     const run = this.open(id);
     const { shown, undone } = newestOf(run);
     const before = run.versions[shown - 1]?.before;
-    if (before === undefined || run.versions[before - 1]?.pruned) throw new Refused('NOTHING_TO_UNDO');
+    if (before === undefined || run.versions[before - 1]?.pruned) throw new ExpectedError('NOTHING_TO_UNDO');
     return this.#restore(run, this.load(id, { version: before }), 'undo', [shown, ...undone]);
   }
 
   redo(id: string): Version {
     const run = this.open(id);
     const [next, ...rest] = newestOf(run).undone;
-    if (next === undefined) throw new Refused('NOTHING_TO_REDO');
+    if (next === undefined) throw new ExpectedError('NOTHING_TO_REDO');
     return this.#restore(run, this.load(id, { version: next }), 'redo', rest);
   }
 
@@ -211,7 +211,7 @@ export class Model {
 
   delete(id: string): void {
     const run = this.runs.get(id);
-    if (!run) throw new Refused('RUN_NOT_FOUND');
+    if (!run) throw new ExpectedError('RUN_NOT_FOUND');
     run.deletedUntil ??= this.now + DAY;
   }
 
@@ -224,7 +224,7 @@ export class Model {
     const unclear = () =>
       [...this.runs.values()]
         .filter(({ deletedUntil }) => deletedUntil === undefined)
-        .map(endOf)
+        .map(expiryOf)
         .find((end) => end <= moment && moment < end + HOUR);
     for (let end = unclear(); end !== undefined; end = unclear()) moment = end + HOUR;
     return moment;
@@ -232,7 +232,7 @@ export class Model {
 
   /** What a sweep is to remove. */
   expired(): readonly Run[] {
-    return [...this.runs.values()].filter((run) => run.deletedUntil === undefined && endOf(run) <= this.now);
+    return [...this.runs.values()].filter((run) => run.deletedUntil === undefined && expiryOf(run) <= this.now);
   }
 
   sweep(): { expired: number; freed: number } {
@@ -254,8 +254,8 @@ export class Model {
   #saveOn(run: Run, fields: Fields & { readonly state?: Plain }): Version {
     const before = run.versions.at(-1);
     const { name, status = before?.status ?? 'RUNNING' } = fields;
-    if (before && !allowed(before.status, status)) throw new Refused('TRANSITION_REFUSED');
-    if (name !== undefined && run.names.has(name) && !fields.moveName) throw new Refused('NAME_TAKEN');
+    if (before && !allowed(before.status, status)) throw new ExpectedError('TRANSITION_REFUSED');
+    if (name !== undefined && run.names.has(name) && !fields.moveName) throw new ExpectedError('NAME_TAKEN');
     if (fields.retentionSeconds !== undefined) run.retention = fields.retentionSeconds * 1000;
     return this.#append(run, {
       kind: 'save',

@@ -2,7 +2,7 @@ import type fc from 'fast-check';
 import type { Checkpoint } from '../../../lambda/checkpoints/checkpoint.ts';
 import type { CheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
 import type { Clock } from '../clock.ts';
-import type { Model, SaveOf, Seen } from './model.ts';
+import type { Model, SaveOf, SeenVersion } from './model.ts';
 
 /** The stores under test: several on one storage, as several processes would have them. */
 export interface World {
@@ -11,7 +11,7 @@ export interface World {
   /** A store that knows nothing yet, as after a restart. */
   reopen(place: number): CheckpointStore;
   /** The checkpoint that the caller of each store last got of each run. */
-  readonly seen: Map<string, Seen & Pick<Checkpoint, 'hash'>>[];
+  readonly seen: Map<string, SeenVersion & Pick<Checkpoint, 'hash'>>[];
   /** The last save of each run under an id of its own, for trying it again. */
   readonly saves: Map<string, SaveOf>;
   writeIds: number;
@@ -61,13 +61,13 @@ export function restart(world: World, place: number): void {
 }
 
 export const seenBy = (world: World, place: number) =>
-  world.seen[place] as Map<string, Seen & Pick<Checkpoint, 'hash'>>;
+  world.seen[place] as Map<string, SeenVersion & Pick<Checkpoint, 'hash'>>;
 
 export interface ByStore {
   readonly store: number;
   readonly run: string;
 }
 
-export function often<T>(times: number, one: T): readonly T[] {
+export function repeat<T>(times: number, one: T): readonly T[] {
   return Array.from({ length: times }, () => one);
 }

@@ -93,13 +93,13 @@ export const rotating = (mayFail: readonly ErrorCode[] = []): Actor => ({
   run: (store) => store.rotateKey(RUN),
 });
 export const shredding: Actor = { does: 'destroys the key', run: (store) => store.shred(RUN) };
-export const beginning: Actor = {
+export const recreating: Actor = {
   does: 'begins the run',
   mayFail: ['STALE_VERSION', 'RUN_DELETED'],
   run: (store) =>
     store.save({ run: RUN, expectedVersion: 0, state: { log: [noise('again', 2000)], seen: payload('seen') } }),
 };
-export const passing = (time: number): Actor => ({
+export const advancingTime = (time: number): Actor => ({
   does: 'is the time',
   // A read is its turn.
   async run(store, { clock }) {
@@ -116,7 +116,7 @@ export async function withOrphans(scene: Scene): Promise<void> {
 }
 
 /** A run that was last used 59 minutes after its head was touched, and whose end is a second away. */
-export async function nearItsEnd(scene: Scene): Promise<void> {
+export async function runNearExpiry(scene: Scene): Promise<void> {
   await someRun(scene);
   const { clock } = scene;
   await scene.open().save({ run: RUN, expectedVersion: NEWEST, retentionSeconds: (2 * HOUR) / SECOND });

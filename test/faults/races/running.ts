@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
 import type { Checkpoint } from '../../../lambda/checkpoints/checkpoint.ts';
 import { isWaitstateError } from '../../../lambda/core/errors.ts';
-import { partitionOf } from '../../../lambda/core/ids.ts';
+import { toPartition } from '../../../lambda/core/ids.ts';
 import { DAY } from '../clock.ts';
 import { type Choose, Interleaving } from '../interleaving.ts';
-import { noOrphans, payloadIdsOf, recordsOf, soundRun, TENANT } from '../invariants.ts';
+import { expectNoOrphans, expectSoundRun, payloadIdsOf, recordsOf, TENANT } from '../invariants.ts';
 import { FORK, RUN, type Scene, type State, type Store, sceneOf } from '../scene.ts';
 import { seedIds } from '../seeded.ts';
 import { copyInto } from '../storages.ts';
@@ -14,13 +14,13 @@ import type { Race } from './race.ts';
 export async function runRace(
   race: Race,
   prepared: Scene,
-  before: Awaited<ReturnType<typeof soundRun>>,
+  before: Awaited<ReturnType<typeof expectSoundRun>>,
   choose: Choose,
 ) {
   const scene = sceneOf(race.encrypted ?? false);
   const { storage, clock, open } = scene;
   seedIds(1);
-  await copyInto(storage, prepared.storage, [partitionOf(TENANT, RUN)]);
+  await copyInto(storage, prepared.storage, [toPartition(TENANT, RUN)]);
   clock.now = prepared.clock.now + (race.later ?? 0);
   const interleaving = new Interleaving(race.actors.length);
   const stores = race.actors.map(({ key }, index) => open(interleaving.storageFor(index, storage), key));
@@ -38,12 +38,12 @@ export async function runRace(
       throw new Error(`Who ${race.actors[index]?.does} got: ${String(outcome.reason)}`, { cause: outcome.reason });
     }
   }
-  const sound = await soundRun(open(), RUN);
+  const sound = await expectSoundRun(open(), RUN);
   expectNothingLost(race, before, sound);
   const places = won.map(({ run, version }) => `${run}/${version}`);
   expect(new Set(places).size).toBe(places.length);
   for (const { run, version, writeId } of won) await expectThere(race, open(), run, version, writeId);
-  await soundRun(open(), FORK);
+  await expectSoundRun(open(), FORK);
   await race.check?.(outcomes, scene, sound);
 
   await expectNothingLeft(scene);
@@ -54,8 +54,8 @@ const isCheckpoint = (value: unknown): value is Checkpoint<State> =>
 
 function expectNothingLost(
   race: Race,
-  before: Awaited<ReturnType<typeof soundRun>>,
-  after: Awaited<ReturnType<typeof soundRun>>,
+  before: Awaited<ReturnType<typeof expectSoundRun>>,
+  after: Awaited<ReturnType<typeof expectSoundRun>>,
 ): void {
   if (typeof after === 'string') {
     expect(typeof before === 'string' ? [...(race.mayGo ?? []), before] : race.mayGo).toContain(after);
@@ -78,13 +78,13 @@ async function expectThere(race: Race, store: Store, run: string, version: numbe
 
 /** Orphans go after two days and nothing else does; what is deleted then goes to the last byte. */
 async function expectNothingLeft({ storage, clock, open }: Scene): Promise<void> {
-  const sound = await soundRun(open(), RUN);
+  const sound = await expectSoundRun(open(), RUN);
   clock.now += 2 * DAY;
   const store = open();
   expect((await store.collect()).failed).toEqual([]);
-  await noOrphans(storage, RUN);
-  await noOrphans(storage, FORK);
-  const later = await soundRun(open(), RUN);
+  await expectNoOrphans(storage, RUN);
+  await expectNoOrphans(storage, FORK);
+  const later = await expectSoundRun(open(), RUN);
   if (later !== 'RUN_EXPIRED') expect(later).toEqual(sound);
   for (const run of [RUN, FORK]) if ((await recordsOf(storage, run)).length > 0) await store.delete(run);
   clock.now += 2 * DAY;

@@ -8,14 +8,14 @@ import { eventSourcesOf } from './event-source.ts';
 import { type DeployedFunction, environmentOf, functionsOf } from './functions.ts';
 import { openGateway } from './gateway.ts';
 import { type Answered, openSandbox } from './lambda-process.ts';
-import type { Wanted } from './policy.ts';
+import type { AccessRequest } from './policy.ts';
 import { allOf, type Deployed } from './resolve.ts';
 import { Roles } from './roles.ts';
 import { scheduledEvent } from './schedule.ts';
 import { dynamodb } from './services/dynamodb.ts';
 import { kms } from './services/kms.ts';
 import { lambda } from './services/lambda.ts';
-import { eventBridge, type Said, sns, topicKeys } from './services/messages.ts';
+import { eventBridge, type SentMessages, sns, topicKeys } from './services/messages.ts';
 import { s3 } from './services/s3.ts';
 import { type Engines, makeStorage } from './storage.ts';
 import { openTraces } from './traces.ts';
@@ -45,7 +45,7 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
   const storage = await makeStorage(deployed, engines);
   const traces = await openTraces();
   const folder = mkdtempSync(join(tmpdir(), 'waitstate-account-'));
-  const said: Said = { messages: [], events: [] };
+  const said: SentMessages = { messages: [], events: [] };
   const invocations: Invocation[] = [];
   const deadLetters: { readonly from: string; readonly what: unknown }[] = [];
   const queue: { readonly name: string; readonly event: unknown }[] = [];
@@ -74,7 +74,7 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
   });
 
   /** What Lambda itself does under the role of a function; it fails without a word where that is not allowed. */
-  const asLambda = (role: string, ...wanted: Wanted[]): void => {
+  const asLambda = (role: string, ...wanted: AccessRequest[]): void => {
     for (const each of wanted)
       if (!roles.may(role, each))
         throw new Error(`${role} may not ${each.action} on ${each.resource}, as Lambda must.`);

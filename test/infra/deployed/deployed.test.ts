@@ -5,8 +5,8 @@ import { measured } from './stories/measured.ts';
 import { otherLanguage } from './stories/other-language.ts';
 import { overTime } from './stories/over-time.ts';
 import { permissions } from './stories/permissions.ts';
-import { refused } from './stories/refused.ts';
-import { sealed } from './stories/sealed.ts';
+import { accessDenied } from './stories/refused.ts';
+import { encrypted } from './stories/sealed.ts';
 import { tenants } from './stories/tenants.ts';
 import { wholeStory } from './stories/whole-story.ts';
 
@@ -19,8 +19,8 @@ describe.skipIf(process.env.DYNAMODB_TABLE)('what is deployed', () => {
   otherLanguage();
   overTime();
   tenants();
-  sealed();
-  refused();
+  encrypted();
+  accessDenied();
 
   environment();
   measured();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { DeployedFunction } from './functions.ts';
-import type { Wanted } from './policy.ts';
+import type { AccessRequest } from './policy.ts';
 import type { Roles } from './roles.ts';
 import type { Answer, Call, Service } from './services/service.ts';
 
@@ -10,7 +10,7 @@ interface Made {
   /** The label of the function whose role made it. */
   readonly by: string;
   readonly service: string;
-  readonly wanted: readonly Wanted[];
+  readonly wanted: readonly AccessRequest[];
   readonly isAllowed: boolean;
 }
 
@@ -67,7 +67,7 @@ export async function openGateway({ services, roles, ownerOf, accountId }: Gatew
   };
 }
 
-const refusal = ({ role, name }: DeployedFunction, { action, resource }: Wanted, accountId: string): string =>
+const refusal = ({ role, name }: DeployedFunction, { action, resource }: AccessRequest, accountId: string): string =>
   `User: arn:aws:sts::${accountId}:assumed-role/${role}/${name} is not authorized to perform: ${action} on resource: ` +
   `${resource} because no identity-based policy allows the ${action} action`;
 

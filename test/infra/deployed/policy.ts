@@ -7,7 +7,7 @@ export interface Statement {
 }
 
 /** Something that somebody wants to do: an action on a resource, and what the service says of the request. */
-export interface Wanted {
+export interface AccessRequest {
   readonly action: string;
   readonly resource: string;
   readonly context?: Readonly<Record<string, readonly string[]>>;
@@ -29,7 +29,7 @@ export const permissionsOf = (statements: readonly Statement[]): readonly Permis
  * The permissions by which policies allow something; none when they do not, which is what IAM does with what nobody
  * allowed. https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
  */
-export function allowedBy(statements: readonly Statement[], wanted: Wanted): readonly Permission[] {
+export function allowedBy(statements: readonly Statement[], wanted: AccessRequest): readonly Permission[] {
   const allowing: Permission[] = [];
   for (const statement of statements) {
     const { Effect, Condition = {}, ...rest } = statement;
@@ -67,7 +67,10 @@ const COMPARE: Readonly<Record<string, Compare>> = {
 };
 
 /** Every operator, and every key of each, has to hold. */
-function isMet(conditions: NonNullable<Statement['Condition']>, context: NonNullable<Wanted['context']>): boolean {
+function isMet(
+  conditions: NonNullable<Statement['Condition']>,
+  context: NonNullable<AccessRequest['context']>,
+): boolean {
   return Object.entries(conditions).every(([operator, keys]) =>
     Object.entries(keys).every(([key, expected]) => holds(operator, listOf(expected), context[key])),
   );

@@ -13,7 +13,7 @@ export interface Template {
 }
 
 /** Where a template is deployed: `name` is in the names of all that has none of its own. */
-export interface Place {
+export interface DeploymentTarget {
   readonly name: string;
   readonly region: string;
   readonly accountId: string;
@@ -25,7 +25,7 @@ interface Identity {
   readonly [attribute: string]: string;
 }
 
-type Named = (name: (longest: number) => string, place: Place) => Identity;
+type Named = (name: (longest: number) => string, place: DeploymentTarget) => Identity;
 
 /** A name, and the ARN that is made of it. */
 const withArn =
@@ -63,13 +63,13 @@ const IDENTITIES: Readonly<Record<string, Named>> = {
   'AWS::ApiGatewayV2::Authorizer': onlyName,
 };
 
-const arnIn = ({ region, accountId }: Place, service: string, rest: string): string =>
+const arnIn = ({ region, accountId }: DeploymentTarget, service: string, rest: string): string =>
   `arn:aws:${service}:${region}:${accountId}:${rest}`;
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** A template as CloudFormation deploys it: everything has its name, and no intrinsic function is left. */
-export function resolveTemplate({ Resources, Outputs = {} }: Template, place: Place) {
+export function resolveTemplate({ Resources, Outputs = {} }: Template, place: DeploymentTarget) {
   const pseudo: Readonly<Record<string, string>> = {
     'AWS::Region': place.region,
     'AWS::AccountId': place.accountId,
@@ -148,7 +148,7 @@ export const allOf = <Properties>(deployed: Deployed, type: string) =>
     }));
 
 /** A name as CloudFormation makes it: of the stack, the logical id, and something that tells it from others. */
-function nameOf({ name }: Place, id: string, longest: number): string {
+function nameOf({ name }: DeploymentTarget, id: string, longest: number): string {
   const end = `-${hashOf(`${name} ${id}`).slice(0, 8)}`;
   return `${name}-${id}`.slice(0, longest - end.length) + end;
 }

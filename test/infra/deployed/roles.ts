@@ -1,4 +1,4 @@
-import { allowedBy, type Permission, permissionsOf, type Statement, type Wanted } from './policy.ts';
+import { type AccessRequest, allowedBy, type Permission, permissionsOf, type Statement } from './policy.ts';
 import { allOf, type Deployed } from './resolve.ts';
 
 interface Policy {
@@ -7,7 +7,7 @@ interface Policy {
 }
 
 /** One request to do something, and whether the role that asked may. */
-export interface Asked extends Wanted {
+export interface RecordedRequest extends AccessRequest {
   readonly isAllowed: boolean;
 }
 
@@ -15,7 +15,7 @@ export interface Asked extends Wanted {
 export class Roles {
   readonly #statements = new Map<string, readonly Statement[]>();
   readonly #used = new Map<string, Set<string>>();
-  readonly #asked = new Map<string, Asked[]>();
+  readonly #asked = new Map<string, RecordedRequest[]>();
 
   constructor(deployed: Deployed) {
     for (const { ref, properties } of allOf<{ ManagedPolicyArns?: unknown; Policies?: Policy[] }>(
@@ -41,15 +41,15 @@ export class Roles {
   }
 
   /** Whether a role may do something; what it asked for is noted. */
-  may(role: string, wanted: Wanted): boolean {
+  may(role: string, wanted: AccessRequest): boolean {
     const allowing = allowedBy(this.statementsOf(role), wanted);
     for (const permission of allowing) noted(this.#used, role, () => new Set<string>()).add(keyOf(permission));
-    noted(this.#asked, role, (): Asked[] => []).push({ ...wanted, isAllowed: allowing.length > 0 });
+    noted(this.#asked, role, (): RecordedRequest[] => []).push({ ...wanted, isAllowed: allowing.length > 0 });
     return allowing.length > 0;
   }
 
   /** Everything that was asked under a role. */
-  asked(role: string): readonly Asked[] {
+  asked(role: string): readonly RecordedRequest[] {
     return this.#asked.get(role) ?? [];
   }
 

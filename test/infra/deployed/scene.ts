@@ -78,7 +78,7 @@ export async function statusOf({ storage }: Account, run: string, tenant = 'defa
 }
 
 /** What a function has noted outside of its runs. */
-export function noted<Line>(account: Account, label: string, file: string): readonly Line[] {
+export function readNotes<Line>(account: Account, label: string, file: string): readonly Line[] {
   const path = join(account.folderOf(label), file);
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
   return text

@@ -1,13 +1,13 @@
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
-import { unpack } from '../../../lambda/checkpoints/format/packing.ts';
+import { decompress } from '../../../lambda/checkpoints/format/packing.ts';
 import type { Account } from './account.ts';
 
 /** What is said in runs of the agent `orders`: in the state, the question, a result, and the answer. */
 export const PLAIN = ['PLAIN-STATE', 'PLAIN-TITLE', 'PLAIN-SHEET', 'PLAIN-COMMENT'];
 
 /** What of that can be read in table and bucket by who has no key. */
-export async function plainIn({ storage: { client, s3, tables, buckets } }: Account): Promise<readonly string[]> {
+export async function findPlaintext({ storage: { client, s3, tables, buckets } }: Account): Promise<readonly string[]> {
   const pieces: string[] = [];
   for (const TableName of tables.keys()) {
     const { Items = [] } = await client.send(new ScanCommand({ TableName }));
@@ -27,7 +27,7 @@ export async function plainIn({ storage: { client, s3, tables, buckets } }: Acco
 /** Bytes as text, unpacked where they were only packed. */
 function readable(bytes: Uint8Array): string {
   try {
-    return unpack(bytes);
+    return decompress(bytes);
   } catch {
     return Buffer.from(bytes).toString('latin1');
   }

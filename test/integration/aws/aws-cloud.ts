@@ -7,7 +7,7 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { S3Client } from '@aws-sdk/client-s3';
 import * as z from 'zod';
 import { STACK_OUTPUTS } from '../../../lambda/handlers/stack-outputs.ts';
-import { CannotBegin } from '../cannot-begin.ts';
+import { SetupError } from '../cannot-begin.ts';
 import type { Cloud } from '../cloud.ts';
 import { emptyBucket } from './empty-bucket.ts';
 import { runProgram } from './program.ts';
@@ -26,12 +26,12 @@ export function awsCloud({ line }: { line(text: string): void }): Cloud {
 
   async function signing(): Promise<Signing> {
     const region = await stacks.config.region().catch((cause: Error) => {
-      throw new CannotBegin('No region was found. Set AWS_REGION, or AWS_PROFILE to a profile that has one.', {
+      throw new SetupError('No region was found. Set AWS_REGION, or AWS_PROFILE to a profile that has one.', {
         cause,
       });
     });
     const credentials = await stacks.config.credentials().catch((cause: Error) => {
-      throw new CannotBegin(
+      throw new SetupError(
         `No AWS credentials were found. Log in (such as by "aws sso login"), or set AWS_PROFILE or AWS_ACCESS_KEY_ID. AWS says: ${cause.message}`,
         { cause },
       );

@@ -1,4 +1,4 @@
-import { CannotBegin } from '../cannot-begin.ts';
+import { SetupError } from '../cannot-begin.ts';
 import type { Account } from '../cloud.ts';
 import { type Signing, signedCall } from './signed-call.ts';
 
@@ -6,14 +6,14 @@ import { type Signing, signedCall } from './signed-call.ts';
 export async function identityOf(signing: Signing): Promise<Account> {
   const call = { service: 'sts', headers: FORM, body: 'Action=GetCallerIdentity&Version=2011-06-15' } as const;
   const answer = await signedCall(signing, call).catch((error: Error) => {
-    throw new CannotBegin(`STS in ${signing.region} does not answer: ${String(error.cause ?? error)}.`, {
+    throw new SetupError(`STS in ${signing.region} does not answer: ${String(error.cause ?? error)}.`, {
       cause: error,
     });
   });
   const xml = await answer.text();
   const of = (tag: string): string => new RegExp(`<${tag}>([^<]*)</${tag}>`).exec(xml)?.[1] ?? '';
   if (!answer.ok || of('Arn') === '')
-    throw new CannotBegin(
+    throw new SetupError(
       `AWS does not take the credentials: ${of('Code') || answer.status} ${of('Message')}. Log in again (such as by "aws sso login"), or check AWS_PROFILE.`,
     );
   return { id: of('Account'), caller: of('Arn'), region: signing.region };

@@ -25,7 +25,7 @@ export class CheckFailed extends Error {
 }
 
 /** Refuses an answer of another status than these. */
-export function mustAnswer(answer: Answer, ...statuses: readonly number[]): void {
+export function expectStatus(answer: Answer, ...statuses: readonly number[]): void {
   const { request, status, body } = answer;
   if (!statuses.includes(status))
     throw new CheckFailed(`${request} must answer ${statuses.join(' or ')}; it answered ${status}: ${short(body)}`);
@@ -33,14 +33,14 @@ export function mustAnswer(answer: Answer, ...statuses: readonly number[]): void
 
 /** What an answer has, if it is one of this status and shape. */
 export function read<S extends z.ZodType>(answer: Answer, status: number, schema: S): z.infer<S> {
-  mustAnswer(answer, status);
+  expectStatus(answer, status);
   const { data, error } = schema.safeParse(answer.body);
   if (error) throw new CheckFailed(`${answer.request} answered ${short(answer.body)}: ${error.message}`);
   return data as z.infer<S>;
 }
 
 /** Refuses what is not the same. */
-export function mustBe(what: string, found: unknown, expected: unknown): void {
+export function expectEqual(what: string, found: unknown, expected: unknown): void {
   if (!isDeepStrictEqual(found, expected))
     throw new CheckFailed(`${what} must be ${short(expected)}; found ${short(found)}.`);
 }

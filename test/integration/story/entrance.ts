@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { ROLES } from '../../../lambda/http/caller.ts';
-import { type Check, CheckFailed, mustAnswer, mustBe, read, until } from './check.ts';
+import { type Check, CheckFailed, expectEqual, expectStatus, read, until } from './check.ts';
 
 const Me = z.object({ tenant: z.string(), roles: z.array(z.enum(ROLES)), answersForOthers: z.boolean() });
 
@@ -16,19 +16,19 @@ export const ANSWERS: Check = {
       const advice = answer.status === 403 ? '; may you do execute-api:Invoke on it?' : '';
       return { instead: `${answer.status} ${JSON.stringify(answer.body)}${advice}` };
     });
-    mustBe('The caller', me, { tenant: 'default', roles: ['operator', 'approver'], answersForOthers: true });
+    expectEqual('The caller', me, { tenant: 'default', roles: ['operator', 'approver'], answersForOthers: true });
   },
 };
 
-export const NOBODY: Check = {
+export const UNSIGNED: Check = {
   name: 'without a signature, or with that of another request, it answers nobody',
   async run({ api }) {
     const start = { body: { agent: 'refunds', id: 'integ-nobody' } };
-    mustAnswer(await api('GET', '/api/runs', { signed: false }), 401, 403);
-    mustAnswer(await api('GET', '/console', { signed: false }), 401, 403);
-    mustAnswer(await api('POST', '/api/runs', { signed: false, ...start }), 401, 403);
-    mustAnswer(await api('POST', '/api/runs', { headers: { 'x-amz-date': '20200101T000000Z' }, ...start }), 401, 403);
-    mustAnswer(await api('GET', '/api/runs/integ-nobody'), 404);
+    expectStatus(await api('GET', '/api/runs', { signed: false }), 401, 403);
+    expectStatus(await api('GET', '/console', { signed: false }), 401, 403);
+    expectStatus(await api('POST', '/api/runs', { signed: false, ...start }), 401, 403);
+    expectStatus(await api('POST', '/api/runs', { headers: { 'x-amz-date': '20200101T000000Z' }, ...start }), 401, 403);
+    expectStatus(await api('GET', '/api/runs/integ-nobody'), 404);
   },
 };
 
@@ -38,7 +38,7 @@ export const LINKS: Check = {
     const path = `/approvals/${randomBytes(32).toString('base64url')}`;
     const sent = { signed: false, body: { answer: 'approve' } };
     for (const answer of [await api('GET', path, { signed: false }), await api('POST', path, sent)]) {
-      mustAnswer(answer, 404);
+      expectStatus(answer, 404);
       const { code } = Object(answer.body) as { code?: unknown };
       // That of API Gateway has none.
       if (code !== 'APPROVAL_NOT_FOUND')

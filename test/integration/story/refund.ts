@@ -1,8 +1,8 @@
 import { Approval, Approvals } from '../../../lambda/api/schemas/approvals.ts';
 import { CheckpointsPage } from '../../../lambda/api/schemas/checkpoints.ts';
 import { Cancelled } from '../../../lambda/api/schemas/runs.ts';
-import { type Check, mustAnswer, mustBe, read, type Scene } from './check.ts';
-import { reaches, start } from './runs.ts';
+import { type Check, expectEqual, expectStatus, read, type Scene } from './check.ts';
+import { start, waitForStatus } from './runs.ts';
 
 const INPUT = { order: 'o-17', reason: 'The left side is silent.' };
 const FINANCE = { groups: ['group:finance'] };
@@ -12,25 +12,25 @@ export const REFUND: Check = {
   async run(scene) {
     const run = 'integ-refund';
     await start(scene, run, 'refunds', INPUT);
-    await reaches(scene, run, 'WAITING_FOR_APPROVAL');
+    await waitForStatus(scene, run, 'WAITING_FOR_APPROVAL');
     const [asked, ...more] = await approvalsOf(scene, run);
-    mustBe('What is asked', [asked?.status, asked?.quorum, more.length], ['PENDING', 2, 0]);
+    expectEqual('What is asked', [asked?.status, asked?.quorum, more.length], ['PENDING', 2, 0]);
 
     const decide = (body: object) => scene.api('POST', `/api/runs/${run}/approvals/${asked?.id}/decide`, { body });
-    mustAnswer(await decide({ answer: 'approve', by: 'user:eve' }), 403);
+    expectStatus(await decide({ answer: 'approve', by: 'user:eve' }), 403);
     const first = read(await decide({ answer: 'approve', by: 'user:ann', ...FINANCE }), 200, Approval);
-    mustBe('The approval of one of two', first.status, 'PENDING');
-    await reaches(scene, run, 'WAITING_FOR_APPROVAL', 0);
+    expectEqual('The approval of one of two', first.status, 'PENDING');
+    await waitForStatus(scene, run, 'WAITING_FOR_APPROVAL', 0);
     const second = read(await decide({ answer: 'approve', by: 'user:bob', ...FINANCE }), 200, Approval);
-    mustBe('The approval of both', second.status, 'APPROVED');
+    expectEqual('The approval of both', second.status, 'APPROVED');
 
-    const { result } = await reaches(scene, run, 'SUCCEEDED');
-    mustBe('The result', result, { refunded: true, paid: 80, approvedBy: ['user:ann', 'user:bob'] });
+    const { result } = await waitForStatus(scene, run, 'SUCCEEDED');
+    expectEqual('The result', result, { refunded: true, paid: 80, approvedBy: ['user:ann', 'user:bob'] });
     const page = await scene.api('GET', `/api/runs/${run}/checkpoints?limit=1000`);
     const { checkpoints } = read(page, 200, CheckpointsPage);
     const paid = checkpoints.filter(({ kind, step }) => kind === 'save' && step === 'pay');
-    mustBe('How often the step "pay" was recorded', paid.length, 1);
-    mustAnswer(await decide({ answer: 'reject', by: 'user:bob', ...FINANCE }), 409);
+    expectEqual('How often the step "pay" was recorded', paid.length, 1);
+    expectStatus(await decide({ answer: 'reject', by: 'user:bob', ...FINANCE }), 409);
   },
 };
 
@@ -39,11 +39,11 @@ export const CANCEL: Check = {
   async run(scene) {
     const run = 'integ-cancel';
     await start(scene, run, 'refunds', INPUT);
-    await reaches(scene, run, 'WAITING_FOR_APPROVAL');
+    await waitForStatus(scene, run, 'WAITING_FOR_APPROVAL');
     const cancelled = await scene.api('POST', `/api/runs/${run}/cancel`, { body: { reason: 'This was a test.' } });
-    mustBe('The status', read(cancelled, 200, Cancelled).status, 'CANCELLED');
+    expectEqual('The status', read(cancelled, 200, Cancelled).status, 'CANCELLED');
     const [asked] = await approvalsOf(scene, run);
-    mustBe('The approval', asked?.status, 'WITHDRAWN');
+    expectEqual('The approval', asked?.status, 'WITHDRAWN');
   },
 };
 

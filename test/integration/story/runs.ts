@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { Run, Started } from '../../../lambda/api/schemas/runs.ts';
 import { hasEnded, type Status } from '../../../lambda/core/status.ts';
-import { CheckFailed, mustBe, read, type Scene, until } from './check.ts';
+import { CheckFailed, expectEqual, read, type Scene, until } from './check.ts';
 
 type RunAnswer = z.infer<typeof Run>;
 
@@ -10,16 +10,16 @@ export async function start({ api }: Scene, id: string, agent: string, input: un
   const body = { agent, id, input };
   const first = await api('POST', '/api/runs', { body });
   // When an answer was lost on the way, the run is there already.
-  mustBe('The run that was started', read(first, first.status === 200 ? 200 : 201, Started).run, id);
+  expectEqual('The run that was started', read(first, first.status === 200 ? 200 : 201, Started).run, id);
   const { run, isNew } = read(await api('POST', '/api/runs', { body }), 200, Started);
-  mustBe('The run that was started again', { run, isNew }, { run: id, isNew: false });
+  expectEqual('The run that was started again', { run, isNew }, { run: id, isNew: false });
 }
 
 // On a new table, Lambda may take a minute or two before it reads the stream.
 const SECONDS = 240;
 
 /** The run, as soon as it has this status; one that ends in another never will. */
-export async function reaches(scene: Scene, id: string, wanted: Status, seconds = SECONDS): Promise<RunAnswer> {
+export async function waitForStatus(scene: Scene, id: string, wanted: Status, seconds = SECONDS): Promise<RunAnswer> {
   return until(scene, { what: `Run "${id}" with status ${wanted}`, seconds }, async () => {
     const run = read(await scene.api('GET', `/api/runs/${id}`), 200, Run);
     if (run.status === wanted) return { found: run };

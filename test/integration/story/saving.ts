@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { Loaded, Saved } from '../../../lambda/api/schemas/checkpoints.ts';
-import { type Check, mustAnswer, mustBe, read } from './check.ts';
+import { type Check, expectEqual, expectStatus, read } from './check.ts';
 
 const Conflict = z.looseObject({ code: z.literal('STALE_VERSION'), found: z.looseObject({ version: z.int() }) });
 
@@ -24,14 +24,14 @@ export const SAVING: Check = {
     const two = { step: 'two', state: { text, more: true } };
     const first = read(await save({ 'if-none-match': '*' }, one), 201, Saved);
     const second = read(await save({ 'if-match': '"1"' }, two), 201, Saved);
-    mustBe('The versions', [first.version, second.version], [1, 2]);
+    expectEqual('The versions', [first.version, second.version], [1, 2]);
 
     const late = await save({ 'if-match': '"1"' }, { step: 'late', state: {} });
-    mustBe('What is there instead', read(late, 412, Conflict).found.version, 2);
+    expectEqual('What is there instead', read(late, 412, Conflict).found.version, 2);
 
     const { checkpoint } = read(await api('GET', `${at}/load`), 200, Loaded);
-    mustBe('The version that is loaded', checkpoint.version, 2);
-    mustBe('The state that is loaded', checkpoint.state, two.state);
-    mustAnswer(await save({ 'if-match': '"2"' }, { step: 'end', status: 'SUCCEEDED' }, 'finish'), 201);
+    expectEqual('The version that is loaded', checkpoint.version, 2);
+    expectEqual('The state that is loaded', checkpoint.state, two.state);
+    expectStatus(await save({ 'if-match': '"2"' }, { step: 'end', status: 'SUCCEEDED' }, 'finish'), 201);
   },
 };

@@ -1,12 +1,12 @@
 import type { Terminal } from '../../../cli/terminal/terminal.ts';
 import type { Check, Scene } from './check.ts';
-import { ANSWERS, LINKS, NOBODY } from './entrance.ts';
+import { ANSWERS, LINKS, UNSIGNED } from './entrance.ts';
 import { CANCEL, REFUND } from './refund.ts';
 import { SAVING } from './saving.ts';
 import { DEAD_LETTERS, DOCTOR, SCHEDULED, TIMER } from './upkeep.ts';
 
 /** Uses what is deployed, and says of each thing whether it is so; gives how many are not. Rejects only when it is stopped. */
-export async function story(scene: Scene, { say }: Pick<Terminal, 'say'>): Promise<number> {
+export async function story(scene: Scene, { print: say }: Pick<Terminal, 'print'>): Promise<number> {
   let failed = 0;
   const check = async (each: Check, finding = problemOf(each, scene)): Promise<boolean> => {
     const problem = await finding;
@@ -24,7 +24,7 @@ export async function story(scene: Scene, { say }: Pick<Terminal, 'say'>): Promi
   }
   // It takes longer than everything else together.
   const timer = problemOf(TIMER, scene);
-  for (const each of [NOBODY, LINKS, REFUND, SAVING, CANCEL]) await check(each);
+  for (const each of [UNSIGNED, LINKS, REFUND, SAVING, CANCEL]) await check(each);
   await check(TIMER, timer);
   for (const each of [SCHEDULED, DEAD_LETTERS, DOCTOR]) await check(each);
   return failed;

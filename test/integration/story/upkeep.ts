@@ -1,5 +1,5 @@
-import { type Check, mustBe } from './check.ts';
-import { reaches, start } from './runs.ts';
+import { type Check, expectEqual } from './check.ts';
+import { start, waitForStatus } from './runs.ts';
 
 // The example waits for five, and the sweeper comes every minute.
 const TIMER_SECONDS = 8 * 60;
@@ -9,10 +9,10 @@ export const TIMER: Check = {
   async run(scene) {
     const run = 'integ-timer';
     await start(scene, run, 'model-loop', { message: 'Good morning.' });
-    await reaches(scene, run, 'WAITING_FOR_SIGNAL');
-    const { result } = await reaches(scene, run, 'SUCCEEDED', TIMER_SECONDS);
+    await waitForStatus(scene, run, 'WAITING_FOR_SIGNAL');
+    const { result } = await waitForStatus(scene, run, 'SUCCEEDED', TIMER_SECONDS);
     const { answer } = Object(result) as { answer?: unknown };
-    mustBe('What the model said last', String(answer).slice(0, 23), 'I only follow a script.');
+    expectEqual('What the model said last', String(answer).slice(0, 23), 'I only follow a script.');
   },
 };
 
@@ -20,18 +20,18 @@ export const SCHEDULED: Check = {
   name: 'the functions on a schedule may do what they do',
   async run({ cloud, stack }) {
     const { failed } = Object(await cloud.invoke(stack, 'sweep')) as { failed?: unknown };
-    mustBe('How many runs could not be swept', failed, 0);
+    expectEqual('How many runs could not be swept', failed, 0);
     const counts = Object.values(Object(await cloud.invoke(stack, 'gauge')));
-    mustBe('What was measured', counts.length > 0 && counts.every(Number.isFinite), true);
+    expectEqual('What was measured', counts.length > 0 && counts.every(Number.isFinite), true);
   },
 };
 
 export const DEAD_LETTERS: Check = {
   name: 'nothing was given up: there are no dead letters',
-  run: async ({ cloud, stack }) => mustBe('How many there are', await cloud.deadLetters(stack), 0),
+  run: async ({ cloud, stack }) => expectEqual('How many there are', await cloud.deadLetters(stack), 0),
 };
 
 export const DOCTOR: Check = {
   name: 'waitstate doctor finds no problem',
-  run: async ({ cloud, stack, signal }) => mustBe('Its exit code', await cloud.doctor(stack, signal), 0),
+  run: async ({ cloud, stack, signal }) => expectEqual('Its exit code', await cloud.doctor(stack, signal), 0),
 };

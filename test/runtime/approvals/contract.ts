@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { Storage } from '../../../lambda/storage/ports.ts';
-import { decidingContract } from './deciding.ts';
-import { keepingContract } from './keeping.ts';
+import { decisionsContract } from './deciding.ts';
+import { storedApprovalsContract } from './keeping.ts';
 import { type ApprovalScene, type SceneOptions, sceneOn } from './scene.ts';
-import { tellingContract } from './telling.ts';
+import { notificationsContract } from './telling.ts';
 
 export type OpenScene = (options?: SceneOptions) => Promise<ApprovalScene>;
 
@@ -15,7 +15,7 @@ export function approvalsContract(name: string, openStorage: () => Promise<Stora
       storage = await openStorage();
     });
     afterAll(() => Promise.all([storage.records.close(), storage.payloads.close()]));
-    for (const contract of [decidingContract, keepingContract, tellingContract])
+    for (const contract of [decisionsContract, storedApprovalsContract, notificationsContract])
       contract((options) => sceneOn(storage, options));
   });
 }

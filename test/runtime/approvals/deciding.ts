@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { checkpointStoreOn } from '../../../lambda/checkpoints/checkpoint-store.ts';
-import { sealingFor } from '../../../lambda/checkpoints/encryption/run-cipher.ts';
+import { createCheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
+import { cipherFor } from '../../../lambda/checkpoints/encryption/run-cipher.ts';
 import { readLiveHead } from '../../../lambda/checkpoints/load.ts';
-import { askWrites, readApprovals, withdrawWrites } from '../../../lambda/runtime/approvals/approval-records.ts';
+import {
+  createApprovalWrites,
+  readApprovals,
+  withdrawApprovalWrites,
+} from '../../../lambda/runtime/approvals/approval-records.ts';
 import { decide, remind, withdraw } from '../../../lambda/runtime/approvals/decide.ts';
 import { viewApproval } from '../../../lambda/runtime/approvals/view.ts';
 import { ConditionFailedError } from '../../../lambda/storage/ports.ts';
@@ -14,7 +18,7 @@ import type { OpenScene } from './contract.ts';
 const ann = { by: 'user:ann', answer: 'approve' } as const;
 const bob = { by: 'user:bob', answer: 'approve' } as const;
 
-export function decidingContract(open: OpenScene): void {
+export function decisionsContract(open: OpenScene): void {
   describe('deciding', () => {
     test('wakes the run and takes the approval out of its open ones, in one transaction', async () => {
       const { ask, at, head } = await open();
@@ -176,7 +180,7 @@ export function decidingContract(open: OpenScene): void {
       await expect(decide(at, { approval: 'b', ...ann })).rejects.toMatchObject(missing);
       const nowhere = { ...at, run: 'none', partition: `${at.partition}none` };
       await expect(decide(nowhere, { approval: 'a', ...ann })).rejects.toMatchObject(missing);
-      await checkpointStoreOn(storage, { tenant: at.tenant, clock: clock.read }).delete(at.run);
+      await createCheckpointStore(storage, { tenant: at.tenant, clock: clock.read }).delete(at.run);
       const attempts = [
         () => decide(at, { approval: 'a', ...ann }),
         () => viewApproval(at, 'a'),
@@ -209,7 +213,7 @@ export function decidingContract(open: OpenScene): void {
       await decide(at, { approval: 'c', ...ann });
       const approvals = await readApprovals(at, ['a', 'none', 'b', 'c', 'a']);
       expect(approvals.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
-      await storage.records.commit(withdrawWrites(at, approvals, 'cancelled'));
+      await storage.records.commit(withdrawApprovalWrites(at, approvals, 'cancelled'));
       for (const who of ['user:ann', 'user:bob', 'user:eve']) expect(await inbox(who)).toEqual([]);
       expect([(await meta('a')).status, (await meta('b')).status, (await meta('c')).status]).toEqual([
         ...['WITHDRAWN', 'WITHDRAWN', 'APPROVED'],
@@ -227,9 +231,9 @@ export function decidingContract(open: OpenScene): void {
     test('never asks twice under one id', async () => {
       const { ask, at, storage } = await open();
       await ask('a');
-      const sealing = await sealingFor(at, (await readLiveHead(at)).meta);
+      const cipher = await cipherFor(at, (await readLiveHead(at)).meta);
       const again = { title: 'Again?', approvers: ['user:eve'] };
-      const writes = await askWrites(at, sealing, 'a', again, { name: 'pay', ask: 1 });
+      const writes = await createApprovalWrites(at, cipher, 'a', again, { name: 'pay', ask: 1 });
       expect(await errorOf(storage.records.commit(writes))).toBeInstanceOf(ConditionFailedError);
     });
 

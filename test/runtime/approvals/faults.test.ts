@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decide, withdraw } from '../../../lambda/runtime/approvals/decide.ts';
-import { approvalDue } from '../../../lambda/runtime/approvals/due.ts';
+import { processDueApproval } from '../../../lambda/runtime/approvals/due.ts';
 import { memoryStorage } from '../../../lambda/storage/memory.ts';
 import { HOUR } from '../../faults/clock.ts';
 import { type Fault, failingStorage } from '../../faults/failing-storage.ts';
@@ -32,10 +32,12 @@ describe('an approval whose storage fails', () => {
     const tell = async ({ kind }: { kind: string }) => void told.push(kind);
     const faults: Fault[] = [undefined, 'fails'];
     const failing = context(failingStorage(storage, () => faults.shift(), 'STORAGE_UNAVAILABLE'));
-    await expect(approvalDue(failing, 'a', { tell })).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    await expect(processDueApproval(failing, 'a', { notify: tell })).rejects.toMatchObject({
+      code: 'STORAGE_UNAVAILABLE',
+    });
     clock.now += HOUR;
-    await approvalDue(at, 'a', { tell });
-    await approvalDue(at, 'a', { tell });
+    await processDueApproval(at, 'a', { notify: tell });
+    await processDueApproval(at, 'a', { notify: tell });
     expect(told).toEqual(['asked', 'asked']);
   });
 });
@@ -47,7 +49,7 @@ describe('those who change an approval at the same time, in any order', () => {
     'bob approves': (at) => decide(at, bob),
     'bob rejects': (at) => decide(at, { ...bob, answer: 'reject' }),
     'an operator withdraws': (at) => withdraw(at, 'a', 'x'),
-    'the sweeper looks': (at) => approvalDue(at, 'a', { tell: async () => {} }),
+    'the sweeper looks': (at) => processDueApproval(at, 'a', { notify: async () => {} }),
   } as const satisfies Record<string, (at: Parameters<typeof decide>[0]) => Promise<unknown>>;
   type Name = keyof typeof actors;
 

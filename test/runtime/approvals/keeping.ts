@@ -1,10 +1,15 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { checkpointStoreOn } from '../../../lambda/checkpoints/checkpoint-store.ts';
-import { sealingFor } from '../../../lambda/checkpoints/encryption/run-cipher.ts';
+import { createCheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
+import { cipherFor } from '../../../lambda/checkpoints/encryption/run-cipher.ts';
 import { readLiveHead } from '../../../lambda/checkpoints/load.ts';
 import { payload } from '../../../lambda/checkpoints/payload.ts';
-import { openApproval, shownHash, storedText, votesOf } from '../../../lambda/runtime/approvals/approval-content.ts';
+import {
+  contentHash,
+  readApprovalContent,
+  readContentText,
+  readVotes,
+} from '../../../lambda/runtime/approvals/approval-content.ts';
 import { approvalKey, inboxGroup, readApprovals } from '../../../lambda/runtime/approvals/approval-records.ts';
 import { decide } from '../../../lambda/runtime/approvals/decide.ts';
 import { inbox } from '../../../lambda/runtime/approvals/inbox.ts';
@@ -20,7 +25,7 @@ import { sceneOn } from './scene.ts';
 
 const ann = { by: 'user:ann', answer: 'approve' } as const;
 
-export function keepingContract(open: OpenScene): void {
+export function storedApprovalsContract(open: OpenScene): void {
   describe('an inbox', () => {
     test('has what each of three approvers can still answer', async () => {
       const { ask, at, inbox, records, storage } = await open();
@@ -70,7 +75,7 @@ export function keepingContract(open: OpenScene): void {
       clock.now += HOUR;
       expect(await inbox('user:ann')).toEqual(['b']);
       expect(await (await sceneOn(storage, { clock })).inbox('user:ann')).toEqual([]);
-      await checkpointStoreOn(storage, { tenant: at.tenant, clock: clock.read }).delete('run 2');
+      await createCheckpointStore(storage, { tenant: at.tenant, clock: clock.read }).delete('run 2');
       expect(await inbox('user:ann')).toEqual([]);
     });
 
@@ -94,15 +99,15 @@ export function keepingContract(open: OpenScene): void {
     test('has the hash of the text that is stored, and is refused with another', async () => {
       const { ask, at } = await open();
       await ask('a', { show: { amount: 1 } });
-      const sealing = await sealingFor(at, (await readLiveHead(at)).meta);
+      const cipher = await cipherFor(at, (await readLiveHead(at)).meta);
       const [approval] = await readApprovals(at, ['a']);
       if (!approval) throw new Error('It is not there.');
-      const text = await storedText(at, sealing, approval.stored);
+      const text = await readContentText(at, cipher, approval.stored);
       expect(JSON.parse(text)).toEqual({ title: 'Pay the invoice?', show: { amount: 1 } });
-      expect(shownHash(sealing, text)).toBe(approval.meta.shown);
-      expect(await openApproval(at, sealing, approval)).toMatchObject({ show: { amount: 1 } });
+      expect(contentHash(cipher, text)).toBe(approval.meta.shown);
+      expect(await readApprovalContent(at, cipher, approval)).toMatchObject({ show: { amount: 1 } });
       const other = { ...approval, meta: { ...approval.meta, shown: 'f'.repeat(64) } };
-      await expect(openApproval(at, sealing, other)).rejects.toMatchObject({ code: 'DAMAGED' });
+      await expect(readApprovalContent(at, cipher, other)).rejects.toMatchObject({ code: 'DAMAGED' });
     });
 
     test('of a megabyte is a payload that a collection leaves alone', async () => {
@@ -113,7 +118,7 @@ export function keepingContract(open: OpenScene): void {
       await ask('a', { show });
       clock.now += 3 * DAY;
       await decide(at, { approval: 'a', ...ann, comment: 'read it all' });
-      const store = checkpointStoreOn(timed, { tenant: at.tenant, clock: clock.read });
+      const store = createCheckpointStore(timed, { tenant: at.tenant, clock: clock.read });
       expect(await store.collect()).toMatchObject({ payloadsRemoved: 0, failed: [] });
       const view = await viewApproval(at, 'a');
       const shown = view.show as typeof show;
@@ -142,15 +147,15 @@ export function keepingContract(open: OpenScene): void {
         },
       );
       // What one said cannot be put into the mouth of another.
-      const sealing = await sealingFor(at, (await readLiveHead(at)).meta);
+      const cipher = await cipherFor(at, (await readLiveHead(at)).meta);
       const [approval] = await readApprovals(at, ['a']);
       if (!approval) throw new Error('It is not there.');
       const moved = { ...(await meta('a')), votes: approval.meta.votes.map((vote) => ({ ...vote, by: 'user:eve' })) };
-      expect(() => votesOf(at, sealing, { ...approval, meta: moved })).toThrow(
+      expect(() => readVotes(at, cipher, { ...approval, meta: moved })).toThrow(
         expect.objectContaining({ code: 'DAMAGED' }),
       );
       const unsealed = { ...moved, votes: [{ ...ann, at: 1, said: '{"comment":"mine"}' }] };
-      expect(() => votesOf(at, sealing, { ...approval, meta: unsealed })).toThrow('not encrypted');
+      expect(() => readVotes(at, cipher, { ...approval, meta: unsealed })).toThrow('not encrypted');
     });
 
     test('is refused by name when it is damaged', async () => {

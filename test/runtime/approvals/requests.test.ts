@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { type ApprovalRequest, checkRequest } from '../../../lambda/core/approval.ts';
+import { type ApprovalRequest, checkApprovalRequest } from '../../../lambda/core/approval.ts';
 
 const people = (count: number) => Array.from({ length: count }, (_, index) => `user:${index}`);
 const check = (request: object) =>
-  checkRequest({ title: 'Pay?', approvers: ['user:ann'], ...request } as ApprovalRequest);
+  checkApprovalRequest({ title: 'Pay?', approvers: ['user:ann'], ...request } as ApprovalRequest);
 
 describe('a request for an approval', () => {
   test('has terms that say nothing was left open', () => {
@@ -63,7 +63,7 @@ describe('a request for an approval', () => {
   });
 
   test('is refused when it is none', () => {
-    expect(() => checkRequest(undefined as unknown as ApprovalRequest)).toThrow(
+    expect(() => checkApprovalRequest(undefined as unknown as ApprovalRequest)).toThrow(
       expect.objectContaining({ code: 'INVALID_INPUT' }),
     );
   });

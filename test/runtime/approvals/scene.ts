@@ -1,17 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { cacheOf } from '../../../lambda/checkpoints/cache.ts';
-import { checkpointStoreOn } from '../../../lambda/checkpoints/checkpoint-store.ts';
+import { createCache } from '../../../lambda/checkpoints/cache.ts';
+import { createCheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
 import type { RunContext } from '../../../lambda/checkpoints/context.ts';
 import type { KeyRing } from '../../../lambda/checkpoints/encryption/key-ring.ts';
-import { sealingFor } from '../../../lambda/checkpoints/encryption/run-cipher.ts';
+import { cipherFor } from '../../../lambda/checkpoints/encryption/run-cipher.ts';
 import type { HeadMeta } from '../../../lambda/checkpoints/format/meta.ts';
 import { SHARDS, shardGroup, timeOrder } from '../../../lambda/checkpoints/format/records.ts';
 import { readLiveHead } from '../../../lambda/checkpoints/load.ts';
 import type { ApprovalMeta, ApprovalRequest } from '../../../lambda/core/approval.ts';
-import { partitionOf } from '../../../lambda/core/ids.ts';
-import { type AskedBy, askWrites, readApprovals } from '../../../lambda/runtime/approvals/approval-records.ts';
+import { toPartition } from '../../../lambda/core/ids.ts';
+import {
+  type ApprovalOrigin,
+  createApprovalWrites,
+  readApprovals,
+} from '../../../lambda/runtime/approvals/approval-records.ts';
 import { inbox } from '../../../lambda/runtime/approvals/inbox.ts';
-import { type Link, tokenWrite } from '../../../lambda/runtime/approvals/tokens.ts';
+import { type ApprovalLink, createToken } from '../../../lambda/runtime/approvals/tokens.ts';
 import { wakeRun } from '../../../lambda/runtime/control/wake.ts';
 import type { Storage, StoredRecord } from '../../../lambda/storage/ports.ts';
 import { all } from '../../contract/checkpoint-store/stores.ts';
@@ -26,7 +30,7 @@ export interface ApprovalScene {
   context(storage?: Storage): RunContext;
   /** Another run of the same tenant. */
   other(run: string): Promise<ApprovalScene>;
-  ask(id: string, request?: Partial<ApprovalRequest>, by?: Partial<AskedBy>): Promise<void>;
+  ask(id: string, request?: Partial<ApprovalRequest>, by?: Partial<ApprovalOrigin>): Promise<void>;
   meta(id: string): Promise<ApprovalMeta>;
   head(): Promise<HeadMeta>;
   /** The approvals in somebody's inbox. */
@@ -38,8 +42,8 @@ export interface ApprovalScene {
 }
 
 /** The token of a new link into a run. */
-export async function linkFor(at: RunContext, link: Link): Promise<string> {
-  const { token, write } = tokenWrite(at, link, (await readLiveHead(at)).meta.born);
+export async function linkFor(at: RunContext, link: ApprovalLink): Promise<string> {
+  const { token, write } = createToken(at, link, (await readLiveHead(at)).meta.born);
   await at.records.commit([write]);
   return token;
 }
@@ -56,11 +60,11 @@ export async function sceneOn(storage: Storage, options: SceneOptions = {}): Pro
   const { tenant = `tenant ${randomUUID()}`, run = 'run 1', clock = clockAt(), keys, status } = options;
   const context = (on = storage): RunContext => ({
     ...on,
-    ...{ tenant, run, partition: partitionOf(tenant, run), now: clock.read, writer: 'test', types: {} },
-    ...{ ladder: undefined, keys, acceptUnencrypted: false, retentionMs: undefined, cache: cacheOf(32) },
+    ...{ tenant, run, partition: toPartition(tenant, run), now: clock.read, writer: 'test', types: {} },
+    ...{ migrator: undefined, keys, acceptUnencrypted: false, retentionMs: undefined, cache: createCache(32) },
   });
   const at = context();
-  const store = checkpointStoreOn(storage, { tenant, clock: clock.read, ...(keys && { keys }) });
+  const store = createCheckpointStore(storage, { tenant, clock: clock.read, ...(keys && { keys }) });
   await store.save({ run, status: 'RUNNING' });
 
   return {
@@ -70,9 +74,9 @@ export async function sceneOn(storage: Storage, options: SceneOptions = {}): Pro
     context,
     other: (name) => sceneOn(storage, { ...options, tenant, clock, run: name }),
     async ask(id, request = {}, by = {}) {
-      const sealing = await sealingFor(at, (await readLiveHead(at)).meta);
+      const cipher = await cipherFor(at, (await readLiveHead(at)).meta);
       const asked = { title: 'Pay the invoice?', approvers: ['user:ann'], ...request };
-      const writes = await askWrites(at, sealing, id, asked, { name: 'pay', ask: 1, ...by });
+      const writes = await createApprovalWrites(at, cipher, id, asked, { name: 'pay', ask: 1, ...by });
       await wakeRun(at, async ({ meta: { work } }) => ({
         writes,
         work: { approvals: [...(work?.approvals ?? []), id] },

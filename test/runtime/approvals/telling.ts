@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { checkpointStoreOn } from '../../../lambda/checkpoints/checkpoint-store.ts';
+import { createCheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
 import { approvalKey } from '../../../lambda/runtime/approvals/approval-records.ts';
 import { decide } from '../../../lambda/runtime/approvals/decide.ts';
-import { approvalDue } from '../../../lambda/runtime/approvals/due.ts';
-import type { Notice } from '../../../lambda/runtime/approvals/notice.ts';
-import { decideByToken, openToken, revokeToken, viewByToken } from '../../../lambda/runtime/approvals/tokens.ts';
+import { processDueApproval } from '../../../lambda/runtime/approvals/due.ts';
+import type { ApprovalNotification } from '../../../lambda/runtime/approvals/notice.ts';
+import { decideByToken, resolveToken, revokeToken, viewByToken } from '../../../lambda/runtime/approvals/tokens.ts';
 import { keys } from '../../contract/checkpoint-store/keys.ts';
 import { errorOf } from '../../contract/checkpoint-store/stores.ts';
 import { DAY, HOUR, MINUTE } from '../../faults/clock.ts';
@@ -15,14 +15,14 @@ const url = 'https://example.com/approve';
 
 /** A teller that remembers what it told. */
 function teller() {
-  const notices: Notice[] = [];
-  const tell = async (notice: Notice) => void notices.push(notice);
-  return { notices, people: { tell, url } };
+  const notices: ApprovalNotification[] = [];
+  const tell = async (notice: ApprovalNotification) => void notices.push(notice);
+  return { notices, people: { notify: tell, url } };
 }
 
 const tokenIn = (link: string | undefined): string => link?.slice(url.length + 1) ?? '';
 
-export function tellingContract(open: OpenScene): void {
+export function notificationsContract(open: OpenScene): void {
   describe('what is due of an approval', () => {
     test('is to tell each person once, with a link that decides as them', async () => {
       const { ask, at, due, clock, meta } = await open();
@@ -31,8 +31,8 @@ export function tellingContract(open: OpenScene): void {
       const approvers = ['user:ann', 'group:finance', 'group:empty'];
       await ask('a', { approvers, timeout: { hours: 1 }, quorum: 2 }, { agent: 'payer' });
       expect(await due()).toEqual([approvalKey('a')]);
-      expect(await approvalDue(at, 'a', { ...people, members })).toEqual(['tell']);
-      expect(await approvalDue(at, 'a', { ...people, members })).toEqual([]);
+      expect(await processDueApproval(at, 'a', { ...people, members })).toEqual(['tell']);
+      expect(await processDueApproval(at, 'a', { ...people, members })).toEqual([]);
       expect(await due()).toEqual([]);
       expect(notices).toEqual([
         {
@@ -62,15 +62,15 @@ export function tellingContract(open: OpenScene): void {
         throw new Error('no mail today');
       };
       for (const pause of [1, 2, 4]) {
-        await expect(approvalDue(at, 'a', { tell: failing })).rejects.toThrow('no mail today');
-        expect(await approvalDue(at, 'a', { tell: failing })).toEqual([]);
+        await expect(processDueApproval(at, 'a', { notify: failing })).rejects.toThrow('no mail today');
+        expect(await processDueApproval(at, 'a', { notify: failing })).toEqual([]);
         clock.now += pause * MINUTE - 1;
-        expect(await approvalDue(at, 'a', { tell: failing })).toEqual([]);
+        expect(await processDueApproval(at, 'a', { notify: failing })).toEqual([]);
         expect((await meta('a')).told).toBeUndefined();
         clock.now += 1;
       }
       const { notices, people } = teller();
-      expect(await approvalDue(at, 'a', people)).toEqual(['tell']);
+      expect(await processDueApproval(at, 'a', people)).toEqual(['tell']);
       expect(notices).toMatchObject([{ kind: 'asked' }]);
     });
 
@@ -78,14 +78,14 @@ export function tellingContract(open: OpenScene): void {
       const { ask, context } = await open();
       await ask('a');
       const { notices, people } = teller();
-      await Promise.all([1, 2, 3].map(() => approvalDue(context(), 'a', people)));
+      await Promise.all([1, 2, 3].map(() => processDueApproval(context(), 'a', people)));
       expect(notices).toHaveLength(1);
     });
 
     test('is nothing to tell where nobody can', async () => {
       const { ask, at, due, inbox, meta } = await open();
       await ask('a');
-      expect(await approvalDue(at, 'a', undefined)).toEqual(['tell']);
+      expect(await processDueApproval(at, 'a', undefined)).toEqual(['tell']);
       expect(await due()).toEqual([]);
       expect(await inbox('user:ann')).toEqual(['a']);
       expect((await meta('a')).told).toBeUndefined();
@@ -95,7 +95,7 @@ export function tellingContract(open: OpenScene): void {
       const { ask, at, meta } = await open();
       await ask('a');
       const tell = async () => void (await decide(at, { approval: 'a', by: 'user:ann', answer: 'approve' }));
-      expect(await approvalDue(at, 'a', { tell })).toEqual(['tell']);
+      expect(await processDueApproval(at, 'a', { notify: tell })).toEqual(['tell']);
       expect(await meta('a')).toMatchObject({ status: 'APPROVED' });
       expect((await meta('a')).told).toBeUndefined();
     });
@@ -104,12 +104,12 @@ export function tellingContract(open: OpenScene): void {
       const { ask, at, clock } = await open();
       const { notices, people } = teller();
       await ask('a', { approvers: ['user:ann', 'user:bob'], quorum: 2, remindAfter: { hours: 1 } });
-      await approvalDue(at, 'a', people);
+      await processDueApproval(at, 'a', people);
       await decide(at, { approval: 'a', by: 'user:ann', answer: 'approve' });
       clock.now += HOUR;
-      expect(await approvalDue(at, 'a', people)).toEqual(['remind', 'tell']);
+      expect(await processDueApproval(at, 'a', people)).toEqual(['remind', 'tell']);
       clock.now += 5 * HOUR;
-      expect(await approvalDue(at, 'a', people)).toEqual(['remind', 'tell']);
+      expect(await processDueApproval(at, 'a', people)).toEqual(['remind', 'tell']);
       expect(notices.map(({ kind, links }) => [kind, links.map(({ person }) => person)])).toEqual([
         ['asked', ['user:ann', 'user:bob']],
         ['reminder', ['user:bob']],
@@ -121,16 +121,16 @@ export function tellingContract(open: OpenScene): void {
       const { ask, at, clock, inbox, due, head } = await open();
       const { notices, people } = teller();
       await ask('a', { timeout: { hours: 1 }, onTimeout: 'escalate', escalateTo: ['user:eve', 'group:board'] });
-      await approvalDue(at, 'a', people);
+      await processDueApproval(at, 'a', people);
       expect(await inbox('user:eve')).toEqual([]);
       clock.now += HOUR;
       expect(await due()).toContain(approvalKey('a'));
-      expect(await approvalDue(at, 'a', people)).toEqual(['escalate', 'tell']);
+      expect(await processDueApproval(at, 'a', people)).toEqual(['escalate', 'tell']);
       for (const who of ['user:ann', 'user:eve', 'group:board']) expect(await inbox(who)).toEqual(['a']);
       expect(notices[1]).toMatchObject({ kind: 'escalation', deadline: new Date(clock.now + HOUR) });
       expect((await head()).status).toBe('WAITING_FOR_APPROVAL');
       clock.now += HOUR;
-      expect(await approvalDue(at, 'a', people)).toEqual(['expire']);
+      expect(await processDueApproval(at, 'a', people)).toEqual(['expire']);
       expect((await head()).status).toBe('READY');
       for (const who of ['user:ann', 'user:eve', 'group:board']) expect(await inbox(who)).toEqual([]);
     });
@@ -138,10 +138,10 @@ export function tellingContract(open: OpenScene): void {
     test('is the end at the deadline, which wakes the run once, whoever else looks', async () => {
       const { ask, context, at, clock, head, meta, due } = await open();
       await ask('a', { timeout: { hours: 1 }, onTimeout: 'fail' });
-      await approvalDue(at, 'a', undefined);
+      await processDueApproval(at, 'a', undefined);
       const wake = (await head()).work?.wake ?? 0;
       clock.now += HOUR;
-      const done = await Promise.all([1, 2, 3].map(() => approvalDue(context(), 'a', undefined)));
+      const done = await Promise.all([1, 2, 3].map(() => processDueApproval(context(), 'a', undefined)));
       expect(done.flat()).toEqual(['expire']);
       expect(await meta('a')).toMatchObject({ status: 'EXPIRED', outcome: 'fail' });
       expect(await head()).toMatchObject({ status: 'READY', work: { wake: wake + 1 } });
@@ -152,16 +152,16 @@ export function tellingContract(open: OpenScene): void {
       const { ask, context, clock, meta } = await open({ keys });
       await ask('a', { timeout: { hours: 1 } });
       clock.now += HOUR;
-      expect(await approvalDue({ ...context(), keys: undefined }, 'a', undefined)).toEqual(['expire']);
+      expect(await processDueApproval({ ...context(), keys: undefined }, 'a', undefined)).toEqual(['expire']);
       expect(await meta('a')).toMatchObject({ status: 'EXPIRED' });
     });
 
     test('is nothing of an approval that is gone', async () => {
       const { ask, at, storage, clock } = await open();
       await ask('a');
-      await checkpointStoreOn(storage, { tenant: at.tenant, clock: clock.read }).delete(at.run);
-      expect(await approvalDue(at, 'a', teller().people)).toEqual([]);
-      expect(await approvalDue(at, 'never', teller().people)).toEqual([]);
+      await createCheckpointStore(storage, { tenant: at.tenant, clock: clock.read }).delete(at.run);
+      expect(await processDueApproval(at, 'a', teller().people)).toEqual([]);
+      expect(await processDueApproval(at, 'never', teller().people)).toEqual([]);
     });
   });
 
@@ -216,7 +216,7 @@ export function tellingContract(open: OpenScene): void {
       });
       await revokeToken(scene.at, revoked);
       await revokeToken(scene.at, revoked);
-      const store = checkpointStoreOn(scene.storage, { tenant, clock: scene.clock.read });
+      const store = createCheckpointStore(scene.storage, { tenant, clock: scene.clock.read });
       await store.delete('run 2');
       scene.clock.now += HOUR;
       const wrong = ['', 'x', '../cz', '😀', `${revoked}=`, 'A'.repeat(43), revoked, ofDeleted, expired, toNothing];
@@ -240,14 +240,14 @@ export function tellingContract(open: OpenScene): void {
       await scene.ask('a');
       const token = await linkTo(scene, 'user:ann', 24 * 30);
       const { tenant, run } = scene.at;
-      const store = checkpointStoreOn(scene.storage, { tenant, clock: scene.clock.read });
+      const store = createCheckpointStore(scene.storage, { tenant, clock: scene.clock.read });
       await store.delete(run);
       scene.clock.now += 2 * DAY;
       await store.sweep();
       const next = await scene.other(run);
       await next.ask('a');
-      await expect(openToken(scene.at, token)).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
-      expect(await openToken(scene.at, await linkTo(next))).toMatchObject({ person: 'user:ann', run });
+      await expect(resolveToken(scene.at, token)).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
+      expect(await resolveToken(scene.at, await linkTo(next))).toMatchObject({ person: 'user:ann', run });
     });
 
     test('is always looked for, and is stored only as a hash', async () => {
@@ -261,9 +261,9 @@ export function tellingContract(open: OpenScene): void {
         return records.read(partition, names);
       };
       const at = { ...scene.context(), records: { ...records, read } };
-      for (const wrong of ['', 'x', 'A'.repeat(43)]) await errorOf(openToken(at, wrong));
+      for (const wrong of ['', 'x', 'A'.repeat(43)]) await errorOf(resolveToken(at, wrong));
       expect(asked).toHaveLength(3);
-      await openToken(at, token);
+      await resolveToken(at, token);
       const kept = asked[3] ?? '';
       expect(JSON.stringify((await records.range(kept)).records)).not.toContain(token);
     });

@@ -2,17 +2,17 @@ import { describe, expect, test } from 'vitest';
 import {
   type ApprovalMeta,
   type ApprovalRequest,
-  asked,
-  checkRequest,
+  castVote,
+  checkApprovalRequest,
   dueAction,
   dueAt,
   escalate,
   expire,
-  mayDecide,
+  markNotified,
+  matchApprover,
+  newApproval,
   remind,
-  telling,
-  toldOf,
-  vote,
+  startNotifyAttempt,
   withdraw,
 } from '../../../lambda/core/approval.ts';
 import { HOUR, MINUTE } from '../../faults/clock.ts';
@@ -20,41 +20,41 @@ import { HOUR, MINUTE } from '../../faults/clock.ts';
 const START = Date.UTC(2030, 0, 1);
 
 const approval = (request: Partial<ApprovalRequest> = {}): ApprovalMeta =>
-  asked(
+  newApproval(
     { name: 'pay', ask: 1, shown: 'ab' },
-    checkRequest({ title: 'Pay?', approvers: ['user:ann', 'user:bob'], ...request }),
+    checkApprovalRequest({ title: 'Pay?', approvers: ['user:ann', 'user:bob'], ...request }),
     START,
   );
 
 const says = (by: string, answer: 'approve' | 'reject', at = START + 1) => ({ by, answer, at });
-const told = (meta: ApprovalMeta, now: number) => (meta.tell ? toldOf(meta, meta.tell, now) : meta);
+const told = (meta: ApprovalMeta, now: number) => (meta.tell ? markNotified(meta, meta.tell, now) : meta);
 
 describe('an answer', () => {
   test('approves when the quorum is reached, and not before', () => {
-    const first = vote(approval({ quorum: 2 }), says('user:ann', 'approve'));
+    const first = castVote(approval({ quorum: 2 }), says('user:ann', 'approve'));
     expect(first).toMatchObject({ status: 'PENDING', votes: [{ by: 'user:ann' }] });
     expect(first.outcome).toBeUndefined();
-    const second = vote(first, says('user:bob', 'approve', START + 2));
+    const second = castVote(first, says('user:bob', 'approve', START + 2));
     expect(second).toMatchObject({ status: 'APPROVED', outcome: 'approve', endedAt: START + 2 });
     expect(second.tell).toBeUndefined();
     expect(dueAt(second)).toBeUndefined();
   });
 
   test('rejects alone, whatever the quorum', () => {
-    const first = vote(approval({ quorum: 2 }), says('user:ann', 'approve'));
-    expect(vote(first, says('user:bob', 'reject'))).toMatchObject({ status: 'REJECTED', outcome: 'reject' });
+    const first = castVote(approval({ quorum: 2 }), says('user:ann', 'approve'));
+    expect(castVote(first, says('user:bob', 'reject'))).toMatchObject({ status: 'REJECTED', outcome: 'reject' });
   });
 
   test('counts once for one person, by name or through a group', () => {
     const open = approval({ approvers: ['group:a', 'group:b'], quorum: 2 });
-    const first = vote(open, { ...says('user:ann', 'approve'), as: 'group:a' });
+    const first = castVote(open, { ...says('user:ann', 'approve'), as: 'group:a' });
     expect(first.votes).toHaveLength(1);
-    expect(vote(first, { ...says('user:ann', 'approve'), as: 'group:b' })).toBe(first);
+    expect(castVote(first, { ...says('user:ann', 'approve'), as: 'group:b' })).toBe(first);
   });
 
   test('that is the opposite of one’s own is refused, while others may still answer', () => {
-    const first = vote(approval({ quorum: 2 }), says('user:ann', 'approve'));
-    expect(() => vote(first, says('user:ann', 'reject'))).toThrow(
+    const first = castVote(approval({ quorum: 2 }), says('user:ann', 'approve'));
+    expect(() => castVote(first, says('user:ann', 'reject'))).toThrow(
       expect.objectContaining({
         code: 'APPROVAL_DECIDED',
         message: expect.stringContaining('user:ann said approve 2030-01-01T00:00:00.001Z'),
@@ -63,36 +63,36 @@ describe('an answer', () => {
   });
 
   test('after the end is the recorded one when it is the same, and refused when it is not', () => {
-    const done = vote(approval(), says('user:ann', 'approve'));
-    expect(vote(done, says('user:ann', 'approve', START + 9))).toBe(done);
-    expect(vote(done, says('user:bob', 'approve'))).toBe(done);
-    expect(() => vote(done, says('user:bob', 'reject'))).toThrow(
+    const done = castVote(approval(), says('user:ann', 'approve'));
+    expect(castVote(done, says('user:ann', 'approve', START + 9))).toBe(done);
+    expect(castVote(done, says('user:bob', 'approve'))).toBe(done);
+    expect(() => castVote(done, says('user:bob', 'reject'))).toThrow(
       expect.objectContaining({ code: 'APPROVAL_DECIDED', message: expect.stringContaining('user:ann') }),
     );
   });
 
   test('that was overruled stays the recorded one', () => {
-    const first = vote(approval({ quorum: 2 }), says('user:ann', 'approve'));
-    const done = vote(first, says('user:bob', 'reject'));
-    expect(vote(done, says('user:ann', 'approve'))).toBe(done);
+    const first = castVote(approval({ quorum: 2 }), says('user:ann', 'approve'));
+    const done = castVote(first, says('user:bob', 'reject'));
+    expect(castVote(done, says('user:ann', 'approve'))).toBe(done);
   });
 
   test('counts a millisecond before the deadline and not at it', () => {
     const open = approval({ timeout: { hours: 1 } });
-    expect(vote(open, says('user:ann', 'approve', START + HOUR - 1)).status).toBe('APPROVED');
+    expect(castVote(open, says('user:ann', 'approve', START + HOUR - 1)).status).toBe('APPROVED');
     for (const late of [START + HOUR, START + HOUR + 1])
-      expect(() => vote(open, says('user:ann', 'approve', late))).toThrow(
+      expect(() => castVote(open, says('user:ann', 'approve', late))).toThrow(
         expect.objectContaining({ code: 'APPROVAL_EXPIRED' }),
       );
   });
 
   test('is refused of what expired or was withdrawn, even when it is what came of it', () => {
     const expired = expire(approval({ timeout: { hours: 1 }, onTimeout: 'approve' }), START + HOUR);
-    expect(() => vote(expired, says('user:ann', 'approve'))).toThrow(
+    expect(() => castVote(expired, says('user:ann', 'approve'))).toThrow(
       expect.objectContaining({ code: 'APPROVAL_EXPIRED' }),
     );
     const withdrawn = withdraw(approval(), 'the run was cancelled', START + 5);
-    expect(() => vote(withdrawn, says('user:ann', 'reject'))).toThrow(
+    expect(() => castVote(withdrawn, says('user:ann', 'reject'))).toThrow(
       expect.objectContaining({
         code: 'APPROVAL_WITHDRAWN',
         message: expect.stringContaining('the run was cancelled'),
@@ -101,9 +101,9 @@ describe('an answer', () => {
   });
 
   test('of somebody who is not asked is refused before anything is told', () => {
-    const done = vote(approval(), says('user:ann', 'approve'));
+    const done = castVote(approval(), says('user:ann', 'approve'));
     for (const meta of [approval(), done, withdraw(approval(), 'x', START)])
-      expect(() => vote(meta, says('user:eve', 'approve'))).toThrow(
+      expect(() => castVote(meta, says('user:eve', 'approve'))).toThrow(
         expect.objectContaining({ code: 'NOT_AN_APPROVER' }),
       );
   });
@@ -113,16 +113,16 @@ describe('who may decide', () => {
   const meta = approval({ approvers: ['user:ann', 'group:finance'] });
 
   test('is who is asked by name, or is in a group that is asked', () => {
-    expect(mayDecide(meta, 'user:ann', ['group:finance'])).toEqual({});
-    expect(mayDecide(meta, 'user:bob', ['group:sales', 'group:finance'])).toEqual({ as: 'group:finance' });
-    expect(mayDecide(meta, 'user:bob', ['group:sales'])).toBeUndefined();
-    expect(mayDecide(meta, 'user:bob')).toBeUndefined();
+    expect(matchApprover(meta, 'user:ann', ['group:finance'])).toEqual({});
+    expect(matchApprover(meta, 'user:bob', ['group:sales', 'group:finance'])).toEqual({ as: 'group:finance' });
+    expect(matchApprover(meta, 'user:bob', ['group:sales'])).toBeUndefined();
+    expect(matchApprover(meta, 'user:bob')).toBeUndefined();
   });
 
   test('is nobody who calls themselves a group, or passes a name as a group', () => {
-    expect(mayDecide(meta, 'group:finance', ['group:finance'])).toBeUndefined();
-    expect(mayDecide(meta, 'user:bob', ['user:ann'])).toBeUndefined();
-    expect(() => vote(meta, { ...says('user:bob', 'approve'), as: 'user:ann' })).toThrow(
+    expect(matchApprover(meta, 'group:finance', ['group:finance'])).toBeUndefined();
+    expect(matchApprover(meta, 'user:bob', ['user:ann'])).toBeUndefined();
+    expect(() => castVote(meta, { ...says('user:bob', 'approve'), as: 'user:ann' })).toThrow(
       expect.objectContaining({ code: 'NOT_AN_APPROVER' }),
     );
   });
@@ -134,7 +134,7 @@ describe('what is due', () => {
     expect(dueAction(meta, START)).toBe('tell');
     let now = START;
     const pauses = Array.from({ length: 9 }, () => {
-      meta = telling(meta, now);
+      meta = startNotifyAttempt(meta, now);
       const next = dueAt(meta) ?? Infinity;
       const pause = next - now;
       expect(dueAction(meta, next - 1)).toBeUndefined();
@@ -143,14 +143,14 @@ describe('what is due', () => {
       return pause / MINUTE;
     });
     expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
-    const done = toldOf(meta, 'asked', now);
+    const done = markNotified(meta, 'asked', now);
     expect(done).toMatchObject({ told: now, tell: undefined, tellTries: undefined });
     expect(dueAt(done)).toBeUndefined();
   });
 
   test('is nothing of what people must be told since they were told something else', () => {
     const meta = escalate(approval({ escalateTo: ['user:eve'], escalateAfter: { hours: 1 } }), START + HOUR);
-    expect(toldOf(meta, 'asked', START + HOUR)).toMatchObject({ tell: 'escalation', told: START + HOUR });
+    expect(markNotified(meta, 'asked', START + HOUR)).toMatchObject({ tell: 'escalation', told: START + HOUR });
   });
 
   test('is a reminder each time, and one for all that nobody sent', () => {
@@ -186,7 +186,7 @@ describe('what is due', () => {
     });
     expect(escalate(more, START + 3 * HOUR)).toBe(more);
     expect(dueAt(told(more, START + 2 * HOUR))).toBe(START + 4 * HOUR);
-    expect(vote(more, says('user:eve', 'approve')).status).toBe('APPROVED');
+    expect(castVote(more, says('user:eve', 'approve')).status).toBe('APPROVED');
   });
 
   test('is an escalation when it is said to be, also without a timeout', () => {
@@ -204,7 +204,7 @@ describe('what is due', () => {
     expect(dueAction(more, START + 2 * HOUR)).toBe('expire');
     expect(expire(more, START + 2 * HOUR)).toMatchObject({ status: 'EXPIRED', outcome: 'reject' });
     // Whoever answers before somebody looked does so in the time that it brings.
-    expect(vote(meta, says('user:eve', 'approve', START + HOUR))).toMatchObject({
+    expect(castVote(meta, says('user:eve', 'approve', START + HOUR))).toMatchObject({
       status: 'APPROVED',
       escalatedAt: START + HOUR,
     });
@@ -219,7 +219,7 @@ describe('what is due', () => {
   });
 
   test('is never anything of an approval that ended, and its end is for ever', () => {
-    const done = vote(approval({ timeout: { hours: 1 }, remindAfter: { minutes: 1 } }), says('user:ann', 'reject'));
+    const done = castVote(approval({ timeout: { hours: 1 }, remindAfter: { minutes: 1 } }), says('user:ann', 'reject'));
     expect(dueAction(done, START + 9 * HOUR)).toBeUndefined();
     for (const change of [expire(done, START), withdraw(done, 'x', START), remind(done, START), escalate(done, START)])
       expect(change).toBe(done);

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { type Agent, agent } from '../../../lambda/runtime/agent/agent.ts';
-import type { StepTools } from '../../../lambda/runtime/agent/agent-context.ts';
-import type { AgentPlace } from '../../../lambda/runtime/agent/agent-options.ts';
+import type { StepContext } from '../../../lambda/runtime/agent/agent-context.ts';
+import type { AgentOptions } from '../../../lambda/runtime/agent/agent-options.ts';
 
 /** One thing that a step did to the world. */
 export interface Effect {
@@ -13,7 +13,7 @@ export interface Effect {
 /** Notes effects where they outlive the process. */
 function effectsIn(file: string) {
   return (run: string, what: string) =>
-    ({ idempotencyKey }: StepTools): string => {
+    ({ idempotencyKey }: StepContext): string => {
       const effect: Effect = { run, what, idempotencyKey };
       const place = openSync(file, 'a');
       writeSync(place, `${JSON.stringify(effect)}\n`);
@@ -34,7 +34,7 @@ export type Code = 1 | 3;
 export const APPROVERS = Array.from({ length: 10 }, (_, i) => `user:${i}`);
 
 /** The agents of the processes, writing their effects into a file. */
-export function agentsOf(file: string, code: Code, place: AgentPlace): ReadonlyMap<string, SomeAgent> {
+export function agentsOf(file: string, code: Code, place: AgentOptions): ReadonlyMap<string, SomeAgent> {
   const effect = effectsIn(file);
 
   const hotel = agent({

@@ -1,4 +1,4 @@
-import type { Answer } from '../../../lambda/core/approval.ts';
+import type { VoteAnswer } from '../../../lambda/core/approval.ts';
 import type { Delivery } from '../../../lambda/runtime/runtime.ts';
 
 /** What a process is told to do. */
@@ -12,7 +12,7 @@ export type Command = {
 } & (
   | { readonly do: 'start'; readonly input: unknown }
   | { readonly do: 'invoke'; readonly by: string; readonly seconds: number }
-  | { readonly do: 'decide'; readonly approval: string; readonly by: string; readonly answer: Answer }
+  | { readonly do: 'decide'; readonly approval: string; readonly by: string; readonly answer: VoteAnswer }
   | { readonly do: 'signal'; readonly name: string; readonly value: unknown; readonly id: string }
   | { readonly do: 'sweep' }
 );

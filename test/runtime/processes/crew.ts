@@ -1,14 +1,14 @@
 import type { Code } from './agents.ts';
-import type { Place } from './place.ts';
+import type { SharedStorage } from './place.ts';
 import { Worker } from './worker.ts';
 
 /** Processes of one place, some of them started before they are needed: most of their life is reading their own code. */
-export class Crew {
-  readonly #place: Place;
+export class WorkerPool {
+  readonly #place: SharedStorage;
   readonly #spare: Worker[] = [];
   readonly #all = new Set<Worker>();
 
-  constructor(place: Place) {
+  constructor(place: SharedStorage) {
     this.#place = place;
   }
 

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readLiveHead } from '../../../lambda/checkpoints/load.ts';
-import type { Answer } from '../../../lambda/core/approval.ts';
+import type { VoteAnswer } from '../../../lambda/core/approval.ts';
 import { APPROVERS } from './agents.ts';
-import { Crew } from './crew.ts';
+import { WorkerPool } from './crew.ts';
 import { outcomeOf } from './outcome.ts';
-import { PLACES, type Place } from './place.ts';
+import { SHARED_STORAGES, type SharedStorage } from './place.ts';
 import type { Worker } from './worker.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
 
-describe.each(PLACES)('ten processes that decide an approval at once %s', (_, open) => {
-  let place: Place;
-  let crew: Crew;
+describe.each(SHARED_STORAGES)('ten processes that decide an approval at once %s', (_, open) => {
+  let place: SharedStorage;
+  let crew: WorkerPool;
   let workers: readonly Worker[];
   beforeAll(async () => {
     place = await open();
-    crew = new Crew(place);
+    crew = new WorkerPool(place);
     const first = crew.of(3);
     // It leaves its compiled code to the others.
     await first.does({ do: 'sweep', agent: 'vote', run: 'none', now: NOW });
@@ -27,7 +27,7 @@ describe.each(PLACES)('ten processes that decide an approval at once %s', (_, op
   });
 
   /** Has all of them answer at the same moment; gives what each was told, and what came of it. */
-  async function decide(run: string, quorum: number, answerOf: (i: number) => Answer) {
+  async function decide(run: string, quorum: number, answerOf: (i: number) => VoteAnswer) {
     const [first] = workers as readonly [Worker];
     const command = { agent: 'vote', run, now: NOW };
     const invoke = { ...command, do: 'invoke', seconds: 60 } as const;
@@ -41,7 +41,7 @@ describe.each(PLACES)('ten processes that decide an approval at once %s', (_, op
     const told = await Promise.all(all.map(({ worker }) => worker.finishes()));
     const agent = place.agents(NOW).get('vote');
     if (!agent) throw new Error('There is no agent.');
-    const { meta } = await readLiveHead(await agent.runtime.contexts.inRun(run));
+    const { meta } = await readLiveHead(await agent.runtime.contexts.forRun(run));
     expect([meta.status, meta.work?.wake]).toEqual(['READY', 1]);
     await first.does({ ...invoke, by: 'second' });
     const { result, status, effects } = await outcomeOf(place, 'vote', run);

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HOUR } from '../../faults/clock.ts';
-import { Crew } from './crew.ts';
+import { WorkerPool } from './crew.ts';
 import { outcomeOf } from './outcome.ts';
-import { PLACES, type Place } from './place.ts';
+import { SHARED_STORAGES, type SharedStorage } from './place.ts';
 
 const START = Date.UTC(2030, 0, 1);
 
-describe.each(PLACES)('processes of two deployments %s', (_, open) => {
-  let place: Place;
-  let crew: Crew;
+describe.each(SHARED_STORAGES)('processes of two deployments %s', (_, open) => {
+  let place: SharedStorage;
+  let crew: WorkerPool;
   beforeAll(async () => {
     place = await open();
-    crew = new Crew(place);
+    crew = new WorkerPool(place);
   });
   afterAll(async () => {
     await crew.close();

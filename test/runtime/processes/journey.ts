@@ -3,8 +3,8 @@ import type { Delivery } from '../../../lambda/runtime/runtime.ts';
 import { HOUR } from '../../faults/clock.ts';
 import { APPROVERS } from './agents.ts';
 import type { Answered, Command } from './commands.ts';
-import type { Crew } from './crew.ts';
-import type { Place } from './place.ts';
+import type { WorkerPool } from './crew.ts';
+import type { SharedStorage } from './place.ts';
 import type { Worker } from './worker.ts';
 
 type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
@@ -35,14 +35,14 @@ export class Journey {
   /** The moments at which one died. */
   readonly deaths: string[] = [];
   worker: Worker;
-  readonly #place: Place;
-  readonly #crew: Crew;
+  readonly #place: SharedStorage;
+  readonly #crew: WorkerPool;
   readonly #options: JourneyOptions;
   readonly #queue: Delivery[] = [];
   #now: number;
   #invocations = 0;
 
-  constructor(place: Place, crew: Crew, worker: Worker, options: JourneyOptions) {
+  constructor(place: SharedStorage, crew: WorkerPool, worker: Worker, options: JourneyOptions) {
     this.#place = place;
     this.#crew = crew;
     this.worker = worker;

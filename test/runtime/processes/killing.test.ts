@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { randomFrom } from '../../faults/seeded.ts';
 import { Journey } from './journey.ts';
-import { journeysEnd, outcomeOf } from './outcome.ts';
-import { PLACES } from './place.ts';
+import { journeyOutcomes, outcomeOf } from './outcome.ts';
+import { SHARED_STORAGES } from './place.ts';
 import { type Scene, sceneIn } from './scene.ts';
 
 // On the engines, where all costs several times as much: after what is stored, every second time, and between a payment
@@ -15,7 +15,7 @@ const MOMENTS = {
   },
 };
 
-describe.each(PLACES)('processes that are killed %s', (where, open) => {
+describe.each(SHARED_STORAGES)('processes that are killed %s', (where, open) => {
   let scene: Scene;
   beforeAll(async () => {
     scene = await sceneIn(open);
@@ -42,7 +42,7 @@ describe.each(PLACES)('processes that are killed %s', (where, open) => {
       await journey.travel();
       worker = journey.worker;
       expect(journey.deaths).toEqual([moments[index]]);
-      expect(await journeysEnd(place, run), moments[index]).toEqual(undisturbed);
+      expect(await journeyOutcomes(place, run), moments[index]).toEqual(undisturbed);
     }
   }, 300_000);
 
@@ -63,7 +63,7 @@ describe.each(PLACES)('processes that are killed %s', (where, open) => {
     const journey = new Journey(place, crew, crew.take(), { run, dies, again });
     await journey.travel();
     expect(journey.deaths.length).toBeGreaterThan(4);
-    expect(await journeysEnd(place, run)).toEqual(undisturbed);
+    expect(await journeyOutcomes(place, run)).toEqual(undisturbed);
     expect(againAfterRecorded(journey.moments)).toEqual([]);
   });
 

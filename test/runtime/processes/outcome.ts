@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { isWaitstateError } from '../../../lambda/core/errors.ts';
-import type { Place } from './place.ts';
+import type { SharedStorage } from './place.ts';
 
 // Everything has happened by then.
 const LATER = Date.UTC(2031, 0, 1);
@@ -18,7 +18,7 @@ export interface Outcome {
 }
 
 /** What came of a run of an agent; its storage is sound, and each of its steps used one key. */
-export async function outcomeOf(place: Place, name: string, run: string): Promise<Outcome> {
+export async function outcomeOf(place: SharedStorage, name: string, run: string): Promise<Outcome> {
   const agent = place.agents(LATER).get(name);
   if (!agent) throw new Error(`There is no agent ${name}.`);
   expect((await agent.store.verify(run)).problems).toEqual([]);
@@ -45,6 +45,6 @@ export async function outcomeOf(place: Place, name: string, run: string): Promis
 }
 
 /** What came of a journey: of the run, and of the one that it called. */
-export async function journeysEnd(place: Place, run: string): Promise<readonly [Outcome, Outcome]> {
+export async function journeyOutcomes(place: SharedStorage, run: string): Promise<readonly [Outcome, Outcome]> {
   return [await outcomeOf(place, 'trip', run), await outcomeOf(place, 'hotel', `${run}.hotel`)];
 }

@@ -9,7 +9,7 @@ import { dynamoClient, freshBucket, freshTable, s3Client } from '../../engines/e
 import { agentsOf, type Code, type Effect, type SomeAgent } from './agents.ts';
 
 /** Where the processes of a test and the test itself find runs and effects. */
-export interface Place {
+export interface SharedStorage {
   /** The environment in which a child finds them. */
   readonly env: Readonly<Record<string, string>>;
   readonly storage: Storage;
@@ -21,18 +21,18 @@ export interface Place {
 }
 
 /** The two kinds of storage that processes can share. */
-export const PLACES = [
+export const SHARED_STORAGES = [
   ['in a folder', inFolder],
   ['on DynamoDB and S3', onAws],
 ] as const;
 
-async function inFolder(): Promise<Place> {
+async function inFolder(): Promise<SharedStorage> {
   const folder = await mkdtemp(join(tmpdir(), 'waitstate-runs-'));
   const at = join(folder, 'store');
   return placeIn(folder, { WAITSTATE_FOLDER: at }, embeddedStorage({ folder: at }));
 }
 
-async function onAws(): Promise<Place> {
+async function onAws(): Promise<SharedStorage> {
   const [table, bucket] = await Promise.all([freshTable(), freshBucket()]);
   const folder = await mkdtemp(join(tmpdir(), 'waitstate-runs-'));
   const env = {
@@ -48,7 +48,7 @@ function endpointOf(name: 'dynamodb' | 's3'): string {
   return engine.endpoint;
 }
 
-function placeIn(folder: string, env: Readonly<Record<string, string>>, storage: Storage): Place {
+function placeIn(folder: string, env: Readonly<Record<string, string>>, storage: Storage): SharedStorage {
   const file = join(folder, 'effects.jsonl');
   return {
     // Without the cache, half of what a child does is to read its own code.

@@ -4,8 +4,8 @@ import { payloadIdsOf, recordsOf } from '../../faults/invariants.ts';
 import { randomFrom } from '../../faults/seeded.ts';
 import type { Answered, Line } from './commands.ts';
 import { INPUT, Journey } from './journey.ts';
-import { journeysEnd } from './outcome.ts';
-import { PLACES } from './place.ts';
+import { journeyOutcomes } from './outcome.ts';
+import { SHARED_STORAGES } from './place.ts';
 import { type Scene, sceneIn } from './scene.ts';
 import type { Worker } from './worker.ts';
 
@@ -16,7 +16,7 @@ const STOPS = { 'in a folder': /./, 'on DynamoDB and S3': /^invoke: (to commit|b
 // Each test begins later than what was before it: the time of a process never goes back.
 let today = Date.UTC(2030, 0, 2);
 
-describe.each(PLACES)('processes at the same time %s', (where, open) => {
+describe.each(SHARED_STORAGES)('processes at the same time %s', (where, open) => {
   let scene: Scene;
   let workers: readonly [Worker, Worker];
   beforeAll(async () => {
@@ -34,7 +34,7 @@ describe.each(PLACES)('processes at the same time %s', (where, open) => {
       again: 'lambda',
       now,
     }).travel();
-    expect(await journeysEnd(scene.place, run)).toEqual(scene.undisturbed);
+    expect(await journeyOutcomes(scene.place, run)).toEqual(scene.undisturbed);
   }
 
   const invoking = (run: string, by: string, now: number) =>
@@ -98,7 +98,7 @@ describe.each(PLACES)('processes at the same time %s', (where, open) => {
       expect([await recordsOf(place.storage, run), await payloadIdsOf(place.storage, run)], moments[at]).toEqual(
         before,
       );
-      expect(await journeysEnd(place, run)).toEqual(scene.undisturbed);
+      expect(await journeyOutcomes(place, run)).toEqual(scene.undisturbed);
     }
     // Before it had claimed the run it steps aside.
     expect(new Set(ends)).toEqual(new Set(['aside', 'fenced']));

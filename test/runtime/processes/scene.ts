@@ -1,27 +1,27 @@
-import { Crew } from './crew.ts';
+import { WorkerPool } from './crew.ts';
 import { Journey } from './journey.ts';
-import { journeysEnd, type Outcome } from './outcome.ts';
-import type { Place } from './place.ts';
+import { journeyOutcomes, type Outcome } from './outcome.ts';
+import type { SharedStorage } from './place.ts';
 
 /** A place with processes, and what comes of a journey when nobody disturbs it. */
 export interface Scene {
-  readonly place: Place;
-  readonly crew: Crew;
+  readonly place: SharedStorage;
+  readonly crew: WorkerPool;
   /** Where the processes of an undisturbed journey were. */
   readonly moments: readonly string[];
   readonly undisturbed: readonly [Outcome, Outcome];
   close(): Promise<void>;
 }
 
-export async function sceneIn(open: () => Promise<Place>): Promise<Scene> {
+export async function sceneIn(open: () => Promise<SharedStorage>): Promise<Scene> {
   const place = await open();
-  const crew = new Crew(place);
+  const crew = new WorkerPool(place);
   // The first process alone: it leaves its compiled code to those that come.
   const journey = new Journey(place, crew, crew.of(3), { run: 'undisturbed', dies: () => false, again: 'lambda' });
   await journey.travel();
   return {
     ...{ place, crew, moments: journey.moments },
-    undisturbed: await journeysEnd(place, 'undisturbed'),
+    undisturbed: await journeyOutcomes(place, 'undisturbed'),
     async close() {
       await crew.close();
       await place.close();

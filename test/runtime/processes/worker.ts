@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Code } from './agents.ts';
 import type { Answered, Command, Line } from './commands.ts';
-import type { Place } from './place.ts';
+import type { SharedStorage } from './place.ts';
 
 const CHILD = fileURLToPath(new URL('./child-invoking.ts', import.meta.url));
 
@@ -15,7 +15,7 @@ export class Worker {
   readonly #over: Promise<unknown>;
   #errors = '';
 
-  constructor({ env }: Place, code: Code = 3) {
+  constructor({ env }: SharedStorage, code: Code = 3) {
     const child = spawn(process.execPath, [CHILD], {
       env: { ...process.env, ...env, CODE: String(code) },
       stdio: ['pipe', 'pipe', 'pipe'],

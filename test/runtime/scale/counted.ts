@@ -22,7 +22,7 @@ export const NOTHING: Readonly<Counts> = {
   ...{ puts: 0, opens: 0, payloadBytesWritten: 0, payloadBytesRead: 0 },
 };
 
-export interface Counted extends Storage {
+export interface CountingStorage extends Storage {
   readonly counts: Counts;
   /** What was counted since this was last asked. */
   since(): Counts;
@@ -32,7 +32,7 @@ const bytesOf = ({ partition, key, meta, body }: StoredRecord): number =>
   partition.length + key.length + meta.length + (body?.length ?? 0);
 
 /** The same storage, counting. */
-export function counted({ records, payloads }: Storage): Counted {
+export function countingStorage({ records, payloads }: Storage): CountingStorage {
   const counts: Counts = { ...NOTHING };
   let last: Counts = { ...NOTHING };
   const read = (found: readonly StoredRecord[]): void => {

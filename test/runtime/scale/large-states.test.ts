@@ -8,8 +8,8 @@ import { agent } from '../../../lambda/runtime/agent/agent.ts';
 import type { Storage } from '../../../lambda/storage/ports.ts';
 import { dynamoClient, freshBucket, freshTable, s3Client } from '../../engines/engines.ts';
 import { noise } from '../../faults/seeded.ts';
-import { counted } from './counted.ts';
-import { cold, invoke } from './process.ts';
+import { countingStorage } from './counted.ts';
+import { inColdProcess, invoke } from './process.ts';
 
 interface Place {
   /** The storage as one more process opens it. */
@@ -58,24 +58,24 @@ describe.each([
 ])('a state of 20 MB %s', (_, open) => {
   test('is started, suspended, resumed by another process and changed, and only the change is written', async () => {
     const place = await open();
-    const [one, other] = [counted(place.open()), counted(place.open())];
+    const [one, other] = [countingStorage(place.open()), countingStorage(place.open())];
     try {
-      await cold(reader, one).start(null, { id: 'run' });
-      expect(await invoke(cold(reader, one), 'run')).toMatchObject({ status: 'WAITING_FOR_SIGNAL' });
+      await inColdProcess(reader, one).start(null, { id: 'run' });
+      expect(await invoke(inColdProcess(reader, one), 'run')).toMatchObject({ status: 'WAITING_FOR_SIGNAL' });
       // It is written once: the step and the wait weigh nothing.
       const { payloadBytesWritten, bytesWritten, puts } = one.since();
       expect(puts).toBe(1);
       expect(payloadBytesWritten).toBeLessThan(20 * MEGABYTE);
       expect(bytesWritten).toBeLessThan(8 * 1024);
 
-      await cold(reader, other).run('run').signal('read');
+      await inColdProcess(reader, other).run('run').signal('read');
       expect(other.since()).toMatchObject({ opens: 0 });
-      expect(await invoke(cold(reader, other), 'run')).toMatchObject({ status: 'SUCCEEDED' });
+      expect(await invoke(inColdProcess(reader, other), 'run')).toMatchObject({ status: 'SUCCEEDED' });
       const resumed = other.since();
       expect([resumed.opens, resumed.puts]).toEqual([1, 0]);
       expect(resumed.bytesRead + resumed.bytesWritten).toBeLessThan(16 * 1024);
 
-      const there = cold(reader, one);
+      const there = inColdProcess(reader, one);
       expect(await there.run('run').result()).toEqual({ pages: PAGES, read: [[7, noise(7, PAGE_LENGTH)]] });
       expect((await there.store.verify('run')).problems).toEqual([]);
     } finally {

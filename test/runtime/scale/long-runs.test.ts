@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { agent } from '../../../lambda/runtime/agent/agent.ts';
 import { memoryStorage } from '../../../lambda/storage/memory.ts';
 import { noise, randomFrom } from '../../faults/seeded.ts';
-import { type Counts, counted } from './counted.ts';
-import { cold, invoke } from './process.ts';
+import { type Counts, countingStorage } from './counted.ts';
+import { inColdProcess, invoke } from './process.ts';
 
 const STEPS = 5_000;
 const LENGTH = 1_200;
@@ -13,7 +13,7 @@ const TURNS = 1_000;
 
 describe('a run of 5,000 steps', () => {
   test('pays for a step late in it what it paid for one early on, and is resumed with a few reads', async () => {
-    const storage = counted(memoryStorage());
+    const storage = countingStorage(memoryStorage());
     const windows: Counts[] = [];
     const scribe = agent({
       name: 'scribe',
@@ -28,8 +28,8 @@ describe('a run of 5,000 steps', () => {
         return length;
       },
     });
-    await cold(scribe, storage).start(null, { id: 'run' });
-    await invoke(cold(scribe, storage), 'run');
+    await inColdProcess(scribe, storage).start(null, { id: 'run' });
+    await invoke(inColdProcess(scribe, storage), 'run');
     const [, early, ...later] = windows as [Counts, Counts, ...Counts[]];
     for (const window of later) {
       expect([window.commits, window.recordsWritten]).toEqual([WINDOW, WINDOW]);
@@ -41,10 +41,10 @@ describe('a run of 5,000 steps', () => {
     expect(storage.counts.puts).toBeLessThan(50);
     expect(storage.counts.payloadBytesWritten).toBeLessThan(5 * content);
 
-    await cold(scribe, storage).run('run').signal('end');
+    await inColdProcess(scribe, storage).run('run').signal('end');
     storage.since();
     windows.length = 0;
-    expect(await invoke(cold(scribe, storage), 'run')).toMatchObject({ end: 'finished', status: 'SUCCEEDED' });
+    expect(await invoke(inColdProcess(scribe, storage), 'run')).toMatchObject({ end: 'finished', status: 'SUCCEEDED' });
     // All the steps were replayed from what the claim had read: the head and a page of records, events, early signals.
     const [resume] = windows as [Counts];
     expect(resume.reads + resume.ranges).toBeLessThanOrEqual(4);
@@ -53,13 +53,13 @@ describe('a run of 5,000 steps', () => {
     expect(resume.payloadBytesRead).toBeLessThan(2 * content);
     expect(resume.commits).toBe(1);
     expect(windows.slice(1).every((window) => window.commits + window.reads + window.ranges === 0)).toBe(true);
-    expect(await cold(scribe, storage).run('run').result()).toBe(STEPS * LENGTH);
+    expect(await inColdProcess(scribe, storage).run('run').result()).toBe(STEPS * LENGTH);
   });
 });
 
 describe('a run of 1,000 parallel steps', () => {
   test('shares its writes, however its steps end, and gets every result', async () => {
-    const storage = counted(memoryStorage());
+    const storage = countingStorage(memoryStorage());
     const random = randomFrom(5);
     // Some end at once, others in any order later.
     const delays = Array.from({ length: 1_000 }, () => Math.floor(random() * 20));
@@ -78,20 +78,20 @@ describe('a run of 1,000 parallel steps', () => {
         return results.map(({ i, text }) => (text === noise(i, 100) ? i : -1));
       },
     });
-    await cold(crowd, storage).start(null, { id: 'run' });
-    await invoke(cold(crowd, storage), 'run');
+    await inColdProcess(crowd, storage).start(null, { id: 'run' });
+    await invoke(inColdProcess(crowd, storage), 'run');
     expect(storage.counts.commits).toBeLessThan(60);
-    await cold(crowd, storage).run('run').signal('end');
-    await invoke(cold(crowd, storage), 'run');
-    expect(await cold(crowd, storage).run('run').result()).toEqual(delays.map((_, i) => i));
+    await inColdProcess(crowd, storage).run('run').signal('end');
+    await invoke(inColdProcess(crowd, storage), 'run');
+    expect(await inColdProcess(crowd, storage).run('run').result()).toEqual(delays.map((_, i) => i));
     expect(done).toBe(delays.length);
-    expect((await cold(crowd, storage).store.verify('run')).problems).toEqual([]);
+    expect((await inColdProcess(crowd, storage).store.verify('run')).problems).toEqual([]);
   });
 });
 
 describe('a run of 1,000 turns', () => {
   test('is resumed by as much as one of 10 turns', async () => {
-    const storage = counted(memoryStorage());
+    const storage = countingStorage(memoryStorage());
     const chat = agent({
       name: 'chat',
       state: { initial: () => ({ turn: 0, messages: [] as string[] }) },
@@ -102,16 +102,16 @@ describe('a run of 1,000 turns', () => {
         return { turn: state.turn + 1, messages: [...state.messages, said, answer].slice(-20) };
       },
     });
-    await cold(chat, storage).start(null, { id: 'run' });
-    await invoke(cold(chat, storage), 'run');
+    await inColdProcess(chat, storage).start(null, { id: 'run' });
+    await invoke(inColdProcess(chat, storage), 'run');
     const resumes: Counts[] = [];
     for (let turn = 0; turn < TURNS; turn++) {
-      await cold(chat, storage).run('run').signal('say', noise(turn, 300));
+      await inColdProcess(chat, storage).run('run').signal('say', noise(turn, 300));
       storage.since();
-      await invoke(cold(chat, storage), 'run');
+      await invoke(inColdProcess(chat, storage), 'run');
       resumes.push(storage.since());
     }
-    expect(await cold(chat, storage).run('run').result()).toBe(TURNS);
+    expect(await inColdProcess(chat, storage).run('run').result()).toBe(TURNS);
     // From the tenth turn on the state is as large as it gets.
     const most = (counts: readonly Counts[], field: keyof Counts) => Math.max(...counts.map((each) => each[field]));
     const early = resumes.slice(10, 110);
@@ -126,7 +126,7 @@ describe('a run of 1,000 turns', () => {
 
 describe('a run that 1,000 signals wait for', () => {
   test('reads each of them once', async () => {
-    const storage = counted(memoryStorage());
+    const storage = countingStorage(memoryStorage());
     const sum = agent({
       name: 'sum',
       async run(ctx) {
@@ -135,11 +135,11 @@ describe('a run that 1,000 signals wait for', () => {
         return total;
       },
     });
-    const sender = cold(sum, storage);
+    const sender = inColdProcess(sum, storage);
     await sender.start(null, { id: 'run' });
     for (let i = 0; i < 1_000; i++) await sender.run('run').signal('add', i);
     storage.since();
-    expect(await invoke(cold(sum, storage), 'run')).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await invoke(inColdProcess(sum, storage), 'run')).toMatchObject({ status: 'SUCCEEDED' });
     expect(storage.since().recordsRead).toBeLessThan(1_010);
     expect(await sender.run('run').result()).toBe(499_500);
   });

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { DUE_SHARDS } from '../../../lambda/checkpoints/format/records.ts';
+import { DUE_SHARD_COUNT } from '../../../lambda/checkpoints/format/records.ts';
 import { agent } from '../../../lambda/runtime/agent/agent.ts';
 import { sweepDue } from '../../../lambda/runtime/control/sweep.ts';
 import type { Delivery } from '../../../lambda/runtime/runtime.ts';
 import { memoryStorage } from '../../../lambda/storage/memory.ts';
 import { HOUR, MINUTE } from '../../faults/clock.ts';
-import { type Counted, counted, NOTHING } from './counted.ts';
-import { cold, invoke, START } from './process.ts';
+import { type CountingStorage, countingStorage, NOTHING } from './counted.ts';
+import { inColdProcess, invoke, START } from './process.ts';
 
 const RUNS = 10_000;
 const DUE = 10;
@@ -25,10 +25,10 @@ const waiter = agent({
 });
 
 describe('of 10,000 runs that wait at once', () => {
-  let storage: Counted;
+  let storage: CountingStorage;
   beforeAll(async () => {
-    storage = counted(memoryStorage());
-    const process = cold(waiter, storage);
+    storage = countingStorage(memoryStorage());
+    const process = inColdProcess(waiter, storage);
     for (let i = 0; i < RUNS; i++) {
       await process.start(i, { id: `run ${i}` });
       await invoke(process, `run ${i}`);
@@ -37,7 +37,9 @@ describe('of 10,000 runs that wait at once', () => {
 
   async function sweepAt(now: number): Promise<{ report: object; delivered: readonly string[] }> {
     const delivered: Delivery[] = [];
-    const { runtime } = cold(waiter, storage, now).with({ deliver: async (delivery) => void delivered.push(delivery) });
+    const { runtime } = inColdProcess(waiter, storage, now).with({
+      deliver: async (delivery) => void delivered.push(delivery),
+    });
     storage.since();
     const report = await sweepDue({ runtime });
     return { report, delivered: delivered.map(({ run }) => run).sort() };
@@ -50,7 +52,7 @@ describe('of 10,000 runs that wait at once', () => {
     expect(telling.commits).toBe(ASKED);
     expect(telling.reads).toBeLessThanOrEqual(4 * ASKED);
     await sweepAt(START + 2 * MINUTE);
-    expect(storage.since()).toEqual({ ...NOTHING, lists: DUE_SHARDS });
+    expect(storage.since()).toEqual({ ...NOTHING, lists: DUE_SHARD_COUNT });
   });
 
   test('a sweep touches those that are due, and they go on', async () => {
@@ -58,13 +60,19 @@ describe('of 10,000 runs that wait at once', () => {
     expect(report).toMatchObject({ delivered: DUE, approvals: 0, failed: [] });
     expect(delivered).toEqual(Array.from({ length: DUE }, (_, i) => `run ${i}`));
     // Each is read and marked once; whether the agent is paused is asked once.
-    expect(storage.since()).toMatchObject({ lists: DUE_SHARDS, reads: DUE + 1, ranges: 0, commits: DUE, opens: 0 });
-    for (const run of delivered) await invoke(cold(waiter, storage, START + HOUR), run);
-    for (const run of delivered) expect(await cold(waiter, storage).run(run).status()).toBe('SUCCEEDED');
+    expect(storage.since()).toMatchObject({
+      lists: DUE_SHARD_COUNT,
+      reads: DUE + 1,
+      ranges: 0,
+      commits: DUE,
+      opens: 0,
+    });
+    for (const run of delivered) await invoke(inColdProcess(waiter, storage, START + HOUR), run);
+    for (const run of delivered) expect(await inColdProcess(waiter, storage).run(run).status()).toBe('SUCCEEDED');
   });
 
   test('a list reads the pages that it shows', async () => {
-    const { store } = cold(waiter, storage, START + HOUR);
+    const { store } = inColdProcess(waiter, storage, START + HOUR);
     storage.since();
     const ended: string[] = [];
     for await (const { run } of store.runs({ status: 'SUCCEEDED' })) ended.push(run);
@@ -78,17 +86,17 @@ describe('of 10,000 runs that wait at once', () => {
 
   test('one that is decided wakes alone', async () => {
     const { run } = await nextAsked();
-    const process = cold(waiter, storage, START + HOUR);
+    const process = inColdProcess(waiter, storage, START + HOUR);
     storage.since();
     await process.run(run).decide({ approval: 'go on', by: 'user:ann', answer: 'approve' });
-    expect(await invoke(cold(waiter, storage, START + HOUR), run)).toMatchObject({ status: 'SUCCEEDED' });
+    expect(await invoke(inColdProcess(waiter, storage, START + HOUR), run)).toMatchObject({ status: 'SUCCEEDED' });
     const counts = storage.since();
     expect([counts.lists, counts.commits]).toEqual([0, 3]);
     expect(counts.reads + counts.ranges).toBeLessThan(16);
   });
 
   async function nextAsked(): Promise<{ readonly run: string }> {
-    const { store } = cold(waiter, storage, START + HOUR);
+    const { store } = inColdProcess(waiter, storage, START + HOUR);
     for await (const found of store.runs({ status: 'WAITING_FOR_APPROVAL', limit: 1 })) return found;
     throw new Error('Nobody is asked.');
   }

@@ -1,18 +1,18 @@
-import type { Agent, Invoked } from '../../../lambda/runtime/agent/agent.ts';
+import type { Agent, InvokeResult } from '../../../lambda/runtime/agent/agent.ts';
 import type { Storage } from '../../../lambda/storage/ports.ts';
 import { TestClock } from '../../../lambda/testing.ts';
 
 export const START = Date.UTC(2030, 0, 1);
 
 /** The agent in a process that knows nothing yet, at a time that stands still. */
-export function cold<I, S, R>(agent: Agent<I, S, R>, storage: Storage, now = START): Agent<I, S, R> {
+export function inColdProcess<I, S, R>(agent: Agent<I, S, R>, storage: Storage, now = START): Agent<I, S, R> {
   return agent.with({ storage, clock: new TestClock(now), log: () => {} });
 }
 
 let invocations = 0;
 
 /** Invokes a run as Lambda would; the function has a quarter of an hour. */
-export async function invoke(agent: Pick<Agent, 'invoke' | 'runtime'>, run: string): Promise<Invoked> {
+export async function invoke(agent: Pick<Agent, 'invoke' | 'runtime'>, run: string): Promise<InvokeResult> {
   invocations += 1;
   const end = await agent.invoke(
     { run },

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { recordsOf } from '../../../lambda/checkpoints/scan.ts';
+import { scanRecords } from '../../../lambda/checkpoints/scan.ts';
 import type { ApprovalMeta } from '../../../lambda/core/approval.ts';
 import { unescapeId } from '../../../lambda/core/ids.ts';
 import { readApprovalMeta } from '../../../lambda/runtime/approvals/approval-meta.ts';
-import type { Recorded } from '../../../lambda/runtime/approvals/decision.ts';
+import type { RecordedDecision } from '../../../lambda/runtime/approvals/decision.ts';
 import type { Entry } from '../../../lambda/runtime/journal/entries.ts';
 import type { World } from '../world.ts';
 import type { EndedRun } from './history.ts';
@@ -12,7 +12,7 @@ import type { EndedRun } from './history.ts';
 export async function checkApprovals(world: World, ended: EndedRun): Promise<void> {
   const { run, at, versions } = ended;
   const approvals = new Map<string, ApprovalMeta>();
-  for await (const stored of recordsOf(at, { from: 'a', to: 'a~' }))
+  for await (const stored of scanRecords(at, { from: 'a', to: 'a~' }))
     approvals.set(unescapeId(stored.key.slice(1)), readApprovalMeta(stored));
   for (const [id, meta] of approvals) {
     const wrong = (what: string) => world.wrong(`approval ${id} of run ${run} is ${meta.status}: ${what}`);
@@ -43,7 +43,7 @@ function checkActed(
   approvals: ReadonlyMap<string, ApprovalMeta>,
 ): void {
   if (entry.kind !== 'approval' || !Object.hasOwn(entry, 'value')) return;
-  const { status } = entry.value as Recorded;
+  const { status } = entry.value as RecordedDecision;
   const meta = approvals.get(entry.approval ?? '');
   const checked = entries.get(`${entry.approval}/recheck`)?.value;
   const problem = meta ? problemOf(entry, meta, checked) : 'there is no such approval';
@@ -52,7 +52,7 @@ function checkActed(
 
 /** What was approved is what is done. */
 function problemOf({ value, facts, rechecks }: Entry, meta: ApprovalMeta, checked: unknown): string | undefined {
-  const { status, approved, by } = value as Recorded;
+  const { status, approved, by } = value as RecordedDecision;
   if (status === 'CHANGED') return undefined;
   if (status !== meta.status) return `the approval is ${meta.status}`;
   if (approved !== (meta.outcome === 'approve')) return `the outcome is ${meta.outcome}`;

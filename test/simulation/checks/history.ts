@@ -1,12 +1,12 @@
 import { decodeResults, savedState } from '../../../lambda/checkpoints/content.ts';
 import type { RunContext } from '../../../lambda/checkpoints/context.ts';
-import { contextsOn } from '../../../lambda/checkpoints/contexts.ts';
-import { applied, readParts } from '../../../lambda/checkpoints/format/chain.ts';
+import { contextFactory } from '../../../lambda/checkpoints/contexts.ts';
+import { applyPatch, readParts } from '../../../lambda/checkpoints/format/chain.ts';
 import type { HeadMeta } from '../../../lambda/checkpoints/format/meta.ts';
-import { CHECKPOINTS, type CheckpointRecord, readCheckpoint } from '../../../lambda/checkpoints/format/records.ts';
-import { type Opened, open } from '../../../lambda/checkpoints/load.ts';
+import { CHECKPOINT_KEYS, type CheckpointRecord, readCheckpoint } from '../../../lambda/checkpoints/format/records.ts';
+import { type LoadedCheckpoint, loadCheckpoint } from '../../../lambda/checkpoints/load.ts';
 import { verify } from '../../../lambda/checkpoints/operations/verify.ts';
-import { recordsOf } from '../../../lambda/checkpoints/scan.ts';
+import { scanRecords } from '../../../lambda/checkpoints/scan.ts';
 import type { Entry } from '../../../lambda/runtime/journal/entries.ts';
 import type { State } from '../playing.ts';
 import type { Program } from '../program.ts';
@@ -34,22 +34,22 @@ export interface EndedRun {
 
 /** Reads a whole run; what of it cannot be read, or does not follow from what is before it, is wrong. */
 export async function readRun(world: World, run: string): Promise<EndedRun | undefined> {
-  const at = await contextsOn(world.truth.storage, { clock: () => world.timeline.now }).inRun(run);
+  const at = await contextFactory(world.truth.storage, { clock: () => world.timeline.now }).forRun(run);
   const { problems } = await verify(at);
   for (const { version, problem } of problems) world.wrong(`checkpoint ${version} of run ${run}: ${problem}`);
   if (problems.length > 0) return undefined;
-  const opened = await open(at);
+  const loaded = await loadCheckpoint(at);
   const versions: Version[] = [];
-  for (const chain of await chainsIn(at)) versions.push(...(await versionsOf(world, at, opened, chain)));
+  for (const chain of await chainsIn(at)) versions.push(...(await versionsOf(world, at, loaded, chain)));
   const program = versions[0]?.entries.get('@input')?.value as Program;
-  const state = savedState(at, opened) as State;
-  return { run, at, head: opened.head.meta, program, state, versions, last: versions.at(-1) as Version };
+  const state = savedState(at, loaded) as State;
+  return { run, at, head: loaded.head.meta, program, state, versions, last: versions.at(-1) as Version };
 }
 
 /** The input of a run that was started. */
 export async function programIn({ truth, timeline }: World, run: string): Promise<Program> {
-  const at = await contextsOn(truth.storage, { clock: () => timeline.now }).inRun(run);
-  const { '@input': input } = decodeResults(at, await open(at, 1)) as Readonly<Record<string, Entry>>;
+  const at = await contextFactory(truth.storage, { clock: () => timeline.now }).forRun(run);
+  const { '@input': input } = decodeResults(at, await loadCheckpoint(at, 1)) as Readonly<Record<string, Entry>>;
   return input?.value as Program;
 }
 
@@ -58,7 +58,7 @@ type Chain = readonly [CheckpointRecord, ...CheckpointRecord[]];
 /** Each anchor with what stands on it. */
 async function chainsIn(at: RunContext): Promise<readonly Chain[]> {
   const chains: [CheckpointRecord, ...CheckpointRecord[]][] = [];
-  for await (const stored of recordsOf(at, CHECKPOINTS)) {
+  for await (const stored of scanRecords(at, CHECKPOINT_KEYS)) {
     const record = readCheckpoint(stored);
     if (record.meta.anchor === undefined) chains.push([record]);
     else chains.at(-1)?.push(record);
@@ -66,12 +66,17 @@ async function chainsIn(at: RunContext): Promise<readonly Chain[]> {
   return chains;
 }
 
-async function versionsOf({ truth }: World, at: RunContext, opened: Opened, chain: Chain): Promise<readonly Version[]> {
-  const { snapshot, folded, patches } = await readParts(at, opened.sealing, chain);
-  let root = applied(snapshot, folded.flat());
+async function versionsOf(
+  { truth }: World,
+  at: RunContext,
+  loaded: LoadedCheckpoint,
+  chain: Chain,
+): Promise<readonly Version[]> {
+  const { snapshot, folded, patches } = await readParts(at, loaded.cipher, chain);
+  let root = applyPatch(snapshot, folded.flat());
   return chain.map((record, i) => {
-    if (i > 0) root = applied(root, patches[i - 1] ?? []);
-    const results = decodeResults(at, { ...opened, root, record }) as Readonly<Record<string, Entry>>;
+    if (i > 0) root = applyPatch(root, patches[i - 1] ?? []);
+    const results = decodeResults(at, { ...loaded, root, record }) as Readonly<Record<string, Entry>>;
     return {
       version: record.version,
       kind: record.meta.kind,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Entry, hasSettled } from '../../../lambda/runtime/journal/entries.ts';
-import type { Made } from '../playing.ts';
+import type { StepOutput } from '../playing.ts';
 import type { World } from '../world.ts';
 import type { EndedRun, Version } from './history.ts';
 
@@ -31,7 +31,7 @@ function recordedIn({ versions }: EndedRun): Map<number, { readonly commit: numb
   const recorded = new Map<number, { commit: number; id: string }>();
   for (const { entries, commit } of versions) {
     for (const [id, { value }] of entries) {
-      const { execution } = Object(value) as Partial<Made>;
+      const { execution } = Object(value) as Partial<StepOutput>;
       if (execution !== undefined && !recorded.has(execution)) recorded.set(execution, { commit, id });
     }
   }

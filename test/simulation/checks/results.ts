@@ -2,7 +2,7 @@ import { isWaitstateError } from '../../../lambda/core/errors.ts';
 import { hasEnded, type Status } from '../../../lambda/core/status.ts';
 import { hasSettled } from '../../../lambda/runtime/journal/entries.ts';
 import { difference, expectedOf } from '../expected.ts';
-import type { Made } from '../playing.ts';
+import type { StepOutput } from '../playing.ts';
 import { movesIn } from '../program.ts';
 import type { World } from '../world.ts';
 import type { EndedRun } from './history.ts';
@@ -74,7 +74,7 @@ export function checkUndone(world: World, { run, head, last, versions }: EndedRu
   for (const [kept, entry] of last.entries) {
     if (!entry.undo || !Object.hasOwn(entry, 'value')) continue;
     const id = kept.replace(/^@kept:/, '');
-    const { execution, stubborn } = entry.value as Made;
+    const { execution, stubborn } = entry.value as StepOutput;
     const undo = last.entries.get(`@undo:${id}`);
     if (head.status === 'SUCCEEDED') {
       if (undone.has(execution)) wrong(`"${id}" was undone`);

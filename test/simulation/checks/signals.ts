@@ -1,4 +1,4 @@
-import { notSealed } from '../../../lambda/checkpoints/encryption/run-cipher.ts';
+import { plaintext } from '../../../lambda/checkpoints/encryption/run-cipher.ts';
 import { EventLog } from '../../../lambda/runtime/control/events.ts';
 import type { SignalEvent } from '../../../lambda/runtime/invocation/settle.ts';
 import type { World } from '../world.ts';
@@ -7,7 +7,7 @@ import type { EndedRun } from './history.ts';
 /** Each signal that was confirmed is an event, once and in the order of its sender; waits got them in their order. */
 export async function checkSignals(world: World, ended: EndedRun): Promise<void> {
   const { run, at } = ended;
-  const { signals } = await new EventLog().between(at, notSealed, 0, 9_999_999_999);
+  const { signals } = await new EventLog().readBetween(at, plaintext, 0, 9_999_999_999);
   const last = new Map<string, number>();
   for (const { run: of, name, value, sender, confirmedAt, uncertain, refused } of world.ledger.signals) {
     if (of !== run || refused || confirmedAt === undefined) continue;

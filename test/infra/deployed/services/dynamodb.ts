@@ -1,4 +1,4 @@
-import type { Wanted } from '../policy.ts';
+import type { AccessRequest } from '../policy.ts';
 import { type Engine, forward } from './forward.ts';
 import { type Call, inputOf, jsonError, operationOf, type Service, viaService } from './service.ts';
 
@@ -35,7 +35,7 @@ export function dynamodb(engine: Engine, tables: ReadonlyMap<string, TableFacts>
     if (!facts) throw new Error(`No table of the template is called ${name}.`);
     return facts;
   };
-  const on = (name: string, action: string, keys: readonly (string | undefined)[], index?: string): Wanted => {
+  const on = (name: string, action: string, keys: readonly (string | undefined)[], index?: string): AccessRequest => {
     const { arn } = factsOf(name);
     const known = keys.filter((key) => key !== undefined);
     return {
@@ -44,10 +44,10 @@ export function dynamodb(engine: Engine, tables: ReadonlyMap<string, TableFacts>
       ...(known.length > 0 && { context: { 'dynamodb:LeadingKeys': [...new Set(known)] } }),
     };
   };
-  const one = (action: string, { TableName, Item: item, Key: key }: Part): Wanted =>
+  const one = (action: string, { TableName, Item: item, Key: key }: Part): AccessRequest =>
     on(TableName, action, [(item ?? key)?.[factsOf(TableName).partitionKey]?.S]);
 
-  function queried(query: Query): Wanted {
+  function queried(query: Query): AccessRequest {
     const { TableName, IndexName, KeyConditionExpression: condition } = query;
     const { partitionKey, indexKeys } = factsOf(TableName);
     const wanted = IndexName === undefined ? partitionKey : indexKeys[IndexName];
@@ -57,7 +57,7 @@ export function dynamodb(engine: Engine, tables: ReadonlyMap<string, TableFacts>
     return on(TableName, 'Query', keys, IndexName);
   }
 
-  const operations: Readonly<Record<string, (call: Call) => readonly Wanted[]>> = {
+  const operations: Readonly<Record<string, (call: Call) => readonly AccessRequest[]>> = {
     GetItem: (call) => [one('GetItem', inputOf(call))],
     PutItem: (call) => [one('PutItem', inputOf(call))],
     DeleteItem: (call) => [one('DeleteItem', inputOf(call))],

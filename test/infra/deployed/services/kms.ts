@@ -43,8 +43,8 @@ export function kms(arns: readonly string[]): Service {
       const decipher = createDecipheriv('aes-256-gcm', key, blob.subarray(0, 12)).setAAD(bound(EncryptionContext));
       decipher.setAuthTag(blob.subarray(12, 28));
       try {
-        const opened = Buffer.concat([decipher.update(blob.subarray(28)), decipher.final()]);
-        return json({ KeyId: arn, Plaintext: opened.toString('base64') });
+        const loaded = Buffer.concat([decipher.update(blob.subarray(28)), decipher.final()]);
+        return json({ KeyId: arn, Plaintext: loaded.toString('base64') });
       } catch {
         return jsonError('InvalidCiphertextException', 'The ciphertext does not belong to this key and context');
       }

@@ -3,7 +3,7 @@ import { allOf, type Deployed } from '../resolve.ts';
 import { inputOf, json, jsonError, operationOf, type Service, viaService } from './service.ts';
 
 /** What was said to people and to everybody else. */
-export interface Said {
+export interface SentMessages {
   readonly messages: { readonly topic: string; readonly subject: string; readonly message: string }[];
   readonly events: {
     readonly bus: string;
@@ -13,7 +13,7 @@ export interface Said {
 }
 
 /** SNS that only notes what it is told. Topics by ARN, with the key of KMS that encrypts each; undefined for one of AWS. */
-export const sns = (said: Said, topics: ReadonlyMap<string, string | undefined>, region: string): Service => ({
+export const sns = (said: SentMessages, topics: ReadonlyMap<string, string | undefined>, region: string): Service => ({
   wanted({ body }) {
     const input = new URLSearchParams(body.toString());
     if (input.get('Action') !== 'Publish') throw new Error(`${input.get('Action')} of SNS is not known here.`);
@@ -53,7 +53,7 @@ interface Entry {
 }
 
 /** EventBridge that only notes what it is told. */
-export const eventBridge = (said: Said, busArn: (name: string) => string): Service => ({
+export const eventBridge = (said: SentMessages, busArn: (name: string) => string): Service => ({
   wanted(call) {
     if (operationOf(call) !== 'PutEvents') throw new Error(`${operationOf(call)} of EventBridge is not known here.`);
     const { Entries } = inputOf<{ Entries: readonly Entry[] }>(call);

@@ -1,4 +1,4 @@
-import type { Wanted } from '../policy.ts';
+import type { AccessRequest } from '../policy.ts';
 import { type Engine, forward } from './forward.ts';
 import { type Answer, type Call, type Service, viaService } from './service.ts';
 
@@ -14,15 +14,15 @@ export function s3(engine: Engine, buckets: Buckets, region: string): Service {
     const [bucket = '', ...path] = url.pathname.slice(1).split('/').map(decodeURIComponent);
     return { bucket, key: path.join('/') };
   };
-  const onObject = (bucket: string, key: string, ...actions: string[]): readonly Wanted[] =>
+  const onObject = (bucket: string, key: string, ...actions: string[]): readonly AccessRequest[] =>
     actions.map((action) => ({ action: `s3:${action}`, resource: `arn:aws:s3:::${bucket}/${key}` }));
-  const onBucket = (bucket: string, prefix: string | null): Wanted => ({
+  const onBucket = (bucket: string, prefix: string | null): AccessRequest => ({
     action: 's3:ListBucket',
     resource: `arn:aws:s3:::${bucket}`,
     ...(prefix !== null && { context: { 's3:prefix': [prefix] } }),
   });
 
-  function ofObject(call: Call, bucket: string, key: string): readonly Wanted[] {
+  function ofObject(call: Call, bucket: string, key: string): readonly AccessRequest[] {
     const { method, url, headers } = call;
     const kmsKey = buckets.get(bucket)?.kmsKey;
     const keyed = (...actions: string[]) => (kmsKey === undefined ? [] : viaService(kmsKey, 's3', region, ...actions));
@@ -41,7 +41,7 @@ export function s3(engine: Engine, buckets: Buckets, region: string): Service {
     ];
   }
 
-  function ofBucket({ method, url, body }: Call, bucket: string): readonly Wanted[] {
+  function ofBucket({ method, url, body }: Call, bucket: string): readonly AccessRequest[] {
     if (method === 'GET' && url.searchParams.get('list-type') === '2')
       return [onBucket(bucket, url.searchParams.get('prefix'))];
     if (method === 'POST' && url.searchParams.has('delete'))

@@ -1,4 +1,4 @@
-import type { Wanted } from '../policy.ts';
+import type { AccessRequest } from '../policy.ts';
 
 /** A request to AWS, as the SDK sends it. */
 export interface Call {
@@ -18,9 +18,9 @@ export interface Answer {
 /** A service of AWS. */
 export interface Service {
   /** What a request wants to do, in the words of IAM. Throws for what nobody thought of. */
-  wanted(call: Call): readonly Wanted[];
+  wanted(call: Call): readonly AccessRequest[];
   /** Does it. `may` says whether who asks may do something else, too. */
-  answer(call: Call, may: (wanted: Wanted) => boolean): Promise<Answer>;
+  answer(call: Call, may: (wanted: AccessRequest) => boolean): Promise<Answer>;
   /** Says no, in the form in which this service does. */
   denied(message: string): Answer;
 }
@@ -43,7 +43,12 @@ export const jsonError = (type: string, message: string, status = 400): Answer =
 });
 
 /** What KMS has to allow where a service uses a key in the name of who calls it. */
-export const viaService = (key: string, service: string, region: string, ...actions: string[]): readonly Wanted[] =>
+export const viaService = (
+  key: string,
+  service: string,
+  region: string,
+  ...actions: string[]
+): readonly AccessRequest[] =>
   actions.map((action) => ({
     action: `kms:${action}`,
     resource: key,

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { CHECKPOINT_FUNCTION_VARIABLE, ENVIRONMENT, HANDLERS, READ_BY } from '../../../../lambda/environment/names.ts';
+import {
+  CHECKPOINT_FUNCTION_VARIABLE,
+  ENVIRONMENT,
+  HANDLERS,
+  VARIABLES_BY_HANDLER,
+} from '../../../../lambda/environment/names.ts';
 import type { Account } from '../account.ts';
 import { accounts } from '../scene.ts';
 
@@ -18,14 +23,14 @@ export function environment(): void {
 
     it.each(HANDLERS)('of %s is set completely, and read completely', (handler) => {
       const { variables } = account().named(String(labelOf(handler)));
-      const known = READ_BY[handler].map((name) => ENVIRONMENT[name]).sort();
+      const known = VARIABLES_BY_HANDLER[handler].map((name) => ENVIRONMENT[name]).sort();
       expect(ours(Object.keys(variables))).toEqual(known);
       expect(ours(readBy(labelOf(handler)))).toEqual(known);
       expect(Object.keys(variables).filter((name) => !name.startsWith('WAITSTATE_'))).toEqual(['NODE_OPTIONS']);
     });
 
     it('of an agent is set completely, and read completely', () => {
-      const known = READ_BY.agent.map((name) => ENVIRONMENT[name]).sort();
+      const known = VARIABLES_BY_HANDLER.agent.map((name) => ENVIRONMENT[name]).sort();
       expect(ours(Object.keys(account().named('Agent-orders').variables))).toEqual(known);
       expect(readBy('Agent-orders')).toEqual(expect.arrayContaining(known));
     });

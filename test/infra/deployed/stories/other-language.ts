@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Account } from '../account.ts';
-import { api, callerOf, deploy, noted, statusOf } from '../scene.ts';
+import { api, callerOf, deploy, readNotes, statusOf } from '../scene.ts';
 
 interface Notice {
   readonly links: readonly [{ readonly person: string; readonly url: string }];
@@ -24,11 +24,13 @@ export function otherLanguage(): void {
       const [handed] = account.invocations.filter(({ label }) => label === 'Quotes');
       expect(handed?.event).toMatchObject({ waitstate: 1, run: 'q-1', contentUrl: expect.stringContaining('X-Amz-') });
       expect(await statusOf(account, 'q-1')).toBe('WAITING_FOR_APPROVAL');
-      expect(noted<Notice>(account, 'Quotes', 'mail.jsonl').map(({ links }) => links[0].person)).toEqual(['user:ann']);
+      expect(readNotes<Notice>(account, 'Quotes', 'mail.jsonl').map(({ links }) => links[0].person)).toEqual([
+        'user:ann',
+      ]);
     });
 
     it('is resumed with the decision, and finishes through the function checkpoint', async () => {
-      const [{ links }] = noted<Notice>(account, 'Quotes', 'mail.jsonl') as [Notice];
+      const [{ links }] = readNotes<Notice>(account, 'Quotes', 'mail.jsonl') as [Notice];
       const answer = await account.http({
         ...{ method: 'POST', url: links[0].url, body: '{"answer":"approve"}' },
         headers: { 'content-type': 'application/json' },
@@ -37,7 +39,7 @@ export function otherLanguage(): void {
       await account.flow();
       const run = await api(account, 'GET', '/api/runs/q-1', callerOf(account, 'Viewer'));
       expect(run.json).toMatchObject({ status: 'SUCCEEDED', owner: 'kim', result: { bought: true, letters: 300_000 } });
-      expect(noted(account, 'Quotes', 'bought.jsonl')).toEqual(['q-1']);
+      expect(readNotes(account, 'Quotes', 'bought.jsonl')).toEqual(['q-1']);
     });
 
     it('touched table and bucket only through the functions of Waitstate', () => {

@@ -1,10 +1,10 @@
 import { DeleteObjectsCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { pathId } from '../../../../lambda/http/path-id.ts';
+import { encodePathId } from '../../../../lambda/http/path-id.ts';
 import type { Account } from '../account.ts';
 import { metricsIn } from '../metrics.ts';
-import { api, callerOf, deploy, noted, statusOf } from '../scene.ts';
-import { PLAIN, plainIn } from '../stored.ts';
+import { api, callerOf, deploy, readNotes, statusOf } from '../scene.ts';
+import { findPlaintext, PLAIN } from '../stored.ts';
 
 /** A run that sleeps, asks, is forgotten about, ends, and goes. */
 export function overTime(): void {
@@ -16,7 +16,7 @@ export function overTime(): void {
       const { lines, result } = await account.tick('Gauge');
       return { result, written: Object.fromEntries(metricsIn(lines).map(({ metric, value }) => [metric, value])) };
     };
-    const mails = () => noted<{ kind: string }>(account, 'Agent-orders', 'mail.jsonl').map(({ kind }) => kind);
+    const mails = () => readNotes<{ kind: string }>(account, 'Agent-orders', 'mail.jsonl').map(({ kind }) => kind);
     beforeAll(async () => {
       account = await deploy('plain');
     });
@@ -51,7 +51,7 @@ export function overTime(): void {
     it('is found in the inbox by a portal, and answered for the person who is asked', async () => {
       const { json } = await get('/api/approvals?person=user:ann', 'Portal');
       expect(json.approvals).toMatchObject([{ run: 'o-1', title: 'PLAIN-TITLE: buy chair?', status: 'PENDING' }]);
-      const path = `/api/runs/o-1/approvals/${pathId(json.approvals[0].id)}`;
+      const path = `/api/runs/o-1/approvals/${encodePathId(json.approvals[0].id)}`;
       const body = { answer: 'approve', by: 'user:ann', comment: 'PLAIN-COMMENT' };
       expect((await get(path, 'Portal')).status).toBe(200);
       expect(await api(account, 'POST', `${path}/decide`, callerOf(account, 'Portal'), body)).toMatchObject({
@@ -64,7 +64,7 @@ export function overTime(): void {
 
     it('did each step once, and is in all lists, by name and in the console', async () => {
       for (const file of ['offers', 'bought'])
-        expect(noted(account, 'Agent-orders', `${file}.jsonl`)).toEqual(['chair']);
+        expect(readNotes(account, 'Agent-orders', `${file}.jsonl`)).toEqual(['chair']);
       expect((await get('/api/runs?status=SUCCEEDED')).json.runs).toMatchObject([{ run: 'o-1' }]);
       expect((await get('/api/counts')).json).toMatchObject({ SUCCEEDED: { count: 1 } });
       expect((await get('/api/runs/o-1/checkpoints/name:offered')).json).toMatchObject({ name: 'offered' });
@@ -77,7 +77,7 @@ export function overTime(): void {
     });
 
     it('is in table and bucket for who may read them, without keys', async () => {
-      expect(await plainIn(account)).toEqual(PLAIN);
+      expect(await findPlaintext(account)).toEqual(PLAIN);
     });
 
     it('tells a payload that is gone from one that is not allowed', async () => {

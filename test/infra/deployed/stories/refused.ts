@@ -5,7 +5,7 @@ import { api, callerOf, deploy, statusOf } from '../scene.ts';
 import { without } from '../without.ts';
 
 /** Roles that lack something: it is said what, and nothing is lost. */
-export function refused(): void {
+export function accessDenied(): void {
   describe('with a role that lacks what it needs', () => {
     it('the API answers that it is denied, and its log says what to allow', async () => {
       const account = await deploy('plain', without('Api', 'dynamodb:PutItem'));

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Account } from '../account.ts';
-import { deploy, noted, statusOf } from '../scene.ts';
-import { plainIn } from '../stored.ts';
+import { deploy, readNotes, statusOf } from '../scene.ts';
+import { findPlaintext } from '../stored.ts';
 
 interface Notice {
   readonly links: readonly [{ readonly url: string }];
 }
 
 /** Every option at once: keys at rest, a key for each run, one tenant, callers by JWT. */
-export function sealed(): void {
+export function encrypted(): void {
   describe('with keys, a tenant and callers by JWT', () => {
     let account: Account;
     const ops = { claims: { groups: '[ops]', email: 'kim@example.com', email_verified: 'true' } };
@@ -20,7 +20,7 @@ export function sealed(): void {
       });
     const look = async (run: string) => JSON.parse((await request('GET', `/api/runs/${run}`)).body);
     const answer = (label: string) => {
-      const [{ links }] = noted<Notice>(account, label, 'mail.jsonl') as [Notice];
+      const [{ links }] = readNotes<Notice>(account, label, 'mail.jsonl') as [Notice];
       const headers = { 'content-type': 'application/json' };
       const body = JSON.stringify({ answer: 'approve', comment: 'PLAIN-COMMENT' });
       return account.http({ method: 'POST', url: links[0].url, headers, body });
@@ -79,7 +79,7 @@ export function sealed(): void {
     });
 
     it('table, bucket, topic and bus have nothing of what runs are about in plain text', async () => {
-      expect(await plainIn(account)).toEqual([]);
+      expect(await findPlaintext(account)).toEqual([]);
       expect(JSON.stringify(account.said)).not.toContain('PLAIN');
     });
   });

@@ -1,7 +1,7 @@
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Account } from '../account.ts';
-import { api, callerOf, deploy, noted, statusOf } from '../scene.ts';
+import { api, callerOf, deploy, readNotes, statusOf } from '../scene.ts';
 
 interface Notice {
   readonly links: readonly [{ readonly url: string }];
@@ -24,7 +24,7 @@ export function tenants(): void {
       expect((await start('acme', 'quotes', 'q-1')).status).toBe(201);
       await account.flow();
       expect(await statusOf(account, 'o-1', 'acme')).toBe('SLEEPING');
-      const [{ links }] = noted<Notice>(account, 'Quotes', 'mail.jsonl') as [Notice];
+      const [{ links }] = readNotes<Notice>(account, 'Quotes', 'mail.jsonl') as [Notice];
       const headers = { 'content-type': 'application/json' };
       const answered = await account.http({ method: 'POST', url: links[0].url, headers, body: '{"answer":"approve"}' });
       expect(answered.statusCode).toBe(200);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Account } from '../account.ts';
-import { api, callerOf, deploy, noted, statusOf } from '../scene.ts';
+import { api, callerOf, deploy, readNotes, statusOf } from '../scene.ts';
 
 interface Mail {
   readonly to: string;
@@ -13,7 +13,7 @@ const BOOKS = 'waitstate/examples';
 export function wholeStory(): void {
   describe('a run of the example', () => {
     let account: Account;
-    const links = (): readonly Mail[] => noted(account, 'Agent-refunds', `${BOOKS}/mail.jsonl`);
+    const links = (): readonly Mail[] => readNotes(account, 'Agent-refunds', `${BOOKS}/mail.jsonl`);
     beforeAll(async () => {
       account = await deploy('plain');
     });
@@ -66,7 +66,7 @@ export function wholeStory(): void {
       await account.flow();
       const run = await api(account, 'GET', '/api/runs/r-1', callerOf(account, 'Viewer'));
       expect(run.json).toMatchObject({ status: 'SUCCEEDED', result: { refunded: true, paid: 50 } });
-      expect(noted(account, 'Agent-refunds', `${BOOKS}/bank.jsonl`)).toMatchObject([{ amount: 50 }]);
+      expect(readNotes(account, 'Agent-refunds', `${BOOKS}/bank.jsonl`)).toMatchObject([{ amount: 50 }]);
       expect(account.said.events.map(({ type }) => type)).toEqual(['Approval Requested', 'Run Succeeded']);
     });
 
