@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { contextFactory } from '../lambda/checkpoints/contexts.ts';
+import { contextFactory } from '../lambda/checkpoints/context-factory.ts';
 import type { AgentFunctions } from '../lambda/handlers/agent-functions.ts';
 import { createApiHandler, type HttpResponse } from '../lambda/handlers/api.ts';
 import { createGaugeHandler } from '../lambda/handlers/gauge.ts';
@@ -12,7 +12,7 @@ import type { AgentOptions, AnyAgent } from '../lambda/index.ts';
 import type { Metric, Telemetry } from '../lambda/runtime/telemetry.ts';
 import type { Storage } from '../lambda/storage/ports.ts';
 import { matching } from '../test/engines/matching.ts';
-import { TickingClock } from './passing-clock.ts';
+import { TickingClock } from './ticking-clock.ts';
 
 /** What a deployment did beside asking its storage. */
 export interface Activity {
@@ -100,7 +100,7 @@ export function createDeployment(ground: DeploymentOptions) {
   const shared = {
     ...{ contexts, clock, functions, telemetry: telemetry, signedUrls: undefined, approvalUrl: APPROVAL_URL },
     agents: new Map(agents.map(({ name }) => [name, { function: name, hydrate: false }])),
-    async announce({ text }: { readonly text?: object }) {
+    async publish({ text }: { readonly text?: object }) {
       done.events += 1;
       if (text) done.messages += 1;
     },

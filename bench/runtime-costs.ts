@@ -1,7 +1,7 @@
 import { type AgentContext, agent, type StartOptions } from '../lambda/index.ts';
 import { type Costs, measureCounts, printCosts } from './costs.ts';
 import type { Counts } from './counts.ts';
-import { invoke, openRuntime } from './runtime-place.ts';
+import { invoke, openRuntime } from './open-runtime.ts';
 import { stepResult } from './runtime-steps.ts';
 import { approvalCosts, childCosts, resumeCosts, signalCosts } from './waking-costs.ts';
 import type { Wire } from './wire.ts';

@@ -1,6 +1,6 @@
 import { type AgentContext, agent } from '../lambda/index.ts';
 import { memoryStorage } from '../lambda/storage/memory.ts';
-import { invoke } from './runtime-place.ts';
+import { invoke } from './open-runtime.ts';
 import { stepResult } from './runtime-steps.ts';
 import { formatTable, median, print } from './table.ts';
 import { measureCpuMs } from './trace.ts';

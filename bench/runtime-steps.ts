@@ -1,7 +1,7 @@
 import { agent } from '../lambda/index.ts';
 import { type Counts, countsSince, NO_COUNTS } from './counts.ts';
 import { printFlatness } from './growth.ts';
-import { invoke, openRuntime } from './runtime-place.ts';
+import { invoke, openRuntime } from './open-runtime.ts';
 import type { Trace } from './trace.ts';
 import type { Wire } from './wire.ts';
 import { type Conversation, freshText, RUN, turnMessages } from './works.ts';

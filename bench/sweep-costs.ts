@@ -3,7 +3,7 @@ import { toPartition } from '../lambda/core/ids.ts';
 import { agent, sweepDue } from '../lambda/index.ts';
 import type { Write } from '../lambda/storage/ports.ts';
 import { measureCounts, printCosts } from './costs.ts';
-import { invoke, type OpenAgent, openRuntime } from './runtime-place.ts';
+import { invoke, type OpenAgent, openRuntime } from './open-runtime.ts';
 import type { Wire } from './wire.ts';
 import { RUN } from './works.ts';
 

@@ -1,6 +1,6 @@
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import type { CheckpointStore } from '../lambda/checkpoints/checkpoint-store.ts';
-import type { CheckpointStoreOptions } from '../lambda/checkpoints/contexts.ts';
+import type { CheckpointStoreOptions } from '../lambda/checkpoints/context-factory.ts';
 import { checkpointStore } from '../lambda/dynamodb.ts';
 import { checkpointStore as memoryStore } from '../lambda/memory.ts';
 import { TABLE } from '../lambda/storage/dynamodb/table.ts';

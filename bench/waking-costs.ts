@@ -1,7 +1,7 @@
 import { agent, sweepDue } from '../lambda/index.ts';
 import type { Costs } from './costs.ts';
 import { addCounts, type Counts, countsSince, NO_COUNTS } from './counts.ts';
-import { invoke, openRuntime } from './runtime-place.ts';
+import { invoke, openRuntime } from './open-runtime.ts';
 import { stepResult } from './runtime-steps.ts';
 import type { Wire } from './wire.ts';
 import { RUN } from './works.ts';

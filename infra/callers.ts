@@ -4,7 +4,7 @@ import { Grant, type IGrantable, type IRole, type IUser, UnknownPrincipal } from
 import type { IamCaller } from '../lambda/http/authorizer-caller.ts';
 import type { Role } from '../lambda/http/caller.ts';
 import { acknowledgeWildcards } from './acknowledge.ts';
-import type { HttpEndpoint } from './http-entrance.ts';
+import type { HttpEndpoint } from './http-endpoint.ts';
 import { roleNameVisibleTo } from './other-stacks.ts';
 
 /** What somebody may do through the API: the routes that IAM opens, and who the application takes them for. */

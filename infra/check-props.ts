@@ -3,7 +3,7 @@ import type { Construct } from 'constructs';
 import { DUE_SHARD_COUNT } from '../lambda/checkpoints/format/records.ts';
 import { escapeId } from '../lambda/core/ids.ts';
 import { isOrigin } from '../lambda/environment/is-origin.ts';
-import { MAX_SECONDS } from '../lambda/environment/whole-seconds.ts';
+import { MAX_SECONDS } from '../lambda/environment/seconds-variable.ts';
 import type { WaitstateProps } from './waitstate-props.ts';
 
 /** Refuses what could not be deployed, or would not work once it is, before anything is made of it. */

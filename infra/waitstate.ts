@@ -17,8 +17,9 @@ import { type AgentProps, AgentRegistry, grantInvoke, warnIfTimeoutTooShort } fr
 import { APPROVE, type ApiPermission, CallerRegistry, OPERATE, READ, START } from './callers.ts';
 import { checkProps } from './check-props.ts';
 import { createEntryFunction } from './entry-function.ts';
+import { type EnvironmentValues, environmentFor, setEnvironment } from './environment.ts';
 import { Handlers } from './handlers/handlers.ts';
-import { createHttpEndpoints, type HttpEndpoint } from './http-entrance.ts';
+import { createHttpEndpoints, type HttpEndpoint } from './http-endpoint.ts';
 import { newAlarmTopic, newBus, newDeadLetterQueue, newTopic } from './messages.ts';
 import { Alarms } from './operating/alarms.ts';
 import { Dashboard } from './operating/dashboard.ts';
@@ -27,7 +28,6 @@ import { addOutputs } from './outputs.ts';
 import { type ResolvedProps, resolveProps } from './resolved-props.ts';
 import { newBucket, newTable } from './storage.ts';
 import { Tenants } from './tenants.ts';
-import { type EnvironmentValues, environmentFor, setEnvironment } from './variables.ts';
 import type { JwtProps, WaitstateProps } from './waitstate-props.ts';
 
 /** Whose runs a permission is about. */

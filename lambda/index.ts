@@ -11,7 +11,7 @@ export {
   type CheckpointStore,
   createCheckpointStore,
 } from './checkpoints/checkpoint-store.ts';
-export type { CheckpointStoreOptions } from './checkpoints/contexts.ts';
+export type { CheckpointStoreOptions } from './checkpoints/context-factory.ts';
 export type { TypeCodec, TypeCodecs } from './checkpoints/document/document.ts';
 export type { Draft, Edit } from './checkpoints/draft.ts';
 export { type KeyContext, type KeyRing, localKeys, type WrappedKey } from './checkpoints/encryption/key-ring.ts';
@@ -34,6 +34,19 @@ export type { Duration } from './core/duration.ts';
 export { type ErrorCode, type ErrorScope, isWaitstateError, WaitstateError } from './core/errors.ts';
 export { STATUSES, type Status, TRANSITIONS } from './core/status.ts';
 export { type Agent, type AnyAgent, agent, type InvokeResult, type StartOptions } from './runtime/agent/agent.ts';
+export type { AgentOptions } from './runtime/agent/agent-options.ts';
+export { type Approvals, approvals } from './runtime/agent/approvals-portal.ts';
+export type { AgentEvent, AgentHandler, LambdaContext } from './runtime/agent/lambda-handler.ts';
+export type { RunHandle } from './runtime/agent/run-handle.ts';
+export { runAgents, type Worker, type WorkerOptions } from './runtime/agent/worker.ts';
+export type { AnswerInput, DecideInput } from './runtime/approvals/decide.ts';
+export type { Notifier } from './runtime/approvals/due.ts';
+export type { InboxOptions } from './runtime/approvals/inbox.ts';
+export type { ApprovalNotification } from './runtime/approvals/notification.ts';
+export type { ApprovalView } from './runtime/approvals/view.ts';
+export type { Clock } from './runtime/clock.ts';
+export type { RewindOptions } from './runtime/control/rewind-and-fork.ts';
+export { type SweepOptions, type SweepReport, sweepDue } from './runtime/control/sweep.ts';
 export type {
   AgentContext,
   ApprovalOptions,
@@ -48,26 +61,13 @@ export type {
   StepOptions,
   ToolOptions,
   TurnContext,
-} from './runtime/agent/agent-context.ts';
-export type { AgentDefinition, RunAgent, TurnAgent } from './runtime/agent/agent-definition.ts';
-export { FatalError, RetryableError } from './runtime/agent/agent-errors.ts';
-export type { AgentOptions } from './runtime/agent/agent-options.ts';
-export type { Clock } from './runtime/agent/clock.ts';
-export type { AgentEvent, AgentHandler, LambdaContext } from './runtime/agent/lambda-handler.ts';
-export type { RunHandle } from './runtime/agent/run-handle.ts';
-export type { StandardSchema } from './runtime/agent/standard-schema.ts';
-export { runAgents, type Worker, type WorkerOptions } from './runtime/agent/worker.ts';
-export { type Approvals, approvals } from './runtime/approvals/approvals.ts';
-export type { AnswerInput, DecideInput } from './runtime/approvals/decide.ts';
-export type { Notifier } from './runtime/approvals/due.ts';
-export type { InboxOptions } from './runtime/approvals/inbox.ts';
-export type { ApprovalNotification } from './runtime/approvals/notice.ts';
-export type { ApprovalView } from './runtime/approvals/view.ts';
-export type { RewindOptions } from './runtime/control/rewind-and-fork.ts';
-export { type SweepOptions, type SweepReport, sweepDue } from './runtime/control/sweep.ts';
+} from './runtime/definition/agent-context.ts';
+export type { AgentDefinition, RunAgent, TurnAgent } from './runtime/definition/agent-definition.ts';
+export { FatalError, RetryableError } from './runtime/definition/agent-errors.ts';
+export type { RetryPolicy } from './runtime/definition/retry-policy.ts';
+export type { StandardSchema } from './runtime/definition/standard-schema.ts';
 export type { Claimant, Skipped } from './runtime/invocation/claim.ts';
 export type { InvocationEnd } from './runtime/invocation/invocation.ts';
-export type { RetryPolicy } from './runtime/operations/retry-policy.ts';
 export type { Delivery, Log, Runtime } from './runtime/runtime.ts';
 export {
   type Condition,

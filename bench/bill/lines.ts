@@ -1,5 +1,5 @@
 import { HANDLER_SETTINGS } from '../../infra/handlers/handler-functions.ts';
-import { PERIOD } from '../../infra/operating/measures.ts';
+import { PERIOD } from '../../infra/operating/metrics.ts';
 import { DEFAULTS } from '../../infra/resolved-props.ts';
 import { dollars } from '../counts.ts';
 import type { Activity } from '../deployment.ts';

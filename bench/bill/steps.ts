@@ -1,6 +1,6 @@
 import { agent } from '../../lambda/index.ts';
 import { type Counts, countsSince, NO_COUNTS } from '../counts.ts';
-import { invoke, openRuntime } from '../runtime-place.ts';
+import { invoke, openRuntime } from '../open-runtime.ts';
 import { dynamoStore, waitstateSystem } from '../systems.ts';
 import type { Wire } from '../wire.ts';
 import { CONVERSATION, type Conversation, freshText, RUN, turnMessages } from '../works.ts';

@@ -2,7 +2,7 @@ import type { Command, Option } from 'commander';
 import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import { hasEnded, STATUSES, type Status } from '../../lambda/core/status.ts';
 import type { CommonOptions, Session } from '../session.ts';
-import { escapeControls, hasNoControls } from '../terminal/clean.ts';
+import { escapeControls, hasNoControls } from '../terminal/escape-controls.ts';
 
 /** What a word may become, and what that is. */
 interface Candidate {

@@ -5,7 +5,7 @@ import type { CommonOptions, Session } from '../session.ts';
 import { bold, type Line, styled, wrapText } from '../terminal/line.ts';
 import { findApproval } from './input/find-approval.ts';
 import { readTextFile } from './input/json-argument.ts';
-import { parseJson } from './input/read-json.ts';
+import { parseJson } from './input/parse-json.ts';
 import { outcomeLine } from './output/approval-lines.ts';
 import { printResult } from './output/print-result.ts';
 import { warnIfNoServer } from './output/warn-if-no-server.ts';

@@ -6,7 +6,7 @@ import type { CommonOptions, Session } from '../session.ts';
 import { bold, styled } from '../terminal/line.ts';
 import { editState } from './input/edit-json.ts';
 import { jsonArgument } from './input/json-argument.ts';
-import { parseJson } from './input/read-json.ts';
+import { parseJson } from './input/parse-json.ts';
 import { printResult } from './output/print-result.ts';
 import { warnIfNoServer } from './output/warn-if-no-server.ts';
 

@@ -6,7 +6,7 @@ import { parseCheckpoint } from '../program/parse-arguments.ts';
 import type { CommonOptions, Session } from '../session.ts';
 import { jsonLines } from '../terminal/json-text.ts';
 import { dim } from '../terminal/line.ts';
-import { coloredJson } from './output/coloured-json.ts';
+import { coloredJson } from './output/colored-json.ts';
 import { printVerbatim } from './output/print-result.ts';
 
 export interface StateOptions extends CommonOptions {

@@ -6,7 +6,7 @@ import type { Target } from '../target/target.ts';
 import { jsonText } from '../terminal/json-text.ts';
 import { bold, dim, type Line, styled } from '../terminal/line.ts';
 import { createProgress, type Progress } from '../terminal/progress.ts';
-import { wrapLine } from '../terminal/prose.ts';
+import { wrapLine } from '../terminal/wrap-line.ts';
 import { newestVersion } from './history.ts';
 import { pluralize } from './output/print-result.ts';
 import { collectRuns } from './runs.ts';

@@ -3,7 +3,7 @@ import type { DecideOptions } from '../commands/decide.ts';
 import type { WithdrawOptions } from '../commands/withdraw.ts';
 import type { CommonOptions, RunInSession } from '../session.ts';
 import { appendValue } from './parse-arguments.ts';
-import { withExamples, withTargetOptions } from './target-command.ts';
+import { withExamples, withTargetOptions } from './target-options.ts';
 
 /** Adds the commands that answer for people. */
 export function addApprovalCommands(program: Command, go: RunInSession): void {

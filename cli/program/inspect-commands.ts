@@ -6,7 +6,7 @@ import type { ShowOptions } from '../commands/show.ts';
 import type { StateOptions } from '../commands/state.ts';
 import type { CommonOptions, RunInSession } from '../session.ts';
 import { appendValue, parsePositiveInteger, parseStatuses, parseTime } from './parse-arguments.ts';
-import { withExamples, withTargetOptions } from './target-command.ts';
+import { withExamples, withTargetOptions } from './target-options.ts';
 
 /** Adds the commands that look and change nothing. */
 export function addInspectCommands(program: Command, go: RunInSession): void {

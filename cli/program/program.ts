@@ -6,7 +6,7 @@ import type { Terminal } from '../terminal/terminal.ts';
 import { addApprovalCommands } from './approval-commands.ts';
 import { addInspectCommands } from './inspect-commands.ts';
 import { addRunCommands } from './run-commands.ts';
-import { addSetupCommands } from './setting-up.ts';
+import { addSetupCommands } from './setup-commands.ts';
 import { addStorageCommands } from './storage-commands.ts';
 import { addTimeTravelCommands } from './time-travel-commands.ts';
 

@@ -4,7 +4,7 @@ import type { SignalOptions } from '../commands/signal.ts';
 import type { StartOptions } from '../commands/start.ts';
 import type { CommonOptions, RunInSession } from '../session.ts';
 import { appendValue, parseDuration } from './parse-arguments.ts';
-import { withExamples, withTargetOptions } from './target-command.ts';
+import { withExamples, withTargetOptions } from './target-options.ts';
 
 /** Adds the commands that start, wake and end runs. */
 export function addRunCommands(program: Command, go: RunInSession): void {

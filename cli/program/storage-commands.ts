@@ -4,7 +4,7 @@ import type { PruneOptions } from '../commands/prune.ts';
 import type { VerifyOptions } from '../commands/verify.ts';
 import type { RunInSession } from '../session.ts';
 import { parsePositiveInteger } from './parse-arguments.ts';
-import { withExamples, withTargetOptions } from './target-command.ts';
+import { withExamples, withTargetOptions } from './target-options.ts';
 
 /** Adds the commands that look after what is stored. */
 export function addStorageCommands(program: Command, go: RunInSession): void {

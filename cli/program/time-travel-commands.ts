@@ -3,7 +3,7 @@ import type { ForkOptions } from '../commands/fork.ts';
 import type { RewindOptions } from '../commands/rewind.ts';
 import type { RunInSession } from '../session.ts';
 import { appendValue } from './parse-arguments.ts';
-import { withExamples, withTargetOptions } from './target-command.ts';
+import { withExamples, withTargetOptions } from './target-options.ts';
 
 /** Adds the commands that go on from an earlier checkpoint. */
 export function addTimeTravelCommands(program: Command, go: RunInSession): void {

@@ -1,4 +1,4 @@
-import { escapeControls } from './clean.ts';
+import { escapeControls } from './escape-controls.ts';
 
 /** A value as JSON on one line, safe for a terminal too: what could steer one is escaped, as JSON allows. */
 export const jsonText = (value: unknown): string => escapeControls(JSON.stringify(value) ?? 'null');

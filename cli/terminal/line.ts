@@ -1,6 +1,6 @@
 import type { styleText } from 'node:util';
 import stringWidth from 'string-width';
-import { escapeControls } from './clean.ts';
+import { escapeControls } from './escape-controls.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 

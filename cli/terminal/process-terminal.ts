@@ -6,8 +6,8 @@ import { styleText } from 'node:util';
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import { type Line, type Paint, render, truncate } from './line.ts';
 import { Interrupted } from './prompt-errors.ts';
-import { wrapLine } from './prose.ts';
 import type { Terminal } from './terminal.ts';
+import { wrapLine } from './wrap-line.ts';
 
 /** What a program is connected to. */
 export interface Streams {

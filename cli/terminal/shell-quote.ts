@@ -1,4 +1,4 @@
-import { hasNoControls } from './clean.ts';
+import { hasNoControls } from './escape-controls.ts';
 
 /** A word as a shell takes it, so that a command that is shown can be copied. */
 export function shellQuote(word: string): string {

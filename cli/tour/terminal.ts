@@ -1,7 +1,7 @@
 import { bold, dim, type Line, styled, toSpans } from '../terminal/line.ts';
 import { processTerminal } from '../terminal/process-terminal.ts';
-import { wrapLine } from '../terminal/prose.ts';
 import { formatTable } from '../terminal/table.ts';
+import { wrapLine } from '../terminal/wrap-line.ts';
 
 // Whoever reads the output may stop early, as `head` does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));

@@ -1,4 +1,4 @@
-import { simulateLatency } from '../simulated/moment.ts';
+import { simulateLatency } from '../simulated/latency.ts';
 import type { Message } from './message.ts';
 import type { Model } from './model.ts';
 import { CITIES } from './tools.ts';

@@ -1,8 +1,8 @@
 // The tools of the assistant. The customers are made up, and the mail is simulated.
 import type { StepContext } from 'waitstate';
 import { z } from 'zod';
+import { simulateLatency } from '../simulated/latency.ts';
 import { sendMail } from '../simulated/mail.ts';
-import { simulateLatency } from '../simulated/moment.ts';
 
 /** What a model may call. */
 export interface Tool {

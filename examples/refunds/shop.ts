@@ -1,7 +1,7 @@
 // Stands in for a shop and its bank. For order o-18 the bank is busy at first.
 import { FatalError } from 'waitstate';
-import { createLedger } from '../simulated/books.ts';
-import { simulateLatency } from '../simulated/moment.ts';
+import { simulateLatency } from '../simulated/latency.ts';
+import { createLedger } from '../simulated/ledger.ts';
 
 export interface Order {
   readonly id: string;

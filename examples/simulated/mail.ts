@@ -1,4 +1,4 @@
-import { createLedger } from './books.ts';
+import { createLedger } from './ledger.ts';
 
 export interface Mail {
   /** Under one key, one mail is sent. */

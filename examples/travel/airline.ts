@@ -1,8 +1,8 @@
 // Stands in for an airline. Its searches cost money, and its fares to Tokyo rise as soon as somebody has searched.
 import { randomUUID } from 'node:crypto';
 import { FatalError } from 'waitstate';
-import { createLedger } from '../simulated/books.ts';
-import { simulateLatency } from '../simulated/moment.ts';
+import { simulateLatency } from '../simulated/latency.ts';
+import { createLedger } from '../simulated/ledger.ts';
 
 export interface Flight {
   readonly id: string;

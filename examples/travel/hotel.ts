@@ -1,6 +1,6 @@
 // Stands in for hotels. The one named "Full House" never has a room.
 import { FatalError } from 'waitstate';
-import { createLedger } from '../simulated/books.ts';
+import { createLedger } from '../simulated/ledger.ts';
 
 export interface Stay {
   readonly hotel: string;

@@ -7,12 +7,12 @@ import { escapeId } from '../../lambda/core/ids.ts';
 import { CHECKPOINT_FUNCTION_VARIABLE, HANDLERS, type HandlerName } from '../../lambda/environment/names.ts';
 import { grantAccess, type StorageResources } from '../access.ts';
 import { grantInvoke } from '../agents.ts';
+import { type EnvironmentValues, environmentFor, setEnvironment } from '../environment.ts';
 import { grantPublish } from '../messages.ts';
-import { PERIOD } from '../operating/measures.ts';
+import { PERIOD } from '../operating/metrics.ts';
 import type { ResolvedProps } from '../resolved-props.ts';
 import type { Tenants } from '../tenants.ts';
 import { addScheduleTrigger, addStreamTrigger, sweepEvents } from '../triggers.ts';
-import { type EnvironmentValues, environmentFor, setEnvironment } from '../variables.ts';
 import { createHandlerFunction, HANDLER_SETTINGS } from './handler-functions.ts';
 
 /** What the handlers stand on. */

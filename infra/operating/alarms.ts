@@ -10,7 +10,7 @@ import {
   sumMetric,
   throttledRequests,
   waitstateMetric,
-} from './measures.ts';
+} from './metrics.ts';
 
 /** When somebody must look. */
 interface AlarmWhen {

@@ -18,7 +18,7 @@ import {
   tableMetric,
   throttledRequests,
   waitstateMetric,
-} from './measures.ts';
+} from './metrics.ts';
 
 const period = PERIOD;
 

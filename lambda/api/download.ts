@@ -1,7 +1,7 @@
 import { toPartition } from '../core/ids.ts';
 import { MAX_INLINE_PAYLOAD_BYTES } from '../http/limits.ts';
-import { SAFE_IMAGE_EXTENSIONS } from '../http/pictures.ts';
 import { HttpError } from '../http/problem.ts';
+import { SAFE_IMAGE_EXTENSIONS } from '../http/safe-images.ts';
 import type { Operator, PayloadSource } from '../operator/operator.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 import type { ResponseDescription, RouteRequest } from './route.ts';

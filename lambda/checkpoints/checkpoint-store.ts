@@ -3,7 +3,7 @@ import type { Storage } from '../storage/ports.ts';
 import type { Checkpoint, CheckpointSummary, RunSummary } from './checkpoint.ts';
 import { toCheckpoint } from './content.ts';
 import type { RunContext } from './context.ts';
-import { type CheckpointStoreOptions, contextFactory } from './contexts.ts';
+import { type CheckpointStoreOptions, contextFactory } from './context-factory.ts';
 import type { Edit } from './draft.ts';
 import type { HistoryOptions } from './history.ts';
 import { type CheckpointSelector, type LoadedCheckpoint, loadCheckpoint } from './load.ts';

@@ -1,6 +1,6 @@
 import { escapeId, toPartition } from '../core/ids.ts';
 import type { Context, RunContext } from './context.ts';
-import type { ContextFactory } from './contexts.ts';
+import type { ContextFactory } from './context-factory.ts';
 import { ANY_TYPE } from './document/unknown-instance.ts';
 
 /** A run of any tenant; its state comes as it was saved, whatever its schema. */

@@ -1,10 +1,10 @@
 import { hasEnded } from '../core/status.ts';
 import { encodePathId } from '../http/path-id.ts';
 import type { LinkedApproval } from '../operator/operator.ts';
+import { approvalDetails } from './approvals/approval-details.ts';
 import { type DecideFormValues, decideForm } from './approvals/decide-form.ts';
 import { outcome } from './approvals/outcome.ts';
 import { peopleSection } from './approvals/people.ts';
-import { approvalDetails } from './approvals/question.ts';
 import { type Html, html } from './markup.ts';
 import { type ProblemSummary, problemNotice } from './notice.ts';
 import { page } from './page.ts';

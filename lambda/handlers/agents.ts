@@ -1,5 +1,5 @@
+import { parseJsonVariable, throwInvalidVariable } from '../environment/invalid-variable.ts';
 import { ENVIRONMENT } from '../environment/names.ts';
-import { parseJsonVariable, throwInvalidVariable } from '../environment/refuse.ts';
 
 /** The function of an agent, whether it gets its run claimed and loaded, and whose runs it gets. */
 export interface AgentFunction {

@@ -1,11 +1,11 @@
 import { handle, type LambdaEvent } from 'hono/aws-lambda';
 import { createApi } from '../api/app.ts';
-import type { ContextFactory } from '../checkpoints/contexts.ts';
+import type { ContextFactory } from '../checkpoints/context-factory.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { identifyFromAuthorizer } from '../http/authorizer-caller.ts';
 import type { Identify } from '../http/caller.ts';
 import { encodePathId } from '../http/path-id.ts';
-import { type Clock, systemClock } from '../runtime/agent/clock.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 import { s3SignedUrls } from '../storage/s3/signed-urls.ts';

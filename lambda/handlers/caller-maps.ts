@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import { parseJsonVariable, throwInvalidVariable } from '../environment/invalid-variable.ts';
 import { ENVIRONMENT } from '../environment/names.ts';
-import { parseJsonVariable, throwInvalidVariable } from '../environment/refuse.ts';
 import type { IamCaller, JwtCallers } from '../http/authorizer-caller.ts';
 import { ROLES } from '../http/caller.ts';
 

@@ -1,4 +1,4 @@
-import type { ContextFactory } from '../checkpoints/contexts.ts';
+import type { ContextFactory } from '../checkpoints/context-factory.ts';
 import { withTenant } from '../checkpoints/derived-contexts.ts';
 import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
 import { isWaitstateError } from '../core/errors.ts';

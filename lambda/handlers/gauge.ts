@@ -1,5 +1,5 @@
 import { isWaitstateError } from '../core/errors.ts';
-import { type Clock, systemClock } from '../runtime/agent/clock.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
 import { errorFields, type Gauge, type Telemetry } from '../runtime/telemetry.ts';
 import { tenantSafeLists } from '../storage/decorators/tenant-safe-lists.ts';
 import { dynamoRecordStore } from '../storage/dynamodb/dynamo-records.ts';

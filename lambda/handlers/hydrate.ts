@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { ContextFactory } from '../checkpoints/contexts.ts';
+import type { ContextFactory } from '../checkpoints/context-factory.ts';
 import { toRunContext } from '../checkpoints/derived-contexts.ts';
 import { loadCheckpoint } from '../checkpoints/load.ts';
 import { invocationPayload } from '../protocol/invocation-payload.ts';
 import { type ClaimedRun, claim } from '../runtime/invocation/claim.ts';
-import { releaseClaim } from '../runtime/remote/give-back.ts';
+import { releaseClaim } from '../runtime/remote/release-claim.ts';
 import { suspendAgain } from '../runtime/remote/wait.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 import type { AgentFunctions } from './agent-functions.ts';

@@ -1,4 +1,4 @@
-import { type ContextFactory, contextFactory } from '../checkpoints/contexts.ts';
+import { type ContextFactory, contextFactory } from '../checkpoints/context-factory.ts';
 import { ANY_TYPE } from '../checkpoints/document/unknown-instance.ts';
 import { kmsKeys } from '../checkpoints/encryption/kms-keys.ts';
 import type { HandlerName } from '../environment/names.ts';

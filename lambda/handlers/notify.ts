@@ -1,4 +1,4 @@
-import type { ContextFactory } from '../checkpoints/contexts.ts';
+import type { ContextFactory } from '../checkpoints/context-factory.ts';
 import { toRunContext } from '../checkpoints/derived-contexts.ts';
 import { isWaitstateError } from '../core/errors.ts';
 import { hasEnded, type Status } from '../core/status.ts';

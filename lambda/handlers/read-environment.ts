@@ -1,4 +1,5 @@
 import { escapeId } from '../core/ids.ts';
+import { parseJsonVariable, throwInvalidVariable } from '../environment/invalid-variable.ts';
 import { isOrigin } from '../environment/is-origin.ts';
 import {
   ENVIRONMENT,
@@ -7,8 +8,7 @@ import {
   VARIABLES_BY_HANDLER,
   type VariablesOf,
 } from '../environment/names.ts';
-import { parseJsonVariable, throwInvalidVariable } from '../environment/refuse.ts';
-import { parseSecondsVariable } from '../environment/whole-seconds.ts';
+import { parseSecondsVariable } from '../environment/seconds-variable.ts';
 import { type Agents, readAgents } from './agents.ts';
 
 /** What the environment says. */

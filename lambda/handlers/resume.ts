@@ -1,6 +1,6 @@
 import type { HeadMeta } from '../checkpoints/format/meta.ts';
-import { isReady } from '../runtime/control/wake.ts';
-import { isPermanent } from '../storage/aws/aws-failures.ts';
+import { isReady } from '../runtime/wake/wake.ts';
+import { isPermanent } from '../storage/aws/classify-aws-error.ts';
 import { s3SignedUrls } from '../storage/s3/signed-urls.ts';
 import { lambdaFunctions } from './agent-functions.ts';
 import { type DeliveryOptions, deliverRun } from './deliver.ts';

@@ -1,5 +1,5 @@
 import type { RunContext } from '../checkpoints/context.ts';
-import type { ContextFactory } from '../checkpoints/contexts.ts';
+import type { ContextFactory } from '../checkpoints/context-factory.ts';
 import { payloadRefs } from '../checkpoints/document/payloads.ts';
 import { type CheckpointSelector, type LoadedCheckpoint, loadCheckpoint, readNewest } from '../checkpoints/load.ts';
 import { save } from '../checkpoints/save.ts';
@@ -8,7 +8,7 @@ import { type Duration, toMilliseconds } from '../core/duration.ts';
 import { WaitstateError } from '../core/errors.ts';
 import { invalidInput } from '../core/invalid-input.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
-import { type Clock, systemClock } from '../runtime/agent/clock.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
 import { signalRun } from '../runtime/control/run-control.ts';
 import { startRun } from '../runtime/control/start-run.ts';
 import { rawEntries } from '../runtime/journal/append-entries.ts';

@@ -1,5 +1,5 @@
-import type { ContextFactory } from '../checkpoints/contexts.ts';
-import type { Clock } from './agent/clock.ts';
+import type { ContextFactory } from '../checkpoints/context-factory.ts';
+import type { Clock } from './clock.ts';
 
 /** A run that somebody should run. */
 export interface Delivery {

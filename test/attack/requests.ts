@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { encodePathId } from '../../lambda/http/path-id.ts';
 import { HEADERS, type Header, headerOf, METHODS, MORE, QUERIES, TYPES } from './broken.ts';
-import { type KnownValues, recordsWith, SchemaValues } from './fitting.ts';
 import { hostileBody, hostilePathPart, hostileText, hostileValue } from './hostile.ts';
 import type { OpenApi, Operation, Parameter } from './open-api.ts';
 import { textOf } from './raw.ts';
 import type { AttackRequest } from './scene.ts';
+import { type KnownValues, recordsWith, SchemaValues } from './schema-values.ts';
 
 type Request = Omit<AttackRequest, 'as'>;
 type Values = Readonly<Record<string, unknown>>;

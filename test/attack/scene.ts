@@ -7,8 +7,8 @@ import type { AgentOptions } from '../../lambda/runtime/agent/agent-options.ts';
 import type { Delivery } from '../../lambda/runtime/runtime.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { TestClock } from '../../lambda/testing.ts';
-import { type SeededRuns, seedRuns, trips } from './furnish.ts';
 import type { OpenApi } from './open-api.ts';
+import { type SeededRuns, seedRuns, trips } from './seed-runs.ts';
 
 /** In every text of the tenant that is attacked, and in nothing that the attacker knows. */
 export const MARK = 'zqxjkv';

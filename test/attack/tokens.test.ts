@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { describeOnEachStorage } from '../runtime/storages.ts';
-import { tamperedTokens } from './bent-tokens.ts';
+import { tamperedTokens } from './tampered-tokens.ts';
 import { DAY, type TokenScene, tokenScene } from './token-scene.ts';
 
 const UNKNOWN = randomBytes(32).toString('base64url');

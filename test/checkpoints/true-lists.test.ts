@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
-import { contextFactory } from '../../lambda/checkpoints/contexts.ts';
+import { contextFactory } from '../../lambda/checkpoints/context-factory.ts';
 import type { HeadMeta } from '../../lambda/checkpoints/format/meta.ts';
 import {
   DUE_SHARD_COUNT,

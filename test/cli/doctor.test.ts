@@ -8,7 +8,7 @@ import { CreateTableCommand, ScanCommand, UpdateTimeToLiveCommand } from '@aws-s
 import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { checkNode } from '../../cli/commands/doctor/check-node.ts';
-import { clockFinding } from '../../cli/commands/doctor/clock-watch.ts';
+import { clockFinding } from '../../cli/commands/doctor/clock-skew.ts';
 import type { Finding } from '../../cli/commands/doctor/finding.ts';
 import { permissionFinding } from '../../cli/commands/doctor/permissions.ts';
 import { doctor } from '../../cli/commands/doctor.ts';

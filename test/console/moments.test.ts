@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatBytes } from '../../lambda/console/document/sizes.ts';
+import { formatBytes } from '../../lambda/console/document/format-bytes.ts';
 import { formatDateTime, formatDuration, formatRelativeTime } from '../../lambda/console/format-time.ts';
 
 const SECOND = 1000;

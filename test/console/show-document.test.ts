@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { adopt, type Doc } from '../../lambda/checkpoints/document/document.ts';
 import { encode } from '../../lambda/checkpoints/document/encode.ts';
 import { showDocument } from '../../lambda/console/document/show-document.ts';
+import type { ShowOptions } from '../../lambda/console/document/show-options.ts';
 import { isCode, isDiff, isUrl } from '../../lambda/console/document/show-text.ts';
-import type { ShowOptions } from '../../lambda/console/document/showing.ts';
 import { truncateDocument } from '../../lambda/operator/truncated-document.ts';
 import { textOf, wellFormed } from './well-formed.ts';
 

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { createLedger } from '../../examples/simulated/books.ts';
+import { createLedger } from '../../examples/simulated/ledger.ts';
 import { freshServices, totalOf } from './simulated.ts';
 
-const source = fileURLToPath(new URL('../../examples/simulated/books.ts', import.meta.url));
+const source = fileURLToPath(new URL('../../examples/simulated/ledger.ts', import.meta.url));
 
 /** What another process gets when it writes a line. */
 async function writtenElsewhere(amount: number): Promise<number> {

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, vi } from 'vitest';
-import type { Ledger } from '../../examples/simulated/books.ts';
-import { latency } from '../../examples/simulated/moment.ts';
+import { latency } from '../../examples/simulated/latency.ts';
+import type { Ledger } from '../../examples/simulated/ledger.ts';
 
 /** Lets each test have simulated services of its own, which take no time and know of no model. */
 export function freshServices(): void {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
-import type { CheckpointStoreOptions } from '../../lambda/checkpoints/contexts.ts';
+import type { CheckpointStoreOptions } from '../../lambda/checkpoints/context-factory.ts';
 import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { dueGroup } from '../../lambda/checkpoints/format/records.ts';
 import { payload } from '../../lambda/checkpoints/payload.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
-import { addSignal } from '../../lambda/runtime/control/events.ts';
 import { startRun } from '../../lambda/runtime/control/start-run.ts';
+import { addSignal } from '../../lambda/runtime/wake/events.ts';
 import { type HandlerScene, handlerScene, headsIn } from './scene.ts';
 
 const start = (scene: HandlerScene, id: string, agent = 'refunds') =>

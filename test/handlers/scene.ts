@@ -1,5 +1,5 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { contextFactory } from '../../lambda/checkpoints/contexts.ts';
+import { contextFactory } from '../../lambda/checkpoints/context-factory.ts';
 import type { KeyRing } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import type { HandlerName } from '../../lambda/environment/names.ts';
 import { lambdaFunctions } from '../../lambda/handlers/agent-functions.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contextFactory } from '../../lambda/checkpoints/contexts.ts';
+import { contextFactory } from '../../lambda/checkpoints/context-factory.ts';
 import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import { createCheckpointHandler } from '../../lambda/handlers/checkpoint.ts';

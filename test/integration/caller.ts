@@ -1,4 +1,4 @@
-import { SetupError } from './cannot-begin.ts';
+import { SetupError } from './setup-error.ts';
 
 /** What the app is told by `-c operators=…`, so that its API knows whoever STS calls so: the name of a role, or the ARN of a user. */
 export function operatorsOf(arn: string): string {

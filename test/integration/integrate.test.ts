@@ -1,10 +1,10 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { Interrupted } from '../../cli/terminal/prompt-errors.ts';
-import { SetupError } from './cannot-begin.ts';
 import type { Cloud } from './cloud.ts';
 import { type Integration, integrate } from './integrate.ts';
 import { interruptsOf } from './interrupts.ts';
+import { SetupError } from './setup-error.ts';
 
 const STACK = 'WaitstateInteg-1';
 const BUCKET = { type: 'AWS::S3::Bucket', name: 'the-bucket' };

@@ -1,11 +1,11 @@
 import { Interrupted } from '../../cli/terminal/prompt-errors.ts';
 import type { Terminal } from '../../cli/terminal/terminal.ts';
 import { operatorsOf } from './caller.ts';
-import { SetupError } from './cannot-begin.ts';
 import { cleanUp, findLeftovers } from './clean-up.ts';
 import type { Account, Cloud } from './cloud.ts';
 import type { Interrupts } from './interrupts.ts';
 import { bootstrapAdvice, keptLines, planLines } from './plan.ts';
+import { SetupError } from './setup-error.ts';
 
 /** What the exit codes mean. */
 export const EXIT = { passed: 0, failed: 1, notBegun: 2, interrupted: 130 } as const;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
-import type { ApprovalOptions } from '../../lambda/runtime/agent/agent-context.ts';
-import type { StandardSchema } from '../../lambda/runtime/agent/standard-schema.ts';
 import { decideByToken, viewByToken } from '../../lambda/runtime/approvals/tokens.ts';
 import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
+import type { ApprovalOptions } from '../../lambda/runtime/definition/agent-context.ts';
+import type { StandardSchema } from '../../lambda/runtime/definition/standard-schema.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
 import { describeOnEachStorage, gate, headIn, headOf, interceptCommits } from './storages.ts';

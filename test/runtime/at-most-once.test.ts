@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
-import type { AgentContext } from '../../lambda/runtime/agent/agent-context.ts';
-import { FatalError } from '../../lambda/runtime/agent/agent-errors.ts';
+import type { AgentContext } from '../../lambda/runtime/definition/agent-context.ts';
+import { FatalError } from '../../lambda/runtime/definition/agent-errors.ts';
 import { testAgents } from '../../lambda/testing.ts';
 
 const careful = <T>(run: (ctx: AgentContext) => Promise<T>) => agent({ name: 'careful', run });

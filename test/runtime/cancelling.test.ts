@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
-import type { AgentContext } from '../../lambda/runtime/agent/agent-context.ts';
-import { RetryableError } from '../../lambda/runtime/agent/agent-errors.ts';
 import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
+import type { AgentContext } from '../../lambda/runtime/definition/agent-context.ts';
+import { RetryableError } from '../../lambda/runtime/definition/agent-errors.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { testAgents } from '../../lambda/testing.ts';

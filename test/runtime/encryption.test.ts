@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
-import { decompress } from '../../lambda/checkpoints/format/packing.ts';
+import { decompress } from '../../lambda/checkpoints/format/compression.ts';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage, StoredRecord } from '../../lambda/storage/ports.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as realTime, setImmediate as tick } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
-import type { AgentContext } from '../../lambda/runtime/agent/agent-context.ts';
+import type { AgentContext } from '../../lambda/runtime/definition/agent-context.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
 import { randomFrom } from '../faults/seeded.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
-import type { AgentContext } from '../../lambda/runtime/agent/agent-context.ts';
+import type { AgentContext } from '../../lambda/runtime/definition/agent-context.ts';
 import { testAgents } from '../../lambda/testing.ts';
 
 const odd = <T>(run: (ctx: AgentContext) => T | Promise<T>) => agent({ name: 'odd', run });

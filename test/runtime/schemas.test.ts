@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
-import type { StandardSchema } from '../../lambda/runtime/agent/standard-schema.ts';
+import type { StandardSchema } from '../../lambda/runtime/definition/standard-schema.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
 import { counted } from './storages.ts';

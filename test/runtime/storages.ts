@@ -7,7 +7,7 @@ import { HEAD_KEY, readHead } from '../../lambda/checkpoints/format/records.ts';
 import { readLiveHead } from '../../lambda/checkpoints/load.ts';
 import type { AnyAgent } from '../../lambda/runtime/agent/agent.ts';
 import type { AgentOptions } from '../../lambda/runtime/agent/agent-options.ts';
-import type { Clock } from '../../lambda/runtime/agent/clock.ts';
+import type { Clock } from '../../lambda/runtime/clock.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage, Write } from '../../lambda/storage/ports.ts';

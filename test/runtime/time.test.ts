@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
-import type { AgentContext } from '../../lambda/runtime/agent/agent-context.ts';
 import { sweepDue } from '../../lambda/runtime/control/sweep.ts';
+import type { AgentContext } from '../../lambda/runtime/definition/agent-context.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { type TestEnvironment, testAgents } from '../../lambda/testing.ts';
 import { counted, describeOnEachStorage, gate, headOf } from './storages.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
-import type { AgentContext } from '../../lambda/runtime/agent/agent-context.ts';
+import type { AgentContext } from '../../lambda/runtime/definition/agent-context.ts';
 import { embeddedStorage } from '../../lambda/storage/embedded/embedded-storage.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';

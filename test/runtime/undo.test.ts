@@ -1,8 +1,8 @@
 import { setImmediate as tick } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
-import type { AgentContext } from '../../lambda/runtime/agent/agent-context.ts';
-import { RetryableError } from '../../lambda/runtime/agent/agent-errors.ts';
+import type { AgentContext } from '../../lambda/runtime/definition/agent-context.ts';
+import { RetryableError } from '../../lambda/runtime/definition/agent-errors.ts';
 import { testAgents } from '../../lambda/testing.ts';
 import { headOf } from './storages.ts';
 

@@ -1,6 +1,6 @@
 import { type Agent, agent } from '../../lambda/runtime/agent/agent.ts';
-import type { StepContext, TurnContext } from '../../lambda/runtime/agent/agent-context.ts';
-import type { AgentDefinition } from '../../lambda/runtime/agent/agent-definition.ts';
+import type { StepContext, TurnContext } from '../../lambda/runtime/definition/agent-context.ts';
+import type { AgentDefinition } from '../../lambda/runtime/definition/agent-definition.ts';
 import type { Deliveries } from './deliveries.ts';
 import { Player, type State } from './playing.ts';
 import type { Process } from './process.ts';

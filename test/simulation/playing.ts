@@ -1,6 +1,6 @@
 import { isWaitstateError } from '../../lambda/core/errors.ts';
-import type { AgentContext, StepContext, StepOptions } from '../../lambda/runtime/agent/agent-context.ts';
-import { FatalError, RetryableError } from '../../lambda/runtime/agent/agent-errors.ts';
+import type { AgentContext, StepContext, StepOptions } from '../../lambda/runtime/definition/agent-context.ts';
+import { FatalError, RetryableError } from '../../lambda/runtime/definition/agent-errors.ts';
 import { noise } from '../faults/seeded.ts';
 import type { Process } from './process.ts';
 import type { ApprovalMove, Move, Program, StepMove } from './program.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../lambda/runtime/agent/clock.ts';
+import type { Clock } from '../../lambda/runtime/clock.ts';
 import type { Timeline } from './timeline.ts';
 
 /** A process of its own: it has a clock, may stand still for a while, and may die, after which it does nothing. */

@@ -1,7 +1,7 @@
 import { isWaitstateError } from '../../lambda/core/errors.ts';
 import { toPartition } from '../../lambda/core/ids.ts';
 import { approvalKey } from '../../lambda/runtime/approvals/approval-records.ts';
-import type { ApprovalNotification } from '../../lambda/runtime/approvals/notice.ts';
+import type { ApprovalNotification } from '../../lambda/runtime/approvals/notification.ts';
 import { sweepDue } from '../../lambda/runtime/control/sweep.ts';
 import { agentsIn } from './agents.ts';
 import { type Deliveries, describe } from './deliveries.ts';

@@ -5,7 +5,7 @@ import { checkApi } from './check-api.ts';
 import { checkBucket } from './check-bucket.ts';
 import { checkKey } from './check-key.ts';
 import { checkTable } from './check-table.ts';
-import { type ClockSkew, clockFinding, measureClockSkew } from './clock-watch.ts';
+import { type ClockSkew, clockFinding, measureClockSkew } from './clock-skew.ts';
 import { errorSummary, type Finding, fail, ok } from './finding.ts';
 
 /** Looks at a place on AWS: the account, then the table, the bucket, the key and the API, each by calls that change nothing. */

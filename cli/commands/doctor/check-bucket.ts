@@ -1,5 +1,5 @@
 import type { S3Client } from '@aws-sdk/client-s3';
-import { errorDetails } from '../../../lambda/storage/aws/aws-failures.ts';
+import { errorDetails } from '../../../lambda/storage/aws/classify-aws-error.ts';
 import { errorSummary, type Finding, fail, ok } from './finding.ts';
 import { isDenied, type ProbedCall, permissionFinding } from './permissions.ts';
 

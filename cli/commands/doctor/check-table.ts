@@ -1,5 +1,5 @@
 import type { DynamoDBClient, TableDescription } from '@aws-sdk/client-dynamodb';
-import { errorDetails } from '../../../lambda/storage/aws/aws-failures.ts';
+import { errorDetails } from '../../../lambda/storage/aws/classify-aws-error.ts';
 import { LISTS } from '../../../lambda/storage/dynamodb/lists.ts';
 import { STREAM, TABLE, TIME_TO_LIVE } from '../../../lambda/storage/dynamodb/table.ts';
 import { errorSummary, type Finding, fail, ok, warn } from './finding.ts';

@@ -1,4 +1,4 @@
-import { errorDetails } from '../../../lambda/storage/aws/aws-failures.ts';
+import { errorDetails } from '../../../lambda/storage/aws/classify-aws-error.ts';
 import { errorSummary, type Finding, fail, ok } from './finding.ts';
 
 /** A call that was tried, and what came of it. */

@@ -6,7 +6,7 @@ import { isWaitstateError, WaitstateError } from '../../../lambda/core/errors.ts
 import { dim, styled } from '../../terminal/line.ts';
 import { Declined } from '../../terminal/prompt-errors.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
-import { parseJson } from './read-json.ts';
+import { parseJson } from './parse-json.ts';
 
 /**
  * Opens a state as JSON in an editor, again and again until it is JSON and taken. What was not changed, or is empty, is

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Doc } from '../../../lambda/checkpoints/document/document.ts';
 import { WaitstateError } from '../../../lambda/core/errors.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
-import { parseJson } from './read-json.ts';
+import { parseJson } from './parse-json.ts';
 
 /** JSON from the command line, a file or standard input; undefined when there is none. */
 export async function jsonArgument(

@@ -1,7 +1,7 @@
 import type { Session } from '../../session.ts';
 import { jsonText } from '../../terminal/json-text.ts';
 import type { Line } from '../../terminal/line.ts';
-import { wrapLine } from '../../terminal/prose.ts';
+import { wrapLine } from '../../terminal/wrap-line.ts';
 
 /** Gives the answer of a command: one line of JSON to programs, sentences to people. */
 export async function printResult(session: Session, value: unknown, lines: () => readonly Line[]): Promise<void> {

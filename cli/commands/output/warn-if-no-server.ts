@@ -2,8 +2,8 @@ import type { RunningServer } from '../../dev/server/server-file.ts';
 import type { Session } from '../../session.ts';
 import type { Target } from '../../target/target.ts';
 import { dim, styled } from '../../terminal/line.ts';
-import { wrapLine } from '../../terminal/prose.ts';
 import { shellQuote } from '../../terminal/shell-quote.ts';
+import { wrapLine } from '../../terminal/wrap-line.ts';
 
 /**
  * Says so where nobody runs what was made ready: the table's stream does on AWS, and a server on one machine. Given an

@@ -1,6 +1,6 @@
 import type { RunSummary } from '../../../lambda/checkpoints/checkpoint.ts';
 import type { Operator, RunView } from '../../../lambda/operator/operator.ts';
-import type { Clock } from '../../../lambda/runtime/agent/clock.ts';
+import type { Clock } from '../../../lambda/runtime/clock.ts';
 import type { TextSpan } from '../../terminal/line.ts';
 import type { DevLog } from './dev-log.ts';
 import { findErrorLocation } from './error-location.ts';

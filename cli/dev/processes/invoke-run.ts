@@ -13,7 +13,7 @@ import { findLastFailure } from '../log/error-location.ts';
 import { createDecisionLog } from '../log/log-decisions.ts';
 import type { RunEndLog } from '../log/log-run-ends.ts';
 import { describeCrash, describeInvocationEnd, stepCountText } from '../log/run-report.ts';
-import type { NextAction } from './invocations.ts';
+import type { NextAction } from './invocation-queue.ts';
 import { CLAIMANT, type JobOptions, startJobProcess } from './job-process.ts';
 import type { ProcessMessage } from './messages.ts';
 

@@ -7,8 +7,8 @@ import { loadAgents } from '../agents/load-agents.ts';
 import { toLoadProblem } from '../agents/load-problem.ts';
 import { parseJob } from './job.ts';
 import type { InvocationReport } from './messages.ts';
-import { suppressModuleTypeWarnings } from './quiet-warnings.ts';
 import { attachToServer, sendToServer } from './send-to-server.ts';
+import { suppressModuleTypeWarnings } from './suppress-warnings.ts';
 
 const job = parseJob(process.argv.slice(2));
 let steps = 0;
@@ -56,7 +56,7 @@ async function notify({ runtime, notifier: telling }: AnyAgent, approval: string
   const [{ withTenant: contextsFor }, { findApproval }, { createNotification: makeNotice }] = await Promise.all([
     import('../../../lambda/checkpoints/derived-contexts.ts'),
     import('../../../lambda/runtime/approvals/change.ts'),
-    import('../../../lambda/runtime/approvals/notice.ts'),
+    import('../../../lambda/runtime/approvals/notification.ts'),
   ]);
   const at = await contextsFor(runtime.contexts, job.tenant).forRun(job.run);
   const notice = await makeNotice(at, await findApproval(at, approval), telling);

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../lambda/runtime/agent/clock.ts';
+import type { Clock } from '../../../lambda/runtime/clock.ts';
 import type { Delivery } from '../../../lambda/runtime/runtime.ts';
 import type { DevLog } from '../log/dev-log.ts';
 import type { AgentProcess } from './agent-process.ts';

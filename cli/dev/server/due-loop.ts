@@ -10,7 +10,7 @@ import { styled } from '../../terminal/line.ts';
 import type { AgentFiles } from '../agents/agent-files.ts';
 import type { DevLog } from '../log/dev-log.ts';
 import type { RunEndLog } from '../log/log-run-ends.ts';
-import type { InvocationQueue } from '../processes/invocations.ts';
+import type { InvocationQueue } from '../processes/invocation-queue.ts';
 import { CLAIMANT } from '../processes/job-process.ts';
 
 const ENDED = STATUSES.filter(hasEnded);

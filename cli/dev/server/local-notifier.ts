@@ -1,7 +1,7 @@
 import { PATHS } from '../../../lambda/console/paths.ts';
 import { isGroup } from '../../../lambda/core/approval.ts';
 import type { Notifier } from '../../../lambda/runtime/approvals/due.ts';
-import type { ApprovalNotification } from '../../../lambda/runtime/approvals/notice.ts';
+import type { ApprovalNotification } from '../../../lambda/runtime/approvals/notification.ts';
 import { bold, dim, styled } from '../../terminal/line.ts';
 import { shellQuote } from '../../terminal/shell-quote.ts';
 import type { AgentFiles } from '../agents/agent-files.ts';

@@ -1,7 +1,7 @@
-import { contextFactory } from '../../../lambda/checkpoints/contexts.ts';
+import { contextFactory } from '../../../lambda/checkpoints/context-factory.ts';
 import { ANY_TYPE } from '../../../lambda/checkpoints/document/unknown-instance.ts';
-import { systemClock } from '../../../lambda/runtime/agent/clock.ts';
 import { type Poller, repeatedly } from '../../../lambda/runtime/agent/poll.ts';
+import { systemClock } from '../../../lambda/runtime/clock.ts';
 import type { Delivery, Log, Runtime } from '../../../lambda/runtime/runtime.ts';
 import type { Storage } from '../../../lambda/storage/ports.ts';
 import { styled } from '../../terminal/line.ts';
@@ -10,7 +10,7 @@ import { createWatchedAgents } from '../agents/watched-agents.ts';
 import type { DevLog } from '../log/dev-log.ts';
 import { createRunEndLog } from '../log/log-run-ends.ts';
 import { createAgentProcesses } from '../processes/agent-processes.ts';
-import { createInvocationQueue } from '../processes/invocations.ts';
+import { createInvocationQueue } from '../processes/invocation-queue.ts';
 import { createRunInvoker } from '../processes/invoke-run.ts';
 import type { Timing } from '../processes/timing.ts';
 import { createDueLoop } from './due-loop.ts';

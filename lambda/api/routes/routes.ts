@@ -4,9 +4,9 @@ import { aboutRoutes } from './about.ts';
 import { APPROVAL_ROUTES } from './approvals.ts';
 import { CHECKPOINT_ROUTES } from './checkpoints.ts';
 import { LINK_ROUTES } from './links.ts';
+import { PROTOCOL_ROUTES } from './protocol.ts';
 import { RUN_CHANGE_ROUTES } from './run-changes.ts';
 import { RUN_ROUTES } from './runs.ts';
-import { PROTOCOL_ROUTES } from './saving.ts';
 
 let described: object | undefined;
 

@@ -8,8 +8,8 @@ import { apply } from '../document/patch.ts';
 import type { RunCipher } from '../encryption/run-cipher.ts';
 import { readBytes, storeBytes } from '../payload.ts';
 import { damagedError } from '../run-errors.ts';
+import { compress, decompress } from './compression.ts';
 import type { CheckpointMeta, Segment } from './meta.ts';
-import { compress, decompress } from './packing.ts';
 import { type CheckpointRecord, describeRecord } from './records.ts';
 
 /** What a checkpoint keeps of its run: the agent's state, and the tool results by call id, in groups. */

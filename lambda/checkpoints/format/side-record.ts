@@ -7,8 +7,8 @@ import { payloadRefs } from '../document/payloads.ts';
 import type { RunCipher } from '../encryption/run-cipher.ts';
 import { readBytes, storeBytes } from '../payload.ts';
 import { damagedError, formatTooNew } from '../run-errors.ts';
+import { compress, decompress } from './compression.ts';
 import { encodeMeta, isUnreadable, readObjectMeta, type Segment } from './meta.ts';
-import { compress, decompress } from './packing.ts';
 import { randomId } from './records.ts';
 
 /**

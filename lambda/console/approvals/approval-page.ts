@@ -10,10 +10,10 @@ import { type ProblemSummary, problemNotice } from '../notice.ts';
 import { page } from '../page.ts';
 import { PATHS, queryString } from '../paths.ts';
 import { userText } from '../text.ts';
+import { approvalDetails } from './approval-details.ts';
 import { type DecideFormValues, type Deciders, decideForm } from './decide-form.ts';
 import { outcome } from './outcome.ts';
 import { peopleSection } from './people.ts';
-import { approvalDetails } from './question.ts';
 
 export interface ApprovalPageOptions {
   readonly caller: Caller;

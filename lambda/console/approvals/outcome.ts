@@ -5,9 +5,9 @@ import { notice } from '../notice.ts';
 import { statusBadge } from '../status-badge.ts';
 import { revealHidden, userText } from '../text.ts';
 import { relativeAndExactTime } from '../time.ts';
+import { remainingApprovals } from './approval-details.ts';
 import { followUpSummary, rejectedEdits } from './changed-facts.ts';
 import { nameList } from './people.ts';
-import { remainingApprovals } from './question.ts';
 
 export interface OutcomeOptions {
   readonly person?: string | undefined;

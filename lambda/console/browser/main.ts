@@ -1,6 +1,6 @@
 import { attachEditors } from './editors.ts';
-import { pollForChanges } from './follow.ts';
 import { loadParts } from './parts.ts';
+import { pollForChanges } from './poll-for-changes.ts';
 import { updateTimes } from './times.ts';
 
 // Pages are whole without this script: it keeps them fresh, and saves some ways.

@@ -1,4 +1,4 @@
-import { fetchPage } from './fetched.ts';
+import { fetchPage } from './fetch-page.ts';
 import { updateTimes } from './times.ts';
 
 const AHEAD = { rootMargin: '400px' };

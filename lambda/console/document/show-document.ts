@@ -10,9 +10,6 @@ import {
 import { parseTruncation, type Truncation, truncateToBytes } from '../../operator/truncated-document.ts';
 import { type Html, html } from '../markup.ts';
 import { userText } from '../text.ts';
-import { showSpecial } from './show-special.ts';
-import { showTable, tableColumns } from './show-table.ts';
-import { codeBlock, showText } from './show-text.ts';
 import {
   childPosition,
   collapsed,
@@ -21,7 +18,10 @@ import {
   pluralize,
   ROOT_POSITION,
   type ShowOptions,
-} from './showing.ts';
+} from './show-options.ts';
+import { showSpecial } from './show-special.ts';
+import { showTable, tableColumns } from './show-table.ts';
+import { codeBlock, showText } from './show-text.ts';
 
 const MOST_ITEMS = 50;
 // What is further down is folded, and below that written as JSON: a page must end.

@@ -7,13 +7,13 @@ import {
   verbatimPart,
 } from '../../checkpoints/document/document.ts';
 import { type PayloadRef, readPayloadRef } from '../../checkpoints/document/payloads.ts';
-import { SAFE_IMAGE_EXTENSIONS } from '../../http/pictures.ts';
+import { SAFE_IMAGE_EXTENSIONS } from '../../http/safe-images.ts';
 import { type Html, html } from '../markup.ts';
 import { plainText, userText } from '../text.ts';
 import { exactTime } from '../time.ts';
+import { formatBytes } from './format-bytes.ts';
+import { childPosition, collapsed, type DocumentPosition, pluralize, type ShowOptions } from './show-options.ts';
 import { codeBlock, externalLink, isUrl } from './show-text.ts';
-import { childPosition, collapsed, type DocumentPosition, pluralize, type ShowOptions } from './showing.ts';
-import { formatBytes } from './sizes.ts';
 
 /** Where a `$` node is, and how what it holds is shown. */
 interface Node {

@@ -1,6 +1,6 @@
 import { type Html, html } from '../markup.ts';
 import { revealHidden, userText as stored } from '../text.ts';
-import { collapsed, pluralize } from './showing.ts';
+import { collapsed, pluralize } from './show-options.ts';
 
 const LONG = 6000;
 

@@ -2,8 +2,8 @@ import { type Doc, isFields, isList, type List, specialOf } from '../../checkpoi
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { appendPointer, truncateToBytes } from '../../operator/truncated-document.ts';
 import { showDocument } from '../document/show-document.ts';
+import { collapsed, pluralize, ROOT_POSITION, type ShowOptions } from '../document/show-options.ts';
 import { showText } from '../document/show-text.ts';
-import { collapsed, pluralize, ROOT_POSITION, type ShowOptions } from '../document/showing.ts';
 import { type Html, type HtmlValue, html } from '../markup.ts';
 import { userText } from '../text.ts';
 

@@ -25,10 +25,10 @@ import {
 } from '../request.ts';
 import { type ActionForm, type ActionView, actionPage, type RunAction } from './action-page.ts';
 import { type CheckpointPageView, checkpointPage, documentPartPage, statePage } from './checkpoint-page.ts';
-import { diffPage } from './difference-page.ts';
+import { diffPage } from './diff-page.ts';
 import { lineagePage } from './lineage-page.ts';
-import { runApprovalsPage } from './questions-page.ts';
 import { submittedResults } from './result-editors.ts';
+import { runApprovalsPage } from './run-approvals-page.ts';
 import { type KnownState, PAGE_SIZE, runChanges, runPage } from './run-page.ts';
 
 /** The pages of one run. */

@@ -23,7 +23,7 @@ import {
   timelineChart,
   timelineTable,
   toTimelineSpans,
-} from './timeline-picture.ts';
+} from './timeline-chart.ts';
 
 /** How many checkpoints a page has. */
 export const PAGE_SIZE = 50;

@@ -1,4 +1,4 @@
-import { type CheckpointStoreOptions, contextFactory } from '../../checkpoints/contexts.ts';
+import { type CheckpointStoreOptions, contextFactory } from '../../checkpoints/context-factory.ts';
 import {
   isDynamoConfigured,
   optionsFromEnvironment,
@@ -8,10 +8,10 @@ import { omitUndefined } from '../../core/omit-undefined.ts';
 import { APPROVAL_URL_VARIABLE } from '../../environment/names.ts';
 import type { Storage } from '../../storage/ports.ts';
 import type { Notifier } from '../approvals/due.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import type { AgentDefinition } from '../definition/agent-definition.ts';
+import { agentMisuse } from '../definition/agent-errors.ts';
 import type { Delivery, Log, Probe, Runtime } from '../runtime.ts';
-import type { AgentDefinition } from './agent-definition.ts';
-import { agentMisuse } from './agent-errors.ts';
-import { type Clock, systemClock } from './clock.ts';
 
 /**
  * Where the runs of an agent are kept, and what they run on. Without `storage`, the environment also says how long runs are

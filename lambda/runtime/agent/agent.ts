@@ -6,14 +6,15 @@ import type { Notifier } from '../approvals/due.ts';
 import { pauseAgent, unpauseAgent } from '../control/pause-agent.ts';
 import { deliverIfReady, retryFailed } from '../control/run-control.ts';
 import { startRun } from '../control/start-run.ts';
+import type { AgentDefinition, RunAgent, TurnAgent } from '../definition/agent-definition.ts';
+import { agentMisuse } from '../definition/agent-errors.ts';
+import { checkRetryPolicy } from '../definition/retry-policy.ts';
+import { validate } from '../definition/standard-schema.ts';
+import { drive } from '../execution/drive.ts';
 import { type Claimant, claim, type Skipped } from '../invocation/claim.ts';
-import { drive } from '../invocation/drive.ts';
 import type { InvocationEnd } from '../invocation/invocation.ts';
 import { startLeaseRenewal } from '../invocation/lease.ts';
-import { checkRetryPolicy } from '../operations/retry-policy.ts';
 import { type Delivery, deliver, type Runtime } from '../runtime.ts';
-import type { AgentDefinition, RunAgent, TurnAgent } from './agent-definition.ts';
-import { agentMisuse } from './agent-errors.ts';
 import {
   type AgentOptions,
   checkTransactSupport,
@@ -23,7 +24,6 @@ import {
 } from './agent-options.ts';
 import { type AgentHandler, lambdaHandler } from './lambda-handler.ts';
 import { createRunHandle, type RunHandle } from './run-handle.ts';
-import { validate } from './standard-schema.ts';
 
 export interface StartOptions {
   /** The same id twice starts one run. @default a random one */
@@ -134,7 +134,7 @@ export function agent<Input, State, Result>(
       if (!telling) return;
       const [{ findApproval }, { createNotification: makeNotice }] = await Promise.all([
         import('../approvals/change.ts'),
-        import('../approvals/notice.ts'),
+        import('../approvals/notification.ts'),
       ]);
       const at = await inRun(run, tenant);
       await telling.notify(await makeNotice(at, await findApproval(at, approval), telling));

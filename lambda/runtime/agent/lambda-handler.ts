@@ -1,6 +1,6 @@
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 
 /** What of the context of a Lambda invocation is needed. */
 export interface LambdaContext {

@@ -14,9 +14,9 @@ import {
   waitForResult,
   waitForStatus,
 } from '../control/run-control.ts';
+import type { AgentDefinition } from '../definition/agent-definition.ts';
+import { validate } from '../definition/standard-schema.ts';
 import type { Runtime } from '../runtime.ts';
-import type { AgentDefinition } from './agent-definition.ts';
-import { validate } from './standard-schema.ts';
 
 /** A run, from outside. */
 export interface RunHandle<Result = unknown> {

@@ -7,7 +7,7 @@ import { retryOnConflict } from '../../checkpoints/retry-on-conflict.ts';
 import type { ApprovalMeta } from '../../core/approval.ts';
 import { type ErrorCode, isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { ConditionFailedError } from '../../storage/ports.ts';
-import { wakeRun } from '../control/wake.ts';
+import { wakeRun } from '../wake/wake.ts';
 import { type Approval, changeApprovalWrites, readAllApprovals, readApprovals } from './approval-records.ts';
 
 /** An approval of a run that is there. */

@@ -1,7 +1,7 @@
 import type { RunContext } from '../../checkpoints/context.ts';
 import type { RunCipher } from '../../checkpoints/encryption/run-cipher.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
-import type { Decision } from '../agent/agent-context.ts';
+import type { Decision } from '../definition/agent-context.ts';
 import { readVotes } from './approval-content.ts';
 import type { Approval } from './approval-records.ts';
 

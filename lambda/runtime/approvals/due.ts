@@ -12,7 +12,7 @@ import {
 } from '../../core/approval.ts';
 import { isWaitstateError } from '../../core/errors.ts';
 import { changeApproval, type FoundApproval } from './change.ts';
-import { createNotification, type LinkOptions, type Notify } from './notice.ts';
+import { createNotification, type LinkOptions, type Notify } from './notification.ts';
 
 /** How people are told. */
 export interface Notifier extends LinkOptions {

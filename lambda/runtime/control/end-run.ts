@@ -10,8 +10,8 @@ import { ConditionFailedError, type Write } from '../../storage/ports.ts';
 import { readApprovals, withdrawApprovalWrites } from '../approvals/approval-records.ts';
 import { appendEntries, rawEntries } from '../journal/append-entries.ts';
 import { needsCleanup } from '../journal/entries.ts';
-import { wakeParentWrites } from './events.ts';
-import { endedWork, hasSameApprovals, isLeased, NO_WORK, readyWork } from './work.ts';
+import { wakeParentWrites } from '../wake/events.ts';
+import { endedWork, hasSameApprovals, isLeased, NO_WORK, readyWork } from '../wake/work.ts';
 
 /** How a run is ended from outside. */
 export interface EndRunOptions {

@@ -4,7 +4,7 @@ import { scanPages } from '../../checkpoints/scan.ts';
 import { parsePartition } from '../../core/ids.ts';
 import { hasEnded } from '../../core/status.ts';
 import type { Delivery } from '../runtime.ts';
-import { isReady } from './wake.ts';
+import { isReady } from '../wake/wake.ts';
 
 /**
  * The runs of a tenant that somebody should run, those first that became ready first. What is parked is for other code:

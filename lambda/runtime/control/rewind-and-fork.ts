@@ -11,9 +11,9 @@ import { rawEntries } from '../journal/append-entries.ts';
 import { type BranchCount, branchesToRecount } from '../journal/branch-count.ts';
 import { type Entry, hasSettled } from '../journal/entries.ts';
 import { deliver, type Runtime } from '../runtime.ts';
+import { hasSameApprovals, NO_WORK, readyWork, restartedWork } from '../wake/work.ts';
 import { withdrawWritesById } from './end-run.ts';
 import { cancelledCalls } from './run-control.ts';
-import { hasSameApprovals, NO_WORK, readyWork, restartedWork } from './work.ts';
 
 export interface RewindOptions {
   /**

@@ -14,11 +14,11 @@ import { appendEntries, rawEntries } from '../journal/append-entries.ts';
 import { type BranchCount, branchesToRecount, enclosingBranches } from '../journal/branch-count.ts';
 import { type Entry, hasSettled } from '../journal/entries.ts';
 import { deliver, type Runtime } from '../runtime.ts';
-import { sendSignal } from './early-signals.ts';
+import { sendSignal } from '../wake/early-signals.ts';
+import type { Signal } from '../wake/events.ts';
+import { isReady } from '../wake/wake.ts';
+import { NO_WORK, restartedWork } from '../wake/work.ts';
 import { endRun } from './end-run.ts';
-import type { Signal } from './events.ts';
-import { isReady } from './wake.ts';
-import { NO_WORK, restartedWork } from './work.ts';
 
 /** Sends a signal to a run; one to a run that has not been started is kept for it. Says whether it is new. */
 export async function signalRun(runtime: Runtime, run: string, signal: Signal): Promise<boolean> {

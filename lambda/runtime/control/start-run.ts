@@ -8,7 +8,7 @@ import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
 import { deliver, type Runtime } from '../runtime.ts';
-import { NO_WORK, readyWork } from './work.ts';
+import { NO_WORK, readyWork } from '../wake/work.ts';
 
 /** A run to start. */
 export interface StartRunOptions {

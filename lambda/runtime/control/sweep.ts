@@ -20,11 +20,11 @@ import { readApprovalMeta } from '../approvals/approval-meta.ts';
 import { approvalIdFromKey } from '../approvals/approval-records.ts';
 import { type Notifier, processDueApproval } from '../approvals/due.ts';
 import type { Delivery, Runtime } from '../runtime.ts';
+import { wokenHead } from '../wake/wake.ts';
+import { isLeased, NO_WORK, redeliveryDelayMs, timesOutAt } from '../wake/work.ts';
 import { endRun } from './end-run.ts';
 import { isPaused } from './pause-agent.ts';
 import { deliverIfReady } from './run-control.ts';
-import { wokenHead } from './wake.ts';
-import { isLeased, NO_WORK, redeliveryDelayMs, timesOutAt } from './work.ts';
 
 /** What a sweep did. */
 export interface SweepReport {

@@ -1,8 +1,8 @@
 import type { RunContext } from '../../checkpoints/context.ts';
 import { HEAD_KEY, headRecord, readHead } from '../../checkpoints/format/records.ts';
 import { tryCommit } from '../../checkpoints/try-commit.ts';
-import type { Clock } from '../agent/clock.ts';
-import { timesOutAt } from '../control/work.ts';
+import type { Clock } from '../clock.ts';
+import { timesOutAt } from '../wake/work.ts';
 import type { Claimant } from './claim.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Clock } from '../agent/clock.ts';
+import type { Clock } from '../clock.ts';
 
 // Before its deadline an invocation begins nothing new, and shortly before it lets go of what it runs: of a short time, a
 // part of it.

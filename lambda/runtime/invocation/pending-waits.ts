@@ -1,7 +1,7 @@
 import { setImmediate as tick } from 'node:timers/promises';
 import type { Status } from '../../core/status.ts';
-import { EventLog } from '../control/events.ts';
 import { type Entry, hasSettled } from '../journal/entries.ts';
+import { EventLog } from '../wake/events.ts';
 import type { BatchItem } from './batch.ts';
 import type { Invocation } from './invocation.ts';
 import { readOutcomes } from './read-outcomes.ts';

@@ -8,8 +8,8 @@ import { toPartition } from '../../core/ids.ts';
 import { hasEnded } from '../../core/status.ts';
 import { readApprovals } from '../approvals/approval-records.ts';
 import { toDecision } from '../approvals/decision.ts';
-import { EventLog, NO_EVENTS } from '../control/events.ts';
 import { type Entry, hasSettled } from '../journal/entries.ts';
+import { EventLog, NO_EVENTS } from '../wake/events.ts';
 import type { Outcomes, SettledWaits } from './settle.ts';
 
 /** The entry that says which events were used. */

@@ -1,6 +1,6 @@
 import type { RuntimeMeta } from '../../checkpoints/format/meta.ts';
 import type { Status } from '../../core/status.ts';
-import { readyWork, suspendedWork } from '../control/work.ts';
+import { readyWork, suspendedWork } from '../wake/work.ts';
 
 /** How a run lies while nothing runs it. */
 export interface Suspension {

@@ -6,8 +6,8 @@ import type { LoadedCheckpoint } from '../../checkpoints/load.ts';
 import { isStorageError, isWaitstateError } from '../../core/errors.ts';
 import { hasEnded } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
-import { NO_WORK } from '../control/work.ts';
 import { appendEntries } from '../journal/append-entries.ts';
+import { NO_WORK } from '../wake/work.ts';
 import {
   applyEdits,
   type BatchItem,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { invalidInput } from '../../core/invalid-input.ts';
-import { agentMisuse } from '../agent/agent-errors.ts';
+import { agentMisuse } from '../definition/agent-errors.ts';
 
 /** What an operation is known by in the journal, until it is over. */
 export interface Identity {

@@ -1,5 +1,5 @@
 import { setImmediate as tick } from 'node:timers/promises';
-import type { Clock } from '../agent/clock.ts';
+import type { Clock } from '../clock.ts';
 import { type Entry, hasSettled, isOperationId, lastSeq } from './entries.ts';
 import { UnreplayedOperations } from './unreplayed-operations.ts';
 

@@ -1,5 +1,5 @@
 import { invalidInput } from '../../core/invalid-input.ts';
-import type { AgentContext, BranchOptions, BranchOutcome } from '../agent/agent-context.ts';
+import type { AgentContext, BranchOptions, BranchOutcome } from '../definition/agent-context.ts';
 import type { Invocation } from '../invocation/invocation.ts';
 import { type BranchCount, hasCounted } from '../journal/branch-count.ts';
 import { nonDeterminismError } from '../journal/entries.ts';

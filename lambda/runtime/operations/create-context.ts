@@ -7,8 +7,8 @@ import {
   type BranchOutcome,
   Done,
   type TurnContext,
-} from '../agent/agent-context.ts';
-import { agentMisuse, toError } from '../agent/agent-errors.ts';
+} from '../definition/agent-context.ts';
+import { agentMisuse, toError } from '../definition/agent-errors.ts';
 import type { BatchItem } from '../invocation/batch.ts';
 import type { EditedState } from '../invocation/edited-state.ts';
 import type { Invocation } from '../invocation/invocation.ts';

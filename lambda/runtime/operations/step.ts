@@ -1,13 +1,13 @@
 import { toMilliseconds } from '../../core/duration.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import type { ConditionFailedError } from '../../storage/ports.ts';
-import type { StepContext, StepOptions } from '../agent/agent-context.ts';
-import { agentMisuse, toError } from '../agent/agent-errors.ts';
+import type { StepContext, StepOptions } from '../definition/agent-context.ts';
+import { agentMisuse, toError } from '../definition/agent-errors.ts';
+import { checkRetryPolicy, retryDelayMs } from '../definition/retry-policy.ts';
 import type { BatchItem } from '../invocation/batch.ts';
 import type { Invocation } from '../invocation/invocation.ts';
 import { type Entry, type EntryKind, hasSettled } from '../journal/entries.ts';
 import { operationName, type Scope } from '../journal/identity.ts';
-import { checkRetryPolicy, retryDelayMs } from './retry-policy.ts';
 
 /** What stays in the process instead of suspending the run: a start of a function is slower than that. */
 export const MAX_IN_PROCESS_WAIT_MS = 10_000;

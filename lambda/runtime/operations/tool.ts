@@ -1,7 +1,7 @@
 import { encode } from '../../checkpoints/document/encode.ts';
 import { type Duration, toMilliseconds } from '../../core/duration.ts';
-import type { StepContext, ToolOptions } from '../agent/agent-context.ts';
-import { agentMisuse } from '../agent/agent-errors.ts';
+import type { StepContext, ToolOptions } from '../definition/agent-context.ts';
+import { agentMisuse } from '../definition/agent-errors.ts';
 import type { BatchItem } from '../invocation/batch.ts';
 import type { Invocation } from '../invocation/invocation.ts';
 import type { Entry } from '../journal/entries.ts';

@@ -1,9 +1,9 @@
 import type { RunContext } from '../../checkpoints/context.ts';
 import type { LoadedCheckpoint } from '../../checkpoints/load.ts';
 import { withdrawWritesById } from '../control/end-run.ts';
-import { wakeParentWrites } from '../control/events.ts';
-import { endedWork, readyWork } from '../control/work.ts';
 import type { Entry } from '../journal/entries.ts';
+import { wakeParentWrites } from '../wake/events.ts';
+import { endedWork, readyWork } from '../wake/work.ts';
 import { checkIsRunning, type RemoteSave, saveRemotely } from './save.ts';
 
 /** How an agent that runs elsewhere says that its run ended. */

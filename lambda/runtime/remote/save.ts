@@ -7,8 +7,8 @@ import { checkSaveFields, findEarlierWrite, type SaveFields } from '../../checkp
 import { WaitstateError } from '../../core/errors.ts';
 import type { Status } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
-import { hasSameApprovals, NO_WORK } from '../control/work.ts';
 import type { Entry } from '../journal/entries.ts';
+import { hasSameApprovals, NO_WORK } from '../wake/work.ts';
 
 /** What an agent that runs elsewhere saves. All that it holds of its run is the version that it goes on from. */
 export interface RemoteSave extends Omit<SaveFields, 'status' | 'parent' | 'owner' | 'tags' | 'retentionSeconds'> {

@@ -7,12 +7,12 @@ import { WaitstateError } from '../../core/errors.ts';
 import { isWaiting, type Status } from '../../core/status.ts';
 import type { Write } from '../../storage/ports.ts';
 import { createApprovalWrites, toApprovalId } from '../approvals/approval-records.ts';
-import { NO_WORK, suspendedWork } from '../control/work.ts';
 import type { ClaimedRun } from '../invocation/claim.ts';
 import { readOutcomes } from '../invocation/read-outcomes.ts';
 import { settle } from '../invocation/settle.ts';
 import { appendEntries } from '../journal/append-entries.ts';
 import { type Entry, hasSettled } from '../journal/entries.ts';
+import { NO_WORK, suspendedWork } from '../wake/work.ts';
 import { checkIsRunning, type RemoteChange, type RemoteSave, saveRemotely } from './save.ts';
 
 /** What a run waits for from now on. */

@@ -3,7 +3,7 @@ import { memoryStorage } from '../../storage/memory.ts';
 import type { Storage } from '../../storage/ports.ts';
 import type { Agent, AnyAgent, InvokeResult, StartOptions } from '../agent/agent.ts';
 import type { AgentOptions } from '../agent/agent-options.ts';
-import type { ApprovalNotification } from '../approvals/notice.ts';
+import type { ApprovalNotification } from '../approvals/notification.ts';
 import { sweepDue } from '../control/sweep.ts';
 import type { Delivery, Runtime } from '../runtime.ts';
 import { Deliveries } from './deliveries.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../agent/clock.ts';
+import type { Clock } from '../clock.ts';
 
 interface Sleeper {
   readonly until: number;

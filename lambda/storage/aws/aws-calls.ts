@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { WaitstateError } from '../../core/errors.ts';
-import { isTransient } from './aws-failures.ts';
+import { isTransient } from './classify-aws-error.ts';
 
 export interface AwsRetryOptions {
   /** How often a call is tried before it counts as failed. @default 8 */
@@ -31,7 +31,7 @@ export function createAwsCall<C extends { readonly config: unknown }>(
       } catch (error) {
         if (tried >= tries || error instanceof WaitstateError || !isTransient(error)) {
           // Loaded only when something has failed for good.
-          const { storageError } = await import('./aws-errors.ts');
+          const { storageError } = await import('./to-storage-error.ts');
           throw await storageError(error, { resource, actions }, client.config);
         }
         await sleep(Math.random() * Math.min(5_000, 50 * 2 ** tried));

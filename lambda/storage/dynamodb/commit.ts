@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { WaitstateError } from '../../core/errors.ts';
 import type { AwsCall } from '../aws/aws-calls.ts';
-import { errorName, isTransient, sdkAttempts, toAwsError } from '../aws/aws-failures.ts';
+import { errorName, isTransient, sdkAttempts, toAwsError } from '../aws/classify-aws-error.ts';
 import { checkWrites } from '../check-writes.ts';
 import { type Condition, ConditionFailedError, type RecordStore, type StoredRecord, type Write } from '../ports.ts';
 import type { DynamoClient } from './dynamo-client.ts';

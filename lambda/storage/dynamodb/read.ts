@@ -1,6 +1,6 @@
 import { BatchGetItemCommand, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import type { AwsCall } from '../aws/aws-calls.ts';
-import { toAwsError } from '../aws/aws-failures.ts';
+import { toAwsError } from '../aws/classify-aws-error.ts';
 import type { RecordStore } from '../ports.ts';
 import type { DynamoClient } from './dynamo-client.ts';
 import { type Item, primaryKey, toRecord } from './items.ts';

@@ -8,7 +8,7 @@ import {
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
 import type { AwsCall } from '../aws/aws-calls.ts';
-import { errorName, sdkAttempts } from '../aws/aws-failures.ts';
+import { errorName, sdkAttempts } from '../aws/classify-aws-error.ts';
 import type { S3Connection } from './s3-connection.ts';
 
 /** Parts under way at a time; with the two that showed the content to be large, at most five are in memory. */

@@ -9,8 +9,8 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { type AwsRetryOptions, createAwsCall } from '../aws/aws-calls.ts';
-import { storageError } from '../aws/aws-errors.ts';
-import { errorName, toAwsError } from '../aws/aws-failures.ts';
+import { errorName, toAwsError } from '../aws/classify-aws-error.ts';
+import { storageError } from '../aws/to-storage-error.ts';
 import type { PayloadStore, StoredPayload } from '../ports.ts';
 import { createMultipart } from './multipart.ts';
 import { copyRanges, splitIntoParts } from './parts.ts';

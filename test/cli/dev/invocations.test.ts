@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { createInvocationQueue, type NextAction } from '../../../cli/dev/processes/invocations.ts';
+import { createInvocationQueue, type NextAction } from '../../../cli/dev/processes/invocation-queue.ts';
 import { gate } from '../../runtime/storages.ts';
 
 const delivery = (run: string) => ({ tenant: 'default', run, agent: 'a' });

@@ -1,6 +1,6 @@
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { escapeControls } from '../../../cli/terminal/clean.ts';
+import { escapeControls } from '../../../cli/terminal/escape-controls.ts';
 import { jsonLines, jsonText } from '../../../cli/terminal/json-text.ts';
 import {
   bold,
@@ -13,7 +13,7 @@ import {
   truncate,
   wrapText,
 } from '../../../cli/terminal/line.ts';
-import { wrapLine } from '../../../cli/terminal/prose.ts';
+import { wrapLine } from '../../../cli/terminal/wrap-line.ts';
 
 const text = (line: Line): string => render(line, (_, plain) => plain);
 

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { hasNoControls } from '../../../cli/terminal/clean.ts';
+import { hasNoControls } from '../../../cli/terminal/escape-controls.ts';
 import { shellQuote } from '../../../cli/terminal/shell-quote.ts';
 
 describe('a word for a shell', () => {

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { CheckpointMeta } from '../../../lambda/checkpoints/format/meta.ts';
 import { randomText } from './random-text.ts';
+import { recordCalls } from './record-calls.ts';
 import { all, type OpenStores, type Stores } from './stores.ts';
-import { recordCalls } from './watched.ts';
 
 interface Conversation {
   readonly messages: readonly string[];

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type Payload, payload } from '../../../lambda/checkpoints/payload.ts';
 import { randomText } from './random-text.ts';
+import { recordCalls } from './record-calls.ts';
 import { DAY, HOUR, type OpenStores } from './stores.ts';
-import { recordCalls } from './watched.ts';
 
 interface State {
   page: Payload;

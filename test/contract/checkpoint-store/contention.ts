@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { recordCalls } from './record-calls.ts';
 import { all, type OpenStores } from './stores.ts';
-import { recordCalls } from './watched.ts';
 
 export function contentionContract(open: OpenStores): void {
   describe('many writers at once', () => {

@@ -5,9 +5,9 @@ import { type Payload, payload } from '../../../lambda/checkpoints/payload.ts';
 import { eventually } from '../eventually.ts';
 import { keys, keysOf } from './keys.ts';
 import { randomText } from './random-text.ts';
+import { recordCalls } from './record-calls.ts';
 import { flipBit, rehash, withMeta } from './stored-run.ts';
 import { all, DAY, type OpenStores, type Stores } from './stores.ts';
-import { recordCalls } from './watched.ts';
 
 export function encryptionContract(open: OpenStores): void {
   describe('an encrypted run', () => {

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { type Payload, payload } from '../../../lambda/checkpoints/payload.ts';
 import { eventually } from '../eventually.ts';
 import { randomText } from './random-text.ts';
+import { recordCalls } from './record-calls.ts';
 import { all, DAY, type OpenStores } from './stores.ts';
-import { recordCalls } from './watched.ts';
 
 interface State {
   prompt: string;

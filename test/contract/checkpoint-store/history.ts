@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { HistoryOptions } from '../../../lambda/checkpoints/history.ts';
+import { recordCalls } from './record-calls.ts';
 import { shape } from './shape.ts';
 import { all, type OpenStores, type Stores } from './stores.ts';
-import { recordCalls } from './watched.ts';
 
 const LENGTH = 105;
 

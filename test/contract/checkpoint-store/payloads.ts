@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { type Payload, payload } from '../../../lambda/checkpoints/payload.ts';
 import { memoryStorage } from '../../../lambda/storage/memory.ts';
 import { randomText } from './random-text.ts';
+import { recordCalls } from './record-calls.ts';
 import { flipBit } from './stored-run.ts';
 import type { OpenStores } from './stores.ts';
-import { recordCalls } from './watched.ts';
 
 interface State {
   page: Payload;

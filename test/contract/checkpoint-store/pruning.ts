@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { type Payload, payload } from '../../../lambda/checkpoints/payload.ts';
 import { randomText } from './random-text.ts';
+import { recordCalls } from './record-calls.ts';
 import { shape } from './shape.ts';
 import { all, MINUTE, type OpenStores, type Stores } from './stores.ts';
-import { recordCalls } from './watched.ts';
 
 export function pruningContract(open: OpenStores): void {
   /** A run of so many checkpoints, each of them a snapshot that holds its version. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { StaleVersionError } from '../../../lambda/checkpoints/stale-version-error.ts';
+import { recordCalls } from './record-calls.ts';
 import { errorOf, MINUTE, type OpenStores } from './stores.ts';
-import { recordCalls } from './watched.ts';
 
 export function savingContract(open: OpenStores): void {
   describe('saving', () => {

@@ -1,4 +1,4 @@
-import type { CheckpointStoreOptions } from '../../../lambda/checkpoints/contexts.ts';
+import type { CheckpointStoreOptions } from '../../../lambda/checkpoints/context-factory.ts';
 
 /**
  * The options of a store whose states have this shape. The first save of a shape is a snapshot whatever it saves, so that a

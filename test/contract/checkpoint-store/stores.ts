@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type CheckpointStore, createCheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
-import type { CheckpointStoreOptions } from '../../../lambda/checkpoints/contexts.ts';
+import type { CheckpointStoreOptions } from '../../../lambda/checkpoints/context-factory.ts';
 import type { Storage } from '../../../lambda/storage/ports.ts';
 import { withTrackedVersions } from './following.ts';
 import { type StoredRun, storedRun } from './stored-run.ts';

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { payload } from '../../../lambda/checkpoints/payload.ts';
 import { eventually } from '../eventually.ts';
 import { randomText } from './random-text.ts';
+import { recordCalls } from './record-calls.ts';
 import { DAY, HOUR, MINUTE, type OpenStores, SECOND } from './stores.ts';
-import { recordCalls } from './watched.ts';
 
 export function sweepingContract(open: OpenStores): void {
   describe('a sweep', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { recordCalls } from './record-calls.ts';
 import { all, MINUTE, type OpenStores } from './stores.ts';
-import { recordCalls } from './watched.ts';
 
 export function writeIdsContract(open: OpenStores): void {
   describe('a save that is tried again under its write id', () => {

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { assembled, closeAll } from './scene.ts';
+import { accessDenied } from './stories/access-denied.ts';
+import { encrypted } from './stories/encrypted.ts';
 import { environment } from './stories/environment.ts';
 import { measured } from './stories/measured.ts';
 import { otherLanguage } from './stories/other-language.ts';
 import { overTime } from './stories/over-time.ts';
 import { permissions } from './stories/permissions.ts';
-import { accessDenied } from './stories/refused.ts';
-import { encrypted } from './stories/sealed.ts';
 import { tenants } from './stories/tenants.ts';
 import { wholeStory } from './stories/whole-story.ts';
 

@@ -1,6 +1,6 @@
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
-import { decompress } from '../../../lambda/checkpoints/format/packing.ts';
+import { decompress } from '../../../lambda/checkpoints/format/compression.ts';
 import type { Account } from './account.ts';
 
 /** What is said in runs of the agent `orders`: in the state, the question, a result, and the answer. */

@@ -1,5 +1,5 @@
-import { SetupError } from '../cannot-begin.ts';
 import type { Account } from '../cloud.ts';
+import { SetupError } from '../setup-error.ts';
 import { type Signing, signedCall } from './signed-call.ts';
 
 /** Who has these credentials. https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html */

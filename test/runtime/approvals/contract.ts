@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { Storage } from '../../../lambda/storage/ports.ts';
-import { decisionsContract } from './deciding.ts';
-import { storedApprovalsContract } from './keeping.ts';
+import { decisionsContract } from './decisions.ts';
+import { notificationsContract } from './notifications.ts';
 import { type ApprovalScene, type SceneOptions, sceneOn } from './scene.ts';
-import { notificationsContract } from './telling.ts';
+import { storedApprovalsContract } from './stored-approvals.ts';
 
 export type OpenScene = (options?: SceneOptions) => Promise<ApprovalScene>;
 

@@ -16,7 +16,7 @@ import {
 } from '../../../lambda/runtime/approvals/approval-records.ts';
 import { inbox } from '../../../lambda/runtime/approvals/inbox.ts';
 import { type ApprovalLink, createToken } from '../../../lambda/runtime/approvals/tokens.ts';
-import { wakeRun } from '../../../lambda/runtime/control/wake.ts';
+import { wakeRun } from '../../../lambda/runtime/wake/wake.ts';
 import type { Storage, StoredRecord } from '../../../lambda/storage/ports.ts';
 import { all } from '../../contract/checkpoint-store/stores.ts';
 import { type Clock, clockAt } from '../../faults/clock.ts';

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { type Agent, agent } from '../../../lambda/runtime/agent/agent.ts';
-import type { StepContext } from '../../../lambda/runtime/agent/agent-context.ts';
 import type { AgentOptions } from '../../../lambda/runtime/agent/agent-options.ts';
+import type { StepContext } from '../../../lambda/runtime/definition/agent-context.ts';
 
 /** One thing that a step did to the world. */
 export interface Effect {

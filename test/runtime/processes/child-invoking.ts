@@ -2,7 +2,7 @@ import { readSync, writeSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { isWaitstateError } from '../../../lambda/core/errors.ts';
 import { embeddedStorage } from '../../../lambda/embedded.ts';
-import type { Clock } from '../../../lambda/runtime/agent/clock.ts';
+import type { Clock } from '../../../lambda/runtime/clock.ts';
 import { sweepDue } from '../../../lambda/runtime/control/sweep.ts';
 import type { Delivery } from '../../../lambda/runtime/runtime.ts';
 import type { Storage } from '../../../lambda/storage/ports.ts';

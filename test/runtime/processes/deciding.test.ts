@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readLiveHead } from '../../../lambda/checkpoints/load.ts';
 import type { VoteAnswer } from '../../../lambda/core/approval.ts';
 import { APPROVERS } from './agents.ts';
-import { WorkerPool } from './crew.ts';
 import { outcomeOf } from './outcome.ts';
-import { SHARED_STORAGES, type SharedStorage } from './place.ts';
+import { SHARED_STORAGES, type SharedStorage } from './shared-storage.ts';
 import type { Worker } from './worker.ts';
+import { WorkerPool } from './worker-pool.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
 

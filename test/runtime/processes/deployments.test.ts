@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HOUR } from '../../faults/clock.ts';
-import { WorkerPool } from './crew.ts';
 import { outcomeOf } from './outcome.ts';
-import { SHARED_STORAGES, type SharedStorage } from './place.ts';
+import { SHARED_STORAGES, type SharedStorage } from './shared-storage.ts';
+import { WorkerPool } from './worker-pool.ts';
 
 const START = Date.UTC(2030, 0, 1);
 

@@ -3,9 +3,9 @@ import type { Delivery } from '../../../lambda/runtime/runtime.ts';
 import { HOUR } from '../../faults/clock.ts';
 import { APPROVERS } from './agents.ts';
 import type { Answered, Command } from './commands.ts';
-import type { WorkerPool } from './crew.ts';
-import type { SharedStorage } from './place.ts';
+import type { SharedStorage } from './shared-storage.ts';
 import type { Worker } from './worker.ts';
+import type { WorkerPool } from './worker-pool.ts';
 
 type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 type Order = Without<Command, 'now' | 'agent' | 'run'> & { readonly agent?: string; readonly run?: string };

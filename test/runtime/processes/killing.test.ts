@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { randomFrom } from '../../faults/seeded.ts';
 import { Journey } from './journey.ts';
 import { journeyOutcomes, outcomeOf } from './outcome.ts';
-import { SHARED_STORAGES } from './place.ts';
 import { type Scene, sceneIn } from './scene.ts';
+import { SHARED_STORAGES } from './shared-storage.ts';
 
 // On the engines, where all costs several times as much: after what is stored, every second time, and between a payment
 // and its record.

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { isWaitstateError } from '../../../lambda/core/errors.ts';
-import type { SharedStorage } from './place.ts';
+import type { SharedStorage } from './shared-storage.ts';
 
 // Everything has happened by then.
 const LATER = Date.UTC(2031, 0, 1);

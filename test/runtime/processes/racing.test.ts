@@ -5,8 +5,8 @@ import { randomFrom } from '../../faults/seeded.ts';
 import type { Answered, Line } from './commands.ts';
 import { INPUT, Journey } from './journey.ts';
 import { journeyOutcomes } from './outcome.ts';
-import { SHARED_STORAGES } from './place.ts';
 import { type Scene, sceneIn } from './scene.ts';
+import { SHARED_STORAGES } from './shared-storage.ts';
 import type { Worker } from './worker.ts';
 
 const SEEDS = { 'in a folder': 10, 'on DynamoDB and S3': 4 };

@@ -1,7 +1,7 @@
-import { WorkerPool } from './crew.ts';
 import { Journey } from './journey.ts';
 import { journeyOutcomes, type Outcome } from './outcome.ts';
-import type { SharedStorage } from './place.ts';
+import type { SharedStorage } from './shared-storage.ts';
+import { WorkerPool } from './worker-pool.ts';
 
 /** A place with processes, and what comes of a journey when nobody disturbs it. */
 export interface Scene {

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Code } from './agents.ts';
 import type { Answered, Command, Line } from './commands.ts';
-import type { SharedStorage } from './place.ts';
+import type { SharedStorage } from './shared-storage.ts';
 
 const CHILD = fileURLToPath(new URL('./child-invoking.ts', import.meta.url));
 

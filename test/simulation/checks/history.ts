@@ -1,6 +1,6 @@
 import { decodeResults, savedState } from '../../../lambda/checkpoints/content.ts';
 import type { RunContext } from '../../../lambda/checkpoints/context.ts';
-import { contextFactory } from '../../../lambda/checkpoints/contexts.ts';
+import { contextFactory } from '../../../lambda/checkpoints/context-factory.ts';
 import { applyPatch, readParts } from '../../../lambda/checkpoints/format/chain.ts';
 import type { HeadMeta } from '../../../lambda/checkpoints/format/meta.ts';
 import { CHECKPOINT_KEYS, type CheckpointRecord, readCheckpoint } from '../../../lambda/checkpoints/format/records.ts';

@@ -1,6 +1,6 @@
 import { plaintext } from '../../../lambda/checkpoints/encryption/run-cipher.ts';
-import { EventLog } from '../../../lambda/runtime/control/events.ts';
 import type { SignalEvent } from '../../../lambda/runtime/invocation/settle.ts';
+import { EventLog } from '../../../lambda/runtime/wake/events.ts';
 import type { World } from '../world.ts';
 import type { EndedRun } from './history.ts';
 

@@ -1,23 +1,23 @@
 import type { RunContext } from '../../checkpoints/context.ts';
 import { isWaitstateError } from '../../core/errors.ts';
-import { Done } from '../agent/agent-context.ts';
-import type { AgentDefinition } from '../agent/agent-definition.ts';
-import { toError } from '../agent/agent-errors.ts';
-import { validate } from '../agent/standard-schema.ts';
 import { withdrawWritesById } from '../control/end-run.ts';
-import { wakeParentWrites } from '../control/events.ts';
-import { endedWork } from '../control/work.ts';
+import { Done } from '../definition/agent-context.ts';
+import type { AgentDefinition } from '../definition/agent-definition.ts';
+import { toError } from '../definition/agent-errors.ts';
+import { validate } from '../definition/standard-schema.ts';
+import type { BatchItem } from '../invocation/batch.ts';
+import type { ClaimedRun } from '../invocation/claim.ts';
+import { EditedState } from '../invocation/edited-state.ts';
+import { Invocation, type InvocationEnd } from '../invocation/invocation.ts';
+import { Superseded } from '../invocation/writer.ts';
 import { type Entry, needsCleanup } from '../journal/entries.ts';
 import { Scope } from '../journal/identity.ts';
 import { createContext } from '../operations/create-context.ts';
 import { abandonWaits } from '../operations/wait-operations.ts';
 import type { Runtime } from '../runtime.ts';
-import type { BatchItem } from './batch.ts';
-import type { ClaimedRun } from './claim.ts';
-import { EditedState } from './edited-state.ts';
-import { Invocation, type InvocationEnd } from './invocation.ts';
+import { wakeParentWrites } from '../wake/events.ts';
+import { endedWork } from '../wake/work.ts';
 import { undoAll } from './undo.ts';
-import { Superseded } from './writer.ts';
 
 type Definition = AgentDefinition<never, unknown, unknown>;
 

@@ -1,4 +1,4 @@
-import { FetchError, fetchPage } from './fetched.ts';
+import { FetchError, fetchPage } from './fetch-page.ts';
 import { loadParts } from './parts.ts';
 import { updateTimes } from './times.ts';
 

@@ -1,14 +1,14 @@
 import { decodeResult } from '../../checkpoints/content.ts';
 import { WaitstateError } from '../../core/errors.ts';
-import type { StepContext } from '../agent/agent-context.ts';
-import { toError } from '../agent/agent-errors.ts';
 import { cancelRun } from '../control/run-control.ts';
+import type { StepContext } from '../definition/agent-context.ts';
+import { toError } from '../definition/agent-errors.ts';
+import type { Invocation } from '../invocation/invocation.ts';
+import { Superseded } from '../invocation/writer.ts';
 import { type Entry, hasSettled } from '../journal/entries.ts';
 import { operationName } from '../journal/identity.ts';
 import { runOrReplay } from '../operations/step.ts';
 import { recordEnd } from './drive.ts';
-import type { Invocation } from './invocation.ts';
-import { Superseded } from './writer.ts';
 
 /**
  * Takes back what can be taken back, the last first, each recorded; then the run ends as its head says. A step that

@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { simulateLatency } from './moment.ts';
+import { simulateLatency } from './latency.ts';
 
 /** What a service did under a key. */
 interface Line {

@@ -1,8 +1,8 @@
 import type { Schema } from '../../checkpoints/format/schema.ts';
 import type { Duration } from '../../core/duration.ts';
-import type { ApprovalNotification } from '../approvals/notice.ts';
-import type { RetryPolicy } from '../operations/retry-policy.ts';
+import type { ApprovalNotification } from '../approvals/notification.ts';
 import type { AgentContext, Done, StepContext, TurnContext } from './agent-context.ts';
+import type { RetryPolicy } from './retry-policy.ts';
 import type { StandardSchema } from './standard-schema.ts';
 
 /** What an agent is, but for what it does. */

@@ -1,5 +1,5 @@
 import { WaitstateError } from '../../core/errors.ts';
-import { errorDetails, isTransient } from './aws-failures.ts';
+import { errorDetails, isTransient } from './classify-aws-error.ts';
 
 /** What a call was about, for the message of its error. */
 interface FailedCall {

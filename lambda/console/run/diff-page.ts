@@ -5,7 +5,7 @@ import type { RecordedResult } from '../../operator/recorded-results.ts';
 import { truncateToBytes } from '../../operator/truncated-document.ts';
 import { runBreadcrumbs } from '../crumbs.ts';
 import { showDocument } from '../document/show-document.ts';
-import { pluralize } from '../document/showing.ts';
+import { pluralize } from '../document/show-options.ts';
 import { type Html, html } from '../markup.ts';
 import { page } from '../page.ts';
 import { PATHS } from '../paths.ts';

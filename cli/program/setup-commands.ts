@@ -4,7 +4,7 @@ import type { ConsoleOptions } from '../commands/console.ts';
 import type { DevOptions } from '../dev/dev-command.ts';
 import type { CommonOptions, RunInSession } from '../session.ts';
 import { parsePort, parsePositiveInteger } from './parse-arguments.ts';
-import { withExamples, withTargetOptions } from './target-command.ts';
+import { withExamples, withTargetOptions } from './target-options.ts';
 
 /** Adds the commands that set things up. */
 export function addSetupCommands(program: Command, go: RunInSession): void {

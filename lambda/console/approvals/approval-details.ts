@@ -1,7 +1,7 @@
 import { type Doc, isFields, specialOf } from '../../checkpoints/document/document.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { showTruncated } from '../document/show-document.ts';
-import { pluralize, type ShowOptions } from '../document/showing.ts';
+import { pluralize, type ShowOptions } from '../document/show-options.ts';
 import { type Html, html } from '../markup.ts';
 import { userText } from '../text.ts';
 import { relativeAndExactTime } from '../time.ts';

@@ -1,9 +1,9 @@
 import { type AgentOptions, createRuntime } from '../agent/agent-options.ts';
-import { type AnswerInput, type DecideInput, decide, remind, withdraw } from './decide.ts';
-import { type InboxOptions, inbox } from './inbox.ts';
-import { deliverDecided } from './record-delivery.ts';
-import { decideByToken, revokeToken, viewByToken } from './tokens.ts';
-import { type ApprovalView, viewApproval } from './view.ts';
+import { type AnswerInput, type DecideInput, decide, remind, withdraw } from '../approvals/decide.ts';
+import { deliverDecided } from '../approvals/deliver-decided.ts';
+import { type InboxOptions, inbox } from '../approvals/inbox.ts';
+import { decideByToken, revokeToken, viewByToken } from '../approvals/tokens.ts';
+import { type ApprovalView, viewApproval } from '../approvals/view.ts';
 
 /** The approvals of one tenant, for those who show and answer them: a portal, a chat bot, a mail gateway. */
 export interface Approvals {

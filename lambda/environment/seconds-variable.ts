@@ -1,4 +1,4 @@
-import { throwInvalidVariable } from './refuse.ts';
+import { throwInvalidVariable } from './invalid-variable.ts';
 
 /** The longest time that is taken, in seconds: more than three thousand years, and eleven digits, as many as a store takes. */
 export const MAX_SECONDS = 99_999_999_999;

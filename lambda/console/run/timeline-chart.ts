@@ -1,8 +1,8 @@
 import type { CheckpointSummary } from '../../checkpoints/checkpoint.ts';
 import { buildTimeline, type Span, type SpanKind, type Timeline } from '../../operator/timeline.ts';
 import { writeCost } from '../../operator/write-cost.ts';
-import { pluralize } from '../document/showing.ts';
-import { formatBytes } from '../document/sizes.ts';
+import { formatBytes } from '../document/format-bytes.ts';
+import { pluralize } from '../document/show-options.ts';
 import { formatDuration } from '../format-time.ts';
 import { type Html, html } from '../markup.ts';
 import { PATHS } from '../paths.ts';

@@ -3,7 +3,7 @@ import type { Draft } from '../../checkpoints/draft.ts';
 import type { Payload, PayloadContent, PayloadOptions } from '../../checkpoints/payload.ts';
 import type { ApprovalRequest } from '../../core/approval.ts';
 import type { Duration } from '../../core/duration.ts';
-import type { RetryPolicy } from '../operations/retry-policy.ts';
+import type { RetryPolicy } from './retry-policy.ts';
 import type { StandardSchema } from './standard-schema.ts';
 
 /** What a step gets to work with. */

@@ -3,7 +3,7 @@ import { createCheckpointStore } from '../../../lambda/checkpoints/checkpoint-st
 import { approvalKey } from '../../../lambda/runtime/approvals/approval-records.ts';
 import { decide } from '../../../lambda/runtime/approvals/decide.ts';
 import { processDueApproval } from '../../../lambda/runtime/approvals/due.ts';
-import type { ApprovalNotification } from '../../../lambda/runtime/approvals/notice.ts';
+import type { ApprovalNotification } from '../../../lambda/runtime/approvals/notification.ts';
 import { decideByToken, resolveToken, revokeToken, viewByToken } from '../../../lambda/runtime/approvals/tokens.ts';
 import { keys } from '../../contract/checkpoint-store/keys.ts';
 import { errorOf } from '../../contract/checkpoint-store/stores.ts';

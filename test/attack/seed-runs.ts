@@ -2,7 +2,7 @@ import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store
 import { agent, payload } from '../../lambda/index.ts';
 import type { Operator } from '../../lambda/operator/operator.ts';
 import type { AgentOptions } from '../../lambda/runtime/agent/agent-options.ts';
-import type { Clock } from '../../lambda/runtime/agent/clock.ts';
+import type { Clock } from '../../lambda/runtime/clock.ts';
 import type { Storage } from '../../lambda/storage/ports.ts';
 import { linkFor } from '../runtime/approvals/scene.ts';
 

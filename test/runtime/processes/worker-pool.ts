@@ -1,5 +1,5 @@
 import type { Code } from './agents.ts';
-import type { SharedStorage } from './place.ts';
+import type { SharedStorage } from './shared-storage.ts';
 import { Worker } from './worker.ts';
 
 /** Processes of one place, some of them started before they are needed: most of their life is reading their own code. */

@@ -3,7 +3,7 @@ import type { RuntimeMeta } from '../../checkpoints/format/meta.ts';
 import { headRecord } from '../../checkpoints/format/records.ts';
 import { readLiveHead } from '../../checkpoints/load.ts';
 import { tryCommit } from '../../checkpoints/try-commit.ts';
-import { redeliveryDelayMs } from '../control/work.ts';
+import { redeliveryDelayMs } from '../wake/work.ts';
 
 /**
  * Gives a claim back whose function could not be invoked, so that it does not count as an attempt of the run. The lease

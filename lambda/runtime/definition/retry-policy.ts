@@ -1,7 +1,7 @@
 import { type Duration, toMilliseconds } from '../../core/duration.ts';
 import { type ErrorCode, isWaitstateError } from '../../core/errors.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
-import type { RetryableError } from '../agent/agent-errors.ts';
+import type { RetryableError } from './agent-errors.ts';
 
 /** How often and how soon a step that failed is tried again. */
 export interface RetryPolicy {
