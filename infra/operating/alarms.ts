@@ -72,7 +72,7 @@ function whenToLook(measured: MonitoredResources): Readonly<Record<string, Alarm
       metric: waitstateMetric(measured, 'gauge', 'OldestReadySeconds', 'Maximum', 'oldest READY, seconds'),
       ...{ above: 300, times: 2, says: 'A run has been READY for more than five minutes, and no agent took it.' },
     },
-    SweepSilent: {
+    SweepNotRunning: {
       metric: handlers.sweep.metricInvocations({ period: twoSweeps }),
       ...{
         below: 1,
@@ -121,14 +121,14 @@ function whenToLook(measured: MonitoredResources): Readonly<Record<string, Alarm
       metric: waitstateMetric(measured, 'gauge', 'ApprovalsDueSoon', 'Maximum', 'open approvals, due within a day'),
       says: 'Approvals that nobody has answered end within a day.',
     },
-    NobodyTold: {
+    NotificationFailures: {
       metric: sumMetric('not told', [
-        waitstateMetric(measured, 'notify', 'TellingFailed', 'Sum', 'notify'),
-        waitstateMetric(measured, 'sweep', 'TellingFailed', 'Sum', 'sweep'),
+        waitstateMetric(measured, 'notify', 'NotificationFailed', 'Sum', 'notify'),
+        waitstateMetric(measured, 'sweep', 'NotificationFailed', 'Sum', 'sweep'),
       ]),
       ...{ times: 2, within: HOUR, says: 'People could not be told of approvals.' },
     },
-    NotDelivered: {
+    DeliveryFailures: {
       metric: sumMetric('not delivered', [
         waitstateMetric(measured, 'resume', 'DeliveryFailed', 'Sum', 'resume'),
         waitstateMetric(measured, 'resume', 'UnknownAgent', 'Sum', 'resume, unknown agent'),

@@ -96,9 +96,9 @@ const waitRow = (measured: MonitoredResources): IWidget[] => [
     waitstateMetric(measured, 'gauge', 'OldestApprovalSeconds', 'Maximum', 'oldest question'),
   ]),
   graph('Answers, and people told', [
-    waitstateMetric(measured, 'api', 'ApprovalAnswered', 'Sum', 'answers'),
-    waitstateMetric(measured, 'notify', 'Told', 'Sum', 'told'),
-    waitstateMetric(measured, 'notify', 'TellingFailed', 'Sum', 'not told'),
+    waitstateMetric(measured, 'api', 'DecisionRecorded', 'Sum', 'answers'),
+    waitstateMetric(measured, 'notify', 'Notified', 'Sum', 'told'),
+    waitstateMetric(measured, 'notify', 'NotificationFailed', 'Sum', 'not told'),
   ]),
 ];
 

@@ -1,17 +1,9 @@
 import type { HeadMeta } from '../checkpoints/format/meta.ts';
-import {
-  HEAD_KEY,
-  isLeased,
-  readHead,
-  SHARDS,
-  shardGroup,
-  tenantGroup,
-  timeOrder,
-} from '../checkpoints/format/records.ts';
+import { isLeased, readHead } from '../checkpoints/format/records.ts';
 import type { Status } from '../core/status.ts';
 import { readApprovalMeta } from '../runtime/approvals/approval-meta.ts';
-import { APPROVAL_KEY_PREFIX } from '../runtime/approvals/approval-records.ts';
 import type { Gauge } from '../runtime/telemetry.ts';
+import { APPROVAL_KEY_PREFIX, HEAD_KEY, SHARDS, shardGroup, tenantGroup, timeOrder } from '../storage/keys.ts';
 import type { ListName, PageOptions, RecordStore, StoredRecord } from '../storage/ports.ts';
 import { runIdsOf } from './stream-records.ts';
 
@@ -49,12 +41,12 @@ export async function measureGauges(gauged: GaugeInput): Promise<Readonly<Record
     due.flatMap(({ found }) => found),
   );
   measured.ApprovalsDueSoon = soon.approvals;
-  measured.GaugesCut = due.filter(({ isCut }) => isCut).length;
+  measured.GaugesTruncated = due.filter(({ isCut }) => isCut).length;
   for (const tenant of gauged.tenants) {
     for (const { gauge, found, isCut, oldest } of await byStatus(gauged, tenant)) {
       const leased = gauge === 'RunsRunning' ? (soon.leased.get(tenant) ?? 0) : 0;
       measured[gauge] += Math.min(found.length + leased, MAX_RECORDS);
-      if (isCut) measured.GaugesCut += 1;
+      if (isCut) measured.GaugesTruncated += 1;
       // Every change of status sets this, and nothing that leaves the status as it is.
       const seconds = oldest ? Math.max(0, (gauged.now - oldest.touchedAt) / 1000) : 0;
       const age = AGES[gauge];
@@ -66,7 +58,7 @@ export async function measureGauges(gauged: GaugeInput): Promise<Readonly<Record
 
 const NOTHING: Readonly<Record<Gauge, number>> = {
   ...{ RunsReady: 0, RunsRunning: 0, RunsWaitingForApproval: 0, RunsWaitingForSignal: 0, RunsSleeping: 0 },
-  ...{ RunsEnding: 0, OldestReadySeconds: 0, OldestApprovalSeconds: 0, ApprovalsDueSoon: 0, GaugesCut: 0 },
+  ...{ RunsEnding: 0, OldestReadySeconds: 0, OldestApprovalSeconds: 0, ApprovalsDueSoon: 0, GaugesTruncated: 0 },
 };
 
 /** The gauges of the run that has been in a status for longest. */

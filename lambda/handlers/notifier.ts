@@ -43,7 +43,7 @@ export function notifierFor(
         to && functions.invokeAndWait(to.function, noticeEvent(notice, to)),
       ];
       const failed = (await Promise.allSettled(ways)).find(({ status }) => status === 'rejected');
-      telemetry.count(failed ? 'TellingFailed' : 'Told');
+      telemetry.count(failed ? 'NotificationFailed' : 'Notified');
       if (failed?.status !== 'rejected') return;
       const why = errorFields(failed.reason);
       telemetry.log('error', 'People could not be told of an approval; it is tried again later.', {

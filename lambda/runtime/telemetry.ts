@@ -1,18 +1,18 @@
 import { type ErrorCode, isWaitstateError } from '../core/errors.ts';
 import type { Log } from './runtime.ts';
 
-/** What is counted or measured; what is measured in seconds says so in its name. */
+/** A CloudWatch metric; one that is measured in seconds ends in `Seconds`. */
 export type Metric =
   | 'Delivered'
   | 'DeliveryFailed'
   | 'UnknownAgent'
   | 'MalformedRecord'
-  | 'Told'
-  | 'TellingFailed'
+  | 'Notified'
+  | 'NotificationFailed'
   | 'RunSucceeded'
   | 'RunFailed'
   | 'RunCancelled'
-  | 'ApprovalAnswered'
+  | 'DecisionRecorded'
   | 'RequestRefused'
   | 'RequestFailed'
   | 'SweepDelivered'
@@ -25,7 +25,7 @@ export type Metric =
   | 'SweepFailed'
   | Gauge;
 
-/** What there is just now, whatever happened before. */
+/** A metric that shows the current value instead of a count of events. */
 export type Gauge =
   | 'RunsReady'
   | 'RunsRunning'
@@ -36,18 +36,18 @@ export type Gauge =
   | 'OldestReadySeconds'
   | 'OldestApprovalSeconds'
   | 'ApprovalsDueSoon'
-  | 'GaugesCut';
+  | 'GaugesTruncated';
 
-/** Where a handler says what it does. Nothing of a state, no token, and nothing that people said goes there. */
+/** The logs, metrics and traces of a handler. They never contain state, tokens or comments of approvers. */
 export interface Telemetry {
   readonly log: Log;
   count(metric: Metric, value?: number): void;
-  /** Runs one invocation: in a part of the trace, and with its metrics written at the end. */
+  /** Runs one invocation inside a trace segment, and writes its metrics at the end. */
   traceInvocation<T>(run: () => Promise<T>): Promise<T>;
 }
 
-// What these say is about tables, keys and functions, and nothing else.
-const TELLING: ReadonlySet<ErrorCode> = new Set([
+// The messages of these errors name only tables, keys and functions, so they are safe to log.
+const LOGGABLE_CODES: ReadonlySet<ErrorCode> = new Set([
   'STORAGE_MISSING',
   'STORAGE_DENIED',
   'STORAGE_UNAVAILABLE',
@@ -57,7 +57,7 @@ const TELLING: ReadonlySet<ErrorCode> = new Set([
   'AGENT_NOT_FOUND',
 ]);
 
-/** What of an error may be logged: what it is, and what it says where that is about nobody. */
+/** The log fields of an error: its code or name, and its message only when that cannot contain user data. */
 export function errorFields(error: unknown): Readonly<Record<string, unknown>> {
   if (!isWaitstateError(error)) {
     const { name, $metadata } = Object(error) as {
@@ -67,5 +67,5 @@ export function errorFields(error: unknown): Readonly<Record<string, unknown>> {
     const { httpStatusCode, requestId } = $metadata ?? {};
     return { error: typeof name === 'string' ? name : 'unknown', httpStatusCode, requestId };
   }
-  return { error: error.code, ...(TELLING.has(error.code) && { why: error.message }) };
+  return { error: error.code, ...(LOGGABLE_CODES.has(error.code) && { why: error.message }) };
 }

@@ -70,7 +70,7 @@ describeOnEachStorage('a link', (open) => {
       'APPROVAL_DECIDED',
       'application/problem+json',
     ]);
-    expect(scene.counted.filter((metric) => metric === 'ApprovalAnswered')).toHaveLength(2);
+    expect(scene.counted.filter((metric) => metric === 'DecisionRecorded')).toHaveLength(2);
     await scene.settle();
     expect((await scene.ask(path)).json.run).toMatchObject({ status: 'WAITING_FOR_SIGNAL' });
   });

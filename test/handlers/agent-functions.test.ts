@@ -46,10 +46,10 @@ describe('a function of an agent that never returns', () => {
     const approval = { name: 'buy', title: 'Buy?', approvers: ['user:ann'] };
     await scene.checkpoint({ ...at, action: 'requestApproval', expectedVersion: 1, approval });
     expect(await scene.notify({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
-    expect(scene.counts.get('TellingFailed')).toBe(1);
+    expect(scene.counts.get('NotificationFailed')).toBe(1);
     expect(scene.logged.join()).toContain('TIMED_OUT');
     scene.clock.moveTo(scene.clock.now() + 61_000);
     expect(await scene.sweep()).toMatchObject({ failed: 1 });
-    expect(scene.counts.get('TellingFailed')).toBe(2);
+    expect(scene.counts.get('NotificationFailed')).toBe(2);
   });
 });

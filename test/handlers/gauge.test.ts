@@ -19,7 +19,7 @@ const HOUR = 60 * MINUTE;
 
 const ZEROS = {
   ...{ RunsReady: 0, RunsRunning: 0, RunsWaitingForApproval: 0, RunsWaitingForSignal: 0, RunsSleeping: 0 },
-  ...{ RunsEnding: 0, OldestReadySeconds: 0, OldestApprovalSeconds: 0, ApprovalsDueSoon: 0, GaugesCut: 0 },
+  ...{ RunsEnding: 0, OldestReadySeconds: 0, OldestApprovalSeconds: 0, ApprovalsDueSoon: 0, GaugesTruncated: 0 },
 };
 
 const start = (scene: HandlerScene, run: string, agentName = 'refunds', tenant = 'default') =>
@@ -139,7 +139,7 @@ describe('gauge', () => {
     }
     calls.list = 0;
     const whole = gaugeOn(records, new TestClock(60_000));
-    expect(await whole.gauge()).toMatchObject({ RunsReady: MAX_RECORDS, RunsRunning: MAX_RECORDS, GaugesCut: 1 });
+    expect(await whole.gauge()).toMatchObject({ RunsReady: MAX_RECORDS, RunsRunning: MAX_RECORDS, GaugesTruncated: 1 });
     expect(whole.counts.get('OldestReadySeconds')).toBe(58);
     expect(calls.list).toBe(14);
     // Pages may be short, as when their records are large.
@@ -150,14 +150,17 @@ describe('gauge', () => {
         return records.list(list, group, { ...options, limit: Math.min(limit, most) });
       },
     });
-    expect(await gaugeOn(short(400), new TestClock(60_000)).gauge()).toMatchObject({ RunsReady: 1_000, GaugesCut: 1 });
+    expect(await gaugeOn(short(400), new TestClock(60_000)).gauge()).toMatchObject({
+      RunsReady: 1_000,
+      GaugesTruncated: 1,
+    });
     expect(asked).toEqual([1_000, 600, 200]);
     calls.list = 0;
     const least = await gaugeOn(short(30), new TestClock(60_000)).gauge();
     expect(least).toMatchObject({
       RunsReady: 4 * 30,
       RunsRunning: 8 * 4 * 30,
-      GaugesCut: 1 + 8,
+      GaugesTruncated: 1 + 8,
       OldestReadySeconds: 58,
     });
     expect(calls.list).toBe(5 + MAX_REQUESTS + 8 * MAX_REQUESTS);

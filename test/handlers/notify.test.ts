@@ -53,14 +53,14 @@ describe('notify', () => {
     scene.failing.set(broken, Object.assign(new Error('not now'), { name: 'ServiceUnavailable' }));
     const Records = await scene.nextRecords();
     expect((await scene.notify({ Records })).batchItemFailures).toHaveLength(1);
-    expect(scene.counts.get('TellingFailed')).toBe(1);
+    expect(scene.counts.get('NotificationFailed')).toBe(1);
     expect(scene.logged.join()).not.toContain('not now');
     scene.failing.clear();
     // The stream's own retry comes too early: it was noted that somebody tried.
     expect((await scene.notify({ Records })).batchItemFailures).toEqual([]);
     scene.clock.moveTo(scene.clock.now() + 61_000);
     expect(await scene.sweep()).toMatchObject({ approvals: 1, failed: 0 });
-    expect(scene.counts.get('Told')).toBe(1);
+    expect(scene.counts.get('Notified')).toBe(1);
     expect(scene.sent.events.length).toBeGreaterThan(0);
   });
 
@@ -71,11 +71,11 @@ describe('notify', () => {
     // Nobody else's records wait for that: it is due again later.
     expect(await scene.notify({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
     expect(scene.logged.join()).not.toContain('SECRET');
-    expect(scene.counts.get('TellingFailed')).toBe(1);
+    expect(scene.counts.get('NotificationFailed')).toBe(1);
     scene.behind.clear();
     scene.clock.moveTo(scene.clock.now() + 61_000);
     expect(await scene.sweep()).toMatchObject({ approvals: 1, failed: 0 });
-    expect(scene.counts.get('Told')).toBe(1);
+    expect(scene.counts.get('Notified')).toBe(1);
   });
 
   it('leaves an approval to the inbox when there is no way to tell anybody', async () => {

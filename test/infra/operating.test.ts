@@ -118,7 +118,7 @@ describe('alarms', () => {
   it('wait for a sweeper that comes seldom', () => {
     const stack = stackOf();
     new Waitstate(stack, 'Waitstate', { ...allOptions(stack), sweepEvery: Duration.minutes(10) });
-    expect(new StackTemplate(stack).one('AWS::CloudWatch::Alarm', 'Alarms/SweepSilent').Properties).toMatchObject({
+    expect(new StackTemplate(stack).one('AWS::CloudWatch::Alarm', 'Alarms/SweepNotRunning').Properties).toMatchObject({
       Period: 1200,
       Threshold: 1,
       ComparisonOperator: 'LessThanThreshold',

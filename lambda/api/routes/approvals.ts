@@ -131,7 +131,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
       const as = answeringAs(caller, who.by, who.groups);
       const said = { approval, answer, ...omitUndefined({ comment, edits, shown }) };
       const decided = await operator.decide(run, { ...said, ...as });
-      api.telemetry.count('ApprovalAnswered');
+      api.telemetry.count('DecisionRecorded');
       return { status: 200, json: approvalResponse(decided) };
     },
   }),

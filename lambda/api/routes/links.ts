@@ -59,7 +59,7 @@ export const LINK_ROUTES: readonly Route[] = [
       try {
         given = await readBody(context.req.raw, body);
         const decided = await createOperator(api.runtime).decideByLink(token, answerIn(context.req.raw, given));
-        api.telemetry.count('ApprovalAnswered');
+        api.telemetry.count('DecisionRecorded');
         if (!isPage) return { status: 200, json: linkAnswer(decided), headers: VARY };
         // A query alone, so that it works below any path.
         return new Response(null, { status: 303, headers: { location: '?decided=true', ...VARY } });

@@ -70,7 +70,7 @@ export function approvalRoutes(app: Hono<ApiEnv>, { runtime, telemetry }: Consol
           ...{ approval: approval.id, answer: given, ...who },
           ...omitUndefined({ comment, shown, edits }),
         });
-        telemetry.count('ApprovalAnswered');
+        telemetry.count('DecisionRecorded');
         const as = caller.answersForOthers ? who.by : undefined;
         return redirectTo(context, `${PATHS.approval(approval.run, approval.id)}${queryString({ as })}`);
       },

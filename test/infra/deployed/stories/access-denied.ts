@@ -56,8 +56,8 @@ export function accessDenied(): void {
 
       it('people who could not be told are told by the sweeper', async () => {
         expect(await statusOf(account, 'quotes')).toBe('WAITING_FOR_APPROVAL');
-        expect([counted('TellingFailed'), account.said.messages]).toEqual([expect.any(Number), []]);
-        expect(counted('TellingFailed')).toBeGreaterThan(0);
+        expect([counted('NotificationFailed'), account.said.messages]).toEqual([expect.any(Number), []]);
+        expect(counted('NotificationFailed')).toBeGreaterThan(0);
         account.passTime(0.1);
         expect((await account.tick('Sweep')).result).toMatchObject({ approvals: 1 });
         expect(account.said.messages).toMatchObject([{ subject: expect.stringContaining('Buy lamp?') }]);
