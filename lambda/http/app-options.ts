@@ -3,26 +3,26 @@ import type { Telemetry } from '../runtime/telemetry.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 import type { Identify } from './caller.ts';
 
-/** An agent that can be started, as the console offers it. */
+/** An agent that callers can start, with what the console shows about it. */
 export interface KnownAgent {
   readonly name: string;
-  /** An input to begin with, shown in the form. */
+  /** An example input, prefilled in the start form. */
   readonly example?: unknown;
   readonly description?: string;
-  /** The only tenants in which it can be started. @default any */
+  /** The tenants that can start it. @default any */
   readonly tenants?: readonly string[];
 }
 
-/** What the application stands on. */
+/** Dependencies and settings of the HTTP application. */
 export interface AppOptions {
-  /** Of any tenant: each request is answered in that of its caller. */
+  /** Not bound to a tenant: each request runs in the tenant of its caller. */
   readonly runtime: Runtime;
   readonly identify: Identify;
-  /** For payloads that are too large for an answer of Lambda. @default they are streamed */
+  /** Signs URLs for payloads that are too large for a Lambda response. @default large payloads are streamed */
   readonly signedUrls?: SignedUrls | undefined;
   readonly telemetry: Pick<Telemetry, 'log' | 'count'>;
-  /** The agents that are here; others are refused. @default none are offered; any can be started by name */
+  /** Lists the known agents; starting another one fails. @default callers can start any agent by name */
   readonly agents?: () => Promise<readonly KnownAgent[]>;
-  /** The origins of other sites whose pages may call the API, but not the console. @default none */
+  /** Origins of other sites whose pages may call the API, but never the console. @default none */
   readonly corsOrigins?: readonly string[];
 }

@@ -1,11 +1,12 @@
 /**
- * What somebody may do: look; answer what they are asked; start, change and end runs; just start them. An operator may also
- * look; a starter sees nothing of any run.
+ * What a caller may do. A viewer reads runs; an approver decides approval requests; an operator reads, starts, changes and
+ * ends runs; a starter only starts them and cannot read any run.
  */
 export const ROLES = ['viewer', 'approver', 'operator', 'starter'] as const;
+/** One of {@link ROLES}. */
 export type Role = (typeof ROLES)[number];
 
-/** Who calls, as somebody trusted says: an authorizer, or the local server. Never the request itself. */
+/** The identity of a caller, as an authorizer or the local server states it; never taken from the request itself. */
 export interface Caller {
   readonly tenant: string;
   /** The person, such as `user:ann`; absent for a program. */
@@ -13,9 +14,9 @@ export interface Caller {
   /** The groups of that person, such as `group:finance`. */
   readonly groups: readonly string[];
   readonly roles: ReadonlySet<Role>;
-  /** Whether it may answer for others, whom it names: a portal that knows its users, or a developer's own machine. */
+  /** Whether it may submit decisions for people that it names: a portal that knows its users, or the local server. */
   readonly answersForOthers: boolean;
 }
 
-/** Finds out who calls; undefined refuses the request. */
+/** Identifies the caller of a request; undefined rejects the request. */
 export type Identify = (request: Request, environment: unknown) => Caller | undefined | Promise<Caller | undefined>;

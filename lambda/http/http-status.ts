@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../core/errors.ts';
 
-/** What each error is in HTTP. */
+/** The HTTP status of each error code. */
 export const HTTP_STATUS: Readonly<Record<ErrorCode, number>> = {
   INVALID_INPUT: 400,
   UNSUPPORTED_VALUE: 400,

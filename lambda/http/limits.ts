@@ -1,17 +1,18 @@
-/** The most bytes of a body of the API. */
+/** Maximum size of a request body. */
 export const MAX_BODY_BYTES = 1024 * 1024;
-/** The most bytes of an answer to an approval. */
+/** Maximum size of a request body that decides an approval. */
 export const MAX_DECISION_BYTES = 100 * 1024;
-/** The longest URL. A gateway takes no more than 10 KB of request line and headers. */
+/** Maximum length of a URL. API Gateway accepts at most 10 KB of request line and headers. */
 export const MAX_URL_CHARACTERS = 9 * 1024;
-/** The most bytes that a piece of a document has when nobody asks for more or less, and when somebody does. */
+/** Size to which a document in a response is truncated, unless the request asks for another. */
 export const DEFAULT_DOCUMENT_BYTES = 256 * 1024;
+/** The largest size that a request can ask for. */
 export const MAX_DOCUMENT_BYTES = 2 * 1024 * 1024;
-/** The most bytes of one document in an answer that has several. */
+/** Size to which each document in a list is truncated. */
 export const LISTED_DOCUMENT_BYTES = 8 * 1024;
-/** The most bytes of JSON in an answer: Lambda gives no more than 6 MB. */
+/** Maximum size of a JSON response: a Lambda response is limited to 6 MB. */
 export const MAX_JSON_BYTES = 5 * 1024 * 1024;
-/** The most bytes of a payload in an answer of Lambda, which in base64 must stay below 6 MB. */
+/** Maximum size of a payload in a response: in base64 it must stay below the 6 MB limit of Lambda. */
 export const MAX_INLINE_PAYLOAD_BYTES = 4 * 1024 * 1024;
-/** How long an answer may take: less than API Gateway waits. */
+/** How long a response may take: less than API Gateway waits. */
 export const RESPONSE_TIMEOUT_SECONDS = 25;

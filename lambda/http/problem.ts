@@ -3,38 +3,38 @@ import { type ErrorCode, isWaitstateError } from '../core/errors.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { HTTP_STATUS } from './http-status.ts';
 
-/** What went wrong, beside the codes of errors: what only HTTP knows. */
+/** The code of a problem: an error code, or one that only HTTP responses use. */
 export type ProblemCode =
   | ErrorCode
-  /** Nobody trusted says who calls. */
+  /** No authorizer identified the caller. */
   | 'NOT_AUTHENTICATED'
-  /** The caller has no role for this. */
+  /** The caller lacks the role for this request. */
   | 'NOT_ALLOWED'
-  /** There is nothing at this path. */
+  /** No route has this path. */
   | 'ROUTE_NOT_FOUND'
-  /** The path takes other methods. */
+  /** The path exists, but not for this method. */
   | 'METHOD_NOT_ALLOWED'
-  /** The document has nothing at the path that was asked for. */
+  /** The document has no value at the requested JSON pointer. */
   | 'PART_NOT_FOUND'
-  /** The body did not come in time. */
+  /** The body did not arrive in time. */
   | 'BODY_TIMED_OUT'
-  /** Body, URL or answer are larger than anybody needs. */
+  /** The body, the URL or the response exceeds its limit. */
   | 'TOO_LARGE'
-  /** The body is of a type that is not read here. */
+  /** The media type of the body is not supported. */
   | 'UNSUPPORTED_TYPE'
-  /** What is saved must say what it goes on from. */
+  /** A save must name the version that it follows. */
   | 'PRECONDITION_REQUIRED'
-  /** Something that nobody thought of. */
+  /** An unexpected internal error. */
   | 'UNEXPECTED';
 
-/** One thing that is wrong with a request. */
+/** One invalid field of a request. */
 export interface FieldError {
-  /** Where, as a JSON pointer into the body or the name of a parameter. */
+  /** A JSON pointer into the body, or the name of a parameter. */
   readonly path: string;
   readonly detail: string;
 }
 
-/** What went wrong, for programs and people. https://www.rfc-editor.org/rfc/rfc9457 */
+/** The body of an error response. https://www.rfc-editor.org/rfc/rfc9457 */
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -42,7 +42,7 @@ export interface Problem {
   readonly detail: string;
   readonly code: ProblemCode;
   readonly errors?: readonly FieldError[];
-  /** What is there, where something else was expected. */
+  /** The current version, where another one was expected. */
   readonly found?: { readonly version: number; readonly status?: string };
 }
 
@@ -52,7 +52,7 @@ interface HttpErrorOptions {
   readonly found?: Problem['found'];
 }
 
-/** A refusal that HTTP has a status of its own for. */
+/** An error with its own HTTP status. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly status: number;
@@ -71,19 +71,20 @@ export class HttpError extends Error {
   }
 }
 
-const INSIDE = 'Something went wrong here. What was asked for may have been done or not: look, then try again.';
+const INTERNAL_ERROR_DETAIL =
+  'An internal error occurred. The request may or may not have taken effect: check, then try again.';
 
-/** What is answered when something was thrown. Of what went wrong inside it tells nothing: that is for the log. */
+/** Converts an error to a problem. Details of internal errors stay in the log. */
 export function toProblem(error: unknown): Problem {
   if (error instanceof HttpError) {
     const { status, code, message, errors, found } = error;
     return problem(status, code, message, { errors, found });
   }
   const status = isWaitstateError(error) ? HTTP_STATUS[error.code] : undefined;
-  if (status === undefined || !isWaitstateError(error)) return problem(500, 'UNEXPECTED', INSIDE);
-  const there = error instanceof StaleVersionError ? error.found : undefined;
-  const found = there && { version: there.version, status: there.status };
-  return problem(status, error.code, status >= 500 ? INSIDE : error.message, { found });
+  if (status === undefined || !isWaitstateError(error)) return problem(500, 'UNEXPECTED', INTERNAL_ERROR_DETAIL);
+  const current = error instanceof StaleVersionError ? error.found : undefined;
+  const found = current && { version: current.version, status: current.status };
+  return problem(status, error.code, status >= 500 ? INTERNAL_ERROR_DETAIL : error.message, { found });
 }
 
 const problem = (
@@ -93,12 +94,14 @@ const problem = (
   { errors, found }: { errors?: Problem['errors'] | undefined; found?: Problem['found'] | undefined } = {},
 ): Problem => ({
   type: `urn:waitstate:${code}`,
-  title: titleOf(code),
-  ...{ status, detail, code },
+  title: toTitle(code),
+  status,
+  detail,
+  code,
   ...omitUndefined({ errors, found }),
 });
 
-const titleOf = (code: ProblemCode): string => {
+const toTitle = (code: ProblemCode): string => {
   const words = code.toLowerCase().replaceAll('_', ' ');
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 };

@@ -1,4 +1,4 @@
-/** The endings of pictures that every browser draws and none runs, by their types. SVG is a document with scripts. */
+/** File extensions by media type of images that browsers draw and never execute. SVG is not one: it can hold scripts. */
 export const SAFE_IMAGE_EXTENSIONS: ReadonlyMap<string, string> = new Map([
   ['image/png', 'png'],
   ['image/jpeg', 'jpg'],

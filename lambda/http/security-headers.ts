@@ -1,6 +1,6 @@
-const POLICY = "default-src 'none'; frame-ancestors 'none'";
+const DEFAULT_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
-// Style, script and images of our own and nobody else's; no inline ones at all.
+// Only styles, scripts and images from this origin, and none inline.
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -12,10 +12,7 @@ const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/**
- * Puts the headers of every answer: nothing is kept, sniffed, framed, or told to another site. What an answer says itself
- * stays.
- */
+/** Sets the security headers of a response: no caching, sniffing, framing or referrers. Headers already set stay. */
 export function setSecurityHeaders(
   headers: Headers,
   { path, isHttps }: { readonly path: string; readonly isHttps: boolean },
@@ -23,9 +20,9 @@ export function setSecurityHeaders(
   const isPage = headers.get('content-type')?.startsWith('text/html') === true;
   const defaults = {
     'cache-control': 'no-store',
-    'content-security-policy': isPage ? PAGE_POLICY : POLICY,
+    'content-security-policy': isPage ? PAGE_POLICY : DEFAULT_POLICY,
     'x-content-type-options': 'nosniff',
-    // A link is a secret: no page that it opens tells another where it came from.
+    // An approval link is a secret: its page must not send it to other sites as the referrer.
     'referrer-policy': path.startsWith('/approvals') ? 'no-referrer' : 'same-origin',
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',

@@ -1,9 +1,9 @@
-/** What is waited for, or after so many seconds an error. */
-export async function withTimeout<T>(seconds: number, waiting: Promise<T>, tooLate: () => Error): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(tooLate()), seconds * 1000);
+/** Resolves with the promise, or rejects with an error once the timeout has passed. */
+export async function withTimeout<T>(seconds: number, promise: Promise<T>, timeoutError: () => Error): Promise<T> {
+  const timeout = Promise.withResolvers<never>();
+  const timer = setTimeout(() => timeout.reject(timeoutError()), seconds * 1000);
   try {
-    return await Promise.race([waiting, late.promise]);
+    return await Promise.race([promise, timeout.promise]);
   } finally {
     clearTimeout(timer);
   }
