@@ -1,20 +1,20 @@
 import { setTimeout as timeout } from 'node:timers/promises';
 
-/** Time as the runtime sees it; tests give one that they move themselves. */
+/** The runtime's source of time; tests pass one that they advance themselves. */
 export interface Clock {
   now(): number;
   /**
-   * Resolves after so many milliseconds; rejects when the signal aborts first. Of a deadline nobody waits for: it only
-   * must not be missed.
+   * Resolves after `milliseconds`; rejects when the signal aborts first. `isDeadline` marks a sleep that only guards a
+   * time limit: a test clock does not advance to it while other sleepers are waiting.
    */
   sleep(milliseconds: number, signal?: AbortSignal, isDeadline?: boolean): Promise<void>;
 }
 
-// The longest that a timer of Node can wait.
-const MOST = 2 ** 31 - 1;
+// The longest delay that a Node.js timer supports.
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The clock of this machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  sleep: (milliseconds, signal) => timeout(Math.min(milliseconds, MOST), undefined, signal && { signal }),
+  sleep: (milliseconds, signal) => timeout(Math.min(milliseconds, MAX_TIMER_MS), undefined, signal && { signal }),
 };

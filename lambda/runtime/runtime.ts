@@ -1,42 +1,43 @@
 import type { ContextFactory } from '../checkpoints/context-factory.ts';
 import type { Clock } from './clock.ts';
 
-/** A run that somebody should run. */
+/** A run to be invoked, and the agent that it belongs to. */
 export interface Delivery {
   readonly tenant: string;
   readonly run: string;
   readonly agent: string | undefined;
 }
 
-/** Where log lines go. */
+/** Writes one log line with structured fields. */
 export type Log = (
   level: 'info' | 'warn' | 'error',
   message: string,
   fields: Readonly<Record<string, unknown>>,
 ) => void;
 
-/** What everything that is done to runs stands on. */
+/** The dependencies of every action on runs. */
 export interface Runtime {
   readonly contexts: ContextFactory;
   readonly clock: Clock;
-  /** A number from 0 to 1, for pauses. */
+  /** A number from 0 to 1, for the jitter of retry delays. */
   readonly random: () => number;
-  /** Brings a run that is ready to a process. On AWS nobody has to: the table's stream does. */
+  /** Delivers a READY run to a process. Not needed on AWS, where the table's stream delivers runs. */
   readonly deliver?: ((delivery: Delivery) => Promise<void>) | undefined;
   readonly log: Log;
-  /** For tests: sees each step pass, and may say that the process dies there. */
+  /** For tests: observes each phase of each step, and can crash the process there. */
   readonly probe?: Probe | undefined;
 }
 
-/** Where a step is: its function is about to run, has returned, or its result is recorded. */
+/** The phase of a step: its function is about to run, has returned, or its result is recorded. */
 export type StepPhase = 'before' | 'after' | 'recorded';
-export type Probe = (moment: StepPhase, run: string, step: string) => 'crash' | undefined;
+/** Observes a phase of a step; returns `crash` to end the process there. */
+export type Probe = (phase: StepPhase, run: string, step: string) => 'crash' | undefined;
 
-/** Delivers a run, or leaves that to the sweeper. */
-export async function deliver({ deliver: bring, log }: Runtime, delivery: Delivery): Promise<void> {
+/** Delivers a run. Never throws: when delivery fails, the sweeper delivers the run later. */
+export async function deliver({ deliver: send, log }: Runtime, delivery: Delivery): Promise<void> {
   try {
-    await bring?.(delivery);
+    await send?.(delivery);
   } catch (error) {
-    log('warn', 'A run could not be delivered; the sweeper will.', { ...delivery, error: String(error) });
+    log('warn', 'Could not deliver a run; the sweeper will deliver it.', { ...delivery, error: String(error) });
   }
 }

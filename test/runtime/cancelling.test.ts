@@ -84,7 +84,7 @@ describe('cancelling', () => {
     const run = await world.agent.start({ undoes: true }, { id: 'r' });
     expect(await run.cancel()).toBe('CANCELLED');
     await world.settle();
-    expect(world.invocations).toEqual([{ end: 'aside', why: 'ended' }]);
+    expect(world.invocations).toEqual([{ end: 'skipped', reason: 'ended' }]);
     expect(did).toEqual([]);
   });
 

@@ -76,7 +76,7 @@ describe('a claim', () => {
     const claimant = { by: 'a', until: world.clock.now() + MINUTE };
     const invoked = world.agent.invoke({ run: 'r' }, claimant);
     await began.loaded;
-    expect(await world.agent.invoke({ run: 'r' }, { ...claimant, by: 'b' })).toEqual({ end: 'aside', why: 'taken' });
+    expect(await world.agent.invoke({ run: 'r' }, { ...claimant, by: 'b' })).toEqual({ end: 'skipped', reason: 'taken' });
     finish.open();
     expect(await invoked).toMatchObject({ status: 'SUCCEEDED' });
     expect(did).toEqual(['first', 'second']);
@@ -90,7 +90,7 @@ describe('a claim', () => {
     const both = await Promise.all(
       ['a', 'b', 'c'].map((by) => worker.with(otherProcessOptions(world)).invoke({ run: 'r' }, { by, until })),
     );
-    expect(both.map(({ end }) => end).toSorted()).toEqual(['aside', 'aside', 'finished']);
+    expect(both.map(({ end }) => end).toSorted()).toEqual(['finished', 'skipped', 'skipped']);
     expect(did).toEqual([1, 2, 3, 4, 5]);
   });
 
@@ -104,7 +104,7 @@ describe('a claim', () => {
       probe: (moment, _, step) => (moment === 'recorded' && step === 'work#2' ? 'crash' : undefined),
     });
     expect(await dying.invoke({ run: 'r' }, claimant)).toMatchObject({ end: 'failed' });
-    expect(await world.agent.invoke({ run: 'r' }, { ...claimant, by: 'b' })).toEqual({ end: 'aside', why: 'taken' });
+    expect(await world.agent.invoke({ run: 'r' }, { ...claimant, by: 'b' })).toEqual({ end: 'skipped', reason: 'taken' });
     expect(await world.agent.invoke({ run: 'r' }, claimant)).toMatchObject({ status: 'SUCCEEDED' });
     expect(did).toEqual([1, 2, 3, 4, 5]);
   });
@@ -128,13 +128,13 @@ describe('a claim', () => {
     const before = await run.checkpoints();
     const claimant = { by: 'a', until: world.clock.now() + MINUTE };
     const invoke = (id: string) => world.agent.invoke({ run: id }, claimant);
-    expect(await invoke('r')).toEqual({ end: 'aside', why: 'waiting' });
+    expect(await invoke('r')).toEqual({ end: 'skipped', reason: 'waiting' });
     expect(await run.checkpoints()).toEqual(before);
     await run.signal('go');
-    expect(await invoke('r')).toEqual({ end: 'aside', why: 'ended' });
+    expect(await invoke('r')).toEqual({ end: 'skipped', reason: 'ended' });
     await world.agent.store.delete('r');
-    expect(await invoke('r')).toEqual({ end: 'aside', why: 'gone' });
-    expect(await invoke('nobody')).toEqual({ end: 'aside', why: 'gone' });
+    expect(await invoke('r')).toEqual({ end: 'skipped', reason: 'gone' });
+    expect(await invoke('nobody')).toEqual({ end: 'skipped', reason: 'gone' });
   });
 
   it('meets a signal that comes at the same moment, and both hold', async () => {
@@ -210,7 +210,7 @@ describe('deliveries that come twice', () => {
     const run = await world.start({}, { id: 'r' });
     expect(await run.result()).toBe(5);
     expect(did).toEqual([1, 2, 3, 4, 5]);
-    expect(world.invocations.map(({ end }) => end).toSorted()).toEqual(['aside', 'finished']);
+    expect(world.invocations.map(({ end }) => end).toSorted()).toEqual(['finished', 'skipped']);
   });
 });
 
@@ -322,7 +322,7 @@ describe('a run whose state is newer than the code', () => {
     await newer.start({}, { id: 'r' });
     const older = testAgents(stateful(1), { storage, now: new Date('2026-01-01T08:00:00Z') });
     await older.settle();
-    expect(older.invocations).toEqual([{ end: 'aside', why: 'parked' }]);
+    expect(older.invocations).toEqual([{ end: 'skipped', reason: 'parked' }]);
     const parked = await headOf(older.agent, 'r');
     expect(parked.status).toBe('READY');
     expect(parked.work?.parked).toContain('schema version 2');
@@ -350,7 +350,7 @@ describeOnEachStorage('claims', (open) => {
     const invoked = zombie.invoke({ run: 'r' }, { by: 'zombie', until: world.clock.now() + 20 * MINUTE });
     await began.loaded;
     expect(await world.agent.invoke({ run: 'r' }, { by: 'b', until: world.clock.now() })).toMatchObject({
-      why: 'taken',
+      reason: 'taken',
     });
     // It does not notice how the time passes.
     const other = testAgents(holder, { storage, now: new Date(world.clock.now() + 30 * MINUTE) });

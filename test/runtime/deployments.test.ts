@@ -113,7 +113,7 @@ describe('a run that the deployed code cannot read', () => {
     await at15.approve('greet');
     expect(await at15.status()).toBe('READY');
     expect((await headOf(short.agent, 'r')).work?.parked).toContain('has migrations from 2 on');
-    expect(short.invocations).toEqual([{ end: 'aside', why: 'parked' }]);
+    expect(short.invocations).toEqual([{ end: 'skipped', reason: 'parked' }]);
     const whole = testAgents(runV3(), { storage, now: at('16') });
     await whole.settle();
     expect(await whole.run('r').result()).toMatchObject({ state: { last: 'Lovelace' } });

@@ -130,7 +130,7 @@ describe('a run whose key is not at hand', () => {
     const now = new Date('2026-01-01T08:00:00Z');
     const without = testAgents(waiting, { storage, keys: others, now });
     await without.settle();
-    expect(without.invocations).toEqual([{ end: 'aside', why: 'parked' }]);
+    expect(without.invocations).toEqual([{ end: 'skipped', reason: 'parked' }]);
     expect((await headOf(without.agent, 'r')).work?.parked).toContain('wrapped by "k"');
     const back = testAgents(waiting, { storage, keys, now: new Date('2026-01-02T00:00:00Z') });
     await back.settle();

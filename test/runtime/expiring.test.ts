@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { timeOrder } from '../../lambda/checkpoints/format/records.ts';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
-import { resolveToken, TOKEN_PARTITION_PREFIX } from '../../lambda/runtime/approvals/tokens.ts';
+import { resolveToken } from '../../lambda/runtime/approvals/tokens.ts';
 import { sweepDue } from '../../lambda/runtime/control/sweep.ts';
+import { TOKEN_PARTITION_PREFIX, timeOrder } from '../../lambda/storage/keys.ts';
 import type { Storage, StoredRecord } from '../../lambda/storage/ports.ts';
 import { type TestEnvironment, testAgents } from '../../lambda/testing.ts';
 import { errorOf } from '../contract/checkpoint-store/stores.ts';

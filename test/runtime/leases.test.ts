@@ -24,7 +24,7 @@ it('a short lease is renewed for as long as its process works, and no longer', a
   const run = await slow.start({}, { id: 'r' });
   const working = slow.invoke({ run: 'r' }, { by: 'a', until: 600_000, leaseMs: 9_000 });
   await pass(clock, 30);
-  expect(await slow.invoke({ run: 'r' }, { by: 'b', until: 600_000 })).toEqual({ end: 'aside', why: 'taken' });
+  expect(await slow.invoke({ run: 'r' }, { by: 'b', until: 600_000 })).toEqual({ end: 'skipped', reason: 'taken' });
   await run.until('RUNNING');
   work.resolve('done');
   await pass(clock, 1);

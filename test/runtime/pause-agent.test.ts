@@ -17,8 +17,8 @@ describeOnEachStorage('an agent that is paused', (open) => {
     await world.skip({ minutes: 5 });
     expect(await run.status()).toBe('READY');
     expect(await world.run('new').status()).toBe('READY');
-    const asides = world.invocations.slice(1);
-    expect(asides.every((invoked) => 'why' in invoked && invoked.why === 'paused')).toBe(true);
+    const skipped = world.invocations.slice(1);
+    expect(skipped.every((invoked) => 'reason' in invoked && invoked.reason === 'paused')).toBe(true);
     await world.agent.unpause();
     await world.agent.unpause();
     await world.skip({ minutes: 1 });

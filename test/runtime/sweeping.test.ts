@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { DUE_SHARD_COUNT, dueGroup, SHARDS, shardGroup } from '../../lambda/checkpoints/format/records.ts';
 import { toPartition } from '../../lambda/core/ids.ts';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
 import { sweepDue } from '../../lambda/runtime/control/sweep.ts';
 import type { Runtime } from '../../lambda/runtime/runtime.ts';
+import { DUE_SHARD_COUNT, dueGroup, SHARDS, shardGroup } from '../../lambda/storage/keys.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { testAgents } from '../../lambda/testing.ts';
 import { counted } from './storages.ts';

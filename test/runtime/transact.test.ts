@@ -180,7 +180,7 @@ describe('transact', () => {
     try {
       for (const other of [memoryStorage(), embedded])
         expect(() => agent({ name: 'x', transact: true, run: async () => {} }, { storage: other })).toThrow(
-          /`transact: true`, which only storage on DynamoDB can do/,
+          /`transact: true`, which only DynamoDB storage supports/,
         );
     } finally {
       await embedded.records.close();

@@ -145,7 +145,7 @@ describe('undo', () => {
     expect(world.invocations.length).toBeLessThan(4);
     // One that comes all the same steps aside.
     const stray = { by: 'stray', until: world.clock.now() + 600_000 };
-    expect(await world.agent.invoke({ run: run.id }, stray)).toEqual({ end: 'aside', why: 'waiting' });
+    expect(await world.agent.invoke({ run: run.id }, stray)).toEqual({ end: 'skipped', reason: 'waiting' });
     await world.skip({ hours: 1 });
     expect(await run.status()).toBe('ENDING');
     expect(world.invocations.length).toBeLessThan(6);

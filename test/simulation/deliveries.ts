@@ -100,7 +100,7 @@ export class Deliveries {
     const failed = end.end === 'failed';
     this.#world.note(
       process,
-      `ends ${delivery.run}: ${'why' in end ? end.why : 'status' in end ? end.status : end.end}`,
+      `ends ${delivery.run}: ${'reason' in end ? end.reason : 'status' in end ? end.status : end.end}`,
     );
     if (failed && !isWaitstateError(end.error, 'STORAGE_UNAVAILABLE'))
       this.#world.wrong(`an invocation of ${delivery.run} failed: ${describe(end.error)}`);

@@ -16,10 +16,10 @@ export function describeInvocationEnd(
   now: number,
 ): readonly TextSpan[] | undefined {
   const done = stepCountText(steps);
-  if (ended.end === 'suspended') return [...lying(ended, view, now), done];
+  if (ended.end === 'suspended') return [...describeSuspension(ended, view, now), done];
   if (ended.end === 'fenced') return ['was taken over by another process', done];
   if (ended.end === 'failed') return [styled('red', `could not go on: ${ended.error}`), done];
-  if (ended.end === 'aside' && ended.why === 'parked')
+  if (ended.end === 'skipped' && ended.reason === 'parked')
     return [styled('yellow', 'waits for other code: '), view?.parked ?? 'what is stored does not fit this one'];
   return undefined;
 }
@@ -40,32 +40,32 @@ export interface RunEndDetails {
 export function describeRunEnd(
   view: RunView,
   now: number,
-  { location: place, crash }: RunEndDetails = {},
+  { location, crash }: RunEndDetails = {},
 ): readonly TextSpan[] {
   const { status, createdAt, error } = view;
   const after = ` after ${formatDuration(now - createdAt.getTime())}`;
   if (status === 'SUCCEEDED') return [styled('green', 'succeeded'), after];
   const { name = '', message = '', failedAt = [], notUndone = [] } = error ?? {};
   const left = notUndone.length > 0 ? ` Not undone: ${notUndone.join('; ')}.` : '';
-  if (status === 'CANCELLED') return [styled('magenta', 'cancelled'), `${after}${reasonOf(message)}${left}`];
+  if (status === 'CANCELLED') return [styled('magenta', 'cancelled'), `${after}${cancelReason(message)}${left}`];
   const where = failedAt.length > 0 ? ` at "${failedAt.join('", "')}"` : '';
-  const at = place ? ` (${shortPath(place.file)}:${place.line})` : '';
+  const at = location ? ` (${shortPath(location.file)}:${location.line})` : '';
   const last = crash === undefined ? '' : ` Its last process ${crash}.`;
   return [styled('red', 'failed'), `${after}${where}: ${name}: ${message}${at}${last}${left}`];
 }
 
 /** The reason that somebody gave. */
-function reasonOf(message: string): string {
+function cancelReason(message: string): string {
   const [, reason = ''] = /^Run ".*?" was cancelled: (.*)$/s.exec(message) ?? [];
   return reason === '' || reason === 'No reason was given.' ? '' : `: ${reason}`;
 }
 
-function lying(
-  { status, continues: goesOn }: Extract<InvocationReport, { readonly end: 'suspended' }>,
+function describeSuspension(
+  { status, continues }: Extract<InvocationReport, { readonly end: 'suspended' }>,
   view: RunView | undefined,
   now: number,
 ): readonly TextSpan[] {
-  if (goesOn) return ['goes on in a new process'];
+  if (continues) return ['goes on in a new process'];
   if (status === 'ENDING') return ['waits before it goes on ending'];
   const waits = (view?.waits ?? []).map((wait) => waitText(wait, now));
   const what = waits.length > 0 ? waits.join(', ') : status.toLowerCase().replaceAll('_', ' ');
@@ -81,14 +81,14 @@ function waitText({ kind, name, until }: Wait, now: number): string {
 }
 
 /** How a process ended that did not say how it went. */
-export function describeCrash({ code, signal, killedFor: ended }: ProcessExit, patienceMs: number): string {
-  if (ended === 'silent') return `did not answer for ${formatDuration(patienceMs)} and was ended`;
-  if (ended === 'late') return 'took longer than an invocation may, and was ended';
+export function describeCrash({ code, signal, killedFor }: ProcessExit, patienceMs: number): string {
+  if (killedFor === 'silent') return `did not answer for ${formatDuration(patienceMs)} and was ended`;
+  if (killedFor === 'late') return 'took longer than an invocation may, and was ended';
   if (signal !== null) return `was killed (${signal})`;
   return code === null ? 'could not be started' : `ended by itself with exit code ${code}`;
 }
 
-const VERBS: Readonly<Partial<Record<ApprovalStatus, TextSpan>>> = {
+const DECISION_VERBS: Readonly<Partial<Record<ApprovalStatus, TextSpan>>> = {
   APPROVED: styled('green', 'approved'),
   REJECTED: styled('red', 'rejected'),
   EXPIRED: styled('magenta', 'expired'),
@@ -97,7 +97,7 @@ const VERBS: Readonly<Partial<Record<ApprovalStatus, TextSpan>>> = {
 
 /** What came of an approval; undefined while it is open. */
 export function describeDecision({ status, title, votes }: ApprovalDocument): readonly TextSpan[] | undefined {
-  const verb = VERBS[status];
+  const verb = DECISION_VERBS[status];
   const by = votes.map((vote) => vote.by).join(', ');
   return verb === undefined ? undefined : [verb, by === '' ? ': ' : ` by ${by}: `, title];
 }

@@ -1,6 +1,6 @@
 import { contextFactory } from '../../../lambda/checkpoints/context-factory.ts';
 import { ANY_TYPE } from '../../../lambda/checkpoints/document/unknown-instance.ts';
-import { type Poller, repeatedly } from '../../../lambda/runtime/agent/poll.ts';
+import { type Poller, poll } from '../../../lambda/runtime/agent/poll.ts';
 import { systemClock } from '../../../lambda/runtime/clock.ts';
 import type { Delivery, Log, Runtime } from '../../../lambda/runtime/runtime.ts';
 import type { Storage } from '../../../lambda/storage/ports.ts';
@@ -32,9 +32,9 @@ export interface LocalRuntimeOptions {
 }
 
 /** How it begins; `known` is called when the agents are known, before runs go on. */
-interface Beginning {
+interface LocalStartOptions {
   readonly watch: boolean;
-  readonly known?: (() => Promise<void>) | undefined;
+  readonly onAgentsLoaded?: (() => Promise<void>) | undefined;
 }
 
 /** What runs agents on one machine: each invocation in a process of its own. */
@@ -44,7 +44,7 @@ export interface LocalRuntime {
   /** How many processes run a run. */
   readonly runningCount: number;
   /** Gets to know the agents, and begins to run what is ready; with `watch`, looks again at files that change. */
-  start(options: Beginning): Promise<void>;
+  start(options: LocalStartOptions): Promise<void>;
   /** Begins nothing more; what goes on may do so for a moment. */
   stop(): Promise<void>;
   /** Ends all processes at once. */
@@ -58,7 +58,7 @@ export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
     clock: systemClock,
     random: Math.random,
     deliver: async (delivery) => queue.deliver(delivery),
-    log: logTo(log),
+    log: createRuntimeLog(log),
   };
   const loops: { poll?: Poller; sweep?: Poller } = {};
   const processes = createAgentProcesses(options.environment);
@@ -66,47 +66,47 @@ export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
     processes,
     log,
     loadTimeoutMs: timing.heartbeatTimeoutMs,
-    onChange: () => void goOn(),
+    onChange: () => void resumeParked(),
   });
   const { files } = agents;
   const jobs = { ...options, clock: runtime.clock, processes, files };
-  const ends = createRunEndLog(log, runtime.clock);
-  const { invoke, logUnloadable: tellUnloadable } = createRunInvoker({
+  const runEnds = createRunEndLog(log, runtime.clock);
+  const { invoke, logUnloadable } = createRunInvoker({
     ...jobs,
     runtime,
-    runEnds: ends,
+    runEnds,
     onApprovalPending: () => loops.sweep?.pollNow(),
   });
-  const failed = ({ run }: Delivery, error: unknown) =>
+  const logStartFailure = ({ run }: Delivery, error: unknown) =>
     runtime.log('error', 'An invocation could not begin; it is tried again later.', { run, error: String(error) });
   const queue = createInvocationQueue({
     concurrency,
     crashBackoffMs: timing.crashBackoffMs,
     invoke,
-    onStartFailed: failed,
+    onStartFailed: logStartFailure,
   });
-  const telling = (agent: string | undefined) => notifierFor(jobs, agent);
-  const look = createDueLoop({
-    ...{ runtime, files, queue, notifierFor: telling, log, leaseMs: timing.leaseMs, runEnds: ends },
-    logUnloadable: (delivery) => void tellUnloadable(delivery).catch((error) => failed(delivery, error)),
+  const agentNotifier = (agent: string | undefined) => notifierFor(jobs, agent);
+  const dueLoop = createDueLoop({
+    ...{ runtime, files, queue, notifierFor: agentNotifier, log, leaseMs: timing.leaseMs, runEnds },
+    logUnloadable: (delivery) => void logUnloadable(delivery).catch((error) => logStartFailure(delivery, error)),
   });
 
   /** What waited for other code, or had crashed, may go on with the code of now. */
-  async function goOn(): Promise<void> {
+  async function resumeParked(): Promise<void> {
     queue.retryNow();
-    await look.deliverReady({ parked: true }).catch((error) => log.server(styled('red', String(error))));
+    await dueLoop.deliverReady({ parked: true }).catch((error) => log.server(styled('red', String(error))));
   }
 
-  async function begin({ watch, known }: Beginning): Promise<void> {
+  async function startLoops({ watch, onAgentsLoaded }: LocalStartOptions): Promise<void> {
     await agents.load(options.files, { watch });
     if (isStopping) return;
-    await known?.();
-    await look.deliverInterrupted();
+    await onAgentsLoaded?.();
+    await dueLoop.deliverInterrupted();
     if (isStopping) return;
-    loops.poll = repeatedly(runtime, timing.pollIntervalMs, look.deliverReady);
-    loops.sweep = repeatedly(runtime, timing.sweepIntervalMs, async () => {
-      await look.sweep();
-      await look.logEnded();
+    loops.poll = poll(runtime, timing.pollIntervalMs, dueLoop.deliverReady);
+    loops.sweep = poll(runtime, timing.sweepIntervalMs, async () => {
+      await dueLoop.sweep();
+      await dueLoop.logEnded();
     });
   }
 
@@ -118,15 +118,15 @@ export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
     get runningCount() {
       return queue.runningCount;
     },
-    start(beginning) {
-      starting = begin(beginning);
+    start(options) {
+      starting = startLoops(options);
       return starting;
     },
     async stop() {
       isStopping = true;
-      const looked = Promise.all([loops.poll?.stop(), loops.sweep?.stop()]);
+      const loopsStopped = Promise.all([loops.poll?.stop(), loops.sweep?.stop()]);
       await queue.stop(timing.shutdownGraceMs, processes.killAll);
-      await Promise.all([looked, starting.catch(() => {})]);
+      await Promise.all([loopsStopped, starting.catch(() => {})]);
       agents.close();
     },
     kill: () => processes.killAll(),
@@ -134,11 +134,13 @@ export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
 }
 
 /** Warnings and errors of the runtime and of the API, for people; what is said again and again is said once. */
-function logTo(log: DevLog): Log {
+function createRuntimeLog(log: DevLog): Log {
   let last = '';
   return (level, message, { run, ...fields }) => {
-    const said = Object.entries(fields).filter(([, value]) => value !== undefined);
-    const details = said.map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+    const present = Object.entries(fields).filter(([, value]) => value !== undefined);
+    const details = present.map(
+      ([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    );
     const now = JSON.stringify([run, message, details]);
     if (level === 'info' || now === last) return;
     last = now;

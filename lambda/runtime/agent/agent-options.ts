@@ -14,75 +14,75 @@ import { agentMisuse } from '../definition/agent-errors.ts';
 import type { Delivery, Log, Probe, Runtime } from '../runtime.ts';
 
 /**
- * Where the runs of an agent are kept, and what they run on. Without `storage`, the environment also says how long runs are
- * kept (WAITSTATE_RETENTION_SECONDS) and with which key they are encrypted (WAITSTATE_KMS_KEY), unless it is said here.
+ * Where an agent stores its runs, and what it runs on. Without `storage`, the environment also sets the retention of runs
+ * (WAITSTATE_RETENTION_SECONDS) and the encryption key (WAITSTATE_KMS_KEY); options given here take precedence.
  */
 export interface AgentOptions extends Omit<CheckpointStoreOptions, 'schema' | 'clock'> {
-  /** @default what the environment names: WAITSTATE_TABLE and WAITSTATE_BUCKET, or a folder */
+  /** @default the storage that the environment names: WAITSTATE_TABLE and WAITSTATE_BUCKET, or a folder */
   readonly storage?: Storage | (() => Promise<Storage>);
-  /** What links to approvals begin with. @default the environment's WAITSTATE_APPROVAL_URL */
+  /** The URL that approval links begin with. @default WAITSTATE_APPROVAL_URL from the environment */
   readonly approvalUrl?: string;
   /** @default the clock of the machine */
   readonly clock?: Clock;
-  /** Numbers from 0 to 1, which shorten pauses. @default Math.random */
+  /** Numbers from 0 to 1, for the jitter of retry delays. @default Math.random */
   readonly chance?: () => number;
-  /** Brings a run that is ready to a process. @default nobody does: a stream, a worker or a sweep finds it */
+  /** Delivers a READY run to a process. @default none: the table's stream, a worker or a sweep delivers it */
   readonly deliver?: (delivery: Delivery) => Promise<void>;
-  /** @default lines of JSON on the console */
+  /** @default one line of JSON per entry on the console */
   readonly log?: Log;
-  /** For tests: sees each step pass. */
+  /** For tests: observes each phase of each step. */
   readonly probe?: Probe;
 }
 
 type Definition = AgentDefinition<never, unknown, unknown>;
 
-/** How the store of an agent reads and writes states. */
-export function toStoreOptions({ state }: Definition, place: AgentOptions): CheckpointStoreOptions {
-  const { storage, clock = systemClock } = place;
-  const { tenant, types, keys, acceptUnencrypted, retentionSeconds, writer, runsInMemory } = place;
-  const said = { tenant, types, keys, acceptUnencrypted, retentionSeconds, writer, runsInMemory };
+/** The options of the agent's checkpoint store, with the schema of its state. */
+export function toStoreOptions({ state }: Definition, options: AgentOptions): CheckpointStoreOptions {
+  const { storage, clock = systemClock } = options;
+  const { tenant, types, keys, acceptUnencrypted, retentionSeconds, writer, runsInMemory } = options;
+  const explicit = { tenant, types, keys, acceptUnencrypted, retentionSeconds, writer, runsInMemory };
   const { version, order, migrations, oldest } = state ?? {};
   return {
     ...(storage === undefined && optionsFromEnvironment()),
-    ...omitUndefined(said satisfies Record<Exclude<keyof CheckpointStoreOptions, 'schema' | 'clock'>, unknown>),
+    ...omitUndefined(explicit satisfies Record<Exclude<keyof CheckpointStoreOptions, 'schema' | 'clock'>, unknown>),
     clock: () => clock.now(),
     ...(version !== undefined && { schema: { version, ...omitUndefined({ order, migrations, oldest }) } }),
   };
 }
 
-/** What an agent runs on in its place. */
-export function createRuntime(definition: Definition, place: AgentOptions): Runtime {
-  const { clock = systemClock, storage = storageFromEnvironment(() => clock.now()) } = place;
+/** Creates the runtime of an agent from its options. */
+export function createRuntime(definition: Definition, options: AgentOptions): Runtime {
+  const { clock = systemClock, storage = storageFromEnvironment(() => clock.now()) } = options;
   return {
-    contexts: contextFactory(storage, toStoreOptions(definition, place)),
+    contexts: contextFactory(storage, toStoreOptions(definition, options)),
     clock,
-    random: place.chance ?? Math.random,
-    deliver: place.deliver,
-    log: place.log ?? logLine,
-    probe: place.probe,
+    random: options.chance ?? Math.random,
+    deliver: options.deliver,
+    log: options.log ?? logJsonLine,
+    probe: options.probe,
   };
 }
 
-/** One line of JSON for each entry, as CloudWatch takes it. */
-const logLine: Log = (level, message, fields) => console[level](JSON.stringify({ level, message, ...fields }));
+// CloudWatch Logs parses one JSON object per line.
+const logJsonLine: Log = (level, message, fields) => console[level](JSON.stringify({ level, message, ...fields }));
 
-/** How an agent itself tells people of its approvals; undefined when it has no hook for that. */
+/** The notifier that calls the agent's own `notify` hook; undefined when the agent has none. */
 export function notifierFor({ notify, members }: Definition, { approvalUrl }: AgentOptions): Notifier | undefined {
   return (
     notify && {
       url: approvalUrl ?? process.env[APPROVAL_URL_VARIABLE],
       members: members && (async (group) => members(group)),
-      notify: async (notice) => void (await notify(notice)),
+      notify: async (notification) => void (await notify(notification)),
     }
   );
 }
 
-/** Refuses an agent whose steps write transactions of their own where the storage cannot. */
+/** Throws AGENT_MISUSED when the agent's steps use `transact` and its storage does not support it. */
 export function checkTransactSupport({ name, transact }: Definition, { storage }: AgentOptions): void {
-  // What is opened later is not known yet; a commit there would refuse it.
+  // A storage that is created later is not known yet; without support, its commits fail.
   if (!transact || typeof storage === 'function') return;
   if (storage ? storage.records.supportsForeignWrites : isDynamoConfigured()) return;
   throw agentMisuse(
-    `Agent "${name}" says \`transact: true\`, which only storage on DynamoDB can do. Name its table, or leave \`transact\` out.`,
+    `Agent "${name}" has \`transact: true\`, which only DynamoDB storage supports. Use a DynamoDB table, or remove \`transact\`.`,
   );
 }

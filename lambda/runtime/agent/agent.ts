@@ -4,7 +4,7 @@ import { escapeId, toPartition } from '../../core/ids.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import type { Notifier } from '../approvals/due.ts';
 import { pauseAgent, unpauseAgent } from '../control/pause-agent.ts';
-import { deliverIfReady, retryFailed } from '../control/run-control.ts';
+import { retryFailed } from '../control/run-control.ts';
 import { startRun } from '../control/start-run.ts';
 import type { AgentDefinition, RunAgent, TurnAgent } from '../definition/agent-definition.ts';
 import { agentMisuse } from '../definition/agent-errors.ts';
@@ -15,6 +15,7 @@ import { type Claimant, claim, type Skipped } from '../invocation/claim.ts';
 import type { InvocationEnd } from '../invocation/invocation.ts';
 import { startLeaseRenewal } from '../invocation/lease.ts';
 import { type Delivery, deliver, type Runtime } from '../runtime.ts';
+import { deliverIfReady } from '../wake/wake.ts';
 import {
   type AgentOptions,
   checkTransactSupport,
@@ -25,119 +26,122 @@ import {
 import { type AgentHandler, lambdaHandler } from './lambda-handler.ts';
 import { createRunHandle, type RunHandle } from './run-handle.ts';
 
+/** Options of one run. */
 export interface StartOptions {
-  /** The same id twice starts one run. @default a random one */
+  /** The id of the run; starting the same id twice starts one run. @default a random id */
   readonly id?: string;
   readonly owner?: string;
   readonly tags?: readonly string[];
   readonly retentionSeconds?: number;
-  /** @default the agent's */
+  /** How long the run may take in total. @default the agent's timeout */
   readonly timeout?: Duration;
 }
 
-/** How an invocation went: the run was driven, or it was not for this invocation. */
-export type InvokeResult = InvocationEnd | { readonly end: 'aside'; readonly why: Skipped };
+/** The result of an invocation: how the run was left, or why the run was not claimed. */
+export type InvokeResult = InvocationEnd | { readonly end: 'skipped'; readonly reason: Skipped };
 
-/** Which run; of the agent's own tenant unless it says otherwise. */
-type Delivered = Pick<Delivery, 'run'> & Partial<Delivery>;
+/** A run, in the agent's own tenant unless another one is given. */
+type RunRef = Pick<Delivery, 'run'> & Partial<Delivery>;
 
-/** An agent, where the types of what it works on do not matter. */
+/** An agent of any input, state and result. */
 export interface AnyAgent {
   readonly name: string;
   readonly runtime: Runtime;
-  /** How it tells people of its approvals, if it does. */
+  /** Notifies approvers through the agent's own `notify` hook, if it has one. */
   readonly notifier: Notifier | undefined;
-  /** Claims a run and drives it until it ends, waits or yields; what a handler does. */
-  invoke(delivery: Delivered, claimant: Claimant): Promise<InvokeResult>;
-  /** Tells people of an approval by the agent's own hook. */
-  notify(delivery: Delivered, approval: string): Promise<void>;
-  /** The Lambda function of this agent. */
+  /** Claims a run and drives it until it ends, suspends or yields; handlers call this. */
+  invoke(delivery: RunRef, claimant: Claimant): Promise<InvokeResult>;
+  /** Notifies the approvers of an approval through the agent's own `notify` hook. */
+  notify(delivery: RunRef, approval: string): Promise<void>;
+  /** Creates the Lambda handler of this agent. */
   handler(): AgentHandler;
-  /** Retries all its runs that FAILED since a moment; gives their ids. */
+  /** Retries every run of the agent that FAILED since the given date; returns their ids. */
   retryAll(options: { readonly since: Date }): Promise<readonly string[]>;
-  /** No run is claimed until `unpause`. */
+  /** Stops runs of the agent from being claimed until `unpause`. Runs that are already claimed continue. */
   pause(): Promise<void>;
+  /** Allows runs to be claimed again. */
   unpause(): Promise<void>;
-  /** The same agent elsewhere. */
-  with(place: AgentOptions): AnyAgent;
+  /** The same agent with other options. */
+  with(options: AgentOptions): AnyAgent;
 }
 
-/** An agent that can be started, looked at and run. */
+/** An agent whose runs you can start, inspect and control. */
 export interface Agent<Input = unknown, State = unknown, Result = unknown> extends AnyAgent {
   /** The checkpoints of its runs. */
   readonly store: CheckpointStore<State>;
-  /** What the schema of the input makes of a value; refuses one that does not fit. */
+  /** Validates an input with the agent's schema and returns the parsed value; throws SCHEMA_REFUSED otherwise. */
   parseInput(input: unknown): Promise<unknown>;
-  /** Starts a run. It runs wherever the agent's handler is. */
+  /** Starts a run. The process that has the agent's handler or worker executes it. */
   start(input: Input, options?: StartOptions): Promise<RunHandle<Result>>;
-  /** A run by its id, whether there is one or not. */
+  /** A handle to a run by its id. Does not check that the run exists. */
   run(id: string): RunHandle<Result>;
-  with(place: AgentOptions): Agent<Input, State, Result>;
+  with(options: AgentOptions): Agent<Input, State, Result>;
 }
 
-/** Defines an agent: a function that survives crashes and waits, and a place for its runs. */
+/** Defines an agent: a function that survives crashes and waits, and the options that its runs use. */
 export function agent<Input, State, Result>(
   definition: RunAgent<Input, State, Result>,
-  place?: AgentOptions,
+  options?: AgentOptions,
 ): Agent<Input, State, Result>;
 export function agent<Input, State, Result>(
   definition: TurnAgent<Input, State, Result>,
-  place?: AgentOptions,
+  options?: AgentOptions,
 ): Agent<Input, State, Result>;
 export function agent<Input, State, Result>(
-  given: AgentDefinition<Input, State, Result>,
-  place: AgentOptions = {},
+  typedDefinition: AgentDefinition<Input, State, Result>,
+  options: AgentOptions = {},
 ): Agent<Input, State, Result> {
-  const definition = given as AgentDefinition<never, unknown, unknown>;
+  const definition = typedDefinition as AgentDefinition<never, unknown, unknown>;
   checkDefinition(definition);
-  checkTransactSupport(definition, place);
+  checkTransactSupport(definition, options);
   const { name } = definition;
-  const runtime = createRuntime(definition, place);
+  const runtime = createRuntime(definition, options);
   const { contexts } = runtime;
-  const telling = notifierFor(definition, place);
+  const notifier = notifierFor(definition, options);
 
-  const accept = (input: unknown): Promise<unknown> =>
+  const parseInput = (input: unknown): Promise<unknown> =>
     validate(`The input of agent "${name}"`, definition.input, input);
 
-  const inRun = async (run: string, tenant = contexts.tenant) => ({
+  const forRun = async (run: string, tenant = contexts.tenant) => ({
     ...(await contexts.forRun(run)),
-    ...{ tenant, partition: toPartition(tenant, run) },
+    tenant,
+    partition: toPartition(tenant, run),
   });
 
   return {
     name,
     runtime,
-    notifier: telling,
-    store: createCheckpointStore<State>(() => contexts.forTenant(), toStoreOptions(definition, place)),
-    parseInput: accept,
-    async start(input, options = {}) {
-      const value = await accept(input);
-      const timeout = options.timeout ?? definition.timeout;
+    notifier,
+    store: createCheckpointStore<State>(() => contexts.forTenant(), toStoreOptions(definition, options)),
+    parseInput,
+    async start(input, startOptions = {}) {
+      const value = await parseInput(input);
+      const timeout = startOptions.timeout ?? definition.timeout;
       const timeoutMs = timeout && toMilliseconds('`timeout`', timeout);
-      const { run } = await startRun(runtime, { ...options, agent: name, input: value, timeoutMs });
+      const { run } = await startRun(runtime, { ...startOptions, agent: name, input: value, timeoutMs });
       return createRunHandle(runtime, definition, run);
     },
     run: (id) => createRunHandle(runtime, definition, id),
     async invoke({ run, tenant }, claimant) {
-      const at = await inRun(run, tenant);
+      const at = await forRun(run, tenant);
       const claimed = await claim(at, definition, claimant);
-      if (typeof claimed === 'string') return { end: 'aside', why: claimed };
-      const inTenant = { ...runtime, contexts: { ...contexts, inRun: (id: string) => inRun(id, tenant) } };
-      const release = startLeaseRenewal(at, runtime.clock, claimant);
-      const end = await drive(inTenant, at, definition, claimed).finally(release);
+      if (typeof claimed === 'string') return { end: 'skipped', reason: claimed };
+      const tenantRuntime: Runtime = { ...runtime, contexts: { ...contexts, forRun: (id) => forRun(id, tenant) } };
+      const stopRenewal = startLeaseRenewal(at, runtime.clock, claimant);
+      const end = await drive(tenantRuntime, at, definition, claimed).finally(stopRenewal);
       if (end.end === 'suspended' && end.continues) await deliver(runtime, { tenant: at.tenant, run, agent: name });
       if (end.end === 'finished' && end.parent !== undefined)
-        await deliverIfReady(runtime, await inRun(end.parent, tenant));
+        await deliverIfReady(runtime, await forRun(end.parent, tenant));
       return end;
     },
     async notify({ run, tenant }, approval) {
-      if (!telling) return;
-      const [{ findApproval }, { createNotification: makeNotice }] = await Promise.all([
+      if (!notifier) return;
+      const [{ findApproval }, { createNotification }] = await Promise.all([
         import('../approvals/change.ts'),
         import('../approvals/notification.ts'),
       ]);
-      const at = await inRun(run, tenant);
-      await telling.notify(await makeNotice(at, await findApproval(at, approval), telling));
+      const at = await forRun(run, tenant);
+      await notifier.notify(await createNotification(at, await findApproval(at, approval), notifier));
     },
     handler() {
       return lambdaHandler(this);
@@ -145,7 +149,7 @@ export function agent<Input, State, Result>(
     retryAll: ({ since }) => retryFailed(runtime, name, since),
     pause: async () => pauseAgent(await contexts.forTenant(), name),
     unpause: async () => unpauseAgent(await contexts.forTenant(), name),
-    with: (other) => agent(given as RunAgent<Input, State, Result>, { ...place, ...other }),
+    with: (overrides) => agent(typedDefinition as RunAgent<Input, State, Result>, { ...options, ...overrides }),
   };
 }
 
@@ -154,7 +158,7 @@ function checkDefinition(definition: AgentDefinition<never, unknown, unknown>): 
   if (typeof name !== 'string') throw invalidInput('The `name` of an agent', 'text', name);
   escapeId('agent', name);
   if ((typeof run === 'function') === (typeof turn === 'function'))
-    throw agentMisuse(`Agent "${name}" must have either \`run\` or \`turn\`.`);
+    throw agentMisuse(`Agent "${name}" must define exactly one of \`run\` and \`turn\`.`);
   if (retry) checkRetryPolicy(retry);
   if (timeout) toMilliseconds('`timeout`', timeout);
   if (maxAttempts !== undefined && !(Number.isSafeInteger(maxAttempts) && maxAttempts >= 1))

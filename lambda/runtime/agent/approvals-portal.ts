@@ -5,35 +5,35 @@ import { type InboxOptions, inbox } from '../approvals/inbox.ts';
 import { decideByToken, revokeToken, viewByToken } from '../approvals/tokens.ts';
 import { type ApprovalView, viewApproval } from '../approvals/view.ts';
 
-/** The approvals of one tenant, for those who show and answer them: a portal, a chat bot, a mail gateway. */
+/** The approvals of one tenant, for programs that show and decide them: a portal, a chat bot, an email gateway. */
 export interface Approvals {
-  /** What a person can still answer, by name or through groups, oldest first. */
+  /** The pending approvals that a person can decide, directly or through groups, oldest first. */
   inbox(person: string, options?: InboxOptions): AsyncIterable<ApprovalView>;
   view(run: string, approval: string): Promise<ApprovalView>;
-  /** Counts an answer; that `by` and `groups` are true is for the caller to know. */
+  /** Records a decision. The caller must have authenticated `by` and `groups`: they are not checked here. */
   decide(run: string, input: DecideInput): Promise<ApprovalView>;
-  withdraw(run: string, approval: string, why: string): Promise<ApprovalView>;
-  /** Has people told once more. */
+  withdraw(run: string, approval: string, reason: string): Promise<ApprovalView>;
+  /** Sends the approvers a reminder. */
   remind(run: string, approval: string): Promise<ApprovalView>;
-  /** What the link of one person asks; `token` is the last part of the link. */
+  /** The approval that an approval link belongs to; `token` is the last part of the link. */
   viewByToken(token: string): Promise<ApprovalView>;
-  /** Answers as that person. */
+  /** Records a decision of the person whose approval link this is. */
   decideByToken(token: string, answer: AnswerInput): Promise<ApprovalView>;
   revokeToken(token: string): Promise<void>;
 }
 
-/** The approvals in a place; it takes what `agent` takes. */
-export function approvals(place: AgentOptions = {}): Approvals {
-  const runtime = createRuntime({ name: 'approvals', run: () => {} }, place);
+/** The approvals of a tenant, in the storage that the options name; takes the same options as `agent`. */
+export function approvals(options: AgentOptions = {}): Approvals {
+  const runtime = createRuntime({ name: 'approvals', run: () => {} }, options);
   const { contexts } = runtime;
   return {
-    async *inbox(person, options) {
-      yield* inbox(await contexts.forTenant(), person, options);
+    async *inbox(person, inboxOptions) {
+      yield* inbox(await contexts.forTenant(), person, inboxOptions);
     },
     view: async (run, approval) => viewApproval(await contexts.forRun(run), approval),
     decide: async (run, input) => deliverDecided(runtime, await decide(await contexts.forRun(run), input)),
-    withdraw: async (run, approval, why) =>
-      deliverDecided(runtime, await withdraw(await contexts.forRun(run), approval, why)),
+    withdraw: async (run, approval, reason) =>
+      deliverDecided(runtime, await withdraw(await contexts.forRun(run), approval, reason)),
     remind: async (run, approval) => remind(await contexts.forRun(run), approval),
     viewByToken: async (token) => viewByToken(await contexts.forTenant(), token),
     decideByToken: async (token, answer) =>

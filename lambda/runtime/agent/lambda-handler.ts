@@ -2,21 +2,21 @@ import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Clock } from '../clock.ts';
 
-/** What of the context of a Lambda invocation is needed. */
+/** The part of the Lambda context that the handler reads. */
 export interface LambdaContext {
   readonly awsRequestId: string;
   getRemainingTimeInMillis(): number;
 }
 
-/** What an agent's function is invoked with. */
+/** The event that an agent's Lambda function is invoked with. */
 export interface AgentEvent {
   readonly run: string;
   readonly tenant?: string;
-  /** To tell people of this approval instead of running the agent. */
+  /** The id of an approval: notifies its approvers instead of running the agent. */
   readonly notify?: string;
 }
 
-/** The Lambda function of an agent. */
+/** The Lambda handler of an agent. */
 export type AgentHandler = (event: unknown, context: LambdaContext) => Promise<unknown>;
 
 /** The part of an agent that its Lambda function calls. */
@@ -30,10 +30,10 @@ interface InvocableAgent {
   notify(delivery: { readonly run: string; readonly tenant?: string }, approval: string): Promise<unknown>;
 }
 
-// Time for the last write and its answer, before the function is stopped.
-const MARGIN_MS = 500;
+// Leaves time for the last write and its response before Lambda stops the function.
+const SHUTDOWN_MARGIN_MS = 500;
 
-/** Runs the run that an event names; throws when the invocation is to be tried again. */
+/** Invokes the agent for the run that the event names; throws when Lambda should retry the invocation. */
 export const lambdaHandler =
   (agent: InvocableAgent): AgentHandler =>
   async (event, context) => {
@@ -41,7 +41,7 @@ export const lambdaHandler =
     if (typeof run !== 'string') throw invalidInput(`The event of agent "${agent.name}"`, '{ run, tenant }', event);
     const delivery = { run, ...omitUndefined({ tenant }) };
     if (notify !== undefined) return agent.notify(delivery, notify);
-    const until = agent.runtime.clock.now() + context.getRemainingTimeInMillis() - MARGIN_MS;
+    const until = agent.runtime.clock.now() + context.getRemainingTimeInMillis() - SHUTDOWN_MARGIN_MS;
     const outcome = await agent.invoke(delivery, { by: context.awsRequestId, until });
     if (outcome.end === 'failed') throw outcome.error;
     return outcome;

@@ -1,52 +1,52 @@
 import type { Runtime } from '../runtime.ts';
 
-/** Something that is done again and again. */
+/** A task that runs at an interval. */
 export interface Poller {
-  /** Does it as soon as possible, instead of when its time comes. */
+  /** Runs the task as soon as possible instead of at the next interval. */
   pollNow(): void;
-  /** Begins nothing more, and resolves when what was begun is over. */
+  /** Starts no further task, and resolves when the tasks in flight have completed. */
   stop(): Promise<void>;
 }
 
-// A hook that never comes back must not keep others from their work.
-const PATIENCE_MS = 5_000;
+// A task that never completes, for example a hanging hook, must not block the next ones.
+const MAX_POLL_WAIT_MS = 5_000;
 
-/** Looks for work at once and then every so often. A look that takes long goes on beside those that follow it. */
-export function repeatedly(
+/** Runs a task immediately and then at an interval. A task that takes long overlaps with the ones after it. */
+export function poll(
   { clock, log }: Pick<Runtime, 'clock' | 'log'>,
-  everyMs: number,
-  look: () => Promise<unknown>,
+  intervalMs: number,
+  task: () => Promise<unknown>,
 ): Poller {
   const stopping = new AbortController();
-  const under = new Set<Promise<unknown>>();
-  let soon = new AbortController();
+  const inFlight = new Set<Promise<unknown>>();
+  let pollSoon = new AbortController();
 
-  const begin = (): Promise<unknown> => {
-    const looked = look()
-      .catch((error) => log('error', 'Looking for work failed.', { error: String(error) }))
-      .finally(() => under.delete(looked));
-    under.add(looked);
-    return looked;
+  const start = (): Promise<unknown> => {
+    const attempt = task()
+      .catch((error) => log('error', 'Polling for work failed.', { error: String(error) }))
+      .finally(() => inFlight.delete(attempt));
+    inFlight.add(attempt);
+    return attempt;
   };
   const pause = (milliseconds: number, ...signals: readonly AbortSignal[]): Promise<void> =>
     clock.sleep(milliseconds, AbortSignal.any([stopping.signal, ...signals])).catch(() => {});
   const loop = async () => {
     while (!stopping.signal.aborted) {
-      soon = new AbortController();
-      const over = new AbortController();
-      await Promise.race([begin(), pause(PATIENCE_MS, over.signal)]);
-      over.abort();
-      await pause(everyMs, soon.signal);
+      pollSoon = new AbortController();
+      const waitEnded = new AbortController();
+      await Promise.race([start(), pause(MAX_POLL_WAIT_MS, waitEnded.signal)]);
+      waitEnded.abort();
+      await pause(intervalMs, pollSoon.signal);
     }
   };
 
-  const looping = loop();
+  const loopEnded = loop();
   return {
-    pollNow: () => soon.abort(),
+    pollNow: () => pollSoon.abort(),
     async stop() {
       stopping.abort();
-      await looping;
-      await Promise.all(under);
+      await loopEnded;
+      await Promise.all(inFlight);
     },
   };
 }

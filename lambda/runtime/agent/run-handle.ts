@@ -1,60 +1,56 @@
-import { type CheckpointSelector, readLiveHead } from '../../checkpoints/load.ts';
+import type { CheckpointSelector } from '../../checkpoints/loaded-checkpoint.ts';
 import type { ForkOptions } from '../../checkpoints/operations/time-travel.ts';
+import { readLiveHead } from '../../checkpoints/read-head.ts';
 import type { Duration } from '../../core/duration.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
 import type { DecideInput } from '../approvals/decide.ts';
 import type { ApprovalView } from '../approvals/view.ts';
 import type { RewindOptions } from '../control/rewind-and-fork.ts';
-import {
-  cancelRun,
-  deliverIfReady,
-  retryRun,
-  signalRun,
-  waitForResult,
-  waitForStatus,
-} from '../control/run-control.ts';
+import { cancelRun, retryRun, signalRun, waitForResult, waitForStatus } from '../control/run-control.ts';
 import type { AgentDefinition } from '../definition/agent-definition.ts';
 import { validate } from '../definition/standard-schema.ts';
 import type { Runtime } from '../runtime.ts';
+import { deliverIfReady } from '../wake/wake.ts';
 
-/** A run, from outside. */
+/** Reads and controls one run. */
 export interface RunHandle<Result = unknown> {
   readonly id: string;
   status(): Promise<Status>;
-  /** Waits for a status; throws TIMED_OUT when it does not come in time, and RUN_ENDED when it cannot any more. */
+  /** Waits for a status; throws TIMED_OUT when the timeout passes first, and RUN_ENDED when the run ends otherwise. */
   until(status: Status, options?: { readonly timeout?: Duration }): Promise<void>;
-  /** Waits for the end; throws what the run failed with. */
+  /** Waits until the run has ended and returns its result; throws RUN_FAILED, or RUN_CANCELLED. */
   result(options?: { readonly timeout?: Duration }): Promise<Result>;
-  /** Says whether the signal is new: one with an id that was sent before changes nothing. */
+  /** Sends a signal. Returns false, and changes nothing, when a signal with the same id was sent before. */
   signal(name: string, value?: unknown, options?: { readonly id?: string }): Promise<boolean>;
+  /** Cancels the run; returns ENDING while completed steps are being undone. */
   cancel(reason?: string): Promise<Status>;
-  /** Lets a run that failed go on from where it was. */
+  /** Resumes a FAILED run at the operation that failed. */
   retry(): Promise<void>;
-  /** Lets the run go on from an earlier checkpoint. */
+  /** Resumes the run from an earlier checkpoint. */
   rewind(to: CheckpointSelector, options?: RewindOptions): Promise<void>;
-  /** Begins a new run at a checkpoint of this one. */
+  /** Starts a new run from a checkpoint of this one. */
   fork(options?: ForkOptions): Promise<RunHandle<Result>>;
-  /** The approvals that are open. */
+  /** The pending approvals of the run. */
   approvals(): Promise<readonly ApprovalView[]>;
-  /** Answers one of them; that `by` and `groups` are true is for the caller to know. */
+  /** Records a decision. The caller must have authenticated `by` and `groups`: they are not checked here. */
   decide(input: DecideInput): Promise<ApprovalView>;
 }
 
-/** A run of an agent by its id, whether there is one or not. */
+/** A handle to a run by its id. Does not check that the run exists. */
 export function createRunHandle<Result>(
   runtime: Runtime,
   definition: AgentDefinition<never, unknown, unknown>,
   id: string,
 ): RunHandle<Result> {
-  const inRun = () => runtime.contexts.forRun(id);
+  const runContext = () => runtime.contexts.forRun(id);
   return {
     id,
-    status: async () => (await readLiveHead(await inRun())).meta.status,
+    status: async () => (await readLiveHead(await runContext())).meta.status,
     async until(status, { timeout } = {}) {
-      const found = await waitForStatus(runtime, id, (each) => each === status || hasEnded(each), timeout);
-      if (found !== status)
-        throw new WaitstateError('RUN_ENDED', `Run "${id}" is ${found} and does not become ${status}.`);
+      const reached = await waitForStatus(runtime, id, (each) => each === status || hasEnded(each), timeout);
+      if (reached !== status)
+        throw new WaitstateError('RUN_ENDED', `Run "${id}" has ended as ${reached}; it cannot become ${status}.`);
     },
     result: async ({ timeout } = {}) => (await waitForResult(runtime, id, timeout)) as Result,
     async signal(name, value, options = {}) {
@@ -63,18 +59,18 @@ export function createRunHandle<Result>(
     },
     cancel: (reason) => cancelRun(runtime, id, reason),
     retry: () => retryRun(runtime, id),
-    rewind: async (to, options) => (await goingBack()).rewindRun(runtime, id, to, options),
+    rewind: async (to, options) => (await loadRewindAndFork()).rewindRun(runtime, id, to, options),
     fork: async (options) =>
-      createRunHandle(runtime, definition, await (await goingBack()).forkRun(runtime, id, options)),
+      createRunHandle(runtime, definition, await (await loadRewindAndFork()).forkRun(runtime, id, options)),
     async approvals() {
-      const at = await inRun();
+      const at = await runContext();
       const { viewApproval } = await import('../approvals/view.ts');
-      const open = (await readLiveHead(at)).meta.work?.approvals ?? [];
-      return Promise.all(open.map((each) => viewApproval(at, each)));
+      const pending = (await readLiveHead(at)).meta.work?.approvals ?? [];
+      return Promise.all(pending.map((each) => viewApproval(at, each)));
     },
     async decide(input) {
       const { decide } = await import('../approvals/decide.ts');
-      const at = await inRun();
+      const at = await runContext();
       const view = await decide(at, input);
       await deliverIfReady(runtime, at);
       return view;
@@ -82,5 +78,5 @@ export function createRunHandle<Result>(
   };
 }
 
-// What an agent does not do itself is loaded when it is first used.
-const goingBack = () => import('../control/rewind-and-fork.ts');
+// Loaded on first use, to keep the cold start of agents short: agents themselves never rewind or fork.
+const loadRewindAndFork = () => import('../control/rewind-and-fork.ts');

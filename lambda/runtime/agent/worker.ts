@@ -5,46 +5,47 @@ import { readyRuns } from '../control/ready-runs.ts';
 import { sweepDue } from '../control/sweep.ts';
 import type { Delivery, Runtime } from '../runtime.ts';
 import type { AnyAgent } from './agent.ts';
-import { repeatedly } from './poll.ts';
+import { poll } from './poll.ts';
 
+/** Options of `runAgents`. */
 export interface WorkerOptions {
-  /** How often to look for runs that are ready. @default 250 milliseconds */
+  /** How often to look for READY runs. @default 250 milliseconds */
   readonly poll?: Duration;
-  /** How often to look at what is due: timers, reminders, crashed runs. @default 1 second */
+  /** How often to sweep: timers, reminders and crashed runs that are due. @default 1 second */
   readonly sweep?: Duration;
   /** How long an invocation may take before it yields. @default 15 minutes */
   readonly functionTimeout?: Duration;
-  /** How many runs are driven at the same time. @default 10 */
+  /** How many runs may execute at the same time. @default 10 */
   readonly concurrency?: number;
 }
 
-/** Agents that are being run. */
+/** A process loop that runs agents. */
 export interface Worker {
-  /** Begins nothing more, and resolves when what was begun has ended, waits or yields. */
+  /** Claims no further run, and resolves when every claimed run has ended, suspended or yielded. */
   stop(): Promise<void>;
 }
 
 /**
- * Runs agents in this process: for one machine, or a server that is always on. Any number of workers may share a
- * storage. On Lambda nobody needs it: there the table's stream brings runs to their functions.
+ * Runs agents in this process, for one machine or a server that is always on. Any number of workers can share a
+ * storage. Not needed on Lambda, where the table's stream delivers runs to their functions.
  */
 export function runAgents(agents: readonly AnyAgent[], options: WorkerOptions = {}): Worker {
   const {
-    poll = { milliseconds: 250 },
-    sweep = { seconds: 1 },
+    poll: pollInterval = { milliseconds: 250 },
+    sweep: sweepInterval = { seconds: 1 },
     functionTimeout = { minutes: 15 },
     concurrency = 10,
   } = options;
   if (!Array.isArray(agents as unknown)) throw invalidInput('`runAgents`', 'given a list of agents', agents);
-  const known = new Map(agents.map((agent) => [agent.name, agent]));
-  if (known.size < agents.length)
+  const agentsByName = new Map(agents.map((agent) => [agent.name, agent]));
+  if (agentsByName.size < agents.length)
     throw invalidInput(
       'The names of agents',
       'different',
       agents.map(({ name }) => name),
     );
   const stopping = new AbortController();
-  const under = new Map<string, Promise<void>>();
+  const inFlight = new Map<string, Promise<void>>();
   const timeoutMs = toMilliseconds('`functionTimeout`', functionTimeout);
 
   const [first] = agents;
@@ -53,49 +54,49 @@ export function runAgents(agents: readonly AnyAgent[], options: WorkerOptions = 
 
   async function deliver({ tenant, run, agent = '' }: Delivery): Promise<void> {
     const id = JSON.stringify([tenant, run]);
-    const of = known.get(agent);
-    if (!of || under.has(id) || under.size >= concurrency || stopping.signal.aborted) return;
+    const agentToRun = agentsByName.get(agent);
+    if (!agentToRun || inFlight.has(id) || inFlight.size >= concurrency || stopping.signal.aborted) return;
     const by = `${process.pid} ${id} ${clock.now()}`;
     const claimant = { by, until: clock.now() + timeoutMs, leaseMs: WORKER_LEASE_MS };
-    const invoked = of.invoke({ tenant, run }, claimant).then((outcome) => {
+    const invoked = agentToRun.invoke({ tenant, run }, claimant).then((outcome) => {
       if (outcome.end === 'failed') throw outcome.error;
     });
-    const over = invoked.catch((error) =>
-      log('error', 'An invocation failed; it is tried again later.', { run, error: String(error) }),
+    const settled = invoked.catch((error) =>
+      log('error', 'An invocation failed; it will be retried.', { run, error: String(error) }),
     );
-    under.set(id, over.finally(() => under.delete(id)) as Promise<void>);
+    inFlight.set(id, settled.finally(() => inFlight.delete(id)) as Promise<void>);
   }
 
-  const lookForReady = async (agent: AnyAgent) => {
+  const deliverReady = async (agent: AnyAgent) => {
     const context = await agent.runtime.contexts.forTenant();
     for await (const delivery of readyRuns(context)) if (delivery.agent === agent.name) await deliver(delivery);
   };
-  const sweeping = {
-    canDeliver: ({ agent = '' }: Delivery) => known.has(agent) && under.size < concurrency,
-    // Another worker may know the agent.
-    notifierFor: (name = '') => (known.has(name) ? known.get(name)?.notifier : ('unknown' as const)),
+  const sweepOptions = {
+    canDeliver: ({ agent = '' }: Delivery) => agentsByName.has(agent) && inFlight.size < concurrency,
+    // Another worker may have the agent, so approvals of an unknown agent are left to it.
+    notifierFor: (name = '') => (agentsByName.has(name) ? agentsByName.get(name)?.notifier : ('unknown' as const)),
   };
-  const lookAtDue = async () => {
+  const sweepAll = async () => {
     for (const runtime of await runtimePerStorage(agents))
-      await sweepDue({ runtime: { ...runtime, deliver }, ...sweeping });
+      await sweepDue({ runtime: { ...runtime, deliver }, ...sweepOptions });
   };
 
   const loops = [
-    repeatedly(first.runtime, toMilliseconds('`poll`', poll), () => Promise.all(agents.map(lookForReady))),
-    repeatedly(first.runtime, toMilliseconds('`sweep`', sweep), lookAtDue),
+    poll(first.runtime, toMilliseconds('`poll`', pollInterval), () => Promise.all(agents.map(deliverReady))),
+    poll(first.runtime, toMilliseconds('`sweep`', sweepInterval), sweepAll),
   ];
   return {
     async stop() {
       stopping.abort();
-      await Promise.all([...loops.map((loop) => loop.stop()), ...under.values()]);
+      await Promise.all([...loops.map((loop) => loop.stop()), ...inFlight.values()]);
     },
   };
 }
 
-/** A worker can die at any moment; after this long another one takes over what it ran. */
+/** The lease of a worker's runs: when a worker crashes, another one takes over its runs after this time. */
 export const WORKER_LEASE_MS = 15_000;
 
-/** What agents run on, once for each storage. */
+/** One runtime for each storage that the agents use. */
 async function runtimePerStorage(agents: readonly AnyAgent[]): Promise<Iterable<Runtime>> {
   const runtimes = new Map<RecordStore, Runtime>();
   for (const { runtime } of agents) runtimes.set((await runtime.contexts.forTenant()).records, runtime);

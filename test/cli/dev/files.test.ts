@@ -51,7 +51,7 @@ describe('files of agents', () => {
       'throws.ts:3: Error: There is no URL.',
       "package.ts:2: Cannot find package 'not-installed' imported from",
       'nothing.ts: It exports no agent. Export what agent({ … }) gives',
-      'misused.ts:3: Agent "misused" must have either `run` or `turn`.',
+      'misused.ts:3: Agent "misused" must define exactly one of `run` and `turn`.',
       'twice.ts: It exports two agents with the name "one". Rename one.',
       'quits.ts: Loading it ends the process (exit code 3).',
       'jsx.tsx: Unknown file extension ".tsx"',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createCheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
-import { cipherFor } from '../../../lambda/checkpoints/encryption/run-cipher.ts';
-import { readLiveHead } from '../../../lambda/checkpoints/load.ts';
+import { cipherFor } from '../../../lambda/checkpoints/encryption/cipher-for.ts';
+import { readLiveHead } from '../../../lambda/checkpoints/read-head.ts';
 import {
   createApprovalWrites,
   readApprovals,

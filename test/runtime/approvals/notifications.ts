@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { createCheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
-import { approvalKey } from '../../../lambda/runtime/approvals/approval-records.ts';
 import { decide } from '../../../lambda/runtime/approvals/decide.ts';
 import { processDueApproval } from '../../../lambda/runtime/approvals/due.ts';
-import type { ApprovalNotification } from '../../../lambda/runtime/approvals/notification.ts';
 import { decideByToken, resolveToken, revokeToken, viewByToken } from '../../../lambda/runtime/approvals/tokens.ts';
+import type { ApprovalNotification } from '../../../lambda/runtime/definition/approval-notification.ts';
+import { approvalKey } from '../../../lambda/storage/keys.ts';
 import { keys } from '../../contract/checkpoint-store/keys.ts';
 import { errorOf } from '../../contract/checkpoint-store/stores.ts';
 import { DAY, HOUR, MINUTE } from '../../faults/clock.ts';

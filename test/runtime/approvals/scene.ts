@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { createCache } from '../../../lambda/checkpoints/cache.ts';
 import { createCheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
 import type { RunContext } from '../../../lambda/checkpoints/context.ts';
+import { cipherFor } from '../../../lambda/checkpoints/encryption/cipher-for.ts';
 import type { KeyRing } from '../../../lambda/checkpoints/encryption/key-ring.ts';
-import { cipherFor } from '../../../lambda/checkpoints/encryption/run-cipher.ts';
 import type { HeadMeta } from '../../../lambda/checkpoints/format/meta.ts';
-import { SHARDS, shardGroup, timeOrder } from '../../../lambda/checkpoints/format/records.ts';
-import { readLiveHead } from '../../../lambda/checkpoints/load.ts';
+import { readLiveHead } from '../../../lambda/checkpoints/read-head.ts';
 import type { ApprovalMeta, ApprovalRequest } from '../../../lambda/core/approval.ts';
 import { toPartition } from '../../../lambda/core/ids.ts';
 import {
@@ -17,6 +16,7 @@ import {
 import { inbox } from '../../../lambda/runtime/approvals/inbox.ts';
 import { type ApprovalLink, createToken } from '../../../lambda/runtime/approvals/tokens.ts';
 import { wakeRun } from '../../../lambda/runtime/wake/wake.ts';
+import { SHARDS, shardGroup, timeOrder } from '../../../lambda/storage/keys.ts';
 import type { Storage, StoredRecord } from '../../../lambda/storage/ports.ts';
 import { all } from '../../contract/checkpoint-store/stores.ts';
 import { type Clock, clockAt } from '../../faults/clock.ts';

@@ -1,19 +1,20 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createCheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
-import { cipherFor } from '../../../lambda/checkpoints/encryption/run-cipher.ts';
-import { readLiveHead } from '../../../lambda/checkpoints/load.ts';
+import { cipherFor } from '../../../lambda/checkpoints/encryption/cipher-for.ts';
 import { payload } from '../../../lambda/checkpoints/payload.ts';
+import { readLiveHead } from '../../../lambda/checkpoints/read-head.ts';
 import {
   contentHash,
   readApprovalContent,
   readContentText,
   readVotes,
 } from '../../../lambda/runtime/approvals/approval-content.ts';
-import { approvalKey, inboxGroup, readApprovals } from '../../../lambda/runtime/approvals/approval-records.ts';
+import { readApprovals } from '../../../lambda/runtime/approvals/approval-records.ts';
 import { decide } from '../../../lambda/runtime/approvals/decide.ts';
 import { inbox } from '../../../lambda/runtime/approvals/inbox.ts';
 import { viewApproval } from '../../../lambda/runtime/approvals/view.ts';
+import { approvalKey, inboxGroup } from '../../../lambda/storage/keys.ts';
 import { keys } from '../../contract/checkpoint-store/keys.ts';
 import { storedRun } from '../../contract/checkpoint-store/stored-run.ts';
 import { all } from '../../contract/checkpoint-store/stores.ts';

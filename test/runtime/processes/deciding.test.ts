@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readLiveHead } from '../../../lambda/checkpoints/load.ts';
+import { readLiveHead } from '../../../lambda/checkpoints/read-head.ts';
 import type { VoteAnswer } from '../../../lambda/core/approval.ts';
 import { APPROVERS } from './agents.ts';
 import { outcomeOf } from './outcome.ts';

@@ -46,7 +46,7 @@ describe.each(SHARED_STORAGES)('processes of two deployments %s', (_, open) => {
     // The old one is still there, and gets the run: it leaves it alone, and asks for it later.
     const later = START + HOUR;
     expect(await old.does({ ...invoke, by: 'c', now: later })).toMatchObject({
-      value: { end: 'aside', why: 'parked' },
+      value: { end: 'skipped', reason: 'parked' },
     });
     const last = crew.of(3);
     expect(await last.does({ ...command, do: 'sweep', now: later + HOUR })).toMatchObject({

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { DUE_SHARD_COUNT } from '../../../lambda/checkpoints/format/records.ts';
 import { agent } from '../../../lambda/runtime/agent/agent.ts';
 import { sweepDue } from '../../../lambda/runtime/control/sweep.ts';
 import type { Delivery } from '../../../lambda/runtime/runtime.ts';
+import { DUE_SHARD_COUNT } from '../../../lambda/storage/keys.ts';
 import { memoryStorage } from '../../../lambda/storage/memory.ts';
 import { HOUR, MINUTE } from '../../faults/clock.ts';
 import { type CountingStorage, countingStorage, NOTHING } from './counted.ts';
