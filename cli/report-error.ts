@@ -26,21 +26,21 @@ export function reportError(error: unknown, terminal: Terminal, args: readonly s
     return EXIT.failed;
   }
   const isJson = args.includes('--json');
-  const failure = failureOf(error, args);
+  const failure = toFailure(error, args);
   const { code, exitCode, what, advice } = failure;
   if (isJson) terminal.printErr(jsonText({ error: { code, exitCode, message: what, ...(advice && { advice }) } }));
   else
     terminal.printErr(...linesOf(failure, terminal.columns === Infinity ? Infinity : Math.min(terminal.columns, 100)));
-  if (terminal.environment.WAITSTATE_DEBUG === '1') tellStack(error, terminal);
+  if (terminal.environment.WAITSTATE_DEBUG === '1') printStack(error, terminal);
   return exitCode;
 }
 
-function failureOf(error: unknown, [command = '']: readonly string[]): Failure {
+function toFailure(error: unknown, [command = '']: readonly string[]): Failure {
   if (error instanceof CommanderError) {
     const [what = '', hint] = error.message.replace(/^error: /, '').split('\n');
     const advice =
       hint?.replace(/^\(|\)$/g, '') ?? `See waitstate ${/^[a-z]+$/.test(command) ? `${command} ` : ''}--help.`;
-    return { code: 'USAGE', exitCode: EXIT.usage, what: sentence(what), advice };
+    return { code: 'USAGE', exitCode: EXIT.usage, what: toSentence(what), advice };
   }
   if (error instanceof CommandError) return { code: error.code, exitCode: error.exitCode, what: error.message };
   if (!isWaitstateError(error)) {
@@ -53,7 +53,7 @@ function failureOf(error: unknown, [command = '']: readonly string[]): Failure {
   return { code, exitCode: EXIT_CODE_BY_ERROR[code] ?? EXIT.failed, what, ...(advice && { advice: advice.text }) };
 }
 
-const sentence = (text: string): string => {
+const toSentence = (text: string): string => {
   const capital = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?…]$/.test(capital) ? capital : `${capital}.`;
 };
@@ -74,7 +74,7 @@ function linesOf({ code, exitCode, what, advice }: Failure, columns: number): re
   ];
 }
 
-function tellStack(error: unknown, { printErr: tell }: Terminal): void {
+function printStack(error: unknown, { printErr }: Terminal): void {
   for (let each: unknown = error; each instanceof Error; each = each.cause)
-    tell(...(each.stack ?? String(each)).split('\n').map(dim));
+    printErr(...(each.stack ?? String(each)).split('\n').map(dim));
 }

@@ -19,7 +19,7 @@ export interface Session {
 }
 
 /** What a command does; the exit code is 0 unless it gives another. */
-type Work = (session: Session) => Promise<ExitCode | void>;
+type CommandAction = (session: Session) => Promise<ExitCode | void>;
 
 /** Runs what a command does in a session of its own. */
-export type RunInSession = (options: CommonOptions, work: Work) => Promise<void>;
+export type RunInSession = (options: CommonOptions, work: CommandAction) => Promise<void>;

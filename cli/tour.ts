@@ -12,14 +12,14 @@ import { createBookingAgent } from './tour/booking.ts';
 import { CONTENT_WIDTH, heading, print, printIndented, printTable, printWrapped } from './tour/terminal.ts';
 import type { Trip } from './tour/trip.ts';
 
-const OWN_FOLDERS = '.waitstate';
+const DATA_FOLDER = '.waitstate';
 
 const HELP = `A tour of Waitstate in the terminal. It takes a few seconds and no network.
 
 Usage: npm run tour [-- --folder FOLDER]
 
   --folder FOLDER  where to keep the data; must be empty or new
-                   (default: a new one in ${OWN_FOLDERS})
+                   (default: a new one in ${DATA_FOLDER})
   --help           this text
 
 Colours are off when NO_COLOR is set or the output is not a terminal.`;
@@ -38,7 +38,7 @@ const BOOKING = 'booking';
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { folder: { type: 'string' }, help: { type: 'boolean', short: 'h' } } });
   if (values.help) return console.log(HELP);
-  const folder = emptyFolder(values.folder);
+  const folder = prepareFolder(values.folder);
   const open = (writer = 'the tour') => checkpointStore<Trip>({ folder, writer });
   const tour = { folder, bill: join(folder, 'bill.txt'), open };
 
@@ -47,10 +47,10 @@ async function main(): Promise<void> {
   await crash(tour);
   await resume(tour);
   await race(tour);
-  await lookBack(tour);
+  await showHistory(tour);
   await fork(tour);
-  await check(tour);
-  await ask(tour);
+  await verifyRuns(tour);
+  await askHuman(tour);
   farewell(tour);
 }
 
@@ -112,7 +112,7 @@ async function approve(tour: Tour, writer: string, seat: string): Promise<Checkp
   }
 }
 
-async function lookBack(tour: Tour): Promise<void> {
+async function showHistory(tour: Tour): Promise<void> {
   const store = tour.open();
   heading(4, 'What happened: the history, and what changed from version 2 to 6');
   const rows = [['v', 'step', 'status', 'writer', 'bytes', 'name']];
@@ -135,28 +135,31 @@ async function fork(tour: Tour): Promise<void> {
   await store.fork(RUN, { version: 2, id: CHEAP, edit });
   await runAgent(tour, CHEAP);
   const [first, second] = await Promise.all([store.load(RUN), store.load(CHEAP)]);
-  printIndented(`${RUN.padEnd(12)}${flightOf(first)}`, [CHEAP.padEnd(12), styled('green', flightOf(second))]);
+  printIndented(`${RUN.padEnd(12)}${describeFlight(first)}`, [
+    CHEAP.padEnd(12),
+    styled('green', describeFlight(second)),
+  ]);
   await store.close();
 }
 
-const flightOf = ({ state: { budget, flight } }: Checkpoint<Trip>): string =>
+const describeFlight = ({ state: { budget, flight } }: Checkpoint<Trip>): string =>
   `budget $${budget}, flight ${flight?.id} for $${flight?.price}`;
 
-async function check(tour: Tour): Promise<void> {
+async function verifyRuns(tour: Tour): Promise<void> {
   const store = tour.open();
   heading(6, 'Is all of it whole? And what did it cost?');
   for (const run of [RUN, CHEAP]) {
     const { ok, checkpoints, payloads = 0, problems } = await store.verify(run);
-    const found = ok ? styled('green', 'whole') : styled('red', problems.map(({ problem }) => problem).join('; '));
-    const read = `${count(checkpoints, 'checkpoint')} in a chain of hashes, ${count(payloads, 'payload')}`;
-    printIndented([`verify ${run.padEnd(12)}`, found, `: ${read}`]);
+    const verdict = ok ? styled('green', 'whole') : styled('red', problems.map(({ problem }) => problem).join('; '));
+    const read = `${pluralize(checkpoints, 'checkpoint')} in a chain of hashes, ${pluralize(payloads, 'payload')}`;
+    printIndented([`verify ${run.padEnd(12)}`, verdict, `: ${read}`]);
   }
   const searches = readFileSync(tour.bill, 'utf8').trimEnd().split('\n').length;
   printIndented(['searches paid: ', styled('green', `${searches}`), ', for 4 processes, one crash and two runs']);
   await store.close();
 }
 
-async function ask(tour: Tour): Promise<void> {
+async function askHuman(tour: Tour): Promise<void> {
   heading(7, 'A durable agent asks a human; nothing runs until she answers', 'And what she approved is what is done.');
   const booking = createBookingAgent(tour.folder);
   const setFare = (fare: number) => writeFileSync(join(tour.folder, 'fare.txt'), String(fare));
@@ -182,7 +185,7 @@ function farewell({ folder }: Tour): void {
   printIndented([dim('Next: '), 'npm start', dim(', then README.md and docs/guides/durable-agents.md')]);
 }
 
-const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
+const pluralize = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
 
 const runAgent = ({ folder, bill }: Tour, run: string, crashAfter?: string): Promise<NodeJS.Signals | null> =>
   runProcess('agent', [folder, run, bill, ...(crashAfter ? [crashAfter] : [])]);
@@ -192,19 +195,19 @@ async function runProcess(name: string, args: readonly string[]): Promise<NodeJS
   const program = fileURLToPath(new URL(`./tour/${name}.ts`, import.meta.url));
   const agent = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(agent, 'close');
-  const who = dim(`pid ${agent.pid}  `);
-  for await (const line of createInterface({ input: agent.stdout })) printIndented([who, line]);
+  const prefix = dim(`pid ${agent.pid}  `);
+  for await (const line of createInterface({ input: agent.stdout })) printIndented([prefix, line]);
   const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null];
-  if (signal) printIndented([who, styled('red', `killed (${signal}) right after the store confirmed it`)]);
+  if (signal) printIndented([prefix, styled('red', `killed (${signal}) right after the store confirmed it`)]);
   else if (code !== 0) throw new Error(`The agent ended with exit code ${code}.`);
   return signal;
 }
 
 /** A folder of this tour alone, or the one that is given, which must be empty. */
-function emptyFolder(given: string | undefined): string {
+function prepareFolder(given: string | undefined): string {
   if (given === undefined) {
-    mkdirSync(OWN_FOLDERS, { recursive: true });
-    return mkdtempSync(join(OWN_FOLDERS, 'tour-'));
+    mkdirSync(DATA_FOLDER, { recursive: true });
+    return mkdtempSync(join(DATA_FOLDER, 'tour-'));
   }
   if (existsSync(given) && readdirSync(given).length > 0) {
     throw new WaitstateError('INVALID_INPUT', `The folder ${given} is not empty. Name a new one.`);

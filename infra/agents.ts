@@ -5,53 +5,56 @@ import type { Construct } from 'constructs';
 import { type AgentFunction, formatAgents } from '../lambda/handlers/agents.ts';
 import type { EntryAgentProps } from './entry-function.ts';
 
-/** An agent by a function that is there. */
+/** An agent that an existing function runs. */
 export interface FunctionAgentProps {
-  /** Give it minutes: what takes longer than its timeout is begun again. */
+  /** Give it a timeout of minutes: a step that takes longer than the timeout starts again. */
   readonly function: IFunction;
   readonly entry?: never;
-  /** Whether it gets its runs claimed and loaded, as agents in other languages do. @default false: it is of `agent.handler()` */
+  /**
+   * Whether `resume` claims and hydrates its runs, which agents in other languages need.
+   * @default false: the function exports `agent.handler()`
+   */
   readonly hydrate?: boolean;
-  /** The only tenant whose runs it may touch. @default those of the Waitstate */
+  /** The only tenant whose runs it may access. @default the tenants of the Waitstate */
   readonly tenant?: string;
 }
 
 export type AgentProps = EntryAgentProps | FunctionAgentProps;
 
-/** The agents of a Waitstate, by their names. */
+/** The agents of a Waitstate by name. */
 export class AgentRegistry {
   readonly #byName = new Map<string, AgentFunction>();
 
-  /** Refuses a name that is taken. */
+  /** Throws if another agent has this name. */
   checkName(path: string, name: string): void {
     if (this.#byName.has(name))
-      throw new Error(`${path}: there is an agent "${name}" already. Each has a name of its own.`);
+      throw new Error(`${path}: an agent named "${name}" already exists. Give each agent a different name.`);
   }
 
   add(name: string, fn: IFunction, { hydrate, tenants }: Omit<AgentFunction, 'function'>): void {
-    // What is deployed elsewhere may be of another account or region.
-    const known = 'addEnvironment' in fn ? fn.functionName : fn.functionArn;
-    this.#byName.set(name, { function: known, hydrate, tenants });
+    // An imported function may be in another account or region, so only its ARN identifies it.
+    const nameOrArn = 'addEnvironment' in fn ? fn.functionName : fn.functionArn;
+    this.#byName.set(name, { function: nameOrArn, hydrate, tenants });
   }
 
-  /** As the handlers read them. */
+  /** The value of `WAITSTATE_AGENTS`. */
   toJson(): string {
     return formatAgents(this.#byName);
   }
 }
 
-/** Warns of a function that Lambda would stop before an agent has done much: the default is three seconds. */
+/** Warns about a timeout below a minute; the default of Lambda is three seconds. */
 export function warnIfTimeoutTooShort(scope: Construct, fn: IFunction): void {
   const { timeout } = fn as Partial<LambdaFunction>;
-  const isMade = 'addEnvironment' in fn;
-  if (!isMade || (timeout?.toSeconds() ?? 3) >= 60) return;
+  const isImported = !('addEnvironment' in fn);
+  if (isImported || (timeout?.toSeconds() ?? 3) >= 60) return;
   Annotations.of(scope).addWarningV2(
     'waitstate:timeout',
-    `${fn.node.path} is stopped after ${timeout?.toSeconds() ?? 3} seconds; what takes longer is begun again. Give an agent minutes.`,
+    `${fn.node.path} times out after ${timeout?.toSeconds() ?? 3} seconds, and a step that takes longer starts again. Give the function of an agent a timeout of minutes.`,
   );
 }
 
-/** Lets somebody invoke a function: it alone, and none of its versions. */
+/** Grants permission to invoke a function, without its versions and aliases. */
 export function grantInvoke(grantee: IGrantable, fn: IFunction): void {
   Grant.addToPrincipal({ grantee, actions: ['lambda:InvokeFunction'], resourceArns: [fn.functionArn] });
 }

@@ -7,7 +7,7 @@ import { acknowledgeWildcards } from './acknowledge.ts';
 import type { HttpEndpoint } from './http-endpoint.ts';
 import { roleNameVisibleTo } from './other-stacks.ts';
 
-/** What somebody may do through the API: the routes that IAM opens, and who the application takes them for. */
+/** A permission on the API: the routes that IAM allows, and the roles that the application gives the caller. */
 export interface ApiPermission {
   readonly routes: readonly (readonly [HttpMethod, string])[];
   readonly roles: readonly Role[];
@@ -16,10 +16,10 @@ export interface ApiPermission {
 
 const { ANY, GET, POST } = HttpMethod;
 
-/** Starts runs, and nothing else. */
+/** Only starts runs. */
 export const START: ApiPermission = { routes: [[POST, '/api/runs']], roles: ['starter'] };
 
-/** Shows people what they are asked, and answers in their names. */
+/** Shows approvals to people, and decides on their behalf. */
 export const APPROVE: ApiPermission = {
   routes: [
     [GET, '/api/me'],
@@ -31,7 +31,7 @@ export const APPROVE: ApiPermission = {
   answersForOthers: true,
 };
 
-/** Looks. */
+/** Reads runs and approvals. */
 export const READ: ApiPermission = {
   routes: [
     [GET, '/api/*'],
@@ -41,7 +41,7 @@ export const READ: ApiPermission = {
   roles: ['viewer'],
 };
 
-/** Everything that an operator does. */
+/** Every action of an operator. */
 export const OPERATE: ApiPermission = {
   routes: [
     [ANY, '/api/*'],
@@ -51,7 +51,7 @@ export const OPERATE: ApiPermission = {
   roles: ['operator', 'viewer'],
 };
 
-/** Who may call the API by IAM. A caller that is permitted several things is one caller with all of them. */
+/** The IAM callers of the API. Several grants to one caller add up. */
 export class CallerRegistry {
   readonly #given: ReadonlyMap<string, IamCaller>;
   readonly #granted = new Map<string, IamCaller>();
@@ -60,18 +60,18 @@ export class CallerRegistry {
     this.#given = new Map(Object.entries(given));
   }
 
-  /** Lets a role or a user through IAM, and has the application know them. */
+  /** Allows a role or a user to call these routes, and registers the caller with the application. */
   grant(
-    entrance: HttpEndpoint,
+    endpoint: HttpEndpoint,
     grantee: IGrantable,
     { routes, roles, answersForOthers }: ApiPermission,
     tenant: string,
   ): Grant {
-    const arn = arnOf(entrance, grantee);
+    const arn = callerArn(endpoint, grantee);
     const known = this.#granted.get(arn) ?? this.#given.get(arn);
     if (known && known.tenant !== tenant)
       throw new Error(
-        `${entrance.node.path}: a caller has one tenant; found "${known.tenant}" and "${tenant}" for one role. Use a role for each tenant.`,
+        `${endpoint.node.path}: a caller has one tenant; found "${known.tenant}" and "${tenant}" for one role. Use one role per tenant.`,
       );
     this.#granted.set(arn, {
       ...known,
@@ -79,16 +79,12 @@ export class CallerRegistry {
       roles: [...new Set([...(known?.roles ?? []), ...roles])],
       ...(answersForOthers && { answersForOthers }),
     });
-    const resourceArns = routes.map(([method, path]) => entrance.routeArn(method, path));
-    acknowledgeWildcards(
-      grantee.grantPrincipal,
-      resourceArns,
-      'Paths have ids of runs in them, and the API has one stage.',
-    );
+    const resourceArns = routes.map(([method, path]) => endpoint.routeArn(method, path));
+    acknowledgeWildcards(grantee.grantPrincipal, resourceArns, 'Paths contain ids of runs, and the API has one stage.');
     return Grant.addToPrincipal({ grantee, actions: ['execute-api:Invoke'], resourceArns });
   }
 
-  /** As the handler reads them: the first that fits counts, so a pattern does not take a role from its grant. */
+  /** The value of `WAITSTATE_IAM_CALLERS`. The first match counts, so grants come before the patterns of `iamCallers`. */
   toJson(): string {
     return JSON.stringify(
       Object.fromEntries([...this.#granted, ...[...this.#given].filter(([arn]) => !this.#granted.has(arn))]),
@@ -96,22 +92,22 @@ export class CallerRegistry {
   }
 }
 
-/** What IAM calls somebody when they call: of a role, whatever the name of the session. */
-function arnOf(entrance: HttpEndpoint, { grantPrincipal: principal }: IGrantable): string {
-  const { partition, account } = Stack.of(entrance);
+/** The ARN under which IAM knows a caller; for a role, with any session name. */
+function callerArn(endpoint: HttpEndpoint, { grantPrincipal: principal }: IGrantable): string {
+  const { partition, account } = Stack.of(endpoint);
   if ('roleName' in principal) {
     const role = principal as IRole;
-    const { principalAccount: theirs = account } = role;
-    // An HTTP API has no policy of its own that could let them in.
-    if (theirs !== account && !Token.isUnresolved(theirs) && !Token.isUnresolved(account))
+    const { principalAccount: roleAccount = account } = role;
+    // HTTP APIs have no resource policy, which cross-account access would need.
+    if (roleAccount !== account && !Token.isUnresolved(roleAccount) && !Token.isUnresolved(account))
       throw new Error(
-        `${entrance.node.path}: ${role.roleArn} is of another account, and IAM lets none in from there. Have it assume a role of account ${account}, and grant that.`,
+        `${endpoint.node.path}: ${role.roleArn} is in another account, and an HTTP API accepts no roles of other accounts. Grant this to a role in account ${account}, and let the other role assume it.`,
       );
-    return `arn:${partition}:sts::${theirs}:assumed-role/${roleNameVisibleTo(entrance, role)}/*`;
+    return `arn:${partition}:sts::${roleAccount}:assumed-role/${roleNameVisibleTo(endpoint, role)}/*`;
   }
   if ('userArn' in principal) return (principal as IUser).userArn;
-  const found = principal instanceof UnknownPrincipal ? 'something imported without its role' : principal;
+  const found = principal instanceof UnknownPrincipal ? 'a resource imported without its role' : principal;
   throw new Error(
-    `${entrance.node.path}: permission is given to a role, a user, or what has a role; found ${found}. Name others in \`iamCallers\`, and allow them execute-api:Invoke.`,
+    `${endpoint.node.path}: the grantee must be a role, a user, or a resource with a role; found ${found}. List other callers in \`iamCallers\`, and allow them execute-api:Invoke.`,
   );
 }

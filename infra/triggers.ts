@@ -6,8 +6,8 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { FilterCriteria, type Function as LambdaFunction, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
-import { SHARDS } from '../lambda/checkpoints/format/records.ts';
 import { STREAM_FILTERS } from '../lambda/handlers/stream-filters.ts';
+import { SHARDS } from '../lambda/storage/keys.ts';
 import { KEY_TO_READ, type StorageResources, viaService } from './access.ts';
 import { acknowledge } from './acknowledge.ts';
 

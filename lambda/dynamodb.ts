@@ -1,5 +1,5 @@
 import { type CheckpointStore, createCheckpointStore } from './checkpoints/checkpoint-store.ts';
-import type { CheckpointStoreOptions } from './checkpoints/context-factory.ts';
+import type { CheckpointStoreOptions } from './checkpoints/engine.ts';
 import { type DynamoStorageOptions, dynamoStorage } from './storage/dynamodb/dynamo-storage.ts';
 
 export { STREAM, TABLE, TIME_TO_LIVE } from './storage/dynamodb/table.ts';

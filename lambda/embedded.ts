@@ -1,6 +1,6 @@
 import type { CheckpointStore } from './checkpoints/checkpoint-store.ts';
 import { createCheckpointStore } from './checkpoints/checkpoint-store.ts';
-import type { CheckpointStoreOptions } from './checkpoints/context-factory.ts';
+import type { CheckpointStoreOptions } from './checkpoints/engine.ts';
 import { embeddedStorage } from './storage/embedded/embedded-storage.ts';
 
 export { embeddedStorage };

@@ -1,35 +1,51 @@
+export {
+  type CheckpointStore,
+  createCheckpointStore,
+} from './checkpoints/checkpoint-store.ts';
 export type {
   Checkpoint,
   CheckpointFields,
   CheckpointId,
   CheckpointKind,
+  CheckpointSelector,
+  CheckpointStoreOptions,
   CheckpointSummary,
+  CollectResult,
+  Difference,
+  Draft,
+  Edit,
+  FailedRun,
+  ForkOptions,
+  HistoryOptions,
   ModelParameters,
+  Problem,
+  PruneOptions,
+  PruneResult,
+  RunFilter,
   RunSummary,
-} from './checkpoints/checkpoint.ts';
+  SaveFields,
+  SaveInput,
+  Schema,
+  SchemaVersion,
+  SweepResult,
+  TenantScopeOptions,
+  TypeCodec,
+  TypeCodecs,
+  UpdateFields,
+  Verification,
+} from './checkpoints/engine.ts';
 export {
-  type CheckpointStore,
-  createCheckpointStore,
-} from './checkpoints/checkpoint-store.ts';
-export type { CheckpointStoreOptions } from './checkpoints/context-factory.ts';
-export type { TypeCodec, TypeCodecs } from './checkpoints/document/document.ts';
-export type { Draft, Edit } from './checkpoints/draft.ts';
-export { type KeyContext, type KeyRing, localKeys, type WrappedKey } from './checkpoints/encryption/key-ring.ts';
-export type { Schema, SchemaVersion } from './checkpoints/format/schema.ts';
-export type { HistoryOptions } from './checkpoints/history.ts';
-export type { CheckpointSelector } from './checkpoints/load.ts';
-export type { CollectResult } from './checkpoints/operations/collect.ts';
-export type { FailedRun, SweepResult, TenantScopeOptions } from './checkpoints/operations/delete.ts';
-export type { Difference } from './checkpoints/operations/diff.ts';
-export type { PruneOptions, PruneResult } from './checkpoints/operations/prune.ts';
-export type { ForkOptions } from './checkpoints/operations/time-travel.ts';
-export type { Problem, Verification } from './checkpoints/operations/verify.ts';
-export { type Payload, type PayloadContent, type PayloadOptions, payload } from './checkpoints/payload.ts';
-export type { RunFilter } from './checkpoints/runs.ts';
-export type { SaveFields, SaveInput } from './checkpoints/save.ts';
-export { StaleVersionError } from './checkpoints/stale-version-error.ts';
+  type KeyContext,
+  type KeyRing,
+  localKeys,
+  type Payload,
+  type PayloadContent,
+  type PayloadOptions,
+  payload,
+  StaleVersionError,
+  type WrappedKey,
+} from './checkpoints/engine.ts';
 export { checkpointStore } from './checkpoints/store-from-environment.ts';
-export type { UpdateFields } from './checkpoints/update.ts';
 export type { Duration } from './core/duration.ts';
 export { type ErrorCode, type ErrorScope, isWaitstateError, WaitstateError } from './core/errors.ts';
 export { STATUSES, type Status, TRANSITIONS } from './core/status.ts';
@@ -42,7 +58,6 @@ export { runAgents, type Worker, type WorkerOptions } from './runtime/agent/work
 export type { AnswerInput, DecideInput } from './runtime/approvals/decide.ts';
 export type { Notifier } from './runtime/approvals/due.ts';
 export type { InboxOptions } from './runtime/approvals/inbox.ts';
-export type { ApprovalNotification } from './runtime/approvals/notification.ts';
 export type { ApprovalView } from './runtime/approvals/view.ts';
 export type { Clock } from './runtime/clock.ts';
 export type { RewindOptions } from './runtime/control/rewind-and-fork.ts';
@@ -64,6 +79,7 @@ export type {
 } from './runtime/definition/agent-context.ts';
 export type { AgentDefinition, RunAgent, TurnAgent } from './runtime/definition/agent-definition.ts';
 export { FatalError, RetryableError } from './runtime/definition/agent-errors.ts';
+export type { ApprovalNotification } from './runtime/definition/approval-notification.ts';
 export type { RetryPolicy } from './runtime/definition/retry-policy.ts';
 export type { StandardSchema } from './runtime/definition/standard-schema.ts';
 export type { Claimant, Skipped } from './runtime/invocation/claim.ts';

@@ -1,5 +1,5 @@
 import { DEFAULTS } from '../../infra/resolved-props.ts';
-import { DUE_SHARD_COUNT } from '../../lambda/checkpoints/format/records.ts';
+import { DUE_SHARD_COUNT } from '../../lambda/storage/keys.ts';
 import { type Ledger, largest, sum } from './ledger.ts';
 import { MIX, TENANTS } from './mix.ts';
 import { combine, type Simulated, type SimulatedUsage } from './simulate.ts';

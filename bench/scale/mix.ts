@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { DUE_SHARD_COUNT, dueGroup } from '../../lambda/checkpoints/format/records.ts';
 import { toPartition } from '../../lambda/core/ids.ts';
 import { type Agent, agent } from '../../lambda/index.ts';
+import { DUE_SHARD_COUNT, dueGroup } from '../../lambda/storage/keys.ts';
 import type { Deployment } from '../deployment.ts';
 import { freshText } from '../works.ts';
 

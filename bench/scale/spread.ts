@@ -1,5 +1,5 @@
-import { DUE_SHARD_COUNT, dueGroup } from '../../lambda/checkpoints/format/records.ts';
 import { toPartition } from '../../lambda/core/ids.ts';
+import { DUE_SHARD_COUNT, dueGroup } from '../../lambda/storage/keys.ts';
 import { runId, TENANTS } from './mix.ts';
 
 const RUNS = 100_000;

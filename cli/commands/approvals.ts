@@ -17,7 +17,7 @@ export interface ApprovalsOptions extends CommonOptions {
 /** Lists what is asked: of everybody, of a person, or by one run. */
 export async function approvals(session: Session, run: string | undefined, options: ApprovalsOptions): Promise<void> {
   const { operator } = await session.openTarget();
-  const found = await find(operator, run, options);
+  const found = await findApprovals(operator, run, options);
   const { terminal, isJson } = session;
   await printList(session, found, () =>
     found.length === 0 ? [] : formatTable(columns(terminal.now(), run !== undefined), found, terminal.columns),
@@ -28,7 +28,7 @@ export async function approvals(session: Session, run: string | undefined, optio
   else if (run === undefined) terminal.printErr(dim('waitstate show RUN shows what is asked, and how to answer.'));
 }
 
-function find(
+function findApprovals(
   operator: Operator,
   run: string | undefined,
   { person, group }: ApprovalsOptions,
@@ -66,7 +66,7 @@ const columns = (now: number, isOfRun: boolean): readonly Column<ApprovalDocumen
     : [
         {
           title: 'UNTIL',
-          cell: (approval: ApprovalDocument) => untilText(approval, now),
+          cell: (approval: ApprovalDocument) => deadlineText(approval, now),
           align: 'right',
           dropPriority: 1,
         } as const,
@@ -76,7 +76,7 @@ const columns = (now: number, isOfRun: boolean): readonly Column<ApprovalDocumen
 const HOUR_MS = 3_600_000;
 
 /** When it is over; what is urgent stands out. */
-function untilText({ deadline }: ApprovalDocument, now: number): Line {
+function deadlineText({ deadline }: ApprovalDocument, now: number): Line {
   if (!deadline) return '';
   const text = formatRelativeTime(deadline, now);
   return deadline.getTime() - now < HOUR_MS ? styled('red', text) : text;

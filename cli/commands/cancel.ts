@@ -1,4 +1,4 @@
-import { isFields } from '../../lambda/checkpoints/document/document.ts';
+import { isFields } from '../../lambda/checkpoints/engine.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import { hasEnded } from '../../lambda/core/status.ts';
@@ -17,14 +17,14 @@ export interface CancelOptions extends CommonOptions {
 
 /** Ends a run; asks first when something of it would be undone. */
 export async function cancel(session: Session, run: string, { reason, yes }: CancelOptions): Promise<void> {
-  const place = await session.openTarget();
-  const view = await place.operator.run(run);
-  const undone = hasEnded(view.status) ? [] : await toUndo(place.operator, view);
-  if (undone.length > 0) {
-    const steps = `${pluralize(undone.length, 'step')}: ${undone.join(', ')}`;
+  const target = await session.openTarget();
+  const view = await target.operator.run(run);
+  const stepNames = hasEnded(view.status) ? [] : await stepsToUndo(target.operator, view);
+  if (stepNames.length > 0) {
+    const steps = `${pluralize(stepNames.length, 'step')}: ${stepNames.join(', ')}`;
     await confirm(session, `Cancelling run "${run}" undoes ${steps}.`, yes);
   }
-  const status = await place.operator.cancel(run, ...(reason === undefined ? [] : ([reason] as const)));
+  const status = await target.operator.cancel(run, ...(reason === undefined ? [] : ([reason] as const)));
   if (hasEnded(status) && status !== 'CANCELLED')
     throw new WaitstateError('RUN_ENDED', `Run "${run}" had ended already: it is ${status}. Nothing was cancelled.`);
   await printResult(session, { run, status, ...omitUndefined({ reason }) }, () => [
@@ -36,11 +36,11 @@ export async function cancel(session: Session, run: string, { reason, yes }: Can
       ...(status === 'ENDING' ? [' while it undoes what it did'] : []),
     ],
   ]);
-  if (!hasEnded(status)) await warnIfNoServer(session, place);
+  if (!hasEnded(status)) await warnIfNoServer(session, target);
 }
 
 /** The steps that say how they are taken back, the last first. */
-async function toUndo(operator: Operator, { run, isDurable }: RunView): Promise<readonly string[]> {
+async function stepsToUndo(operator: Operator, { run, isDurable }: RunView): Promise<readonly string[]> {
   if (!isDurable) return [];
   const { toolResults } = await operator.checkpoint(run);
   return Object.entries(toolResults)

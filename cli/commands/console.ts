@@ -17,17 +17,17 @@ export interface ConsoleOptions extends CommonOptions {
 
 /** Opens the console: that of the server which runs on a folder, or that of a stack through a proxy that signs. */
 export async function openConsole(session: Session, options: ConsoleOptions): Promise<void> {
-  const { terminal, targetOptions: where } = session;
-  const place = await resolveTarget(where, terminal.environment);
-  if (place.kind === 'folder') return openLocal(session, place, options);
-  await openDeployed(session, place, options);
+  const { terminal, targetOptions } = session;
+  const target = await resolveTarget(targetOptions, terminal.environment);
+  if (target.kind === 'folder') return openLocal(session, target, options);
+  await openDeployed(session, target, options);
 }
 
 async function openLocal(session: Session, { folder }: FolderTarget, { open, port }: ConsoleOptions): Promise<void> {
   if (port !== undefined)
     throw new WaitstateError('INVALID_INPUT', '--port is the port of the proxy to a stack. Name one by --stack.');
-  const { findRunningServer: runningServer } = await import('../dev/server/server-file.ts');
-  const server = await runningServer(folder);
+  const { findRunningServer } = await import('../dev/server/server-file.ts');
+  const server = await findRunningServer(folder);
   if (!server)
     throw new CommandError(
       'NO_SERVER',
@@ -38,8 +38,8 @@ async function openLocal(session: Session, { folder }: FolderTarget, { open, por
   if (open) openBrowser(url, session.terminal);
 }
 
-async function openDeployed(session: Session, place: AwsTarget, { open, port }: ConsoleOptions): Promise<void> {
-  const { stack, apiUrl } = place;
+async function openDeployed(session: Session, target: AwsTarget, { open, port }: ConsoleOptions): Promise<void> {
+  const { stack, apiUrl } = target;
   if (apiUrl === undefined)
     throw new WaitstateError(
       'STORAGE_MISSING',

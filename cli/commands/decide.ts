@@ -31,16 +31,16 @@ export async function decide(session: Session, decision: DecideArguments, option
   const by = options.as ?? terminal.environment.WAITSTATE_PERSON;
   if (!by) throw new WaitstateError('INVALID_INPUT', 'Who answers? Pass --as user:ann, or set WAITSTATE_PERSON.');
   const edits = options.edits === undefined ? undefined : readEdits(options.edits);
-  const place = await session.openTarget();
-  const asked = await findApproval(place.operator, decision.run, decision.approval);
-  const decided = await place.operator.decide(decision.run, {
-    ...{ approval: asked.id, by, answer: decision.answer },
+  const target = await session.openTarget();
+  const approval = await findApproval(target.operator, decision.run, decision.approval);
+  const decided = await target.operator.decide(decision.run, {
+    ...{ approval: approval.id, by, answer: decision.answer },
     // What was just read is what is decided on.
-    ...(asked.status === 'PENDING' && { shown: asked.shown }),
+    ...(approval.status === 'PENDING' && { shown: approval.shown }),
     ...omitUndefined({ groups: options.group, comment: options.comment, edits }),
   });
-  await printResult(session, decided, () => linesOf(decided, terminal.columns));
-  if (decided.status !== 'PENDING') await warnIfNoServer(session, place);
+  await printResult(session, decided, () => decisionLines(decided, terminal.columns));
+  if (decided.status !== 'PENDING') await warnIfNoServer(session, target);
 }
 
 function readEdits(text: string): unknown {
@@ -48,7 +48,7 @@ function readEdits(text: string): unknown {
   return parseJson(readTextFile(text.slice(1)), `The file ${text.slice(1)}`);
 }
 
-function linesOf(approval: ApprovalDocument, columns: number): readonly Line[] {
+function decisionLines(approval: ApprovalDocument, columns: number): readonly Line[] {
   const mark = approval.status === 'REJECTED' ? styled('red', '✗ ') : styled('green', '✓ ');
   const [first = '', ...rest] = wrapText(approval.title, Math.min(columns, 100) - 2);
   return [[mark, bold(first)], ...rest.map((line) => ['  ', bold(line)]), ['  ', ...[outcomeLine(approval)].flat()]];

@@ -1,5 +1,5 @@
-import type { Doc } from '../../lambda/checkpoints/document/document.ts';
-import { equal, isFields } from '../../lambda/checkpoints/document/document.ts';
+import type { Doc } from '../../lambda/checkpoints/engine.ts';
+import { equal, isFields } from '../../lambda/checkpoints/engine.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import type { CheckpointView, DiffView } from '../../lambda/operator/operator.ts';
 import { parseCheckpoint } from '../program/parse-arguments.ts';
@@ -19,21 +19,21 @@ export interface DiffArguments {
 export async function diff(session: Session, { run, before, after }: DiffArguments): Promise<void> {
   const { operator } = await session.openTarget();
   const to = await operator.checkpoint(run, after === undefined ? undefined : parseCheckpoint(after));
-  const from = await operator.checkpoint(run, before === undefined ? lastBefore(to) : parseCheckpoint(before));
+  const from = await operator.checkpoint(run, before === undefined ? previousVersion(to) : parseCheckpoint(before));
   const difference = await operator.diff(run, from.version, to.version);
   const { added, removed, changed } = difference;
-  const results = resultsBetween(from, to);
+  const results = diffResults(from, to);
   await printVerbatim(
     session,
     { run, before: from.version, after: to.version, added, removed, changed, results },
     () => [
       [bold(run), dim(`  version ${from.version} → ${to.version}`)],
-      ...linesOf(difference, results, session.terminal.columns),
+      ...diffLines(difference, results, session.terminal.columns),
     ],
   );
 }
 
-function lastBefore({ run, version }: CheckpointView): number {
+function previousVersion({ run, version }: CheckpointView): number {
   if (version > 1) return version - 1;
   throw new WaitstateError(
     'CHECKPOINT_NOT_FOUND',
@@ -48,7 +48,7 @@ interface ResultChanges {
   readonly changed: readonly { readonly id: string; readonly before: Doc; readonly after: Doc }[];
 }
 
-function resultsBetween(from: CheckpointView, to: CheckpointView): ResultChanges {
+function diffResults(from: CheckpointView, to: CheckpointView): ResultChanges {
   const [before, after] = [resultsOf(from), resultsOf(to)];
   const only = (these: Results, those: Results) =>
     [...these].flatMap(([id, value]) => (those.has(id) ? [] : [{ id, value }]));
@@ -64,20 +64,20 @@ type Results = ReadonlyMap<string, Doc>;
 /** What operations gave; of a durable run without what the runtime keeps for itself. */
 function resultsOf({ toolResults, isDurable }: CheckpointView): Results {
   if (!isDurable) return new Map(Object.entries(toolResults));
-  const inOrder = Object.entries(toolResults).toSorted(([, a], [, b]) => placeOf(a) - placeOf(b));
+  const inOrder = Object.entries(toolResults).toSorted(([, a], [, b]) => seqOf(a) - seqOf(b));
   const values = inOrder.flatMap(([id, entry]) => {
     const { value, error } = isFields(entry) ? entry : {};
-    const gave = value ?? error;
-    const isOwn = id.startsWith('@') && id !== '@result' && id !== '@error';
-    return isOwn || gave === undefined ? [] : [[id.replace(/^@/, ''), gave] as const];
+    const outcome = value ?? error;
+    const isInternal = id.startsWith('@') && id !== '@result' && id !== '@error';
+    return isInternal || outcome === undefined ? [] : [[id.replace(/^@/, ''), outcome] as const];
   });
   return new Map(values);
 }
 
 /** When an operation ended, counted in operations. */
-const placeOf = (entry: Doc): number => (isFields(entry) ? Number(entry.place ?? Infinity) : Infinity);
+const seqOf = (entry: Doc): number => (isFields(entry) ? Number(entry.place ?? Infinity) : Infinity);
 
-function linesOf(difference: DiffView, results: ResultChanges, columns: number): readonly Line[] {
+function diffLines(difference: DiffView, results: ResultChanges, columns: number): readonly Line[] {
   const recorded = [
     ...results.added.flatMap(({ id, value }) => addedOrRemovedLines('+', id, value, columns)),
     ...results.removed.flatMap(({ id, value }) => addedOrRemovedLines('-', id, value, columns)),

@@ -13,35 +13,35 @@ import { pluralize } from './output/print-result.ts';
 export async function doctor(session: Session, nodeVersion = process.versions.node): Promise<ExitCode> {
   const { terminal, isJson } = session;
   const counts = { ok: 0, warn: 0, fail: 0 };
-  for await (const finding of findings(session, nodeVersion)) {
+  for await (const finding of runChecks(session, nodeVersion)) {
     counts[finding.status] += 1;
     if (isJson) await terminal.write(`${jsonText(finding)}\n`);
-    else terminal.print(...linesOf(finding, Math.min(terminal.columns, 100)));
+    else terminal.print(...findingLines(finding, Math.min(terminal.columns, 100)));
   }
   if (!isJson) terminal.print('', summary(counts));
   return counts.fail > 0 ? EXIT.failed : EXIT.ok;
 }
 
-async function* findings(session: Session, nodeVersion: string): AsyncGenerator<Finding> {
+async function* runChecks(session: Session, nodeVersion: string): AsyncGenerator<Finding> {
   yield checkNode(nodeVersion);
-  const place = await find(session);
-  if ('status' in place) return yield place;
-  if (place.kind === 'folder') {
-    yield ok('place', `the folder ${place.folder}`);
+  const target = await findTarget(session);
+  if ('status' in target) return yield target;
+  if (target.kind === 'folder') {
+    yield ok('place', `the folder ${target.folder}`);
     const { checkFolder } = await import('./doctor/check-folder.ts');
-    yield* checkFolder(place.folder, () => session.openTarget());
+    yield* checkFolder(target.folder, () => session.openTarget());
   } else {
-    const from = place.stack === undefined ? '' : ` of stack "${place.stack}"`;
-    yield ok('place', `the table "${place.table}" and the bucket "${place.bucket}"${from}`);
+    const from = target.stack === undefined ? '' : ` of stack "${target.stack}"`;
+    yield ok('place', `the table "${target.table}" and the bucket "${target.bucket}"${from}`);
     const { checkAws } = await import('./doctor/check-aws.ts');
-    yield* checkAws(place, session.terminal.now);
+    yield* checkAws(target, session.terminal.now);
   }
 }
 
 /** Where the runs are; a stack that cannot be found is a finding, too. */
-async function find({ targetOptions: where, terminal }: Session): Promise<FolderTarget | AwsTarget | Finding> {
+async function findTarget({ targetOptions, terminal }: Session): Promise<FolderTarget | AwsTarget | Finding> {
   try {
-    return await resolveTarget(where, terminal.environment);
+    return await resolveTarget(targetOptions, terminal.environment);
   } catch (error) {
     if (!isWaitstateError(error)) throw error;
     const at = error.message.indexOf('. ');
@@ -56,15 +56,15 @@ const MARKS: Readonly<Record<Finding['status'], readonly [mark: string, style: S
   fail: ['✗', 'red'],
 };
 
-const WIDTH = 13;
+const CHECK_WIDTH = 13;
 
-function linesOf({ check, status, found, mend }: Finding, columns: number): readonly Line[] {
+function findingLines({ check, status, found, mend }: Finding, columns: number): readonly Line[] {
   const [mark, style] = MARKS[status];
-  const room = columns - WIDTH - 3;
+  const room = columns - CHECK_WIDTH - 3;
   const [first = '', ...rest] = wrapText(found, room);
-  const below = (text: string): string => `${' '.repeat(WIDTH + 3)}${text}`;
+  const below = (text: string): string => `${' '.repeat(CHECK_WIDTH + 3)}${text}`;
   return [
-    [styled(style, `${mark} `), check.padEnd(WIDTH + 1), status === 'ok' ? first : styled(style, first)],
+    [styled(style, `${mark} `), check.padEnd(CHECK_WIDTH + 1), status === 'ok' ? first : styled(style, first)],
     ...rest.map((line) => (status === 'ok' ? below(line) : styled(style, below(line)))),
     ...(mend === undefined ? [] : wrapText(mend, room).map((line) => dim(below(line)))),
   ];

@@ -22,7 +22,7 @@ export interface ExportOptions extends CommonOptions {
 /** Writes runs as JSON Lines, or checks what was written. */
 export async function exportRuns(session: Session, run: string | undefined, options: ExportOptions): Promise<ExitCode> {
   const { all = false, out, format, check } = options;
-  if (check !== undefined) return checkFile(session, check);
+  if (check !== undefined) return checkExportFile(session, check);
   if ((run === undefined) === !all) throw runOrAllRequired('export');
   if (session.isJson && out === undefined)
     throw new WaitstateError(
@@ -38,15 +38,15 @@ export async function exportRuns(session: Session, run: string | undefined, opti
       : [(await operator.run(run)).run];
   const progress = createProgress(terminal);
   const sink = out === undefined ? terminalSink(terminal) : await fileSink(out);
-  const left: string[] = [];
-  const exporting = { operator: operator, runs, progress, onSkipped: (gone: string) => void left.push(gone) };
+  const skipped: string[] = [];
+  const source = { operator: operator, runs, progress, onSkipped: (gone: string) => void skipped.push(gone) };
   try {
-    const lines = format === 'trajectory' ? trajectoryLines(exporting) : checkpointLines(exporting);
+    const lines = format === 'trajectory' ? trajectoryLines(source) : checkpointLines(source);
     for await (const line of lines) await sink.write(`${jsonText(line)}\n`);
     const written = await sink.end();
     progress.end();
-    if (out !== undefined) await tellWritten(session, out, written, runs.length - left.length);
-    if (left.length > 0) terminal.printErr(styled('yellow', leftText(left)));
+    if (out !== undefined) await printWritten(session, out, written, runs.length - skipped.length);
+    if (skipped.length > 0) terminal.printErr(styled('yellow', skippedText(skipped)));
     return EXIT.ok;
   } catch (error) {
     await sink.abandon();
@@ -56,15 +56,15 @@ export async function exportRuns(session: Session, run: string | undefined, opti
   }
 }
 
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
-function leftText(left: readonly string[]): string {
-  const named = left.slice(0, MOST_NAMED).join(', ');
+function skippedText(skipped: readonly string[]): string {
+  const named = skipped.slice(0, MAX_NAMED).join(', ');
   const why = 'gone since they were listed, or their keys were destroyed';
-  return `Left out: ${pluralize(left.length, 'run')}, ${why} (${named}${left.length > MOST_NAMED ? ', …' : ''}).`;
+  return `Left out: ${pluralize(skipped.length, 'run')}, ${why} (${named}${skipped.length > MAX_NAMED ? ', …' : ''}).`;
 }
 
-async function tellWritten(
+async function printWritten(
   session: Session,
   file: string,
   { lines, bytes, sha256 }: WrittenExport,
@@ -81,7 +81,7 @@ async function tellWritten(
   ]);
 }
 
-async function checkFile(session: Session, file: string): Promise<ExitCode> {
+async function checkExportFile(session: Session, file: string): Promise<ExitCode> {
   const found = await checkExport(file);
   const { ok, runs, checkpoints, problems } = found;
   await printResult(session, { file, ...found }, () => [

@@ -1,4 +1,4 @@
-import { type Doc, isFields } from '../../lambda/checkpoints/document/document.ts';
+import { type Doc, isFields } from '../../lambda/checkpoints/engine.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import { parseCheckpoint } from '../program/parse-arguments.ts';
@@ -25,8 +25,8 @@ export async function fork(session: Session, run: string, options: ForkOptions):
   const { id, owner, tag: tags, state: file, edit } = options;
   const given = await jsonArgument(session.terminal, 'state', undefined, file);
   const toolResults = readResults(options.result);
-  const place = await session.openTarget();
-  const { operator } = place;
+  const target = await session.openTarget();
+  const { operator } = target;
   const origin = await operator.checkpoint(
     run,
     options.version === undefined ? undefined : parseCheckpoint(options.version),
@@ -38,7 +38,7 @@ export async function fork(session: Session, run: string, options: ForkOptions):
   await printResult(session, { run: forked, from: { run, version: origin.version } }, () => [
     [styled('green', '✓ '), 'Forked ', bold(run), ` at version ${origin.version}: `, bold(forked)],
   ]);
-  await warnIfNoServer(session, place);
+  await warnIfNoServer(session, target);
 }
 
 /** Results by id, as `id=json`. */

@@ -1,4 +1,4 @@
-import type { CheckpointSummary } from '../../lambda/checkpoints/checkpoint.ts';
+import type { CheckpointSummary } from '../../lambda/checkpoints/engine.ts';
 import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import type { HistoryQuery, Operator } from '../../lambda/operator/operator.ts';
 import { buildTimeline } from '../../lambda/operator/timeline.ts';
@@ -18,14 +18,14 @@ export interface HistoryOptions extends CommonOptions {
   readonly all?: boolean;
 }
 
-const FEW = 50;
-const PAGE = 1000;
+const DEFAULT_LIMIT = 50;
+const PAGE_SIZE = 1000;
 
 /** Lists the checkpoints of a run, oldest first. */
 export async function history(session: Session, run: string, options: HistoryOptions): Promise<void> {
   const { operator } = await session.openTarget();
   const { from, to } = options;
-  const limit = options.all ? Infinity : (options.limit ?? FEW);
+  const limit = options.all ? Infinity : (options.limit ?? DEFAULT_LIMIT);
   // From where somebody says, the first so many; otherwise the last.
   const newestFirst = from === undefined;
   // One more before the first: what a checkpoint is depends on the one before it.
@@ -36,12 +36,12 @@ export async function history(session: Session, run: string, options: HistoryOpt
   const isExtra = newestFirst ? inOrder.length > limit : before > 0;
   const found = isExtra ? inOrder.slice(1) : inOrder;
   const isMore = read.isMore || (newestFirst && isExtra);
-  const words = new Map(buildTimeline(inOrder).spans.map((each) => [each.checkpoint?.version, stretchLabel(each)]));
+  const labels = new Map(buildTimeline(inOrder).spans.map((each) => [each.checkpoint?.version, stretchLabel(each)]));
   const { terminal, isJson } = session;
   const earlier = isMore && newestFirst ? (found[0]?.version ?? 1) - 1 : 0;
   if (earlier > 0 && !isJson)
     terminal.printErr(dim(`${pluralize(earlier, 'earlier checkpoint')}: --all, or --from VERSION.`));
-  await printList(session, found, () => formatTable(columns(terminal.now(), words), found, terminal.columns));
+  await printList(session, found, () => formatTable(columns(terminal.now(), labels), found, terminal.columns));
   const [last] = found.slice(-1);
   if (isMore && !newestFirst && !isJson && last) terminal.printErr(dim(`There are more: --from ${last.version + 1}.`));
 }
@@ -52,22 +52,26 @@ export async function collectHistory(
   run: string,
   query: HistoryQuery,
   limit: number,
-  seen: (count: number) => void = () => {},
+  onProgress: (count: number) => void = () => {},
 ): Promise<{ readonly checkpoints: readonly CheckpointSummary[]; readonly isMore: boolean }> {
   const checkpoints: CheckpointSummary[] = [];
   let next: number | undefined;
   do {
     const on = next === undefined ? {} : { [query.newestFirst ? 'to' : 'from']: next };
-    const page = await operator.history(run, { ...query, ...on, limit: Math.min(limit - checkpoints.length, PAGE) });
+    const page = await operator.history(run, {
+      ...query,
+      ...on,
+      limit: Math.min(limit - checkpoints.length, PAGE_SIZE),
+    });
     checkpoints.push(...page.checkpoints);
-    seen(checkpoints.length);
+    onProgress(checkpoints.length);
     next = page.next;
   } while (next !== undefined && checkpoints.length < limit);
   return { checkpoints, isMore: next !== undefined };
 }
 
 /** What checkpoints are, in the words of the timeline. */
-type Words = ReadonlyMap<number | undefined, string>;
+type CheckpointLabels = ReadonlyMap<number | undefined, string>;
 
 /** The newest version of a run, for which no key is needed. */
 export async function newestVersion(operator: Operator, run: string): Promise<number> {
@@ -75,11 +79,11 @@ export async function newestVersion(operator: Operator, run: string): Promise<nu
   return checkpoints[0]?.version ?? 0;
 }
 
-const columns = (now: number, words: Words): readonly Column<CheckpointSummary>[] => [
+const columns = (now: number, labels: CheckpointLabels): readonly Column<CheckpointSummary>[] => [
   { title: 'V', cell: ({ version }) => String(version), align: 'right' },
   {
     title: 'STEP',
-    cell: (checkpoint) => whatOf(checkpoint, words.get(checkpoint.version) ?? checkpoint.kind),
+    cell: (checkpoint) => stepCell(checkpoint, labels.get(checkpoint.version) ?? checkpoint.kind),
     minWidth: 10,
   },
   { title: 'STATUS', cell: ({ status }) => statusText(status), dropPriority: 2 },
@@ -95,7 +99,7 @@ const columns = (now: number, words: Words): readonly Column<CheckpointSummary>[
 ];
 
 /** The step, or what else a checkpoint is. */
-function whatOf({ step, pruned, restored, labels }: CheckpointSummary, label: string) {
+function stepCell({ step, pruned, restored, labels }: CheckpointSummary, label: string) {
   if (pruned) return dim(`${label} (emptied)`);
   if (labels[FAILED_LABEL] !== undefined) return styled('yellow', label);
   return step === undefined || label !== step ? dim(restored === undefined ? label : `${label} to ${restored}`) : step;

@@ -13,17 +13,17 @@ export interface PruneOptions extends CommonOptions {
 
 /** Empties old checkpoints for good; asks first. */
 export async function prune(session: Session, run: string, { keepLast, keepNamed, yes }: PruneOptions): Promise<void> {
-  const place = await session.openTarget();
-  const version = await newestVersion(place.operator, run);
+  const target = await session.openTarget();
+  const version = await newestVersion(target.operator, run);
   const but = `the last ${keepLast}${keepNamed ? ' and those with a name' : ''}`;
   const what = `Run "${run}" has ${pluralize(version, 'checkpoint')}. All but ${but} lose their states for good.`;
   await confirm(session, what, yes);
   const progress = createProgress(session.terminal);
-  place.watch({
+  target.watch({
     onRead: (records) => progress.update(records, version, 'checkpoints read'),
     onWritten: (records) => progress.update(records, version, 'checkpoints emptied'),
   });
-  const pruned = await place.store.prune(run, { keepLast, keepNamed }).finally(() => progress.end());
+  const pruned = await target.store.prune(run, { keepLast, keepNamed }).finally(() => progress.end());
   const { emptied, kept, payloadsRemoved } = pruned;
   await printResult(session, { run, ...pruned }, () => [
     emptied === 0

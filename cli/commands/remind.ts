@@ -6,12 +6,12 @@ import { warnIfNoServer } from './output/warn-if-no-server.ts';
 
 /** Has people told once more of what they are asked. */
 export async function remind(session: Session, run: string, approval: string | undefined): Promise<void> {
-  const place = await session.openTarget();
-  const { id } = await findApproval(place.operator, run, approval);
-  const reminded = await place.operator.remind(run, id);
+  const target = await session.openTarget();
+  const { id } = await findApproval(target.operator, run, approval);
+  const reminded = await target.operator.remind(run, id);
   checkPending(reminded, 'nobody has to be reminded');
   await printResult(session, reminded, () => [
     [styled('green', '✓ '), `${reminded.approvers.join(', ')} will be reminded: `, bold(reminded.title)],
   ]);
-  await warnIfNoServer(session, place);
+  await warnIfNoServer(session, target);
 }

@@ -6,11 +6,11 @@ import { warnIfNoServer } from './output/warn-if-no-server.ts';
 
 /** Lets a run that failed go on. */
 export async function retry(session: Session, run: string): Promise<void> {
-  const place = await session.openTarget();
-  await place.operator.retry(run);
-  const { status } = await place.operator.run(run);
+  const target = await session.openTarget();
+  await target.operator.retry(run);
+  const { status } = await target.operator.run(run);
   await printResult(session, { run, status }, () => [
     [styled('green', '✓ '), bold(run), ' goes on: ', statusText(status)],
   ]);
-  await warnIfNoServer(session, place);
+  await warnIfNoServer(session, target);
 }

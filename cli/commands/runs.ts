@@ -1,4 +1,4 @@
-import type { RunSummary } from '../../lambda/checkpoints/checkpoint.ts';
+import type { RunSummary } from '../../lambda/checkpoints/engine.ts';
 import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import { STATUSES, type Status } from '../../lambda/core/status.ts';
 import type { Operator, RunsPage, RunsQuery } from '../../lambda/operator/operator.ts';
@@ -22,7 +22,7 @@ export interface RunsOptions extends CommonOptions {
   readonly count?: boolean;
 }
 
-const FEW = 20;
+const DEFAULT_LIMIT = 20;
 
 /** Lists runs, or counts them. */
 export async function runs(session: Session, options: RunsOptions): Promise<void> {
@@ -30,10 +30,10 @@ export async function runs(session: Session, options: RunsOptions): Promise<void
   if (options.count) return countRuns(session, operator);
   const { status, agent, owner, tag, id, since, until } = options;
   const query = omitUndefined({ status, agent, owner, tag, id, since, until });
-  const limit = options.all ? Infinity : (options.limit ?? FEW);
+  const limit = options.all ? Infinity : (options.limit ?? DEFAULT_LIMIT);
   const { terminal, isJson } = session;
   if (isJson) {
-    for await (const { runs } of pagesOf(operator, query, limit)) await printList(session, runs, () => []);
+    for await (const { runs } of runPages(operator, query, limit)) await printList(session, runs, () => []);
     return;
   }
   const { found, isMore } = await collectRuns(operator, query, limit);
@@ -43,7 +43,7 @@ export async function runs(session: Session, options: RunsOptions): Promise<void
 }
 
 /** As many runs as are asked for, page by page. */
-async function* pagesOf(operator: Operator, query: RunsQuery, limit: number): AsyncGenerator<RunsPage> {
+async function* runPages(operator: Operator, query: RunsQuery, limit: number): AsyncGenerator<RunsPage> {
   let cursor: string | undefined;
   let left = limit;
   do {
@@ -60,7 +60,7 @@ export async function collectRuns(
   query: RunsQuery,
   limit: number,
 ): Promise<{ readonly found: readonly RunSummary[]; readonly isMore: boolean }> {
-  const pages = await Array.fromAsync(pagesOf(operator, query, limit));
+  const pages = await Array.fromAsync(runPages(operator, query, limit));
   return { found: pages.flatMap(({ runs }) => runs), isMore: pages.at(-1)?.cursor !== undefined };
 }
 

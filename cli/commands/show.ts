@@ -1,4 +1,4 @@
-import { show as showDoc } from '../../lambda/checkpoints/document/render.ts';
+import { show as showDoc } from '../../lambda/checkpoints/engine.ts';
 import { hasEnded } from '../../lambda/core/status.ts';
 import type { ApprovalDocument } from '../../lambda/operator/approval-document.ts';
 import type { Operator, RunView, Wait } from '../../lambda/operator/operator.ts';
@@ -20,8 +20,8 @@ export interface ShowOptions extends CommonOptions {
   readonly all?: boolean;
 }
 
-const MOST_CHECKPOINTS = 10_000;
-const MOST_ROWS = 30;
+const MAX_CHECKPOINTS = 10_000;
+const MAX_ROWS = 30;
 
 /** Draws a run: its facts, its time, and what it asks. */
 export async function show(session: Session, run: string, { all = false }: ShowOptions): Promise<void> {
@@ -31,15 +31,15 @@ export async function show(session: Session, run: string, { all = false }: ShowO
   const timeline = await readTimeline(operator, view, terminal.now(), all);
   const approvals = await Promise.all(view.openApprovals.map((id) => operator.approval(run, id)));
   const value = { ...view, timeline, approvals };
-  const place = view.error && view.status !== 'CANCELLED' ? await findErrorLocation(operator, run) : undefined;
-  const shown = { ...value, waits: waitsOf(view), place };
+  const errorLocation = view.error && view.status !== 'CANCELLED' ? await findErrorLocation(operator, run) : undefined;
+  const details = { ...value, waits: currentWaits(view), place: errorLocation };
   await printVerbatim(session, value, () =>
-    linesOf(shown, terminal.columns, terminal.now(), all ? Infinity : MOST_ROWS),
+    runLines(details, terminal.columns, terminal.now(), all ? Infinity : MAX_ROWS),
   );
 }
 
 /** What a run still waits for: one that was answered, or has ended, is only not told yet. */
-function waitsOf({ status, waits, openApprovals }: RunView): readonly Wait[] {
+function currentWaits({ status, waits, openApprovals }: RunView): readonly Wait[] {
   if (hasEnded(status)) return [];
   return waits.filter(({ kind, name }) => (kind === 'approval' ? openApprovals.includes(name) : status !== 'READY'));
 }
@@ -50,21 +50,21 @@ async function readTimeline(
   now: number,
   all: boolean,
 ): Promise<Timeline> {
-  const limit = all ? Infinity : MOST_CHECKPOINTS;
+  const limit = all ? Infinity : MAX_CHECKPOINTS;
   const { checkpoints } = await collectHistory(operator, run, { newestFirst: true }, limit);
   // Nobody knows whether a program of its own still works on a run.
-  const goesOn = !hasEnded(status) && (isDurable || status !== 'RUNNING');
-  return buildTimeline(checkpoints.toReversed(), goesOn ? new Date(now) : undefined);
+  const isActive = !hasEnded(status) && (isDurable || status !== 'RUNNING');
+  return buildTimeline(checkpoints.toReversed(), isActive ? new Date(now) : undefined);
 }
 
-interface Shown extends RunView {
+interface RunDetails extends RunView {
   readonly timeline: Timeline;
   readonly approvals: readonly ApprovalDocument[];
   /** Where its error came up. */
-  readonly place: CodeLocation | undefined;
+  readonly errorLocation: CodeLocation | undefined;
 }
 
-function linesOf(view: Shown, columns: number, now: number, most: number): readonly Line[] {
+function runLines(view: RunDetails, columns: number, now: number, maxRows: number): readonly Line[] {
   const { run, status, timeline, approvals } = view;
   const [first] = timeline.spans;
   const last = timeline.spans.at(-1);
@@ -77,15 +77,15 @@ function linesOf(view: Shown, columns: number, now: number, most: number): reado
       [bold('Timeline'), dim(`  ${first ? formatTime(first.from) : ''}, ${span}${hasEnded(status) ? '' : ' so far'}`)],
       columns,
     ),
-    ...timelineLines(timeline, columns, most),
+    ...timelineLines(timeline, columns, maxRows),
     ...approvals.flatMap((approval) => ['', ...approvalLines(approval, columns, now)]),
     ...adviceLines(view),
   ];
 }
 
-function factLines(view: Shown, columns: number, now: number): readonly Line[] {
+function factLines(view: RunDetails, columns: number, now: number): readonly Line[] {
   const { version, stepNumber, step, agent, owner, tags, createdAt, touchedAt, parent, lease, deadline, parked } = view;
-  const { status, input, result, error, place, waits, encrypted, shredded, retentionSeconds } = view;
+  const { status, input, result, error, errorLocation, waits, encrypted, shredded, retentionSeconds } = view;
   const facts: readonly (readonly [string, Line | undefined])[] = [
     ['agent', agent],
     ['owner', owner],
@@ -111,20 +111,20 @@ function factLines(view: Shown, columns: number, now: number): readonly Line[] {
     ...facts.flatMap(([name, text]) =>
       text === undefined ? [] : [truncate([dim(`  ${name.padEnd(11)}`), ...toSpans(text)], columns)],
     ),
-    ...longFact('parked', parked, columns),
-    ...longFact(status === 'CANCELLED' ? 'because' : 'error', error && reasonOf(error), columns),
-    ...longFact('in', place && `${shortPath(place.file)}:${place.line}`, columns),
-    ...longFact('failed at', error?.failedAt.join(', '), columns),
-    ...longFact('not undone', error?.notUndone.join('; '), columns),
+    ...longFactLines('parked', parked, columns),
+    ...longFactLines(status === 'CANCELLED' ? 'because' : 'error', error && errorText(error), columns),
+    ...longFactLines('in', errorLocation && `${shortPath(errorLocation.file)}:${errorLocation.line}`, columns),
+    ...longFactLines('failed at', error?.failedAt.join(', '), columns),
+    ...longFactLines('not undone', error?.notUndone.join('; '), columns),
   ];
 }
 
 /** The name of our own errors says nothing that their message does not. */
-const reasonOf = ({ name, message }: NonNullable<RunView['error']>): string =>
+const errorText = ({ name, message }: NonNullable<RunView['error']>): string =>
   name === 'WaitstateError' ? message : `${name}: ${message}`;
 
 /** What people must read as a whole. */
-function longFact(name: string, text: string | undefined, columns: number): readonly Line[] {
+function longFactLines(name: string, text: string | undefined, columns: number): readonly Line[] {
   if (text === undefined || text === '') return [];
   return wrapText(text, Math.min(columns, 100) - 13).map((line, i) => [
     dim(`  ${(i === 0 ? name : '').padEnd(11)}`),
@@ -149,7 +149,7 @@ function waitText({ kind, name, until }: Wait, now: number): Line {
 }
 
 /** What can be done about it. */
-function adviceLines({ run, status, waits }: Shown): readonly Line[] {
+function adviceLines({ run, status, waits }: RunDetails): readonly Line[] {
   const signal = waits.find(({ kind }) => kind === 'signal');
   if (signal) return ['', dim(`  waitstate signal ${shellQuote(run)} ${shellQuote(signal.name)} '…'`)];
   return status === 'FAILED' ? ['', dim(`  waitstate retry ${shellQuote(run)}`)] : [];

@@ -17,12 +17,12 @@ export async function signal(
   { input, id }: SignalOptions,
 ): Promise<void> {
   const value = await jsonArgument(session.terminal, 'value', given, input);
-  const place = await session.openTarget();
-  const isNew = await place.operator.signal(run, { name, ...omitUndefined({ value, id }) });
+  const target = await session.openTarget();
+  const isNew = await target.operator.signal(run, { name, ...omitUndefined({ value, id }) });
   await printResult(session, { run, name, isNew }, () => [
     isNew
       ? [styled('green', '✓ '), 'Sent ', bold(name), ' to ', bold(run)]
       : [styled('yellow', '= '), 'A signal with this id was sent before: ', bold(name), ' to ', bold(run)],
   ]);
-  if (isNew) await warnIfNoServer(session, place);
+  if (isNew) await warnIfNoServer(session, target);
 }

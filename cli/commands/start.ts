@@ -26,8 +26,8 @@ export async function start(
 ): Promise<void> {
   const input = await jsonArgument(session.terminal, 'input', given, options.input);
   const { id, key, owner, tag: tags, timeout, retention } = options;
-  const place = await session.openTarget({ isNew: true });
-  const started = await place.operator.start({
+  const target = await session.openTarget({ isNew: true });
+  const started = await target.operator.start({
     ...{ agent, ...omitUndefined({ input, id, key, owner, tags }) },
     ...(timeout !== undefined && { timeout: { milliseconds: timeout } }),
     ...(retention !== undefined && { retentionSeconds: Math.ceil(retention / 1000) }),
@@ -38,15 +38,15 @@ export async function start(
       ? [styled('green', '✓ '), 'Started ', bold(run)]
       : [styled('yellow', '= '), 'There is such a run already: ', bold(run), '  ', statusText(status)],
   ]);
-  if (isNew) await warnIfNoServer(session, place, agent);
+  if (isNew) await warnIfNoServer(session, target, agent);
   if (!session.isJson)
     session.terminal.printErr(
-      dim(`waitstate show ${shellQuote(run)}${flagsOf(session.targetOptions)} shows how it goes.`),
+      dim(`waitstate show ${shellQuote(run)}${targetFlags(session.targetOptions)} shows how it goes.`),
     );
 }
 
 /** Where the runs are, as the command line said it. */
-const flagsOf = ({ folder, stack, region, profile, tenant }: TargetOptions): string =>
+const targetFlags = ({ folder, stack, region, profile, tenant }: TargetOptions): string =>
   Object.entries(omitUndefined({ stack, folder, region, profile, tenant }))
     .map(([name, value]) => ` --${name} ${shellQuote(value)}`)
     .join('');

@@ -1,4 +1,4 @@
-import { type Doc, specialOf } from '../../lambda/checkpoints/document/document.ts';
+import { type Doc, specialOf } from '../../lambda/checkpoints/engine.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import { appendPointer, resolvePointer } from '../../lambda/operator/truncated-document.ts';
 import { CommandError } from '../command-error.ts';

@@ -1,4 +1,4 @@
-import type { Verification } from '../../lambda/checkpoints/operations/verify.ts';
+import type { Verification } from '../../lambda/checkpoints/engine.ts';
 import { isWaitstateError, WaitstateError } from '../../lambda/core/errors.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { CommonOptions, Session } from '../session.ts';
@@ -19,12 +19,12 @@ export interface VerifyOptions extends CommonOptions {
 export async function verify(session: Session, run: string | undefined, options: VerifyOptions): Promise<ExitCode> {
   const { all = false } = options;
   if ((run === undefined) === !all) throw runOrAllRequired('verify');
-  const place = await session.openTarget();
+  const target = await session.openTarget();
   const progress = createProgress(session.terminal);
   try {
     return run === undefined
-      ? await verifyAll(session, place, progress)
-      : await verifyOne(session, place, progress, run);
+      ? await verifyAll(session, target, progress)
+      : await verifyOne(session, target, progress, run);
   } finally {
     progress.end();
   }
@@ -36,31 +36,31 @@ export const runOrAllRequired = (command: string): WaitstateError =>
     `Which runs? "waitstate ${command} RUN" takes one, "waitstate ${command} --all" every one.`,
   );
 
-async function verifyOne(session: Session, place: Target, progress: Progress, run: string): Promise<ExitCode> {
-  const version = await newestVersion(place.operator, run).catch((error) => {
+async function verifyOne(session: Session, target: Target, progress: Progress, run: string): Promise<ExitCode> {
+  const version = await newestVersion(target.operator, run).catch((error) => {
     // A damaged run is what this is for.
     if (isWaitstateError(error, 'DAMAGED')) return undefined;
     throw error;
   });
-  place.watch({
+  target.watch({
     onRead: (records) => progress.update(records, version, 'checkpoints read'),
     onPayloadOpened: (payloads) => progress.update(payloads, undefined, 'payloads read'),
   });
-  const found = await place.store.verify(run);
-  await tellOne(session, progress, run, found);
+  const found = await target.store.verify(run);
+  await printVerification(session, progress, run, found);
   return found.ok ? EXIT.ok : EXIT.damaged;
 }
 
-async function verifyAll(session: Session, place: Target, progress: Progress): Promise<ExitCode> {
-  const { found: runs } = await collectRuns(place.operator, {}, Infinity);
+async function verifyAll(session: Session, target: Target, progress: Progress): Promise<ExitCode> {
+  const { found: runs } = await collectRuns(target.operator, {}, Infinity);
   const totals = { damaged: 0, checkpoints: 0, gone: 0 };
   for (const [done, { run }] of runs.entries()) {
     progress.update(done, runs.length, 'runs read');
     try {
-      const found = await place.store.verify(run);
+      const found = await target.store.verify(run);
       totals.checkpoints += found.checkpoints;
       if (!found.ok) totals.damaged += 1;
-      if (!found.ok || session.isJson) await tellOne(session, progress, run, found);
+      if (!found.ok || session.isJson) await printVerification(session, progress, run, found);
     } catch (error) {
       // Deleted or expired since it was listed.
       if (!isWaitstateError(error, 'RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED')) throw error;
@@ -80,7 +80,7 @@ async function verifyAll(session: Session, place: Target, progress: Progress): P
   return damaged > 0 ? EXIT.damaged : EXIT.ok;
 }
 
-async function tellOne(
+async function printVerification(
   { terminal, isJson }: Session,
   progress: Progress,
   run: string,
@@ -88,10 +88,10 @@ async function tellOne(
 ): Promise<void> {
   progress.end();
   if (isJson) return terminal.write(`${jsonText({ run, ...found })}\n`);
-  terminal.print(...linesOf(run, found).flatMap((line) => wrapLine(line, terminal.columns)));
+  terminal.print(...verificationLines(run, found).flatMap((line) => wrapLine(line, terminal.columns)));
 }
 
-function linesOf(
+function verificationLines(
   run: string,
   { ok, problems, checkpoints, provenFrom, payloads, keyed }: Verification,
 ): readonly Line[] {

@@ -18,18 +18,18 @@ export async function withdraw(
   approval: string | undefined,
   { reason, yes }: WithdrawOptions,
 ): Promise<void> {
-  const place = await session.openTarget();
-  const asked = await findApproval(place.operator, run, approval);
-  checkPending(asked, 'there is nothing to withdraw');
+  const target = await session.openTarget();
+  const pending = await findApproval(target.operator, run, approval);
+  checkPending(pending, 'there is nothing to withdraw');
   await confirm(
     session,
-    `Nobody can answer "${asked.title}" any more, and run "${run}" goes on without an answer.`,
+    `Nobody can answer "${pending.title}" any more, and run "${run}" goes on without an answer.`,
     yes,
   );
-  const withdrawn = await place.operator.withdraw(run, asked.id, reason);
+  const withdrawn = await target.operator.withdraw(run, pending.id, reason);
   await printResult(session, withdrawn, () => [
     [styled('green', '✓ '), bold(withdrawn.title)],
     ['  ', ...[outcomeLine(withdrawn)].flat()],
   ]);
-  await warnIfNoServer(session, place);
+  await warnIfNoServer(session, target);
 }

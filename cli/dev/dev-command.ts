@@ -30,8 +30,8 @@ export async function dev(terminal: Terminal, files: readonly string[], options:
     enableCompileCache(join(folder, 'code'));
     const { serve } = await import('./server/serve.ts');
     const served = Promise.withResolvers<LocalServer>();
-    const known = async () => greet(terminal, await served.promise, files, options);
-    const server = await serve({ ...rest, files, folder, print: terminal.print, onAgentsLoaded: known });
+    const onAgentsLoaded = async () => printWelcome(terminal, await served.promise, files, options);
+    const server = await serve({ ...rest, files, folder, print: terminal.print, onAgentsLoaded });
     interrupted.twice = () => {
       server.kill();
       process.exit(EXIT.ok);
@@ -43,7 +43,7 @@ export async function dev(terminal: Terminal, files: readonly string[], options:
       const ready = server.ready.then(() => flushCompileCache());
       // When it cannot get ready, that is the end.
       await Promise.race([interrupted.once, ready.then(() => interrupted.once)]);
-      terminal.print('', ...stopping(server.runningCount));
+      terminal.print('', ...stoppingLines(server.runningCount));
     } finally {
       await server.stop();
     }
@@ -55,14 +55,14 @@ export async function dev(terminal: Terminal, files: readonly string[], options:
 }
 
 /** Says who is there and what waits, before runs have something to say. */
-async function greet(
-  { print: say }: Terminal,
+async function printWelcome(
+  { print }: Terminal,
   server: LocalServer,
   files: readonly string[],
   { watch = true }: DevOptions,
 ): Promise<void> {
   const open = await server.countPendingApprovals();
-  say(
+  print(
     ...agentLines(server, { hasFiles: files.length > 0, isWatching: watch }),
     ...pendingApprovalLines(server.url, open),
     '',
@@ -70,7 +70,7 @@ async function greet(
 }
 
 /** What is said while processes may still go on for a moment. */
-const stopping = (count: number): readonly Line[] =>
+const stoppingLines = (count: number): readonly Line[] =>
   count === 0
     ? []
     : [dim(`Stopping; ${count === 1 ? 'a run is' : `${count} runs are`} under way. Ctrl-C again ends at once.`)];
@@ -81,17 +81,17 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 function onInterrupt(): { readonly once: Promise<void>; twice: () => void; end(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   let times = 0;
-  const hear = () => {
+  const onSignal = () => {
     times += 1;
     if (times === 1) resolve();
     else interrupted.twice();
   };
-  for (const signal of SIGNALS) process.on(signal, hear);
+  for (const signal of SIGNALS) process.on(signal, onSignal);
   const interrupted = {
     once: promise,
     twice: () => process.exit(EXIT.ok),
     end: () => {
-      for (const signal of SIGNALS) process.off(signal, hear);
+      for (const signal of SIGNALS) process.off(signal, onSignal);
     },
   };
   return interrupted;

@@ -6,7 +6,7 @@ import { appendValue } from './parse-arguments.ts';
 import { withExamples, withTargetOptions } from './target-options.ts';
 
 /** Adds the commands that answer for people. */
-export function addApprovalCommands(program: Command, go: RunInSession): void {
+export function addApprovalCommands(program: Command, runInSession: RunInSession): void {
   const add = (answer: 'approve' | 'reject', summary: string, ...examples: readonly string[]) => {
     const command = program
       .command(`${answer} <run> [approval]`)
@@ -19,7 +19,7 @@ export function addApprovalCommands(program: Command, go: RunInSession): void {
       .option('--edits <json>', 'what is to be done otherwise, where that is asked; @FILE reads a file');
     withExamples(withTargetOptions(command), ...examples).action(
       (run: string, approval: string | undefined, options: DecideOptions) =>
-        go(options, async (session) => {
+        runInSession(options, async (session) => {
           const { decide } = await import('../commands/decide.ts');
           return decide(session, { run, approval, answer }, options);
         }),
@@ -43,7 +43,7 @@ export function addApprovalCommands(program: Command, go: RunInSession): void {
     ),
     'waitstate remind trip-42',
   ).action((run: string, approval: string | undefined, options: CommonOptions) =>
-    go(options, async (session) => (await import('../commands/remind.ts')).remind(session, run, approval)),
+    runInSession(options, async (session) => (await import('../commands/remind.ts')).remind(session, run, approval)),
   );
 
   withExamples(
@@ -60,6 +60,8 @@ export function addApprovalCommands(program: Command, go: RunInSession): void {
     ),
     `waitstate withdraw trip-42 book --reason 'The flight is gone.'`,
   ).action((run: string, approval: string | undefined, options: WithdrawOptions) =>
-    go(options, async (session) => (await import('../commands/withdraw.ts')).withdraw(session, run, approval, options)),
+    runInSession(options, async (session) =>
+      (await import('../commands/withdraw.ts')).withdraw(session, run, approval, options),
+    ),
   );
 }

@@ -9,7 +9,7 @@ import { appendValue, parsePositiveInteger, parseStatuses, parseTime } from './p
 import { withExamples, withTargetOptions } from './target-options.ts';
 
 /** Adds the commands that look and change nothing. */
-export function addInspectCommands(program: Command, go: RunInSession): void {
+export function addInspectCommands(program: Command, runInSession: RunInSession): void {
   const add = (usage: string, summary: string): Command =>
     program.command(usage).description(summary).helpGroup('Look:');
 
@@ -31,7 +31,7 @@ export function addInspectCommands(program: Command, go: RunInSession): void {
     'waitstate runs --agent travel --all --json | jq -r .run',
     'waitstate runs --count',
   ).action((options: RunsOptions) =>
-    go(options, async (session) => (await import('../commands/runs.ts')).runs(session, options)),
+    runInSession(options, async (session) => (await import('../commands/runs.ts')).runs(session, options)),
   );
 
   withExamples(
@@ -44,7 +44,7 @@ export function addInspectCommands(program: Command, go: RunInSession): void {
     'waitstate show trip-42',
     'waitstate show trip-42 --json | jq .timeline.totals',
   ).action((run: string, options: ShowOptions) =>
-    go(options, async (session) => (await import('../commands/show.ts')).show(session, run, options)),
+    runInSession(options, async (session) => (await import('../commands/show.ts')).show(session, run, options)),
   );
 
   withExamples(
@@ -58,7 +58,7 @@ export function addInspectCommands(program: Command, go: RunInSession): void {
     'waitstate history trip-42',
     'waitstate history trip-42 --all --json | jq -c "[.version, .step, .bytes]"',
   ).action((run: string, options: HistoryOptions) =>
-    go(options, async (session) => (await import('../commands/history.ts')).history(session, run, options)),
+    runInSession(options, async (session) => (await import('../commands/history.ts')).history(session, run, options)),
   );
 
   withExamples(
@@ -73,7 +73,9 @@ export function addInspectCommands(program: Command, go: RunInSession): void {
     'waitstate diff trip-42 3 7',
     'waitstate diff trip-42 before-payment',
   ).action((run: string, before: string | undefined, after: string | undefined, options: CommonOptions) =>
-    go(options, async (session) => (await import('../commands/diff.ts')).diff(session, { run, before, after })),
+    runInSession(options, async (session) =>
+      (await import('../commands/diff.ts')).diff(session, { run, before, after }),
+    ),
   );
 
   withExamples(
@@ -86,7 +88,9 @@ export function addInspectCommands(program: Command, go: RunInSession): void {
     'waitstate state trip-42 3 --path flight.price',
     'waitstate state trip-42 > state.json',
   ).action((run: string, version: string | undefined, options: StateOptions) =>
-    go(options, async (session) => (await import('../commands/state.ts')).state(session, { run, version }, options)),
+    runInSession(options, async (session) =>
+      (await import('../commands/state.ts')).state(session, { run, version }, options),
+    ),
   );
 
   withExamples(
@@ -100,6 +104,8 @@ export function addInspectCommands(program: Command, go: RunInSession): void {
     'waitstate approvals --person user:ann --group group:finance',
     'waitstate approvals trip-42',
   ).action((run: string | undefined, options: ApprovalsOptions) =>
-    go(options, async (session) => (await import('../commands/approvals.ts')).approvals(session, run, options)),
+    runInSession(options, async (session) =>
+      (await import('../commands/approvals.ts')).approvals(session, run, options),
+    ),
   );
 }

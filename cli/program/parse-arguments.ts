@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import type { CheckpointSelector } from '../../lambda/checkpoints/load.ts';
+import type { CheckpointSelector } from '../../lambda/checkpoints/engine.ts';
 import { STATUSES, type Status } from '../../lambda/core/status.ts';
 import { tryParseDuration } from '../terminal/times.ts';
 

@@ -11,11 +11,11 @@ import { addStorageCommands } from './storage-commands.ts';
 import { addTimeTravelCommands } from './time-travel-commands.ts';
 
 /** The command with all its subcommands. What they do is loaded when one of them runs. */
-export function createProgram(go: RunInSession, terminal: Terminal): Command {
+export function createProgram(runInSession: RunInSession, terminal: Terminal): Command {
   const program = new Command('waitstate')
     .description('Agents that save every step, wait for people, and go on where they were.')
     .usage('<command> [options]')
-    .version(versionOfPackage(), '-V, --version', 'the version of this command')
+    .version(packageVersion(), '-V, --version', 'the version of this command')
     .helpOption('-h, --help', 'this help')
     .helpCommand(false)
     .enablePositionalOptions()
@@ -30,7 +30,7 @@ export function createProgram(go: RunInSession, terminal: Terminal): Command {
     })
     .configureHelp({
       minWidthToWrap: 16,
-      commandDescription: (command) => sentence(command.description()),
+      commandDescription: (command) => toSentence(command.description()),
       subcommandTerm: (command) => command.name(),
       styleTitle: (title) => terminal.paint('bold', title),
       styleCommandText: (name) => terminal.paint('cyan', name),
@@ -45,19 +45,19 @@ export function createProgram(go: RunInSession, terminal: Terminal): Command {
     addTimeTravelCommands,
     addStorageCommands,
   ])
-    add(program, go);
-  return program.addHelpText('after', () => ['', ...wrapText(AFTERWORD, helpWidth(terminal))].join('\n'));
+    add(program, runInSession);
+  return program.addHelpText('after', () => ['', ...wrapText(HELP_FOOTER, helpWidth(terminal))].join('\n'));
 }
 
-const AFTERWORD =
+const HELP_FOOTER =
   'Runs are in the folder .waitstate, unless --folder, --stack or the environment names another place. "waitstate COMMAND --help" says more, with examples.';
 
-const sentence = (text: string): string =>
+const toSentence = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
 
 const helpWidth = ({ columns }: Terminal): number => Math.min(columns, 100);
 
-function versionOfPackage(): string {
+function packageVersion(): string {
   // Two folders up in the sources, three in what is built.
   for (const path of ['../../package.json', '../../../package.json']) {
     try {

@@ -7,7 +7,7 @@ import { appendValue, parseDuration } from './parse-arguments.ts';
 import { withExamples, withTargetOptions } from './target-options.ts';
 
 /** Adds the commands that start, wake and end runs. */
-export function addRunCommands(program: Command, go: RunInSession): void {
+export function addRunCommands(program: Command, runInSession: RunInSession): void {
   const add = (usage: string, summary: string): Command =>
     program.command(usage).description(summary).helpGroup('Run:');
 
@@ -27,7 +27,7 @@ export function addRunCommands(program: Command, go: RunInSession): void {
     'waitstate start travel --input request.json',
     'jq .request mail.json | waitstate start travel -',
   ).action((agent: string, input: string | undefined, options: StartOptions) =>
-    go(options, async (session) =>
+    runInSession(options, async (session) =>
       (await import('../commands/start.ts')).start(session, { agent, given: input }, options),
     ),
   );
@@ -41,7 +41,7 @@ export function addRunCommands(program: Command, go: RunInSession): void {
     ),
     `waitstate signal chat-7 message '"hello"'`,
   ).action((run: string, name: string, value: string | undefined, options: SignalOptions) =>
-    go(options, async (session) =>
+    runInSession(options, async (session) =>
       (await import('../commands/signal.ts')).signal(session, { run, name, given: value }, options),
     ),
   );
@@ -55,7 +55,7 @@ export function addRunCommands(program: Command, go: RunInSession): void {
     ),
     `waitstate cancel trip-42 --reason 'The customer called.'`,
   ).action((run: string, options: CancelOptions) =>
-    go(options, async (session) => (await import('../commands/cancel.ts')).cancel(session, run, options)),
+    runInSession(options, async (session) => (await import('../commands/cancel.ts')).cancel(session, run, options)),
   );
 
   withExamples(
@@ -65,6 +65,6 @@ export function addRunCommands(program: Command, go: RunInSession): void {
     'waitstate retry trip-42',
     'waitstate runs -s failed --json | jq -r .run | xargs -n1 waitstate retry',
   ).action((run: string, options: CommonOptions) =>
-    go(options, async (session) => (await import('../commands/retry.ts')).retry(session, run)),
+    runInSession(options, async (session) => (await import('../commands/retry.ts')).retry(session, run)),
   );
 }

@@ -7,7 +7,7 @@ import { parsePort, parsePositiveInteger } from './parse-arguments.ts';
 import { withExamples, withTargetOptions } from './target-options.ts';
 
 /** Adds the commands that set things up. */
-export function addSetupCommands(program: Command, go: RunInSession): void {
+export function addSetupCommands(program: Command, runInSession: RunInSession): void {
   const add = (usage: string, summary: string): Command =>
     program.command(usage).description(summary).helpGroup('Begin:');
 
@@ -34,7 +34,7 @@ export function addSetupCommands(program: Command, go: RunInSession): void {
     'waitstate dev ./agents/*.ts',
     'waitstate dev ./agents/travel.ts --port 8080 --open',
   ).action((files: readonly string[], options: DevOptions) =>
-    go({}, async ({ terminal }) => (await import('../dev/dev-command.ts')).dev(terminal, files, options)),
+    runInSession({}, async ({ terminal }) => (await import('../dev/dev-command.ts')).dev(terminal, files, options)),
   );
 
   withExamples(
@@ -47,7 +47,7 @@ export function addSetupCommands(program: Command, go: RunInSession): void {
     'waitstate console',
     'waitstate console --stack agents-prod --profile ops',
   ).action((options: ConsoleOptions) =>
-    go(options, async (session) => (await import('../commands/console.ts')).openConsole(session, options)),
+    runInSession(options, async (session) => (await import('../commands/console.ts')).openConsole(session, options)),
   );
 
   withExamples(
@@ -57,7 +57,7 @@ export function addSetupCommands(program: Command, go: RunInSession): void {
     'waitstate doctor',
     'waitstate doctor --stack agents-prod',
   ).action((options: CommonOptions) =>
-    go(options, async (session) => (await import('../commands/doctor.ts')).doctor(session)),
+    runInSession(options, async (session) => (await import('../commands/doctor.ts')).doctor(session)),
   );
 
   withExamples(
@@ -68,7 +68,7 @@ export function addSetupCommands(program: Command, go: RunInSession): void {
     'waitstate completion zsh > ~/.zfunc/_waitstate   # a folder of $fpath',
     'waitstate completion fish > ~/.config/fish/completions/waitstate.fish',
   ).action((shell: Shell) =>
-    go({}, async (session) => (await import('../commands/completion.ts')).completion(session, shell)),
+    runInSession({}, async (session) => (await import('../commands/completion.ts')).completion(session, shell)),
   );
 
   // What the scripts above call: the words typed so far, of which the last is to be completed.
@@ -77,6 +77,6 @@ export function addSetupCommands(program: Command, go: RunInSession): void {
     .helpOption(false)
     .allowUnknownOption()
     .action((words: readonly string[]) =>
-      go({}, async (session) => (await import('../commands/complete.ts')).complete(session, program, words)),
+      runInSession({}, async (session) => (await import('../commands/complete.ts')).complete(session, program, words)),
     );
 }

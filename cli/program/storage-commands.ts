@@ -7,7 +7,7 @@ import { parsePositiveInteger } from './parse-arguments.ts';
 import { withExamples, withTargetOptions } from './target-options.ts';
 
 /** Adds the commands that look after what is stored. */
-export function addStorageCommands(program: Command, go: RunInSession): void {
+export function addStorageCommands(program: Command, runInSession: RunInSession): void {
   const add = (usage: string, summary: string): Command =>
     program.command(usage).description(summary).helpGroup('Keep:');
 
@@ -20,7 +20,7 @@ export function addStorageCommands(program: Command, go: RunInSession): void {
     'waitstate verify trip-42',
     `waitstate verify --all --json | jq 'select(.ok | not)'`,
   ).action((run: string | undefined, options: VerifyOptions) =>
-    go(options, async (session) => (await import('../commands/verify.ts')).verify(session, run, options)),
+    runInSession(options, async (session) => (await import('../commands/verify.ts')).verify(session, run, options)),
   );
 
   withExamples(
@@ -33,7 +33,7 @@ export function addStorageCommands(program: Command, go: RunInSession): void {
     ),
     'waitstate prune trip-42 --keep-last 10',
   ).action((run: string, options: PruneOptions) =>
-    go(options, async (session) => (await import('../commands/prune.ts')).prune(session, run, options)),
+    runInSession(options, async (session) => (await import('../commands/prune.ts')).prune(session, run, options)),
   );
 
   withExamples(
@@ -53,6 +53,6 @@ export function addStorageCommands(program: Command, go: RunInSession): void {
     'waitstate export --all --out runs.jsonl && waitstate export --check runs.jsonl',
     'waitstate export --all --format trajectory --out training.jsonl',
   ).action((run: string | undefined, options: ExportOptions) =>
-    go(options, async (session) => (await import('../commands/export.ts')).exportRuns(session, run, options)),
+    runInSession(options, async (session) => (await import('../commands/export.ts')).exportRuns(session, run, options)),
   );
 }

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 
-const WHERE = 'Where the runs are:';
+const TARGET_OPTIONS_HEADING = 'Where the runs are:';
 
 /** A command on runs: it takes where they are, and whether a program reads the answer. */
 export const withTargetOptions = (command: Command): Command =>
   command
     .option('--json', 'answers in JSON, for programs')
-    .optionsGroup(WHERE)
+    .optionsGroup(TARGET_OPTIONS_HEADING)
     .option('--folder <folder>', 'a folder (default: WAITSTATE_FOLDER, or .waitstate)')
     .option('--stack <name>', 'a deployed stack; of several Waitstates in one, name#id')
     .option('--region <region>', 'its AWS region')

@@ -6,7 +6,7 @@ import { appendValue } from './parse-arguments.ts';
 import { withExamples, withTargetOptions } from './target-options.ts';
 
 /** Adds the commands that go on from an earlier checkpoint. */
-export function addTimeTravelCommands(program: Command, go: RunInSession): void {
+export function addTimeTravelCommands(program: Command, runInSession: RunInSession): void {
   const add = (usage: string, summary: string): Command =>
     program.command(usage).description(summary).helpGroup('Go back:');
 
@@ -26,7 +26,7 @@ export function addTimeTravelCommands(program: Command, go: RunInSession): void 
     'waitstate fork trip-42 --version before-payment --state cheaper.json --id trip-42-cheap',
     `waitstate fork trip-42 --version 3 --result 'search={"price":270}'`,
   ).action((run: string, options: ForkOptions) =>
-    go(options, async (session) => (await import('../commands/fork.ts')).fork(session, run, options)),
+    runInSession(options, async (session) => (await import('../commands/fork.ts')).fork(session, run, options)),
   );
 
   withExamples(
@@ -41,6 +41,8 @@ export function addTimeTravelCommands(program: Command, go: RunInSession): void 
     'waitstate rewind trip-42 14',
     'waitstate rewind chat-7 before-payment --edit',
   ).action((run: string, version: string, options: RewindOptions) =>
-    go(options, async (session) => (await import('../commands/rewind.ts')).rewind(session, { run, version }, options)),
+    runInSession(options, async (session) =>
+      (await import('../commands/rewind.ts')).rewind(session, { run, version }, options),
+    ),
   );
 }

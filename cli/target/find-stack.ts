@@ -7,18 +7,18 @@ import type { AwsTarget } from './target.ts';
 
 /** The place that a deployed stack says that its runs are in; of several Waitstates in it, `stack#id` is one but the first. */
 export async function findStack(stack: string): Promise<AwsTarget> {
-  const [name = '', place = ''] = stack.split('#');
-  const id = outputPrefix(place);
-  const outputs = await outputsOf(name);
+  const [name = '', constructId = ''] = stack.split('#');
+  const prefix = outputPrefix(constructId);
+  const outputs = await readStackOutputs(name);
   const { table, bucket, apiUrl, key } = STACK_OUTPUTS;
-  const optional = (output: string): string | undefined => outputs.get(id + output);
+  const optional = (output: string): string | undefined => outputs.get(prefix + output);
   const required = (output: string): string => {
     const value = optional(output);
     if (value) return value;
     const found = [...outputs.keys()].join(', ') || 'no outputs';
     throw new WaitstateError(
       'STORAGE_MISSING',
-      `Stack "${name}" must have an output "${id}${output}"; found ${found}. Is it the stack that the Waitstate construct is in?`,
+      `Stack "${name}" must have an output "${prefix}${output}"; found ${found}. Is it the stack that the Waitstate construct is in?`,
     );
   };
   return {
@@ -27,29 +27,30 @@ export async function findStack(stack: string): Promise<AwsTarget> {
   };
 }
 
-async function outputsOf(stack: string): Promise<ReadonlyMap<string, string>> {
+async function readStackOutputs(stack: string): Promise<ReadonlyMap<string, string>> {
   const sdk = await importOptionalPeer(
     '@aws-sdk/client-cloudformation',
     () => import('@aws-sdk/client-cloudformation'),
   );
   const client = new sdk.CloudFormationClient({ maxAttempts: 1 });
-  const target = { resource: `CloudFormation stack "${stack}"`, actions: ['cloudformation:DescribeStacks'] };
+  const call = { resource: `CloudFormation stack "${stack}"`, actions: ['cloudformation:DescribeStacks'] };
   try {
-    const answer = await createAwsCall(() => client, { maxAttempts: 4 })(target, (cloudFormation) =>
+    const response = await createAwsCall(() => client, { maxAttempts: 4 })(call, (cloudFormation) =>
       cloudFormation.send(new sdk.DescribeStacksCommand({ StackName: stack })),
     );
-    const outputs = answer.Stacks?.[0]?.Outputs ?? [];
+    const outputs = response.Stacks?.[0]?.Outputs ?? [];
     return new Map(outputs.map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue]));
   } catch (error) {
-    throw isUnknown(error) ? unknownStack(stack, await client.config.region(), error) : error;
+    throw isStackMissing(error) ? stackNotFound(stack, await client.config.region(), error) : error;
   } finally {
     client.destroy();
   }
 }
 
-const isUnknown = (error: unknown): boolean => error instanceof WaitstateError && /does not exist/.test(error.message);
+const isStackMissing = (error: unknown): boolean =>
+  error instanceof WaitstateError && /does not exist/.test(error.message);
 
-const unknownStack = (stack: string, region: string, cause: unknown): WaitstateError =>
+const stackNotFound = (stack: string, region: string, cause: unknown): WaitstateError =>
   new WaitstateError(
     'STORAGE_MISSING',
     `There is no CloudFormation stack "${stack}" in region ${region}. Check name, region and account (--region, --profile).`,

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
-import { contextFactory } from '../../lambda/checkpoints/context-factory.ts';
-import type { KeyRing } from '../../lambda/checkpoints/encryption/key-ring.ts';
+import type { KeyRing } from '../../lambda/checkpoints/engine.ts';
+import { contextFactory } from '../../lambda/checkpoints/engine.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
 import { omitUndefined } from '../../lambda/core/omit-undefined.ts';
 import { createOperator } from '../../lambda/operator/create-operator.ts';
@@ -23,15 +23,15 @@ export interface OpenTargetOptions {
 
 /** Opens a place with the rights of whoever runs the command. */
 export async function openTarget(
-  at: FolderTarget | AwsTarget,
-  { tenant, createIfMissing: isNew, log }: OpenTargetOptions,
+  resolved: FolderTarget | AwsTarget,
+  { tenant, createIfMissing, log }: OpenTargetOptions,
 ): Promise<Target> {
-  if (at.kind === 'folder' && !isNew) refuseEmpty(at.folder);
-  const { storage, watch } = watchedStorage(await storageIn(at));
-  const options = { writer: writerName(), ...omitUndefined({ tenant, keys: await keysOf(at) }) };
+  if (resolved.kind === 'folder' && !createIfMissing) requireExistingRuns(resolved.folder);
+  const { storage, watch } = watchedStorage(await storageFor(resolved));
+  const options = { writer: writerName(), ...omitUndefined({ tenant, keys: await keyRingFor(resolved) }) };
   const contexts = contextFactory(storage, options);
   return {
-    resolved: at,
+    resolved,
     tenant: contexts.tenant,
     operator: createOperator({ contexts, clock: systemClock, random: Math.random, log }),
     store: createCheckpointStore(storage, options),
@@ -42,22 +42,23 @@ export async function openTarget(
   };
 }
 
-async function storageIn(at: FolderTarget | AwsTarget): Promise<Storage> {
-  if (at.kind === 'folder') return (await import('../../lambda/embedded.ts')).embeddedStorage({ folder: at.folder });
+async function storageFor(resolved: FolderTarget | AwsTarget): Promise<Storage> {
+  if (resolved.kind === 'folder')
+    return (await import('../../lambda/embedded.ts')).embeddedStorage({ folder: resolved.folder });
   const { dynamoStorage } = await importOptionalPeer(
     '@aws-sdk/client-dynamodb',
     () => import('../../lambda/dynamodb.ts'),
   );
-  return dynamoStorage({ table: at.table, bucket: at.bucket });
+  return dynamoStorage({ table: resolved.table, bucket: resolved.bucket });
 }
 
-async function keysOf(at: FolderTarget | AwsTarget): Promise<KeyRing | undefined> {
-  if (at.kind === 'folder' || at.key === undefined) return undefined;
-  return (await import('../../lambda/checkpoints/encryption/kms-keys.ts')).kmsKeys({ keyId: at.key });
+async function keyRingFor(resolved: FolderTarget | AwsTarget): Promise<KeyRing | undefined> {
+  if (resolved.kind === 'folder' || resolved.key === undefined) return undefined;
+  return (await import('../../lambda/checkpoints/encryption/kms-keys.ts')).kmsKeys({ keyId: resolved.key });
 }
 
 /** Who looks into a folder by mistake should not make one. */
-function refuseEmpty(folder: string): void {
+function requireExistingRuns(folder: string): void {
   if (existsSync(join(folder, 'records.sqlite'))) return;
   throw new WaitstateError(
     'STORAGE_MISSING',
@@ -67,10 +68,10 @@ function refuseEmpty(folder: string): void {
 
 /** As history shows it: who, and on which machine. */
 function writerName(): string {
-  return `${nameOfUser()}@${hostname()}`.slice(0, 256);
+  return `${userName()}@${hostname()}`.slice(0, 256);
 }
 
-function nameOfUser(): string {
+function userName(): string {
   try {
     return userInfo().username;
   } catch {

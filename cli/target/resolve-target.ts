@@ -13,12 +13,12 @@ export interface TargetOptions {
 
 /** Where runs are: the folder or stack that is named, else what the environment names, else `.waitstate`. */
 export async function resolveTarget(
-  given: TargetOptions,
+  options: TargetOptions,
   environment: NodeJS.ProcessEnv,
 ): Promise<FolderTarget | AwsTarget> {
-  const { folder, stack } = given;
-  if (folder !== undefined && stack !== undefined) throw oneOf('--folder', '--stack');
-  useAccount(given, environment);
+  const { folder, stack } = options;
+  if (folder !== undefined && stack !== undefined) throw conflictingOptions('--folder', '--stack');
+  setAwsEnvironment(options, environment);
   if (stack !== undefined) return (await import('./find-stack.ts')).findStack(stack);
   if (folder !== undefined) return { kind: 'folder', folder };
   const { WAITSTATE_TABLE: table, WAITSTATE_BUCKET: bucket, WAITSTATE_KMS_KEY: key } = environment;
@@ -32,12 +32,12 @@ export async function resolveTarget(
 }
 
 /** All clients of AWS take region and profile from the environment. */
-function useAccount({ region, profile }: TargetOptions, environment: NodeJS.ProcessEnv): void {
+function setAwsEnvironment({ region, profile }: TargetOptions, environment: NodeJS.ProcessEnv): void {
   if (region !== undefined) environment.AWS_REGION = region;
   if (profile !== undefined) environment.AWS_PROFILE = profile;
 }
 
-const oneOf = (first: string, second: string): WaitstateError =>
+const conflictingOptions = (first: string, second: string): WaitstateError =>
   new WaitstateError(
     'INVALID_INPUT',
     `Both ${first} and ${second} are given, and runs are in one place. Leave one out.`,

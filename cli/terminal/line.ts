@@ -22,36 +22,35 @@ export const styled = (style: Style, text: string): StyledText => ({ style, text
 export const bold = (text: string): StyledText => styled('bold', text);
 export const dim = (text: string): StyledText => styled('dim', text);
 
-const isPiece = (line: Line): line is TextSpan => typeof line === 'string' || 'text' in line;
+const isTextSpan = (line: Line): line is TextSpan => typeof line === 'string' || 'text' in line;
 
-export const toSpans = (line: Line): readonly TextSpan[] => (isPiece(line) ? [line] : line);
+export const toSpans = (line: Line): readonly TextSpan[] => (isTextSpan(line) ? [line] : line);
 
-const textOf = (piece: TextSpan): string => escapeControls(typeof piece === 'string' ? piece : piece.text);
+const textOf = (span: TextSpan): string => escapeControls(typeof span === 'string' ? span : span.text);
 
 /** A line as the terminal gets it. */
 export const render = (line: Line, paint: Paint): string =>
   toSpans(line)
-    .map((piece) => (typeof piece === 'string' ? textOf(piece) : paint(piece.style, textOf(piece))))
+    .map((span) => (typeof span === 'string' ? textOf(span) : paint(span.style, textOf(span))))
     .join('');
 
 /** How many columns text takes, once it is made safe. */
-const columnsOf = (text: string): number => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text));
+const textWidth = (text: string): number => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text));
 
 /** How many columns a line takes. */
-export const lineWidth = (line: Line): number =>
-  toSpans(line).reduce((sum, piece) => sum + columnsOf(textOf(piece)), 0);
+export const lineWidth = (line: Line): number => toSpans(line).reduce((sum, span) => sum + textWidth(textOf(span)), 0);
 
 /** A line in so many columns: what is longer ends in an ellipsis. */
 export function truncate(line: Line, columns: number): Line {
   if (lineWidth(line) <= columns) return line;
-  let room = columns - 1;
+  let remaining = columns - 1;
   const kept: TextSpan[] = [];
-  for (const piece of toSpans(line)) {
-    const cut = cutTo(textOf(piece), room);
-    room -= columnsOf(cut);
-    const isLast = cut !== textOf(piece);
+  for (const span of toSpans(line)) {
+    const cut = truncateText(textOf(span), remaining);
+    remaining -= textWidth(cut);
+    const isLast = cut !== textOf(span);
     const text = isLast && columns > 0 ? `${cut}…` : cut;
-    kept.push(typeof piece === 'string' ? text : styled(piece.style, text));
+    kept.push(typeof span === 'string' ? text : styled(span.style, text));
     if (isLast) break;
   }
   return kept;
@@ -67,18 +66,18 @@ export function pad(line: Line, columns: number, align: 'left' | 'right' = 'left
 /** A line without the spaces behind its last word. */
 export function trimLineEnd(line: Line): Line {
   const pieces = toSpans(line);
-  return pieces.slice(0, pieces.findLastIndex((piece) => textOf(piece).trim() !== '') + 1);
+  return pieces.slice(0, pieces.findLastIndex((span) => textOf(span).trim() !== '') + 1);
 }
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
 /** As much of a text as fits, without half of a character. */
-function cutTo(text: string, columns: number): string {
+function truncateText(text: string, columns: number): string {
   let cut = '';
-  let room = columns;
+  let remaining = columns;
   for (const { segment } of graphemes.segment(text)) {
-    room -= columnsOf(segment);
-    if (room < 0) return cut;
+    remaining -= textWidth(segment);
+    if (remaining < 0) return cut;
     cut += segment;
   }
   return cut;
@@ -90,43 +89,43 @@ export function wrapText(text: string, columns: number): readonly string[] {
 }
 
 function wrapParagraph(text: string, columns: number): readonly string[] {
-  if (columnsOf(text) <= columns) return [text];
+  if (textWidth(text) <= columns) return [text];
   // What is below stays in line with what it belongs to.
   const indent = (/^ */.exec(text)?.[0] ?? '').slice(0, columns - 8);
-  const room = columns - indent.length;
+  const remaining = columns - indent.length;
   const lines: string[] = [];
   let line = '';
   for (const word of text.slice(indent.length).split(' ')) {
     let rest = line === '' ? word : `${line} ${word}`;
-    if (line !== '' && columnsOf(rest) > room) {
+    if (line !== '' && textWidth(rest) > remaining) {
       lines.push(line);
       rest = word;
     }
-    const pieces = piecesIn(rest, room);
+    const pieces = splitToWidth(rest, remaining);
     line = pieces.pop() ?? '';
-    for (const piece of pieces) lines.push(piece);
+    for (const span of pieces) lines.push(span);
   }
   lines.push(line);
   return lines.map((each) => indent + each);
 }
 
 /** A word in pieces that fit, found in one go: it may be as long as a state is. */
-function piecesIn(word: string, columns: number): string[] {
-  if (columnsOf(word) <= columns) return [word];
+function splitToWidth(word: string, columns: number): string[] {
+  if (textWidth(word) <= columns) return [word];
   const pieces: string[] = [];
-  let piece = '';
-  let room = columns;
+  let span = '';
+  let remaining = columns;
   const widths = new Map<string, number>();
   for (const { segment } of graphemes.segment(word)) {
-    const width = widths.get(segment) ?? columnsOf(segment);
+    const width = widths.get(segment) ?? textWidth(segment);
     widths.set(segment, width);
-    if (width > room && piece !== '') {
-      pieces.push(piece);
-      piece = '';
-      room = columns;
+    if (width > remaining && span !== '') {
+      pieces.push(span);
+      span = '';
+      remaining = columns;
     }
-    piece += segment;
-    room -= width;
+    span += segment;
+    remaining -= width;
   }
-  return [...pieces, piece];
+  return [...pieces, span];
 }

@@ -20,8 +20,8 @@ export interface Streams {
 /** The terminal, or whatever else, that this process was started on. */
 export function processTerminal(streams: Streams = process, now: () => number = Date.now): Terminal {
   const { stdin, stdout, stderr, env } = streams;
-  const paintOut = painting(stdout);
-  const paintErr = painting(stderr);
+  const paintOut = createPaint(stdout);
+  const paintErr = createPaint(stderr);
   const isInteractive = Boolean(stdin.isTTY && stderr.isTTY);
   let replaced = false;
   const clear = () => {
@@ -29,7 +29,7 @@ export function processTerminal(streams: Streams = process, now: () => number = 
     replaced = false;
   };
   return {
-    columns: columnsOf(stdout, env),
+    columns: terminalColumns(stdout, env),
     environment: env,
     now,
     paint: paintOut,
@@ -39,7 +39,7 @@ export function processTerminal(streams: Streams = process, now: () => number = 
     },
     printErr: (...lines) => {
       clear();
-      for (const line of lines.flatMap((each) => wrapLine(each, columnsOf(stderr, env))))
+      for (const line of lines.flatMap((each) => wrapLine(each, terminalColumns(stderr, env))))
         stderr.write(`${render(line, paintErr)}\n`);
     },
     write: async (text) => {
@@ -50,14 +50,14 @@ export function processTerminal(streams: Streams = process, now: () => number = 
       replaceLine: (line: Line | undefined) => {
         clear();
         if (line === undefined) return;
-        stderr.write(render(truncate(line, columnsOf(stderr, env) - 1), paintErr));
+        stderr.write(render(truncate(line, terminalColumns(stderr, env) - 1), paintErr));
         replaced = true;
       },
     }),
     ...(isInteractive && {
       ask: async (question: Line) => {
         clear();
-        return askOn(streams, render(question, paintErr));
+        return promptOn(streams, render(question, paintErr));
       },
       edit: (file: string) => editFile(env.VISUAL || env.EDITOR || 'vi', file),
     }),
@@ -65,17 +65,17 @@ export function processTerminal(streams: Streams = process, now: () => number = 
 }
 
 /** Styles are shown where the stream is a terminal that has them and NO_COLOR is unset: styleText knows. */
-function painting(stream: NodeJS.WriteStream): Paint {
+function createPaint(stream: NodeJS.WriteStream): Paint {
   const isPlain = styleText('bold', '.', { stream }) === '.';
   return isPlain ? (_, text) => text : (style, text) => styleText(style, text, { validateStream: false });
 }
 
-function columnsOf(stream: NodeJS.WriteStream, { COLUMNS }: NodeJS.ProcessEnv): number {
+function terminalColumns(stream: NodeJS.WriteStream, { COLUMNS }: NodeJS.ProcessEnv): number {
   const given = Number(COLUMNS);
   return (stream.isTTY && stream.columns) || (Number.isSafeInteger(given) && given > 0 ? given : Infinity);
 }
 
-async function askOn({ stdin: input, stderr: output }: Streams, question: string): Promise<string | undefined> {
+async function promptOn({ stdin: input, stderr: output }: Streams, question: string): Promise<string | undefined> {
   const lines = createInterface({ input, output });
   try {
     return await new Promise<string | undefined>((resolve, reject) => {

@@ -10,36 +10,36 @@ export interface Progress {
   end(): void;
 }
 
-const WIDTH = 24;
-const PATIENCE_MS = 300;
-const EVERY_MS = 100;
+const BAR_WIDTH = 24;
+const INITIAL_DELAY_MS = 300;
+const UPDATE_INTERVAL_MS = 100;
 
 /** A bar on standard error, where that is a terminal and the work takes longer than a moment; nothing anywhere else. */
-export function createProgress({ replaceLine: replace, now }: Terminal): Progress {
-  if (!replace) return { update: () => {}, end: () => {} };
-  const began = now();
-  let next = began + PATIENCE_MS;
+export function createProgress({ replaceLine, now }: Terminal): Progress {
+  if (!replaceLine) return { update: () => {}, end: () => {} };
+  const startedAt = now();
+  let nextUpdate = startedAt + INITIAL_DELAY_MS;
   return {
     update(done, total, what) {
-      if (now() < next) return;
-      next = now() + EVERY_MS;
-      replace(barOf(done, total, what, now() - began));
+      if (now() < nextUpdate) return;
+      nextUpdate = now() + UPDATE_INTERVAL_MS;
+      replaceLine(progressLine(done, total, what, now() - startedAt));
     },
-    end: () => replace(undefined),
+    end: () => replaceLine(undefined),
   };
 }
 
 /** One line: a bar where the end is known, otherwise what was done so far. */
-function barOf(done: number, total: number | undefined, what: string, elapsedMs: number): Line {
-  const since = dim(` ${formatDuration(elapsedMs)}`);
+function progressLine(done: number, total: number | undefined, what: string, elapsedMs: number): Line {
+  const elapsed = dim(` ${formatDuration(elapsedMs)}`);
   const count = done.toLocaleString('en');
-  if (total === undefined || total <= 0) return [`${count} ${what}`, since];
+  if (total === undefined || total <= 0) return [`${count} ${what}`, elapsed];
   const share = Math.min(1, done / total);
-  const full = Math.floor(share * WIDTH);
+  const full = Math.floor(share * BAR_WIDTH);
   return [
     styled('cyan', '━'.repeat(full)),
-    dim('━'.repeat(WIDTH - full)),
+    dim('━'.repeat(BAR_WIDTH - full)),
     ` ${String(Math.floor(share * 100)).padStart(3)} %  ${count} of ${total.toLocaleString('en')} ${what}`,
-    since,
+    elapsed,
   ];
 }

@@ -15,12 +15,12 @@ export function formatDuration(milliseconds: number): string {
     number,
   ];
   if (seconds < 60) return `${seconds}s`;
-  if (seconds < 3600) return parts(seconds, 60, 'm', 's');
-  if (minutes < 1440) return parts(minutes, 60, 'h', 'm');
-  return hours < 2400 ? parts(hours, 24, 'd', 'h') : `${Math.round(ms / DAY)}d`;
+  if (seconds < 3600) return formatTwoUnits(seconds, 60, 'm', 's');
+  if (minutes < 1440) return formatTwoUnits(minutes, 60, 'h', 'm');
+  return hours < 2400 ? formatTwoUnits(hours, 24, 'd', 'h') : `${Math.round(ms / DAY)}d`;
 }
 
-function parts(count: number, size: number, large: string, small: string): string {
+function formatTwoUnits(count: number, size: number, large: string, small: string): string {
   const rest = count % size;
   return `${Math.floor(count / size)}${large}${rest > 0 ? ` ${rest}${small}` : ''}`;
 }
@@ -31,12 +31,12 @@ export function formatRelativeTime(time: Date, now: number): string {
   const size = Math.abs(difference);
   if (size < SECOND) return 'now';
   // Rounded: what ends in a second less than two days ends in two days. Up to there hours are told, for those who plan.
-  const [unit, name] = STEPS.find(([each, , most]) => Math.round(size / each) < most) ?? ([DAY, 'd'] as const);
+  const [unit, name] = RELATIVE_UNITS.find(([each, , most]) => Math.round(size / each) < most) ?? ([DAY, 'd'] as const);
   const count = `${Math.round(size / unit)}${name}`;
   return difference < 0 ? `${count} ago` : `in ${count}`;
 }
 
-const STEPS = [
+const RELATIVE_UNITS = [
   [SECOND, 's', 60],
   [MINUTE, 'm', 60],
   [HOUR, 'h', 48],
@@ -49,13 +49,13 @@ export function formatTime(time: Date): string {
   return `${day} ${[time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join(':')}`;
 }
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY };
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY };
 
 /** The milliseconds of a text such as `90s`, `1h30m` or `3d`; undefined when it is none. */
 export function tryParseDuration(text: string): number | undefined {
   if (!/^(\d+(\.\d+)?(ms|[smhdw]))+$/.test(text)) return undefined;
   return [...text.matchAll(/([\d.]+)(ms|[smhdw])/g)].reduce(
-    (sum, [, count, unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0),
+    (sum, [, count, unit = '']) => sum + Number(count) * (UNIT_MS[unit] ?? 0),
     0,
   );
 }

@@ -12,19 +12,19 @@ let trip = await store.find(run);
 if (!trip) {
   const state = { from: 'Hamburg', to: 'Lisbon', budget: 900 };
   trip = await store.save({ run, step: 'read request', state, agent: 'travel' });
-  confirmed(trip, `${state.from} to ${state.to}, at most $${state.budget}`);
+  reportCheckpoint(trip, `${state.from} to ${state.to}, at most $${state.budget}`);
 } else {
-  tell(`goes on from version ${trip.version}`);
+  writeLine(`goes on from version ${trip.version}`);
 }
 
 if (!trip.state.flight) {
   let flights = trip.toolResults['call-1'] as readonly Flight[] | undefined;
   if (flights) {
-    tell('finds the result of call-1, does not search again');
+    writeLine('finds the result of call-1, does not search again');
   } else {
     flights = searchFlights();
     trip = await store.save({ run, expectedVersion: trip, step: 'search flights', toolResults: { 'call-1': flights } });
-    confirmed(trip, '$0.40 paid, result kept as call-1');
+    reportCheckpoint(trip, '$0.40 paid, result kept as call-1');
   }
   const { state } = trip;
   const flight = flights.find(({ price }) => price <= state.budget);
@@ -37,7 +37,7 @@ if (!trip.state.flight) {
     status: 'WAITING_FOR_APPROVAL',
     state: { ...state, flight },
   });
-  confirmed(trip, `${flight.id}, $${flight.price}, ${flight.stops} stops; asks, and ends`);
+  reportCheckpoint(trip, `${flight.id}, $${flight.price}, ${flight.stops} stops; asks, and ends`);
 } else if (trip.status === 'READY') {
   const { flight, seat } = trip.state;
   const receipt = { paid: flight.price };
@@ -48,7 +48,7 @@ if (!trip.state.flight) {
     status: 'RUNNING',
     toolResults: { 'call-2': receipt },
   });
-  confirmed(trip, `$${receipt.paid}, receipt kept as call-2`);
+  reportCheckpoint(trip, `$${receipt.paid}, receipt kept as call-2`);
   const ticket = payload(`Ticket for ${flight.id}, ${seat} seat\n`, { type: 'text/plain' });
   trip = await store.save({
     run,
@@ -57,7 +57,7 @@ if (!trip.state.flight) {
     status: 'SUCCEEDED',
     state: { ...trip.state, ticket },
   });
-  confirmed(trip, 'done; the ticket is a payload');
+  reportCheckpoint(trip, 'done; the ticket is a payload');
 }
 await store.close();
 
@@ -68,12 +68,12 @@ function searchFlights(): readonly Flight[] {
 }
 
 /** Reports a checkpoint that the store confirmed, and crashes if this is the step to crash after. */
-function confirmed({ version, step }: Checkpoint<Trip>, text: string): void {
-  tell(`${`v${version}`.padEnd(4)}${(step ?? '').padEnd(16)}${text}`);
+function reportCheckpoint({ version, step }: Checkpoint<Trip>, text: string): void {
+  writeLine(`${`v${version}`.padEnd(4)}${(step ?? '').padEnd(16)}${text}`);
   if (step === crashAfter) process.kill(process.pid, 'SIGKILL');
 }
 
 // Synchronous, so that nothing told is lost when the process is killed.
-function tell(text: string): void {
+function writeLine(text: string): void {
   writeSync(1, `${text}\n`);
 }

@@ -18,13 +18,13 @@ export const createBookingAgent = (folder: string) => {
           timeout: { days: 3 },
           facts: { price },
           recheck: () => {
-            tell(`looks at the fare again: $${fare()}`);
+            writeLine(`looks at the fare again: $${fare()}`);
             return { price: fare() };
           },
         });
         if (!decision.approved) return 'not booked';
         return ctx.step('book', () => {
-          tell('books');
+          writeLine('books');
           return `booked for $${decision.facts?.price}`;
         });
       },
@@ -34,12 +34,12 @@ export const createBookingAgent = (folder: string) => {
 };
 
 // Synchronous, so that nothing told is lost when the process is killed.
-const tell = (text: string): number => writeSync(1, `${text}\n`);
+const writeLine = (text: string): number => writeSync(1, `${text}\n`);
 
 const [program, folder, run] = process.argv.slice(1);
 if (program === import.meta.filename && folder && run) {
   const booking = createBookingAgent(folder);
   const end = await booking.invoke({ run }, { by: `pid ${process.pid}`, until: Date.now() + 60_000 });
-  tell(`${end.end}; the run is ${await booking.run(run).status()}`);
+  writeLine(`${end.end}; the run is ${await booking.run(run).status()}`);
   await booking.store.close();
 }

@@ -33,7 +33,7 @@ export const printWrapped = (text: string): void => printIndented(...wrapLine(te
 export function printTable([header = [], ...rows]: readonly (readonly string[])[]): void {
   printIndented(
     ...formatTable(
-      header.map((title, column) => ({ title, cell: (row: readonly string[]) => row[column] ?? '', least: 8 })),
+      header.map((title, column) => ({ title, cell: (row: readonly string[]) => row[column] ?? '', minWidth: 8 })),
       rows,
       CONTENT_WIDTH,
     ),

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { matchedRoutes } from 'hono/route';
-import { withTenant } from '../checkpoints/derived-contexts.ts';
+import { withTenant } from '../checkpoints/engine.ts';
 import { ASSETS } from '../console/assets.ts';
 import { createConsole } from '../console/console.ts';
 import { backLink, problemPage } from '../console/problem-page.ts';
@@ -109,7 +109,9 @@ async function notDone({ telemetry }: AppOptions, context: Context<ApiEnv>, erro
   const route = matchedRoutes(context).findLast(({ path: matched }) => !matched.endsWith('*'))?.path ?? 'none';
   telemetry.count(isOurFault ? 'RequestFailed' : 'RequestRefused');
   telemetry.log(isOurFault ? 'error' : 'info', 'A request was not done.', {
-    ...{ method, route, status: problem.status },
+    method,
+    route,
+    status: problem.status,
     ...(error instanceof HttpError ? { error: error.code } : errorFields(error)),
   });
   const headers = error instanceof HttpError ? error.headers : {};

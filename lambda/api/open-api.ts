@@ -59,7 +59,10 @@ function parametersOf(where: 'path' | 'query' | 'header', schema: z.ZodObject): 
     required?: string[];
   };
   return Object.entries(properties).map(([name, { description, ...type }]) => ({
-    ...{ name, in: where, required: required.includes(name), schema: type },
+    name,
+    in: where,
+    required: required.includes(name),
+    schema: type,
     ...omitUndefined({ description }),
   }));
 }

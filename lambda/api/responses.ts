@@ -1,4 +1,4 @@
-import type { Doc } from '../checkpoints/document/document.ts';
+import type { Doc } from '../checkpoints/engine.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { DEFAULT_DOCUMENT_BYTES, LISTED_DOCUMENT_BYTES, MAX_DOCUMENT_BYTES } from '../http/limits.ts';
 import type { ApprovalDocument } from '../operator/approval-document.ts';

@@ -120,7 +120,10 @@ export function toRouteRequest(route: Route, api: AppOptions, context: Context<A
     query: validate('A query', route.query, queryOf(route.query, url.searchParams)),
     headers: validate('The headers', route.headers, headersOf(route.headers, context.req.raw.headers)),
     body: async () => validate('A body', body?.schema ?? NOTHING, body ? await readBody(context.req.raw, body) : {}),
-    ...{ caller: context.get('caller'), operator: context.get('operator'), api, context },
+    caller: context.get('caller'),
+    operator: context.get('operator'),
+    api,
+    context,
   };
 }
 

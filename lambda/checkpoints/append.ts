@@ -5,12 +5,15 @@ import { commitCheckpoint, createHeadMove, type HeadUpdate, nextMeta, type Prede
 import type { RunContext } from './context.ts';
 import type { Doc } from './document/document.ts';
 import { payloadRefs } from './document/payloads.ts';
-import { importRunKey, plaintext, type RunCipher } from './encryption/run-cipher.ts';
-import { type Content, encryptBody, type Root, writeContent } from './format/chain.ts';
+import { importRunKey } from './encryption/cipher-for.ts';
+import { plaintext, type RunCipher } from './encryption/run-cipher.ts';
+import { encryptBody, writeContent } from './format/chain.ts';
 import { type CheckpointMeta, DEFAULT_META } from './format/meta.ts';
 import { checkpointRecord, randomId } from './format/records.ts';
+import type { Content, Root } from './format/root.ts';
 import type { SchemaVersion } from './format/schema.ts';
-import { type LoadedCheckpoint, loadCheckpoint } from './load.ts';
+import { loadCheckpoint } from './load.ts';
+import type { LoadedCheckpoint } from './loaded-checkpoint.ts';
 
 /** What the next checkpoint is to be. */
 export interface CheckpointChange extends CheckpointFields {
@@ -38,34 +41,34 @@ export async function createBase(at: RunContext, owner: string | undefined): Pro
   const born = randomId();
   return {
     record: { version: 0, hash: born, meta: DEFAULT_META },
-    head: { begins: { born, key } },
+    head: { newRun: { born, key } },
     cipher,
     content: undefined,
   };
 }
 
-const REOPENING: ReadonlySet<CheckpointKind | undefined> = new Set(['rewind', 'undo', 'redo', 'retry']);
+const REOPENING_KINDS: ReadonlySet<CheckpointKind | undefined> = new Set(['rewind', 'undo', 'redo', 'retry']);
 
 /** Writes the checkpoint that follows, or throws StaleVersionError and has changed nothing. */
 export async function append(at: RunContext, base: Base, change: CheckpointChange): Promise<LoadedCheckpoint> {
   const { record: before, content, cipher } = base;
-  const { root, model, head: headChange, moveName: _, sideWrites: beside, ...fields } = change;
+  const { root, model, head: headUpdate, moveName: _, sideWrites, ...fields } = change;
   const status = change.status ?? before.meta.status;
-  const reopen = REOPENING.has(change.kind);
+  const reopen = REOPENING_KINDS.has(change.kind);
   if (before.version > 0) checkTransition(at.run, before.meta.status, status, { reopen });
   const version = before.version + 1;
   // A chain never crosses a schema version.
-  const patchable = before.meta.schema === change.schema ? content : undefined;
-  const written = await writeContent(at, cipher, version, change, patchable);
+  const patchBase = before.meta.schema === change.schema ? content : undefined;
+  const written = await writeContent(at, cipher, version, change, patchBase);
   const meta = nextMeta(at, before, {
     ...fields,
-    ...payloadChange(content?.root, root),
+    ...payloadChanges(content?.root, root),
     ...written.meta,
     status,
     stepNumber: change.stepNumber ?? before.meta.stepNumber + (change.step === undefined ? 0 : 1),
   });
   const record = checkpointRecord(at.partition, version, meta, encryptBody(at, cipher, version, written.body));
-  const move =
+  const nameMove =
     change.name === undefined
       ? undefined
       : { name: change.name, replace: change.moveName === true, anchor: written.chain.anchor };
@@ -74,18 +77,18 @@ export async function append(at: RunContext, base: Base, change: CheckpointChang
     at,
     base,
     record,
-    createHeadMove(at, base, record, headChange, change.status !== undefined),
-    move,
-    beside,
+    createHeadMove(at, base, record, headUpdate, change.status !== undefined),
+    nameMove,
+    sideWrites,
   );
-  if (outcome === 'written before') return loadCheckpoint(at, version);
+  if (outcome === 'already written') return loadCheckpoint(at, version);
   const loaded = { root, model, chain: written.chain, head: outcome, record, cipher: cipher, seenAt: at.now() };
   at.cache.remember(at.partition, loaded);
   return loaded;
 }
 
 /** Which payloads a checkpoint points at anew, and which no longer: enough to know at any version what is in use. */
-function payloadChange(
+function payloadChanges(
   before: Root | undefined,
   after: Root,
 ): Pick<CheckpointMeta, 'payloadsAdded' | 'payloadsDropped'> {

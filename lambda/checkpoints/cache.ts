@@ -1,9 +1,9 @@
 import type { RunCipher } from './encryption/run-cipher.ts';
-import type { LoadedCheckpoint } from './load.ts';
+import type { LoadedCheckpoint } from './loaded-checkpoint.ts';
 
 // For this long a checkpoint is written on without looking first: far below the day for which a deleted run's keys stay
 // taken.
-const TRUST_MS = 5 * 60_000;
+const MAX_FRESH_MS = 5 * 60_000;
 
 /** What this process knows of runs, so that a step costs one request and a key is unwrapped once. */
 export interface Cache {
@@ -14,17 +14,17 @@ export interface Cache {
   remember(partition: string, loaded: LoadedCheckpoint): void;
   forget(partition: string): void;
   /** How the bytes of a run are opened, and for which key and owner that was found out. */
-  readonly ciphers: Bounded<{ readonly of: string; readonly cipher: RunCipher }>;
+  readonly ciphers: BoundedMap<{ readonly wrappedKeyId: string; readonly cipher: RunCipher }>;
 }
 
 export function createCache(size: number): Cache {
-  const runs = new Bounded<LoadedCheckpoint>(size);
+  const runs = new BoundedMap<LoadedCheckpoint>(size);
   return {
-    ciphers: new Bounded(size),
+    ciphers: new BoundedMap(size),
     lastSeen: (partition) => runs.get(partition),
     fresh(partition, now) {
       const loaded = runs.get(partition);
-      return loaded && Math.abs(now - loaded.seenAt) < TRUST_MS ? loaded : undefined;
+      return loaded && Math.abs(now - loaded.seenAt) < MAX_FRESH_MS ? loaded : undefined;
     },
     remember: (partition, loaded) => runs.set(partition, loaded),
     forget: (partition) => runs.delete(partition),
@@ -32,7 +32,7 @@ export function createCache(size: number): Cache {
 }
 
 /** A map that lets go of what was set longest ago. */
-class Bounded<V> {
+class BoundedMap<V> {
   readonly #size: number;
   readonly #map = new Map<string, V>();
 

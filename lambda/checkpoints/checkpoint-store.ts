@@ -6,7 +6,8 @@ import type { RunContext } from './context.ts';
 import { type CheckpointStoreOptions, contextFactory } from './context-factory.ts';
 import type { Edit } from './draft.ts';
 import type { HistoryOptions } from './history.ts';
-import { type CheckpointSelector, type LoadedCheckpoint, loadCheckpoint } from './load.ts';
+import { loadCheckpoint } from './load.ts';
+import type { CheckpointSelector, LoadedCheckpoint } from './loaded-checkpoint.ts';
 import type { CollectResult } from './operations/collect.ts';
 import type { SweepResult, TenantScopeOptions } from './operations/delete.ts';
 import type { Difference } from './operations/diff.ts';
@@ -23,9 +24,9 @@ export interface CheckpointStore<State = unknown> {
   /** Writes the next checkpoint, in one conditional write. Throws StaleVersionError when somebody else wrote first. */
   save(input: SaveInput<State>): Promise<Checkpoint<State>>;
   /** The newest checkpoint, or the one that is named. Throws when there is none. */
-  load(run: string, which?: CheckpointSelector): Promise<Checkpoint<State>>;
+  load(run: string, selector?: CheckpointSelector): Promise<Checkpoint<State>>;
   /** The same, or undefined when there is no such run or checkpoint, or no longer. */
-  find(run: string, which?: CheckpointSelector): Promise<Checkpoint<State> | undefined>;
+  find(run: string, selector?: CheckpointSelector): Promise<Checkpoint<State> | undefined>;
   /** Saves what the edit makes of the newest state; when somebody else was faster, the edit runs again on theirs. */
   update(run: string, edit: Edit<State>, fields?: UpdateFields<State>): Promise<Checkpoint<State>>;
   /** The checkpoints of a run without their states. */
@@ -66,76 +67,80 @@ export function createCheckpointStore<State = unknown>(
   storage: Storage | (() => Promise<Storage>),
   options: CheckpointStoreOptions = {},
 ): CheckpointStore<State> {
-  const { tenant, forTenant: context, forRun: inRun, close } = contextFactory(storage, options);
+  const { tenant, forTenant, forRun, close } = contextFactory(storage, options);
   const checkpoint = toCheckpoint<State>;
-  const load = async (run: string, which?: CheckpointSelector) => {
-    const at = await inRun(run);
-    const loaded = await loadCheckpoint(at, which);
-    if (which === undefined) at.cache.remember(at.partition, loaded);
+  const load = async (run: string, selector?: CheckpointSelector) => {
+    const at = await forRun(run);
+    const loaded = await loadCheckpoint(at, selector);
+    if (selector === undefined) at.cache.remember(at.partition, loaded);
     return checkpoint(at, loaded);
   };
-  const operate = async <T>(run: string, go: (by: Operations, at: RunContext) => Promise<T>): Promise<T> =>
-    go(await operations(), await inRun(run));
-  const travel = (run: string, go: (by: Operations, at: RunContext) => Promise<LoadedCheckpoint>) =>
-    operate(run, async (by, at) => checkpoint(at, await go(by, at)));
+  const runOperation = async <T>(
+    run: string,
+    operation: (operations: Operations, at: RunContext) => Promise<T>,
+  ): Promise<T> => operation(await importOperations(), await forRun(run));
+  const runTimeTravel = (
+    run: string,
+    operation: (operations: Operations, at: RunContext) => Promise<LoadedCheckpoint>,
+  ) => runOperation(run, async (operations, at) => checkpoint(at, await operation(operations, at)));
 
   return {
     tenant,
     load,
     async save(input) {
       const { run, ...fields } = Object(input) as SaveInput<State>;
-      const at = await inRun(run);
+      const at = await forRun(run);
       return checkpoint(at, await save(at, fields));
     },
-    async find(run, which) {
+    async find(run, selector) {
       try {
-        return await load(run, which);
+        return await load(run, selector);
       } catch (error) {
-        if (isWaitstateError(error) && NOT_THERE.has(error.code)) return undefined;
+        if (isWaitstateError(error) && NOT_FOUND_CODES.has(error.code)) return undefined;
         throw error;
       }
     },
     async update(run, edit, fields = {}) {
-      const at = await inRun(run);
+      const at = await forRun(run);
       const { update } = await import('./update.ts');
       return checkpoint(at, await update(at, edit, fields));
     },
     async *history(run, historyOptions = {}) {
-      yield* (await operations()).history(await inRun(run), historyOptions);
+      yield* (await importOperations()).history(await forRun(run), historyOptions);
     },
-    describe: (run) => operate(run, ({ readRunSummary: runSummary }, at) => runSummary(at)),
+    describe: (run) => runOperation(run, ({ readRunSummary }, at) => readRunSummary(at)),
     async *runs(filter = {}) {
-      yield* (await operations()).listRuns(await context(), filter);
+      yield* (await importOperations()).listRuns(await forTenant(), filter);
     },
-    diff: (run, before, after) => operate(run, ({ diffCheckpoints: difference }, at) => difference(at, before, after)),
+    diff: (run, before, after) => runOperation(run, ({ diffCheckpoints }, at) => diffCheckpoints(at, before, after)),
     async fork(run, forkOptions = {}) {
-      const { fork, forkId } = await operations();
-      const to = await inRun(forkOptions.id ?? forkId(run));
-      return checkpoint(to, await fork<State>(await inRun(run), to, forkOptions));
+      const { fork, forkId } = await importOperations();
+      const to = await forRun(forkOptions.id ?? forkId(run));
+      return checkpoint(to, await fork<State>(await forRun(run), to, forkOptions));
     },
-    rewind: (run, to, rewindOptions = {}) => travel(run, ({ rewind }, at) => rewind(at, to, rewindOptions)),
-    undo: (run) => travel(run, ({ undo }, at) => undo(at)),
-    redo: (run) => travel(run, ({ redo }, at) => redo(at)),
-    verify: (run) => operate(run, ({ verify }, at) => verify(at)),
-    prune: (run, pruneOptions) => operate(run, ({ prune }, at) => prune(at, pruneOptions)),
-    delete: (run) => operate(run, ({ deleteRun }, at) => deleteRun(at)),
-    rotateKey: (run) => operate(run, ({ rotateKey }, at) => rotateKey(at)),
-    shred: (run) => operate(run, ({ shred }, at) => shred(at)),
+    rewind: (run, to, rewindOptions = {}) => runTimeTravel(run, ({ rewind }, at) => rewind(at, to, rewindOptions)),
+    undo: (run) => runTimeTravel(run, ({ undo }, at) => undo(at)),
+    redo: (run) => runTimeTravel(run, ({ redo }, at) => redo(at)),
+    verify: (run) => runOperation(run, ({ verify }, at) => verify(at)),
+    prune: (run, pruneOptions) => runOperation(run, ({ prune }, at) => prune(at, pruneOptions)),
+    delete: (run) => runOperation(run, ({ deleteRun }, at) => deleteRun(at)),
+    rotateKey: (run) => runOperation(run, ({ rotateKey }, at) => rotateKey(at)),
+    shred: (run) => runOperation(run, ({ shred }, at) => shred(at)),
     async sweep(sweepOptions = {}) {
-      return (await operations()).sweep(await context(), sweepOptions);
+      return (await importOperations()).sweep(await forTenant(), sweepOptions);
     },
     async collect(collectOptions = {}) {
-      return (await operations()).collect(await context(), collectOptions);
+      return (await importOperations()).collect(await forTenant(), collectOptions);
     },
     close,
   };
 }
 
 // What an agent does not do at each step is loaded when it is first used, to keep cold starts short.
-const operations = () => import('./operations/operations.ts');
-type Operations = Awaited<ReturnType<typeof operations>>;
+const importOperations = () => import('./operations/operations.ts');
+type Operations = Awaited<ReturnType<typeof importOperations>>;
 
-const NOT_THERE: ReadonlySet<ErrorCode> = new Set([
+const NOT_FOUND_CODES: ReadonlySet<ErrorCode> = new Set([
   'RUN_NOT_FOUND',
   'RUN_DELETED',
   'RUN_EXPIRED',

@@ -1,8 +1,9 @@
 import { WaitstateError } from '../core/errors.ts';
 import { invalidInput } from '../core/invalid-input.ts';
+import { MAX_VERSION, nameKey } from '../storage/keys.ts';
 import { ConditionFailedError, type StoredRecord, type Write } from '../storage/ports.ts';
 import type { RunContext } from './context.ts';
-import { importRunKey } from './encryption/run-cipher.ts';
+import { importRunKey } from './encryption/cipher-for.ts';
 import { type CheckpointMeta, DEFAULT_META, type HeadMeta } from './format/meta.ts';
 import {
   type CheckpointRecord,
@@ -10,8 +11,6 @@ import {
   headRecord,
   lastUsedAt,
   MAX_HEAD_LAG_MS,
-  MAX_VERSION,
-  nameKey,
   nameRecord,
   randomId,
   readCheckpoint,
@@ -27,12 +26,12 @@ export type HeadChange = Partial<
 >;
 
 /** The same, made from the head that is there when the commit is tried; it may throw to refuse. */
-export type HeadUpdate = HeadChange | ((there: HeadMeta) => HeadChange);
+export type HeadUpdate = HeadChange | ((current: HeadMeta) => HeadChange);
 
 /** What a checkpoint follows. Before the first one there is version 0, which has no head and no content. */
 export interface Predecessor {
   readonly record: Pick<CheckpointRecord, 'version' | 'hash' | 'meta'>;
-  readonly head: HeadRecord | { readonly begins: Pick<HeadMeta, 'born' | 'key'> };
+  readonly head: HeadRecord | { readonly newRun: Pick<HeadMeta, 'born' | 'key'> };
 }
 
 /** Fields of a readable part; those that are undefined are as if they were not there. */
@@ -46,10 +45,10 @@ export function nextMeta(at: RunContext, before: Predecessor['record'], fields: 
   const time = at.now();
   if (!Number.isFinite(time)) throw invalidInput('What `clock` gives', 'the time in milliseconds', time);
   // A writer whose clock is behind does not bring the end of the run nearer.
-  const used = Math.max(time, lastUsedAt(before.meta));
+  const lastUsed = Math.max(time, lastUsedAt(before.meta));
   const own = {
     time,
-    usedAt: used > time ? used : undefined,
+    usedAt: lastUsed > time ? lastUsed : undefined,
     writer: at.writer,
     writeId: randomId(6),
     previous: before.hash,
@@ -59,7 +58,7 @@ export function nextMeta(at: RunContext, before: Predecessor['record'], fields: 
 }
 
 /** What the head becomes on top of what is there when the commit is tried; undefined when it can stay as it is. */
-export type HeadMove = ((there: HeadMeta | undefined) => Promise<HeadMeta>) | undefined;
+export type HeadMove = ((current: HeadMeta | undefined) => Promise<HeadMeta>) | undefined;
 
 /**
  * The head moves only with the status, with what lists show, and once an hour; not with every step. A checkpoint that
@@ -69,28 +68,44 @@ export function createHeadMove(
   at: RunContext,
   before: Predecessor,
   record: CheckpointRecord,
-  changing: HeadUpdate | undefined,
+  update: HeadUpdate | undefined,
   setsStatus = false,
 ): HeadMove {
-  const changeOf = typeof changing === 'function' ? changing : () => changing;
+  const toHeadChange = typeof update === 'function' ? update : () => update;
   const { meta, version, hash } = record;
-  const used = lastUsedAt(meta);
+  const lastUsed = lastUsedAt(meta);
   // A change of status without a step of its own happened in the step before it.
   const step = meta.step ?? before.record.meta.step;
-  const moved = { version, hash, stepNumber: meta.stepNumber, step };
-  if ('begins' in before.head) {
-    const begun = { ...before.head.begins, createdAt: used, touchedAt: used, parent: meta.parent, ...moved };
-    const head = { ...begun, status: meta.status, ...changeOf({ ...begun, status: meta.status }) };
+  const movedFields = { version, hash, stepNumber: meta.stepNumber, step };
+  if ('newRun' in before.head) {
+    const newHead = {
+      ...before.head.newRun,
+      createdAt: lastUsed,
+      touchedAt: lastUsed,
+      parent: meta.parent,
+      ...movedFields,
+    };
+    const head = { ...newHead, status: meta.status, ...toHeadChange({ ...newHead, status: meta.status }) };
     return async () => head;
   }
   const known = before.head.meta;
-  if (!changing && (!setsStatus || known.status === meta.status) && Math.abs(used - known.touchedAt) < MAX_HEAD_LAG_MS)
+  if (
+    !update &&
+    (!setsStatus || known.status === meta.status) &&
+    Math.abs(lastUsed - known.touchedAt) < MAX_HEAD_LAG_MS
+  )
     return undefined;
-  return async (there = known) => {
-    const status = setsStatus ? meta.status : there.status;
-    const head = { ...there, ...moved, ...changeOf(there), status, touchedAt: Math.max(used, there.touchedAt) };
-    if (head.owner === there.owner || !head.key) return head;
-    return { ...head, key: await (await importRunKey()).rewrapKey(at, there, head.owner) };
+  return async (current = known) => {
+    const status = setsStatus ? meta.status : current.status;
+    const head = {
+      ...current,
+      ...movedFields,
+      ...toHeadChange(current),
+      status,
+      touchedAt: Math.max(lastUsed, current.touchedAt),
+    };
+    if (head.owner === current.owner || !head.key) return head;
+    return { ...head, key: await (await importRunKey()).rewrapKey(at, current, head.owner) };
   };
 }
 
@@ -102,7 +117,7 @@ export interface NameMove {
   readonly anchor: number;
 }
 
-const TRIES = 10;
+const MAX_ATTEMPTS = 10;
 
 /**
  * One conditional write for a checkpoint, in one transaction with the head, a name, and what is written beside it, where
@@ -115,42 +130,46 @@ export async function commitCheckpoint(
   record: CheckpointRecord,
   moveHead: HeadMove,
   moveName: NameMove | undefined,
-  beside: readonly Write[] = [],
-): Promise<HeadRecord | 'written before'> {
-  let there = 'begins' in before.head ? undefined : before.head;
+  sideWrites: readonly Write[] = [],
+): Promise<HeadRecord | 'already written'> {
+  let current = 'newRun' in before.head ? undefined : before.head;
   for (let attempt = 1; ; attempt++) {
-    const head = moveHead && headRecord(at.partition, await moveHead(there?.meta));
+    const head = moveHead && headRecord(at.partition, await moveHead(current?.meta));
     const name = moveName && (await nameWrite(at, record, moveName));
     const writes: Write[] = [{ put: record.stored, when: 'absent' }];
-    const headAt = head
-      ? writes.push({ put: head.stored, when: there ? { revision: there.revision } : 'absent' }) - 1
+    const headIndex = head
+      ? writes.push({ put: head.stored, when: current ? { revision: current.revision } : 'absent' }) - 1
       : -1;
     if (name) writes.push(name);
-    const besideAt = writes.push(...beside) - beside.length;
+    const sideIndex = writes.push(...sideWrites) - sideWrites.length;
     try {
       await at.records.commit(writes);
-      return head ?? (there as HeadRecord);
+      return head ?? (current as HeadRecord);
     } catch (error) {
       if (!(error instanceof ConditionFailedError)) throw error;
-      if (error.found.has(0)) return lost(at, record, error.found.get(0), error.found.get(headAt));
-      if (!error.found.has(headAt)) {
-        const refusedBeside = [...error.found].filter(([place]) => place >= besideAt);
-        if (refusedBeside.length > 0)
+      if (error.found.has(0)) return explainConflict(at, record, error.found.get(0), error.found.get(headIndex));
+      if (!error.found.has(headIndex)) {
+        const failedSideWrites = [...error.found].filter(([index]) => index >= sideIndex);
+        if (failedSideWrites.length > 0)
           throw new ConditionFailedError(
-            new Map(refusedBeside.map(([place, found]) => [place - besideAt, found])),
+            new Map(failedSideWrites.map(([index, found]) => [index - sideIndex, found])),
             error,
           );
         if (!moveName?.replace) throw nameTaken(at, record);
       }
       // No checkpoint was written, but the head was renewed, or the name moved: what we change is put on top of that.
-      if (error.found.has(headAt)) there = headInstead(at, there, error.found.get(headAt));
-      if (attempt >= TRIES) throw new StaleVersionError(at.run, record.version - 1, undefined);
+      if (error.found.has(headIndex)) current = readCurrentHead(at, current, error.found.get(headIndex));
+      if (attempt >= MAX_ATTEMPTS) throw new StaleVersionError(at.run, record.version - 1, undefined);
     }
   }
 }
 
 /** The head that was found instead of the expected one, if it is of the same life of the run. */
-function headInstead(at: RunContext, expected: HeadRecord | undefined, found: StoredRecord | undefined): HeadRecord {
+function readCurrentHead(
+  at: RunContext,
+  expected: HeadRecord | undefined,
+  found: StoredRecord | undefined,
+): HeadRecord {
   if (!found) throw runNotFound(at);
   const head = readHead(found);
   if (head.meta.deletedUntil !== undefined) throw runDeleted(at.run, head.meta.deletedUntil);
@@ -160,25 +179,30 @@ function headInstead(at: RunContext, expected: HeadRecord | undefined, found: St
 }
 
 /** Says what is there instead of the checkpoint; nothing is thrown when it is the one that was to be written. */
-function lost(at: RunContext, record: CheckpointRecord, found?: StoredRecord, head?: StoredRecord): 'written before' {
+function explainConflict(
+  at: RunContext,
+  record: CheckpointRecord,
+  found?: StoredRecord,
+  head?: StoredRecord,
+): 'already written' {
   const until = head && readHead(head).meta.deletedUntil;
   if (until !== undefined) throw runDeleted(at.run, until);
   if (!found) throw new StaleVersionError(at.run, record.version - 1, undefined);
-  const there = readCheckpoint(found);
-  if (there.meta.emptied === 'deleted' || there.meta.kind === 'delete') throw runDeleted(at.run);
-  if (there.meta.kind === 'shred') throw runShredded(at.run);
-  if (there.meta.writeId === record.meta.writeId) return 'written before';
-  throw new StaleVersionError(at.run, record.version - 1, toCheckpointSummary(at.run, there));
+  const current = readCheckpoint(found);
+  if (current.meta.emptied === 'deleted' || current.meta.kind === 'delete') throw runDeleted(at.run);
+  if (current.meta.kind === 'shred') throw runShredded(at.run);
+  if (current.meta.writeId === record.meta.writeId) return 'already written';
+  throw new StaleVersionError(at.run, record.version - 1, toCheckpointSummary(at.run, current));
 }
 
 async function nameWrite(
   at: RunContext,
   { version }: CheckpointRecord,
-  { name, replace: take, anchor }: NameMove,
+  { name, replace, anchor }: NameMove,
 ): Promise<Write> {
-  const [there] = take ? await at.records.read(at.partition, [nameKey(name)]) : [];
+  const [current] = replace ? await at.records.read(at.partition, [nameKey(name)]) : [];
   const put = nameRecord(at.partition, name, { version, anchor });
-  return { put, when: there ? { revision: there.revision } : 'absent' };
+  return { put, when: current ? { revision: current.revision } : 'absent' };
 }
 
 const nameTaken = (at: RunContext, { meta }: CheckpointRecord): WaitstateError =>

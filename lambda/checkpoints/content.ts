@@ -9,10 +9,11 @@ import { parse } from './document/parse.ts';
 import { apply } from './document/patch.ts';
 import { type PayloadRef, payloadDoc, payloadRefs } from './document/payloads.ts';
 import type { RunCipher } from './encryption/run-cipher.ts';
-import { namingDamagedCheckpoint, type Root } from './format/chain.ts';
+import { namingDamagedCheckpoint } from './format/chain.ts';
 import { toCheckpointSummary } from './format/records.ts';
+import type { Root } from './format/root.ts';
 import type { SchemaVersion } from './format/schema.ts';
-import type { LoadedCheckpoint } from './load.ts';
+import type { LoadedCheckpoint } from './loaded-checkpoint.ts';
 import { findPayloadRef, isPayload, type Payload, storedPayload, storePayload } from './payload.ts';
 
 /** The live values that go into a checkpoint; what is absent stays as it was. */
@@ -45,10 +46,10 @@ export async function encodeValues(
       if (!ref) pending.add(value);
       return ref ? payloadDoc(ref) : null;
     };
-    const encoded = (value: unknown, root: string, before: Doc | undefined): Doc =>
+    const encodeValue = (value: unknown, root: string, before: Doc | undefined): Doc =>
       encode(value, { root, types: at.types, payload, base: before });
-    const state = 'state' in values ? encoded(values.state, 'state', base.state) : base.state;
-    const results = encodeResults(base.results, values, encoded);
+    const state = 'state' in values ? encodeValue(values.state, 'state', base.state) : base.state;
+    const results = encodeResults(base.results, values, encodeValue);
     if (pending.size === 0) {
       return state === base.state && results === base.results ? base : (adopt({ state, results }) as Root);
     }
@@ -63,21 +64,21 @@ export async function encodeValues(
 function encodeResults(
   base: Root['results'],
   values: ContentValues,
-  encoded: (value: unknown, root: string, before: Doc | undefined) => Doc,
+  encodeValue: (value: unknown, root: string, before: Doc | undefined) => Doc,
 ): Root['results'] {
   const { toolResults = {}, forgetToolResults = [] } = values;
   const ops: Op[] = [];
   let kept = base;
   if (forgetToolResults === true) kept = EMPTY_CONTENT.results;
   else {
-    const places = [...new Set(forgetToolResults)].map(placeOf);
-    const there = places.filter(({ group, key }) => resultAt(base, group, key) !== undefined);
+    const locations = [...new Set(forgetToolResults)].map(resultLocation);
+    const there = locations.filter(({ group, key }) => resultAt(base, group, key) !== undefined);
     for (const { group, key } of there) ops.push([[group, key]]);
     if (ops.length > 0) kept = apply(base, ops.splice(0)) as Root['results'];
   }
   for (const [id, result] of Object.entries(toolResults)) {
-    const { group, key } = placeOf(id);
-    const doc = encoded(result, `toolResults[${JSON.stringify(id)}]`, resultAt(base, group, key));
+    const { group, key } = resultLocation(id);
+    const doc = encodeValue(result, `toolResults[${JSON.stringify(id)}]`, resultAt(base, group, key));
     if (doc === resultAt(kept, group, key)) continue;
     if (!Object.hasOwn(kept, group)) kept = apply(kept, [[[group], {}]]) as Root['results'];
     ops.push([[group, key], doc]);
@@ -87,16 +88,16 @@ function encodeResults(
 
 type Results = Readonly<Record<string, unknown>>;
 
-const GROUPS = 64;
+const RESULT_GROUPS = 64;
 
 /**
  * Where the result of a call is kept. In groups, so that adding one to thousands copies a few dozen; and in a document
  * the key `$` has a meaning of its own.
  */
-function placeOf(id: string): { readonly group: string; readonly key: string } {
+function resultLocation(id: string): { readonly group: string; readonly key: string } {
   let hash = 0;
   for (let i = 0; i < id.length; i++) hash = (hash * 31 + id.charCodeAt(i)) | 0;
-  return { group: ((hash >>> 0) % GROUPS).toString(36), key: id.startsWith('$') ? `$${id}` : id };
+  return { group: ((hash >>> 0) % RESULT_GROUPS).toString(36), key: id.startsWith('$') ? `$${id}` : id };
 }
 
 const resultAt = (results: Root['results'], group: string, key: string): Doc | undefined => {
@@ -106,16 +107,16 @@ const resultAt = (results: Root['results'], group: string, key: string): Doc | u
 
 /** The tool results of a checkpoint by call id. */
 export function decodeResults(at: RunContext, loaded: LoadedCheckpoint): Results {
-  const groups = Object.values(decoded(at, loaded, loaded.root.results) as Record<string, Results>);
+  const groups = Object.values(decodeDocument(at, loaded, loaded.root.results) as Record<string, Results>);
   const entries = groups.flatMap((group) => Object.entries(group));
   return Object.freeze(Object.fromEntries(entries.map(([key, result]) => [key.replace(/^\$/, ''), result])));
 }
 
 /** One tool result of a checkpoint. */
 export function decodeResult(at: RunContext, loaded: LoadedCheckpoint, id: string): unknown {
-  const { group, key } = placeOf(id);
+  const { group, key } = resultLocation(id);
   const doc = resultAt(loaded.root.results, group, key);
-  return doc === undefined ? undefined : decoded(at, loaded, doc);
+  return doc === undefined ? undefined : decodeDocument(at, loaded, doc);
 }
 
 /** The document of a model's parameters. */
@@ -123,9 +124,10 @@ export const encodeModel = (at: RunContext, model: ModelParameters | undefined):
   model === undefined ? undefined : encode(model, { root: 'model', types: at.types });
 
 /** The state of a checkpoint as it was saved, whatever its schema. */
-export const savedState = (at: RunContext, loaded: LoadedCheckpoint): unknown => decoded(at, loaded, loaded.root.state);
+export const savedState = (at: RunContext, loaded: LoadedCheckpoint): unknown =>
+  decodeDocument(at, loaded, loaded.root.state);
 
-function decoded(at: RunContext, loaded: LoadedCheckpoint, doc: Doc, mutable = false): unknown {
+function decodeDocument(at: RunContext, loaded: LoadedCheckpoint, doc: Doc, mutable = false): unknown {
   return namingDamagedCheckpoint(loaded.record, () => decode(doc, { ...decodeOptions(at, loaded), mutable }));
 }
 
@@ -144,7 +146,7 @@ export function currentState(
   if (!at.migrator || schema === at.migrator.current || hasNoState(loaded))
     return { state: savedState(at, loaded), schema };
   at.migrator.check(at.run, schema);
-  const copy = decoded(at, loaded, loaded.root.state, true);
+  const copy = decodeDocument(at, loaded, loaded.root.state, true);
   return { state: at.migrator.migrate(at.run, copy, schema), schema: at.migrator.current };
 }
 
@@ -181,17 +183,17 @@ export function toCheckpoint<State>(at: RunContext, loaded: LoadedCheckpoint): C
     ...toCheckpointSummary(at.run, loaded.record),
     state: currentState(at, loaded).state as State,
     toolResults: NO_RESULTS,
-    ...(loaded.model !== undefined && { model: decoded(at, loaded, loaded.model) as ModelParameters }),
+    ...(loaded.model !== undefined && { model: decodeDocument(at, loaded, loaded.model) as ModelParameters }),
   };
   let results: Results | undefined;
-  const get = (): Results => {
+  const getResults = (): Results => {
     results ??= decodeResults(at, loaded);
     return results;
   };
-  if (Object.keys(loaded.root.results).length < FEW) return { ...checkpoint, toolResults: get() };
-  return Object.defineProperty(checkpoint, 'toolResults', { get, enumerable: true });
+  if (Object.keys(loaded.root.results).length < MIN_LAZY_GROUPS) return { ...checkpoint, toolResults: getResults() };
+  return Object.defineProperty(checkpoint, 'toolResults', { get: getResults, enumerable: true });
 }
 
 // So that a small checkpoint prints as what it is.
-const FEW = 16;
+const MIN_LAZY_GROUPS = 16;
 const NO_RESULTS: Results = Object.freeze({});

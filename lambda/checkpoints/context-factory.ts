@@ -61,31 +61,31 @@ export function contextFactory(
     retentionMs: options.retentionSeconds === undefined ? undefined : checkRetention(options.retentionSeconds) * 1000,
     cache: createCache(options.runsInMemory ?? 32),
   };
-  let loaded: Promise<Storage> | undefined;
-  const open = async (): Promise<Storage> => {
+  let storagePromise: Promise<Storage> | undefined;
+  const openStorage = async (): Promise<Storage> => {
     const { records, payloads } = typeof storage === 'function' ? await storage() : storage;
     return { records: tenantSafeLists(records), payloads };
   };
-  const context = async (): Promise<Context> => {
-    loaded ??= open();
+  const forTenant = async (): Promise<Context> => {
+    storagePromise ??= openStorage();
     try {
-      return { ...shared, ...(await loaded) };
+      return { ...shared, ...(await storagePromise) };
     } catch (error) {
       // The next call tries again.
-      loaded = undefined;
+      storagePromise = undefined;
       throw error;
     }
   };
   return {
     tenant,
-    forTenant: context,
+    forTenant,
     async forRun(run) {
       const partition = toPartition(tenant, run);
-      return { ...(await context()), run, partition };
+      return { ...(await forTenant()), run, partition };
     },
     async close() {
-      const used = await loaded;
-      await Promise.all([used?.records.close(), used?.payloads.close()]);
+      const opened = await storagePromise;
+      await Promise.all([opened?.records.close(), opened?.payloads.close()]);
     },
   };
 }

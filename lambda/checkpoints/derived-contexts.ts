@@ -22,14 +22,14 @@ export function withTenant(contexts: ContextFactory, tenant: string): ContextFac
 
 /** The same contexts for those who have no code of agents: no migrations, and any class is kept as it is. */
 export function withoutAgentCode(contexts: ContextFactory): ContextFactory {
-  const bare = <C extends Context>(context: C): C => ({
+  const withoutTypes = <C extends Context>(context: C): C => ({
     ...context,
     migrator: undefined,
     types: { ...context.types, ...ANY_TYPE },
   });
   return {
     ...contexts,
-    forTenant: async () => bare(await contexts.forTenant()),
-    forRun: async (run) => bare(await contexts.forRun(run)),
+    forTenant: async () => withoutTypes(await contexts.forTenant()),
+    forRun: async (run) => withoutTypes(await contexts.forRun(run)),
   };
 }

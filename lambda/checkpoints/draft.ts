@@ -43,10 +43,10 @@ export async function applyEdit<State>(
   const drafts: Drafts = new Map();
   // Whole is what does not come from a checkpoint, and is the caller's own; and what has an object in several places, where a
   // change is to be seen in all of them, also where the edit does not look.
-  const whole = !checkpoint || sharesParts(state, new Set());
-  const drafted = whole ? copied(state, new Map()) : draftOf(state, drafts);
+  const needsFullCopy = !checkpoint || hasSharedReferences(state, new Set());
+  const drafted = needsFullCopy ? deepCopy(state, new Map()) : createDraft(state, drafts);
   const replaced = await edit(drafted as Draft<State>, checkpoint);
-  return settled(replaced === undefined ? drafted : replaced, drafts, new Map(), 0) as State;
+  return finalizeDraft(replaced === undefined ? drafted : replaced, drafts, new Map(), 0) as State;
 }
 
 type Container = Record<PropertyKey, unknown>;
@@ -57,10 +57,10 @@ type Drafts = Map<object, { readonly original: object; readonly copy: Container 
  * A stand-in for a frozen container: a shallow copy that drafts what is read from it. Frozen is what came from a
  * checkpoint.
  */
-function draftOf(value: unknown, drafts: Drafts): unknown {
-  if (isCollection(value)) return copied(value, new Map());
+function createDraft(value: unknown, drafts: Drafts): unknown {
+  if (isCollection(value)) return deepCopy(value, new Map());
   if (!isPlain(value) || !Object.isFrozen(value)) return value;
-  const copy = copyOf(value);
+  const copy = shallowCopy(value);
   // Nothing but reading needs a trap: writing, deleting and listing happen on the copy, which is an ordinary object.
   const draft = new Proxy(copy, {
     get(_, key, receiver) {
@@ -68,7 +68,7 @@ function draftOf(value: unknown, drafts: Drafts): unknown {
       if (typeof found !== 'object' || found === null || drafts.has(found) || !Object.hasOwn(copy, key)) return found;
       // A Map or Set that the edit was given before, or put there, is its own to change.
       if (isCollection(found) && found !== Reflect.get(value, key)) return found;
-      const drafted = draftOf(found, drafts);
+      const drafted = createDraft(found, drafts);
       if (drafted !== found) put(copy, key as string, drafted);
       return drafted;
     },
@@ -78,7 +78,7 @@ function draftOf(value: unknown, drafts: Drafts): unknown {
 }
 
 /** Takes the drafts out of what an edit made, and unchanged copies back to what they were made of. */
-function settled(value: unknown, drafts: Drafts, seen: Map<object, unknown>, depth: number): unknown {
+function finalizeDraft(value: unknown, drafts: Drafts, seen: Map<object, unknown>, depth: number): unknown {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   // Deeper than a state may be: whoever encodes it refuses it by its path.
   if (depth > MAX_DEPTH) return value;
@@ -86,35 +86,35 @@ function settled(value: unknown, drafts: Drafts, seen: Map<object, unknown>, dep
   const container = drafted?.copy ?? (value as Container);
   if (seen.has(container)) return seen.get(container);
   seen.set(container, container);
-  if (isCollection(container)) settleCollection(container, (item) => settled(item, drafts, seen, depth + 1));
+  if (isCollection(container)) finalizeCollection(container, (item) => finalizeDraft(item, drafts, seen, depth + 1));
   if (!isPlain(container)) return value;
   const original = drafted?.original as Container | undefined;
-  const settle = (key: string | number): boolean => {
+  const finalizeKey = (key: string | number): boolean => {
     const before = container[key];
     // Most of a large array was not looked at.
     if (original && before === original[key]) return before !== undefined || key in original === key in container;
-    const after = settled(before, drafts, seen, depth + 1);
+    const after = finalizeDraft(before, drafts, seen, depth + 1);
     if (after !== before) put(container, key as string, after);
     return original?.[key] === after;
   };
-  let same = true;
+  let isUnchanged = true;
   if (Array.isArray(container)) {
-    for (let index = 0; index < container.length; index++) same = settle(index) && same;
-    same &&= container.length === original?.length;
+    for (let index = 0; index < container.length; index++) isUnchanged = finalizeKey(index) && isUnchanged;
+    isUnchanged &&= container.length === original?.length;
   } else {
     const keys = Object.keys(container);
-    for (const key of keys) same = settle(key) && same;
-    same &&= original !== undefined && Object.keys(original).join('\0') === keys.join('\0');
+    for (const key of keys) isUnchanged = finalizeKey(key) && isUnchanged;
+    isUnchanged &&= original !== undefined && Object.keys(original).join('\0') === keys.join('\0');
   }
-  if (same && original) seen.set(container, original);
+  if (isUnchanged && original) seen.set(container, original);
   return seen.get(container);
 }
 
 /** The same for what is in a Map or Set, in its order. */
-function settleCollection(collection: Collection, settle: (item: unknown) => unknown): void {
+function finalizeCollection(collection: Collection, finalizeItem: (item: unknown) => unknown): void {
   const isMap = collection instanceof Map;
   const before: readonly unknown[][] = isMap ? [...collection] : [...collection].map((item) => [item]);
-  const after = before.map((parts) => parts.map(settle));
+  const after = before.map((parts) => parts.map(finalizeItem));
   if (after.every((parts, i) => parts.every((part, j) => part === before[i]?.[j]))) return;
   collection.clear();
   for (const [item, value] of after) {
@@ -124,37 +124,37 @@ function settleCollection(collection: Collection, settle: (item: unknown) => unk
 }
 
 /** A copy of everything in a value: what cannot be drafted by reading alone. What is neither plain nor a collection stays. */
-function copied(value: unknown, copies: Map<object, object>, depth = 0): unknown {
+function deepCopy(value: unknown, copies: Map<object, object>, depth = 0): unknown {
   if ((!isCollection(value) && !isPlain(value)) || depth > MAX_DEPTH) return value;
-  const known = copies.get(value);
-  if (known) return known;
-  const keep = <T extends object>(copy: T): T => {
+  const existing = copies.get(value);
+  if (existing) return existing;
+  const rememberCopy = <T extends object>(copy: T): T => {
     if (plainHeight(value) === 0) copies.set(value, copy);
     return copy;
   };
-  const inside = (item: unknown) => copied(item, copies, depth + 1);
+  const copyItem = (item: unknown) => deepCopy(item, copies, depth + 1);
   if (value instanceof Map) {
-    const map = keep(new Map<unknown, unknown>());
-    for (const [key, item] of value) map.set(inside(key), inside(item));
+    const map = rememberCopy(new Map<unknown, unknown>());
+    for (const [key, item] of value) map.set(copyItem(key), copyItem(item));
     return map;
   }
   if (value instanceof Set) {
-    const set = keep(new Set<unknown>());
-    for (const item of value) set.add(inside(item));
+    const set = rememberCopy(new Set<unknown>());
+    for (const item of value) set.add(copyItem(item));
     return set;
   }
-  const copy = keep(copyOf(value));
-  for (const key of Object.keys(copy)) put(copy, key, inside(copy[key]));
+  const copy = rememberCopy(shallowCopy(value));
+  for (const key of Object.keys(copy)) put(copy, key, copyItem(copy[key]));
   return copy;
 }
 
 /** Whether an object occurs more than once, or in itself. Plain documents are values, which never do. */
-function sharesParts(value: unknown, seen: Set<object>): boolean {
+function hasSharedReferences(value: unknown, seen: Set<object>): boolean {
   if (!isCollection(value) && (!isPlain(value) || plainHeight(value) > 0)) return false;
   if (seen.has(value)) return true;
   seen.add(value);
   const parts = value instanceof Map ? [...value].flat() : value instanceof Set ? [...value] : Object.values(value);
-  return parts.some((part) => sharesParts(part, seen));
+  return parts.some((part) => hasSharedReferences(part, seen));
 }
 
 const isCollection = (value: unknown): value is Collection => value instanceof Map || value instanceof Set;
@@ -165,7 +165,7 @@ function isPlain(value: unknown): value is object {
   return Array.isArray(value) || prototype === Object.prototype || prototype === null;
 }
 
-function copyOf(value: object): Container {
+function shallowCopy(value: object): Container {
   if (Array.isArray(value)) return value.slice() as unknown as Container;
   const copy = { ...value } as Container;
   return Object.getPrototypeOf(value) === null ? Object.setPrototypeOf(copy, null) : copy;

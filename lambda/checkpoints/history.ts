@@ -1,8 +1,9 @@
+import { MAX_VERSION, versionKey } from '../storage/keys.ts';
 import type { CheckpointSummary } from './checkpoint.ts';
 import type { RunContext } from './context.ts';
-import { MAX_VERSION, readCheckpoint, toCheckpointSummary, versionKey } from './format/records.ts';
-import { checkVersion, readLiveHead } from './load.ts';
+import { readCheckpoint, toCheckpointSummary } from './format/records.ts';
 import { takeUpTo } from './merge-lists.ts';
+import { checkVersion, readLiveHead } from './read-head.ts';
 import { scanRecords } from './scan.ts';
 
 /** Which checkpoints of a run, and in which order. */
@@ -14,7 +15,7 @@ export interface HistoryOptions {
   readonly limit?: number;
 }
 
-const PAGE = 100;
+const PAGE_SIZE = 100;
 
 /** The checkpoints of a run without their states, page by page. */
 export async function* history(at: RunContext, options: HistoryOptions): AsyncGenerator<CheckpointSummary> {
@@ -23,7 +24,7 @@ export async function* history(at: RunContext, options: HistoryOptions): AsyncGe
     from: versionKey(checkVersion(from, '`from`')),
     to: versionKey(checkVersion(to, '`to`')),
     newestFirst,
-    limit: Math.min(limit ?? PAGE, PAGE),
+    limit: Math.min(limit ?? PAGE_SIZE, PAGE_SIZE),
   };
   const summaries = async function* () {
     await readLiveHead(at);

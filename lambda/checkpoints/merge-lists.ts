@@ -9,12 +9,12 @@ export async function* mergeSorted<T>(
     const { value, done } = await list.next();
     return done ? [] : [{ list, item: value, order: orderOf(value) }];
   };
-  let fronts = (await Promise.all(lists.map(next))).flat();
+  let heads = (await Promise.all(lists.map(next))).flat();
   for (;;) {
-    const [first, ...rest] = fronts.toSorted((a, b) => a.order - b.order);
+    const [first, ...rest] = heads.toSorted((a, b) => a.order - b.order);
     if (!first) return;
     yield first.item;
-    fronts = [...rest, ...(await next(first.list))];
+    heads = [...rest, ...(await next(first.list))];
   }
 }
 

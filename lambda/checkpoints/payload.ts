@@ -49,7 +49,7 @@ export function payload(content: PayloadContent, options: PayloadOptions = {}): 
 }
 
 /** Where the bytes of a payload are stored. */
-interface Home {
+interface PayloadLocation {
   readonly store: PayloadStore;
   readonly partition: string;
   readonly cipher: RunCipher;
@@ -57,7 +57,7 @@ interface Home {
 }
 
 /** A payload that a state points at. */
-export const storedPayload = (home: Home): Payload => new PayloadValue({ home }, home.ref);
+export const storedPayload = (location: PayloadLocation): Payload => new PayloadValue({ location }, location.ref);
 
 export const isPayload = (value: unknown): value is Payload => value instanceof PayloadValue;
 
@@ -65,15 +65,15 @@ export const isPayload = (value: unknown): value is Payload => value instanceof 
 type Source =
   | { readonly bytes: Uint8Array }
   | { readonly stream: AsyncIterable<Uint8Array> }
-  | { readonly home: Home }
-  | 'spent';
+  | { readonly location: PayloadLocation }
+  | 'consumed';
 
 class PayloadValue implements Payload {
   readonly type?: string;
   readonly digest?: string;
   #source: Source;
   /** By partition, where this process has stored it. */
-  readonly #stored = new Map<string, Home>();
+  readonly #stored = new Map<string, PayloadLocation>();
 
   constructor(source: Source, { type, digest }: PayloadOptions) {
     this.#source = source;
@@ -82,53 +82,59 @@ class PayloadValue implements Payload {
 
   get size(): number | undefined {
     const source = this.#source;
-    if (source === 'spent') return undefined;
-    return 'bytes' in source ? source.bytes.length : 'home' in source ? source.home.ref.size : undefined;
+    if (source === 'consumed') return undefined;
+    return 'bytes' in source ? source.bytes.length : 'location' in source ? source.location.ref.size : undefined;
   }
 
   async *stream(): AsyncGenerator<Uint8Array> {
     const source = this.#source;
-    if (source !== 'spent' && 'home' in source) yield* read(source.home);
-    else if (source !== 'spent' && 'bytes' in source) yield source.bytes;
-    else throw new WaitstateError('INVALID_INPUT', NOT_YET);
+    if (source !== 'consumed' && 'location' in source) yield* readVerified(source.location);
+    else if (source !== 'consumed' && 'bytes' in source) yield source.bytes;
+    else throw new WaitstateError('INVALID_INPUT', STREAM_NOT_SAVED);
   }
 
   async bytes(): Promise<Uint8Array> {
-    return Uint8Array.from(await joined(this.stream()));
+    return Uint8Array.from(await concatChunks(this.stream()));
   }
 
   async text(): Promise<string> {
-    return new TextDecoder().decode(await joined(this.stream()));
+    return new TextDecoder().decode(await concatChunks(this.stream()));
   }
 
-  pointerIn(at: RunContext, known: ReadonlyMap<string, PayloadRef>): PayloadRef | undefined {
+  findRef(at: RunContext, known: ReadonlyMap<string, PayloadRef>): PayloadRef | undefined {
     const source = this.#source;
-    const home = this.#stored.get(at.partition) ?? (source !== 'spent' && 'home' in source ? source.home : undefined);
-    return home?.partition === at.partition && known.has(home.ref.id) ? home.ref : undefined;
+    const location =
+      this.#stored.get(at.partition) ?? (source !== 'consumed' && 'location' in source ? source.location : undefined);
+    return location?.partition === at.partition && known.has(location.ref.id) ? location.ref : undefined;
   }
 
-  async place(at: RunContext, cipher: RunCipher, known: ReadonlyMap<string, PayloadRef>): Promise<PayloadRef> {
+  async store(at: RunContext, cipher: RunCipher, known: ReadonlyMap<string, PayloadRef>): Promise<PayloadRef> {
     const source = this.#source;
-    if (source === 'spent') throw new WaitstateError('INVALID_INPUT', SPENT);
-    if ('stream' in source) this.#source = 'spent';
-    const same = (sha256: string) => [...known.values()].find((ref) => ref.sha256 === sha256);
+    if (source === 'consumed') throw new WaitstateError('INVALID_INPUT', STREAM_CONSUMED);
+    if ('stream' in source) this.#source = 'consumed';
+    const findSameContent = (sha256: string) => [...known.values()].find((ref) => ref.sha256 === sha256);
     const { id, sha256, size } =
       'bytes' in source
-        ? (same(digestOf(cipher, source.bytes)) ?? (await storeBytes(at, cipher, source.bytes)))
-        : 'home' in source && canCopy(source.home, at, cipher)
-          ? (same(source.home.ref.sha256) ?? (await copyOf(at, source.home)))
-          : await storeStream(at, cipher, 'stream' in source ? source.stream : read(source.home), same);
+        ? (findSameContent(hashBytes(cipher, source.bytes)) ?? (await storeBytes(at, cipher, source.bytes)))
+        : 'location' in source && canCopy(source.location, at, cipher)
+          ? (findSameContent(source.location.ref.sha256) ?? (await copyPayload(at, source.location)))
+          : await storeStream(
+              at,
+              cipher,
+              'stream' in source ? source.stream : readVerified(source.location),
+              findSameContent,
+            );
     const { type, digest } = this;
     const ref = { id, sha256, size, ...omitUndefined({ type, digest }) };
-    const home = { store: at.payloads, partition: at.partition, cipher, ref };
-    if ('stream' in source) this.#source = { home };
-    this.#stored.set(at.partition, home);
+    const location = { store: at.payloads, partition: at.partition, cipher, ref };
+    if ('stream' in source) this.#source = { location };
+    this.#stored.set(at.partition, location);
     return ref;
   }
 }
 
-const NOT_YET = 'A payload made of a stream can be read after it was saved.';
-const SPENT = 'The stream of a payload was read and did not arrive; make the payload anew.';
+const STREAM_NOT_SAVED = 'A payload made of a stream can be read after it was saved.';
+const STREAM_CONSUMED = 'The stream of a payload was read and did not arrive; make the payload anew.';
 
 /**
  * The pointer for a record of this run, if the bytes are known in it: its predecessor points at them, or this save
@@ -138,7 +144,7 @@ export const findPayloadRef = (
   value: Payload,
   at: RunContext,
   known: ReadonlyMap<string, PayloadRef>,
-): PayloadRef | undefined => (value as PayloadValue).pointerIn(at, known);
+): PayloadRef | undefined => (value as PayloadValue).findRef(at, known);
 
 /** Stores the bytes for this run, unless the same bytes are among those that are known in it. */
 export const storePayload = (
@@ -146,42 +152,42 @@ export const storePayload = (
   at: RunContext,
   cipher: RunCipher,
   known: ReadonlyMap<string, PayloadRef>,
-): Promise<PayloadRef> => (value as PayloadValue).place(at, cipher, known);
+): Promise<PayloadRef> => (value as PayloadValue).store(at, cipher, known);
 
 /** Whether the storage can copy it by itself: nothing has to be encrypted anew. */
-const canCopy = (home: Home, at: RunContext, cipher: RunCipher): boolean =>
-  home.store === at.payloads && !home.cipher.isEncrypted && !cipher.isEncrypted;
+const canCopy = (location: PayloadLocation, at: RunContext, cipher: RunCipher): boolean =>
+  location.store === at.payloads && !location.cipher.isEncrypted && !cipher.isEncrypted;
 
-async function copyOf(at: RunContext, { partition, ref }: Home): Promise<PayloadRef> {
+async function copyPayload(at: RunContext, { partition, ref }: PayloadLocation): Promise<PayloadRef> {
   const id = randomId();
   if (await at.payloads.copy({ partition, id: ref.id }, { partition: at.partition, id })) return { ...ref, id };
-  throw missing(partition, ref);
+  throw payloadMissing(partition, ref);
 }
 
 async function storeStream(
   at: RunContext,
   cipher: RunCipher,
   content: AsyncIterable<Uint8Array>,
-  same: (sha256: string) => PayloadRef | undefined,
+  findSameContent: (sha256: string) => PayloadRef | undefined,
 ): Promise<PayloadRef> {
   const id = randomId();
   const hash = cipher.hash();
   let size = 0;
-  const measured = (async function* () {
-    for await (const piece of content) {
-      if (typeof piece !== 'string' && !(piece instanceof Uint8Array)) {
-        throw invalidInput('A piece of the stream of a payload', 'a Uint8Array', piece);
+  const hashedContent = (async function* () {
+    for await (const chunk of content) {
+      if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) {
+        throw invalidInput('A piece of the stream of a payload', 'a Uint8Array', chunk);
       }
       // A copy: who reads files may use one buffer for all pieces.
-      const bytes = Buffer.from(piece);
+      const bytes = Buffer.from(chunk);
       hash.update(bytes);
       size += bytes.length;
       yield bytes;
     }
   })();
-  await at.payloads.put(at.partition, id, cipher.encryptStream(measured, aboutPayload(at.partition, id)));
+  await at.payloads.put(at.partition, id, cipher.encryptStream(hashedContent, payloadAad(at.partition, id)));
   const sha256 = hash.digest('base64url');
-  const known = same(sha256);
+  const known = findSameContent(sha256);
   if (known) await at.payloads.remove(at.partition, [id]);
   return known ?? { id, sha256, size };
 }
@@ -189,56 +195,56 @@ async function storeStream(
 /** Stores bytes under a new random name; durable when it resolves. */
 export async function storeBytes(at: RunContext, cipher: RunCipher, bytes: Uint8Array): Promise<PayloadRef> {
   const id = randomId();
-  const about = aboutPayload(at.partition, id);
+  const aad = payloadAad(at.partition, id);
   await at.payloads.put(
     at.partition,
     id,
-    cipher.isEncrypted ? await joined(cipher.encryptStream(only(bytes), about)) : bytes,
+    cipher.isEncrypted ? await concatChunks(cipher.encryptStream(singleChunk(bytes), aad)) : bytes,
   );
-  return { id, sha256: digestOf(cipher, bytes), size: bytes.length };
+  return { id, sha256: hashBytes(cipher, bytes), size: bytes.length };
 }
 
 /** Reads bytes that were stored, and refuses others than those. */
 export const readBytes = (at: RunContext, cipher: RunCipher, ref: PayloadRef): Promise<Uint8Array> =>
-  joined(read({ store: at.payloads, partition: at.partition, cipher, ref }));
+  concatChunks(readVerified({ store: at.payloads, partition: at.partition, cipher, ref }));
 
-async function* read({ store, partition, cipher, ref }: Home): AsyncGenerator<Uint8Array> {
+async function* readVerified({ store, partition, cipher, ref }: PayloadLocation): AsyncGenerator<Uint8Array> {
   const content = await store.open(partition, ref.id);
-  if (!content) throw missing(partition, ref);
+  if (!content) throw payloadMissing(partition, ref);
   const hash = cipher.hash();
   let size = 0;
-  let held: Uint8Array | undefined;
-  for await (const piece of cipher.decryptStream(content, aboutPayload(partition, ref.id))) {
-    if (held) yield held;
-    hash.update(piece);
-    size += piece.length;
-    held = piece;
+  let buffered: Uint8Array | undefined;
+  for await (const chunk of cipher.decryptStream(content, payloadAad(partition, ref.id))) {
+    if (buffered) yield buffered;
+    hash.update(chunk);
+    size += chunk.length;
+    buffered = chunk;
     if (size > ref.size) break;
   }
   if (size !== ref.size || hash.digest('base64url') !== ref.sha256) {
     throw damagedError(
-      nameOf(partition, ref),
+      describePayload(partition, ref),
       `${ref.size} bytes with hash ${ref.sha256} were stored, ${size} others were found`,
     );
   }
-  if (held) yield held;
+  if (buffered) yield buffered;
 }
 
-const aboutPayload = (partition: string, id: string): string => `${partition}\npayload ${id}`;
+const payloadAad = (partition: string, id: string): string => `${partition}\npayload ${id}`;
 
-const digestOf = (cipher: RunCipher, bytes: Uint8Array): string => cipher.hash().update(bytes).digest('base64url');
+const hashBytes = (cipher: RunCipher, bytes: Uint8Array): string => cipher.hash().update(bytes).digest('base64url');
 
-const nameOf = (partition: string, { id }: PayloadRef): string => `Payload ${id} of "${partition}"`;
+const describePayload = (partition: string, { id }: PayloadRef): string => `Payload ${id} of "${partition}"`;
 
-const missing = (partition: string, ref: PayloadRef): WaitstateError =>
-  damagedError(nameOf(partition, ref), 'it is no longer in the storage');
+const payloadMissing = (partition: string, ref: PayloadRef): WaitstateError =>
+  damagedError(describePayload(partition, ref), 'it is no longer in the storage');
 
-async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* singleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-async function joined(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of content) pieces.push(piece);
-  return pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces);
+async function concatChunks(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of content) chunks.push(chunk);
+  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 }

@@ -3,22 +3,14 @@ import { escapeId, parsePartition } from '../core/ids.ts';
 import { invalidInput } from '../core/invalid-input.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { STATUSES, type Status } from '../core/status.ts';
+import { HEAD_KEY, SHARDS, shardGroup, tenantGroup, timeOrder } from '../storage/keys.ts';
 import type { ListName, StoredRecord } from '../storage/ports.ts';
 import type { RunSummary } from './checkpoint.ts';
 import type { Context, RunContext } from './context.ts';
 import { type HeadMeta, isUnreadable, readHeadMeta } from './format/meta.ts';
-import {
-  HEAD_KEY,
-  isLeased,
-  MAX_HEAD_LAG_MS,
-  MAX_LEASED_DUE_MS,
-  SHARDS,
-  shardGroup,
-  tenantGroup,
-  timeOrder,
-} from './format/records.ts';
-import { readLiveHead } from './load.ts';
+import { isLeased, MAX_HEAD_LAG_MS, MAX_LEASED_DUE_MS } from './format/records.ts';
 import { mergeSorted, takeUpTo } from './merge-lists.ts';
+import { readLiveHead } from './read-head.ts';
 import { scanPages } from './scan.ts';
 
 /** Which runs: all conditions must hold. */
@@ -35,18 +27,18 @@ export interface RunFilter {
   readonly limit?: number;
 }
 
-const PAGE = 100;
+const PAGE_SIZE = 100;
 /** How much of each shard of what is due is looked through for runs that agents have. */
-const MOST_DUE = 1_000;
-const END_OF_TIME = 999_999_999_999_999;
+const MAX_DUE_PER_SHARD = 1_000;
+const MAX_TIME_MS = 999_999_999_999_999;
 
 /** The runs of the tenant, last touched first. The list may be a moment behind. */
 export async function* listRuns(context: Context, filter: RunFilter): AsyncGenerator<RunSummary> {
-  const fitting = async function* () {
-    for await (const { partition, head, isMatch: fits } of scanRuns(context, filter))
-      if (fits) yield toRunSummary(partition, head);
+  const matching = async function* () {
+    for await (const { partition, head, isMatch } of scanRuns(context, filter))
+      if (isMatch) yield toRunSummary(partition, head);
   };
-  yield* takeUpTo(filter.limit, fitting());
+  yield* takeUpTo(filter.limit, matching());
 }
 
 /** A run as a list holds it. */
@@ -66,14 +58,14 @@ export async function* scanRuns(context: Context, filter: RunFilter): AsyncGener
   }
   const range = {
     newestFirst: true,
-    limit: PAGE,
-    from: timeOrder(since ? timeOf('`since`', since) : 0),
-    to: timeOrder(until ? timeOf('`until`', until) - 1 : END_OF_TIME),
+    limit: PAGE_SIZE,
+    from: timeOrder(since ? checkDate('`since`', since) : 0),
+    to: timeOrder(until ? checkDate('`until`', until) - 1 : MAX_TIME_MS),
   };
   const source = async function* (list: ListName, kind: string) {
     const group = tenantGroup(context.tenant, kind);
     for await (const stored of scanPages((from) => context.records.list(list, group, { ...range, ...from })))
-      yield* headIn(stored);
+      yield* readListedHead(stored);
   };
   const byStatus = () => [
     ...statuses.map((each) => source('status', each)),
@@ -92,19 +84,19 @@ async function* leasedRuns(
   { records, tenant, now }: Context,
   { from, to }: { readonly from: string; readonly to: string },
 ): AsyncGenerator<ListedHead> {
-  const soon = { to: timeOrder(now() + MAX_LEASED_DUE_MS), limit: MOST_DUE };
-  const shards = SHARDS.map((shard) => records.list('due', shardGroup(shard), soon));
+  const dueSoon = { to: timeOrder(now() + MAX_LEASED_DUE_MS), limit: MAX_DUE_PER_SHARD };
+  const shards = SHARDS.map((shard) => records.list('due', shardGroup(shard), dueSoon));
   // Who may see but one of the tenants sees what waits or has ended.
   const found = await Promise.all(shards).catch((error) => {
     if (isWaitstateError(error, 'STORAGE_DENIED')) return [];
     throw error;
   });
-  const isAsked = (time: string): boolean => time >= from && time <= to;
+  const isInRange = (time: string): boolean => time >= from && time <= to;
   yield* found
     .flatMap((page) => page.records)
     .filter(({ partition, key }) => key === HEAD_KEY && parsePartition(partition).tenant === tenant)
-    .flatMap(headIn)
-    .filter(({ head }) => isLeased(head) && isAsked(timeOrder(head.touchedAt)))
+    .flatMap(readListedHead)
+    .filter(({ head }) => isLeased(head) && isInRange(timeOrder(head.touchedAt)))
     .sort((a, b) => b.head.touchedAt - a.head.touchedAt);
 }
 
@@ -112,9 +104,9 @@ function matches(head: HeadMeta, filter: RunFilter, statuses: readonly Status[],
   const { agent, tag, step, owner } = filter;
   const { touchedAt, retentionMs } = head;
   // Only what is over for sure is left out: the head may be behind the last write.
-  const over = retentionMs !== undefined && now >= touchedAt + retentionMs + MAX_HEAD_LAG_MS;
+  const hasSurelyExpired = retentionMs !== undefined && now >= touchedAt + retentionMs + MAX_HEAD_LAG_MS;
   return (
-    !over &&
+    !hasSurelyExpired &&
     statuses.includes(head.status) &&
     (agent === undefined || head.agent === agent) &&
     (owner === undefined || head.owner === owner) &&
@@ -126,12 +118,12 @@ function matches(head: HeadMeta, filter: RunFilter, statuses: readonly Status[],
 type ListedHead = Omit<ListedRun, 'isMatch'>;
 
 /** A head as a list has it; nothing of what nobody can read, since that takes the rest of the list from nobody. */
-function headIn({ partition, meta }: StoredRecord): readonly ListedHead[] {
+function readListedHead({ partition, meta }: StoredRecord): readonly ListedHead[] {
   const head = readHeadMeta(meta);
   return isUnreadable(head) ? [] : [{ partition, head }];
 }
 
-function timeOf(argument: string, time: Date): number {
+function checkDate(argument: string, time: Date): number {
   if (time instanceof Date && !Number.isNaN(time.getTime())) return time.getTime();
   throw invalidInput(argument, 'a valid Date', String(time));
 }

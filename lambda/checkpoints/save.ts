@@ -1,6 +1,7 @@
 import { escapeId } from '../core/ids.ts';
 import { invalidInput } from '../core/invalid-input.ts';
 import { STATUSES, type Status } from '../core/status.ts';
+import { nameKey, versionKey } from '../storage/keys.ts';
 import { append, createBase, toBase } from './append.ts';
 import type { CheckpointFields, CheckpointSummary, ModelParameters } from './checkpoint.ts';
 import type { HeadChange } from './commit.ts';
@@ -13,8 +14,10 @@ import {
   nextSchemaVersion,
 } from './content.ts';
 import type { RunContext } from './context.ts';
-import { lastUsedAt, nameKey, readCheckpoint, toCheckpointSummary, versionKey } from './format/records.ts';
-import { checkNotExpired, checkVersion, type LoadedCheckpoint, loadCheckpoint, readNewest } from './load.ts';
+import { lastUsedAt, readCheckpoint, toCheckpointSummary } from './format/records.ts';
+import { loadCheckpoint } from './load.ts';
+import type { LoadedCheckpoint } from './loaded-checkpoint.ts';
+import { checkNotExpired, checkVersion, readNewest } from './read-head.ts';
 import { StaleVersionError } from './stale-version-error.ts';
 
 /** What a checkpoint is called and what belongs to it, besides the state. */
@@ -57,8 +60,8 @@ export async function save(
       : { version: expectedVersion, hash: undefined };
   checkVersion(version, '`expectedVersion`', 0);
   if (version === 0) return saveAfter(at, undefined, input);
-  const known = at.cache.fresh(at.partition, at.now());
-  const loaded = isExpected(known, version, hash) ? known : await loadCheckpoint(at);
+  const cached = at.cache.fresh(at.partition, at.now());
+  const loaded = isExpected(cached, version, hash) ? cached : await loadCheckpoint(at);
   if (isExpected(loaded, version, hash)) return saveAfter(at, loaded, input);
   at.cache.remember(at.partition, loaded);
   return findEarlierWrite(at, version, input.writeId, loaded);
@@ -77,25 +80,25 @@ export async function saveAfter(
   loaded: LoadedCheckpoint | undefined,
   input: Input,
 ): Promise<LoadedCheckpoint> {
-  if (!loaded) return begin(at, input);
+  if (!loaded) return saveFirst(at, input);
   if (input.writeId !== undefined && loaded.record.meta.writeId === input.writeId) return loaded;
   if (input.parent) throw invalidInput('`parent`', 'given with the first save of a run only', input.parent);
   checkNotExpired(at, loaded.head.meta, lastUsedAt(loaded.record.meta));
   const schema = input.state === undefined ? loaded.record.meta.schema : nextSchemaVersion(at, loaded);
   checkReadable(at, loaded, input);
-  const root = await encodeValues(at, loaded.cipher, loaded.root, valuesOf(input));
-  const head = headChange(input, loaded);
+  const root = await encodeValues(at, loaded.cipher, loaded.root, toValues(input));
+  const head = changedHeadFields(input, loaded);
   return append(at, toBase(loaded), { ...input, root, model: encodeModel(at, input.model), schema, head });
 }
 
 /** What of the input becomes content; a state that is undefined is none. */
-function valuesOf({ state, toolResults, forgetToolResults }: Input): ContentValues {
+function toValues({ state, toolResults, forgetToolResults }: Input): ContentValues {
   return { toolResults, forgetToolResults, ...(state !== undefined && { state }) };
 }
 
-async function begin(at: RunContext, input: Input): Promise<LoadedCheckpoint> {
+async function saveFirst(at: RunContext, input: Input): Promise<LoadedCheckpoint> {
   const base = await createBase(at, input.owner);
-  const root = await encodeValues(at, base.cipher, EMPTY_CONTENT, valuesOf(input));
+  const root = await encodeValues(at, base.cipher, EMPTY_CONTENT, toValues(input));
   const { agent, owner, tags, retentionSeconds } = input;
   const retentionMs = retentionSeconds === undefined ? at.retentionMs : retentionSeconds * 1000;
   const head = { agent, owner, tags, retentionMs };
@@ -130,15 +133,15 @@ export async function findEarlierWrite(
 }
 
 /** What of the head a save changes; undefined when it is all as it was. */
-function headChange(
+function changedHeadFields(
   { agent, owner, tags, retentionSeconds }: Input,
   { head }: LoadedCheckpoint,
 ): HeadChange | undefined {
   const retentionMs = retentionSeconds === undefined ? undefined : retentionSeconds * 1000;
-  const there = head.meta;
+  const current = head.meta;
   const given = Object.entries({ agent, owner, tags, retentionMs } satisfies HeadChange).filter(
     ([field, value]) =>
-      value !== undefined && JSON.stringify(value) !== JSON.stringify(there[field as keyof HeadChange]),
+      value !== undefined && JSON.stringify(value) !== JSON.stringify(current[field as keyof HeadChange]),
   );
   return given.length === 0 ? undefined : Object.fromEntries(given);
 }
@@ -148,22 +151,32 @@ export function checkSaveFields(input: SaveFields): void {
   if (!isRecord(input)) throw invalidInput('What is to be saved', 'an object', input);
   const { step, stepNumber, status, name, labels, toolResults, forgetToolResults, model, writeId, parent } = input;
   const { agent, owner, tags, retentionSeconds } = input;
-  const check = (field: string, value: unknown, expected: string, fits: boolean) => {
-    if (value !== undefined && !fits) throw invalidInput(`\`${field}\``, expected, value);
+  const checkField = (field: string, value: unknown, expected: string, isValid: boolean) => {
+    if (value !== undefined && !isValid) throw invalidInput(`\`${field}\``, expected, value);
   };
-  check('step', step, 'text of 1 to 1,000 characters', isText(step, 1000));
-  check('writeId', writeId, 'text of 1 to 256 characters', isText(writeId, 256));
-  check('agent', agent, 'text of 1 to 256 characters', isText(agent, 256));
-  check('stepNumber', stepNumber, 'a whole number from 0', Number.isSafeInteger(stepNumber) && Number(stepNumber) >= 0);
-  check('status', status, `one of ${STATUSES.join(', ')}`, STATUSES.includes(status as Status));
-  const texts = isRecord(labels) && Object.values(labels).every(isString) && isShort(labels);
-  check('labels', labels, `an object whose values are text, ${SHORT}`, texts);
-  check('toolResults', toolResults, 'an object of results by call id', isRecord(toolResults));
-  check('model', model, 'an object of parameters', isRecord(model));
-  const ids = Array.isArray(forgetToolResults) && forgetToolResults.every(isString);
-  check('forgetToolResults', forgetToolResults, 'true or a list of call ids', forgetToolResults === true || ids);
-  const words = Array.isArray(tags) && tags.every((tag) => isText(tag, 256)) && isShort(tags);
-  check('tags', tags, `a list of texts, ${SHORT}`, words);
+  checkField('step', step, 'text of 1 to 1,000 characters', isText(step, 1000));
+  checkField('writeId', writeId, 'text of 1 to 256 characters', isText(writeId, 256));
+  checkField('agent', agent, 'text of 1 to 256 characters', isText(agent, 256));
+  checkField(
+    'stepNumber',
+    stepNumber,
+    'a whole number from 0',
+    Number.isSafeInteger(stepNumber) && Number(stepNumber) >= 0,
+  );
+  checkField('status', status, `one of ${STATUSES.join(', ')}`, STATUSES.includes(status as Status));
+  const hasValidLabels = isRecord(labels) && Object.values(labels).every(isString) && fitsMeta(labels);
+  checkField('labels', labels, `an object whose values are text, ${META_LIMIT}`, hasValidLabels);
+  checkField('toolResults', toolResults, 'an object of results by call id', isRecord(toolResults));
+  checkField('model', model, 'an object of parameters', isRecord(model));
+  const hasValidIds = Array.isArray(forgetToolResults) && forgetToolResults.every(isString);
+  checkField(
+    'forgetToolResults',
+    forgetToolResults,
+    'true or a list of call ids',
+    forgetToolResults === true || hasValidIds,
+  );
+  const hasValidTags = Array.isArray(tags) && tags.every((tag) => isText(tag, 256)) && fitsMeta(tags);
+  checkField('tags', tags, `a list of texts, ${META_LIMIT}`, hasValidTags);
   if (retentionSeconds !== undefined) checkRetention(retentionSeconds);
   if (owner !== undefined) escapeId('owner', owner);
   if (name !== undefined) nameKey(name);
@@ -174,21 +187,21 @@ export function checkSaveFields(input: SaveFields): void {
 }
 
 // More than three thousand years; to keep a run for ever, give none.
-const MAX_RETENTION = 1e11;
+const MAX_RETENTION_SECONDS = 1e11;
 
 /** Refuses what is not a time to keep a run for. */
 export function checkRetention(seconds: number): number {
-  if (typeof seconds === 'number' && seconds > 0 && seconds <= MAX_RETENTION) return seconds;
-  throw invalidInput('`retentionSeconds`', `a number of seconds above 0 and at most ${MAX_RETENTION}`, seconds);
+  if (typeof seconds === 'number' && seconds > 0 && seconds <= MAX_RETENTION_SECONDS) return seconds;
+  throw invalidInput('`retentionSeconds`', `a number of seconds above 0 and at most ${MAX_RETENTION_SECONDS}`, seconds);
 }
 
 // What is readable without opening a checkpoint is written and read with every list, and a record holds 400 KB at most.
-const MOST_READABLE = 16_384;
-const SHORT = `at most ${MOST_READABLE} characters as JSON`;
-const isShort = (value: unknown): boolean => JSON.stringify(value).length <= MOST_READABLE;
+const MAX_META_CHARACTERS = 16_384;
+const META_LIMIT = `at most ${MAX_META_CHARACTERS} characters as JSON`;
+const fitsMeta = (value: unknown): boolean => JSON.stringify(value).length <= MAX_META_CHARACTERS;
 const isString = (value: unknown): value is string => typeof value === 'string';
 /** Whether something is text of at least one character and at most so many. */
-export const isText = (value: unknown, longest: number): boolean =>
-  isString(value) && value !== '' && value.length <= longest;
+export const isText = (value: unknown, maxCharacters: number): boolean =>
+  isString(value) && value !== '' && value.length <= maxCharacters;
 const isRecord = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -21,13 +21,13 @@ export const scanRecords = (at: RunContext, options: PageOptions = {}): AsyncGen
 export async function firstRecords(
   at: RunContext,
   options: PageOptions,
-  most?: number,
+  max?: number,
 ): Promise<readonly StoredRecord[]> {
   const found: StoredRecord[] = [];
-  const limited = most === undefined ? options : { ...options, limit: most };
+  const limited = max === undefined ? options : { ...options, limit: max };
   for await (const record of scanRecords(at, limited)) {
     found.push(record);
-    if (found.length === most) break;
+    if (found.length === max) break;
   }
   return found;
 }

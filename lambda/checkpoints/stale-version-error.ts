@@ -19,9 +19,9 @@ export class StaleVersionError extends WaitstateError {
 
 function explain(run: string, expected: number, found: CheckpointSummary | undefined): string {
   if (!found) return `Run "${run}" has no checkpoint ${expected}, so nothing can follow it. Load it first.`;
-  const there = `version ${found.version} (${found.step ? `step "${found.step}", ` : ''}written ${found.savedAt.toISOString()} by ${found.writer})`;
+  const current = `version ${found.version} (${found.step ? `step "${found.step}", ` : ''}written ${found.savedAt.toISOString()} by ${found.writer})`;
   if (expected === 0)
-    return `Run "${run}" exists already: it has ${there}. Load it, and pass what was loaded as \`expectedVersion\`.`;
+    return `Run "${run}" exists already: it has ${current}. Load it, and pass what was loaded as \`expectedVersion\`.`;
   const other = found.version === expected ? ' of another run or another life of it' : '';
-  return `Expected run "${run}" to be at version ${expected}${other}, found ${there}. Load it and try again, or use \`update\`, which does.`;
+  return `Expected run "${run}" to be at version ${expected}${other}, found ${current}. Load it and try again, or use \`update\`, which does.`;
 }

@@ -43,12 +43,12 @@ export function optionsFromEnvironment(): Pick<
   const retentionSeconds = parseSecondsVariable(RETENTION_VARIABLE, seconds);
   return {
     ...omitUndefined({ retentionSeconds }),
-    ...(key?.trim() && { keys: keysLater(key.trim()), acceptUnencrypted: plain?.trim() === 'true' }),
+    ...(key?.trim() && { keys: lazyKmsKeys(key.trim()), acceptUnencrypted: plain?.trim() === 'true' }),
   };
 }
 
 /** A key ring in KMS that is loaded when first needed. */
-function keysLater(keyId: string): KeyRing {
+function lazyKmsKeys(keyId: string): KeyRing {
   let loaded: Promise<KeyRing> | undefined;
   const ring = () => (loaded ??= import('./encryption/kms-keys.ts').then(({ kmsKeys }) => kmsKeys({ keyId })));
   return {

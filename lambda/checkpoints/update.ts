@@ -3,7 +3,8 @@ import { invalidInput } from '../core/invalid-input.ts';
 import { toCheckpoint } from './content.ts';
 import type { RunContext } from './context.ts';
 import { applyEdit, type Edit } from './draft.ts';
-import { type LoadedCheckpoint, loadCheckpoint } from './load.ts';
+import { loadCheckpoint } from './load.ts';
+import type { LoadedCheckpoint } from './loaded-checkpoint.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
 import { checkSaveFields, type SaveFields, saveAfter } from './save.ts';
 
@@ -25,34 +26,34 @@ export async function update<State>(
   if (typeof edit !== 'function') throw invalidInput('The edit', 'a function that gets a draft of the state', edit);
   checkSaveFields(fields);
   const { initial, ...input } = fields;
-  let saving = false;
-  const editOn = async (loaded: LoadedCheckpoint | undefined): Promise<LoadedCheckpoint> => {
+  let isSaving = false;
+  const editAndSave = async (loaded: LoadedCheckpoint | undefined): Promise<LoadedCheckpoint> => {
     if (loaded && loaded.record.meta.writeId === fields.writeId) return loaded;
     const checkpoint = loaded && toCheckpoint<State>(at, loaded);
     const state = await applyEdit((checkpoint ? checkpoint.state : initial) as State, edit, checkpoint);
-    saving = true;
+    isSaving = true;
     return saveAfter(at, loaded, { ...input, state });
   };
   return retryOnConflict(async (attempt) => {
-    const known = attempt === 1 ? at.cache.fresh(at.partition, at.now()) : undefined;
-    if (!known) return editOn(await newestUnlessNew(at, fields));
+    const cached = attempt === 1 ? at.cache.fresh(at.partition, at.now()) : undefined;
+    if (!cached) return editAndSave(await loadNewestOrNone(at, fields));
     try {
-      return await editOn(known);
+      return await editAndSave(cached);
     } catch (error) {
-      if (saving && !REFUSALS.some((code) => isWaitstateError(error, code))) throw error;
+      if (isSaving && !PRE_WRITE_ERRORS.some((code) => isWaitstateError(error, code))) throw error;
       // What the edit, or we, found wrong with what this process knew of the run may be right with what it is now.
-      const newest = await newestUnlessNew(at, fields);
-      if (newest?.record.hash === known.record.hash) throw error;
-      return editOn(newest);
+      const newest = await loadNewestOrNone(at, fields);
+      if (newest?.record.hash === cached.record.hash) throw error;
+      return editAndSave(newest);
     }
   });
 }
 
 // For what a checkpoint is refused before anything of it is written.
-const REFUSALS = ['TRANSITION_REFUSED', 'RUN_EXPIRED'] as const;
+const PRE_WRITE_ERRORS = ['TRANSITION_REFUSED', 'RUN_EXPIRED'] as const;
 
 /** The newest checkpoint; undefined where there is no run and one may begin. */
-async function newestUnlessNew(at: RunContext, fields: UpdateFields): Promise<LoadedCheckpoint | undefined> {
+async function loadNewestOrNone(at: RunContext, fields: UpdateFields): Promise<LoadedCheckpoint | undefined> {
   try {
     return await loadCheckpoint(at);
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import type { Doc } from '../checkpoints/document/document.ts';
+import type { Doc } from '../checkpoints/engine.ts';
 import { isGroup } from '../core/approval.ts';
 import { findJsonError, formatJsonError } from '../core/json-error-position.ts';
 import type { AppOptions } from '../http/app-options.ts';

@@ -43,9 +43,9 @@ export interface ApprovalTerms {
   readonly editable: boolean;
 }
 
-const MAX_TITLE = 500;
+const MAX_TITLE_CHARACTERS = 500;
 const MAX_APPROVERS = 40;
-const MAX_ESCALATED = 20;
+const MAX_ESCALATION_APPROVERS = 20;
 const MAX_QUORUM = 100;
 
 export const ON_TIMEOUT_ACTIONS: readonly OnTimeout[] = ['reject', 'approve', 'fail', 'escalate'];
@@ -56,15 +56,17 @@ export const isGroup = (approver: string): boolean => approver.startsWith('group
 /** The terms of a request; refuses one that nobody could answer or that contradicts itself. */
 export function checkApprovalRequest(request: ApprovalRequest): ApprovalTerms {
   const { title, facts, onTimeout = 'reject', editable } = Object(request) as Partial<ApprovalRequest>;
-  if (typeof title !== 'string' || title.length < 1 || title.length > MAX_TITLE)
-    throw invalidInput('The `title` of an approval', `text of 1 to ${MAX_TITLE} characters`, title);
+  if (typeof title !== 'string' || title.length < 1 || title.length > MAX_TITLE_CHARACTERS)
+    throw invalidInput('The `title` of an approval', `text of 1 to ${MAX_TITLE_CHARACTERS} characters`, title);
   if (facts !== undefined && (typeof facts !== 'object' || facts === null || Array.isArray(facts)))
     throw invalidInput('The `facts` of an approval', 'an object of facts by name', facts);
   if (!ON_TIMEOUT_ACTIONS.includes(onTimeout))
     throw invalidInput('`onTimeout`', ON_TIMEOUT_ACTIONS.join(', '), onTimeout);
-  const approvers = checkPeople('`approvers`', request.approvers, MAX_APPROVERS);
+  const approvers = checkApproverList('`approvers`', request.approvers, MAX_APPROVERS);
   const escalateTo =
-    request.escalateTo === undefined ? undefined : checkPeople('`escalateTo`', request.escalateTo, MAX_ESCALATED);
+    request.escalateTo === undefined
+      ? undefined
+      : checkApproverList('`escalateTo`', request.escalateTo, MAX_ESCALATION_APPROVERS);
   return {
     ...{ approvers, escalateTo, onTimeout, editable: editable !== undefined && editable !== false },
     quorum: checkQuorum(request.quorum, approvers),
@@ -72,9 +74,9 @@ export function checkApprovalRequest(request: ApprovalRequest): ApprovalTerms {
   };
 }
 
-function checkPeople(argument: string, people: unknown, most: number): readonly string[] {
-  const expected = `a list of 1 to ${most}, such as ["user:ann", "group:finance"], without duplicates`;
-  if (!Array.isArray(people) || people.length < 1 || people.length > most)
+function checkApproverList(argument: string, people: unknown, max: number): readonly string[] {
+  const expected = `a list of 1 to ${max}, such as ["user:ann", "group:finance"], without duplicates`;
+  if (!Array.isArray(people) || people.length < 1 || people.length > max)
     throw invalidInput(argument, expected, people);
   for (const person of people) checkApprover(person);
   if (new Set(people).size < people.length) throw invalidInput(argument, expected, people);
@@ -89,9 +91,9 @@ export function checkApprover(name: unknown): string {
 }
 
 function checkQuorum(quorum: unknown = 1, approvers: readonly string[]): number {
-  const most = approvers.some(isGroup) ? MAX_QUORUM : approvers.length;
-  if (typeof quorum === 'number' && Number.isInteger(quorum) && quorum >= 1 && quorum <= most) return quorum;
-  throw invalidInput('`quorum`', `a whole number from 1 to ${most}, the most who can answer`, quorum);
+  const max = approvers.some(isGroup) ? MAX_QUORUM : approvers.length;
+  if (typeof quorum === 'number' && Number.isInteger(quorum) && quorum >= 1 && quorum <= max) return quorum;
+  throw invalidInput('`quorum`', `a whole number from 1 to ${max}, the most who can answer`, quorum);
 }
 
 function checkTimes(
@@ -99,22 +101,23 @@ function checkTimes(
   escalateTo: readonly string[] | undefined,
   onTimeout: OnTimeout,
 ): Pick<ApprovalTerms, 'timeoutMs' | 'remindAfterMs' | 'escalateAfterMs'> {
-  const timeoutMs = positive('`timeout`', request.timeout);
-  const remindAfterMs = positive('`remindAfter`', request.remindAfter);
-  const given = positive('`escalateAfter`', request.escalateAfter);
+  const timeoutMs = toPositiveMs('`timeout`', request.timeout);
+  const remindAfterMs = toPositiveMs('`remindAfter`', request.remindAfter);
+  const givenEscalateAfterMs = toPositiveMs('`escalateAfter`', request.escalateAfter);
   if (onTimeout === 'escalate' && (!escalateTo || timeoutMs === undefined))
     throw invalidInput("An approval with `onTimeout: 'escalate'`", 'given `escalateTo` and `timeout`', request);
-  if (given !== undefined && !escalateTo) throw invalidInput('`escalateAfter`', 'given with `escalateTo`', given);
-  if (given !== undefined && timeoutMs !== undefined && given >= timeoutMs)
+  if (givenEscalateAfterMs !== undefined && !escalateTo)
+    throw invalidInput('`escalateAfter`', 'given with `escalateTo`', givenEscalateAfterMs);
+  if (givenEscalateAfterMs !== undefined && timeoutMs !== undefined && givenEscalateAfterMs >= timeoutMs)
     throw invalidInput('`escalateAfter`', 'shorter than `timeout`', request.escalateAfter);
-  const half = timeoutMs === undefined || onTimeout === 'escalate' ? undefined : Math.ceil(timeoutMs / 2);
-  const escalateAfterMs = escalateTo && (given ?? half);
+  const halfTimeoutMs = timeoutMs === undefined || onTimeout === 'escalate' ? undefined : Math.ceil(timeoutMs / 2);
+  const escalateAfterMs = escalateTo && (givenEscalateAfterMs ?? halfTimeoutMs);
   if (escalateTo && escalateAfterMs === undefined && onTimeout !== 'escalate')
     throw invalidInput('`escalateTo`', 'given with `escalateAfter` or `timeout`', escalateTo);
   return { timeoutMs, remindAfterMs, escalateAfterMs };
 }
 
-function positive(argument: string, duration: Duration | undefined): number | undefined {
+function toPositiveMs(argument: string, duration: Duration | undefined): number | undefined {
   if (duration === undefined) return undefined;
   const milliseconds = toMilliseconds(argument, duration);
   if (milliseconds < 1) throw invalidInput(argument, 'longer than nothing', duration);

@@ -63,12 +63,12 @@ export interface ApprovalMeta {
 
 /** A new approval, of which people must be told at once. */
 export function newApproval(
-  what: Pick<ApprovalMeta, 'agent' | 'name' | 'ask' | 'shown'>,
+  request: Pick<ApprovalMeta, 'agent' | 'name' | 'ask' | 'shown'>,
   terms: ApprovalTerms,
   now: number,
 ): ApprovalMeta {
   const deadline = terms.timeoutMs === undefined ? undefined : now + terms.timeoutMs;
-  return { ...what, ...terms, askedAt: now, deadline, status: 'PENDING', votes: [], tell: 'asked', tellAt: now };
+  return { ...request, ...terms, askedAt: now, deadline, status: 'PENDING', votes: [], tell: 'asked', tellAt: now };
 }
 
 /** How somebody may answer: by name, through one of their groups, or not at all. */
@@ -88,30 +88,30 @@ export function matchApprover(
  * The approval after an answer. One that was given before, or that is what came of it, leaves it as it is; any other
  * answer after that is refused, and so is one that is late.
  */
-export function castVote(meta: ApprovalMeta, cast: Vote): ApprovalMeta {
-  const { by, answer, at } = cast;
+export function castVote(meta: ApprovalMeta, newVote: Vote): ApprovalMeta {
+  const { by, answer, at } = newVote;
   const now = applyTimeouts(meta, at);
-  if (!matchApprover(now, by, cast.as === undefined ? [] : [cast.as])) throw notAnApprover(now, by);
+  if (!matchApprover(now, by, newVote.as === undefined ? [] : [newVote.as])) throw notAnApprover(now, by);
   if (now.status === 'EXPIRED') throw approvalExpired(now);
   if (now.status === 'WITHDRAWN') throw approvalWithdrawn(now);
-  const own = now.votes.find((earlier) => earlier.by === by);
-  if (own ? own.answer === answer : now.outcome === answer) return meta;
-  if (own || now.status !== 'PENDING') throw approvalDecided(now, own);
-  return counted({ ...now, votes: [...now.votes, cast] }, at);
+  const earlierVote = now.votes.find((earlier) => earlier.by === by);
+  if (earlierVote ? earlierVote.answer === answer : now.outcome === answer) return meta;
+  if (earlierVote || now.status !== 'PENDING') throw approvalDecided(now, earlierVote);
+  return countVotes({ ...now, votes: [...now.votes, newVote] }, at);
 }
 
-function counted(meta: ApprovalMeta, at: number): ApprovalMeta {
+function countVotes(meta: ApprovalMeta, at: number): ApprovalMeta {
   const approvals = meta.votes.filter(({ answer }) => answer === 'approve').length;
-  if (approvals < meta.votes.length) return ended(meta, { status: 'REJECTED', outcome: 'reject', endedAt: at });
-  return approvals < meta.quorum ? meta : ended(meta, { status: 'APPROVED', outcome: 'approve', endedAt: at });
+  if (approvals < meta.votes.length) return endApproval(meta, { status: 'REJECTED', outcome: 'reject', endedAt: at });
+  return approvals < meta.quorum ? meta : endApproval(meta, { status: 'APPROVED', outcome: 'approve', endedAt: at });
 }
 
-const NOTHING_TO_TELL = { tell: undefined, tellTries: undefined, tellAt: undefined };
+const NO_PENDING_NOTIFICATION = { tell: undefined, tellTries: undefined, tellAt: undefined };
 
-const ended = (
+const endApproval = (
   meta: ApprovalMeta,
   end: Required<Pick<ApprovalMeta, 'status' | 'outcome' | 'endedAt'>>,
-): ApprovalMeta => ({ ...meta, ...NOTHING_TO_TELL, ...end });
+): ApprovalMeta => ({ ...meta, ...NO_PENDING_NOTIFICATION, ...end });
 
 /** The approval as time alone made it: escalated or expired, though nobody may have written that yet. */
 export function applyTimeouts(meta: ApprovalMeta, now: number): ApprovalMeta {
@@ -125,31 +125,31 @@ export type DueAction = 'expire' | 'escalate' | 'remind' | 'tell';
 
 /** What is due, the most urgent first; at its deadline, to the millisecond, an approval is over. */
 export function dueAction(meta: ApprovalMeta, now: number): DueAction | undefined {
-  return ACTIONS.find((action) => momentOf(meta, action) <= now);
+  return ACTIONS_BY_URGENCY.find((action) => actionDueAt(meta, action) <= now);
 }
 
 /** When somebody must look at the approval next; undefined when nobody has to. */
 export function dueAt(meta: ApprovalMeta): number | undefined {
-  const next = Math.min(...ACTIONS.map((action) => momentOf(meta, action)));
+  const next = Math.min(...ACTIONS_BY_URGENCY.map((action) => actionDueAt(meta, action)));
   return next === Infinity ? undefined : next;
 }
 
-const ACTIONS = ['expire', 'escalate', 'remind', 'tell'] as const satisfies readonly DueAction[];
+const ACTIONS_BY_URGENCY = ['expire', 'escalate', 'remind', 'tell'] as const satisfies readonly DueAction[];
 
-function momentOf(meta: ApprovalMeta, action: DueAction): number {
+function actionDueAt(meta: ApprovalMeta, action: DueAction): number {
   if (meta.status !== 'PENDING') return Infinity;
   const { askedAt, deadline = Infinity, remindAfterMs = Infinity, reminders = 0 } = meta;
-  if (action === 'expire') return staysOpen(meta) ? Infinity : deadline;
-  if (action === 'escalate') return escalationOf(meta);
+  if (action === 'expire') return escalatesAtDeadline(meta) ? Infinity : deadline;
+  if (action === 'escalate') return escalationDueAt(meta);
   if (action === 'remind') return askedAt + (reminders + 1) * remindAfterMs;
   return meta.tell === undefined ? Infinity : (meta.tellAt ?? askedAt);
 }
 
 /** Whether the deadline does not end the approval but brings in others. */
-const staysOpen = ({ onTimeout, escalatedAt }: ApprovalMeta): boolean =>
+const escalatesAtDeadline = ({ onTimeout, escalatedAt }: ApprovalMeta): boolean =>
   onTimeout === 'escalate' && escalatedAt === undefined;
 
-function escalationOf({
+function escalationDueAt({
   escalateTo,
   escalatedAt,
   escalateAfterMs,
@@ -179,12 +179,13 @@ export function remind(meta: ApprovalMeta, now: number): ApprovalMeta {
 export function escalate(meta: ApprovalMeta, now: number): ApprovalMeta {
   const { status, approvers, escalateTo, escalatedAt, deadline, timeoutMs } = meta;
   if (status !== 'PENDING' || !escalateTo || escalatedAt !== undefined) return meta;
-  const moves = staysOpen(meta) && deadline !== undefined && timeoutMs !== undefined && now >= deadline;
+  const movesDeadline =
+    escalatesAtDeadline(meta) && deadline !== undefined && timeoutMs !== undefined && now >= deadline;
   return {
     ...meta,
     approvers: [...new Set([...approvers, ...escalateTo])],
     escalatedAt: now,
-    deadline: moves ? now + timeoutMs : deadline,
+    deadline: movesDeadline ? now + timeoutMs : deadline,
     ...{ tell: 'escalation', tellTries: undefined, tellAt: now },
   };
 }
@@ -193,17 +194,17 @@ export function escalate(meta: ApprovalMeta, now: number): ApprovalMeta {
 export function expire(meta: ApprovalMeta, now: number): ApprovalMeta {
   if (meta.status !== 'PENDING') return meta;
   const outcome = meta.onTimeout === 'escalate' ? 'reject' : meta.onTimeout;
-  return ended(meta, { status: 'EXPIRED', outcome, endedAt: Math.min(meta.deadline ?? now, now) });
+  return endApproval(meta, { status: 'EXPIRED', outcome, endedAt: Math.min(meta.deadline ?? now, now) });
 }
 
 /** Nobody needs the answer any more; to a run that still waits it means no. */
 export function withdraw(meta: ApprovalMeta, why: string, now: number): ApprovalMeta {
   if (meta.status !== 'PENDING') return meta;
-  return { ...ended(meta, { status: 'WITHDRAWN', outcome: 'reject', endedAt: now }), withdrawnBecause: why };
+  return { ...endApproval(meta, { status: 'WITHDRAWN', outcome: 'reject', endedAt: now }), withdrawnBecause: why };
 }
 
-const FIRST_PAUSE_MS = 60_000;
-const LONGEST_PAUSE_MS = 3_600_000;
+const INITIAL_NOTIFY_DELAY_MS = 60_000;
+const MAX_NOTIFY_DELAY_MS = 3_600_000;
 
 /** Somebody begins to tell people; unless that is known to have worked, it is tried again, a little later each time. */
 export function startNotifyAttempt(meta: ApprovalMeta, now: number): ApprovalMeta {
@@ -211,19 +212,19 @@ export function startNotifyAttempt(meta: ApprovalMeta, now: number): ApprovalMet
   return {
     ...meta,
     tellTries: tellTries + 1,
-    tellAt: now + Math.min(FIRST_PAUSE_MS * 2 ** tellTries, LONGEST_PAUSE_MS),
+    tellAt: now + Math.min(INITIAL_NOTIFY_DELAY_MS * 2 ** tellTries, MAX_NOTIFY_DELAY_MS),
   };
 }
 
 /** People were told this; what they must be told since then stays. */
 export function markNotified(meta: ApprovalMeta, kind: NotificationKind, now: number): ApprovalMeta {
-  return { ...meta, told: now, ...(meta.tell === kind && NOTHING_TO_TELL) };
+  return { ...meta, told: now, ...(meta.tell === kind && NO_PENDING_NOTIFICATION) };
 }
 
 /** Nobody is there to tell people, so they find the approval in their inbox. */
-export const clearNotification = (meta: ApprovalMeta): ApprovalMeta => ({ ...meta, ...NOTHING_TO_TELL });
+export const clearNotification = (meta: ApprovalMeta): ApprovalMeta => ({ ...meta, ...NO_PENDING_NOTIFICATION });
 
-const isoOf = (time: number | undefined): string => (time === undefined ? 'before' : new Date(time).toISOString());
+const formatTime = (time: number | undefined): string => (time === undefined ? 'before' : new Date(time).toISOString());
 
 export const notAnApprover = ({ name }: Pick<ApprovalMeta, 'name'>, by: string): WaitstateError =>
   new WaitstateError(
@@ -234,19 +235,19 @@ export const notAnApprover = ({ name }: Pick<ApprovalMeta, 'name'>, by: string):
 export const approvalExpired = ({ name, deadline }: ApprovalMeta): WaitstateError =>
   new WaitstateError(
     'APPROVAL_EXPIRED',
-    `Approval "${name}" could be decided until ${isoOf(deadline)}; the answer came later and does not count.`,
+    `Approval "${name}" could be decided until ${formatTime(deadline)}; the answer came later and does not count.`,
   );
 
 const approvalWithdrawn = ({ name, endedAt, withdrawnBecause }: ApprovalMeta): WaitstateError =>
   new WaitstateError(
     'APPROVAL_WITHDRAWN',
-    `Approval "${name}" was withdrawn ${isoOf(endedAt)}: ${withdrawnBecause?.replace(/\.$/, '')}. No answer is needed any more.`,
+    `Approval "${name}" was withdrawn ${formatTime(endedAt)}: ${withdrawnBecause?.replace(/\.$/, '')}. No answer is needed any more.`,
   );
 
-function approvalDecided({ name, votes, endedAt }: ApprovalMeta, own: Vote | undefined): WaitstateError {
-  const { by, answer, at = endedAt } = own ?? votes.at(-1) ?? { by: 'somebody', answer: 'answer' };
+function approvalDecided({ name, votes, endedAt }: ApprovalMeta, earlierVote: Vote | undefined): WaitstateError {
+  const { by, answer, at = endedAt } = earlierVote ?? votes.at(-1) ?? { by: 'somebody', answer: 'answer' };
   return new WaitstateError(
     'APPROVAL_DECIDED',
-    `Approval "${name}": ${by} said ${answer} ${isoOf(at)}, and another answer cannot follow. Nothing was changed.`,
+    `Approval "${name}": ${by} said ${answer} ${formatTime(at)}, and another answer cannot follow. Nothing was changed.`,
   );
 }

@@ -9,18 +9,18 @@ export interface Duration {
   readonly milliseconds?: number;
 }
 
-const PARTS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000, seconds: 1000, milliseconds: 1 } as const;
+const UNIT_MS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000, seconds: 1000, milliseconds: 1 } as const;
 
 // Above this a date is no longer one.
-const MOST = 100 * 366 * PARTS.days;
+const MAX_DURATION_MS = 100 * 366 * UNIT_MS.days;
 
 /** A duration in milliseconds; refuses what is none. */
 export function toMilliseconds(argument: string, duration: Duration): number {
-  const parts = Object.entries(Object(duration)) as [keyof typeof PARTS, unknown][];
-  const known = parts.filter(([, value]) => value !== undefined);
-  const fits = known.every(([part, value]) => Object.hasOwn(PARTS, part) && Number.isFinite(value));
-  const total = known.reduce((sum, [part, value]) => sum + PARTS[part] * Number(value), 0);
-  if (typeof duration !== 'object' || !fits || known.length === 0 || !(total >= 0 && total <= MOST))
+  const parts = Object.entries(Object(duration)) as [keyof typeof UNIT_MS, unknown][];
+  const given = parts.filter(([, value]) => value !== undefined);
+  const isValid = given.every(([part, value]) => Object.hasOwn(UNIT_MS, part) && Number.isFinite(value));
+  const total = given.reduce((sum, [part, value]) => sum + UNIT_MS[part] * Number(value), 0);
+  if (typeof duration !== 'object' || !isValid || given.length === 0 || !(total >= 0 && total <= MAX_DURATION_MS))
     throw invalidInput(argument, 'a duration of at most 100 years, such as { hours: 1, minutes: 30 }', duration);
   return Math.round(total);
 }

@@ -33,8 +33,8 @@ export function escapeId(what: string, id: unknown): string {
   if (!id.isWellFormed())
     throw invalidInput(`The ${what} id`, 'well-formed Unicode, without half of a surrogate pair', id);
   // Dots alone would be steps in a path.
-  const odd = /^\.+$/.test(id) ? /\./g : /[!'()*]/g;
-  const escaped = encodeURIComponent(id).replace(odd, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  const unsafe = /^\.+$/.test(id) ? /\./g : /[!'()*]/g;
+  const escaped = encodeURIComponent(id).replace(unsafe, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
   if (escaped.length > MAX_ID_BYTES) {
     throw invalidInput(
       `The ${what} id`,

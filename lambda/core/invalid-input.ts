@@ -2,12 +2,12 @@ import { WaitstateError } from './errors.ts';
 
 /** The error for an argument: what it must be, what came, and nothing was done. */
 export function invalidInput(argument: string, expected: string, found: unknown): WaitstateError {
-  const text = shown(found);
-  const cut = text.length > 80 ? `${text.slice(0, 80)}…` : text;
-  return new WaitstateError('INVALID_INPUT', `${argument} must be ${expected}; found ${cut}.`);
+  const text = formatValue(found);
+  const truncated = text.length > 80 ? `${text.slice(0, 80)}…` : text;
+  return new WaitstateError('INVALID_INPUT', `${argument} must be ${expected}; found ${truncated}.`);
 }
 
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   if (typeof value !== 'string' && (typeof value !== 'object' || value === null)) return String(value);
   try {
     return JSON.stringify(value) ?? 'an object';

@@ -6,18 +6,18 @@ export interface JsonErrorPosition {
 }
 
 // As deep as documents may be.
-const MOST_LEVELS = 1000;
+const MAX_JSON_DEPTH = 1000;
 
 /** The first place where a text is no JSON, or says one thing twice; undefined when it is fine. */
 export function findJsonError(text: string): JsonErrorPosition | undefined {
   try {
-    new Reader(text).read();
+    new JsonScanner(text).read();
     return undefined;
-  } catch (wrong) {
-    if (!(wrong instanceof Wrong)) throw wrong;
-    const before = text.slice(0, wrong.at);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxProblem)) throw error;
+    const before = text.slice(0, error.position);
     const line = before.split('\n').length;
-    return { line, column: wrong.at - before.lastIndexOf('\n'), problem: wrong.problem };
+    return { line, column: error.position - before.lastIndexOf('\n'), problem: error.problem };
   }
 }
 
@@ -25,21 +25,21 @@ export function findJsonError(text: string): JsonErrorPosition | undefined {
 export const formatJsonError = ({ line, column, problem }: JsonErrorPosition): string =>
   `Line ${line}, column ${column}: ${problem}`;
 
-const CUT_OFF = 'it ends before it is complete';
+const UNEXPECTED_END = 'it ends before it is complete';
 
-class Wrong {
-  readonly at: number;
+class JsonSyntaxProblem {
+  readonly position: number;
   readonly problem: string;
 
-  constructor(at: number, problem: string) {
-    this.at = at;
+  constructor(position: number, problem: string) {
+    this.position = position;
     this.problem = problem;
   }
 }
 
-class Reader {
+class JsonScanner {
   readonly #text: string;
-  #at = 0;
+  #position = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -47,73 +47,75 @@ class Reader {
 
   read(): void {
     this.#value(0);
-    if (this.#at < this.#text.length) throw this.#wrong('nothing can follow the end of the value');
+    if (this.#position < this.#text.length) throw this.#problem('nothing can follow the end of the value');
   }
 
   #value(level: number): void {
     this.#space();
-    if (level > MOST_LEVELS) throw this.#wrong(`more than ${MOST_LEVELS} levels`);
-    const next = this.#text.charAt(this.#at);
+    if (level > MAX_JSON_DEPTH) throw this.#problem(`more than ${MAX_JSON_DEPTH} levels`);
+    const next = this.#text.charAt(this.#position);
     if (next === '{') this.#object(level);
     else if (next === '[') this.#list(level);
     else if (next === '"') this.#string();
-    else if (!this.#take(/true|false|null|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y)) throw this.#noValue();
-    else if (/[\w.]/.test(this.#text.charAt(this.#at))) throw this.#noValue();
+    else if (!this.#take(/true|false|null|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y)) throw this.#valueProblem();
+    else if (/[\w.]/.test(this.#text.charAt(this.#position))) throw this.#valueProblem();
     this.#space();
   }
 
   #object(level: number): void {
     const keys = new Set<string>();
-    this.#each('{', '}', () => {
-      if (this.#at >= this.#text.length) throw this.#wrong(CUT_OFF);
-      if (this.#text.charAt(this.#at) !== '"') throw this.#wrong('expected the name of a field in double quotes');
-      const start = this.#at;
+    this.#items('{', '}', () => {
+      if (this.#position >= this.#text.length) throw this.#problem(UNEXPECTED_END);
+      if (this.#text.charAt(this.#position) !== '"')
+        throw this.#problem('expected the name of a field in double quotes');
+      const start = this.#position;
       this.#string();
-      const key: string = JSON.parse(this.#text.slice(start, this.#at));
-      if (keys.has(key)) throw new Wrong(start, `the field ${JSON.stringify(key)} is there already`);
+      const key: string = JSON.parse(this.#text.slice(start, this.#position));
+      if (keys.has(key)) throw new JsonSyntaxProblem(start, `the field ${JSON.stringify(key)} is there already`);
       keys.add(key);
       this.#space();
-      if (!this.#take(/:/y)) throw this.#wrong('expected a colon behind the name of the field');
+      if (!this.#take(/:/y)) throw this.#problem('expected a colon behind the name of the field');
       this.#value(level + 1);
     });
   }
 
   #list(level: number): void {
-    this.#each('[', ']', () => this.#value(level + 1));
+    this.#items('[', ']', () => this.#value(level + 1));
   }
 
-  #each(open: string, close: string, item: () => void): void {
-    this.#at += open.length;
+  #items(open: string, close: string, item: () => void): void {
+    this.#position += open.length;
     this.#space();
-    if (this.#text.charAt(this.#at) === close) {
-      this.#at += 1;
+    if (this.#text.charAt(this.#position) === close) {
+      this.#position += 1;
       return;
     }
     for (;;) {
       item();
-      const comma = this.#at;
-      const next = this.#text.charAt(this.#at++);
+      const comma = this.#position;
+      const next = this.#text.charAt(this.#position++);
       if (next === close) return;
-      if (next !== ',') throw new Wrong(comma, `expected a comma or ${close}${this.#found(comma)}`);
+      if (next !== ',') throw new JsonSyntaxProblem(comma, `expected a comma or ${close}${this.#describeFound(comma)}`);
       this.#space();
-      if (this.#text.charAt(this.#at) === close) throw new Wrong(comma, `a comma cannot stand before ${close}`);
+      if (this.#text.charAt(this.#position) === close)
+        throw new JsonSyntaxProblem(comma, `a comma cannot stand before ${close}`);
     }
   }
 
   #string(): void {
-    const start = this.#at++;
+    const start = this.#position++;
     for (;;) {
       this.#take(/(?:[^"\\\p{Cc}]|[\u007F-\u009F])+/uy);
-      const next = this.#text.charAt(this.#at);
+      const next = this.#text.charAt(this.#position);
       if (next === '"') {
-        this.#at += 1;
+        this.#position += 1;
         return;
       }
-      if (next === '') throw new Wrong(start, 'the text that begins here has no closing quote');
-      if (next === '\n') throw this.#wrong('a text cannot go over lines; write \\n for a line break');
-      if (next !== '\\') throw this.#wrong('a control character; write it as \\u and four digits');
+      if (next === '') throw new JsonSyntaxProblem(start, 'the text that begins here has no closing quote');
+      if (next === '\n') throw this.#problem('a text cannot go over lines; write \\n for a line break');
+      if (next !== '\\') throw this.#problem('a control character; write it as \\u and four digits');
       if (!this.#take(/\\(["\\/bfnrt]|u[0-9a-fA-F]{4})/y))
-        throw this.#wrong('no such escape; write \\\\ for a backslash');
+        throw this.#problem('no such escape; write \\\\ for a backslash');
     }
   }
 
@@ -122,30 +124,31 @@ class Reader {
   }
 
   #take(pattern: RegExp): boolean {
-    pattern.lastIndex = this.#at;
+    pattern.lastIndex = this.#position;
     const found = pattern.exec(this.#text)?.[0];
     if (found === undefined) return false;
-    this.#at += found.length;
+    this.#position += found.length;
     return true;
   }
 
-  #noValue(): Wrong {
-    const next = this.#text.charAt(this.#at);
-    if (next === '') return this.#text.trim() === '' ? this.#wrong('there is nothing') : this.#wrong(CUT_OFF);
-    if (next === "'" || next === '`') return this.#wrong('text stands in double quotes');
-    if (next === '/' || next === '#') return this.#wrong('JSON has no comments');
-    return new Wrong(
-      this.#at,
-      `expected a value: text in double quotes, a number, true, false, null, [ or {${this.#found(this.#at)}`,
+  #valueProblem(): JsonSyntaxProblem {
+    const next = this.#text.charAt(this.#position);
+    if (next === '')
+      return this.#text.trim() === '' ? this.#problem('there is nothing') : this.#problem(UNEXPECTED_END);
+    if (next === "'" || next === '`') return this.#problem('text stands in double quotes');
+    if (next === '/' || next === '#') return this.#problem('JSON has no comments');
+    return new JsonSyntaxProblem(
+      this.#position,
+      `expected a value: text in double quotes, a number, true, false, null, [ or {${this.#describeFound(this.#position)}`,
     );
   }
 
-  #wrong(problem: string): Wrong {
-    return new Wrong(this.#at, problem);
+  #problem(problem: string): JsonSyntaxProblem {
+    return new JsonSyntaxProblem(this.#position, problem);
   }
 
-  #found(at: number): string {
-    const point = this.#text.codePointAt(at);
+  #describeFound(position: number): string {
+    const point = this.#text.codePointAt(position);
     if (point === undefined) return '; it ends here';
     const character = String.fromCodePoint(point);
     return `; found ${/[\p{L}\p{N}\p{P}\p{S}]/u.test(character) ? character : `U+${point.toString(16).toUpperCase().padStart(4, '0')}`}`;

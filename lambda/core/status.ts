@@ -1,7 +1,7 @@
 import { WaitstateError } from './errors.ts';
 
 /** The statuses from which a run goes on by itself or after an outside event. */
-const ACTIVE = {
+const ACTIVE_TRANSITIONS = {
   READY: ['RUNNING', 'ENDING', 'CANCELLED', 'FAILED'],
   RUNNING: [
     'READY',
@@ -19,19 +19,22 @@ const ACTIVE = {
   ENDING: ['FAILED', 'CANCELLED'],
 } as const;
 
-const ENDED = { SUCCEEDED: [], FAILED: [], CANCELLED: [] } as const;
+const ENDED_TRANSITIONS = { SUCCEEDED: [], FAILED: [], CANCELLED: [] } as const;
 
 /**
  * The one table of what may follow a status; going back in history (rewind, undo, retry) may also reopen an ended run.
  */
-export const TRANSITIONS: { readonly [S in Status]: readonly Status[] } = { ...ACTIVE, ...ENDED };
+export const TRANSITIONS: { readonly [S in Status]: readonly Status[] } = {
+  ...ACTIVE_TRANSITIONS,
+  ...ENDED_TRANSITIONS,
+};
 
-export type Status = keyof typeof ACTIVE | keyof typeof ENDED;
+export type Status = keyof typeof ACTIVE_TRANSITIONS | keyof typeof ENDED_TRANSITIONS;
 
 export const STATUSES = Object.keys(TRANSITIONS) as readonly Status[];
 
 /** Whether nothing more happens to a run in this status. */
-export const hasEnded = (status: Status): boolean => status in ENDED;
+export const hasEnded = (status: Status): boolean => status in ENDED_TRANSITIONS;
 
 /** Whether a run in this status goes on by an outside event only. */
 export const isWaiting = (status: Status): boolean =>

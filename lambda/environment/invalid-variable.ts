@@ -2,10 +2,10 @@ import { WaitstateError } from '../core/errors.ts';
 
 /** The error for a variable of the environment that nothing can be made of. */
 export function throwInvalidVariable(name: string, expected: string, found: string): never {
-  const cut = found.length > 200 ? `${found.slice(0, 200)}…` : found;
+  const truncated = found.length > 200 ? `${found.slice(0, 200)}…` : found;
   throw new WaitstateError(
     'INVALID_INPUT',
-    `The environment variable ${name} must be ${expected}; found ${cut}. Set it on the function, then deploy again.`,
+    `The environment variable ${name} must be ${expected}; found ${truncated}. Set it on the function, then deploy again.`,
   );
 }
 

@@ -51,7 +51,7 @@ export type HandlerName = (typeof HANDLERS)[number];
 /** What a handler calls itself in logs, traces and the dimension `service` of its metrics. */
 export const serviceOf = (handler: HandlerName): string => `waitstate-${handler}`;
 
-const READS = {
+const VARIABLES_READ = {
   agent: ['table', 'bucket', 'key', 'acceptUnencrypted', 'retentionSeconds', 'approvalUrl'],
   api: [
     ...([
@@ -75,7 +75,7 @@ const READS = {
 } as const satisfies Record<HandlerName | 'agent', readonly EnvironmentName[]>;
 
 /** What each handler, and the function of an agent, reads: all of it, and nothing else. */
-export const VARIABLES_BY_HANDLER: Readonly<Record<HandlerName | 'agent', readonly EnvironmentName[]>> = READS;
+export const VARIABLES_BY_HANDLER: Readonly<Record<HandlerName | 'agent', readonly EnvironmentName[]>> = VARIABLES_READ;
 
 /** The names that one of them reads. */
-export type VariablesOf<Who extends HandlerName | 'agent'> = (typeof READS)[Who][number];
+export type VariablesOf<Who extends HandlerName | 'agent'> = (typeof VARIABLES_READ)[Who][number];

@@ -1,6 +1,6 @@
 import { handle, type LambdaEvent } from 'hono/aws-lambda';
 import { createApi } from '../api/app.ts';
-import type { ContextFactory } from '../checkpoints/context-factory.ts';
+import type { ContextFactory } from '../checkpoints/engine.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { identifyFromAuthorizer } from '../http/authorizer-caller.ts';
 import type { Identify } from '../http/caller.ts';

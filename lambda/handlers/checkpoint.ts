@@ -1,6 +1,5 @@
-import type { ContextFactory } from '../checkpoints/context-factory.ts';
-import { withTenant } from '../checkpoints/derived-contexts.ts';
-import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
+import type { ContextFactory } from '../checkpoints/engine.ts';
+import { StaleVersionError, withTenant } from '../checkpoints/engine.ts';
 import { isWaitstateError } from '../core/errors.ts';
 import { performAction } from '../protocol/actions.ts';
 import { parseRequest } from '../protocol/request.ts';

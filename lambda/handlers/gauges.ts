@@ -1,5 +1,5 @@
-import type { HeadMeta } from '../checkpoints/format/meta.ts';
-import { isLeased, readHead } from '../checkpoints/format/records.ts';
+import type { HeadMeta } from '../checkpoints/engine.ts';
+import { isLeased, readHead } from '../checkpoints/engine.ts';
 import type { Status } from '../core/status.ts';
 import { readApprovalMeta } from '../runtime/approvals/approval-meta.ts';
 import type { Gauge } from '../runtime/telemetry.ts';

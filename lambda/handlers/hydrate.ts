@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { ContextFactory } from '../checkpoints/context-factory.ts';
-import { toRunContext } from '../checkpoints/derived-contexts.ts';
-import { loadCheckpoint } from '../checkpoints/load.ts';
+import type { ContextFactory } from '../checkpoints/engine.ts';
+import { loadCheckpoint, toRunContext } from '../checkpoints/engine.ts';
 import { invocationPayload } from '../protocol/invocation-payload.ts';
 import { type ClaimedRun, claim } from '../runtime/invocation/claim.ts';
 import { releaseClaim } from '../runtime/remote/release-claim.ts';

@@ -1,6 +1,5 @@
-import { type ContextFactory, contextFactory } from '../checkpoints/context-factory.ts';
-import { ANY_TYPE } from '../checkpoints/document/unknown-instance.ts';
 import { kmsKeys } from '../checkpoints/encryption/kms-keys.ts';
+import { ANY_TYPE, type ContextFactory, contextFactory } from '../checkpoints/engine.ts';
 import type { HandlerName } from '../environment/names.ts';
 import { dynamoStorage } from '../storage/dynamodb/dynamo-storage.ts';
 import { type Environment, type HandlerEnvironment, readEnvironment } from './read-environment.ts';

@@ -1,5 +1,5 @@
 import type { Notifier } from '../runtime/approvals/due.ts';
-import type { ApprovalNotification } from '../runtime/approvals/notification.ts';
+import type { ApprovalNotification } from '../runtime/definition/approval-notification.ts';
 import { errorFields, type Telemetry } from '../runtime/telemetry.ts';
 import type { AgentFunctions } from './agent-functions.ts';
 import { type AgentFunction, type Agents, agentFunctionFor } from './agents.ts';

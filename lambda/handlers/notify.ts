@@ -1,11 +1,11 @@
-import type { ContextFactory } from '../checkpoints/context-factory.ts';
-import { toRunContext } from '../checkpoints/derived-contexts.ts';
+import type { ContextFactory } from '../checkpoints/engine.ts';
+import { toRunContext } from '../checkpoints/engine.ts';
 import { isWaitstateError } from '../core/errors.ts';
 import { hasEnded, type Status } from '../core/status.ts';
 import { readApprovalMeta } from '../runtime/approvals/approval-meta.ts';
-import { APPROVAL_KEY_PREFIX, approvalIdFromKey } from '../runtime/approvals/approval-records.ts';
 import { processDueApproval } from '../runtime/approvals/due.ts';
 import type { Metric } from '../runtime/telemetry.ts';
+import { APPROVAL_KEY_PREFIX, approvalIdFromKey } from '../storage/keys.ts';
 import { lambdaFunctions } from './agent-functions.ts';
 import { contextFactoryFrom, lazyHandler } from './lazy-handler.ts';
 import { type NotifierOptions, notifierFor } from './notifier.ts';

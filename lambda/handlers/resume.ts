@@ -1,4 +1,4 @@
-import type { HeadMeta } from '../checkpoints/format/meta.ts';
+import type { HeadMeta } from '../checkpoints/engine.ts';
 import { isReady } from '../runtime/wake/wake.ts';
 import { isPermanent } from '../storage/aws/classify-aws-error.ts';
 import { s3SignedUrls } from '../storage/s3/signed-urls.ts';

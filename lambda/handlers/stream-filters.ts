@@ -1,6 +1,5 @@
-import { HEAD_KEY } from '../checkpoints/format/records.ts';
-import { APPROVAL_KEY_PREFIX } from '../runtime/approvals/approval-records.ts';
 import { LISTS } from '../storage/dynamodb/lists.ts';
+import { APPROVAL_KEY_PREFIX, HEAD_KEY } from '../storage/keys.ts';
 
 const isThere = { S: [{ exists: true }] };
 

@@ -1,9 +1,10 @@
-import type { HeadMeta } from '../checkpoints/format/meta.ts';
-import { HEAD_KEY, readHead } from '../checkpoints/format/records.ts';
+import type { HeadMeta } from '../checkpoints/engine.ts';
+import { readHead } from '../checkpoints/engine.ts';
 import { isWaitstateError } from '../core/errors.ts';
 import { parsePartition } from '../core/ids.ts';
 import { errorFields, type Telemetry } from '../runtime/telemetry.ts';
 import { type Item, toListedRecord } from '../storage/dynamodb/items.ts';
+import { HEAD_KEY } from '../storage/keys.ts';
 import type { StoredRecord } from '../storage/ports.ts';
 
 /** The event of a table's stream, with new and old images. */

@@ -1,9 +1,9 @@
-import { DUE_SHARD_COUNT, SHARDS } from '../checkpoints/format/records.ts';
 import { isWaitstateError } from '../core/errors.ts';
 import { invalidInput } from '../core/invalid-input.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { type SweepReport, sweepDue } from '../runtime/control/sweep.ts';
 import { errorFields, type Telemetry } from '../runtime/telemetry.ts';
+import { DUE_SHARD_COUNT, SHARDS } from '../storage/keys.ts';
 import { s3SignedUrls } from '../storage/s3/signed-urls.ts';
 import { lambdaFunctions } from './agent-functions.ts';
 import { type DeliveryOptions, deliverRun } from './deliver.ts';

@@ -1,4 +1,4 @@
-import { StaleVersionError } from '../checkpoints/stale-version-error.ts';
+import { StaleVersionError } from '../checkpoints/engine.ts';
 import { type ErrorCode, isWaitstateError } from '../core/errors.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { HTTP_STATUS } from './http-status.ts';

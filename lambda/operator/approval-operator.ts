@@ -1,5 +1,5 @@
-import type { RunContext } from '../checkpoints/context.ts';
-import { scanRuns } from '../checkpoints/runs.ts';
+import type { RunContext } from '../checkpoints/engine.ts';
+import { scanRuns } from '../checkpoints/engine.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { type FoundApproval, findApproval, findApprovals } from '../runtime/approvals/change.ts';
 import { decideAs, remindAs, withdrawAs } from '../runtime/approvals/decide.ts';

@@ -1,13 +1,15 @@
-import { decodeOptions } from '../checkpoints/content.ts';
-import type { RunContext } from '../checkpoints/context.ts';
-import { compare } from '../checkpoints/document/compare.ts';
-import type { Doc } from '../checkpoints/document/document.ts';
-import { payloadRefs } from '../checkpoints/document/payloads.ts';
-import { render } from '../checkpoints/document/render.ts';
-import { toCheckpointSummary } from '../checkpoints/format/records.ts';
-import { history } from '../checkpoints/history.ts';
-import { type CheckpointSelector, type LoadedCheckpoint, loadCheckpoint } from '../checkpoints/load.ts';
-import { isPayload, type Payload } from '../checkpoints/payload.ts';
+import type { CheckpointSelector, Doc, LoadedCheckpoint, RunContext } from '../checkpoints/engine.ts';
+import {
+  compare,
+  decodeOptions,
+  history,
+  isPayload,
+  loadCheckpoint,
+  type Payload,
+  payloadRefs,
+  render,
+  toCheckpointSummary,
+} from '../checkpoints/engine.ts';
 import { WaitstateError } from '../core/errors.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { readApprovalDocument } from '../runtime/approvals/approval-content.ts';

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { RunContext } from '../checkpoints/context.ts';
-import { withoutAgentCode } from '../checkpoints/derived-contexts.ts';
-import { loadCheckpoint, readLiveHead } from '../checkpoints/load.ts';
-import { fork, forkId, rewind } from '../checkpoints/operations/time-travel.ts';
+import type { RunContext } from '../checkpoints/engine.ts';
+import { loadCheckpoint, readLiveHead, withoutAgentCode } from '../checkpoints/engine.ts';
+import { fork, forkId, rewind } from '../checkpoints/operations/operations.ts';
 import { toMilliseconds } from '../core/duration.ts';
 import { WaitstateError } from '../core/errors.ts';
 import { invalidInput } from '../core/invalid-input.ts';

@@ -1,4 +1,4 @@
-import type { RunContext } from '../checkpoints/context.ts';
+import type { RunContext } from '../checkpoints/engine.ts';
 import { isWaitstateError } from '../core/errors.ts';
 import { findApproval } from '../runtime/approvals/change.ts';
 import { type ApprovalDocument, toApprovalDocument } from './approval-document.ts';

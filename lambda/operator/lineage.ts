@@ -1,13 +1,9 @@
-import type { CheckpointId } from '../checkpoints/checkpoint.ts';
-import type { RunContext } from '../checkpoints/context.ts';
-import { toRunContext } from '../checkpoints/derived-contexts.ts';
-import type { HeadMeta } from '../checkpoints/format/meta.ts';
-import { HEAD_KEY, readCheckpoint, readHead, versionKey } from '../checkpoints/format/records.ts';
-import { readLiveHead } from '../checkpoints/load.ts';
-import { FORK_KEYS, parseForkRecord } from '../checkpoints/operations/time-travel.ts';
-import { scanRecords } from '../checkpoints/scan.ts';
+import type { CheckpointId, HeadMeta, RunContext } from '../checkpoints/engine.ts';
+import { readCheckpoint, readHead, readLiveHead, scanRecords, toRunContext } from '../checkpoints/engine.ts';
+import { parseForkRecord } from '../checkpoints/operations/operations.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import type { Status } from '../core/status.ts';
+import { FORK_KEYS, HEAD_KEY, versionKey } from '../storage/keys.ts';
 
 /** A run in the tree of its forks. */
 export interface LineageNode {

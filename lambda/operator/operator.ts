@@ -1,10 +1,13 @@
-import type { CheckpointSummary, RunSummary } from '../checkpoints/checkpoint.ts';
-import type { Doc } from '../checkpoints/document/document.ts';
-import type { PayloadRef } from '../checkpoints/document/payloads.ts';
-import type { HistoryOptions } from '../checkpoints/history.ts';
-import type { CheckpointSelector } from '../checkpoints/load.ts';
-import type { Payload } from '../checkpoints/payload.ts';
-import type { RunFilter } from '../checkpoints/runs.ts';
+import type {
+  CheckpointSelector,
+  CheckpointSummary,
+  Doc,
+  HistoryOptions,
+  Payload,
+  PayloadRef,
+  RunFilter,
+  RunSummary,
+} from '../checkpoints/engine.ts';
 import type { Duration } from '../core/duration.ts';
 import type { Status } from '../core/status.ts';
 import type { AnswerInput, DecideInput } from '../runtime/approvals/decide.ts';

@@ -1,4 +1,4 @@
-import { type Doc, equal, type Fields, isFields } from '../checkpoints/document/document.ts';
+import { type Doc, equal, type Fields, isFields } from '../checkpoints/engine.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { hasSettled, isOperationId } from '../runtime/journal/entries.ts';
 

@@ -1,7 +1,5 @@
-import type { RunContext } from '../checkpoints/context.ts';
-import { type Doc, isFields, partOf } from '../checkpoints/document/document.ts';
-import { loadCheckpoint } from '../checkpoints/load.ts';
-import { toRunSummary } from '../checkpoints/runs.ts';
+import type { RunContext } from '../checkpoints/engine.ts';
+import { type Doc, isFields, loadCheckpoint, partOf, toRunSummary } from '../checkpoints/engine.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { rawEntries } from '../runtime/journal/append-entries.ts';
 import { hasSettled } from '../runtime/journal/entries.ts';

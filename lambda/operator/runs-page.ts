@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Context } from '../checkpoints/context.ts';
-import { type ListedRun, scanRuns, toRunSummary } from '../checkpoints/runs.ts';
+import type { Context } from '../checkpoints/engine.ts';
+import { type ListedRun, scanRuns, toRunSummary } from '../checkpoints/engine.ts';
 import { parsePartition } from '../core/ids.ts';
 import { invalidInput } from '../core/invalid-input.ts';
 import { STATUSES, type Status } from '../core/status.ts';

@@ -1,4 +1,4 @@
-import type { CheckpointSummary } from '../checkpoints/checkpoint.ts';
+import type { CheckpointSummary } from '../checkpoints/engine.ts';
 import { hasEnded, isWaiting, type Status } from '../core/status.ts';
 import { FAILED_LABEL, UNDONE_LABEL } from '../runtime/invocation/batch.ts';
 

@@ -7,7 +7,7 @@ import {
   put,
   specialOf,
   verbatimPart,
-} from '../checkpoints/document/document.ts';
+} from '../checkpoints/engine.ts';
 import { invalidInput } from '../core/invalid-input.ts';
 
 /** What was shortened: a list or an object has some of its parts, a text some of its characters. */

@@ -1,4 +1,4 @@
-import type { CheckpointSummary } from '../checkpoints/checkpoint.ts';
+import type { CheckpointSummary } from '../checkpoints/engine.ts';
 
 /** About what it takes to write a checkpoint on AWS. */
 export interface WriteCost {

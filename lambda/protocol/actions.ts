@@ -1,8 +1,5 @@
-import type { RunContext } from '../checkpoints/context.ts';
-import type { ContextFactory } from '../checkpoints/context-factory.ts';
-import { payloadRefs } from '../checkpoints/document/payloads.ts';
-import { type CheckpointSelector, type LoadedCheckpoint, loadCheckpoint, readNewest } from '../checkpoints/load.ts';
-import { save } from '../checkpoints/save.ts';
+import type { CheckpointSelector, ContextFactory, LoadedCheckpoint, RunContext } from '../checkpoints/engine.ts';
+import { loadCheckpoint, payloadRefs, readNewest, save } from '../checkpoints/engine.ts';
 import type { ApprovalRequest } from '../core/approval.ts';
 import { type Duration, toMilliseconds } from '../core/duration.ts';
 import { WaitstateError } from '../core/errors.ts';

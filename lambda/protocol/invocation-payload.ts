@@ -1,7 +1,5 @@
-import type { RunContext } from '../checkpoints/context.ts';
-import type { Doc } from '../checkpoints/document/document.ts';
-import { randomId, toCheckpointSummary } from '../checkpoints/format/records.ts';
-import type { LoadedCheckpoint } from '../checkpoints/load.ts';
+import type { Doc, LoadedCheckpoint, RunContext } from '../checkpoints/engine.ts';
+import { randomId, toCheckpointSummary } from '../checkpoints/engine.ts';
 import { WaitstateError } from '../core/errors.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { rawEntries } from '../runtime/journal/append-entries.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { MAX_VERSION } from '../checkpoints/format/records.ts';
 import { ON_TIMEOUT_ACTIONS } from '../core/approval-request.ts';
 import { invalidInput } from '../core/invalid-input.ts';
 import { isToolId } from '../runtime/remote/wait.ts';
+import { MAX_VERSION } from '../storage/keys.ts';
 
 /** A field of a request: what it must be, and whether it must be there. */
 interface Field {

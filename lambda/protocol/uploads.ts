@@ -1,5 +1,5 @@
-import type { RunContext } from '../checkpoints/context.ts';
-import { randomId } from '../checkpoints/format/records.ts';
+import type { RunContext } from '../checkpoints/engine.ts';
+import { randomId } from '../checkpoints/engine.ts';
 import { WaitstateError } from '../core/errors.ts';
 import { invalidInput } from '../core/invalid-input.ts';
 import { SIGNED_URL_SECONDS, type SignedUrls } from '../storage/ports.ts';

@@ -1,4 +1,4 @@
-import type { ContextFactory } from '../checkpoints/context-factory.ts';
+import type { ContextFactory } from '../checkpoints/engine.ts';
 import type { Clock } from './clock.ts';
 
 /** A run to be invoked, and the agent that it belongs to. */

@@ -20,12 +20,12 @@ export function checkRecordWrites(writes: readonly Write[]): readonly RecordWrit
   throw new WaitstateError('INVALID_INPUT', 'This storage takes no writes of your own in a commit; DynamoDB does.');
 }
 
-const nameOf = ({ partition, key }: RecordKey): string => `${partition}\0${key}`;
+const uniqueKey = ({ partition, key }: RecordKey): string => `${partition}\0${key}`;
 
 /** Refuses a commit that not every storage could make: more than 100 writes, or two on one key. */
 export function checkWrites(writes: readonly Write[]): void {
   if (writes.length < 2) return;
-  const names = writes.map((write, i) => ('foreign' in write ? `${i}` : nameOf(writeKey(write))));
+  const names = writes.map((write, i) => ('foreign' in write ? `${i}` : uniqueKey(writeKey(write))));
   const keys = new Set(names);
   if (writes.length <= MAX_WRITES && keys.size === writes.length) return;
   throw new WaitstateError(

@@ -27,34 +27,34 @@ function memoryRecordStore(): RecordStore {
   function apply(write: RecordWrite): void {
     const { partition, key } = writeKey(write);
     const before = find({ partition, key });
-    for (const { list, entry } of before ? entriesOf(before) : []) remove(lists, list, entry);
+    for (const { list, entry } of before ? toListEntries(before) : []) remove(lists, list, entry);
     if ('remove' in write) {
       remove(partitions, partition, key);
       return;
     }
-    const record = copyOf(write.put);
+    const record = copyRecord(write.put);
     insert(partitions, partition, key, record);
-    for (const { list, entry } of entriesOf(record)) insert(lists, list, entry, record);
+    for (const { list, entry } of toListEntries(record)) insert(lists, list, entry, record);
   }
 
   return {
     maxInlineBytes: INLINE_BYTES,
     compressesSmallBodies: true,
     async read(partition, keys) {
-      return [...new Set(keys)].flatMap((key) => find({ partition, key }) ?? []).map(copyOf);
+      return [...new Set(keys)].flatMap((key) => find({ partition, key }) ?? []).map(copyRecord);
     },
     async range(partition, options = {}) {
-      return takePage(walk(partitions.get(partition), 1, options, copyOf), options.limit);
+      return takePage(walk(partitions.get(partition), 1, options, copyRecord), options.limit);
     },
     async list(list, group, options = {}) {
-      return takePage(walk(lists.get(listId(list, group)), 3, options, shortOf), options.limit);
+      return takePage(walk(lists.get(listId(list, group)), 3, options, toListedRecord), options.limit);
     },
     async commit(given) {
       const writes = checkRecordWrites(given);
       const found = new Map<number, StoredRecord | undefined>();
       for (const [i, write] of writes.entries()) {
         const record = find(writeKey(write));
-        if (!conditionHolds(write, record)) found.set(i, record && copyOf(record));
+        if (!conditionHolds(write, record)) found.set(i, record && copyRecord(record));
       }
       if (found.size > 0) throw new ConditionFailedError(found);
       writes.forEach(apply);
@@ -68,10 +68,12 @@ const SEPARATOR = '\0';
 
 const listId = (list: ListName, group: string): string => `${list}${SEPARATOR}${group}`;
 
-function entriesOf({ partition, key, lists: places = {} }: StoredRecord): { list: string; entry: string }[] {
+function toListEntries({ partition, key, lists: listEntries = {} }: StoredRecord): { list: string; entry: string }[] {
   return (['status', 'owner', 'due'] as const).flatMap((list) => {
-    const place = places[list];
-    return place ? [{ list: listId(list, place.group), entry: [place.order, partition, key].join(SEPARATOR) }] : [];
+    const listEntry = listEntries[list];
+    return listEntry
+      ? [{ list: listId(list, listEntry.group), entry: [listEntry.order, partition, key].join(SEPARATOR) }]
+      : [];
   });
 }
 
@@ -94,28 +96,28 @@ function* walk(
   map: SortedMap<StoredRecord> | undefined,
   parts: number,
   { from = '', to, newestFirst = false, after }: PageOptions,
-  show: (record: StoredRecord) => StoredRecord,
+  project: (record: StoredRecord) => StoredRecord,
 ): Generator<PositionedRecord> {
-  const behind = after === undefined ? undefined : decodeCursor(after, parts).join(SEPARATOR);
+  const cursorKey = after === undefined ? undefined : decodeCursor(after, parts).join(SEPARATOR);
   const end = to === undefined ? undefined : `${to}${SEPARATOR}\uffff`;
-  for (const [entry, record] of map?.entries(behind ?? (newestFirst ? end : from), newestFirst) ?? []) {
+  for (const [entry, record] of map?.entries(cursorKey ?? (newestFirst ? end : from), newestFirst) ?? []) {
     const position = entry.split(SEPARATOR);
-    const [bounded = ''] = position;
-    if (entry === behind) continue;
-    if (newestFirst ? bounded < from : to !== undefined && bounded > to) return;
-    yield { record: show(record), position };
+    const [boundPart = ''] = position;
+    if (entry === cursorKey) continue;
+    if (newestFirst ? boundPart < from : to !== undefined && boundPart > to) return;
+    yield { record: project(record), position };
   }
 }
 
-function copyOf({ partition, key, revision, meta, body, lists: places }: StoredRecord): StoredRecord {
+function copyRecord({ partition, key, revision, meta, body, lists: listEntries }: StoredRecord): StoredRecord {
   return {
     ...{ partition, key, revision, meta },
     ...(body && { body: new Uint8Array(body) }),
-    ...(places && { lists: structuredClone(places) }),
+    ...(listEntries && { lists: structuredClone(listEntries) }),
   };
 }
 
-const shortOf = ({ partition, key, revision, meta }: StoredRecord): StoredRecord => ({
+const toListedRecord = ({ partition, key, revision, meta }: StoredRecord): StoredRecord => ({
   partition,
   key,
   revision,
@@ -125,7 +127,7 @@ const shortOf = ({ partition, key, revision, meta }: StoredRecord): StoredRecord
 function memoryPayloadStore(clock: () => number): PayloadStore {
   const partitions = new Map<string, Map<string, { bytes: Uint8Array; writtenAt: number }>>();
 
-  function keep(partition: string, id: string, bytes: Uint8Array): void {
+  function storePayload(partition: string, id: string, bytes: Uint8Array): void {
     const payloads = partitions.get(partition) ?? new Map();
     payloads.set(id, { bytes, writtenAt: clock() });
     partitions.set(partition, payloads);
@@ -133,15 +135,19 @@ function memoryPayloadStore(clock: () => number): PayloadStore {
 
   return {
     async put(partition, id, content) {
-      keep(partition, id, content instanceof Uint8Array ? new Uint8Array(content) : await gather(content));
+      storePayload(
+        partition,
+        id,
+        content instanceof Uint8Array ? new Uint8Array(content) : await concatChunks(content),
+      );
     },
     async open(partition, id) {
       const payload = partitions.get(partition)?.get(id);
-      return payload && pieces(payload.bytes);
+      return payload && splitIntoChunks(payload.bytes);
     },
     async copy(from, to) {
       const payload = partitions.get(from.partition)?.get(from.id);
-      if (payload) keep(to.partition, to.id, payload.bytes);
+      if (payload) storePayload(to.partition, to.id, payload.bytes);
       return payload !== undefined;
     },
     async *list(scope) {
@@ -159,14 +165,14 @@ function memoryPayloadStore(clock: () => number): PayloadStore {
   };
 }
 
-async function gather(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const all: Uint8Array[] = [];
-  for await (const piece of content) all.push(new Uint8Array(piece));
-  return new Uint8Array(Buffer.concat(all));
+async function concatChunks(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of content) chunks.push(new Uint8Array(chunk));
+  return new Uint8Array(Buffer.concat(chunks));
 }
 
-const PIECE_BYTES = 256 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 
-async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.slice(at, at + PIECE_BYTES);
+async function* splitIntoChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let offset = 0; offset < bytes.length; offset += CHUNK_BYTES) yield bytes.slice(offset, offset + CHUNK_BYTES);
 }

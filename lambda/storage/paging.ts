@@ -1,7 +1,7 @@
 import { WaitstateError } from '../core/errors.ts';
 import type { Page, StoredRecord } from './ports.ts';
 
-const PAGE_BYTES = 1024 * 1024;
+const MAX_PAGE_BYTES = 1024 * 1024;
 
 /** A record and what it is ordered by, which is what a cursor holds. */
 export interface PositionedRecord {
@@ -15,7 +15,7 @@ export function takePage(source: Iterable<PositionedRecord>, limit = Number.POSI
   let last: readonly string[] = [];
   let bytes = 0;
   for (const { record, position } of source) {
-    const full = bytes >= PAGE_BYTES || records.length >= Math.max(1, limit);
+    const full = bytes >= MAX_PAGE_BYTES || records.length >= Math.max(1, limit);
     if (full) return { records, next: Buffer.from(JSON.stringify(last)).toString('base64url') };
     records.push(record);
     bytes += record.partition.length + record.key.length + record.meta.length + (record.body?.length ?? 0);

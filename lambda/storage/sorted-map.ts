@@ -12,18 +12,18 @@ export class SortedMap<V> {
   }
 
   set(key: string, value: V): void {
-    if (!this.#values.has(key)) this.#keys.splice(this.#firstFrom(key), 0, key);
+    if (!this.#values.has(key)) this.#keys.splice(this.#lowerBound(key), 0, key);
     this.#values.set(key, value);
   }
 
   delete(key: string): void {
-    if (this.#values.delete(key)) this.#keys.splice(this.#firstFrom(key), 1);
+    if (this.#values.delete(key)) this.#keys.splice(this.#lowerBound(key), 1);
   }
 
   /** The entries at and after a key in order, or at and before it in reverse; from either end without a key. */
   *entries(start: string | undefined, reverse: boolean): Generator<[string, V]> {
     const step = reverse ? -1 : 1;
-    for (let i = this.#startAt(start, reverse); ; i += step) {
+    for (let i = this.#startIndex(start, reverse); ; i += step) {
       const key = this.#keys[i];
       const value = key === undefined ? undefined : this.#values.get(key);
       if (key === undefined || value === undefined) return;
@@ -31,13 +31,13 @@ export class SortedMap<V> {
     }
   }
 
-  #startAt(start: string | undefined, reverse: boolean): number {
+  #startIndex(start: string | undefined, reverse: boolean): number {
     if (start === undefined) return reverse ? this.#keys.length - 1 : 0;
-    const at = this.#firstFrom(start);
-    return reverse && this.#keys[at] !== start ? at - 1 : at;
+    const index = this.#lowerBound(start);
+    return reverse && this.#keys[index] !== start ? index - 1 : index;
   }
 
-  #firstFrom(key: string): number {
+  #lowerBound(key: string): number {
     let low = 0;
     let high = this.#keys.length;
     const newest = this.#keys[high - 1];

@@ -19,7 +19,10 @@ describe('a caller with a JWT', () => {
     expect(
       await byClaims({ tenant: 'acme', roles: '[viewer approver]', sub: 'ann', groups: '[finance group:desk]' }),
     ).toEqual({
-      ...{ tenant: 'acme', person: 'user:ann', groups: ['group:finance', 'group:group:desk'], answersForOthers: false },
+      tenant: 'acme',
+      person: 'user:ann',
+      groups: ['group:finance', 'group:group:desk'],
+      answersForOthers: false,
       roles: new Set(['viewer', 'approver']),
     });
   });
@@ -105,10 +108,14 @@ describe('a caller whom IAM knows', () => {
 
   it('is who the map says, by the first pattern that fits', async () => {
     expect(await byArn('arn:aws:sts::111122223333:assumed-role/Ops/session-1')).toEqual({
-      ...{ tenant: 'default', roles: new Set(['operator', 'viewer']), groups: [], answersForOthers: false },
+      tenant: 'default',
+      roles: new Set(['operator', 'viewer']),
+      groups: [],
+      answersForOthers: false,
     });
     expect(await byArn('arn:aws:sts::111122223333:assumed-role/SSO_Approvers_12/ann@example.com')).toMatchObject({
-      ...{ person: 'user:ann@example.com', groups: ['group:desk'] },
+      person: 'user:ann@example.com',
+      groups: ['group:desk'],
     });
     expect(await byArn('arn:aws:iam::111122223333:user/portal')).toMatchObject({
       tenant: 'acme',

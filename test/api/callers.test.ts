@@ -103,7 +103,9 @@ describe('a starter', () => {
     await settle();
     expect((await start(starter, { agent: 'trips' })).json).toEqual({ run: 'r', isNew: false });
     expect((await start(caller(), { agent: 'trips' })).json).toEqual({
-      ...{ run: 'r', isNew: false, status: 'WAITING_FOR_APPROVAL' },
+      run: 'r',
+      isNew: false,
+      status: 'WAITING_FOR_APPROVAL',
     });
     const refused = await start(starter, { agent: 'other' });
     expect([refused.status, refused.json.code]).toEqual([409, 'RUN_EXISTS']);

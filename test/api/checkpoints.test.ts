@@ -44,7 +44,9 @@ describeOnEachStorage('checkpoints over HTTP', (open) => {
     const run = await waiting(scene, { budget: 3 });
     const latest = await scene.ask(`/api/runs/${run}/checkpoints/latest`);
     expect(latest.json).toMatchObject({
-      ...{ isWhole: true, isDurable: true, status: 'WAITING_FOR_APPROVAL' },
+      isWhole: true,
+      isDurable: true,
+      status: 'WAITING_FOR_APPROVAL',
       content: {
         state: { budget: 3, seen: ['begun', 'searched'] },
         toolResults: { '@input': { value: { budget: 3 } } },
@@ -114,12 +116,11 @@ describeOnEachStorage('checkpoints over HTTP', (open) => {
     const got = await scene.app.request(url);
     expect(new Uint8Array(await got.arrayBuffer())).toEqual(PICTURE);
     expect(Object.fromEntries(got.headers)).toMatchObject({
-      ...{
-        'content-type': 'image/png',
-        'content-disposition': `inline; filename="${shot?.id}.png"`,
-        'cache-control': 'no-store',
-      },
-      ...{ 'x-content-type-options': 'nosniff', 'content-security-policy': expect.stringContaining('sandbox') },
+      'content-type': 'image/png',
+      'content-disposition': `inline; filename="${shot?.id}.png"`,
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': expect.stringContaining('sandbox'),
     });
     const head = await scene.ask(url, { method: 'HEAD' });
     expect([head.status, head.text, head.headers.get('content-length')]).toEqual([200, '', String(PICTURE.length)]);

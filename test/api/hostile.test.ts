@@ -179,11 +179,9 @@ describe('every answer', () => {
       for (const accept of ['*/*', 'text/html']) {
         const { headers } = await ask(path, { headers: { accept } });
         expect(Object.fromEntries(headers)).toMatchObject({
-          ...{
-            'cache-control': 'no-store',
-            'x-content-type-options': 'nosniff',
-            'cross-origin-opener-policy': 'same-origin',
-          },
+          'cache-control': 'no-store',
+          'x-content-type-options': 'nosniff',
+          'cross-origin-opener-policy': 'same-origin',
           'content-security-policy': expect.stringMatching(/default-src 'none'.*frame-ancestors 'none'/),
           'referrer-policy': path.startsWith('/approvals') ? 'no-referrer' : 'same-origin',
         });

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
 import { withdraw } from '../../lambda/runtime/approvals/decide.ts';
 import { revokeToken } from '../../lambda/runtime/approvals/tokens.ts';
-import { describeOnEachStorage } from '../runtime/storages.ts';
+import { memoryStorage } from '../../lambda/storage/memory.ts';
+import { type Calls, counted, describeOnEachStorage } from '../runtime/storages.ts';
 import { type ApiScene, apiScene, PICTURE } from './scene.ts';
 
 let runs = 0;
@@ -37,12 +38,10 @@ describeOnEachStorage('a link', (open) => {
       },
     });
     expect(Object.fromEntries(shown.headers)).toMatchObject({
-      ...{
-        'content-type': 'application/json',
-        'cache-control': 'no-store',
-        'referrer-policy': 'no-referrer',
-        vary: 'Accept',
-      },
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      vary: 'Accept',
     });
     const page = await scene.ask(path, { headers: BROWSER, as: 'nobody' });
     expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringMatching(/^text\/html/)]);
@@ -118,12 +117,11 @@ describeOnEachStorage('a link', (open) => {
     expect(shot.headers.get('content-disposition')).toMatch(/^inline/);
     const page = await scene.ask(`${path}/payloads/${show.page.$[1]}`, { as: 'nobody' });
     expect(Object.fromEntries(page.headers)).toMatchObject({
-      ...{ 'content-type': 'application/octet-stream', 'content-disposition': expect.stringMatching(/^attachment/) },
-      ...{
-        'x-content-type-options': 'nosniff',
-        'content-security-policy': expect.stringMatching(/^sandbox/),
-        'referrer-policy': 'no-referrer',
-      },
+      'content-type': 'application/octet-stream',
+      'content-disposition': expect.stringMatching(/^attachment/),
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': expect.stringMatching(/^sandbox/),
+      'referrer-policy': 'no-referrer',
     });
     const { payloads } = await scene.operator().checkpoint(run);
     const unseen = payloads.find(({ id }) => !JSON.stringify(show).includes(id))?.id ?? 'x';
@@ -286,5 +284,34 @@ describe('an answer by a link', () => {
     });
     expect(twice.status).toBe(400);
     expect((await scene.ask(path)).json.approval).toMatchObject({ status: 'PENDING' });
+  });
+});
+
+describe('a request to an approval link', () => {
+  type Send = (scene: ApiScene, path: string) => Promise<unknown>;
+  const look: Send = (scene, path) => scene.ask(path, { as: 'nobody' });
+  const approve: Send = (scene, path) => scene.ask(path, { json: { answer: 'approve' }, as: 'nobody' });
+
+  /** The storage requests of the last of several requests to one link. */
+  async function storageRequests(...sent: readonly Send[]): Promise<Partial<Calls>> {
+    const { storage, calls } = counted(memoryStorage());
+    const scene = apiScene(storage);
+    const { path } = await asked(scene);
+    let before = { ...calls };
+    for (const send of sent) {
+      before = { ...calls };
+      await send(scene, path);
+    }
+    const made = Object.entries(calls).map(([call, count]) => [call, count - before[call as keyof Calls]] as const);
+    return Object.fromEntries(made.filter(([, count]) => count > 0));
+  }
+
+  it.each<[string, readonly Send[], Partial<Calls>]>([
+    ['decides', [approve], { read: 2, commit: 1 }],
+    ['repeats a decision', [approve, approve], { read: 3 }],
+    ['shows a pending approval', [look], { read: 2 }],
+    ['shows an approval that was approved', [approve, look], { read: 3 }],
+  ])('that %s takes few storage requests', async (_, sent, expected) => {
+    expect(await storageRequests(...sent)).toEqual(expected);
   });
 });

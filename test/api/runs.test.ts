@@ -14,8 +14,14 @@ describeOnEachStorage('runs over HTTP', (open) => {
     await settle();
     const waiting = await ask('/api/runs/trip-1');
     expect(waiting.json).toMatchObject({
-      ...{ status: 'WAITING_FOR_APPROVAL', agent: 'trips', owner: 'ann', tags: ['beta'], input: { budget: 7 } },
-      ...{ openApprovals: ['book'], waits: [{ kind: 'approval', name: 'book' }], isDurable: true },
+      status: 'WAITING_FOR_APPROVAL',
+      agent: 'trips',
+      owner: 'ann',
+      tags: ['beta'],
+      input: { budget: 7 },
+      openApprovals: ['book'],
+      waits: [{ kind: 'approval', name: 'book' }],
+      isDurable: true,
     });
     expect(waiting.headers.get('etag')).toBe(`"${waiting.json.version}"`);
     const decided = await ask('/api/runs/trip-1/approvals/book/decide', {
@@ -28,7 +34,8 @@ describeOnEachStorage('runs over HTTP', (open) => {
     expect(await ask('/api/runs/trip-1/signals', signal)).toMatchObject({ status: 200, json: { isNew: false } });
     await settle();
     expect((await ask('/api/runs/trip-1')).json).toMatchObject({
-      ...{ status: 'SUCCEEDED', result: { booked: true, seat: '4A', edits: { row: 4 } } },
+      status: 'SUCCEEDED',
+      result: { booked: true, seat: '4A', edits: { row: 4 } },
     });
     const late = await ask('/api/runs/trip-1/signals', { json: { name: 'seat' } });
     expect([late.status, late.json.code]).toEqual([409, 'RUN_ENDED']);
@@ -212,7 +219,11 @@ describe('who calls', () => {
     const { ask } = apiScene();
     const as = caller({ tenant: 'acme', groups: ['group:desk'], roles: ['viewer'] });
     expect((await ask('/api/me', { as })).json).toEqual({
-      ...{ tenant: 'acme', person: 'user:ann', groups: ['group:desk'], roles: ['viewer'], answersForOthers: false },
+      tenant: 'acme',
+      person: 'user:ann',
+      groups: ['group:desk'],
+      roles: ['viewer'],
+      answersForOthers: false,
     });
   });
 });

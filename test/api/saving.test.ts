@@ -111,12 +111,14 @@ describeOnEachStorage('an agent in another language, over HTTP', (open) => {
     const waits = saver(scene, 'waits');
     await waits(0, { agent: 'quotes', state: 1 });
     expect((await waits(1, { signal: 'go', timeout: { hours: 1 } }, { path: 'waits' })).json).toMatchObject({
-      ...{ status: 'WAITING_FOR_SIGNAL', suspended: true },
+      status: 'WAITING_FOR_SIGNAL',
+      suspended: true,
     });
     const ends = saver(scene, 'ends');
     await ends(0, { agent: 'quotes', state: 1 });
     expect((await ends(1, { status: 'SUCCEEDED', result: { done: true } }, { path: 'finish' })).json).toMatchObject({
-      ...{ version: 2, status: 'SUCCEEDED' },
+      version: 2,
+      status: 'SUCCEEDED',
     });
     expect((await scene.ask('/api/runs/ends')).json.result).toEqual({ done: true });
   });

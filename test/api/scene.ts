@@ -30,7 +30,10 @@ export interface ApiRequest {
 
 /** Whoever a test wants to be. */
 export const caller = (fields: Partial<Omit<Caller, 'roles'>> & { readonly roles?: readonly Role[] } = {}): Caller => ({
-  ...{ tenant: 'default', person: 'user:ann', groups: [], answersForOthers: false },
+  tenant: 'default',
+  person: 'user:ann',
+  groups: [],
+  answersForOthers: false,
   ...fields,
   roles: new Set(fields.roles ?? ROLES),
 });
@@ -96,7 +99,14 @@ export function apiScene(
   }
 
   return {
-    ...{ app, ask, clock, logged, counted, runtime, storage, trips },
+    app,
+    ask,
+    clock,
+    logged,
+    counted,
+    runtime,
+    storage,
+    trips,
     operator: (tenant = 'default'): Operator =>
       createOperator({ ...runtime, contexts: withTenant(runtime.contexts, tenant) }),
     /** Lets every run that is ready go as far as it can. */

@@ -204,7 +204,9 @@ describe('whoever has a link', () => {
 
   it('decides on a phone, without scrolling to the side', async () => {
     const { run, link } = await asked({
-      ...{ item: `a ${UNBROKEN}`, editable: true, approvers: ['user:ann', `user:${UNBROKEN}`] },
+      item: `a ${UNBROKEN}`,
+      editable: true,
+      approvers: ['user:ann', `user:${UNBROKEN}`],
       show: { note: UNBROKEN, [UNBROKEN]: 1, offers: [{ ...DRILL, note: UNBROKEN }, DRILL], lines: `a\n${UNBROKEN}` },
     });
     const phone = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };

@@ -100,8 +100,13 @@ describe('what was stored to be script', () => {
     const store = checkpointStore({ folder: scene.server.folder, writer: hostileId('writer') });
     onTestFinished(() => store.close());
     const { version } = await store.save({
-      ...{ run: SAVED, agent: AGENT, owner: hostileId('owner'), tags: [hostileId('tag')], step: hostile('saved step') },
-      ...{ name: hostileId('name'), labels: { [hostile('label')]: hostile('label value') } },
+      run: SAVED,
+      agent: AGENT,
+      owner: hostileId('owner'),
+      tags: [hostileId('tag')],
+      step: hostile('saved step'),
+      name: hostileId('name'),
+      labels: { [hostile('label')]: hostile('label value') },
       model: { id: hostile('model'), [hostile('parameter')]: hostileUrl('parameter value') },
       toolResults: { [hostile('result')]: hostile('result value') },
       state: {

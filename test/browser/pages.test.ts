@@ -15,8 +15,14 @@ const PHONE = { width: 360, height: 740 };
 beforeAll(async () => {
   const store = checkpointStore({ folder: scene.server.folder });
   await store.save({
-    ...{ run: 'saved', agent: UNBROKEN, owner: UNBROKEN, tags: [UNBROKEN, 'beta'], step: 'read', name: UNBROKEN },
-    ...{ labels: { [UNBROKEN]: UNBROKEN }, model: { id: 'model-1', temperature: 0.2, note: UNBROKEN } },
+    run: 'saved',
+    agent: UNBROKEN,
+    owner: UNBROKEN,
+    tags: [UNBROKEN, 'beta'],
+    step: 'read',
+    name: UNBROKEN,
+    labels: { [UNBROKEN]: UNBROKEN },
+    model: { id: 'model-1', temperature: 0.2, note: UNBROKEN },
     toolResults: {
       search: [
         { offer: UNBROKEN, price: 1 },

@@ -50,7 +50,10 @@ export function createScene(files: readonly string[]): Scene {
     browser = await launch();
     folder = mkdtempSync(join(tmpdir(), 'waitstate-browser-'));
     server = await serve({
-      ...{ files, folder, watch: false, print: (line) => void said.push(render(line, (_, text) => text)) },
+      files,
+      folder,
+      watch: false,
+      print: (line) => void said.push(render(line, (_, text) => text)),
       timing: { pollIntervalMs: 50, sweepIntervalMs: 200, crashBackoffMs: 50 },
     });
     await server.ready;

@@ -40,7 +40,9 @@ export async function shoot(
     await page.evaluate(`document.activeElement?.blur(); window.scrollTo(0, 0); ${SAME_DAY}; ${SAME_MACHINE}`);
     const height: number = await page.evaluate('document.documentElement.scrollHeight');
     await page.screenshot({
-      ...{ path: `${FOLDER}/${name}${size === 'phone' ? '-phone' : ''}.png`, animations: 'disabled', fullPage: true },
+      path: `${FOLDER}/${name}${size === 'phone' ? '-phone' : ''}.png`,
+      animations: 'disabled',
+      fullPage: true,
       clip: { x: 0, y: 0, width, height: Math.min(height, most) },
     });
   }

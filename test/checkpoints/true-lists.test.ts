@@ -2,16 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
 import { contextFactory } from '../../lambda/checkpoints/context-factory.ts';
 import type { HeadMeta } from '../../lambda/checkpoints/format/meta.ts';
-import {
-  DUE_SHARD_COUNT,
-  dueGroup,
-  HEAD_KEY,
-  headRecord,
-  tenantGroup,
-  timeOrder,
-} from '../../lambda/checkpoints/format/records.ts';
+import { headRecord } from '../../lambda/checkpoints/format/records.ts';
 import { toPartition } from '../../lambda/core/ids.ts';
-import { inboxGroup } from '../../lambda/runtime/approvals/approval-records.ts';
+import { DUE_SHARD_COUNT, dueGroup, HEAD_KEY, inboxGroup, tenantGroup, timeOrder } from '../../lambda/storage/keys.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import type { ListEntries, ListName, StoredRecord } from '../../lambda/storage/ports.ts';
 import { all } from '../contract/checkpoint-store/stores.ts';

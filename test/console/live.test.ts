@@ -51,8 +51,11 @@ async function cost<T>(calls: Calls & { records: number }, act: () => Promise<T>
   const { list, read, range, commit, records } = calls;
   return {
     got,
-    ...{ list: list - before.list, read: read - before.read, range: range - before.range },
-    ...{ commit: commit - before.commit, records: records - before.records },
+    list: list - before.list,
+    read: read - before.read,
+    range: range - before.range,
+    commit: commit - before.commit,
+    records: records - before.records,
   };
 }
 

@@ -8,7 +8,10 @@ import { wholePage } from './well-formed.ts';
 
 /** Whoever a test wants to be. */
 export const caller = (fields: Partial<Omit<Caller, 'roles'>> & { readonly roles?: readonly Role[] } = {}): Caller => ({
-  ...{ tenant: 'default', person: 'user:ann', groups: [], answersForOthers: false },
+  tenant: 'default',
+  person: 'user:ann',
+  groups: [],
+  answersForOthers: false,
   ...fields,
   roles: new Set(fields.roles ?? ROLES),
 });

@@ -1,10 +1,11 @@
 import { expect } from 'vitest';
 import type { Checkpoint } from '../../lambda/checkpoints/checkpoint.ts';
 import type { CheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
-import { parseVersion, readCheckpoint } from '../../lambda/checkpoints/format/records.ts';
+import { readCheckpoint } from '../../lambda/checkpoints/format/records.ts';
 import { payloadsInUse } from '../../lambda/checkpoints/operations/payloads-in-use.ts';
 import { isWaitstateError } from '../../lambda/core/errors.ts';
 import { toPartition } from '../../lambda/core/ids.ts';
+import { parseVersion } from '../../lambda/storage/keys.ts';
 import type { Storage, StoredRecord } from '../../lambda/storage/ports.ts';
 import { plainOf } from './model/values.ts';
 

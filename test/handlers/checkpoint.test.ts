@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createCheckpointStore } from '../../lambda/checkpoints/checkpoint-store.ts';
-import { readLiveHead } from '../../lambda/checkpoints/load.ts';
 import { payload } from '../../lambda/checkpoints/payload.ts';
+import { readLiveHead } from '../../lambda/checkpoints/read-head.ts';
 import { decide } from '../../lambda/runtime/approvals/decide.ts';
 import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
 import { rewindRun } from '../../lambda/runtime/control/rewind-and-fork.ts';

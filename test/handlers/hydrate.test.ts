@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { localKeys } from '../../lambda/checkpoints/encryption/key-ring.ts';
-import { HEAD_KEY } from '../../lambda/checkpoints/format/records.ts';
-import { readLiveHead } from '../../lambda/checkpoints/load.ts';
+import { readLiveHead } from '../../lambda/checkpoints/read-head.ts';
+import { HEAD_KEY } from '../../lambda/storage/keys.ts';
 import { type HandlerScene, handlerScene, linkEvent } from './scene.ts';
 
 const request = (scene: HandlerScene, action: string, fields: object) =>

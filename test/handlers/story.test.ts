@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { powertoolsTelemetry } from '../../lambda/handlers/powertools.ts';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
-import type { ApprovalNotification } from '../../lambda/runtime/approvals/notification.ts';
+import type { ApprovalNotification } from '../../lambda/runtime/definition/approval-notification.ts';
 import { type HandlerScene, handlerScene, lambdaContext, linkEvent } from './scene.ts';
 
 interface Refund {

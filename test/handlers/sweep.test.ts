@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HEAD_KEY } from '../../lambda/checkpoints/format/records.ts';
+import { HEAD_KEY } from '../../lambda/storage/keys.ts';
 import { linkFor } from '../runtime/approvals/scene.ts';
 import { type HandlerScene, handlerScene } from './scene.ts';
 

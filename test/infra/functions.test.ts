@@ -3,9 +3,9 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { describe, expect, it } from 'vitest';
 import { HANDLER_SETTINGS } from '../../infra/handlers/handler-functions.ts';
 import { Waitstate } from '../../infra/index.ts';
-import { DUE_SHARD_COUNT } from '../../lambda/checkpoints/format/records.ts';
 import { HANDLERS } from '../../lambda/environment/names.ts';
 import { STREAM_FILTERS } from '../../lambda/handlers/stream-filters.ts';
+import { DUE_SHARD_COUNT } from '../../lambda/storage/keys.ts';
 import { allOptions, ENTRY, existingResources, stackOf, templateOf } from './stacks.ts';
 import { StackTemplate } from './template.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { agent, localKeys } from '../../lambda/index.ts';
 import { createOperator } from '../../lambda/operator/create-operator.ts';
-import { approvalKey } from '../../lambda/runtime/approvals/approval-records.ts';
+import { approvalKey } from '../../lambda/storage/keys.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 
 const keys = localKeys({ current: 'k', keys: { k: new Uint8Array(32).fill(7) } });

@@ -1,12 +1,7 @@
 import { readHeadMeta } from '../../lambda/checkpoints/format/meta.ts';
-import {
-  checkpointRecord,
-  HEAD_KEY,
-  headRecord,
-  parseVersion,
-  readCheckpoint,
-} from '../../lambda/checkpoints/format/records.ts';
+import { checkpointRecord, headRecord, readCheckpoint } from '../../lambda/checkpoints/format/records.ts';
 import { isWaiting } from '../../lambda/core/status.ts';
+import { HEAD_KEY, parseVersion } from '../../lambda/storage/keys.ts';
 import type { StoredRecord, Write } from '../../lambda/storage/ports.ts';
 
 /** One write of a commit, and what it meets. */

@@ -1,5 +1,5 @@
-import { HEAD_KEY } from '../../lambda/checkpoints/format/records.ts';
 import { WaitstateError } from '../../lambda/core/errors.ts';
+import { HEAD_KEY } from '../../lambda/storage/keys.ts';
 import type { PayloadStore, RecordStore, Storage, Write } from '../../lambda/storage/ports.ts';
 import type { Fault } from './faults.ts';
 import type { Process } from './process.ts';

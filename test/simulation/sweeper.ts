@@ -1,8 +1,8 @@
 import { isWaitstateError } from '../../lambda/core/errors.ts';
 import { toPartition } from '../../lambda/core/ids.ts';
-import { approvalKey } from '../../lambda/runtime/approvals/approval-records.ts';
-import type { ApprovalNotification } from '../../lambda/runtime/approvals/notification.ts';
 import { sweepDue } from '../../lambda/runtime/control/sweep.ts';
+import type { ApprovalNotification } from '../../lambda/runtime/definition/approval-notification.ts';
+import { approvalKey } from '../../lambda/storage/keys.ts';
 import { agentsIn } from './agents.ts';
 import { type Deliveries, describe } from './deliveries.ts';
 import type { Process } from './process.ts';

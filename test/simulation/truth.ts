@@ -1,4 +1,4 @@
-import { CHECKPOINT_KEYS, parseVersion, versionKey } from '../../lambda/checkpoints/format/records.ts';
+import { CHECKPOINT_KEYS, parseVersion, versionKey } from '../../lambda/storage/keys.ts';
 import { memoryStorage } from '../../lambda/storage/memory.ts';
 import { ConditionFailedError, type Storage, type StoredRecord, type Write } from '../../lambda/storage/ports.ts';
 import type { Break } from './breaks.ts';

@@ -1,8 +1,9 @@
 import type { HeadMeta } from '../../lambda/checkpoints/format/meta.ts';
-import { HEAD_KEY, readHead } from '../../lambda/checkpoints/format/records.ts';
+import { readHead } from '../../lambda/checkpoints/format/records.ts';
 import { sideMeta } from '../../lambda/checkpoints/format/side-record.ts';
 import { parsePartition, toPartition } from '../../lambda/core/ids.ts';
 import { hasEnded } from '../../lambda/core/status.ts';
+import { HEAD_KEY } from '../../lambda/storage/keys.ts';
 import type { Write } from '../../lambda/storage/ports.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { ApproverMeta } from './people.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createTicket } from '../../dev/server/ticket.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 
-const OPENERS: { readonly [platform: string]: readonly string[] } = {
+const OPEN_COMMANDS: { readonly [platform: string]: readonly string[] } = {
   darwin: ['open'],
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
@@ -13,7 +13,7 @@ const OPENERS: { readonly [platform: string]: readonly string[] } = {
  */
 export function openBrowser(keyedUrl: string, { ask, environment }: Terminal): void {
   if (!ask || environment.SSH_CONNECTION || environment.CI) return;
-  const [program = 'xdg-open', ...args] = OPENERS[process.platform] ?? ['xdg-open'];
+  const [program = 'xdg-open', ...args] = OPEN_COMMANDS[process.platform] ?? ['xdg-open'];
   const child = spawn(program, [...args, withTicket(keyedUrl)], { stdio: 'ignore', detached: true });
   child.on('error', () => {});
   child.unref();

@@ -26,16 +26,16 @@ export interface Proxy {
  * whoever started it, so it is guarded as the local server is.
  */
 export async function startProxy({ apiUrl, port, tenant, sign }: ProxyOptions): Promise<Proxy> {
-  const signed = sign ?? (await createSigner(apiUrl));
+  const signRequest = sign ?? (await createSigner(apiUrl));
   const key = randomBytes(32).toString('base64url');
   let guard: Guard | undefined;
   const server = createServer(
     getRequestListener(async (request, environment) => {
       const { incoming } = environment as HttpBindings;
-      const answer = guard?.check(request, incoming);
-      if (answer) return answer;
+      const response = guard?.check(request, incoming);
+      if (response) return response;
       if (!guard?.identify(request)) return problemResponse(401, 'NOT_AUTHENTICATED', NO_KEY);
-      return pass(request, apiUrl, signed);
+      return forward(request, apiUrl, signRequest);
     }),
   );
   const listening = await listen(server, port ?? 0, undefined);
@@ -53,57 +53,58 @@ export async function startProxy({ apiUrl, port, tenant, sign }: ProxyOptions): 
 const NO_KEY = 'Open the URL that "waitstate console" printed: it has the key of this proxy.';
 
 // What API Gateway takes at most.
-const MOST_BYTES = 10 * 1024 * 1024;
+const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
 // Of one connection only, or of this proxy and its browser.
-const NOT_PASSED =
+const DROPPED_REQUEST_HEADERS =
   /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|cookie|authorization|content-length|accept-encoding|expect|origin|referer|sec-fetch-.*|x-amz-.*|x-forwarded-.*)$/;
-const NOT_PASSED_BACK =
+const DROPPED_RESPONSE_HEADERS =
   /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|set-cookie|content-encoding|content-length|strict-transport-security|cache-control|x-amzn?-.*|apigw-requestid|date)$/;
 
 /** Sends a request on, signed, and its answer back piece by piece. */
-async function pass(request: Request, apiUrl: string, sign: Sign): Promise<Response> {
+async function forward(request: Request, apiUrl: string, sign: Sign): Promise<Response> {
   const { pathname, search } = new URL(request.url);
   const url = `${apiUrl.replace(/\/+$/, '')}${pathname}${search}`;
-  const body = await bodyOf(request);
-  if (body === 'too large') return problemResponse(413, 'TOO_LARGE', `A request may have ${MOST_BYTES} bytes at most.`);
+  const body = await readBody(request);
+  if (body === 'too large')
+    return problemResponse(413, 'TOO_LARGE', `A request may have ${MAX_BODY_BYTES} bytes at most.`);
   const { method, signal } = request;
   try {
     const headers = new Headers(await sign({ url, method, body }));
-    for (const [name, value] of request.headers) if (!NOT_PASSED.test(name)) headers.set(name, value);
+    for (const [name, value] of request.headers) if (!DROPPED_REQUEST_HEADERS.test(name)) headers.set(name, value);
     // What comes compressed would be unpacked on the way, and its length be another.
     headers.set('accept-encoding', 'identity');
-    const answer = await fetch(url, { method, headers, body: body ?? null, redirect: 'manual', signal });
-    return new Response(answer.body, { status: answer.status, headers: headersBack(answer, apiUrl) });
+    const response = await fetch(url, { method, headers, body: body ?? null, redirect: 'manual', signal });
+    return new Response(response.body, { status: response.status, headers: responseHeaders(response, apiUrl) });
   } catch (error) {
-    return problemResponse(502, 'UNEXPECTED', reasonOf(error));
+    return problemResponse(502, 'UNEXPECTED', describeFailure(error));
   }
 }
 
 /** The body as a whole, since a signature covers it. */
-async function bodyOf(request: Request): Promise<Uint8Array<ArrayBuffer> | 'too large' | undefined> {
+async function readBody(request: Request): Promise<Uint8Array<ArrayBuffer> | 'too large' | undefined> {
   if (!request.body) return undefined;
-  const pieces: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const piece of request.body) {
-    bytes += piece.length;
-    if (bytes > MOST_BYTES) return 'too large';
-    pieces.push(piece);
+  for await (const chunk of request.body) {
+    bytes += chunk.length;
+    if (bytes > MAX_BODY_BYTES) return 'too large';
+    chunks.push(chunk);
   }
-  return new Uint8Array(Buffer.concat(pieces));
+  return new Uint8Array(Buffer.concat(chunks));
 }
 
-function headersBack(answer: Response, apiUrl: string): Headers {
+function responseHeaders(response: Response, apiUrl: string): Headers {
   const headers = new Headers();
-  for (const [name, value] of answer.headers) if (!NOT_PASSED_BACK.test(name)) headers.append(name, value);
+  for (const [name, value] of response.headers) if (!DROPPED_RESPONSE_HEADERS.test(name)) headers.append(name, value);
   headers.set('cache-control', 'no-store');
-  const location = answer.headers.get('location');
-  if (location !== null) headers.set('location', locationHere(location, apiUrl));
+  const location = response.headers.get('location');
+  if (location !== null) headers.set('location', rewriteLocation(location, apiUrl));
   return headers;
 }
 
 /** A place of the API as a place of this proxy. */
-function locationHere(location: string, apiUrl: string): string {
+function rewriteLocation(location: string, apiUrl: string): string {
   const api = new URL(apiUrl);
   const target = URL.parse(location, api.href);
   if (!target || target.origin !== api.origin) return location;
@@ -112,12 +113,12 @@ function locationHere(location: string, apiUrl: string): string {
   return `${path}${target.search}${target.hash}`;
 }
 
-function reasonOf(error: unknown): string {
+function describeFailure(error: unknown): string {
   const { name, message, cause } = Object(error) as Error;
-  const why = cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : message;
+  const reason = cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : message;
   const isCredentials = /Credentials|Token/i.test(name);
   const advice = isCredentials
     ? ' Log in again (such as by "aws sso login"), then reload.'
     : ' Is the URL of the API right?';
-  return `The API did not answer: ${why}.${advice}`;
+  return `The API did not answer: ${reason}.${advice}`;
 }

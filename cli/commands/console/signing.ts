@@ -16,7 +16,7 @@ export async function createSigner(apiUrl: string): Promise<Sign> {
     () => import('@aws-sdk/client-dynamodb'),
   );
   const { config } = new DynamoDBClient({});
-  const region = regionIn(apiUrl) ?? (await config.region());
+  const region = regionFromUrl(apiUrl) ?? (await config.region());
   // At once, and not when somebody looks at a page.
   await config.credentials().catch((cause: unknown) => {
     throw new WaitstateError(
@@ -38,5 +38,5 @@ export async function createSigner(apiUrl: string): Promise<Sign> {
 }
 
 /** The region that the name of an API has; a domain of one's own has none. */
-const regionIn = (apiUrl: string): string | undefined =>
+const regionFromUrl = (apiUrl: string): string | undefined =>
   /\.execute-api(?:-fips)?\.([\w-]+)\.amazonaws\.com(?:\.cn)?$/.exec(new URL(apiUrl).hostname)?.[1];

@@ -7,8 +7,8 @@ const TIMEOUT_MS = 10_000;
 export async function* checkApi(apiUrl: string): AsyncGenerator<Finding> {
   const url = `${apiUrl.replace(/\/+$/, '')}/api/runs?limit=1`;
   try {
-    const open = await statusOf(url, {});
-    if (open < 400) {
+    const unsignedStatus = await statusOf(url, {});
+    if (unsignedStatus < 400) {
       yield fail(
         'api',
         `${apiUrl} answers without credentials`,
@@ -16,10 +16,10 @@ export async function* checkApi(apiUrl: string): AsyncGenerator<Finding> {
       );
       return;
     }
-    if (open === 404)
+    if (unsignedStatus === 404)
       yield fail('api', `${apiUrl} has no /api/runs`, 'Check the output WaitstateApiUrl: with or without a stage?');
     else yield ok('api', `${apiUrl} answers, and asks for credentials`);
-    if (open !== 404) yield await signedFinding(url);
+    if (unsignedStatus !== 404) yield await signedAccessFinding(url);
   } catch (error) {
     yield fail(
       'api',
@@ -29,20 +29,20 @@ export async function* checkApi(apiUrl: string): AsyncGenerator<Finding> {
   }
 }
 
-async function signedFinding(url: string): Promise<Finding> {
+async function signedAccessFinding(url: string): Promise<Finding> {
   const sign = await createSigner(url);
   const headers = Object.fromEntries(await sign({ url, method: 'GET', body: undefined }));
   const status = await statusOf(url, headers);
   if (status < 400) return ok('api rights', 'it answers you');
-  const mend =
+  const advice =
     'Allow execute-api:Invoke on the API; and see that your role has one of its roles (viewer, approver, operator, starter).';
   return status >= 500
     ? fail('api rights', `it answers ${status}`, 'Look into the log of its function.')
-    : warn('api rights', `it answers you ${status}`, mend);
+    : warn('api rights', `it answers you ${status}`, advice);
 }
 
 async function statusOf(url: string, headers: Readonly<Record<string, string>>): Promise<number> {
-  const answer = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
-  await answer.body?.cancel();
-  return answer.status;
+  const response = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
+  await response.body?.cancel();
+  return response.status;
 }

@@ -9,62 +9,63 @@ import { type ClockSkew, clockFinding, measureClockSkew } from './clock-skew.ts'
 import { errorSummary, type Finding, fail, ok } from './finding.ts';
 
 /** Looks at a place on AWS: the account, then the table, the bucket, the key and the API, each by calls that change nothing. */
-export async function* checkAws(place: AwsTarget, now: () => number): AsyncGenerator<Finding> {
-  const dynamo = await loaded('@aws-sdk/client-dynamodb', () => import('@aws-sdk/client-dynamodb'));
+export async function* checkAws(target: AwsTarget, now: () => number): AsyncGenerator<Finding> {
+  const dynamo = await importPackage('@aws-sdk/client-dynamodb', () => import('@aws-sdk/client-dynamodb'));
   if ('status' in dynamo) return yield dynamo;
   // A doctor that waits is no help: what does not answer soon is said so.
-  const client = new dynamo.DynamoDBClient(QUICK);
+  const client = new dynamo.DynamoDBClient(FAIL_FAST);
   const clock: ClockSkew = measureClockSkew(client.middlewareStack, now);
   try {
-    const region = await settled('region', client.config.region, (found) => String(found), NO_REGION);
+    const region = await checkSetting('region', client.config.region, (found) => String(found), REGION_ADVICE);
     yield region;
-    const credentials = await settled(
+    const credentials = await checkSetting(
       'credentials',
       client.config.credentials,
       ({ accessKeyId, expiration }) => {
         const until = expiration ? `, until ${expiration.toISOString()}` : '';
         return `key …${accessKeyId.slice(-4)}${until}`;
       },
-      NO_CREDENTIALS,
+      CREDENTIALS_ADVICE,
     );
     yield credentials;
     if (region.status === 'fail' || credentials.status === 'fail') return;
-    yield* checkTable(dynamo, client, place.table);
+    yield* checkTable(dynamo, client, target.table);
     yield clockFinding(clock);
-    const s3 = await loaded('@aws-sdk/client-s3', () => import('@aws-sdk/client-s3'));
+    const s3 = await importPackage('@aws-sdk/client-s3', () => import('@aws-sdk/client-s3'));
     if ('status' in s3) yield s3;
-    else yield* checkBucket(s3, new s3.S3Client({ ...QUICK, ...pathStyle() }), place.bucket);
-    if (place.key !== undefined) yield await checkKey(place.key);
-    if (place.apiUrl !== undefined) yield* checkApi(place.apiUrl);
+    else yield* checkBucket(s3, new s3.S3Client({ ...FAIL_FAST, ...pathStyle() }), target.bucket);
+    if (target.key !== undefined) yield await checkKey(target.key);
+    if (target.apiUrl !== undefined) yield* checkApi(target.apiUrl);
   } finally {
     client.destroy();
   }
 }
 
-const QUICK = { maxAttempts: 2, requestHandler: { connectionTimeout: 3_000, requestTimeout: 5_000 } };
+const FAIL_FAST = { maxAttempts: 2, requestHandler: { connectionTimeout: 3_000, requestTimeout: 5_000 } };
 
-const NO_REGION = 'Set AWS_REGION, pass --region, or name a profile that has one by --profile.';
-const NO_CREDENTIALS = 'Log in (such as by "aws sso login"), set AWS_PROFILE or AWS_ACCESS_KEY_ID, or pass --profile.';
+const REGION_ADVICE = 'Set AWS_REGION, pass --region, or name a profile that has one by --profile.';
+const CREDENTIALS_ADVICE =
+  'Log in (such as by "aws sso login"), set AWS_PROFILE or AWS_ACCESS_KEY_ID, or pass --profile.';
 
 // Engines on one machine have no names for buckets.
 const pathStyle = () =>
   process.env.AWS_ENDPOINT_URL_S3 || process.env.AWS_ENDPOINT_URL ? { forcePathStyle: true } : {};
 
-async function settled<T>(
+async function checkSetting<T>(
   check: string,
   read: () => Promise<T>,
   text: (found: T) => string,
-  mend: string,
+  advice: string,
 ): Promise<Finding> {
   try {
     return ok(check, text(await read()));
   } catch (error) {
-    return fail(check, errorSummary(error), mend);
+    return fail(check, errorSummary(error), advice);
   }
 }
 
 /** A package that only those need who use AWS. */
-async function loaded<M>(name: string, load: () => Promise<M>): Promise<M | Finding> {
+async function importPackage<M>(name: string, load: () => Promise<M>): Promise<M | Finding> {
   try {
     return await importOptionalPeer(name, load);
   } catch (error) {

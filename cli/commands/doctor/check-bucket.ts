@@ -14,7 +14,7 @@ export async function* checkBucket(sdk: S3, client: S3Client, Bucket: string): A
       yield permissionFinding(
         'bucket rights',
         `the bucket "${Bucket}" and its objects`,
-        await tryBucket(sdk, client, Bucket),
+        await probeBucket(sdk, client, Bucket),
       );
   } finally {
     client.destroy();
@@ -53,41 +53,41 @@ async function bucketFinding(sdk: S3, client: S3Client, Bucket: string): Promise
   }
 }
 
-const KEY = 'waitstate-doctor/none/none';
+const PROBE_KEY = 'waitstate-doctor/none/none';
 
-async function tryBucket(sdk: S3, client: S3Client, Bucket: string): Promise<readonly ProbedCall[]> {
-  const tried = async (action: string, call: () => Promise<unknown>, fine: RegExp): Promise<ProbedCall> => {
+async function probeBucket(sdk: S3, client: S3Client, Bucket: string): Promise<readonly ProbedCall[]> {
+  const probe = async (action: string, call: () => Promise<unknown>, expectedError: RegExp): Promise<ProbedCall> => {
     const error = await call().then(
       () => undefined,
       (thrown: unknown) => thrown,
     );
-    return { action, error: error !== undefined && fine.test(errorDetails(error).name) ? undefined : error };
+    return { action, error: error !== undefined && expectedError.test(errorDetails(error).name) ? undefined : error };
   };
   const upload = { id: undefined as string | undefined };
-  const begin = async () => {
-    upload.id = (await client.send(new sdk.CreateMultipartUploadCommand({ Bucket, Key: KEY }))).UploadId;
+  const startUpload = async () => {
+    upload.id = (await client.send(new sdk.CreateMultipartUploadCommand({ Bucket, Key: PROBE_KEY }))).UploadId;
   };
   return [
-    await tried('s3:ListBucket', () => client.send(new sdk.ListObjectsV2Command({ Bucket, MaxKeys: 1 })), /^$/),
-    await tried(
+    await probe('s3:ListBucket', () => client.send(new sdk.ListObjectsV2Command({ Bucket, MaxKeys: 1 })), /^$/),
+    await probe(
       's3:GetObject',
-      () => client.send(new sdk.GetObjectCommand({ Bucket, Key: KEY })),
+      () => client.send(new sdk.GetObjectCommand({ Bucket, Key: PROBE_KEY })),
       /NoSuchKey|NotFound/,
     ),
     // An upload that is begun and given up writes nothing, and needs the right to write.
-    await tried('s3:PutObject', begin, /^$/),
+    await probe('s3:PutObject', startUpload, /^$/),
     ...(upload.id === undefined
       ? []
       : [
-          await tried(
+          await probe(
             's3:AbortMultipartUpload',
-            () => client.send(new sdk.AbortMultipartUploadCommand({ Bucket, Key: KEY, UploadId: upload.id })),
+            () => client.send(new sdk.AbortMultipartUploadCommand({ Bucket, Key: PROBE_KEY, UploadId: upload.id })),
             /NoSuchUpload/,
           ),
         ]),
-    await tried(
+    await probe(
       's3:DeleteObject',
-      () => client.send(new sdk.DeleteObjectCommand({ Bucket, Key: KEY })),
+      () => client.send(new sdk.DeleteObjectCommand({ Bucket, Key: PROBE_KEY })),
       /NoSuchKey|NotFound/,
     ),
   ];

@@ -7,16 +7,16 @@ import { pluralize } from '../output/print-result.ts';
 import { errorSummary, type Finding, fail, ok, warn } from './finding.ts';
 
 /** Looks at a folder of this machine: whether it can be used, whether what is in it opens, whether a server works on it. */
-export async function* checkFolder(folder: string, openPlace: () => Promise<Target>): AsyncGenerator<Finding> {
-  const found = await lookAtFolder(folder);
+export async function* checkFolder(folder: string, openTarget: () => Promise<Target>): AsyncGenerator<Finding> {
+  const found = await checkWritable(folder);
   yield found;
   if (found.status === 'fail') return;
   yield await checkDisk(folder);
-  if (await exists(join(folder, 'records.sqlite'))) yield await checkStore(openPlace);
+  if (await exists(join(folder, 'records.sqlite'))) yield await checkStore(openTarget);
   yield await checkServer(folder);
 }
 
-async function lookAtFolder(folder: string): Promise<Finding> {
+async function checkWritable(folder: string): Promise<Finding> {
   const there = await stat(folder).catch(() => undefined);
   if (there && !there.isDirectory())
     return fail('folder', `${folder} is a file`, 'Move it away, or name another folder by --folder.');
@@ -60,13 +60,13 @@ const exists = (path: string): Promise<boolean> => stat(path).then(Boolean, () =
 
 const MB = 1024 * 1024;
 // The kinds of file system on which SQLite's write-ahead log does not work: NFS, SMB and CIFS.
-const REMOTE = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42]);
+const NETWORK_FILE_SYSTEMS = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42]);
 
 async function checkDisk(folder: string): Promise<Finding> {
   let there = resolve(folder);
   while (!(await exists(there))) there = dirname(there);
   const { bavail, bsize, type } = await statfs(there);
-  if (REMOTE.has(type))
+  if (NETWORK_FILE_SYSTEMS.has(type))
     return fail(
       'disk',
       `${folder} is on a network`,
@@ -81,9 +81,9 @@ async function checkDisk(folder: string): Promise<Finding> {
     : ok('disk', text);
 }
 
-async function checkStore(openPlace: () => Promise<Target>): Promise<Finding> {
+async function checkStore(openTarget: () => Promise<Target>): Promise<Finding> {
   try {
-    const { operator } = await openPlace();
+    const { operator } = await openTarget();
     const counts = Object.values(await operator.counts());
     const runs = counts.reduce((sum, { count }) => sum + count, 0);
     const isMore = counts.some((count) => count.isMore);
@@ -94,15 +94,15 @@ async function checkStore(openPlace: () => Promise<Target>): Promise<Finding> {
 }
 
 async function checkServer(folder: string): Promise<Finding> {
-  const none = 'Start one, so that runs go on: waitstate dev AGENT-FILES.';
+  const advice = 'Start one, so that runs go on: waitstate dev AGENT-FILES.';
   const server = await findRunningServer(folder);
-  if (!server) return warn('server', 'none is running', none);
+  if (!server) return warn('server', 'none is running', advice);
   const { origin } = new URL(server.url);
-  const answered = await fetch(origin, { redirect: 'manual', signal: AbortSignal.timeout(3_000) }).catch(
+  const response = await fetch(origin, { redirect: 'manual', signal: AbortSignal.timeout(3_000) }).catch(
     () => undefined,
   );
-  await answered?.body?.cancel();
-  if (answered && answered.status < 500) return ok('server', `${origin}, pid ${server.pid}`);
+  await response?.body?.cancel();
+  if (response && response.status < 500) return ok('server', `${origin}, pid ${server.pid}`);
   return fail(
     'server',
     `${origin} (pid ${server.pid}) does not answer`,

@@ -14,15 +14,15 @@ export async function* checkTable(sdk: Dynamo, client: DynamoDBClient, table: st
     yield shapeFinding(table, Table);
     yield streamFinding(Table);
   } catch (error) {
-    const found = unreadable(table, error);
+    const found = describeFailure(table, error);
     yield found;
     if (found.status === 'fail') return;
   }
   yield await timeToLiveFinding(sdk, client, table);
-  yield permissionFinding('table rights', `the table "${table}"`, await tryTable(sdk, client, table));
+  yield permissionFinding('table rights', `the table "${table}"`, await probeTable(sdk, client, table));
 }
 
-function unreadable(table: string, error: unknown): Finding {
+function describeFailure(table: string, error: unknown): Finding {
   const { name, status } = errorDetails(error);
   if (name === 'ResourceNotFoundException')
     return fail(
@@ -117,10 +117,10 @@ async function timeToLiveFinding(sdk: Dynamo, client: DynamoDBClient, TableName:
 }
 
 // Never true, so that nothing is written: DynamoDB says that it is not true only to those who may write.
-const NEVER = { ConditionExpression: 'attribute_exists(pk) AND attribute_not_exists(pk)' };
-const KEY = { pk: { S: 'waitstate-doctor/none' }, sk: { S: 'none' } };
+const NEVER_TRUE = { ConditionExpression: 'attribute_exists(pk) AND attribute_not_exists(pk)' };
+const PROBE_KEY = { pk: { S: 'waitstate-doctor/none' }, sk: { S: 'none' } };
 
-async function tryTable(sdk: Dynamo, client: DynamoDBClient, TableName: string): Promise<readonly ProbedCall[]> {
+async function probeTable(sdk: Dynamo, client: DynamoDBClient, TableName: string): Promise<readonly ProbedCall[]> {
   const query = (index: string | undefined, key: string) =>
     client.send(
       new sdk.QueryCommand({
@@ -128,22 +128,22 @@ async function tryTable(sdk: Dynamo, client: DynamoDBClient, TableName: string):
         ...{
           KeyConditionExpression: '#k = :k',
           ExpressionAttributeNames: { '#k': key },
-          ExpressionAttributeValues: { ':k': KEY.pk },
+          ExpressionAttributeValues: { ':k': PROBE_KEY.pk },
         },
       }),
     );
   const calls: readonly (readonly [action: string, () => Promise<unknown>])[] = [
-    ['dynamodb:GetItem', () => client.send(new sdk.GetItemCommand({ TableName, Key: KEY }))],
+    ['dynamodb:GetItem', () => client.send(new sdk.GetItemCommand({ TableName, Key: PROBE_KEY }))],
     [
       'dynamodb:BatchGetItem',
-      () => client.send(new sdk.BatchGetItemCommand({ RequestItems: { [TableName]: { Keys: [KEY] } } })),
+      () => client.send(new sdk.BatchGetItemCommand({ RequestItems: { [TableName]: { Keys: [PROBE_KEY] } } })),
     ],
     ['dynamodb:Query', () => query(undefined, 'pk')],
     ...Object.values(LISTS).map(
       ({ index, group }) => [`dynamodb:Query on index/${index}`, () => query(index, group)] as const,
     ),
-    ['dynamodb:PutItem', () => client.send(new sdk.PutItemCommand({ TableName, Item: KEY, ...NEVER }))],
-    ['dynamodb:DeleteItem', () => client.send(new sdk.DeleteItemCommand({ TableName, Key: KEY, ...NEVER }))],
+    ['dynamodb:PutItem', () => client.send(new sdk.PutItemCommand({ TableName, Item: PROBE_KEY, ...NEVER_TRUE }))],
+    ['dynamodb:DeleteItem', () => client.send(new sdk.DeleteItemCommand({ TableName, Key: PROBE_KEY, ...NEVER_TRUE }))],
   ];
   return Promise.all(
     calls.map(async ([action, call]): Promise<ProbedCall> => {

@@ -9,24 +9,24 @@ export interface ClockSkew {
 
 /** Reads the time from each answer of a client, also from those that refuse. */
 export function measureClockSkew(stack: DynamoDBClient['middlewareStack'], now: () => number): ClockSkew {
-  const watch: ClockSkew = { aheadMs: undefined };
+  const skew: ClockSkew = { aheadMs: undefined };
   stack.add(
     (next) => async (args) => {
-      const answer = await next(args);
-      const { headers } = Object(answer.response) as { headers?: Readonly<Record<string, string>> };
+      const result = await next(args);
+      const { headers } = Object(result.response) as { headers?: Readonly<Record<string, string>> };
       const date = Date.parse(headers?.date ?? '');
-      if (!Number.isNaN(date)) watch.aheadMs = now() - date;
-      return answer;
+      if (!Number.isNaN(date)) skew.aheadMs = now() - date;
+      return result;
     },
     // Closest to the wire, before anybody makes an error of the answer.
     { step: 'deserialize', priority: 'low', name: 'waitstateClock' },
   );
-  return watch;
+  return skew;
 }
 
-const LITTLE_MS = 30_000;
+const WARN_SKEW_MS = 30_000;
 // Signatures are refused from here on.
-const MUCH_MS = 5 * 60_000;
+const MAX_SKEW_MS = 5 * 60_000;
 
 /** What the difference means. */
 export function clockFinding({ aheadMs }: ClockSkew): Finding {
@@ -37,8 +37,8 @@ export function clockFinding({ aheadMs }: ClockSkew): Finding {
       'Nothing, if the clock of this machine is set by the network.',
     );
   const text = `${formatDuration(Math.abs(aheadMs))} ${aheadMs < 0 ? 'behind' : 'ahead of'} AWS`;
-  const mend =
+  const advice =
     'Have the clock of this machine set by the network (NTP): signatures, leases and deadlines depend on it.';
-  if (Math.abs(aheadMs) >= MUCH_MS) return fail('clock', text, mend);
-  return Math.abs(aheadMs) >= LITTLE_MS ? warn('clock', text, mend) : ok('clock', 'as that of AWS');
+  if (Math.abs(aheadMs) >= MAX_SKEW_MS) return fail('clock', text, advice);
+  return Math.abs(aheadMs) >= WARN_SKEW_MS ? warn('clock', text, advice) : ok('clock', 'as that of AWS');
 }

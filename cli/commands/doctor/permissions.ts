@@ -14,16 +14,16 @@ export const isDenied = (error: unknown): boolean => {
 };
 
 /** What calls that were tried say of permissions. */
-export function permissionFinding(check: string, on: string, tried: readonly ProbedCall[]): Finding {
-  const denied = tried.filter(({ error }) => isDenied(error)).map(({ action }) => action);
+export function permissionFinding(check: string, resource: string, calls: readonly ProbedCall[]): Finding {
+  const denied = calls.filter(({ error }) => isDenied(error)).map(({ action }) => action);
   if (denied.length > 0)
-    return fail(check, `not allowed: ${denied.join(', ')}`, `Allow ${denied.join(', ')} on ${on}.`);
-  const failed = tried.find(({ error }) => error !== undefined);
+    return fail(check, `not allowed: ${denied.join(', ')}`, `Allow ${denied.join(', ')} on ${resource}.`);
+  const failed = calls.find(({ error }) => error !== undefined);
   if (failed)
     return fail(
       check,
       `${failed.action}: ${errorSummary(failed.error)}`,
       'Try again; if it stays, the table or bucket is not what it should be.',
     );
-  return ok(check, tried.map(({ action }) => action.replace(/^\w+:/, '')).join(', '));
+  return ok(check, calls.map(({ action }) => action.replace(/^\w+:/, '')).join(', '));
 }

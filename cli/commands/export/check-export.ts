@@ -24,14 +24,14 @@ interface ExportLine {
   readonly sha256?: unknown;
 }
 
-const MOST_PROBLEMS = 20;
+const MAX_PROBLEMS = 20;
 
 /** Reads an export and says whether it is whole: every line, every chain of checkpoints, and the hash at its end. */
 export async function checkExport(file: string): Promise<ExportCheck> {
-  const checker = new Checker();
+  const checker = new ExportChecker();
   try {
     const lines = createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Infinity });
-    for await (const line of lines) checker.line(line);
+    for await (const line of lines) checker.checkLine(line);
   } catch (cause) {
     throw new WaitstateError('INVALID_INPUT', `The file ${file} cannot be read: ${(cause as Error).message}.`, {
       cause,
@@ -40,82 +40,83 @@ export async function checkExport(file: string): Promise<ExportCheck> {
   return checker.end();
 }
 
-class Checker {
+class ExportChecker {
   #line = 0;
   #runs = 0;
   #checkpoints = 0;
   #run: unknown;
-  #before: ExportLine | undefined;
-  #ended: number | undefined;
+  #previous: ExportLine | undefined;
+  #endLine: number | undefined;
   readonly #hash = createHash('sha256');
   readonly #problems: { readonly line: number; readonly problem: string }[] = [];
 
-  line(text: string): void {
+  checkLine(text: string): void {
     this.#line += 1;
-    const read = parsed(text);
-    if (this.#ended !== undefined) this.#say('it comes after the end of the export');
-    else if (read) this.#take(read);
-    else this.#say('it is not JSON');
+    const line = parseLine(text);
+    if (this.#endLine !== undefined) this.#report('it comes after the end of the export');
+    else if (line) this.#checkType(line);
+    else this.#report('it is not JSON');
     this.#hash.update(`${text}\n`);
   }
 
-  #take(read: ExportLine): void {
-    if (this.#line === 1) this.#begin(read);
-    else if (read.type === 'run') this.#beginRun(read);
-    else if (read.type === 'checkpoint') this.#checkpoint(read);
-    else if (read.type === 'end') this.#finish(read);
-    else this.#say(`it is of an unknown type, ${JSON.stringify(read.type)}`);
+  #checkType(line: ExportLine): void {
+    if (this.#line === 1) this.#begin(line);
+    else if (line.type === 'run') this.#beginRun(line);
+    else if (line.type === 'checkpoint') this.#checkpoint(line);
+    else if (line.type === 'end') this.#finish(line);
+    else this.#report(`it is of an unknown type, ${JSON.stringify(line.type)}`);
   }
 
   end(): ExportCheck {
-    if (this.#ended === undefined) this.#say('the end is missing: the file was cut off');
-    const problems = this.#problems.slice(0, MOST_PROBLEMS);
+    if (this.#endLine === undefined) this.#report('the end is missing: the file was cut off');
+    const problems = this.#problems.slice(0, MAX_PROBLEMS);
     return { ok: problems.length === 0, runs: this.#runs, checkpoints: this.#checkpoints, problems };
   }
 
   #begin({ type, format }: ExportLine): void {
     if (type !== 'export')
-      this.#say('it is not the beginning of an export (with --format trajectory nothing can be checked)');
-    else if (format !== EXPORT_FORMAT) this.#say(`it has format ${format}, and this command reads ${EXPORT_FORMAT}`);
+      this.#report('it is not the beginning of an export (with --format trajectory nothing can be checked)');
+    else if (format !== EXPORT_FORMAT) this.#report(`it has format ${format}, and this command reads ${EXPORT_FORMAT}`);
   }
 
   #beginRun({ run }: ExportLine): void {
     this.#runs += 1;
     this.#run = run;
-    this.#before = undefined;
+    this.#previous = undefined;
   }
 
-  #checkpoint(read: ExportLine): void {
+  #checkpoint(line: ExportLine): void {
     this.#checkpoints += 1;
-    const before = this.#before;
-    const { run, version, previousHash } = read;
+    const previous = this.#previous;
+    const { run, version, previousHash } = line;
     if (run !== this.#run)
-      this.#say(`it is of run ${JSON.stringify(run)}, and stands under ${JSON.stringify(this.#run)}`);
-    else if (version !== Number(before?.version ?? 0) + 1)
-      this.#say(`version ${version} follows ${before?.version ?? 'nothing'}`);
-    else if (before && previousHash !== before.hash)
-      this.#say(`version ${version} does not follow from the one before it`);
-    this.#before = read;
+      this.#report(`it is of run ${JSON.stringify(run)}, and stands under ${JSON.stringify(this.#run)}`);
+    else if (version !== Number(previous?.version ?? 0) + 1)
+      this.#report(`version ${version} follows ${previous?.version ?? 'nothing'}`);
+    else if (previous && previousHash !== previous.hash)
+      this.#report(`version ${version} does not follow from the one before it`);
+    this.#previous = line;
   }
 
   #finish({ runs, checkpoints, sha256 }: ExportLine): void {
-    this.#ended = this.#line;
+    this.#endLine = this.#line;
     if (runs !== this.#runs || checkpoints !== this.#checkpoints)
-      this.#say(
+      this.#report(
         `${runs} runs and ${checkpoints} checkpoints were exported, ${this.#runs} and ${this.#checkpoints} are there`,
       );
-    if (sha256 !== this.#hash.copy().digest('hex')) this.#say('the lines before do not have the SHA-256 that it names');
+    if (sha256 !== this.#hash.copy().digest('hex'))
+      this.#report('the lines before do not have the SHA-256 that it names');
   }
 
-  #say(problem: string): void {
-    if (this.#problems.length < MOST_PROBLEMS) this.#problems.push({ line: this.#line, problem });
+  #report(problem: string): void {
+    if (this.#problems.length < MAX_PROBLEMS) this.#problems.push({ line: this.#line, problem });
   }
 }
 
-function parsed(text: string): ExportLine | undefined {
+function parseLine(text: string): ExportLine | undefined {
   try {
-    const read: unknown = JSON.parse(text);
-    return typeof read === 'object' && read !== null ? read : undefined;
+    const line: unknown = JSON.parse(text);
+    return typeof line === 'object' && line !== null ? line : undefined;
   } catch {
     return undefined;
   }

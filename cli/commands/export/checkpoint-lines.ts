@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { CheckpointSummary } from '../../../lambda/checkpoints/checkpoint.ts';
+import type { CheckpointSummary } from '../../../lambda/checkpoints/engine.ts';
 import { isWaitstateError } from '../../../lambda/core/errors.ts';
 import type { CheckpointView, Operator } from '../../../lambda/operator/operator.ts';
 import { jsonText } from '../../terminal/json-text.ts';
@@ -19,18 +19,13 @@ export interface ExportSource {
 export const EXPORT_FORMAT = 1;
 
 // Enough that the way to the storage and back costs little, and few enough that large states fit into memory.
-const AT_ONCE = 4;
+const CONCURRENCY = 4;
 
 /**
  * The lines of an export: what it is, then each run with its checkpoints and their states, then how many there were and the
  * SHA-256 of all lines before, so that a file that was cut or changed shows.
  */
-export async function* checkpointLines({
-  operator,
-  runs,
-  progress,
-  onSkipped: leftOut,
-}: ExportSource): AsyncGenerator<object> {
+export async function* checkpointLines({ operator, runs, progress, onSkipped }: ExportSource): AsyncGenerator<object> {
   const hash = createHash('sha256');
   let checkpoints = 0;
   let exported = 0;
@@ -42,13 +37,13 @@ export async function* checkpointLines({
   for (const [index, run] of runs.entries()) {
     const found = await unlessGone(() => operator.run(run));
     if (!found) {
-      leftOut(run);
+      onSkipped(run);
       continue;
     }
     exported += 1;
     yield hashed({ type: 'run', ...found });
     const history = await collectHistory(operator, run, { to: found.version }, Infinity);
-    for await (const checkpoint of contents(operator, history.checkpoints)) {
+    for await (const checkpoint of readContents(operator, history.checkpoints)) {
       yield hashed({ type: 'checkpoint', ...checkpoint });
       checkpoints += 1;
       if (runs.length === 1) progress.update(checkpoints, found.version, 'checkpoints exported');
@@ -59,15 +54,18 @@ export async function* checkpointLines({
 }
 
 /** The checkpoints with their content, in their order, a few read at once; of those that a prune emptied, what is left. */
-async function* contents(
+async function* readContents(
   operator: Operator,
   checkpoints: readonly CheckpointSummary[],
 ): AsyncGenerator<CheckpointSummary | CheckpointView> {
-  for (let at = 0; at < checkpoints.length; at += AT_ONCE)
-    yield* await Promise.all(checkpoints.slice(at, at + AT_ONCE).map((summary) => contentOf(operator, summary)));
+  for (let at = 0; at < checkpoints.length; at += CONCURRENCY)
+    yield* await Promise.all(checkpoints.slice(at, at + CONCURRENCY).map((summary) => readContent(operator, summary)));
 }
 
-async function contentOf(operator: Operator, summary: CheckpointSummary): Promise<CheckpointSummary | CheckpointView> {
+async function readContent(
+  operator: Operator,
+  summary: CheckpointSummary,
+): Promise<CheckpointSummary | CheckpointView> {
   if (summary.pruned) return summary;
   try {
     return await operator.checkpoint(summary.run, summary.version);

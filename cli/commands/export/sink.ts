@@ -21,7 +21,7 @@ export interface Sink {
 
 /** Standard output. */
 export function terminalSink({ write }: Terminal): Sink {
-  const counter = counting();
+  const counter = createCounter();
   return {
     async write(line) {
       counter.add(line);
@@ -36,16 +36,16 @@ export function terminalSink({ write }: Terminal): Sink {
 export async function fileSink(file: string): Promise<Sink> {
   // A name that nobody knows beforehand: in a folder of others they could have put a file of theirs, or a link, there.
   const partial = `${file}.${randomUUID()}.partial`;
-  const handle = await written(file, () => open(partial, 'wx', 0o600));
-  const counter = counting();
+  const handle = await withWriteErrors(file, () => open(partial, 'wx', 0o600));
+  const counter = createCounter();
   return {
     async write(line) {
       counter.add(line);
       // Not `write`: a disk that is nearly full takes a part, and that is no error.
-      await written(file, () => handle.writeFile(line));
+      await withWriteErrors(file, () => handle.writeFile(line));
     },
     async end() {
-      await written(file, async () => {
+      await withWriteErrors(file, async () => {
         await handle.sync();
         await handle.close();
         await rename(partial, file);
@@ -59,7 +59,7 @@ export async function fileSink(file: string): Promise<Sink> {
   };
 }
 
-async function written<T>(file: string, write: () => Promise<T>): Promise<T> {
+async function withWriteErrors<T>(file: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (cause) {
@@ -75,7 +75,7 @@ async function written<T>(file: string, write: () => Promise<T>): Promise<T> {
   }
 }
 
-function counting() {
+function createCounter() {
   const hash = createHash('sha256');
   let [lines, bytes] = [0, 0];
   return {

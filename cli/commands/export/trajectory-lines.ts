@@ -1,4 +1,4 @@
-import { type Doc, type Fields, isFields, isList, type List } from '../../../lambda/checkpoints/document/document.ts';
+import { type Doc, type Fields, isFields, isList, type List } from '../../../lambda/checkpoints/engine.ts';
 import { omitUndefined } from '../../../lambda/core/omit-undefined.ts';
 import type { ApprovalDocument } from '../../../lambda/operator/approval-document.ts';
 import type { CheckpointView, RunView } from '../../../lambda/operator/operator.ts';
@@ -21,7 +21,7 @@ export async function* trajectoryLines({
   operator,
   runs,
   progress,
-  onSkipped: leftOut,
+  onSkipped,
 }: ExportSource): AsyncGenerator<Trajectory> {
   for (const [done, run] of runs.entries()) {
     progress.update(done, runs.length, 'runs exported');
@@ -31,33 +31,33 @@ export async function* trajectoryLines({
         operator.checkpoint(run),
         operator.approvals(run),
       ]);
-      return trajectoryOf(view, checkpoint, approvals);
+      return toTrajectory(view, checkpoint, approvals);
     };
     const trajectory = await unlessGone(read);
     if (trajectory) yield trajectory;
-    else leftOut(run);
+    else onSkipped(run);
   }
 }
 
-function trajectoryOf(view: RunView, checkpoint: CheckpointView, approvals: readonly ApprovalDocument[]): Trajectory {
+function toTrajectory(view: RunView, checkpoint: CheckpointView, approvals: readonly ApprovalDocument[]): Trajectory {
   const { run, agent, status } = view;
-  const kept = messagesIn(checkpoint.state);
+  const messagesInState = findMessages(checkpoint.state);
   return {
-    ...{ run, ...omitUndefined({ agent }), status, source: kept ? 'state' : 'journal' },
-    messages: kept ?? messagesOf(view, checkpoint),
+    ...{ run, ...omitUndefined({ agent }), status, source: messagesInState ? 'state' : 'journal' },
+    messages: messagesInState ?? messagesFromJournal(view, checkpoint),
     ...omitUndefined({ model: checkpoint.model }),
-    decisions: approvals.map(decisionOf),
+    decisions: approvals.map(toDecision),
   };
 }
 
-const MOST_LEVELS = 3;
+const MAX_DEPTH = 3;
 
 /** The first list of messages in a state: objects with a role each. */
-function messagesIn(state: Doc, level = 0): List | undefined {
+function findMessages(state: Doc, level = 0): List | undefined {
   if (isList(state)) return state.length > 0 && state.every(isMessage) ? state : undefined;
-  if (!isFields(state) || level >= MOST_LEVELS) return undefined;
+  if (!isFields(state) || level >= MAX_DEPTH) return undefined;
   for (const part of Object.values(state)) {
-    const found = messagesIn(part, level + 1);
+    const found = findMessages(part, level + 1);
     if (found) return found;
   }
   return undefined;
@@ -66,11 +66,11 @@ function messagesIn(state: Doc, level = 0): List | undefined {
 const isMessage = (item: Doc): boolean => isFields(item) && typeof item.role === 'string';
 
 /** What was recorded as messages: the input, what tools and steps gave in their order, and the result. */
-function messagesOf({ input, result, error }: RunView, { toolResults, isDurable }: CheckpointView): List {
+function messagesFromJournal({ input, result, error }: RunView, { toolResults, isDurable }: CheckpointView): List {
   const recorded = Object.entries(toolResults)
     .filter(([id]) => !id.startsWith('@'))
     .map(([id, entry]) =>
-      isDurable ? ofEntry(id, entry) : { place: 0, message: { role: 'tool', name: id, content: entry } },
+      isDurable ? toMessage(id, entry) : { place: 0, message: { role: 'tool', name: id, content: entry } },
     )
     .filter((each) => each !== undefined)
     .sort((a, b) => a.place - b.place);
@@ -83,7 +83,7 @@ function messagesOf({ input, result, error }: RunView, { toolResults, isDurable 
 }
 
 /** What an operation of the journal gave; nothing for one that goes on, or that people decided. */
-function ofEntry(id: string, entry: Doc): { readonly place: number; readonly message: Fields } | undefined {
+function toMessage(id: string, entry: Doc): { readonly place: number; readonly message: Fields } | undefined {
   if (
     !isFields(entry) ||
     (entry.kind !== 'step' && entry.kind !== 'tool' && entry.kind !== 'call' && entry.kind !== 'signal')
@@ -97,6 +97,6 @@ function ofEntry(id: string, entry: Doc): { readonly place: number; readonly mes
     : undefined;
 }
 
-function decisionOf({ id, title, show, facts, status, votes }: ApprovalDocument): object {
+function toDecision({ id, title, show, facts, status, votes }: ApprovalDocument): object {
   return { approval: id, title, ...omitUndefined({ show, facts }), status, votes };
 }

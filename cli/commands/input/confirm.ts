@@ -4,15 +4,15 @@ import { bold, dim, styled, wrapText } from '../../terminal/line.ts';
 import { Declined } from '../../terminal/prompt-errors.ts';
 
 /** Asks before something that cannot be taken back, and refuses where nobody can be asked. */
-export async function confirm({ terminal }: Session, what: string, isYes: boolean | undefined): Promise<void> {
-  if (isYes) return;
+export async function confirm({ terminal }: Session, warning: string, isConfirmed: boolean | undefined): Promise<void> {
+  if (isConfirmed) return;
   if (!terminal.ask)
     throw new WaitstateError(
       'INVALID_INPUT',
-      `${what} Nobody can be asked here, so nothing was done. Pass --yes if you mean it.`,
+      `${warning} Nobody can be asked here, so nothing was done. Pass --yes if you mean it.`,
     );
-  const lines = wrapText(what, Math.min(terminal.columns, 100) - 2);
+  const lines = wrapText(warning, Math.min(terminal.columns, 100) - 2);
   terminal.printErr(...lines.map((line, i) => [i === 0 ? styled('yellow', '! ') : '  ', line]));
-  const said = await terminal.ask([bold('  Go on?'), dim(' [y/N] ')]);
-  if (!/^y(es)?$/i.test(said?.trim() ?? '')) throw new Declined();
+  const reply = await terminal.ask([bold('  Go on?'), dim(' [y/N] ')]);
+  if (!/^y(es)?$/i.test(reply?.trim() ?? '')) throw new Declined();
 }

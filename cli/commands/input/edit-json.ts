@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Doc } from '../../../lambda/checkpoints/document/document.ts';
+import type { Doc } from '../../../lambda/checkpoints/engine.ts';
 import { isWaitstateError, WaitstateError } from '../../../lambda/core/errors.ts';
 import { dim, styled } from '../../terminal/line.ts';
 import { Declined } from '../../terminal/prompt-errors.ts';
@@ -12,8 +12,8 @@ import { parseJson } from './parse-json.ts';
  * Opens a state as JSON in an editor, again and again until it is JSON and taken. What was not changed, or is empty, is
  * not taken: then nothing is done.
  */
-export async function editState<T>(terminal: Terminal, before: Doc, take: (edited: Doc) => Promise<T>): Promise<T> {
-  const { edit, ask, printErr: tell } = terminal;
+export async function editState<T>(terminal: Terminal, before: Doc, apply: (edited: Doc) => Promise<T>): Promise<T> {
+  const { edit, ask, printErr } = terminal;
   if (!edit || !ask)
     throw new WaitstateError(
       'INVALID_INPUT',
@@ -30,10 +30,10 @@ export async function editState<T>(terminal: Terminal, before: Doc, take: (edite
       const edited = readFileSync(file, 'utf8');
       if (edited === text || edited.trim() === '') throw new Declined('Nothing was changed.');
       try {
-        return await take(parseJson(edited, 'What you wrote'));
+        return await apply(parseJson(edited, 'What you wrote'));
       } catch (error) {
-        if (!isOfTheState(error)) throw error;
-        tell(...error.message.split('\n').map((line, i) => (i === 0 ? [styled('red', '✗ '), line] : `  ${line}`)));
+        if (!isInvalidState(error)) throw error;
+        printErr(...error.message.split('\n').map((line, i) => (i === 0 ? [styled('red', '✗ '), line] : `  ${line}`)));
       }
       const again = await ask(['Edit again?', dim(' [Y/n] ')]);
       if (again === undefined || /^n(o)?$/i.test(again.trim())) throw new Declined();
@@ -44,5 +44,5 @@ export async function editState<T>(terminal: Terminal, before: Doc, take: (edite
 }
 
 /** Whether it is the state that was refused, so that another one may be taken. */
-const isOfTheState = (error: unknown): error is WaitstateError =>
+const isInvalidState = (error: unknown): error is WaitstateError =>
   isWaitstateError(error, 'INVALID_INPUT', 'UNSUPPORTED_VALUE', 'SCHEMA_REFUSED', 'DAMAGED');

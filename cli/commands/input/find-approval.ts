@@ -22,9 +22,9 @@ export async function findApproval(
 }
 
 /** Refuses what can only be done while an approval is open. */
-export function checkPending({ run, id, status }: ApprovalDocument, what: string): void {
+export function checkPending({ run, id, status }: ApprovalDocument, consequence: string): void {
   if (status === 'PENDING') return;
   const code =
     status === 'EXPIRED' ? 'APPROVAL_EXPIRED' : status === 'WITHDRAWN' ? 'APPROVAL_WITHDRAWN' : 'APPROVAL_DECIDED';
-  throw new WaitstateError(code, `Approval "${id}" of run "${run}" is ${status}: ${what}.`);
+  throw new WaitstateError(code, `Approval "${id}" of run "${run}" is ${status}: ${consequence}.`);
 }

@@ -1,4 +1,4 @@
-import type { Doc } from '../../../lambda/checkpoints/document/document.ts';
+import type { Doc } from '../../../lambda/checkpoints/engine.ts';
 import { WaitstateError } from '../../../lambda/core/errors.ts';
 import { findJsonError, type JsonErrorPosition } from '../../../lambda/core/json-error-position.ts';
 
@@ -6,10 +6,10 @@ import { findJsonError, type JsonErrorPosition } from '../../../lambda/core/json
 export function parseJson(text: string, source: string): Doc {
   const mistake = findJsonError(text);
   if (!mistake) return JSON.parse(text);
-  throw new WaitstateError('INVALID_INPUT', problemIn(text, source, mistake));
+  throw new WaitstateError('INVALID_INPUT', describeMistake(text, source, mistake));
 }
 
-function problemIn(text: string, source: string, { line, column, problem }: JsonErrorPosition): string {
+function describeMistake(text: string, source: string, { line, column, problem }: JsonErrorPosition): string {
   if (text.trim() === '') return `${source} is empty, and must be JSON.`;
   // What shells make of "hello" is the most common mistake.
   const isWord = /^[^\s[\]{}",:]+$/.test(text.trim());
@@ -18,14 +18,14 @@ function problemIn(text: string, source: string, { line, column, problem }: Json
   return `${where}\n${excerpt(text.split('\n')[line - 1] ?? '', column - 1)}`;
 }
 
-const AROUND = 30;
+const EXCERPT_RADIUS = 30;
 
 /** The part of a line around a column, with a mark below it. */
 function excerpt(line: string, column: number): string {
-  const from = Math.max(0, column - AROUND);
+  const from = Math.max(0, column - EXCERPT_RADIUS);
   // Tabs would move the mark.
   const part = line
-    .slice(from, column + AROUND)
+    .slice(from, column + EXCERPT_RADIUS)
     .replaceAll('\t', ' ')
     .replace(/\r$/, '');
   const start = from > 0 ? '…' : '';

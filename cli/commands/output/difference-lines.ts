@@ -1,31 +1,31 @@
-import type { Doc } from '../../../lambda/checkpoints/document/document.ts';
-import { show } from '../../../lambda/checkpoints/document/render.ts';
+import type { Doc } from '../../../lambda/checkpoints/engine.ts';
+import { show } from '../../../lambda/checkpoints/engine.ts';
 import { dim, type Line, lineWidth, type Style, styled, toSpans } from '../../terminal/line.ts';
 import { documentLines } from './document-lines.ts';
 
 // Wide enough for anything that is read as one line.
-const WIDEST = 160;
-const MOST_LINES = 40;
+const MAX_WIDTH = 160;
+const MAX_LINES = 40;
 
 const STYLES: Readonly<Record<'+' | '-', Style>> = { '+': 'green', '-': 'red' };
 
 /** What came or went: behind its path where it fits there, else below it. */
 export function addedOrRemovedLines(sign: '+' | '-', path: string, value: Doc, columns: number): readonly Line[] {
   const style = STYLES[sign];
-  const head = [styled(style, `${sign} `), nameOf(path)];
-  const text = onOneLine(value);
-  if (text !== undefined && lineWidth(head) + 2 + lineWidth(text) <= Math.min(columns, WIDEST))
+  const head = [styled(style, `${sign} `), pathName(path)];
+  const text = toSingleLine(value);
+  if (text !== undefined && lineWidth(head) + 2 + lineWidth(text) <= Math.min(columns, MAX_WIDTH))
     return [[...head, '  ', styled(style, text)]];
   return [head, ...valueLines(sign, value, columns)];
 }
 
 /** What changed: on one line where that is readable, else what was above what is. */
 export function changedLines(path: string, before: Doc, after: Doc, columns: number): readonly Line[] {
-  const head = [styled('yellow', '~ '), nameOf(path)];
-  const [old, now] = [onOneLine(before), onOneLine(after)];
+  const head = [styled('yellow', '~ '), pathName(path)];
+  const [old, now] = [toSingleLine(before), toSingleLine(after)];
   if (old !== undefined && now !== undefined) {
     const line = [...head, '  ', styled('red', old), dim(' → '), styled('green', now)];
-    if (lineWidth(line) <= Math.min(columns, WIDEST)) return [line];
+    if (lineWidth(line) <= Math.min(columns, MAX_WIDTH)) return [line];
   }
   const { first, last } = commonLines(before, after);
   const part = (value: Doc): Doc =>
@@ -42,28 +42,28 @@ export function changedLines(path: string, before: Doc, after: Doc, columns: num
   ];
 }
 
-const nameOf = (path: string): string => path || '(the state)';
+const pathName = (path: string): string => path || '(the state)';
 
 /** How many lines two texts have in common, at their beginnings and at their ends. */
 function commonLines(before: Doc, after: Doc): { readonly first: number; readonly last: number } {
   if (typeof before !== 'string' || typeof after !== 'string') return { first: 0, last: 0 };
   const [a, b] = [before.split('\n'), after.split('\n')];
-  const most = Math.min(a.length, b.length) - 1;
+  const maxCommon = Math.min(a.length, b.length) - 1;
   let first = 0;
-  while (first < most && a[first] === b[first]) first++;
+  while (first < maxCommon && a[first] === b[first]) first++;
   let last = 0;
-  while (last < most - first && a.at(-1 - last) === b.at(-1 - last)) last++;
+  while (last < maxCommon - first && a.at(-1 - last) === b.at(-1 - last)) last++;
   return { first, last };
 }
 
 const valueLines = (sign: '+' | '-', value: Doc, columns: number): readonly Line[] =>
-  documentLines(value, Math.min(columns, WIDEST) - 4, MOST_LINES).map((line) => [
+  documentLines(value, Math.min(columns, MAX_WIDTH) - 4, MAX_LINES).map((line) => [
     styled(STYLES[sign], `  ${sign} `),
-    ...toSpans(line).map((piece) => (typeof piece === 'string' ? styled(STYLES[sign], piece) : piece)),
+    ...toSpans(line).map((span) => (typeof span === 'string' ? styled(STYLES[sign], span) : span)),
   ]);
 
 /** A value on one line, unless it is longer than one or was cut for that. */
-function onOneLine(value: Doc): string | undefined {
+function toSingleLine(value: Doc): string | undefined {
   if (typeof value === 'string') return value.includes('\n') ? undefined : JSON.stringify(value);
   const text = show(value);
   return text.endsWith('…') ? undefined : text;

@@ -1,36 +1,35 @@
-import { type Doc, type Fields, isFields, isList, specialOf } from '../../../lambda/checkpoints/document/document.ts';
-import { show } from '../../../lambda/checkpoints/document/render.ts';
+import { type Doc, type Fields, isFields, isList, show, specialOf } from '../../../lambda/checkpoints/engine.ts';
 import { dim, type Line, toSpans, truncate, wrapText } from '../../terminal/line.ts';
 
 /** A document as people read it: keys and values on lines of their own, at most so many. */
-export function documentLines(doc: Doc, columns: number, most = 20): readonly Line[] {
+export function documentLines(doc: Doc, columns: number, maxLines = 20): readonly Line[] {
   const lines = linesOf(doc, columns);
-  if (lines.length <= most) return lines;
-  return [...lines.slice(0, most - 1), dim(`… ${lines.length - most + 1} more lines`)];
+  if (lines.length <= maxLines) return lines;
+  return [...lines.slice(0, maxLines - 1), dim(`… ${lines.length - maxLines + 1} more lines`)];
 }
 
 function linesOf(doc: Doc, columns: number): readonly Line[] {
   if (typeof doc === 'string') return wrapText(doc, columns);
-  if (isList(doc) && doc.length > 0) return doc.flatMap((item) => dashed(linesOf(item, columns - 2)));
+  if (isList(doc) && doc.length > 0) return doc.flatMap((item) => listItemLines(linesOf(item, columns - 2)));
   if (isObject(doc)) {
-    const short = Object.keys(doc).filter((key) => key.length <= LONGEST_KEY);
+    const short = Object.keys(doc).filter((key) => key.length <= MAX_KEY_LENGTH);
     const widest = Math.max(0, ...short.map((key) => key.length)) + 1;
-    return Object.entries(doc).flatMap(([key, value]) => below(key, widest, value, columns));
+    return Object.entries(doc).flatMap(([key, value]) => fieldLines(key, widest, value, columns));
   }
   return [truncate(show(doc), columns)];
 }
 
-const LONGEST_KEY = 20;
+const MAX_KEY_LENGTH = 20;
 
 const isObject = (doc: Doc): doc is Fields =>
   isFields(doc) && specialOf(doc) === undefined && Object.keys(doc).length > 0;
 
 /** An item of a list, with a dash before its first line. */
-const dashed = (lines: readonly Line[]): readonly Line[] =>
+const listItemLines = (lines: readonly Line[]): readonly Line[] =>
   lines.map((line, i) => [i === 0 ? dim('- ') : '  ', ...toSpans(line)]);
 
 /** What is small stands behind its key, the rest below it. */
-function below(key: string, width: number, value: Doc, columns: number): readonly Line[] {
+function fieldLines(key: string, width: number, value: Doc, columns: number): readonly Line[] {
   const inner = linesOf(value, columns - 2);
   const [first = ''] = inner;
   const isLeaf = inner.length === 1 && !isObject(value) && !(isList(value) && value.length > 0);

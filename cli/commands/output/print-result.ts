@@ -30,5 +30,5 @@ export async function printList(
 }
 
 /** `1 run`, `2 runs`. */
-export const pluralize = (number: number, what: string, many = `${what}s`): string =>
-  `${number.toLocaleString('en')} ${number === 1 ? what : many}`;
+export const pluralize = (number: number, singular: string, plural = `${singular}s`): string =>
+  `${number.toLocaleString('en')} ${number === 1 ? singular : plural}`;

@@ -16,7 +16,7 @@ import { formatDuration } from '../../terminal/times.ts';
 import { pluralize } from './print-result.ts';
 
 /** How each kind of time is drawn: its character and its style. Kinds differ without colours too. */
-const DRAWN: Readonly<Record<SpanKind, { readonly fill: string; readonly style: Style }>> = {
+const BAR_STYLES: Readonly<Record<SpanKind, { readonly fill: string; readonly style: Style }>> = {
   step: { fill: '█', style: 'cyan' },
   failure: { fill: '▓', style: 'yellow' },
   crash: { fill: '╳', style: 'red' },
@@ -35,11 +35,11 @@ interface Row {
 }
 
 // Waits take days where steps take seconds: together they get no more of the picture than this.
-const MOST_REST = 1 / 3;
+const MAX_IDLE_SHARE = 1 / 3;
 
 /** A timeline as lines: each stretch with its bar where it was in time, below them what the time went to. */
 export function timelineLines(timeline: Timeline, columns: number, most: number): readonly Line[] {
-  const all = timeline.spans.flatMap(rowsOf);
+  const all = timeline.spans.flatMap(toRows);
   const rows = all.slice(-most);
   const left = all.length - rows.length;
   const width = Math.min(columns, 120);
@@ -48,31 +48,31 @@ export function timelineLines(timeline: Timeline, columns: number, most: number)
     Math.max(...rows.map(({ label }) => lineWidth(label))),
     Math.max(10, Math.floor(width * 0.32)),
   );
-  const lengths = Math.max(...rows.map((row) => lengthText(row).length));
+  const lengths = Math.max(...rows.map((row) => durationText(row).length));
   const room = Math.max(4, width - numbers - labels - lengths - 8);
-  const { bars, isShortened } = barsOf(rows, room);
+  const { bars, isShortened } = drawBars(rows, room);
   const lines = rows.map((row, i): Line => {
     const { kind, label, version = '' } = row;
-    const length = lengthText(row);
+    const length = durationText(row);
     const cells: readonly Line[] = [
       pad(dim(String(version)), numbers, 'right'),
       ' ',
-      pad(styled(kind === 'step' ? [] : DRAWN[kind].style, label), labels),
+      pad(styled(kind === 'step' ? [] : BAR_STYLES[kind].style, label), labels),
       pad(bars[i] ?? '', room),
-      pad(isRest(row) ? dim(length) : length, lengths, 'right'),
+      pad(isIdle(row) ? dim(length) : length, lengths, 'right'),
     ];
     return ['  ', ...cells.flatMap((cell, column) => [...(column > 0 && cell !== ' ' ? [' '] : []), ...toSpans(cell)])];
   });
   return [
     ...(left > 0 ? [dim(`  … ${pluralize(left, 'earlier stretch', 'earlier stretches')}; --all shows them`)] : []),
     ...lines.map((line) => truncate(trimLineEnd(line), width)),
-    ...totalsLines(all, timeline, width),
+    ...totalLines(all, timeline, width),
     ...(isShortened ? [dim('  Waits are drawn shorter.')] : []),
   ];
 }
 
 /** A stretch; a change from outside is a moment, and what was before it a wait, if it was one. */
-function rowsOf(stretch: Span): readonly Row[] {
+function toRows(stretch: Span): readonly Row[] {
   const { kind, from, to, status, checkpoint } = stretch;
   const row = { kind, label: stretchLabel(stretch), milliseconds: to.getTime() - from.getTime() };
   const ended = checkpoint ? { ...row, version: checkpoint.version } : row;
@@ -95,26 +95,29 @@ export function stretchLabel({ kind, label, checkpoint, status }: Span): string 
 }
 
 /** Whether nothing happened meanwhile; before a change that reopens a run, it was over. */
-const isRest = ({ kind }: Row): boolean => kind === 'waiting' || kind === 'queued' || kind === 'change';
+const isIdle = ({ kind }: Row): boolean => kind === 'waiting' || kind === 'queued' || kind === 'change';
 
-const lengthText = ({ kind, milliseconds }: Row): string =>
+const durationText = ({ kind, milliseconds }: Row): string =>
   milliseconds === 0 && kind !== 'step' ? '' : formatDuration(milliseconds);
 
 /** The bar of each row, where it begins and ends in the whole. */
-function barsOf(rows: readonly Row[], room: number): { readonly bars: readonly Line[]; readonly isShortened: boolean } {
+function drawBars(
+  rows: readonly Row[],
+  room: number,
+): { readonly bars: readonly Line[]; readonly isShortened: boolean } {
   const sum = (of: readonly Row[]) => of.reduce((total, { milliseconds }) => total + milliseconds, 0);
-  const rest = sum(rows.filter(isRest));
+  const rest = sum(rows.filter(isIdle));
   const work = sum(rows) - rest;
-  const longest = (work * MOST_REST) / (1 - MOST_REST);
+  const longest = (work * MAX_IDLE_SHARE) / (1 - MAX_IDLE_SHARE);
   const isShortened = work > 0 && rest > longest;
-  const drawn = (row: Row) => row.milliseconds * (isShortened && isRest(row) ? longest / rest : 1);
+  const drawn = (row: Row) => row.milliseconds * (isShortened && isIdle(row) ? longest / rest : 1);
   const total = rows.reduce((all, row) => all + drawn(row), 0) || 1;
   let at = 0;
   const bars = rows.map((row): Line => {
     const from = Math.min(room - 1, Math.floor((at / total) * room));
     at += drawn(row);
     const to = Math.min(room, Math.max(from + 1, Math.round((at / total) * room)));
-    const { fill, style } = DRAWN[row.kind];
+    const { fill, style } = BAR_STYLES[row.kind];
     if (row.kind === 'change') return [' '.repeat(to - 1), styled(style, fill)];
     // What takes no time to speak of is a thin mark.
     const isThin = row.kind === 'step' && (drawn(row) / total) * room < 0.5;
@@ -123,7 +126,7 @@ function barsOf(rows: readonly Row[], room: number): { readonly bars: readonly L
   return { bars, isShortened };
 }
 
-function totalsLines(rows: readonly Row[], { crashes, failures }: Timeline, width: number): readonly Line[] {
+function totalLines(rows: readonly Row[], { crashes, failures }: Timeline, width: number): readonly Line[] {
   const took = (kind: SpanKind) => rows.reduce((sum, row) => sum + (row.kind === kind ? row.milliseconds : 0), 0);
   const parts: readonly (readonly [SpanKind, string])[] = [
     ['step', `worked ${formatDuration(took('step'))}`],
@@ -138,7 +141,7 @@ function totalsLines(rows: readonly Row[], { crashes, failures }: Timeline, widt
   ];
   const lines: TextSpan[][] = [['  ']];
   for (const [kind, text] of parts) {
-    const piece = [styled(DRAWN[kind].style, DRAWN[kind].fill), ` ${text}`];
+    const piece = [styled(BAR_STYLES[kind].style, BAR_STYLES[kind].fill), ` ${text}`];
     const line = lines.at(-1) ?? [];
     if (lineWidth(line) > 2 && lineWidth([...line, '   ', ...piece]) > width) lines.push(['  ', ...piece]);
     else line.push(...(lineWidth(line) > 2 ? ['   '] : []), ...piece);

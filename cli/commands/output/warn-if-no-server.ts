@@ -11,34 +11,34 @@ import { wrapLine } from '../../terminal/wrap-line.ts';
  */
 export async function warnIfNoServer(
   { terminal, isJson }: Session,
-  { resolved: at }: Target,
+  { resolved }: Target,
   agent?: string,
 ): Promise<void> {
-  if (isJson || at.kind !== 'folder') return;
-  const { findRunningServer: runningServer } = await import('../../dev/server/server-file.ts');
-  const server = await runningServer(at.folder);
+  if (isJson || resolved.kind !== 'folder') return;
+  const { findRunningServer } = await import('../../dev/server/server-file.ts');
+  const server = await findRunningServer(resolved.folder);
   if (!server) {
-    const folder = at.folder === '.waitstate' ? '' : ` --folder ${shellQuote(at.folder)}`;
+    const folder = resolved.folder === '.waitstate' ? '' : ` --folder ${shellQuote(resolved.folder)}`;
     terminal.printErr(dim(`No server is running here; "waitstate dev${folder} AGENT-FILES" runs what is ready.`));
     return;
   }
-  const agents = agent === undefined ? undefined : await agentsOf(server);
+  const agents = agent === undefined ? undefined : await fetchAgentNames(server);
   if (!agents || agents.includes(agent ?? '')) return;
   const has = agents.length === 0 ? 'no agent' : agents.join(', ');
   const text = `The server here has no agent "${agent}" (it has ${has}): the run waits until a server has it.`;
   terminal.printErr(...wrapLine([styled('yellow', '! '), text], terminal.columns));
 }
 
-const PATIENCE_MS = 2_000;
+const TIMEOUT_MS = 2_000;
 
 /** The agents that a server has; undefined when it does not say. */
-async function agentsOf({ url, key }: RunningServer): Promise<readonly string[] | undefined> {
+async function fetchAgentNames({ url, key }: RunningServer): Promise<readonly string[] | undefined> {
   try {
-    const answer = await fetch(new URL('/api/agents', url), {
+    const response = await fetch(new URL('/api/agents', url), {
       headers: { authorization: `Bearer ${key}` },
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    const { agents } = (await answer.json()) as { readonly agents?: readonly { readonly name: string }[] };
+    const { agents } = (await response.json()) as { readonly agents?: readonly { readonly name: string }[] };
     return agents?.map(({ name }) => name);
   } catch {
     // Whoever started a run wants to know of the run.

@@ -4,7 +4,7 @@ import type { DescribedAgent, DescribedFile } from '../processes/messages.ts';
 import type { LoadProblem } from './load-problem.ts';
 
 /** An agent and where it is. */
-interface FoundAgent extends DescribedAgent {
+interface AgentInFile extends DescribedAgent {
   readonly file: string;
   /** Why its file cannot be used at present. */
   readonly problem?: LoadProblem;
@@ -17,8 +17,8 @@ export interface AgentFiles {
   update(described: DescribedFile): readonly LoadProblem[];
   /** Whether nothing is known to be wrong with a file. */
   isLoadable(file: string): boolean;
-  find(agent: string): FoundAgent | undefined;
-  agents(): readonly FoundAgent[];
+  find(agent: string): AgentInFile | undefined;
+  agents(): readonly AgentInFile[];
   /** As the console offers them. */
   agentSummaries(): readonly KnownAgent[];
   /** The files whose change changes one of them. */
@@ -30,18 +30,18 @@ export interface AgentFiles {
 /** What is known of files of agents. An agent of a file that no longer loads is remembered: it may load again soon. */
 export function createAgentFiles(): AgentFiles {
   const described = new Map<string, DescribedFile>();
-  const found = new Map<string, FoundAgent>();
+  const found = new Map<string, AgentInFile>();
 
   /** The agents of all files; of two with one name, the one that was there first counts. */
   const collect = (): readonly LoadProblem[] => {
     const before = new Map(found);
     found.clear();
     const problems: LoadProblem[] = [];
-    const inOrder = [...described.values()].toSorted((a, b) => rank(a, before) - rank(b, before));
+    const inOrder = [...described.values()].toSorted((a, b) => collisionRank(a, before) - collisionRank(b, before));
     for (const { file, agents, problem } of inOrder) {
       for (const agent of agents) {
         const other = found.get(agent.name);
-        if (other) problems.push(sameName(agent.name, file, other.file));
+        if (other) problems.push(duplicateName(agent.name, file, other.file));
         else found.set(agent.name, { ...agent, file, ...omitUndefined({ problem }) });
       }
     }
@@ -55,8 +55,8 @@ export function createAgentFiles(): AgentFiles {
       const { file, problem } = next;
       const { agents = [] } = described.get(file) ?? {};
       described.set(file, problem ? { ...next, agents } : next);
-      const twice = collect().filter((each) => each.file === file);
-      return problem ? [problem] : twice;
+      const duplicates = collect().filter((each) => each.file === file);
+      return problem ? [problem] : duplicates;
     },
     isLoadable: (file) => described.get(file)?.problem === undefined,
     find: (agent) => found.get(agent),
@@ -75,10 +75,10 @@ export function createAgentFiles(): AgentFiles {
 }
 
 /** Files that have agents already go before those that want them too. */
-const rank = ({ file }: DescribedFile, before: ReadonlyMap<string, FoundAgent>): number =>
+const collisionRank = ({ file }: DescribedFile, before: ReadonlyMap<string, AgentInFile>): number =>
   [...before.values()].some((agent) => agent.file === file) ? 0 : 1;
 
-const sameName = (name: string, file: string, other: string): LoadProblem => ({
+const duplicateName = (name: string, file: string, other: string): LoadProblem => ({
   file,
   message: `Its agent "${name}" is not used: ${other} has one of that name already.`,
   advice: 'Rename one of them.',

@@ -13,34 +13,34 @@ export interface DescribeFilesOptions {
 /** Has files describe themselves in another process; one that takes it down is told, and the others get a new one. */
 export async function describeFiles(
   files: readonly string[],
-  { processes, loadTimeoutMs: patienceMs, onOutput: print }: DescribeFilesOptions,
+  { processes, loadTimeoutMs, onOutput }: DescribeFilesOptions,
 ): Promise<readonly DescribedFile[]> {
   const described = new Map<string, DescribedFile>();
   while (!processes.isClosed) {
     const [first, ...others] = files.filter((file) => !described.has(file));
     if (first === undefined) break;
     let loading = first;
-    const { exited: over } = processes.start({
+    const { exited } = processes.start({
       program: 'describe',
       args: [first, ...others],
-      heartbeatTimeoutMs: patienceMs,
-      timeoutMs: patienceMs * (1 + others.length),
-      onMessage(told) {
-        if (told.tell === 'loading') loading = told.file;
-        if (told.tell === 'described') described.set(told.described.file, told.described);
+      heartbeatTimeoutMs: loadTimeoutMs,
+      timeoutMs: loadTimeoutMs * (1 + others.length),
+      onMessage(message) {
+        if (message.tell === 'loading') loading = message.file;
+        if (message.tell === 'described') described.set(message.described.file, message.described);
       },
-      onOutput: (line) => print(loading, line),
+      onOutput: (line) => onOutput(loading, line),
     });
-    const end = await over;
+    const exit = await exited;
     if (processes.isClosed) break;
-    const isWhole = files.every((file) => described.has(file));
-    if (!isWhole && !described.has(loading)) described.set(loading, unloadable(loading, end));
+    const isComplete = files.every((file) => described.has(file));
+    if (!isComplete && !described.has(loading)) described.set(loading, unloadableFile(loading, exit));
   }
   return [...described.values()];
 }
 
-function unloadable(file: string, { code, signal, killedFor: ended }: ProcessExit): DescribedFile {
-  const how = ended ? 'does not come to an end' : `ends the process (${signal ?? `exit code ${code}`})`;
+function unloadableFile(file: string, { code, signal, killedFor }: ProcessExit): DescribedFile {
+  const how = killedFor ? 'does not come to an end' : `ends the process (${signal ?? `exit code ${code}`})`;
   const message = `Loading it ${how}. Move what it does at the top into its agents.`;
   return { file, agents: [], imports: [file], problem: { file, message } };
 }

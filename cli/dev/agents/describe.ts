@@ -34,9 +34,9 @@ function importsOf(file: string): readonly string[] {
   return [...new Set([...found, ...found.flatMap((each) => findPackageJson(each) ?? [])])];
 }
 
-async function describeAgent({ name, notifier: telling, runtime }: AnyAgent): Promise<DescribedAgent> {
+async function describeAgent({ name, notifier, runtime }: AnyAgent): Promise<DescribedAgent> {
   const { tenant, keys } = await runtime.contexts.forTenant();
-  return { name, tenant, hasNotifyHook: telling !== undefined, encryptsRuns: keys !== undefined };
+  return { name, tenant, hasNotifyHook: notifier !== undefined, encryptsRuns: keys !== undefined };
 }
 
 suppressModuleTypeWarnings();

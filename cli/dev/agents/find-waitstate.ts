@@ -14,7 +14,7 @@ export interface ImportTracker {
  * one that this command is of. What the command itself imports by that name is what `beside` gets: agents and storage
  * must be of one copy.
  */
-export function registerWaitstateResolver(beside?: URL): ImportTracker {
+export function registerWaitstateResolver(siblingOf?: URL): ImportTracker {
   const imported = new Map<string, Set<string>>();
   registerHooks({
     resolve(specifier, context, next) {
@@ -25,11 +25,11 @@ export function registerWaitstateResolver(beside?: URL): ImportTracker {
       return resolved;
 
       function find(name: string): ReturnType<typeof next> {
-        const isFromHere = context.parentURL?.startsWith(CLI_URL) && beside;
-        const asked = isFromHere ? { ...context, parentURL: beside.href } : context;
-        const own = ownCopy(name);
+        const isFromHere = context.parentURL?.startsWith(CLI_URL) && siblingOf;
+        const resolveContext = isFromHere ? { ...context, parentURL: siblingOf.href } : context;
+        const own = ownCopyUrl(name);
         try {
-          const found = next(name, asked);
+          const found = next(name, resolveContext);
           // A package finds itself by its name, and then what was built some time ago.
           if (!own || !isIn(PACKAGE_URL, found.url)) return found;
         } catch (error) {
@@ -39,14 +39,14 @@ export function registerWaitstateResolver(beside?: URL): ImportTracker {
       }
     },
   });
-  return { filesImportedBy: (file) => [...reachedFrom(file.href, imported)].map((url) => fileURLToPath(url)) };
+  return { filesImportedBy: (file) => [...reachableFrom(file.href, imported)].map((url) => fileURLToPath(url)) };
 }
 
 // Of `import`, and of `require`.
 const NOT_FOUND: readonly unknown[] = ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'];
 
 /** What the package exports under a name, in the copy of this command. */
-function ownCopy(name: string): string | undefined {
+function ownCopyUrl(name: string): string | undefined {
   const { href } = ownModule(`lambda/${name === 'waitstate' ? 'index' : name.slice('waitstate/'.length)}`);
   return isIn(RUNTIME_URL, href) && existsSync(fileURLToPath(href)) ? href : undefined;
 }
@@ -54,14 +54,14 @@ function ownCopy(name: string): string | undefined {
 const isIn = (folder: string, url: string): boolean =>
   url.startsWith(folder) && !url.slice(folder.length).includes('node_modules/');
 
-function reachedFrom(
+function reachableFrom(
   url: string,
   imported: ReadonlyMap<string, ReadonlySet<string>>,
-  reached = new Set<string>(),
+  visited = new Set<string>(),
 ): ReadonlySet<string> {
   const isWatched = url.startsWith('file:') && !url.includes('/node_modules/') && !isOwnCode(url);
-  if (!isWatched || reached.has(url)) return reached;
-  reached.add(url);
-  for (const next of imported.get(url) ?? []) reachedFrom(next, imported, reached);
-  return reached;
+  if (!isWatched || visited.has(url)) return visited;
+  visited.add(url);
+  for (const next of imported.get(url) ?? []) reachableFrom(next, imported, visited);
+  return visited;
 }

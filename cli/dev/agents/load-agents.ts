@@ -15,11 +15,11 @@ export async function loadAgents(file: string): Promise<LoadedFile> {
   const { example, description, ...exported } = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   const agents = new Map<string, AnyAgent>();
   for (const agent of new Set(Object.values(exported).filter(isAgent))) {
-    if (agents.has(agent.name)) throw unusable(`It exports two agents with the name "${agent.name}". Rename one.`);
+    if (agents.has(agent.name)) throw agentMisused(`It exports two agents with the name "${agent.name}". Rename one.`);
     agents.set(agent.name, agent);
   }
   if (agents.size === 0)
-    throw unusable(
+    throw agentMisused(
       'It exports no agent. Export what agent({ … }) gives, such as `export const travel = agent({ … })`.',
     );
   return { agents, example, ...(typeof description === 'string' && { description }) };
@@ -33,4 +33,4 @@ const isAgent = (value: unknown): value is AnyAgent => {
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 
-const unusable = (message: string): WaitstateError => new WaitstateError('AGENT_MISUSED', message);
+const agentMisused = (message: string): WaitstateError => new WaitstateError('AGENT_MISUSED', message);

@@ -14,7 +14,7 @@ export interface LoadProblem {
   readonly advice?: string;
 }
 
-const COMPILE =
+const COMPILE_ADVICE =
   'Node only strips types. Write it without what must be compiled (enums, namespaces, parameter properties, JSX), or compile it first and name the .js file.';
 
 /** What an error says that came up while a file was loaded. */
@@ -24,16 +24,16 @@ export function toLoadProblem(file: string, thrown: unknown): LoadProblem {
   const [message = ''] = thrown.message.split('\n');
   const sentence = /[.!?]$/.test(message) ? message : `${message}.`;
   if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX' || code === 'ERR_UNKNOWN_FILE_EXTENSION')
-    return { ...placeOf(file, thrown), message: sentence, advice: COMPILE };
+    return { ...locationOf(file, thrown), message: sentence, advice: COMPILE_ADVICE };
   if (!existsSync(file)) return { file, message: 'It is no longer there.' };
-  if (code === 'ERR_MODULE_NOT_FOUND') return { message: sentence, ...notFound(file, message) };
-  const wrong = wrongType(thrown, placeOf(file, thrown));
+  if (code === 'ERR_MODULE_NOT_FOUND') return { message: sentence, ...missingModule(file, message) };
+  const wrong = wrongModuleType(thrown, locationOf(file, thrown));
   if (wrong) return wrong;
   const isPlain = thrown instanceof SyntaxError || isWaitstateError(thrown);
-  return { ...placeOf(file, thrown), message: isPlain ? sentence : `${thrown.name}: ${sentence}` };
+  return { ...locationOf(file, thrown), message: isPlain ? sentence : `${thrown.name}: ${sentence}` };
 }
 
-const placeOf = (file: string, { stack = '' }: Error): Pick<LoadProblem, 'file' | 'line'> =>
+const locationOf = (file: string, { stack = '' }: Error): Pick<LoadProblem, 'file' | 'line'> =>
   findUserFrame(stack) ?? { file };
 
 /** What Node says of a file that is read as CommonJS and is an ES module. */
@@ -41,7 +41,7 @@ const MODULE_SYNTAX =
   /^(Cannot use (import statement|'import\.meta') outside a module|Unexpected token 'export'|await is only valid in async functions)/;
 
 /** That a file is an ES module, and its package.json says otherwise. */
-function wrongType(error: Error, { file, line }: Pick<LoadProblem, 'file' | 'line'>): LoadProblem | undefined {
+function wrongModuleType(error: Error, { file, line }: Pick<LoadProblem, 'file' | 'line'>): LoadProblem | undefined {
   const [, extension] = /\.([jt]s)$/.exec(file) ?? [];
   const found = findPackageJson(file);
   if (!(error instanceof SyntaxError) || !extension || !found || !MODULE_SYNTAX.test(error.message)) return undefined;
@@ -53,7 +53,7 @@ function wrongType(error: Error, { file, line }: Pick<LoadProblem, 'file' | 'lin
 }
 
 /** Who imports what is not there, and what to do. */
-function notFound(file: string, message: string): Omit<LoadProblem, 'message'> {
+function missingModule(file: string, message: string): Omit<LoadProblem, 'message'> {
   const [, kind = '', missing = '', importer = file] =
     /^Cannot find (module|package) '(.+?)' imported from (.+)$/.exec(message) ?? [];
   const lines = existsSync(importer) ? readFileSync(importer, 'utf8').split('\n') : [];

@@ -4,15 +4,15 @@ import { pathToFileURL } from 'node:url';
 const EXTENSION = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 
 // The folder that has `lambda/` and `cli/`: the repository, or `dist/` in the package.
-const ROOT = new URL('../../../', import.meta.url);
+const ROOT_URL = new URL('../../../', import.meta.url);
 
 /** The URL of one of our modules, by its path without extension, such as `lambda/index`. */
-export const ownModule = (path: string): URL => new URL(`${path}${EXTENSION}`, ROOT);
+export const ownModule = (path: string): URL => new URL(`${path}${EXTENSION}`, ROOT_URL);
 
 /** The folders of the runtime and of the command, and that of the whole package. */
-export const RUNTIME_URL = new URL('lambda/', ROOT).href;
-export const CLI_URL = new URL('cli/', ROOT).href;
-export const PACKAGE_URL = EXTENSION === '.ts' ? ROOT.href : new URL('../', ROOT).href;
+export const RUNTIME_URL = new URL('lambda/', ROOT_URL).href;
+export const CLI_URL = new URL('cli/', ROOT_URL).href;
+export const PACKAGE_URL = EXTENSION === '.ts' ? ROOT_URL.href : new URL('../', ROOT_URL).href;
 
 /** Whether a module, by URL or path, is code of Waitstate itself. */
 export const isOwnCode = (module: string): boolean => {

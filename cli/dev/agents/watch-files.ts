@@ -10,43 +10,43 @@ export interface WatchedFiles {
 }
 
 // Editors write a file in several goes.
-const QUIET_MS = 100;
+const DEBOUNCE_MS = 100;
 
 /**
  * Hears of files whose content has changed, or which came or went. Folders are watched and not files, since editors put a
  * new file in the place of the old one.
  */
 export function watchFiles(
-  changed: (files: ReadonlySet<string>) => void,
-  failed: (folder: string, error: unknown) => void,
+  onChange: (files: ReadonlySet<string>) => void,
+  onError: (folder: string, error: unknown) => void,
 ): WatchedFiles {
   const contents = new Map<string, string>();
   const watchers = new Map<string, FSWatcher>();
   const touched = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
 
-  const look = () => {
+  const compareContents = () => {
     const different = new Set([...touched].filter((file) => contents.has(file) && contents.get(file) !== digest(file)));
     touched.clear();
     for (const file of different) contents.set(file, digest(file));
-    if (different.size > 0) changed(different);
+    if (different.size > 0) onChange(different);
   };
-  const touch = (folder: string, name: string | null) => {
+  const schedule = (folder: string, name: string | null) => {
     for (const file of contents.keys())
       if (name === null ? dirname(file) === folder : file === join(folder, name)) touched.add(file);
     clearTimeout(timer);
-    timer = setTimeout(look, QUIET_MS);
+    timer = setTimeout(compareContents, DEBOUNCE_MS);
   };
-  const begin = (folder: string) => {
+  const startWatching = (folder: string) => {
     try {
-      const watcher = watch(folder, (_, name) => touch(folder, name));
-      watcher.on('error', (error) => failed(folder, error));
+      const watcher = watch(folder, (_, name) => schedule(folder, name));
+      watcher.on('error', (error) => onError(folder, error));
       watchers.set(folder, watcher);
     } catch (error) {
-      failed(folder, error);
+      onError(folder, error);
     }
   };
-  const end = (folder: string) => {
+  const stopWatching = (folder: string) => {
     watchers.get(folder)?.close();
     watchers.delete(folder);
   };
@@ -55,12 +55,12 @@ export function watchFiles(
       for (const file of contents.keys()) if (!files.has(file)) contents.delete(file);
       for (const file of files) if (!contents.has(file)) contents.set(file, digest(file));
       const folders = new Set([...files].map(dirname));
-      for (const folder of watchers.keys()) if (!folders.has(folder)) end(folder);
-      for (const folder of folders) if (!watchers.has(folder)) begin(folder);
+      for (const folder of watchers.keys()) if (!folders.has(folder)) stopWatching(folder);
+      for (const folder of folders) if (!watchers.has(folder)) startWatching(folder);
     },
     close() {
       clearTimeout(timer);
-      for (const folder of [...watchers.keys()]) end(folder);
+      for (const folder of [...watchers.keys()]) stopWatching(folder);
     },
   };
 }

@@ -22,23 +22,17 @@ export interface WatchedAgentsOptions {
   onChange(): void;
 }
 
-const isPackage = (file: string): boolean => basename(file) === 'package.json';
+const isPackageJson = (file: string): boolean => basename(file) === 'package.json';
 
-export function createWatchedAgents({
-  processes,
-  log,
-  loadTimeoutMs: patienceMs,
-  onChange: changed,
-}: WatchedAgentsOptions): WatchedAgents {
+export function createWatchedAgents({ processes, log, loadTimeoutMs, onChange }: WatchedAgentsOptions): WatchedAgents {
   const files = createAgentFiles();
   const print = (file: string, line: string) => log.server(`${shortPath(file)}: ${line}`);
-  const describe = (which: readonly string[]) =>
-    describeFiles(which, { processes, loadTimeoutMs: patienceMs, onOutput: print });
+  const describe = (which: readonly string[]) => describeFiles(which, { processes, loadTimeoutMs, onOutput: print });
   const watched = watchFiles(
     (different) => {
       // One after the other, so that what is known last is what is there.
       reloading = reloading
-        .then(() => reload(files.affectedBy(different), [...different].every(isPackage)))
+        .then(() => reload(files.affectedBy(different), [...different].every(isPackageJson)))
         .catch((error) => log.server(styled('red', String(error))));
     },
     (folder) => log.server(styled('yellow', `Changes in ${shortPath(folder)} are not noticed; start again after one.`)),
@@ -49,16 +43,16 @@ export function createWatchedAgents({
   /** A package.json changes for many reasons: then only a file that did not load before is worth a line. */
   async function reload(affected: readonly string[], isPackageAlone: boolean): Promise<void> {
     for (const described of await describe(affected)) {
-      const wasWhole = files.isLoadable(described.file);
+      const wasLoadable = files.isLoadable(described.file);
       const problems = files.update(described);
       for (const problem of problems) log.problem(problem);
       const names = described.agents.map(({ name }) => name).join(', ');
-      if (described.problem || (isPackageAlone && wasWhole)) continue;
+      if (described.problem || (isPackageAlone && wasLoadable)) continue;
       log.server(`${shortPath(described.file)} has changed: `, styled('bold', names));
     }
     if (processes.isClosed) return;
     watched.watch(files.watchedFiles());
-    changed();
+    onChange();
   }
 
   return {
@@ -68,8 +62,8 @@ export function createWatchedAgents({
       if (watch) watched.watch(new Set(given));
       for (const described of await describe(given))
         for (const problem of files.update(described)) log.problem(problem);
-      for (const { name, encryptsRuns: encrypts } of files.agents())
-        if (encrypts)
+      for (const { name, encryptsRuns } of files.agents())
+        if (encryptsRuns)
           log.server(
             styled('yellow', `Runs of "${name}" that are started here are not encrypted: its keys are its own.`),
           );

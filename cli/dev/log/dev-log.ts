@@ -19,19 +19,19 @@ export interface DevLog {
 const RUN_WIDTH = 16;
 
 /** A log of one line for each thing that happens: time, run, what. */
-export function createDevLog(say: (line: Line) => void, now: () => Date = () => new Date()): DevLog {
+export function createDevLog(print: (line: Line) => void, now: () => Date = () => new Date()): DevLog {
   const time = (): TextSpan => dim(now().toTimeString().slice(0, 8));
-  const of = (run: string): TextSpan => styled('cyan', run.padEnd(RUN_WIDTH));
-  const server = (...what: readonly TextSpan[]) => say([time(), '  ', ...what]);
+  const runColumn = (run: string): TextSpan => styled('cyan', run.padEnd(RUN_WIDTH));
+  const server = (...what: readonly TextSpan[]) => print([time(), '  ', ...what]);
   return {
-    run: (run, ...what) => say([time(), '  ', of(run), '  ', ...what]),
-    detail: (...what) => say(['          ', ...what]),
-    output: (run, line) => say([time(), '  ', of(run), dim('  │ '), line]),
+    run: (run, ...what) => print([time(), '  ', runColumn(run), '  ', ...what]),
+    detail: (...what) => print(['          ', ...what]),
+    output: (run, line) => print([time(), '  ', runColumn(run), dim('  │ '), line]),
     server,
     problem({ file, line, message, advice }) {
-      const place = `${shortPath(file)}${line === undefined ? '' : `:${line}`}`;
-      server(styled('red', place), `: ${withShortPaths(message)}`);
-      if (advice !== undefined) say(['          ', advice]);
+      const location = `${shortPath(file)}${line === undefined ? '' : `:${line}`}`;
+      server(styled('red', location), `: ${withShortPaths(message)}`);
+      if (advice !== undefined) print(['          ', advice]);
     },
   };
 }

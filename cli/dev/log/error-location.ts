@@ -1,4 +1,4 @@
-import { isFields, partOf } from '../../../lambda/checkpoints/document/document.ts';
+import { isFields, partOf } from '../../../lambda/checkpoints/engine.ts';
 import type { Operator } from '../../../lambda/operator/operator.ts';
 import { type CodeLocation, findUserFrame } from './stack-location.ts';
 

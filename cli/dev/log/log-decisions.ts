@@ -11,21 +11,21 @@ export interface DecisionLog {
 }
 
 export function createDecisionLog(log: DevLog): DecisionLog {
-  const waited = new Map<string, readonly string[]>();
+  const pending = new Map<string, readonly string[]>();
   return {
     remember({ run, openApprovals }) {
-      if (openApprovals.length > 0) waited.set(run, openApprovals);
-      else waited.delete(run);
+      if (openApprovals.length > 0) pending.set(run, openApprovals);
+      else pending.delete(run);
     },
     async logDecided(operator, run, open) {
-      for (const id of waited.get(run) ?? []) {
+      for (const id of pending.get(run) ?? []) {
         if (open.includes(id)) continue;
         // What is gone, or under a key, is not told.
         const approval = await operator.approval(run, id).catch(() => undefined);
         const decision = approval && describeDecision(approval);
         if (decision) log.run(run, ...decision);
       }
-      if (waited.has(run)) waited.set(run, open);
+      if (pending.has(run)) pending.set(run, open);
     },
   };
 }

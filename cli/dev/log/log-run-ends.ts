@@ -1,4 +1,4 @@
-import type { RunSummary } from '../../../lambda/checkpoints/checkpoint.ts';
+import type { RunSummary } from '../../../lambda/checkpoints/engine.ts';
 import type { Operator, RunView } from '../../../lambda/operator/operator.ts';
 import type { Clock } from '../../../lambda/runtime/clock.ts';
 import type { TextSpan } from '../../terminal/line.ts';
@@ -18,34 +18,34 @@ export interface RunEndLog {
 }
 
 // Runs end for as long as a server lives.
-const MOST = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 export function createRunEndLog(log: DevLog, clock: Clock): RunEndLog {
-  const told = new Map<string, number>();
+  const logged = new Map<string, number>();
   const crashes = new Map<string, string>();
 
-  async function tell(operator: Operator, view: RunView, ...after: readonly TextSpan[]): Promise<void> {
+  async function logEnd(operator: Operator, view: RunView, ...after: readonly TextSpan[]): Promise<void> {
     const { run } = view;
     const id = idOf(operator.tenant, run);
-    if (told.get(id) === view.statusChange.version) return;
-    told.set(id, view.statusChange.version);
-    const [oldest] = told.keys();
-    if (told.size > MOST && oldest !== undefined) told.delete(oldest);
-    const place = view.status === 'FAILED' ? await findErrorLocation(operator, run) : undefined;
+    if (logged.get(id) === view.statusChange.version) return;
+    logged.set(id, view.statusChange.version);
+    const [oldest] = logged.keys();
+    if (logged.size > MAX_REMEMBERED && oldest !== undefined) logged.delete(oldest);
+    const location = view.status === 'FAILED' ? await findErrorLocation(operator, run) : undefined;
     const crash = crashes.get(id);
     crashes.delete(id);
-    log.run(run, ...describeRunEnd(view, clock.now(), { location: place, crash }), ...after);
+    log.run(run, ...describeRunEnd(view, clock.now(), { location, crash }), ...after);
   }
 
   return {
     rememberCrash: (tenant, run, how) => void crashes.set(idOf(tenant, run), how),
     forgetCrash: (tenant, run) => void crashes.delete(idOf(tenant, run)),
-    logEnd: tell,
+    logEnd,
     async logListedEnd(operator, { run, statusChange }) {
-      if (told.get(idOf(operator.tenant, run)) === statusChange.version) return;
+      if (logged.get(idOf(operator.tenant, run)) === statusChange.version) return;
       // What is gone, or under a key, is not told.
       const view = await operator.run(run).catch(() => undefined);
-      if (view && view.statusChange.version === statusChange.version) await tell(operator, view);
+      if (view && view.statusChange.version === statusChange.version) await logEnd(operator, view);
     },
   };
 }

@@ -13,14 +13,14 @@ export function findUserFrame(stack: string): CodeLocation | undefined {
   for (const frame of [head, ...rest.filter((line) => /^\s+at /.test(line))]) {
     const [, path = '', line] =
       /(?:^|\(|at |async )((?:file:\/\/|\/|[A-Za-z]:\\)[^()]*?):(\d+)(?::\d+)?\)?$/.exec(frame) ?? [];
-    const file = path.startsWith('file:') ? pathOf(path) : path;
+    const file = path.startsWith('file:') ? toPath(path) : path;
     if (file !== '' && !/[\\/]node_modules[\\/]/.test(file) && !isOwnCode(file)) return { file, line: Number(line) };
   }
   return undefined;
 }
 
 /** The path of a URL; that of another machine may be none here. */
-function pathOf(url: string): string {
+function toPath(url: string): string {
   try {
     return fileURLToPath(url);
   } catch {

@@ -13,7 +13,7 @@ export const addressLines = (
 ];
 
 // More would push what to click off the screen.
-const MOST_AGENTS = 5;
+const MAX_AGENTS = 5;
 
 /** Whether files of agents were named, and are watched. */
 export interface AgentLinesOptions {
@@ -21,18 +21,18 @@ export interface AgentLinesOptions {
   readonly isWatching: boolean;
 }
 
-const NONE_NAMED = 'No agent is here: name files of agents, such as waitstate dev ./agents/*.ts';
-const noneLoads = (watch: boolean): string =>
-  `No agent is here yet: mend the files above${watch ? ', which are looked at again when they change.' : ' and start again.'}`;
+const NO_FILES_NAMED = 'No agent is here: name files of agents, such as waitstate dev ./agents/*.ts';
+const noAgentLoads = (isWatching: boolean): string =>
+  `No agent is here yet: mend the files above${isWatching ? ', which are looked at again when they change.' : ' and start again.'}`;
 
 /** Who is there, and what to try: said as soon as that is known. */
 export function agentLines(
-  { agents: known, url, key }: LocalServer,
-  { hasFiles: areNamed, isWatching: watch }: AgentLinesOptions,
+  { agents, url, key }: LocalServer,
+  { hasFiles, isWatching }: AgentLinesOptions,
 ): readonly Line[] {
-  const all = known();
-  if (all.length === 0) return [styled('yellow', areNamed ? noneLoads(watch) : NONE_NAMED)];
-  const shown = all.slice(0, all.length > MOST_AGENTS ? MOST_AGENTS - 1 : MOST_AGENTS);
+  const all = agents();
+  if (all.length === 0) return [styled('yellow', hasFiles ? noAgentLoads(isWatching) : NO_FILES_NAMED)];
+  const shown = all.slice(0, all.length > MAX_AGENTS ? MAX_AGENTS - 1 : MAX_AGENTS);
   const width = Math.max(...shown.map(({ name }) => name.length));
   const more = all.length - shown.length;
   const { name, example } = all.find((each) => each.example !== undefined) ?? all[0] ?? { name: '' };

@@ -29,25 +29,17 @@ export interface AgentProcessOptions {
   /** How long it may take altogether. */
   readonly timeoutMs: number;
   /** Hears what it tells the server, and what it prints. */
-  onMessage(told: ProcessMessage): void;
+  onMessage(message: ProcessMessage): void;
   onOutput(line: string): void;
 }
 
 const PROGRAMS = { describe: 'cli/dev/agents/describe', invoke: 'cli/dev/processes/invoke' } as const;
 
-const LEAVING_MS = 1_000;
+const OUTPUT_GRACE_MS = 1_000;
 
 /** Starts a process of its own for code of agents. */
 export function startAgentProcess(options: AgentProcessOptions): AgentProcess {
-  const {
-    program,
-    args,
-    environment,
-    heartbeatTimeoutMs: silentMs,
-    timeoutMs: mostMs,
-    onMessage: hear,
-    onOutput: print,
-  } = options;
+  const { program, args, environment, heartbeatTimeoutMs, timeoutMs, onMessage, onOutput } = options;
   const own = fileURLToPath(ownModule(PROGRAMS[program]));
   const child = spawn(process.execPath, [...nodeOptions(), own, ...args], {
     env: environment,
@@ -57,42 +49,42 @@ export function startAgentProcess(options: AgentProcessOptions): AgentProcess {
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
-  let ended: ProcessExit['killedFor'];
+  let killedFor: ProcessExit['killedFor'];
   const kill = () => killGroup(child.pid);
-  const endFor = (why: NonNullable<ProcessExit['killedFor']>) => () => {
-    ended ??= why;
+  const killFor = (why: NonNullable<ProcessExit['killedFor']>) => () => {
+    killedFor ??= why;
     kill();
   };
-  const silence = setTimeout(endFor('silent'), silentMs);
-  const lateness = setTimeout(endFor('late'), mostMs);
+  const heartbeatTimer = setTimeout(killFor('silent'), heartbeatTimeoutMs);
+  const timeoutTimer = setTimeout(killFor('late'), timeoutMs);
   child.on('message', (message) => {
-    silence.refresh();
-    if (isTold(message)) hear(message);
+    heartbeatTimer.refresh();
+    if (isProcessMessage(message)) onMessage(message);
   });
-  for (const stream of [child.stdout, child.stderr]) if (stream) readLines(stream, print);
-  const over = new Promise<ProcessExit>((resolve) => {
-    let how: ProcessExit = { code: null, signal: null };
-    let leaving: NodeJS.Timeout | undefined;
+  for (const stream of [child.stdout, child.stderr]) if (stream) readLines(stream, onOutput);
+  const exited = new Promise<ProcessExit>((resolve) => {
+    let exit: ProcessExit = { code: null, signal: null };
+    let outputTimer: NodeJS.Timeout | undefined;
     const end = () => {
-      for (const timer of [silence, lateness, leaving]) clearTimeout(timer);
-      resolve({ ...how, ...(ended && { killedFor: ended }) });
+      for (const timer of [heartbeatTimer, timeoutTimer, outputTimer]) clearTimeout(timer);
+      resolve({ ...exit, ...(killedFor && { killedFor }) });
     };
     child.on('error', () => child.pid === undefined && end());
     child.on('exit', (code, signal) => {
-      how = { code, signal };
+      exit = { code, signal };
       // What it left running in its group goes with it; what went into another one may still hold its output.
       kill();
-      leaving = setTimeout(() => {
+      outputTimer = setTimeout(() => {
         for (const stream of child.stdio) stream?.destroy();
-      }, LEAVING_MS);
+      }, OUTPUT_GRACE_MS);
     });
     child.on('close', end);
   });
-  return { pid: child.pid, exited: over, kill };
+  return { pid: child.pid, exited, kill };
 }
 
 /** Whether a message is one of ours: code of agents may send others. */
-const isTold = (message: unknown): message is ProcessMessage => typeof Object(message).tell === 'string';
+const isProcessMessage = (message: unknown): message is ProcessMessage => typeof Object(message).tell === 'string';
 
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return;

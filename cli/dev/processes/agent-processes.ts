@@ -12,29 +12,33 @@ export interface AgentProcesses {
 export function createAgentProcesses(environment: NodeJS.ProcessEnv): AgentProcesses {
   const alive = new Set<AgentProcess>();
   const { add, remove, close } = startReaper();
-  let isOver = false;
+  let isClosed = false;
   return {
     get isClosed() {
-      return isOver;
+      return isClosed;
     },
     start(options) {
-      if (isOver) return NOBODY;
+      if (isClosed) return NO_PROCESS;
       const started = startAgentProcess({ ...options, environment });
       const { pid } = started;
       alive.add(started);
       if (pid !== undefined) add(pid);
       void started.exited.then(() => {
         alive.delete(started);
-        if (pid !== undefined && !isOver) remove(pid);
+        if (pid !== undefined && !isClosed) remove(pid);
       });
       return started;
     },
     killAll() {
-      isOver = true;
+      isClosed = true;
       for (const each of alive) each.kill();
       close();
     },
   };
 }
 
-const NOBODY: AgentProcess = { pid: undefined, exited: Promise.resolve({ code: null, signal: null }), kill: () => {} };
+const NO_PROCESS: AgentProcess = {
+  pid: undefined,
+  exited: Promise.resolve({ code: null, signal: null }),
+  kill: () => {},
+};

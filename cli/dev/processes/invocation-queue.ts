@@ -33,62 +33,62 @@ export interface InvocationQueue {
 /** A run whose process crashed. */
 interface Crash {
   /** How often in a row. */
-  readonly times: number;
+  readonly count: number;
   /** Until it is tried again. */
   timer: NodeJS.Timeout | undefined;
   retry(): void;
 }
 
-const LONGEST_PAUSE_MS = 60_000;
+const MAX_BACKOFF_MS = 60_000;
 
 const idOf = ({ tenant, run }: Pick<Delivery, 'tenant' | 'run'>): string => JSON.stringify([tenant, run]);
 
 export function createInvocationQueue({
   concurrency,
-  crashBackoffMs: crashPauseMs,
+  crashBackoffMs,
   invoke,
-  onStartFailed: failed,
+  onStartFailed,
 }: InvocationQueueOptions): InvocationQueue {
-  const waiting = new Map<string, Delivery>();
-  const going = new Map<string, Promise<void>>();
+  const queued = new Map<string, Delivery>();
+  const running = new Map<string, Promise<void>>();
   const crashed = new Map<string, Crash>();
   let isStopping = false;
 
-  const has: InvocationQueue['has'] = (delivery) => waiting.has(idOf(delivery)) || going.has(idOf(delivery));
+  const has: InvocationQueue['has'] = (delivery) => queued.has(idOf(delivery)) || running.has(idOf(delivery));
 
   function deliver(delivery: Delivery): void {
     const id = idOf(delivery);
     if (isStopping || has(delivery) || crashed.get(id)?.timer) return;
-    waiting.set(id, delivery);
-    begin();
+    queued.set(id, delivery);
+    startQueued();
   }
 
-  function begin(): void {
-    for (const [id, delivery] of waiting) {
-      if (isStopping || going.size >= concurrency) return;
-      waiting.delete(id);
-      going.set(id, go(id, delivery));
+  function startQueued(): void {
+    for (const [id, delivery] of queued) {
+      if (isStopping || running.size >= concurrency) return;
+      queued.delete(id);
+      running.set(id, runInvocation(id, delivery));
     }
   }
 
-  async function go(id: string, delivery: Delivery): Promise<void> {
+  async function runInvocation(id: string, delivery: Delivery): Promise<void> {
     const next = await invoke(delivery).catch((error): NextAction => {
-      failed(delivery, error);
+      onStartFailed(delivery, error);
       return 'crashed';
     });
-    going.delete(id);
-    const { times = 0 } = crashed.get(id) ?? {};
+    running.delete(id);
+    const { count: times = 0 } = crashed.get(id) ?? {};
     crashed.delete(id);
     if (next === 'again') deliver(delivery);
     if (next === 'crashed' && !isStopping) crashed.set(id, retryLater(delivery, times));
-    begin();
+    startQueued();
   }
 
   function retryLater(delivery: Delivery, times: number): Crash {
-    const pauseMs = Math.min(LONGEST_PAUSE_MS, crashPauseMs * 2 ** Math.min(times, 10));
+    const backoffMs = Math.min(MAX_BACKOFF_MS, crashBackoffMs * 2 ** Math.min(times, 10));
     const crash: Crash = {
-      times: times + 1,
-      timer: setTimeout(() => crash.retry(), pauseMs),
+      count: times + 1,
+      timer: setTimeout(() => crash.retry(), backoffMs),
       retry() {
         clearTimeout(crash.timer);
         crash.timer = undefined;
@@ -100,10 +100,10 @@ export function createInvocationQueue({
 
   return {
     get hasCapacity() {
-      return waiting.size < concurrency;
+      return queued.size < concurrency;
     },
     get runningCount() {
-      return going.size;
+      return running.size;
     },
     has,
     deliver,
@@ -112,9 +112,9 @@ export function createInvocationQueue({
     },
     async stop(graceMs, end) {
       isStopping = true;
-      waiting.clear();
+      queued.clear();
       for (const { timer } of crashed.values()) clearTimeout(timer);
-      const over = Promise.all(going.values());
+      const over = Promise.all(running.values());
       const grace = new AbortController();
       await Promise.race([over, pause(graceMs, undefined, { signal: grace.signal }).catch(() => {})]);
       grace.abort();

@@ -1,6 +1,5 @@
-import { withTenant } from '../../../lambda/checkpoints/derived-contexts.ts';
-import type { HeadMeta } from '../../../lambda/checkpoints/format/meta.ts';
-import { readLiveHead } from '../../../lambda/checkpoints/load.ts';
+import type { HeadMeta } from '../../../lambda/checkpoints/engine.ts';
+import { readLiveHead, withTenant } from '../../../lambda/checkpoints/engine.ts';
 import { hasEnded } from '../../../lambda/core/status.ts';
 import { createOperator } from '../../../lambda/operator/create-operator.ts';
 import type { Operator } from '../../../lambda/operator/operator.ts';
@@ -34,56 +33,56 @@ export interface RunInvoker {
 
 /** Runs runs, each in a process of its own; a run for which there is nothing to do is left alone. */
 export function createRunInvoker(options: RunInvokerOptions): RunInvoker {
-  const { runtime, files, log, processes, timing, runEnds: ends, onApprovalPending: asked } = options;
+  const { runtime, files, log, processes, timing, runEnds, onApprovalPending } = options;
   const decisions = createDecisionLog(log);
   const unloadable = new Set<string>();
 
   async function invoke(delivery: Delivery): Promise<NextAction> {
     const { tenant, run, agent = '' } = delivery;
-    const { operator, at, meta } = await look(delivery);
+    const { operator, at: context, meta } = await readRun(delivery);
     const found = files.find(agent);
-    if (!meta || hasEnded(meta.status) || !found || found.problem || (await isPaused(at, agent))) return 'over';
+    if (!meta || hasEnded(meta.status) || !found || found.problem || (await isPaused(context, agent))) return 'over';
     unloadable.delete(idOf(delivery));
     await decisions.logDecided(operator, run, meta.work?.approvals ?? []);
 
     let ended: Extract<ProcessMessage, { readonly tell: 'ended' }> | undefined;
     let isUnloadable = false;
-    const child = startJobProcess(options, found.file, delivery, (told) => {
-      if (told.tell === 'ended') ended = told;
-      if (told.tell === 'unloadable') isUnloadable = true;
-      if (told.tell === 'deliver') void runtime.deliver?.(told.delivery);
-      if (told.tell === 'again') void tellAgain(operator, run, told.step);
+    const child = startJobProcess(options, found.file, delivery, (message) => {
+      if (message.tell === 'ended') ended = message;
+      if (message.tell === 'unloadable') isUnloadable = true;
+      if (message.tell === 'deliver') void runtime.deliver?.(message.delivery);
+      if (message.tell === 'again') void logRetry(operator, run, message.step);
     });
-    log.run(run, beginningOf(agent, meta), dim(` (pid ${child.pid})`));
-    const end = await child.exited;
+    log.run(run, startText(agent, meta), dim(` (pid ${child.pid})`));
+    const exit = await child.exited;
     if (ended) return report(operator, run, ended);
     if (processes.isClosed) log.run(run, styled('yellow', 'is cut off; it goes on at the next start'));
     else if (!isUnloadable) {
-      const how = describeCrash(end, timing.heartbeatTimeoutMs);
-      ends.rememberCrash(tenant, run, how);
-      log.run(run, styled('red', `pid ${child.pid} ${how}`));
+      const crash = describeCrash(exit, timing.heartbeatTimeoutMs);
+      runEnds.rememberCrash(tenant, run, crash);
+      log.run(run, styled('red', `pid ${child.pid} ${crash}`));
     }
     return 'crashed';
   }
 
   /** What is known of a run before anybody runs it. */
-  async function look({ tenant, run }: Delivery) {
+  async function readRun({ tenant, run }: Delivery) {
     const contexts = withTenant(runtime.contexts, tenant);
-    const at = await contexts.forRun(run);
-    const { meta } = (await readLiveHead(at).catch(() => undefined)) ?? {};
-    return { operator: createOperator({ ...runtime, contexts }), at, meta };
+    const context = await contexts.forRun(run);
+    const { meta } = (await readLiveHead(context).catch(() => undefined)) ?? {};
+    return { operator: createOperator({ ...runtime, contexts }), at: context, meta };
   }
 
-  async function tellAgain(operator: Operator, run: string, step: string): Promise<void> {
+  async function logRetry(operator: Operator, run: string, step: string): Promise<void> {
     const because = await findLastFailure(operator, run, step);
     log.run(run, styled('yellow', `tries "${step}" again`), because === undefined ? '' : `: ${because}`);
   }
 
-  async function tellUnloadable(delivery: Delivery): Promise<void> {
+  async function logUnloadable(delivery: Delivery): Promise<void> {
     const { file } = files.find(delivery.agent ?? '') ?? {};
     if (file === undefined || unloadable.has(idOf(delivery))) return;
     unloadable.add(idOf(delivery));
-    const { operator, meta } = await look(delivery);
+    const { operator, meta } = await readRun(delivery);
     if (!meta || hasEnded(meta.status)) return;
     await decisions.logDecided(operator, delivery.run, meta.work?.approvals ?? []);
     log.run(delivery.run, styled('yellow', `is ready; ${shortPath(file)} does not load`));
@@ -98,22 +97,22 @@ export function createRunInvoker(options: RunInvokerOptions): RunInvoker {
     const view = await operator.run(run).catch(() => undefined);
     const line = describeInvocationEnd(ended, steps, view, runtime.clock.now());
     if (line) log.run(run, ...line);
-    if (view && hasEnded(view.status)) await ends.logEnd(operator, view, ...(line ? [] : [stepCountText(steps)]));
+    if (view && hasEnded(view.status)) await runEnds.logEnd(operator, view, ...(line ? [] : [stepCountText(steps)]));
     else if (ended.end === 'finished') log.run(run, ended.status.toLowerCase(), stepCountText(steps));
-    else ends.forgetCrash(operator.tenant, run);
+    else runEnds.forgetCrash(operator.tenant, run);
     if (view) decisions.remember(view);
-    if (view && view.openApprovals.length > 0) asked();
+    if (view && view.openApprovals.length > 0) onApprovalPending();
     if (ended.end === 'failed') return 'crashed';
     return view?.status === 'READY' && view.parked === undefined ? 'again' : 'over';
   }
 
-  return { invoke, logUnloadable: tellUnloadable };
+  return { invoke, logUnloadable };
 }
 
 const idOf = ({ tenant, run }: Delivery): string => JSON.stringify([tenant, run]);
 
 /** What a process is begun for. */
-function beginningOf(agent: string, { work, status }: HeadMeta): string {
+function startText(agent: string, { work, status }: HeadMeta): string {
   if (work?.claimed === undefined) return `starts: ${agent}`;
   if (work.lease?.by === CLAIMANT) return 'goes on where it was cut off';
   if (status !== 'ENDING') return 'goes on';

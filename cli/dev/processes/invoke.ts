@@ -12,7 +12,7 @@ import { suppressModuleTypeWarnings } from './suppress-warnings.ts';
 
 const job = parseJob(process.argv.slice(2));
 let steps = 0;
-const begun = new Set<string>();
+const startedSteps = new Set<string>();
 
 async function load(): Promise<AnyAgent | undefined> {
   registerWaitstateResolver(pathToFileURL(job.file));
@@ -32,8 +32,8 @@ async function load(): Promise<AnyAgent | undefined> {
         console[level](message, ...(Object.keys(fields).length > 0 ? [JSON.stringify(fields)] : [])),
       probe: (moment, _run, step) => {
         if (moment === 'recorded') steps += 1;
-        if (moment === 'before' && begun.has(step)) void sendToServer({ tell: 'again', step });
-        if (moment === 'before') begun.add(step);
+        if (moment === 'before' && startedSteps.has(step)) void sendToServer({ tell: 'again', step });
+        if (moment === 'before') startedSteps.add(step);
         return undefined;
       },
     });
@@ -51,17 +51,17 @@ async function invoke(agent: AnyAgent): Promise<InvocationReport> {
 }
 
 /** Has people told by the agent's own hook; the server hears which links they got. */
-async function notify({ runtime, notifier: telling }: AnyAgent, approval: string): Promise<InvocationReport> {
-  if (!telling) return { end: 'told' };
-  const [{ withTenant: contextsFor }, { findApproval }, { createNotification: makeNotice }] = await Promise.all([
+async function notify({ runtime, notifier }: AnyAgent, approval: string): Promise<InvocationReport> {
+  if (!notifier) return { end: 'told' };
+  const [{ withTenant }, { findApproval }, { createNotification }] = await Promise.all([
     import('../../../lambda/checkpoints/derived-contexts.ts'),
     import('../../../lambda/runtime/approvals/change.ts'),
     import('../../../lambda/runtime/approvals/notification.ts'),
   ]);
-  const at = await contextsFor(runtime.contexts, job.tenant).forRun(job.run);
-  const notice = await makeNotice(at, await findApproval(at, approval), telling);
+  const context = await withTenant(runtime.contexts, job.tenant).forRun(job.run);
+  const notice = await createNotification(context, await findApproval(context, approval), notifier);
   await sendToServer({ tell: 'notice', notice });
-  await telling.notify(notice);
+  await notifier.notify(notice);
   return { end: 'told' };
 }
 
@@ -70,8 +70,8 @@ attachToServer();
 const agent = await load();
 if (agent) {
   const { approval } = job;
-  const doing = approval === undefined ? invoke(agent) : notify(agent, approval);
-  const ended = await doing.catch((error): InvocationReport => ({ end: 'failed', error: String(error) }));
-  await sendToServer({ tell: 'ended', ended, steps });
+  const pending = approval === undefined ? invoke(agent) : notify(agent, approval);
+  const report = await pending.catch((error): InvocationReport => ({ end: 'failed', error: String(error) }));
+  await sendToServer({ tell: 'ended', ended: report, steps });
 }
 process.exit();

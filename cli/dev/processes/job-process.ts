@@ -11,7 +11,7 @@ import type { Timing } from './timing.ts';
 export const CLAIMANT = 'waitstate dev';
 
 // When its time is over, an invocation lets go of its run; what is left of it then is ended.
-const LATENESS_MS = 10_000;
+const KILL_GRACE_MS = 10_000;
 
 /** What jobs are done with. */
 export interface JobOptions {
@@ -28,20 +28,20 @@ export function startJobProcess(
   { processes, clock, log, folder, url, timing }: JobOptions,
   file: string,
   { tenant, run, agent = '' }: Delivery,
-  hear: (told: ProcessMessage) => void,
+  onMessage: (message: ProcessMessage) => void,
   approval?: string,
 ): AgentProcess {
-  const mostMs = approval === undefined ? timing.invocationTimeoutMs : timing.notifyTimeoutMs;
-  const claimant = { by: CLAIMANT, until: clock.now() + mostMs, leaseMs: timing.leaseMs };
+  const timeoutMs = approval === undefined ? timing.invocationTimeoutMs : timing.notifyTimeoutMs;
+  const claimant = { by: CLAIMANT, until: clock.now() + timeoutMs, leaseMs: timing.leaseMs };
   const job = { file, agent, tenant, run, folder, approvalUrl: `${url}/approvals/`, ...claimant };
   return processes.start({
     program: 'invoke',
     args: toArguments(approval === undefined ? job : { ...job, approval }),
     heartbeatTimeoutMs: timing.heartbeatTimeoutMs,
-    timeoutMs: mostMs + LATENESS_MS,
-    onMessage(told) {
-      if (told.tell === 'unloadable') log.problem(told.problem);
-      hear(told);
+    timeoutMs: timeoutMs + KILL_GRACE_MS,
+    onMessage(message) {
+      if (message.tell === 'unloadable') log.problem(message.problem);
+      onMessage(message);
     },
     onOutput: (line) => log.output(run, line),
   });

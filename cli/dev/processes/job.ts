@@ -16,9 +16,13 @@ export interface Job {
 }
 
 /** A job as arguments of a process; the first ones are what a list of processes should show. */
-export const toArguments = (job: Job): readonly string[] => [shown(job.agent), shown(job.run), JSON.stringify(job)];
+export const toArguments = (job: Job): readonly string[] => [
+  withoutNulBytes(job.agent),
+  withoutNulBytes(job.run),
+  JSON.stringify(job),
+];
 
 // An argument ends at a zero, and an id may have one.
-const shown = (id: string): string => id.replaceAll('\0', ' ');
+const withoutNulBytes = (id: string): string => id.replaceAll('\0', ' ');
 
 export const parseJob = ([, , text = '']: readonly string[]): Job => JSON.parse(text) as Job;

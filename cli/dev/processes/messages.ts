@@ -1,5 +1,5 @@
 import type { InvokeResult } from '../../../lambda/runtime/agent/agent.ts';
-import type { ApprovalNotification } from '../../../lambda/runtime/approvals/notification.ts';
+import type { ApprovalNotification } from '../../../lambda/runtime/definition/approval-notification.ts';
 import type { Delivery } from '../../../lambda/runtime/runtime.ts';
 import type { LoadProblem } from '../agents/load-problem.ts';
 

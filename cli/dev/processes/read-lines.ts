@@ -2,21 +2,21 @@ import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 
 // Whoever prints without an end must not fill this process.
-const LONGEST = 4_000;
+const MAX_LINE_LENGTH = 4_000;
 
 /** Hears a stream line by line; a line that is too long comes in pieces. */
-export function readLines(stream: Readable, hear: (line: string) => void): void {
+export function readLines(stream: Readable, onLine: (line: string) => void): void {
   const decoder = new StringDecoder('utf8');
   let rest = '';
-  const take = (text: string) => {
+  const append = (text: string) => {
     const lines = (rest + text).split(/\r?\n/);
     rest = lines.pop() ?? '';
-    for (const line of lines) hear(line);
-    for (; rest.length > LONGEST; rest = rest.slice(LONGEST)) hear(rest.slice(0, LONGEST));
+    for (const line of lines) onLine(line);
+    for (; rest.length > MAX_LINE_LENGTH; rest = rest.slice(MAX_LINE_LENGTH)) onLine(rest.slice(0, MAX_LINE_LENGTH));
   };
-  stream.on('data', (bytes: Buffer) => take(decoder.write(bytes)));
+  stream.on('data', (bytes: Buffer) => append(decoder.write(bytes)));
   stream.on('end', () => {
-    take(decoder.end());
-    if (rest !== '') hear(rest);
+    append(decoder.end());
+    if (rest !== '') onLine(rest);
   });
 }

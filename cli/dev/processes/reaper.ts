@@ -36,6 +36,6 @@ export function startReaper(): Reaper {
   shell.on('error', () => {});
   shell.stdin.on('error', () => {});
   shell.unref();
-  const tell = (sign: '+' | '-', pid: number) => void shell.stdin.write(`${sign} ${pid}\n`);
-  return { add: (pid) => tell('+', pid), remove: (pid) => tell('-', pid), close: () => void shell.stdin.end() };
+  const send = (sign: '+' | '-', pid: number) => void shell.stdin.write(`${sign} ${pid}\n`);
+  return { add: (pid) => send('+', pid), remove: (pid) => send('-', pid), close: () => void shell.stdin.end() };
 }

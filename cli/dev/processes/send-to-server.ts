@@ -1,16 +1,16 @@
 import type { ProcessMessage } from './messages.ts';
 
 /** Tells the server something; resolves when it is on its way. */
-export const sendToServer = (told: ProcessMessage): Promise<void> =>
+export const sendToServer = (message: ProcessMessage): Promise<void> =>
   new Promise((resolve) => {
     if (!process.connected) return resolve();
-    process.send?.(told, undefined, undefined, () => resolve());
+    process.send?.(message, undefined, undefined, () => resolve());
   });
 
-const ALIVE_MS = 1_000;
+const HEARTBEAT_MS = 1_000;
 
 /** Ends this process with its server, and tells the server every second that it is not stuck. */
 export function attachToServer(): void {
   process.on('disconnect', () => process.exit(1));
-  setInterval(() => void sendToServer({ tell: 'alive' }), ALIVE_MS).unref();
+  setInterval(() => void sendToServer({ tell: 'alive' }), HEARTBEAT_MS).unref();
 }

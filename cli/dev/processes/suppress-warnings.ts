@@ -6,11 +6,11 @@ export function suppressModuleTypeWarnings(): void {
   const others = process.listeners('warning');
   process.removeAllListeners('warning');
   process.on('warning', (warning) => {
-    if (isOfModuleType(warning)) return;
+    if (isModuleTypeWarning(warning)) return;
     for (const listener of others) listener(warning);
   });
 }
 
-const isOfModuleType = (warning: Error): boolean =>
+const isModuleTypeWarning = (warning: Error): boolean =>
   Object(warning).code === 'MODULE_TYPELESS_PACKAGE_JSON' ||
   warning.message.startsWith('Failed to load the ES module:');

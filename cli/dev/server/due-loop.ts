@@ -1,5 +1,5 @@
-import { withTenant } from '../../../lambda/checkpoints/derived-contexts.ts';
-import type { FailedRun } from '../../../lambda/checkpoints/operations/delete.ts';
+import type { FailedRun } from '../../../lambda/checkpoints/engine.ts';
+import { withTenant } from '../../../lambda/checkpoints/engine.ts';
 import { hasEnded, STATUSES } from '../../../lambda/core/status.ts';
 import { createOperator } from '../../../lambda/operator/create-operator.ts';
 import { isPaused } from '../../../lambda/runtime/control/pause-agent.ts';
@@ -13,7 +13,7 @@ import type { RunEndLog } from '../log/log-run-ends.ts';
 import type { InvocationQueue } from '../processes/invocation-queue.ts';
 import { CLAIMANT } from '../processes/job-process.ts';
 
-const ENDED = STATUSES.filter(hasEnded);
+const ENDED_STATUSES = STATUSES.filter(hasEnded);
 
 export interface DueLoopOptions {
   readonly runtime: Runtime;
@@ -40,36 +40,27 @@ export interface DueLoop {
 }
 
 export function createDueLoop(options: DueLoopOptions): DueLoop {
-  const {
-    runtime,
-    files,
-    queue,
-    notifierFor: telling,
-    log,
-    leaseMs,
-    runEnds: ends,
-    logUnloadable: tellUnloadable,
-  } = options;
+  const { runtime, files, queue, notifierFor, log, leaseMs, runEnds, logUnloadable } = options;
   const { contexts } = runtime;
   // Agents may start runs in a tenant of their own.
   const tenants = () => new Set([contexts.tenant, ...files.agents().map((agent) => agent.tenant)]);
   const endedSince = new Map<string, Date>();
-  const begun = new Date(runtime.clock.now());
+  const startedAt = new Date(runtime.clock.now());
   const unknown = new Set<string>();
   const failures = new Map<string, string>();
 
-  function takes(delivery: Delivery): boolean {
+  function canDeliver(delivery: Delivery): boolean {
     const { run, agent = '' } = delivery;
     const found = files.find(agent);
     if (!found && !unknown.has(agent))
       log.run(run, styled('yellow', `is of agent "${agent}", which no file here has; it waits for one`));
     if (found) unknown.delete(agent);
     else unknown.add(agent);
-    if (found?.problem) tellUnloadable(delivery);
+    if (found?.problem) logUnloadable(delivery);
     return found !== undefined && !found.problem;
   }
 
-  function tellFailure({ run, error }: FailedRun): void {
+  function logFailure({ run, error }: FailedRun): void {
     const why = error instanceof Error ? error.message : String(error);
     if (failures.get(run) !== why) log.run(run, styled('red', why));
     failures.set(run, why);
@@ -78,7 +69,7 @@ export function createDueLoop(options: DueLoopOptions): DueLoop {
   return {
     async deliverInterrupted() {
       for await (const delivery of runsLeasedBy(await contexts.forTenant(), CLAIMANT, leaseMs))
-        if (takes(delivery)) queue.deliver(delivery);
+        if (canDeliver(delivery)) queue.deliver(delivery);
     },
     async deliverReady({ parked = false } = {}) {
       for (const tenant of tenants()) {
@@ -87,26 +78,26 @@ export function createDueLoop(options: DueLoopOptions): DueLoop {
         for await (const delivery of readyRuns(context, { parked })) {
           const { agent = '' } = delivery;
           if (!queue.hasCapacity) return;
-          if (!takes(delivery)) continue;
+          if (!canDeliver(delivery)) continue;
           if (!paused.has(agent)) paused.set(agent, await isPaused(context, agent));
           if (!paused.get(agent)) queue.deliver(delivery);
         }
       }
     },
     async sweep() {
-      const { failed } = await sweepDue({ runtime, notifierFor: telling, canDeliver: takes });
-      for (const each of failed) tellFailure(each);
+      const { failed } = await sweepDue({ runtime, notifierFor, canDeliver });
+      for (const each of failed) logFailure(each);
     },
     async logEnded() {
       for (const tenant of tenants()) {
         const operator = createOperator({ ...runtime, contexts: withTenant(contexts, tenant) });
-        const since = endedSince.get(tenant) ?? begun;
-        const { runs } = await operator.runs({ status: [...ENDED], since });
+        const since = endedSince.get(tenant) ?? startedAt;
+        const { runs } = await operator.runs({ status: [...ENDED_STATUSES], since });
         // What a process is at is told when that is over.
-        const goOn = runs.filter(({ run }) => queue.has({ tenant, run }));
+        const stillRunning = runs.filter(({ run }) => queue.has({ tenant, run }));
         for (const each of runs.toReversed())
-          if (!goOn.includes(each) && files.find(each.agent ?? '')) await ends.logListedEnd(operator, each);
-        const from = goOn.at(-1) ?? runs[0];
+          if (!stillRunning.includes(each) && files.find(each.agent ?? '')) await runEnds.logListedEnd(operator, each);
+        const from = stillRunning.at(-1) ?? runs[0];
         if (from) endedSince.set(tenant, from.touchedAt);
       }
     },

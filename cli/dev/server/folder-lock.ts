@@ -20,13 +20,13 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
     db.exec('PRAGMA busy_timeout = 300; BEGIN EXCLUSIVE');
   } catch (error) {
     db?.close();
-    throw isBusy(error) ? await taken(folder) : storageError(error, folder);
+    throw isBusy(error) ? await folderInUse(folder) : storageError(error, folder);
   }
   const held = db;
   return { release: () => held.close() };
 }
 
-async function taken(folder: string): Promise<WaitstateError> {
+async function folderInUse(folder: string): Promise<WaitstateError> {
   const running = await findRunningServer(folder);
   const where = running ? `: ${running.url} (pid ${running.pid})` : '';
   return new WaitstateError(

@@ -20,9 +20,9 @@ export interface GuardOptions {
   readonly tenant: string;
 }
 
-const NAMES = ['127.0.0.1', 'localhost', '[::1]'];
-const WRONG_KEY = 'This is not the key of this server. Open the URL that it printed when it started.';
-const OLD_TICKET = 'This was used, or is too old. Open the URL that the server printed when it started.';
+const HOSTNAMES = ['127.0.0.1', 'localhost', '[::1]'];
+const WRONG_KEY_DETAIL = 'This is not the key of this server. Open the URL that it printed when it started.';
+const EXPIRED_TICKET_DETAIL = 'This was used, or is too old. Open the URL that the server printed when it started.';
 const COOKIE_SECONDS = 30 * 24 * 3600;
 
 /**
@@ -31,7 +31,7 @@ const COOKIE_SECONDS = 30 * 24 * 3600;
  * origin (CSRF). Links to approvals carry their own secret.
  */
 export function createGuard({ key, port, tenant }: GuardOptions): Guard {
-  const hosts = new Set(NAMES.flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]));
+  const hosts = new Set(HOSTNAMES.flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]));
   const cookieName = `waitstate-${port}`;
   // Browsers send cookies to all ports of a host: what they send must not be the key itself.
   const cookie = createHmac('sha256', key).update('cookie').digest('base64url');
@@ -40,13 +40,13 @@ export function createGuard({ key, port, tenant }: GuardOptions): Guard {
 
   const isBearer = ({ headers }: Request): boolean => {
     const [scheme = '', given = ''] = (headers.get('authorization') ?? '').split(' ');
-    return scheme.toLowerCase() === 'bearer' && isSame(given, key);
+    return scheme.toLowerCase() === 'bearer' && isEqualSecret(given, key);
   };
   const hasCookie = ({ headers }: Request): boolean =>
     (headers.get('cookie') ?? '')
       .split(';')
       .map((part) => part.trim().split('='))
-      .some(([name, value = '']) => name === cookieName && isSame(value, cookie));
+      .some(([name, value = '']) => name === cookieName && isEqualSecret(value, cookie));
 
   return {
     check(request, { headersDistinct }) {
@@ -56,15 +56,15 @@ export function createGuard({ key, port, tenant }: GuardOptions): Guard {
         return problemResponse(
           403,
           'NOT_ALLOWED',
-          `This server answers to ${NAMES.map((name) => `${name}:${port}`).join(', ')} only.`,
+          `This server answers to ${HOSTNAMES.map((name) => `${name}:${port}`).join(', ')} only.`,
         );
       const isRead = request.method === 'GET' || request.method === 'HEAD';
       const given = url.pathname === '/' && isRead ? url.searchParams.get('key') : null;
-      if (given !== null) return isSame(given, key) ? letIn() : notLetIn(request, WRONG_KEY);
+      if (given !== null) return isEqualSecret(given, key) ? signIn() : unauthenticated(request, WRONG_KEY_DETAIL);
       const ticket = url.pathname === '/' && request.method === 'GET' ? url.searchParams.get('ticket') : null;
-      if (ticket !== null) return redeem(ticket) ? letIn() : notLetIn(request, OLD_TICKET);
+      if (ticket !== null) return redeem(ticket) ? signIn() : unauthenticated(request, EXPIRED_TICKET_DETAIL);
       const isLink = request.method === 'POST' && /^\/approvals\/[^/]+$/.test(url.pathname);
-      if (isRead || isLink || isBearer(request) || isOwnPage(request, host)) return undefined;
+      if (isRead || isLink || isBearer(request) || isSameOrigin(request, host)) return undefined;
       return problemResponse(
         403,
         'NOT_ALLOWED',
@@ -77,7 +77,7 @@ export function createGuard({ key, port, tenant }: GuardOptions): Guard {
     },
   };
 
-  function letIn(): Response {
+  function signIn(): Response {
     const attributes = `Path=/; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Strict`;
     const headers = {
       location: '/',
@@ -93,7 +93,7 @@ export function createGuard({ key, port, tenant }: GuardOptions): Guard {
  * Whether a request comes from a page of this server. A form of a page without referrer has the origin `null`; what the
  * browser says of the site is what a page cannot forge.
  */
-function isOwnPage({ headers }: Request, host: string): boolean {
+function isSameOrigin({ headers }: Request, host: string): boolean {
   const origin = headers.get('origin');
   const site = headers.get('sec-fetch-site');
   const isOwnOrigin = origin?.toLowerCase() === `http://${host.toLowerCase()}`;
@@ -102,15 +102,15 @@ function isOwnPage({ headers }: Request, host: string): boolean {
 }
 
 /** The same refusal on a page where a browser shows it. */
-function notLetIn({ headers }: Request, detail: string): Response {
+function unauthenticated({ headers }: Request, detail: string): Response {
   if (!headers.get('accept')?.includes('text/html')) return problemResponse(401, 'NOT_AUTHENTICATED', detail);
   const problem = toProblem(new HttpError(401, 'NOT_AUTHENTICATED', detail));
-  const answer = new Response(String(problemPage(problem)), {
+  const response = new Response(String(problemPage(problem)), {
     status: problem.status,
     headers: { 'content-type': 'text/html; charset=UTF-8', 'referrer-policy': 'no-referrer' },
   });
-  setSecurityHeaders(answer.headers, { path: '/', isHttps: false });
-  return answer;
+  setSecurityHeaders(response.headers, { path: '/', isHttps: false });
+  return response;
 }
 
 /** A refusal in the form of all others. */
@@ -126,6 +126,6 @@ export function problemResponse(status: number, code: HttpError['code'], detail:
 }
 
 /** Whether two secrets are equal, in the same time wherever they differ. */
-const isSame = (one: string, other: string): boolean => timingSafeEqual(digest(one), digest(other));
+const isEqualSecret = (one: string, other: string): boolean => timingSafeEqual(digest(one), digest(other));
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -4,22 +4,26 @@ import { WaitstateError } from '../../../lambda/core/errors.ts';
 // Not the name: that could be another address too.
 export const LOOPBACK = '127.0.0.1';
 const DEFAULT_PORT = 4180;
-const TRIES = 50;
+const PORTS_TO_TRY = 50;
 
 /**
  * Listens on the port that is wanted, or refuses when it is taken. Where none is wanted: on the one of the last time, the
  * usual one, or the next that is free.
  */
-export async function listen(server: Server, wanted: number | undefined, last: number | undefined): Promise<number> {
-  if (wanted !== undefined) {
-    if (await listenOn(server, wanted)) return portOf(server);
+export async function listen(
+  server: Server,
+  requestedPort: number | undefined,
+  lastPort: number | undefined,
+): Promise<number> {
+  if (requestedPort !== undefined) {
+    if (await listenOn(server, requestedPort)) return portOf(server);
     throw new WaitstateError(
       'CONDITION_FAILED',
-      `Port ${wanted} is taken by another program. Name another one by --port, or none.`,
+      `Port ${requestedPort} is taken by another program. Name another one by --port, or none.`,
     );
   }
-  const usual = Array.from({ length: TRIES }, (_, i) => DEFAULT_PORT + i);
-  for (const port of new Set([...(last === undefined ? [] : [last]), ...usual, 0]))
+  const usual = Array.from({ length: PORTS_TO_TRY }, (_, i) => DEFAULT_PORT + i);
+  for (const port of new Set([...(lastPort === undefined ? [] : [lastPort]), ...usual, 0]))
     if (await listenOn(server, port)) return portOf(server);
   throw new WaitstateError('CONDITION_FAILED', 'No port of this machine is free.');
 }

@@ -1,7 +1,7 @@
 import { PATHS } from '../../../lambda/console/paths.ts';
 import { isGroup } from '../../../lambda/core/approval.ts';
 import type { Notifier } from '../../../lambda/runtime/approvals/due.ts';
-import type { ApprovalNotification } from '../../../lambda/runtime/approvals/notification.ts';
+import type { ApprovalNotification } from '../../../lambda/runtime/definition/approval-notification.ts';
 import { bold, dim, styled } from '../../terminal/line.ts';
 import { shellQuote } from '../../terminal/shell-quote.ts';
 import type { AgentFiles } from '../agents/agent-files.ts';
@@ -20,12 +20,16 @@ export function notifierFor(options: LocalNotifierOptions, agent: string | undef
   const found = files.find(agent ?? '');
   if (!found || found.problem) return 'unknown';
   // Who is in a group only the agent knows.
-  if (found.hasNotifyHook) return { notify: (notice) => askAgent(options, found.file, notice) };
-  return { url: `${url}/approvals/`, notify: async (notice) => tellInLog(log, url, notice) };
+  if (found.hasNotifyHook) return { notify: (notice) => notifyThroughAgent(options, found.file, notice) };
+  return { url: `${url}/approvals/`, notify: async (notice) => logNotice(log, url, notice) };
 }
 
 /** Has the agent itself make links and tell people, in a process of its own. */
-async function askAgent(options: LocalNotifierOptions, file: string, notice: ApprovalNotification): Promise<void> {
+async function notifyThroughAgent(
+  options: LocalNotifierOptions,
+  file: string,
+  notice: ApprovalNotification,
+): Promise<void> {
   const { log, url, timing } = options;
   const { tenant, run, agent, approval } = notice;
   let ended: InvocationReport | undefined;
@@ -34,7 +38,7 @@ async function askAgent(options: LocalNotifierOptions, file: string, notice: App
     file,
     { tenant, run, agent },
     (told) => {
-      if (told.tell === 'notice') tellInLog(log, url, told.notice);
+      if (told.tell === 'notice') logNotice(log, url, told.notice);
       if (told.tell === 'ended') ended = told.ended;
     },
     approval,
@@ -45,16 +49,16 @@ async function askAgent(options: LocalNotifierOptions, file: string, notice: App
   throw new Error(`The agent could not tell people of "${approval}"; it is asked again later. ${why}`);
 }
 
-const KINDS = { asked: 'asks', reminder: 'reminds', escalation: 'also asks' } as const;
+const NOTICE_VERBS = { asked: 'asks', reminder: 'reminds', escalation: 'also asks' } as const;
 
 /** What to click, for each person, and what approves from a terminal. */
-function tellInLog(
+function logNotice(
   log: DevLog,
   url: string,
   { run, kind, approval, approvers, title, links }: ApprovalNotification,
 ): void {
   const [first] = links;
-  log.run(run, `${KINDS[kind]} ${approvers.join(', ')}: `, bold(title));
+  log.run(run, `${NOTICE_VERBS[kind]} ${approvers.join(', ')}: `, bold(title));
   for (const link of links) log.detail(`${link.person}  `, styled('underline', link.url));
   if (first) log.detail(dim(`or: curl -d answer=approve ${shellQuote(first.url)}`));
   // Without members a group has no links; whoever has the key may answer for one of them.

@@ -1,5 +1,4 @@
-import { contextFactory } from '../../../lambda/checkpoints/context-factory.ts';
-import { ANY_TYPE } from '../../../lambda/checkpoints/document/unknown-instance.ts';
+import { ANY_TYPE, contextFactory } from '../../../lambda/checkpoints/engine.ts';
 import { type Poller, poll } from '../../../lambda/runtime/agent/poll.ts';
 import { systemClock } from '../../../lambda/runtime/clock.ts';
 import type { Delivery, Log, Runtime } from '../../../lambda/runtime/runtime.ts';

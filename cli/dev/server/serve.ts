@@ -59,37 +59,37 @@ export interface LocalServer {
 
 /** Serves a folder to this machine alone, and runs the agents of these files. */
 export async function serve(options: ServeOptions): Promise<LocalServer> {
-  const { tenant = 'default', print: say, watch = true } = options;
+  const { tenant = 'default', print, watch = true } = options;
   const folder = resolve(options.folder ?? '.waitstate');
   const files = findFiles(options.files, process.cwd());
   checkFiles(files, options.files);
-  const { key, port: last } = await loadServerFile(folder);
+  const { key, port: lastPort } = await loadServerFile(folder);
   const storage = embeddedStorage({ folder });
-  const loaded: { lock?: FolderLock; server?: Server; agents?: LocalRuntime } = {};
+  const opened: { lock?: FolderLock; server?: Server; agents?: LocalRuntime } = {};
   const close = async () => {
-    await loaded.agents?.stop();
-    await closeServer(loaded.server);
+    await opened.agents?.stop();
+    await closeServer(opened.server);
     await Promise.all([storage.records.close(), storage.payloads.close()]);
-    loaded.lock?.release();
+    opened.lock?.release();
   };
   try {
     // Makes the folder ready, or says what is wrong with it.
     await storage.records.read('-', ['-']);
-    loaded.lock = await lockFolder(folder);
+    opened.lock = await lockFolder(folder);
     const server = createServer();
-    const port = await listen(server, options.port, last);
-    loaded.server = server;
+    const port = await listen(server, options.port, lastPort);
+    opened.server = server;
     const url = `http://${LOOPBACK}:${port}`;
     const agents = createLocalRuntime({
-      ...{ storage, folder, tenant, files, url, log: createDevLog(say) },
+      ...{ storage, folder, tenant, files, url, log: createDevLog(print) },
       environment: environmentFor(folder, url),
       concurrency: options.concurrency ?? Math.max(8, availableParallelism()),
       timing: { ...DEFAULT_TIMING, ...options.timing },
     });
-    loaded.agents = agents;
-    answerOn(server, agents, { key, port, tenant });
+    opened.agents = agents;
+    attachApi(server, agents, { key, port, tenant });
     await writeServerFile(folder, { key, port, url, pid: process.pid });
-    const ready = agents.start({ watch, known: options.onAgentsLoaded });
+    const ready = agents.start({ watch, onAgentsLoaded: options.onAgentsLoaded });
     // Whoever does not wait for it has its errors in the log.
     ready.catch(() => {});
     let stopped: Promise<void> | undefined;
@@ -113,30 +113,31 @@ export async function serve(options: ServeOptions): Promise<LocalServer> {
   }
 }
 
-interface Answering {
+interface ListenerOptions {
   readonly key: string;
   readonly port: number;
   readonly tenant: string;
 }
 
 /** Has the application answer those whom the guard lets through. */
-function answerOn(server: Server, { runtime, files }: LocalRuntime, answering: Answering): void {
-  const guard = createGuard(answering);
+function attachApi(server: Server, { runtime, files }: LocalRuntime, options: ListenerOptions): void {
+  const guard = createGuard(options);
   const api = createApi({
     runtime,
-    identify: (request) => guard.identify(request) ?? notLetIn(),
+    identify: (request) => guard.identify(request) ?? throwUnauthenticated(),
     telemetry: { log: runtime.log, count: () => {} },
     agents: async () => files.agentSummaries(),
   });
-  const answer = (request: Request, env: HttpBindings) => guard.check(request, env.incoming) ?? api.fetch(request, env);
-  const listener = getRequestListener((request, env) => answer(request, env as HttpBindings), {
+  const respond = (request: Request, env: HttpBindings) =>
+    guard.check(request, env.incoming) ?? api.fetch(request, env);
+  const listener = getRequestListener((request, env) => respond(request, env as HttpBindings), {
     overrideGlobalObjects: false,
     errorHandler: () => problemResponse(400, 'INVALID_INPUT', 'This is no request that can be answered.'),
   });
   server.on('request', (incoming, outgoing) => void listener(incoming, outgoing));
 }
 
-function notLetIn(): never {
+function throwUnauthenticated(): never {
   const where = 'Open the URL that the server printed when it started; "waitstate console" prints it again.';
   throw new HttpError(401, 'NOT_AUTHENTICATED', `This needs the key of the server. ${where}`, {
     headers: { 'www-authenticate': 'Bearer' },
@@ -155,11 +156,11 @@ function environmentFor(folder: string, url: string): NodeJS.ProcessEnv {
   };
 }
 
-const CLOSING_MS = 1_000;
+const CLOSE_TIMEOUT_MS = 1_000;
 
 async function closeServer(server: Server | undefined): Promise<void> {
   if (!server?.listening) return;
-  const patience = setTimeout(() => server.closeAllConnections(), CLOSING_MS);
+  const patience = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS);
   await new Promise((resolve) => {
     server.close(resolve);
     server.closeIdleConnections();

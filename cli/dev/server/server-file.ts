@@ -21,9 +21,9 @@ export type RunningServer = Required<ServerFile>;
 /** What the server of a folder holds while it lives. */
 export const lockPath = (folder: string): string => join(folder, 'server.lock');
 
-const fileIn = (folder: string): string => join(folder, 'server.json');
+const serverFilePath = (folder: string): string => join(folder, 'server.json');
 
-const KEY = /^[\w-]{43}$/;
+const KEY_PATTERN = /^[\w-]{43}$/;
 
 /** Makes a folder for its owner alone, or says in words why it cannot be. */
 export async function makeServerFolder(folder: string): Promise<void> {
@@ -41,7 +41,7 @@ export async function loadServerFile(folder: string): Promise<ServerFile> {
 
 /** Writes the file for its owner alone, all at once. */
 export async function writeServerFile(folder: string, content: ServerFile): Promise<void> {
-  const file = fileIn(folder);
+  const file = serverFilePath(folder);
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, `${JSON.stringify(content, undefined, 2)}\n`, { mode: 0o600 });
   // The mode is only for a file that is made.
@@ -57,13 +57,13 @@ export async function findRunningServer(folder: string): Promise<RunningServer |
 }
 
 async function readServerFile(folder: string): Promise<ServerFile | undefined> {
-  const file = fileIn(folder);
+  const file = serverFilePath(folder);
   const mode = (await undefinedIfMissing(stat(file)))?.mode ?? 0;
   if (process.platform !== 'win32' && (mode & 0o077) !== 0) return undefined;
   const text = await undefinedIfMissing(readFile(file, 'utf8'));
   try {
     const content = Object(JSON.parse(text ?? 'null')) as Partial<ServerFile>;
-    return content.key !== undefined && KEY.test(content.key) ? { ...content, key: content.key } : undefined;
+    return content.key !== undefined && KEY_PATTERN.test(content.key) ? { ...content, key: content.key } : undefined;
   } catch {
     return undefined;
   }

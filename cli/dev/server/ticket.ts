@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-const LASTS_MS = 60_000;
+const TICKET_TTL_MS = 60_000;
 
 /**
  * A text that lets one browser in, once, within a minute. What a program is started with can be read by everybody on the
@@ -15,11 +15,12 @@ export function createTicket(key: string, now = Date.now()): string {
 export function createTicketRedeemer(key: string): (ticket: string, now?: number) => boolean {
   const used = new Map<string, number>();
   return (ticket, now = Date.now()) => {
-    const [, text = '', made = '', signed = ''] = /^(([0-9a-z]{1,11})\.[\w-]{16})\.([\w-]{43})$/.exec(ticket) ?? [];
+    const [, text = '', createdAt = '', signed = ''] =
+      /^(([0-9a-z]{1,11})\.[\w-]{16})\.([\w-]{43})$/.exec(ticket) ?? [];
     const isOurs = timingSafeEqual(Buffer.from(signature(key, text)), Buffer.from(signed.padEnd(43, '.')));
-    const age = now - Number.parseInt(made || '0', 36);
-    for (const [old, at] of used) if (now - at > 2 * LASTS_MS) used.delete(old);
-    if (!isOurs || Math.abs(age) > LASTS_MS || used.has(text)) return false;
+    const age = now - Number.parseInt(createdAt || '0', 36);
+    for (const [old, at] of used) if (now - at > 2 * TICKET_TTL_MS) used.delete(old);
+    if (!isOurs || Math.abs(age) > TICKET_TTL_MS || used.has(text)) return false;
     used.set(text, now);
     return true;
   };

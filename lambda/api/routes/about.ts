@@ -20,13 +20,19 @@ const Me = namedSchema(
 /** What the API says of itself and of the caller; `describe` gives its description. */
 export const aboutRoutes = (describe: () => object): readonly Route[] => [
   route({
-    ...{ method: 'GET', path: '/api/openapi.json', access: ALL_ROLES, name: 'describe' },
+    method: 'GET',
+    path: '/api/openapi.json',
+    access: ALL_ROLES,
+    name: 'describe',
     summary: 'This description, in OpenAPI 3.1',
     responses: { 200: { description: 'The description', schema: z.looseObject({ openapi: z.string() }) } },
     handle: async () => ({ status: 200, json: describe() }),
   }),
   route({
-    ...{ method: 'GET', path: '/api/me', access: ALL_ROLES, name: 'whoAmI' },
+    method: 'GET',
+    path: '/api/me',
+    access: ALL_ROLES,
+    name: 'whoAmI',
     summary: 'Who calls, as it is known here',
     responses: { 200: { description: 'The caller', schema: Me } },
     async handle({ caller: { tenant, person, groups, roles, answersForOthers } }) {

@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import type { Doc } from '../../checkpoints/document/document.ts';
-import type { CheckpointSelector } from '../../checkpoints/load.ts';
+import type { CheckpointSelector, Doc } from '../../checkpoints/engine.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { DEFAULT_DOCUMENT_BYTES, MAX_DOCUMENT_BYTES } from '../../http/limits.ts';
@@ -20,13 +19,11 @@ const ofCheckpoint = runParams.extend({ version: WhichText });
 /** Checkpoints: list, open, compare, and the payloads that they point at. */
 export const CHECKPOINT_ROUTES: readonly Route[] = [
   route({
-    ...{
-      method: 'GET',
-      path: '/api/runs/{run}/checkpoints',
-      access: VIEW_ROLES,
-      name: 'listCheckpoints',
-      params: runParams,
-    },
+    method: 'GET',
+    path: '/api/runs/{run}/checkpoints',
+    access: VIEW_ROLES,
+    name: 'listCheckpoints',
+    params: runParams,
     summary: 'The checkpoints of a run without their content',
     query: z.strictObject({
       from: Version.optional(),
@@ -43,7 +40,10 @@ export const CHECKPOINT_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/runs/{run}/checkpoints/{version}', access: VIEW_ROLES, name: 'getCheckpoint' },
+    method: 'GET',
+    path: '/api/runs/{run}/checkpoints/{version}',
+    access: VIEW_ROLES,
+    name: 'getCheckpoint',
     summary: 'A checkpoint with its state, results and model parameters',
     description:
       'What is large is shortened: a part of it is found by its path, a JSON pointer such as /state/messages, and the rest of a long list, object or text with `from`.',
@@ -77,12 +77,10 @@ export const CHECKPOINT_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{
-      method: 'GET',
-      path: '/api/runs/{run}/checkpoints/{version}/payloads/{payload}',
-      access: VIEW_ROLES,
-      name: 'getPayload',
-    },
+    method: 'GET',
+    path: '/api/runs/{run}/checkpoints/{version}/payloads/{payload}',
+    access: VIEW_ROLES,
+    name: 'getPayload',
     summary: 'A payload that a checkpoint points at',
     params: ofCheckpoint.extend({ payload: PayloadId }),
     responses: DOWNLOAD_RESPONSES,
@@ -94,7 +92,11 @@ export const CHECKPOINT_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/runs/{run}/diff', access: VIEW_ROLES, name: 'diffCheckpoints', params: runParams },
+    method: 'GET',
+    path: '/api/runs/{run}/diff',
+    access: VIEW_ROLES,
+    name: 'diffCheckpoints',
+    params: runParams,
     summary: 'What changed in the state from one checkpoint to another',
     query: z.strictObject({ before: WhichText, after: WhichText }),
     responses: { 200: { description: 'The difference', schema: Difference } },

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
-import { withTenant } from '../../checkpoints/derived-contexts.ts';
+import { withTenant } from '../../checkpoints/engine.ts';
 import { linkPage } from '../../console/link-page.ts';
 import { isWaitstateError } from '../../core/errors.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';

@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import { withoutAgentCode, withTenant } from '../../checkpoints/derived-contexts.ts';
-import { MAX_VERSION } from '../../checkpoints/format/records.ts';
+import { withoutAgentCode, withTenant } from '../../checkpoints/engine.ts';
 import { ON_TIMEOUT_ACTIONS } from '../../core/approval-request.ts';
 import { isWaitstateError } from '../../core/errors.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
@@ -11,7 +10,8 @@ import { OPERATE_ROLES, VIEW_ROLES } from '../../http/roles.ts';
 import type { Operator } from '../../operator/operator.ts';
 import { performAction } from '../../protocol/actions.ts';
 import { type Action, parseRequest } from '../../protocol/request.ts';
-import { deliverIfReady } from '../../runtime/control/run-control.ts';
+import { deliverIfReady } from '../../runtime/wake/wake.ts';
+import { MAX_VERSION } from '../../storage/keys.ts';
 import { type Route, route } from '../route.ts';
 import { Loaded, Saved, Upload } from '../schemas/checkpoints.ts';
 import { namedSchema } from '../schemas/named.ts';
@@ -69,7 +69,9 @@ const ETAG = { etag: 'The version that was written' };
 /** What agents in other languages do: save, ask, wait, end and load. */
 export const PROTOCOL_ROUTES: readonly Route[] = [
   savingRoute({
-    ...{ action: 'save', path: '/api/runs/{run}/checkpoints', name: 'saveCheckpoint' },
+    action: 'save',
+    path: '/api/runs/{run}/checkpoints',
+    name: 'saveCheckpoint',
     summary: 'Saves a checkpoint on the version that If-Match names',
     schema: namedSchema(
       'Save',
@@ -83,12 +85,16 @@ export const PROTOCOL_ROUTES: readonly Route[] = [
     ),
   }),
   savingRoute({
-    ...{ action: 'requestApproval', path: '/api/runs/{run}/approvals', name: 'askApproval' },
+    action: 'requestApproval',
+    path: '/api/runs/{run}/approvals',
+    name: 'askApproval',
     summary: 'Saves a checkpoint, asks people, and gives the run up until they have answered',
     schema: namedSchema('Ask', z.strictObject({ ...saving, approval: ApprovalRequest })),
   }),
   savingRoute({
-    ...{ action: 'waitForSignal', path: '/api/runs/{run}/waits', name: 'waitForSignal' },
+    action: 'waitForSignal',
+    path: '/api/runs/{run}/waits',
+    name: 'waitForSignal',
     summary: 'Saves a checkpoint, and gives the run up until the signal has come',
     schema: namedSchema(
       'WaitForSignal',
@@ -96,7 +102,9 @@ export const PROTOCOL_ROUTES: readonly Route[] = [
     ),
   }),
   savingRoute({
-    ...{ action: 'finish', path: '/api/runs/{run}/finish', name: 'finishRun' },
+    action: 'finish',
+    path: '/api/runs/{run}/finish',
+    name: 'finishRun',
     summary: 'Saves a last checkpoint, and ends the run',
     schema: namedSchema(
       'Finish',
@@ -112,7 +120,11 @@ export const PROTOCOL_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/runs/{run}/load', access: VIEW_ROLES, name: 'loadRun', params: runParams },
+    method: 'GET',
+    path: '/api/runs/{run}/load',
+    access: VIEW_ROLES,
+    name: 'loadRun',
+    params: runParams,
     summary: 'A checkpoint with all that an agent needs to go on from it',
     query: z.strictObject({ version: Version.optional(), name: Name.optional() }),
     responses: { 200: { description: 'The checkpoint', schema: Loaded, headers: { etag: 'Its version' } } },
@@ -124,13 +136,11 @@ export const PROTOCOL_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{
-      method: 'POST',
-      path: '/api/runs/{run}/uploads',
-      access: OPERATE_ROLES,
-      name: 'makeUpload',
-      params: runParams,
-    },
+    method: 'POST',
+    path: '/api/runs/{run}/uploads',
+    access: OPERATE_ROLES,
+    name: 'makeUpload',
+    params: runParams,
     summary: 'A URL to put a state to that is too large for a body; save it as `stateFrom` within 15 minutes',
     body: { schema: namedSchema('MakeUpload', z.strictObject({})) },
     responses: { 201: { description: 'Where to put it', schema: Upload } },
@@ -148,7 +158,11 @@ interface SavingSpec extends Pick<Route, 'path' | 'name' | 'summary'> {
 
 function savingRoute({ action, schema, ...spec }: SavingSpec): Route {
   return route({
-    ...{ ...spec, method: 'POST', access: OPERATE_ROLES, params: runParams, headers: conditions },
+    ...spec,
+    method: 'POST',
+    access: OPERATE_ROLES,
+    params: runParams,
+    headers: conditions,
     body: { schema },
     responses: { 201: { description: 'It was saved', schema: Saved, headers: ETAG } },
     problems: [404, 409, 410, 412, 428],

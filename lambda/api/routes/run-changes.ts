@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Doc } from '../../checkpoints/document/document.ts';
+import type { Doc } from '../../checkpoints/engine.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { OPERATE_ROLES } from '../../http/roles.ts';
@@ -15,7 +15,11 @@ const NO_CONTENT = { description: 'Done' };
 /** What is done to runs: signal, cancel, retry, rewind, fork. */
 export const RUN_CHANGE_ROUTES: readonly Route[] = [
   route({
-    ...{ method: 'POST', path: '/api/runs/{run}/signals', access: OPERATE_ROLES, name: 'signalRun', params: runParams },
+    method: 'POST',
+    path: '/api/runs/{run}/signals',
+    access: OPERATE_ROLES,
+    name: 'signalRun',
+    params: runParams,
     summary: 'Sends a signal; the same id twice sends one. One to a run that has not been started is kept for it',
     body: {
       schema: namedSchema(
@@ -44,7 +48,11 @@ export const RUN_CHANGE_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'POST', path: '/api/runs/{run}/cancel', access: OPERATE_ROLES, name: 'cancelRun', params: runParams },
+    method: 'POST',
+    path: '/api/runs/{run}/cancel',
+    access: OPERATE_ROLES,
+    name: 'cancelRun',
+    params: runParams,
     summary: 'Cancels a run: what it did is undone, then it has ended',
     body: {
       schema: namedSchema('Cancel', z.strictObject({ reason: z.string().min(1).max(2000).optional() })),
@@ -58,7 +66,11 @@ export const RUN_CHANGE_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'POST', path: '/api/runs/{run}/retry', access: OPERATE_ROLES, name: 'retryRun', params: runParams },
+    method: 'POST',
+    path: '/api/runs/{run}/retry',
+    access: OPERATE_ROLES,
+    name: 'retryRun',
+    params: runParams,
     summary: 'Lets a run that failed go on from where it was',
     body: { schema: namedSchema('Retry', z.strictObject({})) },
     responses: { 204: NO_CONTENT },
@@ -71,7 +83,11 @@ export const RUN_CHANGE_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'POST', path: '/api/runs/{run}/rewind', access: OPERATE_ROLES, name: 'rewindRun', params: runParams },
+    method: 'POST',
+    path: '/api/runs/{run}/rewind',
+    access: OPERATE_ROLES,
+    name: 'rewindRun',
+    params: runParams,
     summary: 'Lets a run go on from an earlier checkpoint of its own, perhaps with another state',
     body: {
       schema: namedSchema(
@@ -96,7 +112,11 @@ export const RUN_CHANGE_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'POST', path: '/api/runs/{run}/fork', access: OPERATE_ROLES, name: 'forkRun', params: runParams },
+    method: 'POST',
+    path: '/api/runs/{run}/fork',
+    access: OPERATE_ROLES,
+    name: 'forkRun',
+    params: runParams,
     summary: 'Begins a new run at a checkpoint, perhaps with another state or other results',
     body: {
       schema: namedSchema(

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Doc } from '../../checkpoints/document/document.ts';
+import type { Doc } from '../../checkpoints/engine.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
@@ -16,7 +16,10 @@ import { LOCATION_DESCRIPTION, locationHeader } from './location.ts';
 /** Runs: start, list, look. */
 export const RUN_ROUTES: readonly Route[] = [
   route({
-    ...{ method: 'POST', path: '/api/runs', access: START_ROLES, name: 'startRun' },
+    method: 'POST',
+    path: '/api/runs',
+    access: START_ROLES,
+    name: 'startRun',
     summary: 'Starts a run; the same id, or the same Idempotency-Key, twice starts one',
     headers: z.strictObject({ 'idempotency-key': z.string().min(1).max(200).optional() }),
     body: {
@@ -43,7 +46,8 @@ export const RUN_ROUTES: readonly Route[] = [
       checkAgent((await api.agents?.()) ?? [], caller.tenant, agent);
       const key = headers['idempotency-key'];
       const starting = operator.start({
-        ...{ agent, ...omitUndefined({ id, key, owner, tags, retentionSeconds }) },
+        agent,
+        ...omitUndefined({ id, key, owner, tags, retentionSeconds }),
         ...(timeout && { timeout: omitUndefined(timeout) }),
         ...(input !== undefined && { input: input as Doc }),
       });
@@ -53,7 +57,10 @@ export const RUN_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/runs', access: VIEW_ROLES, name: 'listRuns' },
+    method: 'GET',
+    path: '/api/runs',
+    access: VIEW_ROLES,
+    name: 'listRuns',
     summary: 'The runs that fit, last touched first',
     description: 'A page may be short: only a missing cursor means the end. The list may be a moment behind.',
     query: z.strictObject({
@@ -85,14 +92,20 @@ export const RUN_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/counts', access: VIEW_ROLES, name: 'countRuns' },
+    method: 'GET',
+    path: '/api/counts',
+    access: VIEW_ROLES,
+    name: 'countRuns',
     summary: 'How many runs have each status; counting stops at a thousand',
     responses: { 200: { description: 'By status', schema: Counts } },
     handle: async ({ operator }) => ({ status: 200, json: await operator.counts() }),
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/agents', access: VIEW_ROLES, name: 'listAgents' },
+    method: 'GET',
+    path: '/api/agents',
+    access: VIEW_ROLES,
+    name: 'listAgents',
     summary: 'The agents that are known here',
     responses: { 200: { description: 'By name', schema: Agents } },
     handle: async ({ api, caller }) => ({
@@ -102,7 +115,11 @@ export const RUN_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/runs/{run}', access: VIEW_ROLES, name: 'getRun', params: runParams },
+    method: 'GET',
+    path: '/api/runs/{run}',
+    access: VIEW_ROLES,
+    name: 'getRun',
+    params: runParams,
     summary: 'One run: what is known of it, what it waits for, how it ended',
     responses: { 200: { description: 'The run', schema: Run, headers: { etag: 'Its version' } } },
     problems: [404, 410],
@@ -113,7 +130,11 @@ export const RUN_ROUTES: readonly Route[] = [
   }),
 
   route({
-    ...{ method: 'GET', path: '/api/runs/{run}/lineage', access: VIEW_ROLES, name: 'getLineage', params: runParams },
+    method: 'GET',
+    path: '/api/runs/{run}/lineage',
+    access: VIEW_ROLES,
+    name: 'getLineage',
+    params: runParams,
     summary: 'Where a run comes from and what was forked from it',
     responses: { 200: { description: 'The tree of forks', schema: Lineage } },
     problems: [404, 410],

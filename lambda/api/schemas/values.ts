@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { MAX_VERSION } from '../../checkpoints/format/records.ts';
 import { STATUSES } from '../../core/status.ts';
+import { MAX_VERSION } from '../../storage/keys.ts';
 import { namedSchema } from './named.ts';
 
 /** A document: JSON in which `$` nodes stand for what JSON lacks. What it may hold is checked where it is kept. */

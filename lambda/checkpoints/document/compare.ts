@@ -13,7 +13,7 @@ import { findGaps } from './gaps.ts';
 import { printPath, type Step } from './path.ts';
 
 // Nobody reads a longer path, and the stack is spared.
-const DEEPEST = 250;
+const MAX_COMPARED_DEPTH = 250;
 
 /** What differs between two documents; `at` is the place in the order of the document. */
 export interface Comparison<T = Doc> {
@@ -44,7 +44,7 @@ export function compare(before: Doc, after: Doc, toValue: (doc: Doc) => unknown 
   /** Goes into two values of the same kind; false when only the whole can be told. */
   function visitInside(was: Doc, is: Doc, steps: readonly Step[]): boolean {
     if (equal(was, is)) return true;
-    if (steps.length === DEEPEST) return false;
+    if (steps.length === MAX_COMPARED_DEPTH) return false;
     if (isList(was) && isList(is)) return visitList(was, is, steps);
     if (!isFields(was) || !isFields(is)) return false;
     if (specialOf(was) !== undefined || specialOf(is) !== undefined) return visitSpecial(was, is, steps);
@@ -101,9 +101,9 @@ export function compare(before: Doc, after: Doc, toValue: (doc: Doc) => unknown 
   }
 }
 
-type Places = Map<string, readonly [Step, Doc]>;
+type ItemsByKey = Map<string, readonly [Step, Doc]>;
 
-function entriesByKey(entries: Doc | undefined): Places | undefined {
+function entriesByKey(entries: Doc | undefined): ItemsByKey | undefined {
   if (!isList(entries)) return undefined;
   return new Map(
     entries.filter(isList).map(([key = null, value = null], i) => {
@@ -113,5 +113,5 @@ function entriesByKey(entries: Doc | undefined): Places | undefined {
   );
 }
 
-const itemsByText = (items: Doc | undefined): Places | undefined =>
+const itemsByText = (items: Doc | undefined): ItemsByKey | undefined =>
   isList(items) ? new Map(items.map((item, i) => [JSON.stringify(item), [['value', i], item]])) : undefined;

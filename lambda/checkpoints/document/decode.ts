@@ -70,8 +70,8 @@ class Decoder {
     // A shared object is always made anew: known plain parts are values, and the next encode would not see that it is
     // one object.
     if (number === undefined && !this.#options.mutable && plainHeight(doc) > 0) return doc;
-    if (isList(doc)) return this.#list(doc, depth, this.#keep(number, []));
-    if (!Object.hasOwn(doc, '$')) return this.#fields(doc, depth, this.#keep(number, {}));
+    if (isList(doc)) return this.#list(doc, depth, this.#remember(number, []));
+    if (!Object.hasOwn(doc, '$')) return this.#fields(doc, depth, this.#remember(number, {}));
     const content = specialOf(doc);
     if (ATOMS.has(content)) return ATOMS.get(content);
     if (!isList(content)) throw damaged('it has a value of an unknown kind');
@@ -82,30 +82,30 @@ class Decoder {
     const [tag, first, second, third] = parts;
     switch (tag) {
       case 'object':
-        return this.#fields(first, depth, this.#keep(number, {}));
+        return this.#fields(first, depth, this.#remember(number, {}));
       case 'null-object':
-        return this.#fields(first, depth, this.#keep(number, Object.create(null)));
+        return this.#fields(first, depth, this.#remember(number, Object.create(null)));
       case 'map': {
-        const map = this.#keep(number, new Map<unknown, unknown>());
-        for (const pair of listOf(first)) {
-          const [key, value] = listOf(pair);
+        const map = this.#remember(number, new Map<unknown, unknown>());
+        for (const pair of requireList(first)) {
+          const [key, value] = requireList(pair);
           map.set(this.value(key, depth + 2), this.value(value, depth + 2));
         }
         return map;
       }
       case 'set': {
-        const set = this.#keep(number, new Set<unknown>());
-        for (const item of listOf(first)) set.add(this.value(item, depth + 1));
+        const set = this.#remember(number, new Set<unknown>());
+        for (const item of requireList(first)) set.add(this.value(item, depth + 1));
         return set;
       }
       case 'error': {
-        const error = this.#keep(number, createError(String(first), String(second)));
-        for (const [key, field] of Object.entries(fieldsOf(third)))
+        const error = this.#remember(number, createError(String(first), String(second)));
+        for (const [key, field] of Object.entries(requireFields(third)))
           putErrorField(error, key, this.value(field, depth + 1));
         return error;
       }
       case 'class':
-        return this.#keep(number, this.#instance(String(first), this.value(second, depth)));
+        return this.#remember(number, this.#instance(String(first), this.value(second, depth)));
       case 'payload':
         if (!this.#options.payload)
           throw new WaitstateError('INVALID_INPUT', 'The document has a payload; decode needs `payload`.');
@@ -118,7 +118,7 @@ class Decoder {
     }
     const leaf = leafValue(parts);
     if (leaf === undefined) throw damaged(`it has a value of the unknown kind ${JSON.stringify(tag)}`);
-    return this.#keep(number, leaf);
+    return this.#remember(number, leaf);
   }
 
   #instance(name: string, data: unknown): unknown {
@@ -140,7 +140,7 @@ class Decoder {
   }
 
   #fields(fields: Doc | undefined, depth: number, target: object): unknown {
-    for (const [key, field] of Object.entries(fieldsOf(fields))) put(target, key, this.value(field, depth + 1));
+    for (const [key, field] of Object.entries(requireFields(fields))) put(target, key, this.value(field, depth + 1));
     return this.#finish(target);
   }
 
@@ -148,18 +148,18 @@ class Decoder {
     return this.#options.mutable ? target : Object.freeze(target);
   }
 
-  #keep<T>(number: Doc | undefined, value: T): T {
+  #remember<T>(number: Doc | undefined, value: T): T {
     if (number !== undefined) this.#shared.set(number, value);
     return value;
   }
 }
 
-function listOf(doc: Doc | undefined): List {
+function requireList(doc: Doc | undefined): List {
   if (isList(doc)) return doc;
   throw damaged('a list is missing');
 }
 
-function fieldsOf(doc: Doc | undefined): Fields {
+function requireFields(doc: Doc | undefined): Fields {
   if (isFields(doc)) return doc;
   throw damaged('an object is missing');
 }

@@ -3,7 +3,7 @@ import { findGaps } from './gaps.ts';
 import type { Key, Op } from './op.ts';
 
 // Below this, paths cost more than they save, and the stack is spared.
-const DEEPEST = 250;
+const MAX_PATH_LENGTH = 250;
 
 /** The operations that turn one document into another; never much longer than setting what changed. */
 export function diff(before: Doc, after: Doc): readonly Op[] {
@@ -17,7 +17,7 @@ function change(before: Doc, after: Doc, path: Key[], ops: Op[]): number {
   if (before === after) return 0;
   const start = ops.length;
   let weight: number | undefined;
-  if (path.length === DEEPEST) weight = equal(before, after) ? 0 : undefined;
+  if (path.length === MAX_PATH_LENGTH) weight = equal(before, after) ? 0 : undefined;
   else if (isList(before) && isList(after)) weight = changeList(before, after, path, ops);
   else if (isFields(before) && isFields(after)) weight = changeFields(before, after, path, ops);
   else if (typeof before === 'string' && typeof after === 'string') weight = changeString(before, after, path, ops);

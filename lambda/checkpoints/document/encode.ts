@@ -49,7 +49,7 @@ export function encode(value: unknown, options: EncodeOptions): Doc {
   return first.repeated.size === 0 ? doc : new Encoder(options, first).walk(value, options.base, 0);
 }
 
-const NONE: List = [];
+const EMPTY_LIST: List = [];
 const MAX_GAPS = 100_000;
 const TOO_DEEP = `nests deeper than ${MAX_DEPTH} levels; keep a flat list or a Map by id`;
 
@@ -81,20 +81,20 @@ class Encoder {
     if (height > 0) return preferBase(value as Doc, base);
     const standIn = this.#standIn(value);
     if (standIn && 'doc' in standIn) return preferBase(standIn.doc, base);
-    const place = this.#meet(value);
-    if (place?.again) return this.#numbering ? special(base, ['again', place.number]) : null;
-    const was = partOf(base, 'shared', 2) ?? base;
-    const inside = place ? depth + 2 : depth;
+    const occurrence = this.#noteOccurrence(value);
+    if (occurrence?.again) return this.#numbering ? special(base, ['again', occurrence.number]) : null;
+    const previous = partOf(base, 'shared', 2) ?? base;
+    const innerDepth = occurrence ? depth + 2 : depth;
     const doc = isPlainArray(value)
-      ? this.#list(this.#elements(value), was, inside, indexStep)
+      ? this.#list(this.#elements(value), previous, innerDepth, indexStep)
       : isPlainObject(value) && !Object.hasOwn(value, '$') && Object.getPrototypeOf(value) !== null
-        ? this.#fields(value, this.#keys(value), was, inside)
-        : this.#special(value, standIn, was, inside);
-    return place ? special(base, ['shared', place.number, doc]) : doc;
+        ? this.#fields(value, this.#keys(value), previous, innerDepth)
+        : this.#special(value, standIn, previous, innerDepth);
+    return occurrence ? special(base, ['shared', occurrence.number, doc]) : doc;
   }
 
   /** Notes an object; answers its number, if it is one of several places, and whether it was met before. */
-  #meet(value: object): { number: number; again: boolean } | undefined {
+  #noteOccurrence(value: object): { number: number; again: boolean } | undefined {
     const number = this.#seen.get(value);
     if (this.#numbering && !this.repeated.has(value)) return undefined;
     if (number === undefined) {
@@ -126,8 +126,8 @@ class Encoder {
     }
     if (standIn && 'name' in standIn) {
       this.#openInstances.add(value);
-      const was = partOf(base, 'class', 1) === standIn.name ? partOf(base, 'class', 2) : undefined;
-      const doc = this.walk(standIn.data, was, depth + 2);
+      const previous = partOf(base, 'class', 1) === standIn.name ? partOf(base, 'class', 2) : undefined;
+      const doc = this.walk(standIn.data, previous, depth + 2);
       this.#openInstances.delete(value);
       return special(base, ['class', standIn.name, doc]);
     }
@@ -167,45 +167,45 @@ class Encoder {
     depth: number,
     stepAt: (i: number, item: unknown) => Step,
   ): Doc {
-    const old: List = isList(base) ? base : NONE;
+    const old: List = isList(base) ? base : EMPTY_LIST;
     const known = knownItems(items, old);
     if (known === items.length && known === old.length && isList(base)) return base;
     const docs = old.slice(0, known);
     let height = known > 0 ? plainHeight(old) : 1;
-    let same = isList(base) && items.length === old.length;
+    let isUnchanged = isList(base) && items.length === old.length;
     const search: Search = { old, growth: items.length - old.length, shift: 0, tries: 2 * items.length + 256 };
     for (let i = known; i < items.length; i++) {
-      const was = old[i + search.shift];
+      const previous = old[i + search.shift];
       let doc: Doc;
-      if (items[i] === undefined && !(i in items)) doc = special(was, 'hole');
+      if (items[i] === undefined && !(i in items)) doc = special(previous, 'hole');
       else {
         this.#path.push(stepAt(i, items[i]));
-        doc = this.walk(items[i], was, depth + 1);
+        doc = this.walk(items[i], previous, depth + 1);
         this.#path.pop();
       }
-      if (doc !== was) doc = findAgain(doc, i, search);
-      same &&= doc === old[i];
+      if (doc !== previous) doc = findAgain(doc, i, search);
+      isUnchanged &&= doc === old[i];
       height = taller(height, doc);
       docs.push(doc);
     }
-    return same ? old : register(docs, height);
+    return isUnchanged ? old : register(docs, height);
   }
 
   #fields(value: object, keys: readonly string[], base: Doc | undefined, depth: number): Doc {
     const old = isFields(base) ? base : undefined;
     const oldKeys = old ? Object.keys(old) : [];
-    let same = old !== undefined && keys.length === oldKeys.length;
+    let isUnchanged = old !== undefined && keys.length === oldKeys.length;
     const docs: Doc[] = [];
     for (let i = 0; i < keys.length; i++) {
       const key = keys[i] ?? '';
-      const was = old && (key === oldKeys[i] || Object.hasOwn(old, key)) ? old[key] : undefined;
+      const previous = old && (key === oldKeys[i] || Object.hasOwn(old, key)) ? old[key] : undefined;
       this.#path.push(key);
-      const doc = this.walk(this.#read(value, key), was, depth + 1);
+      const doc = this.walk(this.#read(value, key), previous, depth + 1);
       this.#path.pop();
-      same &&= key === oldKeys[i] && doc === was;
+      isUnchanged &&= key === oldKeys[i] && doc === previous;
       docs.push(doc);
     }
-    if (same && old) return old;
+    if (isUnchanged && old) return old;
     const fields = {};
     for (let i = 0; i < keys.length; i++) put(fields, keys[i] ?? '', docs[i]);
     return register(fields, docs.reduce(taller, baseHeight(fields)));
@@ -269,10 +269,10 @@ function knownItems(items: readonly unknown[], old: List): number {
 /** The `$` node with this content: the old one if it has the same. */
 function special(base: Doc | undefined, content: string | List): Doc {
   const old = specialOf(base);
-  const same =
+  const isUnchanged =
     old === content ||
     (isList(content) && isList(old) && old.length === content.length && content.every((part, i) => part === old[i]));
-  return same && base !== undefined ? base : adopt({ $: content });
+  return isUnchanged && base !== undefined ? base : adopt({ $: content });
 }
 
 // The prototype of arrays is itself an array, in every realm; that of a subclass is not.

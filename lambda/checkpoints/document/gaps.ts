@@ -7,12 +7,12 @@ export interface Gap {
 }
 
 // Bounds the work for lists in a wholly new order; each round is O(n).
-const ROUNDS = 24;
+const MAX_ROUNDS = 24;
 
 /** Where two lists differ, in order. */
 export function findGaps(before: List, after: List): Gap[] {
   const gaps: Gap[] = [];
-  search(0, before.length, 0, after.length, ROUNDS);
+  search(0, before.length, 0, after.length, MAX_ROUNDS);
   return gaps;
 
   function search(b: number, bEnd: number, a: number, aEnd: number, rounds: number): void {
@@ -36,15 +36,15 @@ export function findGaps(before: List, after: List): Gap[] {
 
   /** The longest run of the very same elements at the distance that most of them have moved by. */
   function longestRun(b: number, bEnd: number, a: number, aEnd: number) {
-    const places = new Map<Doc | undefined, number>();
-    for (let i = b; i < bEnd; i++) places.set(before[i], i);
+    const indexes = new Map<Doc | undefined, number>();
+    for (let i = b; i < bEnd; i++) indexes.set(before[i], i);
     const votes = new Map<number, number>();
     let shift = 0;
     for (let i = a; i < aEnd; i++) {
-      const place = places.get(after[i]);
-      if (place === undefined) continue;
-      votes.set(place - i, (votes.get(place - i) ?? 0) + 1);
-      if ((votes.get(place - i) ?? 0) > (votes.get(shift) ?? 0)) shift = place - i;
+      const index = indexes.get(after[i]);
+      if (index === undefined) continue;
+      votes.set(index - i, (votes.get(index - i) ?? 0) + 1);
+      if ((votes.get(index - i) ?? 0) > (votes.get(shift) ?? 0)) shift = index - i;
     }
     let best = { at: a, length: 0, shift };
     const end = Math.min(aEnd, bEnd - shift);

@@ -8,13 +8,15 @@ export type Step =
   | readonly [call: string, argument: unknown]
   | { readonly entry: number; readonly key: unknown };
 
-const LONGEST = 240;
+const MAX_PATH_CHARACTERS = 240;
 
 /** A path as code would write it, `state.tools[3]["odd key"].get("k")`; the middle of a very long one is left out. */
 export function printPath(root: string, steps: readonly Step[]): string {
   let text = root;
   for (const [i, step] of steps.entries()) text += printStep(step, steps[i - 1], text === '');
-  return text.length > LONGEST ? `${text.slice(0, LONGEST / 2)} … ${text.slice(-LONGEST / 2)}` : text;
+  return text.length > MAX_PATH_CHARACTERS
+    ? `${text.slice(0, MAX_PATH_CHARACTERS / 2)} … ${text.slice(-MAX_PATH_CHARACTERS / 2)}`
+    : text;
 }
 
 function printStep(step: Step, last: Step | undefined, first: boolean): string {

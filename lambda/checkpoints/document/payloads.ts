@@ -38,15 +38,15 @@ export function readPayloadRef([, id, sha256, size, type = null, digest = null]:
   };
 }
 
-const found = new WeakMap<object, ReadonlyMap<string, PayloadRef>>();
+const refsByDocument = new WeakMap<object, ReadonlyMap<string, PayloadRef>>();
 
 /** Every payload in a document by its id, in order; looked for once in each document. */
 export function payloadRefs(doc: Doc): ReadonlyMap<string, PayloadRef> {
-  const known = isContainer(doc) ? found.get(doc) : undefined;
+  const known = isContainer(doc) ? refsByDocument.get(doc) : undefined;
   if (known) return known;
   const refs = new Map<string, PayloadRef>();
   visit(doc, refs);
-  if (isContainer(doc)) found.set(doc, refs);
+  if (isContainer(doc)) refsByDocument.set(doc, refs);
   return refs;
 }
 

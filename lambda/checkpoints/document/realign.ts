@@ -9,7 +9,7 @@ export interface Search {
 }
 
 // Far enough for what a step drops from a list; an append must not look through all of it.
-const FARTHEST = 100;
+const MAX_DISTANCE = 100;
 
 /**
  * The old element that equals a new one which does not stand where it was expected, else the new one itself. What
@@ -21,7 +21,7 @@ export function findAgain(doc: Doc, index: number, search: Search): Doc {
   const { old, growth } = search;
   const expected = index + search.shift;
   if (isAt(index) || isAt(index - growth)) return old[index + search.shift] ?? doc;
-  for (let distance = 1; distance <= FARTHEST && search.tries > 0; distance++)
+  for (let distance = 1; distance <= MAX_DISTANCE && search.tries > 0; distance++)
     if (isAt(expected + distance) || isAt(expected - distance)) return old[index + search.shift] ?? doc;
   return doc;
 

@@ -1,7 +1,7 @@
 import type { Comparison } from './compare.ts';
 import { type Doc, isContainer, isFields, isList, type List, specialOf, verbatimPart } from './document.ts';
 
-const WIDTH = 80;
+const MAX_CHARACTERS = 80;
 
 /** A comparison as lines of text: `+` came, `-` went, `~` changed. */
 export function render({ added, removed, changed }: Comparison): string {
@@ -19,39 +19,45 @@ export function render({ added, removed, changed }: Comparison): string {
 
 /** A document on one line, cut where it gets long. */
 export function show(doc: Doc): string {
-  const text = write(doc, WIDTH);
-  return text.length > WIDTH ? `${text.slice(0, WIDTH - 1)}…` : text;
+  const text = write(doc, MAX_CHARACTERS);
+  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS - 1)}…` : text;
 }
 
 /** `room` ends the work on a large document early; what is too long is cut anyway. */
-function write(doc: Doc, room: number): string {
-  if (typeof doc === 'string') return JSON.stringify(doc.slice(0, room + 1));
+function write(doc: Doc, maxCharacters: number): string {
+  if (typeof doc === 'string') return JSON.stringify(doc.slice(0, maxCharacters + 1));
   if (!isContainer(doc)) return String(doc);
   const special = specialOf(doc);
   if (typeof special === 'string') return special;
   if (isList(special))
-    return verbatimPart(special[0]) === 1 ? writeFields(special[1], room) : writeSpecial(special, room);
-  return isList(doc) ? `[${writeAll(doc, write, room)}]` : writeFields(doc, room);
+    return verbatimPart(special[0]) === 1
+      ? writeFields(special[1], maxCharacters)
+      : writeSpecial(special, maxCharacters);
+  return isList(doc) ? `[${writeAll(doc, write, maxCharacters)}]` : writeFields(doc, maxCharacters);
 }
 
-function writeFields(doc: Doc | undefined, room: number): string {
+function writeFields(doc: Doc | undefined, maxCharacters: number): string {
   const fields = isFields(doc) ? doc : {};
   const field = (key: string, left: number) =>
     `${/^[\w$]+$/.test(key) ? key : JSON.stringify(key)}: ${write(fields[key] ?? null, left)}`;
-  const body = writeAll(Object.keys(fields), field, room);
+  const body = writeAll(Object.keys(fields), field, maxCharacters);
   return body === '' ? '{}' : `{ ${body} }`;
 }
 
-function writeAll<T>(items: readonly T[], text: (item: T, room: number) => string, room: number): string {
+function writeAll<T>(
+  items: readonly T[],
+  text: (item: T, maxCharacters: number) => string,
+  maxCharacters: number,
+): string {
   let out = '';
   for (const item of items) {
-    if (out.length > room) break;
-    out += (out === '' ? '' : ', ') + text(item, room - out.length);
+    if (out.length > maxCharacters) break;
+    out += (out === '' ? '' : ', ') + text(item, maxCharacters - out.length);
   }
   return out;
 }
 
-function writeSpecial([tag, first = null, second = null, third = null]: List, room: number): string {
+function writeSpecial([tag, first = null, second = null, third = null]: List, maxCharacters: number): string {
   switch (tag) {
     case 'date':
       return typeof first === 'number' && Math.abs(first) <= 8.64e15 ? new Date(first).toISOString() : 'Invalid Date';
@@ -69,15 +75,15 @@ function writeSpecial([tag, first = null, second = null, third = null]: List, ro
     case 'error':
       return `${first}: ${second}`;
     case 'class':
-      return `${first} ${write(second, room)}`;
+      return `${first} ${write(second, maxCharacters)}`;
     case 'payload':
       return `payload ${first} (${third} bytes)`;
     case 'shared':
-      return write(second, room);
+      return write(second, maxCharacters);
     case 'again':
       return `(object ${first} again)`;
     default:
-      return write(first, room);
+      return write(first, maxCharacters);
   }
 }
 

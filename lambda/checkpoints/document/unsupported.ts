@@ -20,8 +20,8 @@ export function describeUnsupported(value: unknown): string {
 function className(value: object): string {
   // The descriptor, because reading `constructor` could run a getter.
   for (let proto = Object.getPrototypeOf(value); proto !== null; proto = Object.getPrototypeOf(proto)) {
-    const made: unknown = Object.getOwnPropertyDescriptor(proto, 'constructor')?.value;
-    if (typeof made === 'function') return made.name;
+    const found: unknown = Object.getOwnPropertyDescriptor(proto, 'constructor')?.value;
+    if (typeof found === 'function') return found.name;
   }
   return '';
 }

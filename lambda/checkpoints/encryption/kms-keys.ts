@@ -29,14 +29,16 @@ export function kmsKeys({ keyId, opens, client }: KmsKeysOptions): KeyRing {
     client ??= new sdk.KMSClient({});
     return { sdk, call: createAwsCall(() => client as KmsClient, {}) };
   };
-  const of = (key: string, action: string) => ({ resource: `KMS key "${key}"`, actions: [action] });
+  const callInfo = (key: string, action: string) => ({ resource: `KMS key "${key}"`, actions: [action] });
   return {
     async wrap(key, context) {
       const { sdk, call } = await load();
-      const input = { KeyId: keyId, Plaintext: key, EncryptionContext: contextOf(context) };
-      const answer = await usable(call(of(keyId, 'kms:Encrypt'), (kms) => kms.send(new sdk.EncryptCommand(input))));
-      if (!answer.CiphertextBlob?.length) throw useless(keyId);
-      return { by: answer.KeyId ?? keyId, wrapped: Buffer.from(answer.CiphertextBlob).toString('base64') };
+      const input = { KeyId: keyId, Plaintext: key, EncryptionContext: toEncryptionContext(context) };
+      const response = await toKeyUnavailable(
+        call(callInfo(keyId, 'kms:Encrypt'), (kms) => kms.send(new sdk.EncryptCommand(input))),
+      );
+      if (!response.CiphertextBlob?.length) throw invalidDataKey(keyId);
+      return { by: response.KeyId ?? keyId, wrapped: Buffer.from(response.CiphertextBlob).toString('base64') };
     },
     async unwrap({ by, wrapped }, context) {
       if (opens && !opens.includes(by)) {
@@ -49,31 +51,33 @@ export function kmsKeys({ keyId, opens, client }: KmsKeysOptions): KeyRing {
       const input = {
         KeyId: by,
         CiphertextBlob: Buffer.from(wrapped, 'base64'),
-        EncryptionContext: contextOf(context),
+        EncryptionContext: toEncryptionContext(context),
       };
-      const answer = await usable(call(of(by, 'kms:Decrypt'), (kms) => kms.send(new sdk.DecryptCommand(input))));
-      if (answer.Plaintext?.length !== 32) throw useless(by);
-      return answer.Plaintext;
+      const response = await toKeyUnavailable(
+        call(callInfo(by, 'kms:Decrypt'), (kms) => kms.send(new sdk.DecryptCommand(input))),
+      );
+      if (response.Plaintext?.length !== 32) throw invalidDataKey(by);
+      return response.Plaintext;
     },
   };
 }
 
 // KMS refuses empty values in an encryption context.
-const contextOf = ({ tenant, run, owner }: KeyContext): Record<string, string> => ({
+const toEncryptionContext = ({ tenant, run, owner }: KeyContext): Record<string, string> => ({
   tenant,
   run,
   ...(owner && { owner }),
 });
 
 /** A refusal of KMS means that the key is not at hand; whether it does not answer is another matter. */
-async function usable<T>(answer: Promise<T>): Promise<T> {
+async function toKeyUnavailable<T>(response: Promise<T>): Promise<T> {
   try {
-    return await answer;
+    return await response;
   } catch (cause) {
     if (!(cause instanceof WaitstateError) || cause.code === 'STORAGE_UNAVAILABLE') throw cause;
     throw new WaitstateError('KEY_UNAVAILABLE', cause.message, { cause });
   }
 }
 
-const useless = (key: string): WaitstateError =>
+const invalidDataKey = (key: string): WaitstateError =>
   new WaitstateError('KEY_UNAVAILABLE', `KMS key "${key}" answered with something that is not a data key.`);

@@ -4,8 +4,8 @@ import { ConditionFailedError } from '../../storage/ports.ts';
 import type { RunContext } from '../context.ts';
 import type { HeadMeta } from '../format/meta.ts';
 import { headRecord } from '../format/records.ts';
-import { readLiveHead, readNewest } from '../load.ts';
 import { fence } from '../operations/fence.ts';
+import { readLiveHead, readNewest } from '../read-head.ts';
 import { retryOnConflict } from '../retry-on-conflict.ts';
 import { runNotFound, runShredded } from '../run-errors.ts';
 import { StaleVersionError } from '../stale-version-error.ts';
@@ -16,7 +16,7 @@ export async function rotateKey(at: RunContext): Promise<void> {
   await retryOnConflict(async () => {
     const head = await readLiveHead(at);
     if (head.meta.shredded) throw runShredded(at.run);
-    keyOf(at, head.meta);
+    requireRunKey(at, head.meta);
     const key = await rewrapKey(at, head.meta, head.meta.owner);
     const rotated = headRecord(at.partition, { ...head.meta, key });
     try {
@@ -38,13 +38,13 @@ export async function shred(at: RunContext): Promise<void> {
     const run = await readNewest(at);
     if (!run) throw runNotFound(at);
     if (run.head.meta.shredded) return;
-    keyOf(at, run.head.meta);
+    requireRunKey(at, run.head.meta);
     await fence(at, { head: run.head, record: run.newest }, { kind: 'shred' }, { key: undefined, shredded: true });
     at.cache.ciphers.delete(at.partition);
   });
 }
 
-function keyOf(at: RunContext, { key }: HeadMeta): NonNullable<HeadMeta['key']> {
+function requireRunKey(at: RunContext, { key }: HeadMeta): NonNullable<HeadMeta['key']> {
   if (key) return key;
   const why = `Run "${at.run}" has no key: it is not encrypted. A fork of it by a store with keys is, and \`delete\` removes what it holds.`;
   throw new WaitstateError('RUN_NOT_ENCRYPTED', why, { scope: 'run' });

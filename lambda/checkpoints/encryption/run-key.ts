@@ -21,9 +21,9 @@ export async function unwrapCipher(at: RunContext, head: HeadKeyFields): Promise
       { scope: 'run' },
     );
   }
-  const known = at.cache.ciphers.get(at.partition);
-  if (known?.of === nameOf(head.key, head.owner)) return known.cipher;
-  return keep(at, head.key, head.owner, await dataKey(at, head));
+  const cached = at.cache.ciphers.get(at.partition);
+  if (cached?.wrappedKeyId === wrappedKeyId(head.key, head.owner)) return cached.cipher;
+  return cacheCipher(at, head.key, head.owner, await unwrapDataKey(at, head));
 }
 
 /** A new data key with its wrapping for the head; no encryption when the store has no keys. */
@@ -33,39 +33,40 @@ export async function createRunKey(
 ): Promise<{ cipher: RunCipher; key: WrappedKey | undefined }> {
   if (!at.keys) return { cipher: plaintext, key: undefined };
   const bytes = randomBytes(32);
-  const key = await at.keys.wrap(bytes, contextOf(at, owner));
-  return { cipher: keep(at, key, owner, bytes), key };
+  const key = await at.keys.wrap(bytes, toKeyContext(at, owner));
+  return { cipher: cacheCipher(at, key, owner, bytes), key };
 }
 
 /** The run's key, wrapped by the current key of the ring and for this owner. */
 export async function rewrapKey(at: RunContext, head: HeadKeyFields, owner: string | undefined): Promise<WrappedKey> {
-  const bytes = await dataKey(at, head);
-  const key = await (at.keys ?? noKeys(at, head)).wrap(bytes, contextOf(at, owner));
-  keep(at, key, owner, bytes);
+  const bytes = await unwrapDataKey(at, head);
+  const key = await (at.keys ?? throwKeysMissing(at, head)).wrap(bytes, toKeyContext(at, owner));
+  cacheCipher(at, key, owner, bytes);
   return key;
 }
 
-async function dataKey(at: RunContext, head: HeadKeyFields): Promise<Uint8Array> {
-  if (!at.keys || !head.key) return noKeys(at, head);
-  return at.keys.unwrap(head.key, contextOf(at, head.owner));
+async function unwrapDataKey(at: RunContext, head: HeadKeyFields): Promise<Uint8Array> {
+  if (!at.keys || !head.key) return throwKeysMissing(at, head);
+  return at.keys.unwrap(head.key, toKeyContext(at, head.owner));
 }
 
-function keep(at: RunContext, key: WrappedKey, owner: string | undefined, bytes: Uint8Array): RunCipher {
+function cacheCipher(at: RunContext, key: WrappedKey, owner: string | undefined, bytes: Uint8Array): RunCipher {
   const cipher = aesGcmCipher(bytes);
-  at.cache.ciphers.set(at.partition, { of: nameOf(key, owner), cipher });
+  at.cache.ciphers.set(at.partition, { wrappedKeyId: wrappedKeyId(key, owner), cipher });
   return cipher;
 }
 
 // A key that was opened for one owner says nothing of another.
-const nameOf = ({ by, wrapped }: WrappedKey, owner: string | undefined): string => JSON.stringify([by, wrapped, owner]);
+const wrappedKeyId = ({ by, wrapped }: WrappedKey, owner: string | undefined): string =>
+  JSON.stringify([by, wrapped, owner]);
 
-const contextOf = (at: RunContext, owner: string | undefined): KeyContext => ({
+const toKeyContext = (at: RunContext, owner: string | undefined): KeyContext => ({
   tenant: at.tenant,
   run: at.run,
   owner: owner ?? '',
 });
 
-function noKeys(at: RunContext, head: HeadKeyFields): never {
+function throwKeysMissing(at: RunContext, head: HeadKeyFields): never {
   const key = head.key ? `under key "${head.key.by}"` : '';
   throw new WaitstateError(
     'KEY_UNAVAILABLE',

@@ -2,7 +2,6 @@ import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import type { RunContext } from '../context.ts';
 import { diff } from '../document/diff.ts';
 import { type Doc, isFields, isList } from '../document/document.ts';
-import type { Op } from '../document/op.ts';
 import { parse } from '../document/parse.ts';
 import { apply } from '../document/patch.ts';
 import type { RunCipher } from '../encryption/run-cipher.ts';
@@ -11,34 +10,7 @@ import { damagedError } from '../run-errors.ts';
 import { compress, decompress } from './compression.ts';
 import type { CheckpointMeta, Segment } from './meta.ts';
 import { type CheckpointRecord, describeRecord } from './records.ts';
-
-/** What a checkpoint keeps of its run: the agent's state, and the tool results by call id, in groups. */
-export interface Root {
-  readonly state: Doc;
-  readonly results: { readonly [group: string]: { readonly [callId: string]: Doc } };
-  readonly [key: string]: Doc;
-}
-
-type Patch = readonly Op[];
-
-/** What a checkpoint stands on, so that the next one can decide what to write. */
-interface Chain {
-  readonly anchor: number;
-  readonly snapshotBytes: number;
-  /** The weight of the patches since the anchor that are in records. */
-  readonly recordBytes: number;
-  readonly segments: readonly Segment[];
-  /** The patches in each segment but the first, and those in records since the anchor: what a fold joins. */
-  readonly folded: readonly Patch[];
-  readonly patches: readonly Patch[];
-}
-
-/** What one checkpoint holds. */
-export interface Content {
-  readonly root: Root;
-  readonly model: Doc | undefined;
-  readonly chain: Chain;
-}
+import type { Chain, Content, Patch, Root } from './root.ts';
 
 /** The parts of a record that keep a state: its place in a chain, and its body before sealing. */
 export interface WrittenContent {
@@ -55,11 +27,11 @@ interface Body {
 }
 
 // What a record weighs besides its partition and its body: key, hash, readable part.
-const RECORD_BYTES = 180;
+const RECORD_OVERHEAD_BYTES = 180;
 // Below this a chain costs next to nothing to read, and a snapshot would cost more than it saves.
 const SHORT_CHAIN_BYTES = 8 * 1024;
 // Patches in records are read in one page of at most 1 MB; a quarter of it leaves room for large readable parts.
-const CHAIN_BYTES = 256 * 1024;
+const MAX_CHAIN_BYTES = 256 * 1024;
 const FOLD_RATIO = 3;
 const MAX_SEGMENTS = 9;
 
@@ -76,16 +48,16 @@ export async function writeContent(
   if (base) {
     const { chain } = base;
     const patch = diff(base.root, root);
-    const body = patch.length === 0 && model === undefined ? undefined : packed(at, { p: patch, m: model });
+    const body = patch.length === 0 && model === undefined ? undefined : compressBody(at, { p: patch, m: model });
     const bytes = body?.length ?? 0;
-    const weight = bytes + overhead(at);
-    if (!body || !isSnapshotDue(chain, weight)) {
-      if (bytes <= at.records.maxInlineBytes && chain.recordBytes + weight <= CHAIN_BYTES) {
-        const recordBytes = chain.recordBytes + weight;
+    const weightBytes = bytes + overheadBytes(at);
+    if (!body || !isSnapshotDue(chain, weightBytes)) {
+      if (bytes <= at.records.maxInlineBytes && chain.recordBytes + weightBytes <= MAX_CHAIN_BYTES) {
+        const recordBytes = chain.recordBytes + weightBytes;
         const meta = { anchor: chain.anchor, segments: undefined };
         return { meta, body, chain: { ...chain, recordBytes, patches: [...chain.patches, patch] } };
       }
-      const folded = await fold(at, cipher, version, chain, patch, weight, model);
+      const folded = await foldPatches(at, cipher, version, chain, patch, weightBytes, model);
       if (folded) return { meta: { anchor: undefined, segments: folded.segments }, body: undefined, chain: folded };
     }
   }
@@ -93,12 +65,13 @@ export async function writeContent(
 }
 
 /** Whether a snapshot is due: the patches weigh as much as the last one, or this patch alone does. */
-const isSnapshotDue = (chain: Chain, weight: number): boolean =>
-  weight >= chain.snapshotBytes || sinceSnapshot(chain) + weight >= Math.max(chain.snapshotBytes, SHORT_CHAIN_BYTES);
+const isSnapshotDue = (chain: Chain, weightBytes: number): boolean =>
+  weightBytes >= chain.snapshotBytes ||
+  bytesSinceSnapshot(chain) + weightBytes >= Math.max(chain.snapshotBytes, SHORT_CHAIN_BYTES);
 
-const overhead = ({ partition }: RunContext): number => partition.length + RECORD_BYTES;
+const overheadBytes = ({ partition }: RunContext): number => partition.length + RECORD_OVERHEAD_BYTES;
 
-const sinceSnapshot = ({ segments, recordBytes }: Chain): number =>
+const bytesSinceSnapshot = ({ segments, recordBytes }: Chain): number =>
   segments.slice(1).reduce((sum, segment) => sum + segment[2], recordBytes);
 
 async function writeSnapshot(
@@ -107,11 +80,11 @@ async function writeSnapshot(
   version: number,
   content: Body,
 ): Promise<WrittenContent> {
-  const body = packed(at, content);
+  const body = compressBody(at, content);
   const chain = { anchor: version, recordBytes: 0, folded: [], patches: [] };
   // Half of what a patch may be: a snapshot in a record would make its step dear among its equals.
   if (body.length <= at.records.maxInlineBytes / 2) {
-    const snapshotBytes = body.length + overhead(at);
+    const snapshotBytes = body.length + overheadBytes(at);
     return { meta: { anchor: undefined, segments: undefined }, body, chain: { ...chain, snapshotBytes, segments: [] } };
   }
   const segments = [await storeSegment(at, cipher, body)];
@@ -123,19 +96,19 @@ async function writeSnapshot(
  * Joins the patches in records, this one, and the segments before it that are not much larger, into one segment. Sizes
  * then fall by a factor from each segment to the next, so there are few of them, whatever the number of patches.
  */
-async function fold(
+async function foldPatches(
   at: RunContext,
   cipher: RunCipher,
   version: number,
   chain: Chain,
   patch: Patch,
-  weight: number,
+  weightBytes: number,
   model: Doc | undefined,
 ): Promise<Chain | undefined> {
   const joined = [...chain.patches, patch];
   const segments = [...chain.segments];
   const folded = [...chain.folded];
-  let bytes = chain.recordBytes + weight;
+  let bytes = chain.recordBytes + weightBytes;
   for (
     let last = segments.at(-1);
     last && segments.length > 1 && last[2] < FOLD_RATIO * bytes;
@@ -147,11 +120,11 @@ async function fold(
   }
   if (segments.length === 0 || segments.length >= MAX_SEGMENTS) return undefined;
   const ops = joined.flat();
-  segments.push(await storeSegment(at, cipher, packed(at, { p: ops, m: model })));
+  segments.push(await storeSegment(at, cipher, compressBody(at, { p: ops, m: model })));
   return { ...chain, anchor: version, recordBytes: 0, segments, folded: [...folded, ops], patches: [] };
 }
 
-function packed(at: RunContext, body: Body): Uint8Array {
+function compressBody(at: RunContext, body: Body): Uint8Array {
   try {
     return compress(JSON.stringify(body), at.records.compressesSmallBodies);
   } catch (cause) {
@@ -190,21 +163,21 @@ export async function readParts(
       throw damagedError(describeRecord(record.stored), 'it does not follow from the checkpoint before it');
     }
   }
-  const inRecords = records.map((record) => openBody(cipher, record));
-  const inSegments = await Promise.all(
+  const recordBodies = records.map((record) => decryptBody(cipher, record));
+  const segmentBodies = await Promise.all(
     (anchor.meta.segments ?? []).map(async ([id, sha256, size]) =>
-      loaded(anchor, await readBytes(at, cipher, { id, sha256, size })),
+      parseBody(anchor, await readBytes(at, cipher, { id, sha256, size })),
     ),
   );
-  const [first = inRecords[0], ...folded] = inSegments;
+  const [first = recordBodies[0], ...folded] = segmentBodies;
   if (!first?.s) throw damagedError(describeRecord(anchor.stored), 'it has no snapshot');
   // A prune says nothing of its own: the parameters are those of the step before it.
   const step = records.findLastIndex(({ meta }) => meta.kind !== 'prune');
   return {
     snapshot: first.s,
     folded: folded.map(({ p = [] }) => p),
-    patches: inRecords.slice(1).map(({ p = [] }) => p),
-    model: (step > 0 ? inRecords[step] : (inSegments.at(-1) ?? inRecords[0]))?.m,
+    patches: recordBodies.slice(1).map(({ p = [] }) => p),
+    model: (step > 0 ? recordBodies[step] : (segmentBodies.at(-1) ?? recordBodies[0]))?.m,
   };
 }
 
@@ -217,14 +190,14 @@ export async function readContent(
   const { snapshot, folded, patches, model } = await readParts(at, cipher, records);
   const [anchor, ...rest] = records as readonly [CheckpointRecord, ...CheckpointRecord[]];
   const segments = anchor.meta.segments ?? [];
-  const weightOf = ({ stored }: CheckpointRecord) => (stored.body?.length ?? 0) + overhead(at);
+  const weightBytesOf = ({ stored }: CheckpointRecord) => (stored.body?.length ?? 0) + overheadBytes(at);
   return {
     root: namingDamagedCheckpoint(rest.at(-1) ?? anchor, () => applyPatch(snapshot, [...folded, ...patches].flat())),
     model,
     chain: {
       anchor: anchor.version,
-      snapshotBytes: segments[0]?.[2] ?? weightOf(anchor),
-      recordBytes: rest.reduce((sum, record) => sum + weightOf(record), 0),
+      snapshotBytes: segments[0]?.[2] ?? weightBytesOf(anchor),
+      recordBytes: rest.reduce((sum, record) => sum + weightBytesOf(record), 0),
       segments,
       folded,
       patches,
@@ -249,7 +222,7 @@ export function namingDamagedCheckpoint<T>(record: CheckpointRecord, read: () =>
   }
 }
 
-const NOTHING = new Uint8Array();
+const NO_BYTES = new Uint8Array();
 
 /**
  * Closes a body for the record that it goes into, and no other: the readable part is authenticated with it, also where
@@ -264,21 +237,21 @@ export const encryptBody =
   ): ((metaText: string) => Uint8Array | undefined) =>
   (metaText) =>
     body || cipher.isEncrypted
-      ? cipher.encrypt(body ?? NOTHING, aboutRecord(at.partition, version, metaText))
+      ? cipher.encrypt(body ?? NO_BYTES, recordAad(at.partition, version, metaText))
       : undefined;
 
-function openBody(cipher: RunCipher, record: CheckpointRecord): Body {
+function decryptBody(cipher: RunCipher, record: CheckpointRecord): Body {
   const { stored, version, meta } = record;
   if (!stored.body) {
     // A prune is written without the key, and holds nothing but its place.
     if (!cipher.isEncrypted || (meta.kind === 'prune' && meta.anchor !== undefined)) return {};
     throw damagedError(describeRecord(stored), 'its encrypted part is missing');
   }
-  const bytes = cipher.decrypt(stored.body, aboutRecord(stored.partition, version, stored.meta));
-  return bytes.length === 0 ? {} : loaded(record, bytes);
+  const bytes = cipher.decrypt(stored.body, recordAad(stored.partition, version, stored.meta));
+  return bytes.length === 0 ? {} : parseBody(record, bytes);
 }
 
-function loaded(record: CheckpointRecord, bytes: Uint8Array): Body {
+function parseBody(record: CheckpointRecord, bytes: Uint8Array): Body {
   try {
     const body = parse(decompress(bytes));
     if (isBody(body)) return body;
@@ -296,5 +269,5 @@ function isBody(doc: Doc): doc is Doc & Body {
 const isRoot = (doc: Doc): doc is Doc & Root =>
   isFields(doc) && doc.state !== undefined && isFields(doc.results) && Object.values(doc.results).every(isFields);
 
-const aboutRecord = (partition: string, version: number, meta: string): string =>
+const recordAad = (partition: string, version: number, meta: string): string =>
   `${partition}\ncheckpoint ${version}\n${meta}`;

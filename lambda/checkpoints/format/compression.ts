@@ -11,27 +11,28 @@ const DICTIONARY = Buffer.from(
 );
 
 // For a few kilobytes deflate with a dictionary is smallest and fastest; above, zstd is several times faster.
-const SMALL = 32 * 1024;
+const MAX_DEFLATE_BYTES = 32 * 1024;
 // What a string can hold; more can only be a trap.
-const MOST = 2 ** 29;
-const DEFLATED = 1;
+const MAX_TEXT_BYTES = 2 ** 29;
+const DEFLATE_MARKER = 1;
 const ZSTD_MAGIC = 0x28;
 
 /** UTF-8, compressed where that is smaller. The first byte says how: JSON begins with neither of the two. */
-export function compress(text: string, packsSmall: boolean): Uint8Array {
+export function compress(text: string, compressSmall: boolean): Uint8Array {
   const plain = Buffer.from(text);
-  if (plain.length <= SMALL && !packsSmall) return plain;
-  const packed =
-    plain.length <= SMALL
-      ? Buffer.concat([Uint8Array.of(DEFLATED), deflateRawSync(plain, { dictionary: DICTIONARY })])
+  if (plain.length <= MAX_DEFLATE_BYTES && !compressSmall) return plain;
+  const compressed =
+    plain.length <= MAX_DEFLATE_BYTES
+      ? Buffer.concat([Uint8Array.of(DEFLATE_MARKER), deflateRawSync(plain, { dictionary: DICTIONARY })])
       : zstdCompressSync(plain);
-  return packed.length < plain.length ? packed : plain;
+  return compressed.length < plain.length ? compressed : plain;
 }
 
 /** The reverse of `pack`; throws on bytes that it did not make. */
 export function decompress(bytes: Uint8Array): string {
-  const limit = { maxOutputLength: bytes[0] === DEFLATED ? SMALL : MOST };
-  if (bytes[0] === DEFLATED) return inflateRawSync(bytes.subarray(1), { dictionary: DICTIONARY, ...limit }).toString();
+  const limit = { maxOutputLength: bytes[0] === DEFLATE_MARKER ? MAX_DEFLATE_BYTES : MAX_TEXT_BYTES };
+  if (bytes[0] === DEFLATE_MARKER)
+    return inflateRawSync(bytes.subarray(1), { dictionary: DICTIONARY, ...limit }).toString();
   if (bytes[0] === ZSTD_MAGIC) return zstdDecompressSync(bytes, limit).toString();
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
 }

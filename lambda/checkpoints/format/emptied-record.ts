@@ -11,13 +11,21 @@ import { type CheckpointRecord, EMPTIED_SUFFIX } from './records.ts';
 
 /** What is left of a checkpoint after a prune: its key, hash and story, but nothing that it held. */
 export const prunedRecord = (record: CheckpointRecord): StoredRecord =>
-  emptied(record.stored, { ...record.meta, segments: undefined, labels: undefined, emptied: 'pruned' });
+  toEmptiedRecord(record.stored, { ...record.meta, segments: undefined, labels: undefined, emptied: 'pruned' });
 
 /** What is left of a checkpoint of a deleted run until its tombstone goes: enough to refuse a late writer. */
 export function deletedRecord(stored: StoredRecord, head: HeadMeta): StoredRecord {
   const meta = readCheckpointMeta(stored.meta);
   const { time, stepNumber, writeId, writer, previous } = isUnreadable(meta) ? fallbackMeta(head) : meta;
-  return emptied(stored, { ...fallbackMeta(head), time, stepNumber, writeId, writer, previous, emptied: 'deleted' });
+  return toEmptiedRecord(stored, {
+    ...fallbackMeta(head),
+    time,
+    stepNumber,
+    writeId,
+    writer,
+    previous,
+    emptied: 'deleted',
+  });
 }
 
 /** The readable part of a checkpoint that cannot be read: what is broken must still be deletable. */
@@ -27,7 +35,7 @@ export const fallbackMeta = (head: HeadMeta): CheckpointMeta => ({
   stepNumber: head.stepNumber,
 });
 
-function emptied({ partition, key, revision }: StoredRecord, meta: CheckpointMeta): StoredRecord {
+function toEmptiedRecord({ partition, key, revision }: StoredRecord, meta: CheckpointMeta): StoredRecord {
   return {
     partition,
     key,

@@ -1,6 +1,6 @@
+import { dueGroup, timeOrder } from '../../storage/keys.ts';
 import type { RecordStore, StoredRecord } from '../../storage/ports.ts';
 import type { Context } from '../context.ts';
-import { dueGroup, timeOrder } from './records.ts';
 
 /** A record that goes by itself some time after a moment: the storage removes it or, where it does not, a sweep. */
 export const withExpiry = ({ removesExpired }: RecordStore, record: StoredRecord, expiresAt: number): StoredRecord => ({
@@ -11,5 +11,5 @@ export const withExpiry = ({ removesExpired }: RecordStore, record: StoredRecord
 });
 
 /** Whether the moment of such a record has come; from then on it counts as gone, though it may still be there. */
-export const hasExpired = ({ now }: Context, { expiresAt, lists: places }: StoredRecord): boolean =>
-  now() >= (expiresAt ?? Number(places?.due?.order ?? Infinity));
+export const hasExpired = ({ now }: Context, { expiresAt, lists }: StoredRecord): boolean =>
+  now() >= (expiresAt ?? Number(lists?.due?.order ?? Infinity));

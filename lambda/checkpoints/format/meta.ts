@@ -42,8 +42,8 @@ export interface CheckpointMeta {
 
 // A checkpoint is written at every step and paid for by the kilobyte. So what nearly all of them have is stored by its
 // place, and the rest under short names behind it. Neither places nor names are ever used for something else.
-type Placed = 'time' | 'stepNumber' | 'writeId' | 'writer' | 'previous' | 'anchor' | 'step';
-const NAMES = {
+type PositionalField = 'time' | 'stepNumber' | 'writeId' | 'writer' | 'previous' | 'anchor' | 'step';
+const SHORT_NAMES = {
   status: 's',
   kind: 'k',
   name: 'nm',
@@ -58,11 +58,11 @@ const NAMES = {
   emptiedRanges: 'pz',
   usedAt: 'u',
   emptied: 'e',
-} as const satisfies Record<Exclude<keyof CheckpointMeta, Placed>, string>;
+} as const satisfies Record<Exclude<keyof CheckpointMeta, PositionalField>, string>;
 
 /** What a checkpoint has unless it says otherwise, and so is not stored. */
 export const DEFAULT_META: CheckpointMeta = {
-  ...(Object.fromEntries(Object.keys(NAMES).map((field) => [field, undefined])) as unknown as CheckpointMeta),
+  ...(Object.fromEntries(Object.keys(SHORT_NAMES).map((field) => [field, undefined])) as unknown as CheckpointMeta),
   time: 0,
   status: 'RUNNING',
   kind: 'save',
@@ -154,44 +154,55 @@ export const encodeMeta = (meta: object): string => FORMAT + JSON.stringify(meta
  */
 export function encodeCheckpointMeta(meta: CheckpointMeta): string {
   const { time, stepNumber, writeId, writer, previous, anchor = 0, step = 0 } = meta;
-  const placed: unknown[] = [time, stepNumber, writeId, writer, previous, anchor, step];
-  const named = (Object.keys(NAMES) as (keyof typeof NAMES)[]).filter((field) => meta[field] !== DEFAULT_META[field]);
-  if (named.length > 0) placed.push(Object.fromEntries(named.map((field) => [NAMES[field], meta[field]])));
-  return FORMAT + JSON.stringify(placed);
+  const positional: unknown[] = [time, stepNumber, writeId, writer, previous, anchor, step];
+  const named = (Object.keys(SHORT_NAMES) as (keyof typeof SHORT_NAMES)[]).filter(
+    (field) => meta[field] !== DEFAULT_META[field],
+  );
+  if (named.length > 0) positional.push(Object.fromEntries(named.map((field) => [SHORT_NAMES[field], meta[field]])));
+  return FORMAT + JSON.stringify(positional);
 }
 
 /** Why a readable part cannot be read. */
-export type Unreadable = { readonly newerFormat: string } | { readonly wrong: string };
+export type Unreadable = { readonly newerFormat: string } | { readonly problem: string };
 
 /** Read a readable part, or say why it cannot be. */
-export const readHeadMeta = (text: string): HeadMeta | Unreadable => readAs(text, isHead);
-export const readNameMeta = (text: string): NameMeta | Unreadable => readAs(text, isName);
+export const readHeadMeta = (text: string): HeadMeta | Unreadable => parseMeta(text, isHead);
+export const readNameMeta = (text: string): NameMeta | Unreadable => parseMeta(text, isName);
 
 export function readCheckpointMeta(text: string): CheckpointMeta | Unreadable {
-  const stored = readAs(text, isList);
+  const stored = parseMeta(text, isList);
   if (isUnreadable(stored)) return stored;
   const [time, stepNumber, writeId, writer, previous, anchor, step, rest = {}] = stored;
-  const named = Object.entries(NAMES).filter(([, short]) => Object.hasOwn(Object(rest), short));
+  const named = Object.entries(SHORT_NAMES).filter(([, short]) => Object.hasOwn(Object(rest), short));
   const fields = Object.fromEntries(named.map(([field, short]) => [field, (rest as Fields)[short]]));
-  const placed = { time, stepNumber, writeId, writer, previous, anchor: anchor || undefined, step: step || undefined };
-  const meta = { ...DEFAULT_META, ...placed, ...fields };
-  return isCheckpoint(meta) ? meta : { wrong: 'fields are missing' };
+  const positional = {
+    time,
+    stepNumber,
+    writeId,
+    writer,
+    previous,
+    anchor: anchor || undefined,
+    step: step || undefined,
+  };
+  const meta = { ...DEFAULT_META, ...positional, ...fields };
+  return isCheckpoint(meta) ? meta : { problem: 'fields are missing' };
 }
 
 /** Read a readable part that is an object; what is in it is for the caller to check. */
-export const readObjectMeta = (text: string): Readonly<Record<string, unknown>> | Unreadable => readAs(text, isRecord);
+export const readObjectMeta = (text: string): Readonly<Record<string, unknown>> | Unreadable =>
+  parseMeta(text, isRecord);
 
-export const isUnreadable = (meta: object): meta is Unreadable => 'wrong' in meta || 'newerFormat' in meta;
+export const isUnreadable = (meta: object): meta is Unreadable => 'problem' in meta || 'newerFormat' in meta;
 
-function readAs<M extends object>(text: string, is: (value: unknown) => value is M): M | Unreadable {
+function parseMeta<M extends object>(text: string, isValid: (value: unknown) => value is M): M | Unreadable {
   const format = /^\d+/.exec(text)?.[0];
-  if (format === undefined) return { wrong: 'it is not of Waitstate' };
+  if (format === undefined) return { problem: 'it is not of Waitstate' };
   if (format !== FORMAT) return { newerFormat: format };
   try {
     const value: unknown = JSON.parse(text.slice(FORMAT.length));
-    return is(value) ? value : { wrong: 'fields are missing' };
+    return isValid(value) ? value : { problem: 'fields are missing' };
   } catch {
-    return { wrong: 'it is not JSON' };
+    return { problem: 'it is not JSON' };
   }
 }
 
@@ -204,32 +215,32 @@ const isList = (value: unknown): value is readonly unknown[] => Array.isArray(va
 
 const isStatus = (value: unknown): value is Status => STATUSES.includes(value as Status);
 
-const have = (value: Fields, type: 'number' | 'string', ...fields: string[]): boolean =>
+const hasFieldsOfType = (value: Fields, type: 'number' | 'string', ...fields: string[]): boolean =>
   fields.every((field) => typeof value[field] === type);
 
 const isText = (value: unknown): boolean => typeof value === 'string';
 const isVersion = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) > 0;
 const isListOf =
-  (is: (item: unknown) => boolean) =>
+  (isValid: (item: unknown) => boolean) =>
   (value: unknown): boolean =>
-    isList(value) && value.every(is);
-const isTexts = isListOf(isText);
+    isList(value) && value.every(isValid);
+const isTextList = isListOf(isText);
 
 /** Whether each of the fields is absent, or what it must be. What a list or an arithmetic stands on has to be it. */
-const may = (
+const hasValidOptionalFields = (
   value: Fields,
   checks: readonly (readonly [is: (field: unknown) => boolean, ...fields: string[]])[],
 ): boolean =>
-  checks.every(([is, ...fields]) => fields.every((field) => value[field] === undefined || is(value[field])));
+  checks.every(([isValid, ...fields]) => fields.every((field) => value[field] === undefined || isValid(value[field])));
 
 const isCheckpoint = (value: unknown): value is CheckpointMeta =>
   isRecord(value) &&
   isStatus(value.status) &&
-  have(value, 'number', 'time', 'stepNumber') &&
-  have(value, 'string', 'writeId', 'writer', 'previous') &&
-  may(value, [
+  hasFieldsOfType(value, 'number', 'time', 'stepNumber') &&
+  hasFieldsOfType(value, 'string', 'writeId', 'writer', 'previous') &&
+  hasValidOptionalFields(value, [
     [isVersion, 'anchor', 'restored', 'top'],
-    [isTexts, 'payloadsAdded', 'payloadsDropped'],
+    [isTextList, 'payloadsAdded', 'payloadsDropped'],
     [isListOf((segment) => isList(segment) && isText(segment[0]) && isText(segment[1])), 'segments'],
     [isListOf(isListOf(isVersion)), 'emptiedRanges'],
   ]);
@@ -239,14 +250,15 @@ const isWork = (value: unknown): boolean => isRecord(value) && Number.isFinite(v
 const isHead = (value: unknown): value is HeadMeta =>
   isRecord(value) &&
   isStatus(value.status) &&
-  have(value, 'number', 'createdAt', 'touchedAt', 'version', 'stepNumber') &&
-  have(value, 'string', 'born', 'hash') &&
-  may(value, [
+  hasFieldsOfType(value, 'number', 'createdAt', 'touchedAt', 'version', 'stepNumber') &&
+  hasFieldsOfType(value, 'string', 'born', 'hash') &&
+  hasValidOptionalFields(value, [
     [isText, 'step', 'agent', 'owner'],
-    [isTexts, 'tags'],
+    [isTextList, 'tags'],
     [Number.isFinite, 'retentionMs', 'deletedUntil'],
     [isRecord, 'key', 'parent'],
     [isWork, 'work'],
   ]);
 
-const isName = (value: unknown): value is NameMeta => isRecord(value) && have(value, 'number', 'version', 'anchor');
+const isName = (value: unknown): value is NameMeta =>
+  isRecord(value) && hasFieldsOfType(value, 'number', 'version', 'anchor');

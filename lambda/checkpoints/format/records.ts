@@ -1,6 +1,16 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { escapeId, parsePartition, unescapeId } from '../../core/ids.ts';
+import { escapeId, parsePartition } from '../../core/ids.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
+import {
+  dueGroup,
+  HEAD_KEY,
+  nameKey,
+  parseKey,
+  parseVersion,
+  tenantGroup,
+  timeOrder,
+  versionKey,
+} from '../../storage/keys.ts';
 import type { ListEntries, StoredRecord } from '../../storage/ports.ts';
 import type { CheckpointSummary } from '../checkpoint.ts';
 import { damagedError, formatTooNew } from '../run-errors.ts';
@@ -16,30 +26,6 @@ import {
   readNameMeta,
   type Unreadable,
 } from './meta.ts';
-
-/** The largest version; ten digits order by themselves. */
-export const MAX_VERSION = 9_999_999_999;
-
-export const HEAD_KEY = 'cz';
-export const versionKey = (version: number): string => `c${String(version).padStart(10, '0')}`;
-export const nameKey = (name: string): string => `n${escapeId('checkpoint name', name)}`;
-
-/** The keys of all checkpoints, in order, and of these with the head right behind. */
-export const CHECKPOINT_KEYS = { from: 'c0', to: 'c:' };
-export const CHECKPOINT_AND_HEAD_KEYS = { from: CHECKPOINT_KEYS.from, to: HEAD_KEY };
-
-/** What a key is of: a checkpoint, the head, a name, or something that this version of Waitstate does not know. */
-export function parseKey(key: string): { readonly version: number } | { readonly name: string } | 'head' | undefined {
-  if (key === HEAD_KEY) return 'head';
-  if (/^c\d{10}$/.test(key)) return { version: Number(key.slice(1)) };
-  return key.startsWith('n') ? { name: unescapeId(key.slice(1)) } : undefined;
-}
-
-/** The version of a checkpoint's key; 0 for any other. */
-export function parseVersion(key: string): number {
-  const parsed = parseKey(key);
-  return typeof parsed === 'object' && 'version' in parsed ? parsed.version : 0;
-}
 
 /** A checkpoint as it is stored. */
 export interface CheckpointRecord {
@@ -60,7 +46,7 @@ export interface HeadRecord {
 export const randomId = (bytes = 12): string => randomBytes(bytes).toString('base64url');
 
 /** The hash of a checkpoint as first written: 162 bits of SHA-256 over where it is, what it says and what it holds. */
-function hashOf(partition: string, version: number, meta: string, body: Uint8Array | undefined): string {
+function hashCheckpoint(partition: string, version: number, meta: string, body: Uint8Array | undefined): string {
   const hash = createHash('sha256').update(`${partition}\n${version}\n${meta.length}\n${meta}`);
   if (body) hash.update(body);
   return hash.digest('base64url').slice(0, 27);
@@ -75,7 +61,7 @@ export function checkpointRecord(
 ): CheckpointRecord {
   const text = encodeCheckpointMeta(meta);
   const bytes = body(text);
-  const hash = hashOf(partition, version, text, bytes);
+  const hash = hashCheckpoint(partition, version, text, bytes);
   const stored = { partition, key: versionKey(version), revision: hash, meta: text };
   return { version, hash, meta, stored: bytes ? { ...stored, body: bytes } : stored };
 }
@@ -85,11 +71,11 @@ export const EMPTIED_SUFFIX = '~';
 
 /** Reads a checkpoint, and refuses one whose bytes are not those that were written. */
 export function readCheckpoint(stored: StoredRecord): CheckpointRecord {
-  const meta = known(stored, readCheckpointMeta(stored.meta));
+  const meta = requireReadable(stored, readCheckpointMeta(stored.meta));
   const version = parseVersion(stored.key);
   if (meta.anchor !== undefined && meta.anchor >= version)
     throw damagedError(describeRecord(stored), 'it stands on a later one');
-  if (!meta.emptied && hashOf(stored.partition, version, stored.meta, stored.body) !== stored.revision) {
+  if (!meta.emptied && hashCheckpoint(stored.partition, version, stored.meta, stored.body) !== stored.revision) {
     throw damagedError(describeRecord(stored), 'its bytes do not have its hash');
   }
   return { version, hash: stored.revision.replace(EMPTIED_SUFFIX, ''), meta, stored };
@@ -97,15 +83,15 @@ export function readCheckpoint(stored: StoredRecord): CheckpointRecord {
 
 export const readHead = (stored: StoredRecord): HeadRecord => ({
   revision: stored.revision,
-  meta: known(stored, readHeadMeta(stored.meta)),
+  meta: requireReadable(stored, readHeadMeta(stored.meta)),
 });
 
-export const readName = (stored: StoredRecord): NameMeta => known(stored, readNameMeta(stored.meta));
+export const readName = (stored: StoredRecord): NameMeta => requireReadable(stored, readNameMeta(stored.meta));
 
-function known<M extends object>(stored: StoredRecord, meta: M | Unreadable): M {
+function requireReadable<M extends object>(stored: StoredRecord, meta: M | Unreadable): M {
   if (!isUnreadable(meta)) return meta;
   if ('newerFormat' in meta) throw formatTooNew(describeRecord(stored), meta.newerFormat);
-  throw damagedError(describeRecord(stored), `its readable part is not what was written: ${meta.wrong}`);
+  throw damagedError(describeRecord(stored), `its readable part is not what was written: ${meta.problem}`);
 }
 
 /** How a record is called in messages. */
@@ -123,33 +109,14 @@ export const MAX_HEAD_LAG_MS = 3_600_000;
 /** When the run was last written to; a prune does not keep it alive. */
 export const lastUsedAt = (meta: CheckpointMeta): number => meta.usedAt ?? meta.time;
 
-/** A moment as the lists order it. */
-export const timeOrder = (time: number): string => String(Math.max(0, Math.floor(time))).padStart(15, '0');
-
-/** How many shards the due list has; a run is always in the same one. */
-export const DUE_SHARD_COUNT = 8;
-
-/** The shards of the due list, by number. */
-export const SHARDS = [0, 1, 2, 3, 4, 5, 6, 7] as const satisfies { readonly length: typeof DUE_SHARD_COUNT };
-
-/** The group that a shard is in the due list; `*` for the pattern that has all of them. */
-export const shardGroup = (shard: number | '*'): string => `due/${shard}`;
-
-/** The group of the due list in which a run is. */
-export const dueGroup = (partition: string): string =>
-  shardGroup((createHash('sha256').update(partition).digest()[0] ?? 0) % DUE_SHARD_COUNT);
-
 /**
  * The moment at which somebody must look at a run: its tombstone may go, its work is due, or it was not written to for
  * too long.
  */
-function dueAt({ deletedUntil, work, retentionMs = Infinity, touchedAt }: HeadMeta): number | undefined {
+function headDueAt({ deletedUntil, work, retentionMs = Infinity, touchedAt }: HeadMeta): number | undefined {
   const due = deletedUntil ?? Math.min(work?.dueAt ?? Infinity, touchedAt + retentionMs + MAX_HEAD_LAG_MS);
   return due === Infinity ? undefined : due;
 }
-
-/** The group of a list that holds what is of one tenant and one kind. */
-export const tenantGroup = (tenant: string, kind: string): string => `${escapeId('tenant', tenant)}/${kind}`;
 
 /** How soon a run that an agent has is due at the latest, however long it may have it. */
 export const MAX_LEASED_DUE_MS = 3_600_000;
@@ -161,17 +128,17 @@ export const isLeased = ({ status, work }: HeadMeta): boolean => status === 'RUN
 export function headRecord(partition: string, meta: HeadMeta): { readonly stored: StoredRecord } & HeadRecord {
   const { tenant } = parsePartition(partition);
   const order = timeOrder(meta.touchedAt);
-  const due = dueAt(meta);
-  const living = meta.deletedUntil === undefined;
-  const places: ListEntries = {
+  const due = headDueAt(meta);
+  const isLive = meta.deletedUntil === undefined;
+  const lists: ListEntries = {
     // What an agent runs just now is found by its due time; going in and out of a list at each claim would cost.
-    ...(living && !isLeased(meta) && { status: { group: tenantGroup(tenant, meta.status), order } }),
-    ...(living &&
+    ...(isLive && !isLeased(meta) && { status: { group: tenantGroup(tenant, meta.status), order } }),
+    ...(isLive &&
       meta.owner !== undefined && { owner: { group: tenantGroup(tenant, escapeId('owner', meta.owner)), order } }),
     ...(due !== undefined && { due: { group: dueGroup(partition), order: timeOrder(due) } }),
   };
   const revision = randomId();
-  return { revision, meta, stored: { partition, key: HEAD_KEY, revision, meta: encodeMeta(meta), lists: places } };
+  return { revision, meta, stored: { partition, key: HEAD_KEY, revision, meta: encodeMeta(meta), lists } };
 }
 
 export const nameRecord = (partition: string, name: string, meta: NameMeta): StoredRecord => ({

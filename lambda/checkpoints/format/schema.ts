@@ -27,54 +27,57 @@ export interface SchemaMigrator {
 
 export function createMigrator(schema: Schema): SchemaMigrator {
   const { version, migrations = {} } = schema;
-  const order = schema.order ?? numbersTo(version);
-  const top = order.indexOf(version);
-  const bottom = schema.oldest === undefined ? 0 : order.indexOf(schema.oldest);
+  const order = schema.order ?? versionsUpTo(version);
+  const currentIndex = order.indexOf(version);
+  const oldestIndex = schema.oldest === undefined ? 0 : order.indexOf(schema.oldest);
   if (new Set(order).size !== order.length)
-    throw invalid(`\`order\` must name each version once; found ${order.join(', ')}`);
-  if (top < 0) throw invalid(`\`order\` must contain the current version ${version}; found ${order.join(', ')}`);
-  if (bottom < 0 || bottom > top)
-    throw invalid(`\`oldest\` must be a version up to ${version}; found ${schema.oldest}`);
-  const rungs = order.slice(bottom, top);
-  const missing = rungs.filter((rung) => typeof migrations[rung] !== 'function');
+    throw invalidSchema(`\`order\` must name each version once; found ${order.join(', ')}`);
+  if (currentIndex < 0)
+    throw invalidSchema(`\`order\` must contain the current version ${version}; found ${order.join(', ')}`);
+  if (oldestIndex < 0 || oldestIndex > currentIndex)
+    throw invalidSchema(`\`oldest\` must be a version up to ${version}; found ${schema.oldest}`);
+  const steps = order.slice(oldestIndex, currentIndex);
+  const missing = steps.filter((rung) => typeof migrations[rung] !== 'function');
   if (missing.length > 0)
-    throw invalid(
+    throw invalidSchema(
       `there must be a migration from every version before ${version}; missing from: ${missing.join(', ')}`,
     );
-  const stray = Object.keys(migrations).filter((from) => !order.slice(0, top).some((rung) => String(rung) === from));
-  if (stray.length > 0)
-    throw invalid(`a migration must start at a version before ${version}; found one from ${stray.join(', ')}`);
+  const unknown = Object.keys(migrations).filter(
+    (from) => !order.slice(0, currentIndex).some((rung) => String(rung) === from),
+  );
+  if (unknown.length > 0)
+    throw invalidSchema(`a migration must start at a version before ${version}; found one from ${unknown.join(', ')}`);
 
   // A state that was saved without a schema is of the first shape there was.
-  const placeOf = (run: string, from: SchemaVersion | undefined): number => {
-    const place = from === undefined ? bottom : order.indexOf(from);
-    if (place > top || place < 0) {
+  const positionOf = (run: string, from: SchemaVersion | undefined): number => {
+    const position = from === undefined ? oldestIndex : order.indexOf(from);
+    if (position > currentIndex || position < 0) {
       throw new WaitstateError(
         'SCHEMA_TOO_NEW',
         `The state of run "${run}" has schema version ${from}, this code knows versions up to ${version}: newer code wrote it. Deploy that code, or fork from an older checkpoint.`,
         { scope: 'run' },
       );
     }
-    if (place < bottom) {
+    if (position < oldestIndex) {
       throw new WaitstateError(
         'SCHEMA_INVALID',
-        `The state of run "${run}" has schema version ${from}, and this code has migrations from ${order[bottom]} on. Add the older ones again.`,
+        `The state of run "${run}" has schema version ${from}, and this code has migrations from ${order[oldestIndex]} on. Add the older ones again.`,
         { scope: 'run' },
       );
     }
-    return place;
+    return position;
   };
 
   return {
     current: version,
-    check: (run, from) => void placeOf(run, from),
+    check: (run, from) => void positionOf(run, from),
     migrate(run, state, from) {
       let migrated = state;
-      for (const rung of order.slice(placeOf(run, from), top)) {
+      for (const rung of order.slice(positionOf(run, from), currentIndex)) {
         try {
-          const made = (migrations[rung] as Migration)(migrated);
+          const returned = (migrations[rung] as Migration)(migrated);
           // One that returns nothing has changed its copy.
-          if (made !== undefined) migrated = made;
+          if (returned !== undefined) migrated = returned;
         } catch (cause) {
           throw new WaitstateError(
             'MIGRATION_FAILED',
@@ -97,13 +100,13 @@ export function createMigrator(schema: Schema): SchemaMigrator {
   };
 }
 
-function numbersTo(version: SchemaVersion): readonly SchemaVersion[] {
+function versionsUpTo(version: SchemaVersion): readonly SchemaVersion[] {
   if (typeof version !== 'number')
-    throw invalid(`versions that are not numbers need their \`order\`; found version ${JSON.stringify(version)}`);
+    throw invalidSchema(`versions that are not numbers need their \`order\`; found version ${JSON.stringify(version)}`);
   if (!Number.isSafeInteger(version) || version < 1 || version > 10_000)
-    throw invalid(`a version must be a whole number from 1; found ${version}`);
+    throw invalidSchema(`a version must be a whole number from 1; found ${version}`);
   return Array.from({ length: version }, (_, index) => index + 1);
 }
 
-const invalid = (why: string): WaitstateError =>
+const invalidSchema = (why: string): WaitstateError =>
   new WaitstateError('SCHEMA_INVALID', `The schema is not usable: ${why}.`);

@@ -26,35 +26,35 @@ export async function sideRecord(
   const bytes = compress(JSON.stringify(root.state), at.records.compressesSmallBodies);
   const ids = [...payloadRefs(root).keys()];
   if (bytes.length <= at.records.maxInlineBytes) {
-    const body = cipher.encrypt(bytes, aboutBeside(at, key));
-    return stored(at, key, { ...meta, ...(ids.length > 0 && { payloads: ids }) }, body);
+    const body = cipher.encrypt(bytes, sideRecordAad(at, key));
+    return toStoredRecord(at, key, { ...meta, ...(ids.length > 0 && { payloads: ids }) }, body);
   }
   const { id, sha256, size } = await storeBytes(at, cipher, bytes);
-  return stored(at, key, { ...meta, payloads: [...ids, id], value: [id, sha256, size] });
+  return toStoredRecord(at, key, { ...meta, payloads: [...ids, id], value: [id, sha256, size] });
 }
 
-const aboutBeside = ({ partition }: RunContext, key: string): string => `${partition}\n${key}`;
+const sideRecordAad = ({ partition }: RunContext, key: string): string => `${partition}\n${key}`;
 
-const stored = (
+const toStoredRecord = (
   { partition }: { readonly partition: string },
   key: string,
   meta: object,
   body?: Uint8Array,
-  places?: ListEntries,
+  lists?: ListEntries,
 ): StoredRecord => ({
   ...{ partition, key, revision: randomId(), meta: encodeMeta(meta) },
   ...(body && { body }),
-  ...(places && { lists: places }),
+  ...(lists && { lists }),
 });
 
 /** A record without a value. */
-export const metaOnlyRecord = (at: { readonly partition: string }, key: string, meta: object, places?: ListEntries) =>
-  stored(at, key, meta, undefined, places);
+export const metaOnlyRecord = (at: { readonly partition: string }, key: string, meta: object, lists?: ListEntries) =>
+  toStoredRecord(at, key, meta, undefined, lists);
 
 /** The same record with another readable part; its value stays. */
-export function withMeta(record: StoredRecord, meta: object, places?: ListEntries): StoredRecord {
+export function withMeta(record: StoredRecord, meta: object, lists?: ListEntries): StoredRecord {
   const { payloads, value } = sideMeta(record);
-  return stored(record, record.key, { ...meta, payloads, value }, record.body, places);
+  return toStoredRecord(record, record.key, { ...meta, payloads, value }, record.body, lists);
 }
 
 /** The readable part of such a record; what is in it is for the caller to check. */
@@ -63,7 +63,7 @@ export function sideMeta(record: StoredRecord): Readonly<Record<string, unknown>
   if (!isUnreadable(meta)) return meta;
   const what = `Record ${record.key} of "${record.partition}"`;
   if ('newerFormat' in meta) throw formatTooNew(what, String(meta.newerFormat));
-  throw damagedError(what, `its readable part is not what was written: ${meta.wrong}`);
+  throw damagedError(what, `its readable part is not what was written: ${meta.problem}`);
 }
 
 /** The payloads that such a record points at. */
@@ -79,7 +79,7 @@ export async function sideText(at: RunContext, cipher: RunCipher, record: Stored
   const bytes =
     id !== undefined && sha256 !== undefined && size !== undefined
       ? await readBytes(at, cipher, { id, sha256, size })
-      : record.body && cipher.decrypt(record.body, aboutBeside(at, record.key));
+      : record.body && cipher.decrypt(record.body, sideRecordAad(at, record.key));
   try {
     return bytes && decompress(bytes);
   } catch (error) {
@@ -102,17 +102,17 @@ const unreadableValue = ({ partition, key }: StoredRecord, cause: unknown) =>
   damagedError(`Record ${key} of "${partition}"`, 'its value cannot be read', cause);
 
 /** A small value as text that only the run's key opens, for readable parts. */
-export function encryptText(at: RunContext, cipher: RunCipher, about: string, value: unknown): string {
+export function encryptText(at: RunContext, cipher: RunCipher, aad: string, value: unknown): string {
   const text = JSON.stringify(value);
   return cipher.isEncrypted
-    ? `~${Buffer.from(cipher.encrypt(Buffer.from(text), `${at.partition}\n${about}`)).toString('base64url')}`
+    ? `~${Buffer.from(cipher.encrypt(Buffer.from(text), `${at.partition}\n${aad}`)).toString('base64url')}`
     : text;
 }
 
 /** The reverse of `encryptText`. */
-export function decryptText(at: RunContext, cipher: RunCipher, about: string, text: string): unknown {
+export function decryptText(at: RunContext, cipher: RunCipher, aad: string, text: string): unknown {
   const plain = text.startsWith('~')
-    ? Buffer.from(cipher.decrypt(Buffer.from(text.slice(1), 'base64url'), `${at.partition}\n${about}`)).toString()
+    ? Buffer.from(cipher.decrypt(Buffer.from(text.slice(1), 'base64url'), `${at.partition}\n${aad}`)).toString()
     : text;
   return JSON.parse(plain);
 }

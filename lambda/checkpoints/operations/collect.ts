@@ -18,13 +18,13 @@ export interface CollectResult {
 /** Removes the payloads that nothing points at and that were stored more than a day ago: what crashes left behind. */
 export async function collect(context: Context, { everyTenant = false }: TenantScopeOptions): Promise<CollectResult> {
   const result = { payloadsRemoved: 0, bytesRemoved: 0, failed: [] as FailedRun[] };
-  const before = context.now() - GRACE_MS;
-  const examine = async (partition: string, old: readonly StoredPayload[]) => {
+  const cutoff = context.now() - GRACE_MS;
+  const collectPartition = async (partition: string, candidates: readonly StoredPayload[]) => {
     const ids = parsePartition(partition);
     try {
-      const { checkpoints, payloadsBeside } = await readWholeRun({ ...context, ...ids, partition });
-      const inUse = new Set([...payloadsInUse(checkpoints, ({ meta }) => !meta.emptied), ...payloadsBeside]);
-      const unused = old.filter(({ id }) => !inUse.has(id));
+      const { checkpoints, sidePayloadIds } = await readWholeRun({ ...context, ...ids, partition });
+      const inUse = new Set([...payloadsInUse(checkpoints, ({ meta }) => !meta.emptied), ...sidePayloadIds]);
+      const unused = candidates.filter(({ id }) => !inUse.has(id));
       await context.payloads.remove(
         partition,
         unused.map(({ id }) => id),
@@ -35,17 +35,17 @@ export async function collect(context: Context, { everyTenant = false }: TenantS
       result.failed.push({ ...ids, error });
     }
   };
-  let old: StoredPayload[] = [];
+  let candidates: StoredPayload[] = [];
   for await (const payload of context.payloads.list(everyTenant ? undefined : escapeId('tenant', context.tenant))) {
-    const partition = old[0]?.partition;
+    const partition = candidates[0]?.partition;
     if (partition !== undefined && partition !== payload.partition) {
-      await examine(partition, old);
-      old = [];
+      await collectPartition(partition, candidates);
+      candidates = [];
     }
     // Only what has a name of ours: the bucket may hold something else.
-    if (payload.writtenAt < before && isRandomId(payload.id)) old.push(payload);
+    if (payload.writtenAt < cutoff && isRandomId(payload.id)) candidates.push(payload);
   }
-  if (old[0]) await examine(old[0].partition, old);
+  if (candidates[0]) await collectPartition(candidates[0].partition, candidates);
   return result;
 }
 

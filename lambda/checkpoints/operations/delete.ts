@@ -1,46 +1,39 @@
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { parsePartition } from '../../core/ids.ts';
+import { CHECKPOINT_KEYS, HEAD_KEY, parseVersion, SHARDS, shardGroup, timeOrder } from '../../storage/keys.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
 import type { Predecessor } from '../commit.ts';
 import type { Context, RunContext } from '../context.ts';
 import { deletedRecord, fallbackMeta } from '../format/emptied-record.ts';
 import { type HeadMeta, isUnreadable, readCheckpointMeta, readHeadMeta } from '../format/meta.ts';
-import {
-  CHECKPOINT_KEYS,
-  HEAD_KEY,
-  type HeadRecord,
-  headRecord,
-  lastUsedAt,
-  parseVersion,
-  readHead,
-  SHARDS,
-  shardGroup,
-  timeOrder,
-} from '../format/records.ts';
+import { type HeadRecord, headRecord, lastUsedAt, readHead } from '../format/records.ts';
 import { retryOnConflict } from '../retry-on-conflict.ts';
 import { runNotFound } from '../run-errors.ts';
 import { firstRecords, scanPages, scanRecords } from '../scan.ts';
+import { writeEach } from '../write-each.ts';
 import { fence } from './fence.ts';
-import { writeEach } from './whole-run.ts';
 
 // How long a deleted run's id is refused: far longer than any process holds on to a checkpoint.
 const TOMBSTONE_MS = 24 * 3_600_000;
 // How long a sweeper has for one run; nobody else sweeps it meanwhile.
-const SWEEP_MS = 3_600_000;
+const SWEEP_LEASE_MS = 3_600_000;
 
 /** Removes a run for good. Its id is refused for a day, so that no late writer can bring it back. */
 export async function deleteRun(at: RunContext): Promise<void> {
   await retryOnConflict(async () => {
-    const head = await headToDelete(at);
+    const head = await readHeadToDelete(at);
     if (!head) throw runNotFound(at);
-    refuseRunning(at, head.meta);
-    const tombstone = head.meta.deletedUntil === undefined ? await entomb(at, head, await newestOf(at, head)) : head;
-    await empty(at, tombstone ?? (await storedHead(at)) ?? head);
+    checkNotLeased(at, head.meta);
+    const tombstone =
+      head.meta.deletedUntil === undefined
+        ? await writeTombstone(at, head, await readNewestOrFallback(at, head))
+        : head;
+    await emptyRun(at, tombstone ?? (await readStoredHead(at)) ?? head);
   });
 }
 
 /** An agent that has the run would lose paid work. Without a lease nobody can tell whether somebody has it. */
-function refuseRunning(at: RunContext, { work }: HeadMeta): void {
+function checkNotLeased(at: RunContext, { work }: HeadMeta): void {
   const until = work?.lease?.until ?? 0;
   if (until <= at.now()) return;
   throw new WaitstateError(
@@ -51,12 +44,12 @@ function refuseRunning(at: RunContext, { work }: HeadMeta): void {
 }
 
 /** The head, or what is left to say of one that is damaged. */
-async function headToDelete(at: RunContext): Promise<HeadRecord | undefined> {
+async function readHeadToDelete(at: RunContext): Promise<HeadRecord | undefined> {
   const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
   const meta = stored && readHeadMeta(stored.meta);
-  if (!stored || !meta || !('wrong' in meta)) return stored && readHead(stored);
+  if (!stored || !meta || !('problem' in meta)) return stored && readHead(stored);
   const now = at.now();
-  const lost = {
+  const fallback = {
     born: '',
     createdAt: now,
     touchedAt: now,
@@ -65,16 +58,16 @@ async function headToDelete(at: RunContext): Promise<HeadRecord | undefined> {
     stepNumber: 0,
     status: 'RUNNING' as const,
   };
-  return { revision: stored.revision, meta: lost };
+  return { revision: stored.revision, meta: fallback };
 }
 
-async function storedHead(at: RunContext): Promise<HeadRecord | undefined> {
+async function readStoredHead(at: RunContext): Promise<HeadRecord | undefined> {
   const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
   return stored && readHead(stored);
 }
 
 /** The newest checkpoint, though it may be damaged or missing: what is broken must be deletable. */
-async function newestOf(at: RunContext, { meta: head }: HeadRecord): Promise<Predecessor['record']> {
+async function readNewestOrFallback(at: RunContext, { meta: head }: HeadRecord): Promise<Predecessor['record']> {
   const [stored] = await firstRecords(at, { ...CHECKPOINT_KEYS, newestFirst: true }, 1);
   if (!stored) return { version: 0, hash: head.born, meta: fallbackMeta(head) };
   const meta = readCheckpointMeta(stored.meta);
@@ -89,20 +82,20 @@ async function newestOf(at: RunContext, { meta: head }: HeadRecord): Promise<Pre
  * Puts a tombstone in place of the head, and takes the next version. Nothing is left in the head that tells of the run.
  * Undefined when somebody else did so at the same time.
  */
-async function entomb(
+async function writeTombstone(
   at: RunContext,
   head: HeadRecord,
   record: Predecessor['record'],
 ): Promise<HeadRecord | undefined> {
   // Counted from the last use of the run where that is later: this clock may be behind.
   const deletedUntil = Math.max(at.now(), head.meta.touchedAt, lastUsedAt(record.meta)) + TOMBSTONE_MS;
-  const bare = {
+  const clearedFields = {
     ...{ agent: undefined, owner: undefined, tags: undefined, parent: undefined },
     ...{ key: undefined, retentionMs: undefined, work: undefined },
   };
-  const silent = { ...record, meta: { ...record.meta, step: undefined, labels: undefined } };
+  const anonymized = { ...record, meta: { ...record.meta, step: undefined, labels: undefined } };
   try {
-    return await fence(at, { head, record: silent }, { kind: 'delete' }, { ...bare, deletedUntil });
+    return await fence(at, { head, record: anonymized }, { kind: 'delete' }, { ...clearedFields, deletedUntil });
   } catch (error) {
     if (isWaitstateError(error, 'RUN_DELETED')) return undefined;
     throw error;
@@ -113,29 +106,29 @@ async function entomb(
  * Empties the records of a deleted run but leaves their keys, so that a late writer is refused; removes everything
  * else.
  */
-async function empty(at: RunContext, tombstone: HeadRecord): Promise<void> {
+async function emptyRun(at: RunContext, tombstone: HeadRecord): Promise<void> {
   const writes: Write[] = [];
   for await (const stored of scanRecords(at)) {
     if (stored.key === HEAD_KEY) continue;
     const when = { revision: stored.revision };
     const meta = readCheckpointMeta(stored.meta);
-    const done = !isUnreadable(meta) && (meta.emptied === 'deleted' || meta.kind === 'delete');
+    const isEmptied = !isUnreadable(meta) && (meta.emptied === 'deleted' || meta.kind === 'delete');
     if (parseVersion(stored.key) === 0) writes.push({ remove: stored, when });
-    else if (!done) writes.push({ put: deletedRecord(stored, tombstone.meta), when });
+    else if (!isEmptied) writes.push({ put: deletedRecord(stored, tombstone.meta), when });
   }
   // Read while the tombstone stood: of the run that was deleted, and not of one that was begun again under its id.
-  if (stands(at, tombstone.meta)) await writeEach(at, writes);
+  if (isTombstoneActive(at, tombstone.meta)) await writeEach(at, writes);
   await removePayloads(at, tombstone.meta);
 }
 
 /** Whether nobody can have freed the id yet. What was read or listed before is then of the deleted run. */
-const stands = (at: RunContext, { deletedUntil = 0 }: HeadMeta): boolean => at.now() < deletedUntil;
+const isTombstoneActive = (at: RunContext, { deletedUntil = 0 }: HeadMeta): boolean => at.now() < deletedUntil;
 
 /** Only behind a tombstone that still stands: after it, the payloads could be those of a run that was begun again. */
 async function removePayloads(at: RunContext, tombstone: HeadMeta): Promise<void> {
   let batch: string[] = [];
   const flush = async () => {
-    if (batch.length > 0 && stands(at, tombstone)) await at.payloads.remove(at.partition, batch);
+    if (batch.length > 0 && isTombstoneActive(at, tombstone)) await at.payloads.remove(at.partition, batch);
     batch = [];
   };
   for await (const { id } of at.payloads.list(at.partition)) {
@@ -190,18 +183,19 @@ export async function sweep(context: Context, { everyTenant = false }: TenantSco
 /** Looks at one run that is due: removes what expired, and frees the id of what was deleted long enough ago. */
 export async function sweepRun(at: RunContext): Promise<'expired' | 'freed' | undefined> {
   return retryOnConflict(async () => {
-    const head = await storedHead(at);
+    const head = await readStoredHead(at);
     if (!head) return undefined;
     const { deletedUntil, retentionMs, touchedAt } = head.meta;
-    if (deletedUntil !== undefined) return deletedUntil <= at.now() && (await free(at, head)) ? 'freed' : undefined;
+    if (deletedUntil !== undefined)
+      return deletedUntil <= at.now() && (await freeRunId(at, head)) ? 'freed' : undefined;
     if (retentionMs === undefined) return undefined;
-    const newest = await newestOf(at, head);
+    const newest = await readNewestOrFallback(at, head);
     const lastWrite = Math.max(touchedAt, lastUsedAt(newest.meta));
     if (lastWrite + retentionMs <= at.now()) {
-      const tombstone = await entomb(at, head, newest);
+      const tombstone = await writeTombstone(at, head, newest);
       // Another sweeper was faster, and empties it.
       if (!tombstone) return undefined;
-      await empty(at, tombstone);
+      await emptyRun(at, tombstone);
       return 'expired';
     }
     // In use: the head was behind. Now it is not.
@@ -215,8 +209,8 @@ export async function sweepRun(at: RunContext): Promise<'expired' | 'freed' | un
  * Removes everything that is left of a deleted run, the tombstone last. Claims it first: two sweepers never work behind
  * one.
  */
-async function free(at: RunContext, head: HeadRecord): Promise<boolean> {
-  const claimed = headRecord(at.partition, { ...head.meta, deletedUntil: at.now() + SWEEP_MS });
+async function freeRunId(at: RunContext, head: HeadRecord): Promise<boolean> {
+  const claimed = headRecord(at.partition, { ...head.meta, deletedUntil: at.now() + SWEEP_LEASE_MS });
   try {
     await at.records.commit([{ put: claimed.stored, when: { revision: head.revision } }]);
     await removePayloads(at, claimed.meta);
@@ -224,7 +218,7 @@ async function free(at: RunContext, head: HeadRecord): Promise<boolean> {
     for await (const stored of scanRecords(at)) {
       if (stored.key !== HEAD_KEY) writes.push({ remove: stored, when: { revision: stored.revision } });
     }
-    if (!stands(at, claimed.meta)) return false;
+    if (!isTombstoneActive(at, claimed.meta)) return false;
     await writeEach(at, writes);
     await at.records.commit([{ remove: claimed.stored, when: { revision: claimed.revision } }]);
     return true;

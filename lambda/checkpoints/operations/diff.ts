@@ -4,7 +4,8 @@ import { compare } from '../document/compare.ts';
 import { type Decode, decodeWithin } from '../document/decode.ts';
 import { render } from '../document/render.ts';
 import { namingDamagedCheckpoint } from '../format/chain.ts';
-import { type CheckpointSelector, type LoadedCheckpoint, loadCheckpoint } from '../load.ts';
+import { loadCheckpoint } from '../load.ts';
+import type { CheckpointSelector, LoadedCheckpoint } from '../loaded-checkpoint.ts';
 
 /** What changed from one state to another, by path. */
 export interface Difference {
@@ -23,7 +24,7 @@ export async function diffCheckpoints(
 ): Promise<Difference> {
   const [from, to] = [await loadCheckpoint(at, before), await loadCheckpoint(at, after)];
   const compared = compare(from.root.state, to.root.state);
-  const [old, now] = [partsOfState(at, from), partsOfState(at, to)];
+  const [old, now] = [stateDecoder(at, from), stateDecoder(at, to)];
   return {
     added: compared.added.map(({ path, value }) => ({ path, value: now(value) })),
     removed: compared.removed.map(({ path, value }) => ({ path, value: old(value) })),
@@ -37,5 +38,5 @@ export async function diffCheckpoints(
 }
 
 /** What decodes parts of a state: an object that occurs in several places is found wherever it is asked for. */
-const partsOfState = (at: RunContext, loaded: LoadedCheckpoint): Decode =>
+const stateDecoder = (at: RunContext, loaded: LoadedCheckpoint): Decode =>
   namingDamagedCheckpoint(loaded.record, () => decodeWithin(loaded.root.state, decodeOptions(at, loaded)));

@@ -16,16 +16,16 @@ export async function fence(
   at: RunContext,
   before: Predecessor,
   fields: Pick<CheckpointMeta, 'kind'> & MetaFields,
-  change?: HeadChange,
+  headChange?: HeadChange,
 ): Promise<HeadRecord> {
   const { version, meta } = before.record;
   const { step, labels, status, schema, stepNumber, top } = meta;
-  const shown = { step, labels, status, schema, stepNumber, top, restored: shownVersion(version, meta) };
-  const next = nextMeta(at, before.record, { ...shown, anchor: meta.anchor ?? version, ...fields });
+  const shownFields = { step, labels, status, schema, stepNumber, top, restored: shownVersion(version, meta) };
+  const next = nextMeta(at, before.record, { ...shownFields, anchor: meta.anchor ?? version, ...fields });
   const record = checkpointRecord(at.partition, version + 1, next, () => undefined);
   at.cache.forget(at.partition);
-  const outcome = await commitCheckpoint(at, before, record, createHeadMove(at, before, record, change), undefined);
-  if (outcome === 'written before') throw new StaleVersionError(at.run, version, undefined);
+  const outcome = await commitCheckpoint(at, before, record, createHeadMove(at, before, record, headChange), undefined);
+  if (outcome === 'already written') throw new StaleVersionError(at.run, version, undefined);
   return outcome;
 }
 

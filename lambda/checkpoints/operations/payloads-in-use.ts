@@ -14,20 +14,20 @@ export function isPrunedIn(checkpoints: readonly CheckpointRecord[]): (version: 
  */
 export function payloadsInUse(
   checkpoints: readonly CheckpointRecord[],
-  stays: (record: CheckpointRecord) => boolean,
+  isKept: (record: CheckpointRecord) => boolean,
 ): ReadonlySet<string> {
   const needed = new Set<string>();
   // What the state points at, as of the version at hand, and no version before it needed.
-  const pointed = new Set<string>();
+  const referenced = new Set<string>();
   let segments: readonly string[] = [];
   for (const record of checkpoints) {
     const { payloadsAdded = [], payloadsDropped = [], anchor } = record.meta;
-    for (const id of payloadsAdded) pointed.add(id);
-    for (const id of payloadsDropped) pointed.delete(id);
+    for (const id of payloadsAdded) referenced.add(id);
+    for (const id of payloadsDropped) referenced.delete(id);
     if (anchor === undefined) segments = (record.meta.segments ?? []).map(([id]) => id);
-    if (!stays(record)) continue;
-    for (const id of [...pointed, ...segments]) needed.add(id);
-    pointed.clear();
+    if (!isKept(record)) continue;
+    for (const id of [...referenced, ...segments]) needed.add(id);
+    referenced.clear();
   }
   return needed;
 }

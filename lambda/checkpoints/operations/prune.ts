@@ -4,12 +4,13 @@ import type { Write } from '../../storage/ports.ts';
 import type { RunContext } from '../context.ts';
 import { prunedRecord } from '../format/emptied-record.ts';
 import { type CheckpointRecord, lastUsedAt } from '../format/records.ts';
-import { readNewest } from '../load.ts';
+import { readNewest } from '../read-head.ts';
 import { retryOnConflict } from '../retry-on-conflict.ts';
 import { runNotFound } from '../run-errors.ts';
+import { writeEach } from '../write-each.ts';
 import { fence } from './fence.ts';
 import { payloadsInUse } from './payloads-in-use.ts';
-import { type NameRecord, readWholeRun, writeEach } from './whole-run.ts';
+import { type NameRecord, readWholeRun } from './whole-run.ts';
 
 /** What a prune leaves loadable. */
 export interface PruneOptions {
@@ -43,16 +44,16 @@ export async function prune(at: RunContext, options: PruneOptions): Promise<Prun
     if (!run) throw runNotFound(at);
     const { checkpoints, names } = await readWholeRun(at);
     const kept = keptVersions(checkpoints, keepLast, keepNamed ? names.map(({ meta }) => meta.version) : []);
-    const stays = ({ version }: CheckpointRecord) => kept.has(version);
-    const goes = checkpoints.filter((record) => !stays(record) && !record.meta.emptied);
-    if (goes.length === 0) {
+    const isKept = ({ version }: CheckpointRecord) => kept.has(version);
+    const toPrune = checkpoints.filter((record) => !isKept(record) && !record.meta.emptied);
+    if (toPrune.length === 0) {
       // Names that an earlier prune died before taking. Only of what is seen to be empty: newer ones may have come
       // meanwhile.
       const emptied = new Set(checkpoints.filter(({ meta }) => meta.emptied).map(({ version }) => version));
       await removeNames(at, names, (version) => emptied.has(version));
       return { emptied: 0, kept: kept.size, payloadsRemoved: 0, version: run.newest.version };
     }
-    const emptiedRanges = ranges(goes.map(({ version }) => version));
+    const emptiedRanges = toRanges(toPrune.map(({ version }) => version));
     const before = { head: run.head, record: run.newest };
     await fence(at, before, { kind: 'prune', emptiedRanges, usedAt: lastUsedAt(run.newest.meta) });
 
@@ -61,24 +62,24 @@ export async function prune(at: RunContext, options: PruneOptions): Promise<Prun
       put: prunedRecord(record),
       when: { revision: record.stored.revision },
     });
-    await writeEach(at, goes.map(empty));
-    const inUse = payloadsInUse(checkpoints, stays);
+    await writeEach(at, toPrune.map(empty));
+    const inUse = payloadsInUse(checkpoints, isKept);
     const unused = [...payloadsInUse(checkpoints, ({ meta }) => !meta.emptied)].filter((id) => !inUse.has(id));
     await at.payloads.remove(at.partition, unused);
     const version = run.newest.version + 1;
-    return { emptied: goes.length, kept: kept.size, payloadsRemoved: unused.length, version };
+    return { emptied: toPrune.length, kept: kept.size, payloadsRemoved: unused.length, version };
   });
 }
 
 async function removeNames(
   at: RunContext,
   names: readonly NameRecord[],
-  goes: (version: number) => boolean,
+  shouldRemove: (version: number) => boolean,
 ): Promise<void> {
-  const gone = names.filter(({ meta }) => goes(meta.version));
+  const removed = names.filter(({ meta }) => shouldRemove(meta.version));
   await writeEach(
     at,
-    gone.map(({ stored }): Write => ({ remove: stored, when: { revision: stored.revision } })),
+    removed.map(({ stored }): Write => ({ remove: stored, when: { revision: stored.revision } })),
   );
 }
 
@@ -89,13 +90,13 @@ function keptVersions(
 ): ReadonlySet<number> {
   const byVersion = new Map(checkpoints.map((record) => [record.version, record]));
   // A prune holds nothing of its own: many of them must not push out what there is.
-  const own = checkpoints.filter(({ meta }) => meta.kind !== 'prune').slice(-keepLast);
-  const newest = [...own, ...checkpoints.slice(-1)].map(({ version }) => version);
+  const withContent = checkpoints.filter(({ meta }) => meta.kind !== 'prune').slice(-keepLast);
+  const newest = [...withContent, ...checkpoints.slice(-1)].map(({ version }) => version);
   const kept = new Set<number>();
   for (const version of [...newest, ...named]) {
     const meta = byVersion.get(version)?.meta;
     if (!meta || meta.emptied) continue;
-    for (let on = meta.anchor ?? version; on <= version; on++) kept.add(on);
+    for (let chainVersion = meta.anchor ?? version; chainVersion <= version; chainVersion++) kept.add(chainVersion);
   }
   // It shows what is before it, and goes with that.
   for (const { version, meta } of checkpoints) {
@@ -105,7 +106,7 @@ function keptVersions(
 }
 
 /** 1, 2, 3, 7 → [1, 3], [7, 7] */
-function ranges(versions: readonly number[]): [number, number][] {
+function toRanges(versions: readonly number[]): [number, number][] {
   const found: [number, number][] = [];
   for (const version of versions) {
     const last = found.at(-1);

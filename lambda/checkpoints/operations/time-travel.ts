@@ -2,6 +2,7 @@ import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { escapeId, MAX_ID_BYTES, unescapeId } from '../../core/ids.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
+import { forkKey, versionKey } from '../../storage/keys.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 import { append, createBase, toBase } from '../append.ts';
 import type { CheckpointKind } from '../checkpoint.ts';
@@ -9,18 +10,22 @@ import { currentState, decodeResults, EMPTY_CONTENT, encodeValues, savedState, t
 import type { RunContext } from '../context.ts';
 import { applyEdit, type Edit } from '../draft.ts';
 import type { RuntimeMeta } from '../format/meta.ts';
-import { randomId, readCheckpoint, versionKey } from '../format/records.ts';
+import { randomId, readCheckpoint } from '../format/records.ts';
 import { metaOnlyRecord, sideMeta } from '../format/side-record.ts';
-import { type CheckpointSelector, findCheckpoint, type LoadedCheckpoint, loadCheckpoint } from '../load.ts';
+import { findCheckpoint, loadCheckpoint } from '../load.ts';
+import type { CheckpointSelector, LoadedCheckpoint } from '../loaded-checkpoint.ts';
 import { retryOnConflict } from '../retry-on-conflict.ts';
 import { damagedError } from '../run-errors.ts';
 import { checkSaveFields, type SaveFields } from '../save.ts';
 import { shownVersion } from './fence.ts';
 
-type Given = Pick<SaveFields, 'status' | 'labels' | 'writeId' | 'agent' | 'owner' | 'tags' | 'retentionSeconds'>;
+type ForkOverrides = Pick<
+  SaveFields,
+  'status' | 'labels' | 'writeId' | 'agent' | 'owner' | 'tags' | 'retentionSeconds'
+>;
 
 /** Where a fork begins, and what is different in it. */
-export interface ForkOptions<State = unknown> extends Given {
+export interface ForkOptions<State = unknown> extends ForkOverrides {
   /** The checkpoint to begin with, by version or by name. @default the newest */
   readonly version?: number;
   readonly name?: string;
@@ -38,12 +43,6 @@ export function forkId(run: string): string {
   const fits = escapeId('run', run).length + end.length <= MAX_ID_BYTES;
   return (fits ? run : Array.from(run).slice(0, 20).join('')) + end;
 }
-
-// A space is in no escaped id.
-const forkKey = (run: string, born: string): string => `f${escapeId('run', run)} ${born}`;
-
-/** The keys of the records that name the forks of a run. */
-export const FORK_KEYS = { from: 'f', to: 'g' };
 
 /** A fork, as a record of the run that it is of names it. */
 export function parseForkRecord(stored: StoredRecord): {
@@ -75,20 +74,22 @@ export async function fork<State>(
   const source = await loadCheckpoint(from, version ?? (name === undefined ? undefined : { name }));
   const checkpoint = toCheckpoint<State>(from, source);
   const state = edit ? await applyEdit(checkpoint.state, edit, checkpoint) : checkpoint.state;
-  const there = source.head.meta;
+  const sourceHead = source.head.meta;
   const head = {
-    agent: options.agent ?? there.agent,
-    owner: options.owner ?? there.owner,
-    tags: options.tags ?? there.tags,
+    agent: options.agent ?? sourceHead.agent,
+    owner: options.owner ?? sourceHead.owner,
+    tags: options.tags ?? sourceHead.tags,
     retentionMs:
-      options.retentionSeconds === undefined ? (there.retentionMs ?? to.retentionMs) : options.retentionSeconds * 1000,
+      options.retentionSeconds === undefined
+        ? (sourceHead.retentionMs ?? to.retentionMs)
+        : options.retentionSeconds * 1000,
     work: durable?.work,
   };
   const base = await createBase(to, head.owner);
   const kept = durable ? durable.mapResults(checkpoint.toolResults) : checkpoint.toolResults;
   const values = { state, toolResults: { ...kept, ...toolResults } };
   const root = await encodeValues(to, base.cipher, EMPTY_CONTENT, values).catch((error) =>
-    throwReason(from, source.record.version, error),
+    throwCurrentReason(from, source.record.version, error),
   );
   const { step, stepNumber } = source.record.meta;
   const parent = { run: from.run, version: source.record.version };
@@ -138,7 +139,7 @@ export async function undo(at: RunContext): Promise<LoadedCheckpoint> {
     const newest = await loadCheckpoint(at);
     const { version, meta } = newest.record;
     const shown = shownVersion(version, meta);
-    const before = await previousOf(at, shown);
+    const before = await previousShownVersion(at, shown);
     const nothing = `Run "${at.run}" shows the first state that it has; there is nothing before it.`;
     if (before === undefined) throw new WaitstateError('NOTHING_TO_UNDO', nothing);
     const source = await loadCheckpoint(at, before).catch((cause) => {
@@ -155,7 +156,7 @@ export async function redo(at: RunContext): Promise<LoadedCheckpoint> {
   return retryOnConflict(async () => {
     const newest = await loadCheckpoint(at);
     const { version, meta } = newest.record;
-    const next = await undoneAfter(at, shownVersion(version, meta), meta.top);
+    const next = await findUndoneVersion(at, shownVersion(version, meta), meta.top);
     if (next === undefined) {
       throw new WaitstateError('NOTHING_TO_REDO', `Nothing was undone in run "${at.run}" since its last change.`);
     }
@@ -164,15 +165,15 @@ export async function redo(at: RunContext): Promise<LoadedCheckpoint> {
 }
 
 /** The version that was shown before a change, or undefined when it was the first. */
-async function previousOf(at: RunContext, version: number): Promise<number | undefined> {
+async function previousShownVersion(at: RunContext, version: number): Promise<number | undefined> {
   const [stored] = version > 1 ? await at.records.read(at.partition, [versionKey(version - 1)]) : [];
   return stored && shownVersion(version - 1, readCheckpoint(stored).meta);
 }
 
 /** The change that was undone to show this version: from where undoing began, back to the one right after it. */
-async function undoneAfter(at: RunContext, shown: number, top: number | undefined): Promise<number | undefined> {
+async function findUndoneVersion(at: RunContext, shown: number, top: number | undefined): Promise<number | undefined> {
   for (let change = top; change !== undefined; ) {
-    const before = await previousOf(at, change);
+    const before = await previousShownVersion(at, change);
     if (before === shown) return change;
     // Each change is after what it was made on, or the walk would not end.
     if (before !== undefined && before >= change)
@@ -182,7 +183,7 @@ async function undoneAfter(at: RunContext, shown: number, top: number | undefine
   return undefined;
 }
 
-interface Restoring {
+interface RestoreOptions {
   readonly kind: CheckpointKind;
   readonly status?: Status | undefined;
   readonly top?: number | undefined;
@@ -192,7 +193,7 @@ async function restore(
   at: RunContext,
   newest: LoadedCheckpoint,
   source: LoadedCheckpoint,
-  { kind, status, top }: Restoring,
+  { kind, status, top }: RestoreOptions,
 ): Promise<LoadedCheckpoint> {
   if (newest.head.meta.work) {
     throw new WaitstateError(
@@ -209,7 +210,7 @@ async function restore(
     state: savedState(at, source),
     toolResults: decodeResults(at, source),
     forgetToolResults: true,
-  }).catch((error) => throwReason(at, source.record.version, error));
+  }).catch((error) => throwCurrentReason(at, source.record.version, error));
   const { meta, version } = source.record;
   const { step, stepNumber, labels, schema } = meta;
   return append(at, toBase(newest), {
@@ -228,7 +229,7 @@ async function restore(
 }
 
 /** Throws what went wrong while a checkpoint was used, or the reason for it: it was pruned or deleted meanwhile. */
-async function throwReason(at: RunContext, version: number, error: unknown): Promise<never> {
+async function throwCurrentReason(at: RunContext, version: number, error: unknown): Promise<never> {
   if (isWaitstateError(error, 'DAMAGED')) await findCheckpoint(at, version);
   throw error;
 }

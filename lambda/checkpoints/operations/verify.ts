@@ -1,13 +1,14 @@
 import { isWaitstateError } from '../../core/errors.ts';
+import { parseKey, versionKey } from '../../storage/keys.ts';
 import type { RunContext } from '../context.ts';
 import { payloadRefs } from '../document/payloads.ts';
 import type { RunCipher } from '../encryption/run-cipher.ts';
 import { unwrapCipher } from '../encryption/run-key.ts';
 import { applyPatch, namingDamagedCheckpoint, readParts } from '../format/chain.ts';
 import type { HeadMeta, NameMeta } from '../format/meta.ts';
-import { type CheckpointRecord, parseKey, readCheckpoint, readName, versionKey } from '../format/records.ts';
-import { readLiveHead } from '../load.ts';
+import { type CheckpointRecord, readCheckpoint, readName } from '../format/records.ts';
 import { readBytes } from '../payload.ts';
+import { readLiveHead } from '../read-head.ts';
 import { scanRecords } from '../scan.ts';
 import { isPrunedIn, payloadsInUse } from './payloads-in-use.ts';
 
@@ -39,13 +40,13 @@ export interface Verification {
   readonly keyed: boolean;
 }
 
-const TRIES = 3;
+const MAX_ATTEMPTS = 3;
 
 /** Reads a whole run: every hash, what follows from what, every payload that some checkpoint needs. */
 export async function verify(at: RunContext): Promise<Verification> {
   for (let attempt = 1; ; attempt++) {
-    const { newest, ...found } = await examine(at);
-    if (found.ok || attempt >= TRIES) return found;
+    const { newest, ...found } = await examineRun(at);
+    if (found.ok || attempt >= MAX_ATTEMPTS) return found;
     // What a prune or a deletion took away while it was looked at is no damage; both take the next version first.
     await readLiveHead(at);
     const [written] = await at.records.read(at.partition, [versionKey(newest + 1)]);
@@ -53,22 +54,22 @@ export async function verify(at: RunContext): Promise<Verification> {
   }
 }
 
-async function examine(at: RunContext): Promise<Verification & { readonly newest: number }> {
+async function examineRun(at: RunContext): Promise<Verification & { readonly newest: number }> {
   const head = (await readLiveHead(at)).meta;
   const { checkpoints, problems, newest } = await checkRecords(at, head);
   problems.push(...checkEmptied(checkpoints), ...checkHead(checkpoints, head, newest));
-  const cipher = await openable(at, head);
+  const cipher = await cipherIfAvailable(at, head);
   const contents = cipher && (await checkContents(at, cipher, checkpoints));
   problems.push(...(contents?.problems ?? []));
   problems.sort((a, b) => a.version - b.version);
   // Nothing is known of what a prune emptied, and what is wrong puts all before it in doubt.
   const empty = checkpoints.filter(({ meta }) => meta.emptied).map(({ version }) => version);
-  const doubtful = Math.max(0, ...empty, ...problems.map(({ version }) => version));
+  const newestUnproven = Math.max(0, ...empty, ...problems.map(({ version }) => version));
   return {
     ok: problems.length === 0,
     problems,
     checkpoints: checkpoints.length,
-    provenFrom: doubtful < newest ? doubtful + 1 : undefined,
+    provenFrom: newestUnproven < newest ? newestUnproven + 1 : undefined,
     payloads: contents?.payloads,
     keyed: cipher?.isEncrypted === true,
     newest,
@@ -93,15 +94,15 @@ async function checkRecords(at: RunContext, head: HeadMeta) {
       const gap = version - before.version - 1;
       const more = gap > 1 ? `, and ${gap - 1} behind it` : '';
       if (gap > 0) problems.push({ version: before.version + 1, problem: `it is missing${more}` });
-      const follows = before.version === version - 1 ? before.hash : undefined;
+      const expectedPrevious = before.version === version - 1 ? before.hash : undefined;
       before = { version, hash: '' };
       const record = readCheckpoint(stored);
-      if (follows && follows !== record.meta.previous)
+      if (expectedPrevious && expectedPrevious !== record.meta.previous)
         problems.push({ version, problem: 'it does not follow from the one before it' });
       checkpoints.push(record);
       before = record;
     } catch (error) {
-      problems.push({ version, problem: messageOf(error) });
+      problems.push({ version, problem: errorMessage(error) });
     }
   }
   const metas = new Map(checkpoints.map(({ version, meta }) => [version, meta]));
@@ -133,7 +134,7 @@ function checkHead(
   return named && named.hash !== hash ? [{ version, problem: 'it is not the one that the head names' }] : [];
 }
 
-async function openable(at: RunContext, head: HeadMeta): Promise<RunCipher | undefined> {
+async function cipherIfAvailable(at: RunContext, head: HeadMeta): Promise<RunCipher | undefined> {
   try {
     return await unwrapCipher(at, head);
   } catch (error) {
@@ -149,16 +150,16 @@ async function checkContents(at: RunContext, cipher: RunCipher, checkpoints: rea
   const inUse = payloadsInUse(checkpoints, ({ version, meta }) => !meta.emptied && !pruned(version));
   const problems: Problem[] = [];
   const read = new Set<string>();
-  const attempt = async (version: number, check: () => Promise<void>) => {
+  const recordProblem = async (version: number, check: () => Promise<void>) => {
     try {
       await check();
     } catch (error) {
-      problems.push({ version, problem: messageOf(error) });
+      problems.push({ version, problem: errorMessage(error) });
     }
   };
-  for (const chain of chainsOf(loadable)) {
+  for (const chain of groupIntoChains(loadable)) {
     const [anchor] = chain as readonly [CheckpointRecord, ...CheckpointRecord[]];
-    await attempt(anchor.version, async () => {
+    await recordProblem(anchor.version, async () => {
       const { snapshot, folded, patches } = await readParts(at, cipher, chain);
       for (const [id] of anchor.meta.segments ?? []) read.add(id);
       let root = snapshot;
@@ -169,7 +170,7 @@ async function checkContents(at: RunContext, cipher: RunCipher, checkpoints: rea
         for (const ref of record.meta.payloadsAdded || index === 0 ? payloadRefs(root).values() : []) {
           if (read.has(ref.id) || !inUse.has(ref.id)) continue;
           read.add(ref.id);
-          await attempt(record.version, async () => void (await readBytes(at, cipher, ref)));
+          await recordProblem(record.version, async () => void (await readBytes(at, cipher, ref)));
         }
       }
     });
@@ -178,7 +179,7 @@ async function checkContents(at: RunContext, cipher: RunCipher, checkpoints: rea
 }
 
 /** Each anchor with all that stands on it, up to where something is wrong. */
-function chainsOf(checkpoints: readonly CheckpointRecord[]): readonly (readonly CheckpointRecord[])[] {
+function groupIntoChains(checkpoints: readonly CheckpointRecord[]): readonly (readonly CheckpointRecord[])[] {
   const chains: CheckpointRecord[][] = [];
   for (const record of checkpoints) {
     const chain = chains.at(-1);
@@ -189,4 +190,4 @@ function chainsOf(checkpoints: readonly CheckpointRecord[]): readonly (readonly 
   return chains;
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,7 +1,8 @@
-import { ConditionFailedError, type StoredRecord, type Write } from '../../storage/ports.ts';
+import { parseKey } from '../../storage/keys.ts';
+import type { StoredRecord } from '../../storage/ports.ts';
 import type { RunContext } from '../context.ts';
 import type { NameMeta } from '../format/meta.ts';
-import { type CheckpointRecord, parseKey, readCheckpoint, readName } from '../format/records.ts';
+import { type CheckpointRecord, readCheckpoint, readName } from '../format/records.ts';
 import { payloadIdsOf } from '../format/side-record.ts';
 import { scanRecords } from '../scan.ts';
 
@@ -32,21 +33,4 @@ export async function readWholeRun(at: RunContext): Promise<WholeRun> {
     else names.push({ stored, meta: readName(stored) });
   }
   return { checkpoints, names, payloadsBeside };
-}
-
-const AT_ONCE = 16;
-
-/** Each write by itself, several at once; those whose record has changed meanwhile are left as they are. */
-export async function writeEach(at: RunContext, writes: readonly Write[]): Promise<void> {
-  const queue = writes.values();
-  const worker = async () => {
-    for (const write of queue) {
-      try {
-        await at.records.commit([write]);
-      } catch (error) {
-        if (!(error instanceof ConditionFailedError)) throw error;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }

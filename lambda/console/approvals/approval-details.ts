@@ -1,4 +1,4 @@
-import { type Doc, isFields, specialOf } from '../../checkpoints/document/document.ts';
+import { type Doc, isFields, specialOf } from '../../checkpoints/engine.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { showTruncated } from '../document/show-document.ts';
 import { pluralize, type ShowOptions } from '../document/show-options.ts';

@@ -1,4 +1,4 @@
-import { type Doc, equal, isFields, specialOf } from '../../checkpoints/document/document.ts';
+import { type Doc, equal, isFields, specialOf } from '../../checkpoints/engine.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { showDocument } from '../document/show-document.ts';
 import { type Html, html } from '../markup.ts';

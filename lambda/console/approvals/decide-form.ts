@@ -1,4 +1,4 @@
-import { type Doc, isContainer, plainHeight } from '../../checkpoints/document/document.ts';
+import { type Doc, isContainer, plainHeight } from '../../checkpoints/engine.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { jsonEditor, toEditableJson } from '../json-editor.ts';
 import { type Html, type HtmlValue, html } from '../markup.ts';

@@ -1,4 +1,4 @@
-import type { Doc } from '../../checkpoints/document/document.ts';
+import type { Doc } from '../../checkpoints/engine.ts';
 import type { ApprovalDocument } from '../../operator/approval-document.ts';
 import { showDocument } from '../document/show-document.ts';
 import { type Html, type HtmlValue, html } from '../markup.ts';

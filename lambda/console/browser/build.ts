@@ -24,7 +24,12 @@ export const buildAssets = (): Promise<readonly Built[]> =>
 async function bundled(entry: string): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [here(entry)],
-    ...{ bundle: true, minify: true, write: false, format: 'iife', charset: 'utf8', legalComments: 'none' },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'iife',
+    charset: 'utf8',
+    legalComments: 'none',
     target: ['chrome111', 'firefox113', 'safari16.4'],
   });
   return outputFiles[0]?.text.trim() ?? '';

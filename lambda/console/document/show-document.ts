@@ -1,12 +1,4 @@
-import {
-  type Doc,
-  type Fields,
-  isContainer,
-  isList,
-  type List,
-  partOf,
-  specialOf,
-} from '../../checkpoints/document/document.ts';
+import { type Doc, type Fields, isContainer, isList, type List, partOf, specialOf } from '../../checkpoints/engine.ts';
 import { parseTruncation, type Truncation, truncateToBytes } from '../../operator/truncated-document.ts';
 import { type Html, html } from '../markup.ts';
 import { userText } from '../text.ts';

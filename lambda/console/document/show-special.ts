@@ -4,9 +4,10 @@ import {
   isFields,
   isList,
   type List,
+  type PayloadRef,
+  readPayloadRef,
   verbatimPart,
-} from '../../checkpoints/document/document.ts';
-import { type PayloadRef, readPayloadRef } from '../../checkpoints/document/payloads.ts';
+} from '../../checkpoints/engine.ts';
 import { SAFE_IMAGE_EXTENSIONS } from '../../http/safe-images.ts';
 import { type Html, html } from '../markup.ts';
 import { plainText, userText } from '../text.ts';

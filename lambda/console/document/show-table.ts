@@ -1,4 +1,4 @@
-import { type Doc, type Fields, isFields, isList, type List, specialOf } from '../../checkpoints/document/document.ts';
+import { type Doc, type Fields, isFields, isList, type List, specialOf } from '../../checkpoints/engine.ts';
 import { type Html, html } from '../markup.ts';
 import { plainText, userText } from '../text.ts';
 

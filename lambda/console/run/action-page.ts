@@ -106,7 +106,8 @@ function stateEditor(view: ActionView, about?: HtmlValue): Html {
     label: 'State, as JSON',
     hint: html`Of checkpoint ${versionOf(view)}. ${about && html`${about} `}An object with a single field <code>$</code> stands for what JSON lacks, such as a date; leave those as they are.`,
     value: view.form.state ?? view.state,
-    ...{ isRequired: true, isTall: true },
+    isRequired: true,
+    isTall: true,
   });
 }
 
@@ -118,24 +119,31 @@ const notResults = ({ run, recorded = [] }: ActionView, instead: HtmlValue): Htm
 
 const ACTIONS: Readonly<Record<RunAction, Spec>> = {
   cancel: {
-    ...{ title: 'Cancel', button: 'Cancel the run', isSevere: true },
+    title: 'Cancel',
+    button: 'Cancel the run',
+    isSevere: true,
     says: html`<p>The run stops at its next write. What its steps did is undone, the last one first; open questions are withdrawn, and runs that it called are cancelled too. A step that is under way is finished and recorded first.</p>`,
     fields: ({ form }) => input('reason', html`Why ${OPTIONAL}`, form.reason, 'It is kept with the run.'),
   },
   retry: {
-    ...{ title: 'Retry', button: 'Retry the run' },
+    title: 'Retry',
+    button: 'Retry the run',
     says: html`<p>The run goes on from where it failed. Steps that are recorded are not run again; what was undone is done again.</p>`,
     fields: () => html``,
   },
   signal: {
-    ...{ title: 'Signal', button: 'Send the signal' },
+    title: 'Signal',
+    button: 'Send the signal',
     says: html`<p>A run that waits for a signal of this name goes on with its value. One that does not wait for it yet finds it when it does.</p>`,
     fields: ({ form, run, key }) => html`<input type="hidden" name="id" value="${form.id ?? key}">
 ${input('name', 'Name', form.name ?? run.waits.find(({ kind }) => kind === 'signal')?.name, 'The name that the agent waits for.', html`required maxlength="200"`)}
 ${jsonEditor({ name: 'value', label: 'Value, as JSON', hint: 'What the agent is given.', value: form.value ?? 'null', isRequired: true })}`,
   },
   rewind: {
-    ...{ title: 'Rewind', button: 'Rewind to checkpoint', isSevere: true, goesBack: true },
+    title: 'Rewind',
+    button: 'Rewind to checkpoint',
+    isSevere: true,
+    goesBack: true,
     says: html`<p>The run goes on from an earlier checkpoint. Whoever runs it now loses it, open questions are withdrawn, and steps after the checkpoint are run again. Nothing is removed from history.</p>`,
     fields: (
       view,
@@ -143,7 +151,9 @@ ${jsonEditor({ name: 'value', label: 'Value, as JSON', hint: 'What the agent is 
 <div><label><input type="checkbox" name="newKeys" value="true"${view.form.newKeys === 'true' && html` checked`}>New idempotency keys</label><p class="hint">Services then take steps that run again for new work. Without, they recognise what they did before.</p></div>`,
   },
   fork: {
-    ...{ title: 'Fork', button: 'Fork from checkpoint', goesBack: true },
+    title: 'Fork',
+    button: 'Fork from checkpoint',
+    goesBack: true,
     says: html`<p>A new run begins with this checkpoint and goes on by itself. This one stays as it is.</p>`,
     fields: (view) => html`${resultEditors(view.recorded ?? [], view.form)}
 ${stateEditor(view, notResults(view, 'change that above'))}

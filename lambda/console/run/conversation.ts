@@ -1,4 +1,4 @@
-import { type Doc, isFields, isList, type List, specialOf } from '../../checkpoints/document/document.ts';
+import { type Doc, isFields, isList, type List, specialOf } from '../../checkpoints/engine.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { appendPointer, truncateToBytes } from '../../operator/truncated-document.ts';
 import { showDocument } from '../document/show-document.ts';

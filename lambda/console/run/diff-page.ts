@@ -1,4 +1,4 @@
-import type { Doc } from '../../checkpoints/document/document.ts';
+import type { Doc } from '../../checkpoints/engine.ts';
 import type { Caller } from '../../http/caller.ts';
 import type { DiffView } from '../../operator/operator.ts';
 import type { RecordedResult } from '../../operator/recorded-results.ts';

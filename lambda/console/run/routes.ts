@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
-import { type Doc, equal, isFields } from '../../checkpoints/document/document.ts';
+import { type Doc, equal, isFields } from '../../checkpoints/engine.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { HttpError } from '../../http/problem.ts';
@@ -113,8 +113,12 @@ const newestOf = async (operator: Operator, run: string): Promise<number> =>
 function knownIn({ req }: ConsoleContext): KnownState {
   const number = (name: string) => parseWholeNumber(req.query(name)) ?? 0;
   const totals = {
-    ...{ step: number('step'), waiting: number('waiting'), queued: number('queued') },
-    ...{ failure: number('failure'), crash: number('crash'), change: number('change') },
+    step: number('step'),
+    waiting: number('waiting'),
+    queued: number('queued'),
+    failure: number('failure'),
+    crash: number('crash'),
+    change: number('change'),
   };
   return { version: number('version'), status: req.query('status') ?? '', first: number('first'), totals };
 }
@@ -141,7 +145,9 @@ async function viewed(context: ConsoleContext, action: RunAction, form: ActionFo
   const checkpoint = isEdited ? await operator.checkpoint(id, version) : undefined;
   const state = checkpoint && toEditableJson(checkpoint.state);
   return {
-    ...{ caller, run, key: randomUUID() },
+    caller,
+    run,
+    key: randomUUID(),
     form: { ...form, version: version?.toString() },
     state: state !== undefined && state.length <= MOST_STATE ? state : undefined,
     recorded: checkpoint && listRecordedResults(checkpoint),

@@ -1,4 +1,4 @@
-import type { CheckpointSummary } from '../../checkpoints/checkpoint.ts';
+import type { CheckpointSummary } from '../../checkpoints/engine.ts';
 import { hasEnded } from '../../core/status.ts';
 import type { Caller } from '../../http/caller.ts';
 import type { RunView } from '../../operator/operator.ts';

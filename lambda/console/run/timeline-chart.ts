@@ -1,4 +1,4 @@
-import type { CheckpointSummary } from '../../checkpoints/checkpoint.ts';
+import type { CheckpointSummary } from '../../checkpoints/engine.ts';
 import { buildTimeline, type Span, type SpanKind, type Timeline } from '../../operator/timeline.ts';
 import { writeCost } from '../../operator/write-cost.ts';
 import { formatBytes } from '../document/format-bytes.ts';

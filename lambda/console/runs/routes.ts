@@ -70,8 +70,10 @@ export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOption
     return htmlResponse(
       context,
       startPage({
-        ...{ caller, agents: agentsForTenant(await known(), caller.tenant) },
-        ...{ agent: context.req.query('agent'), key: randomUUID() },
+        caller,
+        agents: agentsForTenant(await known(), caller.tenant),
+        agent: context.req.query('agent'),
+        key: randomUUID(),
       }),
     );
   });

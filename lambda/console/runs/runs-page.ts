@@ -1,4 +1,4 @@
-import type { RunSummary } from '../../checkpoints/checkpoint.ts';
+import type { RunSummary } from '../../checkpoints/engine.ts';
 import { STATUSES } from '../../core/status.ts';
 import type { Caller } from '../../http/caller.ts';
 import { hasRole, OPERATE_ROLES } from '../../http/roles.ts';

@@ -39,9 +39,13 @@ export function parseRunsForm(given: URLSearchParams): RunsForm {
   const period = text('period');
   return omitUndefined({
     status: STATUSES.find((status) => status === text('status')),
-    ...{ agent: text('agent'), owner: text('owner'), tag: text('tag'), id: text('id') },
+    agent: text('agent'),
+    owner: text('owner'),
+    tag: text('tag'),
+    id: text('id'),
     period: period !== undefined && Object.hasOwn(PERIOD_LABELS, period) ? (period as Period) : undefined,
-    ...{ from: moment('from'), to: moment('to') },
+    from: moment('from'),
+    to: moment('to'),
   });
 }
 

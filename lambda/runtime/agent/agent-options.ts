@@ -1,4 +1,4 @@
-import { type CheckpointStoreOptions, contextFactory } from '../../checkpoints/context-factory.ts';
+import { type CheckpointStoreOptions, contextFactory } from '../../checkpoints/engine.ts';
 import {
   isDynamoConfigured,
   optionsFromEnvironment,

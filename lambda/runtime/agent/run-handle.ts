@@ -1,6 +1,5 @@
-import type { CheckpointSelector } from '../../checkpoints/loaded-checkpoint.ts';
-import type { ForkOptions } from '../../checkpoints/operations/time-travel.ts';
-import { readLiveHead } from '../../checkpoints/read-head.ts';
+import type { CheckpointSelector, ForkOptions } from '../../checkpoints/engine.ts';
+import { readLiveHead } from '../../checkpoints/engine.ts';
 import type { Duration } from '../../core/duration.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import { hasEnded, type Status } from '../../core/status.ts';

@@ -1,10 +1,5 @@
-import { decodeOptions } from '../../checkpoints/content.ts';
-import type { RunContext } from '../../checkpoints/context.ts';
-import { decode } from '../../checkpoints/document/decode.ts';
-import type { Doc, Fields } from '../../checkpoints/document/document.ts';
-import { parse } from '../../checkpoints/document/parse.ts';
-import type { RunCipher } from '../../checkpoints/encryption/run-cipher.ts';
-import { decryptText, encryptText, sideText } from '../../checkpoints/format/side-record.ts';
+import type { Doc, Fields, RunCipher, RunContext } from '../../checkpoints/engine.ts';
+import { decode, decodeOptions, decryptText, encryptText, parse, sideText } from '../../checkpoints/engine.ts';
 import type { VoteAnswer } from '../../core/approval.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { StoredRecord } from '../../storage/ports.ts';

@@ -1,5 +1,4 @@
-import { sideMeta } from '../../checkpoints/format/side-record.ts';
-import { damagedError } from '../../checkpoints/run-errors.ts';
+import { damagedError, sideMeta } from '../../checkpoints/engine.ts';
 import { APPROVAL_STATUSES, type ApprovalMeta, type Vote } from '../../core/approval.ts';
 import { ON_TIMEOUT_ACTIONS } from '../../core/approval-request.ts';
 import { parsePartition } from '../../core/ids.ts';

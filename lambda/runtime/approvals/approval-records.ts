@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { RunContext } from '../../checkpoints/context.ts';
-import type { RunCipher } from '../../checkpoints/encryption/run-cipher.ts';
-import { dueGroup, tenantGroup, timeOrder } from '../../checkpoints/format/records.ts';
-import { metaOnlyRecord, sideRecord, withMeta } from '../../checkpoints/format/side-record.ts';
-import { scanRecords } from '../../checkpoints/scan.ts';
+import type { RunCipher, RunContext } from '../../checkpoints/engine.ts';
+import { metaOnlyRecord, scanRecords, sideRecord, withMeta } from '../../checkpoints/engine.ts';
 import {
   type ApprovalMeta,
   type ApprovalRequest,
@@ -12,8 +9,16 @@ import {
   newApproval,
   withdraw,
 } from '../../core/approval.ts';
-import { escapeId, unescapeId } from '../../core/ids.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
+import {
+  APPROVAL_KEYS,
+  approvalIdFromKey,
+  approvalKey,
+  dueGroup,
+  inboxGroup,
+  inboxKey,
+  timeOrder,
+} from '../../storage/keys.ts';
 import type { ListEntries, StoredRecord, Write } from '../../storage/ports.ts';
 import { contentHash, readContentText } from './approval-content.ts';
 import { readApprovalMeta } from './approval-meta.ts';
@@ -34,26 +39,8 @@ export const toApprovalId = (
   { rewinds = 0, ask }: { readonly rewinds?: number | undefined; readonly ask: number },
 ): string => id + (rewinds > 0 ? `~r${rewinds}` : '') + (ask > 1 ? `~${ask}` : '');
 
-/** What the keys of approvals begin with, and no others in the partition of a run. */
-export const APPROVAL_KEY_PREFIX = 'a';
-
-/** Where an approval is kept in the partition of its run. */
-export const approvalKey = (id: string): string => `${APPROVAL_KEY_PREFIX}${escapeId('approval', id)}`;
-
-// A space is in no escaped id.
-const inboxKey = (id: string, approver: string): string =>
-  `b${escapeId('approval', id)} ${escapeId('approver', approver)}`;
-
-/** The approval that a record is of, or is a place in an inbox for; undefined for any other record. */
-export function approvalIdFromKey(key: string): string | undefined {
-  return /^[ab]/.test(key) ? unescapeId(key.slice(1).split(' ', 1)[0] ?? '') : undefined;
-}
-
-/** The group of the owner list that is one approver's inbox; no owner has an `@` in theirs. */
-export const inboxGroup = (tenant: string, approver: string): string =>
-  `${tenantGroup(tenant, '@inbox')}/${escapeId('approver', approver)}`;
-
-function readApproval(stored: StoredRecord): Approval {
+/** Parses the record of an approval. */
+export function readApproval(stored: StoredRecord): Approval {
   return { id: approvalIdFromKey(stored.key) ?? '', meta: readApprovalMeta(stored), stored };
 }
 
@@ -72,7 +59,7 @@ const MOST_KEYS = 100;
 
 /** All approvals of a run, in the order of their ids. */
 export const readAllApprovals = (at: RunContext): Promise<readonly Approval[]> =>
-  Array.fromAsync(scanRecords(at, { from: 'a', to: 'b' }), readApproval);
+  Array.fromAsync(scanRecords(at, APPROVAL_KEYS), readApproval);
 
 /** What an approval is about, beside its request. */
 export interface ApprovalOrigin {

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RunContext } from '../../checkpoints/context.ts';
-import type { RunCipher } from '../../checkpoints/encryption/run-cipher.ts';
+import type { RunCipher, RunContext } from '../../checkpoints/engine.ts';
 import {
   type ApprovalMeta,
   applyTimeouts,

@@ -1,5 +1,4 @@
-import type { RunContext } from '../../checkpoints/context.ts';
-import type { RunCipher } from '../../checkpoints/encryption/run-cipher.ts';
+import type { RunCipher, RunContext } from '../../checkpoints/engine.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Decision } from '../definition/agent-context.ts';
 import { readVotes } from './approval-content.ts';

@@ -1,6 +1,6 @@
-import { toRunContext } from '../../checkpoints/derived-contexts.ts';
-import { deliverIfReady } from '../control/run-control.ts';
+import { toRunContext } from '../../checkpoints/engine.ts';
 import type { Runtime } from '../runtime.ts';
+import { deliverIfReady } from '../wake/wake.ts';
 import type { ApprovalView } from './view.ts';
 
 /** Brings the run of an approval that has ended to a process, where somebody does that; gives the approval. */

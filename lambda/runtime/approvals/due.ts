@@ -1,4 +1,4 @@
-import type { RunContext } from '../../checkpoints/context.ts';
+import type { RunContext } from '../../checkpoints/engine.ts';
 import {
   type ApprovalMeta,
   clearNotification,

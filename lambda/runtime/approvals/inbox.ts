@@ -1,16 +1,13 @@
-import type { Context } from '../../checkpoints/context.ts';
-import { toRunContext } from '../../checkpoints/derived-contexts.ts';
-import { isUnreadable, readObjectMeta } from '../../checkpoints/format/meta.ts';
-import { mergeSorted } from '../../checkpoints/merge-lists.ts';
-import { scanPages } from '../../checkpoints/scan.ts';
+import type { Context } from '../../checkpoints/engine.ts';
+import { isUnreadable, mergeSorted, readObjectMeta, scanPages, toRunContext } from '../../checkpoints/engine.ts';
 import { applyTimeouts } from '../../core/approval.ts';
 import { isStorageError, isWaitstateError } from '../../core/errors.ts';
 import { parsePartition } from '../../core/ids.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
+import { approvalIdFromKey, inboxGroup } from '../../storage/keys.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 import type { Log } from '../runtime.ts';
 import { errorFields } from '../telemetry.ts';
-import { approvalIdFromKey, inboxGroup } from './approval-records.ts';
 import { findApproval } from './change.ts';
 import { type ApprovalView, type Show, toApprovalView } from './view.ts';
 

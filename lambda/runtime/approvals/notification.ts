@@ -1,31 +1,12 @@
-import type { RunContext } from '../../checkpoints/context.ts';
-import type { HeadMeta } from '../../checkpoints/format/meta.ts';
-import { writeEach } from '../../checkpoints/operations/whole-run.ts';
-import type { ApprovalMeta, NotificationKind } from '../../core/approval.ts';
+import type { HeadMeta, RunContext } from '../../checkpoints/engine.ts';
+import { writeEach } from '../../checkpoints/engine.ts';
+import type { ApprovalMeta } from '../../core/approval.ts';
 import { isGroup } from '../../core/approval.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
+import type { ApprovalNotification } from '../definition/approval-notification.ts';
 import { readApprovalDocument } from './approval-content.ts';
 import type { FoundApproval } from './change.ts';
 import { createToken } from './tokens.ts';
-
-/** What people are told of an approval, and the link of each. */
-export interface ApprovalNotification {
-  readonly kind: NotificationKind;
-  readonly tenant: string;
-  readonly run: string;
-  readonly agent?: string;
-  /** The id of the approval. */
-  readonly approval: string;
-  readonly name: string;
-  readonly title: string;
-  /** That the title is of an encrypted run: tell it to nobody but those who are asked. */
-  readonly isEncrypted: boolean;
-  readonly askedAt: Date;
-  readonly deadline?: Date;
-  readonly approvers: readonly string[];
-  /** For each person who can still answer; whoever has the link decides as them. */
-  readonly links: readonly { readonly person: string; readonly url: string }[];
-}
 
 /** Tells people of an approval; what it throws means that they were not told, and it is asked again later. */
 export type Notify = (notice: ApprovalNotification) => Promise<void>;

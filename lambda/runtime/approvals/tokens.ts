@@ -1,13 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Context, RunContext } from '../../checkpoints/context.ts';
-import { toRunContext } from '../../checkpoints/derived-contexts.ts';
-import { withExpiry } from '../../checkpoints/format/expiring-record.ts';
-import { metaOnlyRecord, sideMeta } from '../../checkpoints/format/side-record.ts';
-import { readLiveHead } from '../../checkpoints/load.ts';
-import { damagedError } from '../../checkpoints/run-errors.ts';
-import { tryCommit } from '../../checkpoints/try-commit.ts';
+import type { Context, RunContext } from '../../checkpoints/engine.ts';
+import {
+  damagedError,
+  metaOnlyRecord,
+  readLiveHead,
+  sideMeta,
+  toRunContext,
+  tryCommit,
+  withExpiry,
+} from '../../checkpoints/engine.ts';
 import { type ErrorCode, isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
+import { TOKEN_KEY, tokenPartition } from '../../storage/keys.ts';
 import type { StoredRecord, Write } from '../../storage/ports.ts';
 import { type FoundApproval, findApproval } from './change.ts';
 import { type AnswerInput, decideAs } from './decide.ts';
@@ -32,9 +36,6 @@ export interface TokenMeta extends ApprovalLink {
 }
 
 const TOKEN_BYTES = 32;
-const TOKEN_KEY = 't';
-/** What the partition of each link begins with. No tenant can be called this: `@` is escaped in ids. */
-export const TOKEN_PARTITION_PREFIX = '@token/';
 
 /** A new token that opens one approval for one person, and the write that makes it work; only its hash is stored. */
 export function createToken(
@@ -46,13 +47,13 @@ export function createToken(
   if (!Number.isFinite(expiresAt)) throw invalidInput('`expiresAt`', 'a moment in milliseconds', expiresAt);
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   const meta: TokenMeta = { tenant, run, approval, person, as, born, madeAt: now(), expiresAt };
-  const kept = metaOnlyRecord({ partition: tokenPartition(token) }, TOKEN_KEY, meta);
+  const kept = metaOnlyRecord({ partition: partitionOfToken(token) }, TOKEN_KEY, meta);
   return { token, write: { put: withExpiry(records, kept, expiresAt), when: 'absent' } };
 }
 
 /** What a token opens. Whatever is wrong with it, the error is the same: it tells nobody what there is. */
 export async function resolveToken(context: Context, token: string): Promise<TokenMeta> {
-  const [stored] = await context.records.read(tokenPartition(token), [TOKEN_KEY]);
+  const [stored] = await context.records.read(partitionOfToken(token), [TOKEN_KEY]);
   const meta = stored && readToken(stored);
   if (!meta || context.now() >= meta.expiresAt) throw linkNotFound();
   const { born } = (await asLink(readLiveHead(toRunContext(context, meta.tenant, meta.run)))).meta;
@@ -62,7 +63,7 @@ export async function resolveToken(context: Context, token: string): Promise<Tok
 
 /** Makes a token open nothing any more; one that does not is no error. */
 export async function revokeToken(context: Context, token: string): Promise<void> {
-  const [stored] = await context.records.read(tokenPartition(token), [TOKEN_KEY]);
+  const [stored] = await context.records.read(partitionOfToken(token), [TOKEN_KEY]);
   if (stored) await tryCommit(context.records, [{ remove: stored, when: { revision: stored.revision } }]);
 }
 
@@ -98,10 +99,12 @@ export async function decideByTokenAs<View>(
 type ShowTo<View> = (at: RunContext, found: FoundApproval, person: string) => Promise<View>;
 
 // Whatever comes is hashed, so that what is no token takes the same way as one that nobody made.
-const tokenPartition = (token: unknown): string =>
-  `${TOKEN_PARTITION_PREFIX}${createHash('sha256')
-    .update(typeof token === 'string' ? token : '')
-    .digest('base64url')}`;
+const partitionOfToken = (token: unknown): string =>
+  tokenPartition(
+    createHash('sha256')
+      .update(typeof token === 'string' ? token : '')
+      .digest('base64url'),
+  );
 
 function readToken(stored: StoredRecord): TokenMeta {
   const meta = sideMeta(stored) as Partial<TokenMeta>;

@@ -1,5 +1,4 @@
-import type { RunContext } from '../../checkpoints/context.ts';
-import type { RunCipher } from '../../checkpoints/encryption/run-cipher.ts';
+import type { RunCipher, RunContext } from '../../checkpoints/engine.ts';
 import { type ApprovalOutcome, type ApprovalStatus, applyTimeouts } from '../../core/approval.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { type ApprovalContent, readApprovalContent, readVotes, type VoteView } from './approval-content.ts';

@@ -1,8 +1,5 @@
-import type { RunContext } from '../../checkpoints/context.ts';
-import type { HeadMeta } from '../../checkpoints/format/meta.ts';
-import { loadCheckpoint } from '../../checkpoints/load.ts';
-import { retryOnConflict } from '../../checkpoints/retry-on-conflict.ts';
-import { StaleVersionError } from '../../checkpoints/stale-version-error.ts';
+import type { HeadMeta, RunContext } from '../../checkpoints/engine.ts';
+import { loadCheckpoint, retryOnConflict, StaleVersionError } from '../../checkpoints/engine.ts';
 import { isWaitstateError } from '../../core/errors.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { hasEnded, type Status } from '../../core/status.ts';

@@ -1,15 +1,10 @@
-import type { Context } from '../../checkpoints/context.ts';
-import { metaOnlyRecord } from '../../checkpoints/format/side-record.ts';
-import { tryCommit } from '../../checkpoints/try-commit.ts';
-import { escapeId } from '../../core/ids.ts';
+import type { Context } from '../../checkpoints/engine.ts';
+import { metaOnlyRecord, tryCommit } from '../../checkpoints/engine.ts';
+import { agentsPartition, pausedAgentKey } from '../../storage/keys.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 
-// `@` is always escaped in an id, so no run has this partition.
-const agentsOf = (tenant: string): string => `${escapeId('tenant', tenant)}/@agents`;
-const agentKey = (agent: string): string => `p${escapeId('agent', agent)}`;
-
 async function pauseOf({ records, tenant }: Context, agent: string): Promise<StoredRecord | undefined> {
-  const [stored] = await records.read(agentsOf(tenant), [agentKey(agent)]);
+  const [stored] = await records.read(agentsPartition(tenant), [pausedAgentKey(agent)]);
   return stored;
 }
 
@@ -19,7 +14,9 @@ export const isPaused = async (context: Context, agent: string): Promise<boolean
 
 /** From here on no run of the agent is claimed; what runs goes on until it ends, yields or waits. */
 export async function pauseAgent(context: Context, agent: string): Promise<void> {
-  const put = metaOnlyRecord({ partition: agentsOf(context.tenant) }, agentKey(agent), { pausedAt: context.now() });
+  const put = metaOnlyRecord({ partition: agentsPartition(context.tenant) }, pausedAgentKey(agent), {
+    pausedAt: context.now(),
+  });
   // Otherwise it is paused already.
   await tryCommit(context.records, [{ put, when: 'absent' }]);
 }

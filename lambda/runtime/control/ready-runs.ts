@@ -1,8 +1,8 @@
-import type { Context } from '../../checkpoints/context.ts';
-import { HEAD_KEY, readHead, SHARDS, shardGroup, tenantGroup, timeOrder } from '../../checkpoints/format/records.ts';
-import { scanPages } from '../../checkpoints/scan.ts';
+import type { Context } from '../../checkpoints/engine.ts';
+import { readHead, scanPages } from '../../checkpoints/engine.ts';
 import { parsePartition } from '../../core/ids.ts';
 import { hasEnded } from '../../core/status.ts';
+import { HEAD_KEY, SHARDS, shardGroup, tenantGroup, timeOrder } from '../../storage/keys.ts';
 import type { Delivery } from '../runtime.ts';
 import { isReady } from '../wake/wake.ts';
 

@@ -1,15 +1,22 @@
-import { append, toBase } from '../../checkpoints/append.ts';
-import { currentState, decodeResults, encodeValues, savedState } from '../../checkpoints/content.ts';
-import { type CheckpointSelector, loadCheckpoint } from '../../checkpoints/load.ts';
-import { type ForkOptions, fork, forkId } from '../../checkpoints/operations/time-travel.ts';
-import { retryOnConflict } from '../../checkpoints/retry-on-conflict.ts';
-import { StaleVersionError } from '../../checkpoints/stale-version-error.ts';
+import type { CheckpointSelector } from '../../checkpoints/engine.ts';
+import {
+  append,
+  currentState,
+  decodeResults,
+  encodeValues,
+  type ForkOptions,
+  loadCheckpoint,
+  retryOnConflict,
+  StaleVersionError,
+  savedState,
+  toBase,
+} from '../../checkpoints/engine.ts';
+import { fork, forkId } from '../../checkpoints/operations/operations.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { ConditionFailedError } from '../../storage/ports.ts';
-import { CURSOR_ID } from '../invocation/read-outcomes.ts';
 import { rawEntries } from '../journal/append-entries.ts';
 import { type BranchCount, branchesToRecount } from '../journal/branch-count.ts';
-import { type Entry, hasSettled } from '../journal/entries.ts';
+import { CURSOR_ID, type Entry, hasSettled } from '../journal/entries.ts';
 import { deliver, type Runtime } from '../runtime.ts';
 import { hasSameApprovals, NO_WORK, readyWork, restartedWork } from '../wake/work.ts';
 import { withdrawWritesById } from './end-run.ts';

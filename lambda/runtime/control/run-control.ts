@@ -1,22 +1,26 @@
-import { decodeResult, toCheckpoint } from '../../checkpoints/content.ts';
-import type { RunContext } from '../../checkpoints/context.ts';
-import { HEAD_KEY, readHead } from '../../checkpoints/format/records.ts';
-import { loadCheckpoint, readLiveHead } from '../../checkpoints/load.ts';
-import { retryOnConflict } from '../../checkpoints/retry-on-conflict.ts';
-import { listRuns } from '../../checkpoints/runs.ts';
+import type { RunContext } from '../../checkpoints/engine.ts';
+import {
+  decodeResult,
+  listRuns,
+  loadCheckpoint,
+  readHead,
+  readLiveHead,
+  retryOnConflict,
+  toCheckpoint,
+} from '../../checkpoints/engine.ts';
 import { type Duration, toMilliseconds } from '../../core/duration.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { toPartition } from '../../core/ids.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
-import { resultOrError } from '../invocation/read-outcomes.ts';
+import { HEAD_KEY } from '../../storage/keys.ts';
 import { appendEntries, rawEntries } from '../journal/append-entries.ts';
 import { type BranchCount, branchesToRecount, enclosingBranches } from '../journal/branch-count.ts';
-import { type Entry, hasSettled } from '../journal/entries.ts';
-import { deliver, type Runtime } from '../runtime.ts';
+import { type Entry, hasSettled, resultOrError } from '../journal/entries.ts';
+import type { Runtime } from '../runtime.ts';
 import { sendSignal } from '../wake/early-signals.ts';
 import type { Signal } from '../wake/events.ts';
-import { isReady } from '../wake/wake.ts';
+import { deliverIfReady } from '../wake/wake.ts';
 import { NO_WORK, restartedWork } from '../wake/work.ts';
 import { endRun } from './end-run.ts';
 
@@ -149,11 +153,4 @@ export async function waitForResult(runtime: Runtime, run: string, timeout?: Dur
     scope: 'run',
     cause: end.error,
   });
-}
-
-/** Brings a run to a process if it is ready for one. */
-export async function deliverIfReady(runtime: Runtime, at: RunContext): Promise<void> {
-  if (!runtime.deliver) return;
-  const { meta } = await readLiveHead(at).catch(() => ({ meta: undefined }));
-  if (meta && isReady(meta)) await deliver(runtime, { tenant: at.tenant, run: at.run, agent: meta.agent });
 }

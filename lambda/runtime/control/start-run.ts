@@ -1,9 +1,13 @@
-import { append, createBase } from '../../checkpoints/append.ts';
-import type { CheckpointId } from '../../checkpoints/checkpoint.ts';
-import { EMPTY_CONTENT, encodeValues } from '../../checkpoints/content.ts';
-import { randomId } from '../../checkpoints/format/records.ts';
-import { readLiveHead } from '../../checkpoints/load.ts';
-import { checkSaveFields } from '../../checkpoints/save.ts';
+import type { CheckpointId } from '../../checkpoints/engine.ts';
+import {
+  append,
+  checkSaveFields,
+  createBase,
+  EMPTY_CONTENT,
+  encodeValues,
+  randomId,
+  readLiveHead,
+} from '../../checkpoints/engine.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { hasEnded, type Status } from '../../core/status.ts';

@@ -1,30 +1,25 @@
-import type { Context, RunContext } from '../../checkpoints/context.ts';
-import type { HeadMeta } from '../../checkpoints/format/meta.ts';
+import type { Context, HeadMeta, RunContext } from '../../checkpoints/engine.ts';
 import {
-  HEAD_KEY,
+  type FailedRun,
   headRecord,
   MAX_LEASED_DUE_MS,
   readHead,
-  SHARDS,
-  shardGroup,
-  timeOrder,
-} from '../../checkpoints/format/records.ts';
-import { type FailedRun, sweepRun } from '../../checkpoints/operations/delete.ts';
-import { scanPages } from '../../checkpoints/scan.ts';
-import { tryCommit } from '../../checkpoints/try-commit.ts';
+  scanPages,
+  tryCommit,
+} from '../../checkpoints/engine.ts';
+import { sweepRun } from '../../checkpoints/operations/operations.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import { parsePartition, toPartition } from '../../core/ids.ts';
 import { hasEnded, isWaiting } from '../../core/status.ts';
+import { approvalIdFromKey, HEAD_KEY, isReservedPartition, SHARDS, shardGroup, timeOrder } from '../../storage/keys.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 import { readApprovalMeta } from '../approvals/approval-meta.ts';
-import { approvalIdFromKey } from '../approvals/approval-records.ts';
 import { type Notifier, processDueApproval } from '../approvals/due.ts';
 import type { Delivery, Runtime } from '../runtime.ts';
-import { wokenHead } from '../wake/wake.ts';
+import { deliverIfReady, wokenHead } from '../wake/wake.ts';
 import { isLeased, NO_WORK, redeliveryDelayMs, timesOutAt } from '../wake/work.ts';
 import { endRun } from './end-run.ts';
 import { isPaused } from './pause-agent.ts';
-import { deliverIfReady } from './run-control.ts';
 
 /** What a sweep did. */
 export interface SweepReport {
@@ -138,8 +133,7 @@ interface Look {
 async function lookAt(look: Look): Promise<readonly Outcome[]> {
   const { at, record, telling } = look;
   if (record.key === HEAD_KEY) return lookAtRun(look);
-  const approval =
-    record.partition.includes('/@') || record.partition.startsWith('@') ? undefined : approvalIdFromKey(record.key);
+  const approval = isReservedPartition(record.partition) ? undefined : approvalIdFromKey(record.key);
   if (approval === undefined) return remove(at, record);
   const { agent } = readApprovalMeta(record);
   const done = await processDueApproval(at, approval, telling?.(agent, at.tenant));

@@ -1,6 +1,4 @@
-import type { ModelParameters } from '../../checkpoints/checkpoint.ts';
-import type { Draft } from '../../checkpoints/draft.ts';
-import type { Payload, PayloadContent, PayloadOptions } from '../../checkpoints/payload.ts';
+import type { Draft, ModelParameters, Payload, PayloadContent, PayloadOptions } from '../../checkpoints/engine.ts';
 import type { ApprovalRequest } from '../../core/approval.ts';
 import type { Duration } from '../../core/duration.ts';
 import type { RetryPolicy } from './retry-policy.ts';

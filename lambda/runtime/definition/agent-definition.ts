@@ -1,7 +1,7 @@
-import type { Schema } from '../../checkpoints/format/schema.ts';
+import type { Schema } from '../../checkpoints/engine.ts';
 import type { Duration } from '../../core/duration.ts';
-import type { ApprovalNotification } from '../approvals/notification.ts';
 import type { AgentContext, Done, StepContext, TurnContext } from './agent-context.ts';
+import type { ApprovalNotification } from './approval-notification.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 import type { StandardSchema } from './standard-schema.ts';
 

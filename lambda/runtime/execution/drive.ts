@@ -1,4 +1,4 @@
-import type { RunContext } from '../../checkpoints/context.ts';
+import type { RunContext } from '../../checkpoints/engine.ts';
 import { isWaitstateError } from '../../core/errors.ts';
 import { withdrawWritesById } from '../control/end-run.ts';
 import { Done } from '../definition/agent-context.ts';

@@ -1,4 +1,4 @@
-import { decodeResult } from '../../checkpoints/content.ts';
+import { decodeResult } from '../../checkpoints/engine.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import { cancelRun } from '../control/run-control.ts';
 import type { StepContext } from '../definition/agent-context.ts';

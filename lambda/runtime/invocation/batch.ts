@@ -1,5 +1,4 @@
-import type { ModelParameters } from '../../checkpoints/checkpoint.ts';
-import type { RuntimeMeta } from '../../checkpoints/format/meta.ts';
+import type { ModelParameters, RuntimeMeta } from '../../checkpoints/engine.ts';
 import type { Status } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
 import type { JournalChange } from '../journal/append-entries.ts';

@@ -1,10 +1,8 @@
-import type { CheckpointKind } from '../../checkpoints/checkpoint.ts';
-import type { RunContext } from '../../checkpoints/context.ts';
-import { readCheckpoint, versionKey } from '../../checkpoints/format/records.ts';
-import { type LoadedCheckpoint, loadCheckpoint } from '../../checkpoints/load.ts';
-import { firstRecords } from '../../checkpoints/scan.ts';
+import type { CheckpointKind, LoadedCheckpoint, RunContext } from '../../checkpoints/engine.ts';
+import { firstRecords, loadCheckpoint, readCheckpoint } from '../../checkpoints/engine.ts';
 import { isWaitstateError } from '../../core/errors.ts';
 import { hasEnded } from '../../core/status.ts';
+import { versionKey } from '../../storage/keys.ts';
 
 /** Somebody else has the run now; what this invocation knows is worth nothing any more. */
 export class Fenced extends Error {}

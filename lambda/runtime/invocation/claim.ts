@@ -1,13 +1,21 @@
-import { currentState, decodeResults, EMPTY_CONTENT, encodeValues, hasNoState } from '../../checkpoints/content.ts';
-import type { RunContext } from '../../checkpoints/context.ts';
-import type { HeadMeta, RuntimeMeta } from '../../checkpoints/format/meta.ts';
-import { HEAD_KEY, headRecord, MAX_LEASED_DUE_MS, readHead } from '../../checkpoints/format/records.ts';
-import { history } from '../../checkpoints/history.ts';
-import { type LoadedCheckpoint, loadCheckpoint } from '../../checkpoints/load.ts';
-import { tryCommit } from '../../checkpoints/try-commit.ts';
+import type { HeadMeta, LoadedCheckpoint, RunContext, RuntimeMeta } from '../../checkpoints/engine.ts';
+import {
+  currentState,
+  decodeResults,
+  EMPTY_CONTENT,
+  encodeValues,
+  hasNoState,
+  headRecord,
+  history,
+  loadCheckpoint,
+  MAX_LEASED_DUE_MS,
+  readHead,
+  tryCommit,
+} from '../../checkpoints/engine.ts';
 import { toMilliseconds } from '../../core/duration.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { hasEnded, isWaiting } from '../../core/status.ts';
+import { HEAD_KEY } from '../../storage/keys.ts';
 import { endRun } from '../control/end-run.ts';
 import { isPaused } from '../control/pause-agent.ts';
 import type { AgentDefinition } from '../definition/agent-definition.ts';

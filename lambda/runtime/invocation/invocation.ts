@@ -1,15 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
-import { decodeResult } from '../../checkpoints/content.ts';
-import type { RunContext } from '../../checkpoints/context.ts';
-import type { RuntimeMeta } from '../../checkpoints/format/meta.ts';
+import type { RunContext, RuntimeMeta } from '../../checkpoints/engine.ts';
+import { decodeResult } from '../../checkpoints/engine.ts';
 import { isStorageError, type WaitstateError } from '../../core/errors.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { Status } from '../../core/status.ts';
 import type { StepContext } from '../definition/agent-context.ts';
 import type { AgentDefinition } from '../definition/agent-definition.ts';
 import { agentMisuse } from '../definition/agent-errors.ts';
-import { checkEntry, type Entry, type EntryKind, nonDeterminismError } from '../journal/entries.ts';
+import { CURSOR_ID, checkEntry, type Entry, type EntryKind, nonDeterminismError } from '../journal/entries.ts';
 import type { Identity, Scope } from '../journal/identity.ts';
 import { Journal } from '../journal/journal.ts';
 import type { Runtime, StepPhase } from '../runtime.ts';
@@ -21,7 +20,6 @@ import { CompletionOrder } from './completion-order.ts';
 import { EditedState } from './edited-state.ts';
 import { Lifetime } from './lifetime.ts';
 import { PendingWaits } from './pending-waits.ts';
-import { CURSOR_ID } from './read-outcomes.ts';
 import { type Suspension, suspendUntil, yieldToNextInvocation } from './suspend.ts';
 import { RunWriter } from './writer.ts';
 

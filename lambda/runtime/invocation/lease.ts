@@ -1,6 +1,6 @@
-import type { RunContext } from '../../checkpoints/context.ts';
-import { HEAD_KEY, headRecord, readHead } from '../../checkpoints/format/records.ts';
-import { tryCommit } from '../../checkpoints/try-commit.ts';
+import type { RunContext } from '../../checkpoints/engine.ts';
+import { headRecord, readHead, tryCommit } from '../../checkpoints/engine.ts';
+import { HEAD_KEY } from '../../storage/keys.ts';
 import type { Clock } from '../clock.ts';
 import { timesOutAt } from '../wake/work.ts';
 import type { Claimant } from './claim.ts';

@@ -1,19 +1,13 @@
-import type { Checkpoint } from '../../checkpoints/checkpoint.ts';
-import { toCheckpoint } from '../../checkpoints/content.ts';
-import type { RunContext } from '../../checkpoints/context.ts';
-import type { RunCipher } from '../../checkpoints/encryption/run-cipher.ts';
-import { loadCheckpoint } from '../../checkpoints/load.ts';
+import type { RunCipher, RunContext } from '../../checkpoints/engine.ts';
+import { loadCheckpoint, toCheckpoint } from '../../checkpoints/engine.ts';
 import { isWaitstateError } from '../../core/errors.ts';
 import { toPartition } from '../../core/ids.ts';
 import { hasEnded } from '../../core/status.ts';
 import { readApprovals } from '../approvals/approval-records.ts';
 import { toDecision } from '../approvals/decision.ts';
-import { type Entry, hasSettled } from '../journal/entries.ts';
+import { CURSOR_ID, type Entry, hasSettled, resultOrError } from '../journal/entries.ts';
 import { EventLog, NO_EVENTS } from '../wake/events.ts';
 import type { Outcomes, SettledWaits } from './settle.ts';
-
-/** The entry that says which events were used. */
-export const CURSOR_ID = '@cursor';
 
 /** What was seen outside of the run, and how to remember which events were used. */
 export interface OutcomesWithCursor {
@@ -103,11 +97,4 @@ async function endOf(at: RunContext, child: string): Promise<Pick<Entry, 'value'
     if (isWaitstateError(error, ...LOST)) return { error };
     throw error;
   }
-}
-
-/** The result or the error of a run that has ended. */
-export function resultOrError({ toolResults }: Checkpoint): Pick<Entry, 'value' | 'error'> {
-  const result = toolResults['@result'] as Entry | undefined;
-  const failure = toolResults['@error'] as Entry | undefined;
-  return failure ? { error: failure.error } : { value: result?.value };
 }

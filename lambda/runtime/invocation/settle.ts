@@ -1,15 +1,6 @@
 import type { Entry } from '../journal/entries.ts';
 import { hasSettled } from '../journal/entries.ts';
-
-/** A signal as it came. */
-export interface SignalEvent {
-  /** Its place in the order of events. */
-  readonly number: number;
-  readonly name: string;
-  readonly value: unknown;
-  readonly at: number;
-  readonly unchecked?: true;
-}
+import type { SignalEvent } from '../wake/events.ts';
 
 /** What outside events say about the waits of a run. */
 export interface Outcomes {

@@ -1,4 +1,4 @@
-import type { RuntimeMeta } from '../../checkpoints/format/meta.ts';
+import type { RuntimeMeta } from '../../checkpoints/engine.ts';
 import type { Status } from '../../core/status.ts';
 import { readyWork, suspendedWork } from '../wake/work.ts';
 

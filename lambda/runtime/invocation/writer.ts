@@ -1,8 +1,6 @@
 import { setImmediate as tick } from 'node:timers/promises';
-import { currentState } from '../../checkpoints/content.ts';
-import type { RunContext } from '../../checkpoints/context.ts';
-import type { HeadMeta } from '../../checkpoints/format/meta.ts';
-import type { LoadedCheckpoint } from '../../checkpoints/load.ts';
+import type { HeadMeta, LoadedCheckpoint, RunContext } from '../../checkpoints/engine.ts';
+import { currentState } from '../../checkpoints/engine.ts';
 import { isStorageError, isWaitstateError } from '../../core/errors.ts';
 import { hasEnded } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';

@@ -1,9 +1,11 @@
-import { append, toBase } from '../../checkpoints/append.ts';
-import type { CheckpointKind, ModelParameters } from '../../checkpoints/checkpoint.ts';
-import type { HeadUpdate } from '../../checkpoints/commit.ts';
-import { encodeModel, encodeValues } from '../../checkpoints/content.ts';
-import type { RunContext } from '../../checkpoints/context.ts';
-import type { LoadedCheckpoint } from '../../checkpoints/load.ts';
+import type {
+  CheckpointKind,
+  HeadUpdate,
+  LoadedCheckpoint,
+  ModelParameters,
+  RunContext,
+} from '../../checkpoints/engine.ts';
+import { append, encodeModel, encodeValues, toBase } from '../../checkpoints/engine.ts';
 import type { Status } from '../../core/status.ts';
 import type { Write } from '../../storage/ports.ts';
 import type { Entry } from './entries.ts';

@@ -1,3 +1,4 @@
+import type { Checkpoint } from '../../checkpoints/engine.ts';
 import { WaitstateError } from '../../core/errors.ts';
 
 /** What kinds of operations a journal has. */
@@ -96,3 +97,13 @@ export const nonDeterminismError = (id: string, expected: string, found: string)
     `Operation "${id}" ${expected}, but ${found}: the code changed under a run that was on its way. Nothing was run or undone. Deploy code that fits and \`retry\` the run, or \`rewind\` it to before.`,
     { scope: 'run' },
   );
+
+/** The entry that says which events were used. */
+export const CURSOR_ID = '@cursor';
+
+/** The result or the error of a run that has ended. */
+export function resultOrError({ toolResults }: Checkpoint): Pick<Entry, 'value' | 'error'> {
+  const result = toolResults['@result'] as Entry | undefined;
+  const failure = toolResults['@error'] as Entry | undefined;
+  return failure ? { error: failure.error } : { value: result?.value };
+}

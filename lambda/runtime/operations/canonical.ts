@@ -1,4 +1,4 @@
-import { type Doc, isFields, isList } from '../../checkpoints/document/document.ts';
+import { type Doc, isFields, isList } from '../../checkpoints/engine.ts';
 
 /** The text of a document with the keys of objects in order: equal for what is equal. */
 export function canonicalJson(doc: Doc): string {

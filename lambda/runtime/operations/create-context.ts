@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { applyEdit } from '../../checkpoints/draft.ts';
-import { payload } from '../../checkpoints/payload.ts';
+import { applyEdit, payload } from '../../checkpoints/engine.ts';
 import {
   type AgentContext,
   type ApprovalOptions,

@@ -1,10 +1,16 @@
-import type { RunContext } from '../../checkpoints/context.ts';
-import { cipherFor, importRunKey, plaintext } from '../../checkpoints/encryption/run-cipher.ts';
-import { hasExpired, withExpiry } from '../../checkpoints/format/expiring-record.ts';
-import type { HeadKeyFields } from '../../checkpoints/format/meta.ts';
-import { sideMeta, sideRecord, sideValue } from '../../checkpoints/format/side-record.ts';
-import { tryCommit } from '../../checkpoints/try-commit.ts';
-import { escapeId } from '../../core/ids.ts';
+import type { HeadKeyFields, RunContext } from '../../checkpoints/engine.ts';
+import {
+  cipherFor,
+  hasExpired,
+  importRunKey,
+  plaintext,
+  sideMeta,
+  sideRecord,
+  sideValue,
+  tryCommit,
+  withExpiry,
+} from '../../checkpoints/engine.ts';
+import { cachePartition } from '../../storage/keys.ts';
 import type { Entry } from '../journal/entries.ts';
 
 // What is shared is gone after this time at the latest.
@@ -14,7 +20,7 @@ const KEPT_MS = 30 * 86_400_000;
 const cacheOf = (at: RunContext): RunContext => ({
   ...at,
   run: '@cache',
-  partition: `${escapeId('tenant', at.tenant)}/@cache`,
+  partition: cachePartition(at.tenant),
 });
 
 /** What another run of the tenant made. */

@@ -1,4 +1,4 @@
-import { encode } from '../../checkpoints/document/encode.ts';
+import { encode } from '../../checkpoints/engine.ts';
 import { type Duration, toMilliseconds } from '../../core/duration.ts';
 import type { StepContext, ToolOptions } from '../definition/agent-context.ts';
 import { agentMisuse } from '../definition/agent-errors.ts';

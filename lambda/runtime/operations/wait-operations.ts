@@ -1,4 +1,4 @@
-import { encode } from '../../checkpoints/document/encode.ts';
+import { encode } from '../../checkpoints/engine.ts';
 import { type Duration, toMilliseconds } from '../../core/duration.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import { MAX_ID_BYTES } from '../../core/ids.ts';
@@ -9,8 +9,7 @@ import type { Callable, CallOptions, SignalOptions } from '../definition/agent-c
 import { validate } from '../definition/standard-schema.ts';
 import type { BatchItem } from '../invocation/batch.ts';
 import type { Invocation } from '../invocation/invocation.ts';
-import { CURSOR_ID } from '../invocation/read-outcomes.ts';
-import { type Entry, type EntryKind, hasSettled } from '../journal/entries.ts';
+import { CURSOR_ID, type Entry, type EntryKind, hasSettled } from '../journal/entries.ts';
 import { type Scope, shortHash } from '../journal/identity.ts';
 import { canonicalJson } from './canonical.ts';
 import { MAX_IN_PROCESS_WAIT_MS } from './step.ts';

@@ -1,5 +1,4 @@
-import type { RunContext } from '../../checkpoints/context.ts';
-import type { LoadedCheckpoint } from '../../checkpoints/load.ts';
+import type { LoadedCheckpoint, RunContext } from '../../checkpoints/engine.ts';
 import { withdrawWritesById } from '../control/end-run.ts';
 import type { Entry } from '../journal/entries.ts';
 import { wakeParentWrites } from '../wake/events.ts';

@@ -1,8 +1,5 @@
-import type { RunContext } from '../../checkpoints/context.ts';
-import type { RuntimeMeta } from '../../checkpoints/format/meta.ts';
-import { headRecord } from '../../checkpoints/format/records.ts';
-import { readLiveHead } from '../../checkpoints/load.ts';
-import { tryCommit } from '../../checkpoints/try-commit.ts';
+import type { RunContext, RuntimeMeta } from '../../checkpoints/engine.ts';
+import { headRecord, readLiveHead, tryCommit } from '../../checkpoints/engine.ts';
 import { redeliveryDelayMs } from '../wake/work.ts';
 
 /**

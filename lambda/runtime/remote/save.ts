@@ -1,9 +1,16 @@
-import { append, toBase } from '../../checkpoints/append.ts';
-import { encodeModel, encodeValues, nextSchemaVersion } from '../../checkpoints/content.ts';
-import type { RunContext } from '../../checkpoints/context.ts';
-import type { HeadMeta, RuntimeMeta } from '../../checkpoints/format/meta.ts';
-import { checkVersion, type LoadedCheckpoint, loadCheckpoint } from '../../checkpoints/load.ts';
-import { checkSaveFields, findEarlierWrite, type SaveFields } from '../../checkpoints/save.ts';
+import type { HeadMeta, LoadedCheckpoint, RunContext, RuntimeMeta } from '../../checkpoints/engine.ts';
+import {
+  append,
+  checkSaveFields,
+  checkVersion,
+  encodeModel,
+  encodeValues,
+  findEarlierWrite,
+  loadCheckpoint,
+  nextSchemaVersion,
+  type SaveFields,
+  toBase,
+} from '../../checkpoints/engine.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import type { Status } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';

@@ -1,9 +1,5 @@
-import type { RunContext } from '../../checkpoints/context.ts';
-import { decode } from '../../checkpoints/document/decode.ts';
-import type { Doc } from '../../checkpoints/document/document.ts';
-import { type PayloadRef, payloadRefs } from '../../checkpoints/document/payloads.ts';
-import { type LoadedCheckpoint, loadCheckpoint } from '../../checkpoints/load.ts';
-import { storedPayload } from '../../checkpoints/payload.ts';
+import type { Doc, LoadedCheckpoint, RunContext } from '../../checkpoints/engine.ts';
+import { decode, loadCheckpoint, type PayloadRef, payloadRefs, storedPayload } from '../../checkpoints/engine.ts';
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 
 /**

@@ -1,6 +1,5 @@
-import { decodeResults } from '../../checkpoints/content.ts';
-import type { RunContext } from '../../checkpoints/context.ts';
-import type { LoadedCheckpoint } from '../../checkpoints/load.ts';
+import type { LoadedCheckpoint, RunContext } from '../../checkpoints/engine.ts';
+import { decodeResults } from '../../checkpoints/engine.ts';
 import { type ApprovalRequest, checkApprovalRequest } from '../../core/approval.ts';
 import { type Duration, toMilliseconds } from '../../core/duration.ts';
 import { WaitstateError } from '../../core/errors.ts';

@@ -1,4 +1,4 @@
-import { SHARDS, shardGroup, timeOrder } from '../../checkpoints/format/records.ts';
+import { SHARDS, shardGroup, timeOrder } from '../../storage/keys.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** When something is next due after a moment. */

@@ -1,4 +1,4 @@
-import type { Checkpoint } from '../../checkpoints/checkpoint.ts';
+import type { Checkpoint } from '../../checkpoints/engine.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import type { Agent } from '../agent/agent.ts';
 import type { RunHandle } from '../agent/run-handle.ts';

@@ -1,20 +1,24 @@
-import type { RunContext } from '../../checkpoints/context.ts';
-import { cipherFor, importRunKey, plaintext } from '../../checkpoints/encryption/run-cipher.ts';
-import { hasExpired, withExpiry } from '../../checkpoints/format/expiring-record.ts';
-import type { HeadKeyFields } from '../../checkpoints/format/meta.ts';
-import { HEAD_KEY, randomId } from '../../checkpoints/format/records.ts';
-import { sideMeta, sideRecord, sideValue } from '../../checkpoints/format/side-record.ts';
-import { firstRecords } from '../../checkpoints/scan.ts';
-import { tryCommit } from '../../checkpoints/try-commit.ts';
+import type { HeadKeyFields, RunContext } from '../../checkpoints/engine.ts';
+import {
+  cipherFor,
+  firstRecords,
+  hasExpired,
+  importRunKey,
+  plaintext,
+  randomId,
+  sideMeta,
+  sideRecord,
+  sideValue,
+  tryCommit,
+  withExpiry,
+} from '../../checkpoints/engine.ts';
 import { isWaitstateError } from '../../core/errors.ts';
-import { escapeId } from '../../core/ids.ts';
+import { EARLY_SIGNAL_KEYS, earlySignalKey, HEAD_KEY } from '../../storage/keys.ts';
 import { ConditionFailedError } from '../../storage/ports.ts';
 import { addSignal, type Signal } from './events.ts';
 
 /** How long a signal waits for a run that has not been started. */
 const KEPT_MS = 7 * 86_400_000;
-
-const EARLY = { from: 'w', to: 'w~' };
 
 /**
  * Delivers a signal, or keeps it for a run that has not been started. Says whether it is new. Between looking for the
@@ -42,7 +46,7 @@ async function keep(at: RunContext, { name, value, id = randomId(), unchecked }:
     : { cipher: plaintext, key: undefined };
   count += 1;
   const meta = { signal: name, at: at.now(), count, id, key, unchecked };
-  const signal = await sideRecord(at, cipher, `w${escapeId('signal', id)}`, meta, value);
+  const signal = await sideRecord(at, cipher, earlySignalKey(id), meta, value);
   const put = withExpiry(at.records, signal, at.now() + KEPT_MS);
   try {
     await at.records.commit([{ put, when: 'absent' }]);
@@ -58,7 +62,7 @@ async function keep(at: RunContext, { name, value, id = randomId(), unchecked }:
 
 /** Turns signals that came before the run into events, in the order in which they came; each by whoever is first. Says how many. */
 export async function adoptEarlySignals(at: RunContext): Promise<number> {
-  const early = (await firstRecords(at, EARLY)).filter((stored) => !hasExpired(at, stored));
+  const early = (await firstRecords(at, EARLY_SIGNAL_KEYS)).filter((stored) => !hasExpired(at, stored));
   const inOrder = early.map((stored) => ({ stored, meta: sideMeta(stored) }));
   inOrder.sort((a, b) => Number(a.meta.at) - Number(b.meta.at) || Number(a.meta.count) - Number(b.meta.count));
   for (const { stored, meta } of inOrder) {

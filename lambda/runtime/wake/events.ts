@@ -1,18 +1,22 @@
-import type { RunContext } from '../../checkpoints/context.ts';
-import { cipherFor, type RunCipher } from '../../checkpoints/encryption/run-cipher.ts';
-import { HEAD_KEY, headRecord, readHead } from '../../checkpoints/format/records.ts';
-import { metaOnlyRecord, sideMeta, sideRecord, sideValue } from '../../checkpoints/format/side-record.ts';
-import { scanRecords } from '../../checkpoints/scan.ts';
-import { StaleVersionError } from '../../checkpoints/stale-version-error.ts';
+import type { RunCipher, RunContext } from '../../checkpoints/engine.ts';
+import {
+  cipherFor,
+  headRecord,
+  metaOnlyRecord,
+  readHead,
+  StaleVersionError,
+  scanRecords,
+  sideMeta,
+  sideRecord,
+  sideValue,
+} from '../../checkpoints/engine.ts';
 import { WaitstateError } from '../../core/errors.ts';
-import { escapeId, toPartition } from '../../core/ids.ts';
+import { toPartition } from '../../core/ids.ts';
 import { hasEnded } from '../../core/status.ts';
+import { eventKey, HEAD_KEY, signalIdKey } from '../../storage/keys.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
-import type { SignalEvent } from '../invocation/settle.ts';
-import { wakeRun, wokenHead } from './wake.ts';
 
-const eventKey = (number: number): string => `e${String(number).padStart(10, '0')}`;
-const takenKey = (id: string): string => `i${escapeId('signal', id)}`;
+import { wakeRun, wokenHead } from './wake.ts';
 
 /** A signal to a run. */
 export interface Signal {
@@ -22,6 +26,16 @@ export interface Signal {
   readonly id?: string | undefined;
   /** That whoever sends it does not know its schema; the agent then checks it. */
   readonly unchecked?: true | undefined;
+}
+
+/** A signal as it came. */
+export interface SignalEvent {
+  /** Its place in the order of events. */
+  readonly number: number;
+  readonly name: string;
+  readonly value: unknown;
+  readonly at: number;
+  readonly unchecked?: true;
 }
 
 /** What belongs to a signal. */
@@ -46,7 +60,7 @@ export async function addSignal(at: RunContext, signal: Signal, { also = [], fir
       const cipher = await cipherFor(at, meta);
       const put = await sideRecord(at, cipher, eventKey(number), { signal: name, at: at.now(), id, unchecked }, value);
       const taken =
-        id === undefined ? [] : [{ put: metaOnlyRecord(at, takenKey(id), { number }), when: 'absent' as const }];
+        id === undefined ? [] : [{ put: metaOnlyRecord(at, signalIdKey(id), { number }), when: 'absent' as const }];
       return { writes: [{ put, when: 'absent' }, ...taken, ...also] };
     });
     return true;

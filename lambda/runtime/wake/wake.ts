@@ -1,11 +1,14 @@
-import type { RunContext } from '../../checkpoints/context.ts';
-import type { HeadMeta, RuntimeMeta } from '../../checkpoints/format/meta.ts';
-import { type HeadRecord, headRecord } from '../../checkpoints/format/records.ts';
-import { readLiveHead } from '../../checkpoints/load.ts';
-import { retryOnConflict } from '../../checkpoints/retry-on-conflict.ts';
-import { StaleVersionError } from '../../checkpoints/stale-version-error.ts';
+import type { HeadMeta, RunContext, RuntimeMeta } from '../../checkpoints/engine.ts';
+import {
+  type HeadRecord,
+  headRecord,
+  readLiveHead,
+  retryOnConflict,
+  StaleVersionError,
+} from '../../checkpoints/engine.ts';
 import { isWaiting } from '../../core/status.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
+import { deliver, type Runtime } from '../runtime.ts';
 import { readyWork } from './work.ts';
 
 /** Whether somebody should run it now: nobody has it, and it waits for nothing. */
@@ -56,4 +59,11 @@ export function wokenHead(at: RunContext, head: HeadMeta, change: Partial<Runtim
     touchedAt: Math.max(head.touchedAt, at.now()),
     work: readyWork(work, at.now()),
   };
+}
+
+/** Brings a run to a process if it is ready for one. */
+export async function deliverIfReady(runtime: Runtime, at: RunContext): Promise<void> {
+  if (!runtime.deliver) return;
+  const { meta } = await readLiveHead(at).catch(() => ({ meta: undefined }));
+  if (meta && isReady(meta)) await deliver(runtime, { tenant: at.tenant, run: at.run, agent: meta.agent });
 }

@@ -1,4 +1,4 @@
-import type { HeadMeta, RuntimeMeta } from '../../checkpoints/format/meta.ts';
+import type { HeadMeta, RuntimeMeta } from '../../checkpoints/engine.ts';
 
 /** The work of a run that was not started as one. */
 export const NO_WORK: RuntimeMeta = { wake: 0 };

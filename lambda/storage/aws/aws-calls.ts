@@ -9,32 +9,32 @@ export interface AwsRetryOptions {
   readonly sleep?: (milliseconds: number) => Promise<unknown>;
 }
 
-interface AwsTarget {
+interface AwsCallInfo {
   readonly resource: string;
   readonly actions: readonly string[];
 }
 
 /** Runs until it succeeds, fails for good or has no tries left, and throws the errors of the ports. */
-export type AwsCall<C> = <T>(target: AwsTarget, run: (client: C, retried: boolean) => Promise<T>) => Promise<T>;
+export type AwsCall<C> = <T>(target: AwsCallInfo, run: (client: C, isRetry: boolean) => Promise<T>) => Promise<T>;
 
 /** Calls of a client that is made on first use. */
 export function createAwsCall<C extends { readonly config: unknown }>(
-  connect: () => C,
-  { maxAttempts: tries = 8, sleep = setTimeout }: AwsRetryOptions,
+  createClient: () => C,
+  { maxAttempts = 8, sleep = setTimeout }: AwsRetryOptions,
 ): AwsCall<C> {
   let client: C | undefined;
   return async ({ resource, actions }, run) => {
-    client ??= connect();
-    for (let tried = 1; ; tried++) {
+    client ??= createClient();
+    for (let attempt = 1; ; attempt++) {
       try {
-        return await run(client, tried > 1);
+        return await run(client, attempt > 1);
       } catch (error) {
-        if (tried >= tries || error instanceof WaitstateError || !isTransient(error)) {
+        if (attempt >= maxAttempts || error instanceof WaitstateError || !isTransient(error)) {
           // Loaded only when something has failed for good.
           const { storageError } = await import('./to-storage-error.ts');
           throw await storageError(error, { resource, actions }, client.config);
         }
-        await sleep(Math.random() * Math.min(5_000, 50 * 2 ** tried));
+        await sleep(Math.random() * Math.min(5_000, 50 * 2 ** attempt));
       }
     }
   };

@@ -8,8 +8,8 @@ const NETWORK = /^(E(CONN|PIPE|TIMEDOUT|NOTFOUND|AI_AGAIN|HOSTUNREACH|NETUNREACH
 export function isTransient(error: unknown): boolean {
   const { name, code, status, message } = errorDetails(error);
   // A clock that is off is set right by the SDK when it sees such an answer.
-  const skewed = /^Signature (expired|not yet current)/.test(message);
-  return status >= 500 || status === 429 || TRANSIENT.test(name) || NETWORK.test(code) || skewed;
+  const isClockSkew = /^Signature (expired|not yet current)/.test(message);
+  return status >= 500 || status === 429 || TRANSIENT.test(name) || NETWORK.test(code) || isClockSkew;
 }
 
 /** Whether what a call names is not there, or what it brings is too large: the same call fails again. */

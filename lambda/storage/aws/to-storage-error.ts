@@ -22,53 +22,58 @@ export async function storageError(
   config: unknown,
 ): Promise<unknown> {
   if (error instanceof WaitstateError) return error;
-  const where = await whereabouts(config);
+  const where = await describeEndpoint(config);
   const { name, status, message, aws } = errorDetails(error);
-  const said = `AWS says: ${name}: ${message}`;
-  const made = (code: WaitstateError['code'], text: string) => new WaitstateError(code, text, { cause: error });
+  const awsMessage = `AWS says: ${name}: ${message}`;
+  const toError = (code: WaitstateError['code'], text: string) => new WaitstateError(code, text, { cause: error });
 
-  if (status === 507) return made('STORAGE_FULL', `No space is left for ${resource} (${where}). ${said}`);
+  if (status === 507) return toError('STORAGE_FULL', `No space is left for ${resource} (${where}). ${awsMessage}`);
   if (isTransient(error))
-    return made('STORAGE_UNAVAILABLE', `No good answer from ${resource} (${where}); try again later. ${said}`);
+    return toError('STORAGE_UNAVAILABLE', `No good answer from ${resource} (${where}); try again later. ${awsMessage}`);
   if (message === 'Region is missing') {
-    return made('STORAGE_MISSING', `No AWS region is set, so ${resource} cannot be found: set AWS_REGION.`);
+    return toError('STORAGE_MISSING', `No AWS region is set, so ${resource} cannot be found: set AWS_REGION.`);
   }
   if (MISSING.test(name) || /does not have the specified index/.test(message)) {
-    return made(
+    return toError(
       'STORAGE_MISSING',
-      `There is no ${resource} in ${where}: check name, region and account, or make it. ${said}`,
+      `There is no ${resource} in ${where}: check name, region and account, or make it. ${awsMessage}`,
     );
   }
   if (CREDENTIALS.test(name)) {
-    return made(
+    return toError(
       'STORAGE_DENIED',
-      `The AWS credentials for ${resource} are missing, wrong or expired: set AWS_PROFILE or AWS_ACCESS_KEY_ID, or give the function a role. ${said}`,
+      `The AWS credentials for ${resource} are missing, wrong or expired: set AWS_PROFILE or AWS_ACCESS_KEY_ID, or give the function a role. ${awsMessage}`,
     );
   }
   if (DENIED.test(name) || status === 401 || status === 403) {
-    return made('STORAGE_DENIED', `Not allowed: allow ${actions.join(', ')} on ${resource} (${where}). ${said}`);
+    return toError(
+      'STORAGE_DENIED',
+      `Not allowed: allow ${actions.join(', ')} on ${resource} (${where}). ${awsMessage}`,
+    );
   }
   if (TOO_LARGE.test(name) || (/Validation/.test(name) && /\bsize\b|exceed/i.test(message))) {
-    return made('RECORD_TOO_LARGE', `Too large for ${resource}. ${said}`);
+    return toError('RECORD_TOO_LARGE', `Too large for ${resource}. ${awsMessage}`);
   }
   if (/Validation/.test(name) || (status >= 400 && status < 500)) {
-    return made('INVALID_INPUT', `The request on ${resource} was refused. ${said}`);
+    return toError('INVALID_INPUT', `The request on ${resource} was refused. ${awsMessage}`);
   }
   if (/^Checksum mismatch/.test(message)) {
-    return made('DAMAGED', `What came from ${resource} is not what was put. ${said}`);
+    return toError('DAMAGED', `What came from ${resource} is not what was put. ${awsMessage}`);
   }
-  return aws ? made('STORAGE_UNAVAILABLE', `The call on ${resource} (${where}) failed. ${said}`) : error;
+  return aws ? toError('STORAGE_UNAVAILABLE', `The call on ${resource} (${where}) failed. ${awsMessage}`) : error;
 }
 
-async function whereabouts(config: unknown): Promise<string> {
+async function describeEndpoint(config: unknown): Promise<string> {
   const { region, endpoint } = Object(config) as { region?: Setting<string>; endpoint?: Setting<Endpoint> };
-  const at = await settled(endpoint);
-  const named = `region ${(await settled(region)) ?? 'unknown'}`;
-  return at ? `${named} at ${at.protocol}//${at.hostname}${at.port ? `:${at.port}` : ''}` : named;
+  const resolvedEndpoint = await readSetting(endpoint);
+  const regionText = `region ${(await readSetting(region)) ?? 'unknown'}`;
+  return resolvedEndpoint
+    ? `${regionText} at ${resolvedEndpoint.protocol}//${resolvedEndpoint.hostname}${resolvedEndpoint.port ? `:${resolvedEndpoint.port}` : ''}`
+    : regionText;
 }
 
 /** A setting of a client, unless it is what could not be found out. */
-const settled = async <T>(setting: Setting<T> | undefined): Promise<T | undefined> => {
+const readSetting = async <T>(setting: Setting<T> | undefined): Promise<T | undefined> => {
   try {
     return await setting?.();
   } catch {

@@ -1,4 +1,4 @@
-import { dueGroup } from '../../checkpoints/format/records.ts';
+import { dueGroup } from '../keys.ts';
 import type { RecordStore, StoredRecord } from '../ports.ts';
 
 /**
@@ -10,8 +10,8 @@ export const tenantSafeLists = <Records extends Pick<RecordStore, 'list'>>(recor
   async list(list, group, options) {
     const page = await records.list(list, group, options);
     const [tenant] = group.split('/');
-    const isHere = ({ partition }: StoredRecord): boolean =>
+    const belongsToGroup = ({ partition }: StoredRecord): boolean =>
       list === 'due' ? dueGroup(partition) === group : partition.startsWith(`${tenant}/`);
-    return { ...page, records: page.records.filter(isHere) };
+    return { ...page, records: page.records.filter(belongsToGroup) };
   },
 });

@@ -11,7 +11,7 @@ export interface StorageWatcher {
 export function watchedStorage(storage: Storage): { readonly storage: Storage; watch(watcher: StorageWatcher): void } {
   let watcher: StorageWatcher = {};
   let count = { read: 0, written: 0, loaded: 0 };
-  const heard = async (page: Promise<Page>): Promise<Page> => {
+  const countRead = async (page: Promise<Page>): Promise<Page> => {
     const { records } = await page;
     count.read += records.length;
     watcher.onRead?.(count.read);
@@ -19,14 +19,14 @@ export function watchedStorage(storage: Storage): { readonly storage: Storage; w
   };
   const { records, payloads } = storage;
   return {
-    watch: (by) => {
-      watcher = by;
+    watch: (newWatcher) => {
+      watcher = newWatcher;
       count = { read: 0, written: 0, loaded: 0 };
     },
     storage: {
       records: {
         ...records,
-        range: (...args) => heard(records.range(...args)),
+        range: (...args) => countRead(records.range(...args)),
         commit: async (writes) => {
           await records.commit(writes);
           count.written += writes.length;

@@ -19,21 +19,26 @@ export interface DynamoRecordStoreOptions extends AwsRetryOptions {
 
 /** Records in one DynamoDB table, as `TABLE` defines it. */
 export function dynamoRecordStore({ table, client, ...retries }: DynamoRecordStoreOptions): RecordStore {
-  let made: DynamoDBClient | undefined;
+  let ownClient: DynamoDBClient | undefined;
   const call = createAwsCall(() => {
     if (client) return client;
-    made = new DynamoDBClient(CLIENT);
-    return made;
+    ownClient = new DynamoDBClient(CLIENT_CONFIG);
+    return ownClient;
   }, retries);
   const resource = `DynamoDB table "${table}"`;
 
-  async function page(on: string, how: How, group: Group, options: PageOptions = {}): Promise<Page> {
-    const input = queryOf(group, options);
+  async function queryPage(
+    target: string,
+    mode: QueryMode,
+    group: QueryGroup,
+    options: PageOptions = {},
+  ): Promise<Page> {
+    const input = toQuery(group, options);
     if (!input) return { records: [] };
-    const answer = await call({ resource: on, actions: ['dynamodb:Query'] }, (client) =>
-      client.send(new QueryCommand({ TableName: table, ...how, ...input })),
+    const response = await call({ resource: target, actions: ['dynamodb:Query'] }, (client) =>
+      client.send(new QueryCommand({ TableName: table, ...mode, ...input })),
     );
-    return toPage(answer, group, how.IndexName ? toListedRecordIfValid : toRecord);
+    return toPage(response, group, mode.IndexName ? toListedRecordIfValid : toRecord);
   }
 
   return {
@@ -44,49 +49,52 @@ export function dynamoRecordStore({ table, client, ...retries }: DynamoRecordSto
 
     read: createRead(call, table, resource),
 
-    range: (partition, options) => page(resource, { ConsistentRead: true }, ['pk', partition, 'sk'], options),
+    range: (partition, options) => queryPage(resource, { ConsistentRead: true }, ['pk', partition, 'sk'], options),
 
     list(list, value, options) {
       const { index, group, order } = LISTS[list];
-      const on = `index "${index}" of the ${resource}`;
-      return page(on, { IndexName: index }, [group, value, order, 'pk', 'sk'], options);
+      const target = `index "${index}" of the ${resource}`;
+      return queryPage(target, { IndexName: index }, [group, value, order, 'pk', 'sk'], options);
     },
 
     commit: createCommit(call, table, resource),
 
     async close() {
-      made?.destroy();
+      ownClient?.destroy();
     },
   };
 }
 
-type How = Pick<QueryCommandInput, 'IndexName' | 'ConsistentRead'>;
+type QueryMode = Pick<QueryCommandInput, 'IndexName' | 'ConsistentRead'>;
 
 /** Items with one value in an attribute, and the attributes that order them; bounds are about the first. */
-type Group = readonly [attribute: string, value: string, order: string, ...orders: string[]];
+type QueryGroup = readonly [attribute: string, value: string, order: string, ...orders: string[]];
 
 /** Tries are counted by the adapter alone, so that it knows of each; a dead connection shows within seconds. */
-const CLIENT = {
+const CLIENT_CONFIG = {
   maxAttempts: 1,
   requestHandler: { connectionTimeout: 3_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
 };
 
 /** The query for a page; undefined where the bounds leave nothing, because DynamoDB refuses such bounds. */
-function queryOf([attribute, value, ...position]: Group, { from, to, newestFirst, limit, after }: PageOptions) {
+function toQuery(
+  [attribute, value, ...sortAttributes]: QueryGroup,
+  { from, to, newestFirst, limit, after }: PageOptions,
+) {
   // All keys and orders are between these: they are printable ASCII. An empty value is refused too.
   const [first, last] = [from || ' ', to ?? '\x7f'];
   if (first > last) return undefined;
-  const start = after === undefined ? undefined : decodeCursor(after, position.length);
+  const start = after === undefined ? undefined : decodeCursor(after, sortAttributes.length);
   return {
     KeyConditionExpression: '#g = :g AND #o BETWEEN :from AND :to',
-    ExpressionAttributeNames: { '#g': attribute, '#o': position[0] },
+    ExpressionAttributeNames: { '#g': attribute, '#o': sortAttributes[0] },
     ExpressionAttributeValues: { ':g': { S: value }, ':from': { S: first }, ':to': { S: last } },
     ScanIndexForward: !newestFirst,
     ...(limit !== undefined && { Limit: Math.max(1, limit) }),
     ...(start && {
       ExclusiveStartKey: {
         [attribute]: { S: value },
-        ...Object.fromEntries(position.map((name, at) => [name, { S: start[at] ?? '' }])),
+        ...Object.fromEntries(sortAttributes.map((name, index) => [name, { S: start[index] ?? '' }])),
       },
     }),
   };
@@ -94,9 +102,9 @@ function queryOf([attribute, value, ...position]: Group, { from, to, newestFirst
 
 function toPage(
   { Items = [], LastEvaluatedKey: last }: { Items?: Item[] | undefined; LastEvaluatedKey?: Item | undefined },
-  [, , ...position]: Group,
+  [, , ...sortAttributes]: QueryGroup,
   toStored: (item: Item) => StoredRecord | [],
 ): Page {
-  const cursor = last && JSON.stringify(position.map((name) => textAttribute(last, name)));
+  const cursor = last && JSON.stringify(sortAttributes.map((name) => textAttribute(last, name)));
   return { records: Items.flatMap(toStored), ...(cursor && { next: Buffer.from(cursor).toString('base64url') }) };
 }

@@ -14,11 +14,11 @@ export function toItem(record: StoredRecord): Item {
   if (record.body) item.b = { B: record.body };
   // Rounded up: DynamoDB counts whole seconds, and nothing may go before its moment.
   if (record.expiresAt !== undefined) item.x = { N: String(Math.ceil(record.expiresAt / 1000)) };
-  for (const list of listNames) {
-    const place = record.lists?.[list];
-    if (!place) continue;
-    item[LISTS[list].group] = { S: place.group };
-    item[LISTS[list].order] = { S: place.order };
+  for (const list of LIST_NAMES) {
+    const entry = record.lists?.[list];
+    if (!entry) continue;
+    item[LISTS[list].group] = { S: entry.group };
+    item[LISTS[list].order] = { S: entry.order };
   }
   return item;
 }
@@ -37,15 +37,15 @@ export const toListedRecordIfValid = (item: Item): StoredRecord | [] =>
 
 /** The whole record that an item holds. */
 export function toRecord(item: Item): StoredRecord {
-  const places: { -readonly [L in keyof ListEntries]: ListEntries[L] } = {};
-  for (const list of listNames) {
+  const lists: { -readonly [L in keyof ListEntries]: ListEntries[L] } = {};
+  for (const list of LIST_NAMES) {
     const { group, order } = LISTS[list];
-    if (item[group]) places[list] = { group: textAttribute(item, group), order: textAttribute(item, order) };
+    if (item[group]) lists[list] = { group: textAttribute(item, group), order: textAttribute(item, order) };
   }
   return {
     ...toListedRecord(item),
     ...(item.b?.B && { body: item.b.B }),
-    ...(Object.keys(places).length > 0 && { lists: places }),
+    ...(Object.keys(lists).length > 0 && { lists }),
     ...(item.x?.N && { expiresAt: Number(item.x.N) * 1000 }),
   };
 }
@@ -65,8 +65,8 @@ export const itemBytes = (item: Item): number =>
 export function textAttribute(item: Item, name: string): string {
   const value = item[name]?.S;
   if (value !== undefined) return value;
-  const which = JSON.stringify([item.pk?.S, item.sk?.S]);
-  throw new WaitstateError('DAMAGED', `Item ${which} has no text "${name}": something else than Waitstate wrote it.`);
+  const itemKey = JSON.stringify([item.pk?.S, item.sk?.S]);
+  throw new WaitstateError('DAMAGED', `Item ${itemKey} has no text "${name}": something else than Waitstate wrote it.`);
 }
 
-const listNames = Object.keys(LISTS) as ListName[];
+const LIST_NAMES = Object.keys(LISTS) as ListName[];

@@ -38,13 +38,13 @@ export async function openDatabase(folder: string, busyTimeoutMs: number): Promi
 }
 
 function prepareDatabase(folder: string, busyTimeoutMs: number): DatabaseSync {
-  const sqlite = quietly(() => process.getBuiltinModule('node:sqlite'));
+  const sqlite = withoutSqliteWarning(() => process.getBuiltinModule('node:sqlite'));
   const db = new sqlite.DatabaseSync(join(folder, 'records.sqlite'));
   try {
     db.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-    checkVersion(db, folder);
+    checkSchemaVersion(db, folder);
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA secure_delete = ON');
-    if (versionOf(db) === 0) inTransaction(db, () => versionOf(db) === 0 && db.exec(SCHEMA));
+    if (readSchemaVersion(db) === 0) inTransaction(db, () => readSchemaVersion(db) === 0 && db.exec(SCHEMA));
     return db;
   } catch (error) {
     db.close();
@@ -52,8 +52,8 @@ function prepareDatabase(folder: string, busyTimeoutMs: number): DatabaseSync {
   }
 }
 
-function checkVersion(db: DatabaseSync, folder: string): void {
-  const version = versionOf(db);
+function checkSchemaVersion(db: DatabaseSync, folder: string): void {
+  const version = readSchemaVersion(db);
   if (version <= SCHEMA_VERSION) return;
   throw new WaitstateError(
     'FORMAT_TOO_NEW',
@@ -61,7 +61,7 @@ function checkVersion(db: DatabaseSync, folder: string): void {
   );
 }
 
-const versionOf = (db: DatabaseSync): number => Number(db.prepare('PRAGMA user_version').get()?.user_version);
+const readSchemaVersion = (db: DatabaseSync): number => Number(db.prepare('PRAGMA user_version').get()?.user_version);
 
 /** Does all of the work or none, with nobody else writing meanwhile. */
 export function inTransaction(db: DatabaseSync, work: () => void): void {
@@ -80,7 +80,7 @@ export function inTransaction(db: DatabaseSync, work: () => void): void {
 }
 
 /** Node 22 warns that SQLite is experimental when it is loaded; that one warning is nothing that a user can act on. */
-function quietly<T>(load: () => T): T {
+function withoutSqliteWarning<T>(load: () => T): T {
   const emitWarning = process.emitWarning;
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
     if (rest[0] === 'ExperimentalWarning' && String(warning).startsWith('SQLite')) return;

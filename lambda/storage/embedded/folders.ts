@@ -3,10 +3,11 @@ import { dirname, resolve } from 'node:path';
 
 /** Makes a folder with all above it, durably and for its owner only. */
 export async function makeFolder(folder: string): Promise<void> {
-  const first = await mkdir(folder, { recursive: true, mode: 0o700 });
-  if (first === undefined) return;
-  const shortest = resolve(first).length;
-  for (let made = resolve(folder); made.length >= shortest; made = dirname(made)) await syncFolder(dirname(made));
+  const firstCreated = await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (firstCreated === undefined) return;
+  const shortest = resolve(firstCreated).length;
+  for (let created = resolve(folder); created.length >= shortest; created = dirname(created))
+    await syncFolder(dirname(created));
 }
 
 /** Makes durable which names a folder has. */

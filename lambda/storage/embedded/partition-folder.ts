@@ -34,7 +34,7 @@ export async function openTemp(folder: string): Promise<{ readonly file: FileHan
     try {
       await makeFolder(folder);
       const file = await open(path, 'wx');
-      await lockGone(folder);
+      await waitForLockRelease(folder);
       return { file, path };
     } catch (error) {
       // Somebody may remove the folder, empty as it still is, while it is made or before the file is in it.
@@ -54,7 +54,7 @@ export async function ensurePartitionName(folder: string, partition: string): Pr
 
 /** Removes the folder unless it holds a payload, or a file that becomes one. */
 export async function removeIfEmpty(folder: string): Promise<void> {
-  if (!(await isEmpty(folder)) || !(await lock(folder))) return;
+  if (!(await isEmpty(folder)) || !(await acquireLock(folder))) return;
   const empty = await isEmpty(folder);
   if (empty) await rm(join(folder, NAME_FILE), { force: true });
   await rm(join(folder, LOCK_FILE), { force: true });
@@ -72,9 +72,9 @@ async function isEmpty(folder: string): Promise<boolean> {
 }
 
 /** Makes the lock of a folder when nobody else has it; false when there is no such folder. */
-async function lock(folder: string): Promise<boolean> {
+async function acquireLock(folder: string): Promise<boolean> {
   for (;;) {
-    await lockGone(folder);
+    await waitForLockRelease(folder);
     try {
       const file = await undefinedIfMissing(open(join(folder, LOCK_FILE), 'wx'));
       await file?.close();
@@ -89,7 +89,7 @@ async function lock(folder: string): Promise<boolean> {
  * Waits while somebody looks whether the folder can go, which takes moments; a lock that stays is of a process that
  * died.
  */
-async function lockGone(folder: string): Promise<void> {
+async function waitForLockRelease(folder: string): Promise<void> {
   const path = join(folder, LOCK_FILE);
   for (let found = await undefinedIfMissing(stat(path)); found; found = await undefinedIfMissing(stat(path))) {
     if (Math.abs(Date.now() - found.mtimeMs) > LOCK_MAX_AGE_MS) await rm(path, { force: true });
@@ -101,14 +101,14 @@ async function lockGone(folder: string): Promise<void> {
 export async function sweepAndListFiles(folder: string): Promise<string[]> {
   const names = (await undefinedIfMissing(readdir(folder))) ?? [];
   const temps = names.filter((name) => name.endsWith(TEMP_SUFFIX));
-  for (const name of temps) await removeIfOld(join(folder, name));
+  for (const name of temps) await removeIfStale(join(folder, name));
   const finished = names.filter((name) => !temps.includes(name));
   await removeIfEmpty(folder);
   return finished;
 }
 
 // By the clock of the machine, which is also what dates files while they are written.
-async function removeIfOld(path: string): Promise<void> {
+async function removeIfStale(path: string): Promise<void> {
   const found = await undefinedIfMissing(stat(path));
   if (found && Date.now() - found.mtimeMs > TEMP_MAX_AGE_MS) await rm(path, { force: true });
 }

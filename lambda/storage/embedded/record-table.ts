@@ -14,15 +14,15 @@ import {
 import { inTransaction } from './database.ts';
 
 const LISTS: readonly ListName[] = ['status', 'owner', 'due'];
-const PLACES = LISTS.flatMap((list) => [`${list}_group`, `${list}_order`]);
-const CONTENT = ['revision', 'meta', ...PLACES, 'body'];
-const WHOLE = ['partition', 'key', ...CONTENT].join(', ');
-const SHORT = 'partition, key, revision, meta';
+const LIST_COLUMNS = LISTS.flatMap((list) => [`${list}_group`, `${list}_order`]);
+const CONTENT_COLUMNS = ['revision', 'meta', ...LIST_COLUMNS, 'body'];
+const ALL_COLUMNS = ['partition', 'key', ...CONTENT_COLUMNS].join(', ');
+const LISTED_COLUMNS = 'partition, key, revision, meta';
 
-const READ = `SELECT ${WHOLE} FROM records WHERE partition = ? AND key IN`;
-const INSERT = `INSERT INTO records (${CONTENT.join(', ')}, partition, key)
-  VALUES (${CONTENT.map(() => '?').join(', ')}, ?, ?) ON CONFLICT (partition, key) DO NOTHING`;
-const UPDATE = `UPDATE records SET ${CONTENT.map((column) => `${column} = ?`).join(', ')}
+const READ = `SELECT ${ALL_COLUMNS} FROM records WHERE partition = ? AND key IN`;
+const INSERT = `INSERT INTO records (${CONTENT_COLUMNS.join(', ')}, partition, key)
+  VALUES (${CONTENT_COLUMNS.map(() => '?').join(', ')}, ?, ?) ON CONFLICT (partition, key) DO NOTHING`;
+const UPDATE = `UPDATE records SET ${CONTENT_COLUMNS.map((column) => `${column} = ?`).join(', ')}
   WHERE partition = ? AND key = ? AND revision = ?`;
 const DELETE = 'DELETE FROM records WHERE partition = ? AND key = ? AND revision = ?';
 
@@ -44,7 +44,7 @@ export interface RecordTable {
 export function recordTable(db: DatabaseSync): RecordTable {
   const statements = new Map<string, StatementSync>();
 
-  function prepared(sql: string): StatementSync {
+  function prepare(sql: string): StatementSync {
     const statement = statements.get(sql) ?? db.prepare(sql);
     statements.set(sql, statement);
     return statement;
@@ -52,28 +52,28 @@ export function recordTable(db: DatabaseSync): RecordTable {
 
   function read(partition: string, keys: readonly string[]): StoredRecord[] {
     const sql = `${READ} (${keys.map(() => '?')})`;
-    return prepared(sql)
+    return prepare(sql)
       .all(partition, ...keys)
-      .map(recordOf);
+      .map(toRecord);
   }
 
   const find = ({ partition, key }: RecordKey): StoredRecord | undefined => read(partition, [key])[0];
 
   /** Makes one write if its condition holds, in one statement. */
-  function apply(write: RecordWrite): boolean {
+  function applyWrite(write: RecordWrite): boolean {
     const { partition, key } = writeKey(write);
     if (write.when === 'absent') {
       if ('remove' in write) return find(write.remove) === undefined;
-      return changed(prepared(INSERT).run(...contentOf(write.put), partition, key));
+      return hasChangedOne(prepare(INSERT).run(...toColumnValues(write.put), partition, key));
     }
     const { revision } = write.when;
-    if ('remove' in write) return changed(prepared(DELETE).run(partition, key, revision));
-    return changed(prepared(UPDATE).run(...contentOf(write.put), partition, key, revision));
+    if ('remove' in write) return hasChangedOne(prepare(DELETE).run(partition, key, revision));
+    return hasChangedOne(prepare(UPDATE).run(...toColumnValues(write.put), partition, key, revision));
   }
 
   /** One statement, which commits by itself. */
   function commitOne(write: RecordWrite): void {
-    while (!apply(write)) {
+    while (!applyWrite(write)) {
       const found = find(writeKey(write));
       // Another process may have changed the record since the statement; then the condition may hold by now.
       if (!conditionHolds(write, found)) throw new ConditionFailedError(new Map([[0, found]]));
@@ -83,24 +83,25 @@ export function recordTable(db: DatabaseSync): RecordTable {
   function commitAll(writes: readonly RecordWrite[]): void {
     const found = new Map<number, StoredRecord | undefined>();
     inTransaction(db, () => {
-      for (const [i, write] of writes.entries()) if (!apply(write)) found.set(i, find(writeKey(write)));
+      for (const [i, write] of writes.entries()) if (!applyWrite(write)) found.set(i, find(writeKey(write)));
       if (found.size > 0) throw new ConditionFailedError(found);
     });
   }
 
   function* select(columns: string, options: PageOptions, query: Query): Generator<PositionedRecord> {
-    const { sql, values } = sqlOf(columns, options, query);
-    for (const row of prepared(sql).iterate(...values)) {
-      yield { record: recordOf(row), position: query.order.map((column) => text(row, column)) };
+    const { sql, values } = buildSelect(columns, options, query);
+    for (const row of prepare(sql).iterate(...values)) {
+      yield { record: toRecord(row), position: query.order.map((column) => textColumn(row, column)) };
     }
   }
 
   return {
     read,
-    range: (partition, options) => select(WHOLE, options, { where: 'partition', is: partition, order: ['key'] }),
+    range: (partition, options) =>
+      select(ALL_COLUMNS, options, { where: 'partition', value: partition, order: ['key'] }),
     list(list, group, options) {
       const order = [`${list}_order`, 'partition', 'key'];
-      return select(`${SHORT}, ${list}_order`, options, { where: `${list}_group`, is: group, order });
+      return select(`${LISTED_COLUMNS}, ${list}_order`, options, { where: `${list}_group`, value: group, order });
     },
     commit(given) {
       const writes = checkRecordWrites(given);
@@ -112,25 +113,25 @@ export function recordTable(db: DatabaseSync): RecordTable {
   };
 }
 
-const changed = (result: { readonly changes: number | bigint }): boolean => Number(result.changes) === 1;
+const hasChangedOne = (result: { readonly changes: number | bigint }): boolean => Number(result.changes) === 1;
 
-function contentOf({ revision, meta, lists: places = {}, body }: StoredRecord): SQLInputValue[] {
-  const placed = LISTS.flatMap((list) => [places[list]?.group ?? null, places[list]?.order ?? null]);
-  return [revision, meta, ...placed, body ?? null];
+function toColumnValues({ revision, meta, lists = {}, body }: StoredRecord): SQLInputValue[] {
+  const listValues = LISTS.flatMap((list) => [lists[list]?.group ?? null, lists[list]?.order ?? null]);
+  return [revision, meta, ...listValues, body ?? null];
 }
 
 interface Query {
   readonly where: string;
-  readonly is: string;
+  readonly value: string;
   /** The columns that order the records; the bounds are about the first. */
   readonly order: readonly string[];
 }
 
-function sqlOf(columns: string, options: PageOptions, query: Query): { sql: string; values: SQLInputValue[] } {
-  const [bounded = 'key'] = query.order;
-  const terms = [{ sql: `${query.where} = ?`, values: [query.is] }];
-  if (options.from !== undefined) terms.push({ sql: `${bounded} >= ?`, values: [options.from] });
-  if (options.to !== undefined) terms.push({ sql: `${bounded} <= ?`, values: [options.to] });
+function buildSelect(columns: string, options: PageOptions, query: Query): { sql: string; values: SQLInputValue[] } {
+  const [boundColumn = 'key'] = query.order;
+  const terms = [{ sql: `${query.where} = ?`, values: [query.value] }];
+  if (options.from !== undefined) terms.push({ sql: `${boundColumn} >= ?`, values: [options.from] });
+  if (options.to !== undefined) terms.push({ sql: `${boundColumn} <= ?`, values: [options.to] });
   if (options.after !== undefined) {
     const sql = `(${query.order}) ${options.newestFirst ? '<' : '>'} (${query.order.map(() => '?')})`;
     terms.push({ sql, values: decodeCursor(options.after, query.order.length) });
@@ -143,27 +144,30 @@ function sqlOf(columns: string, options: PageOptions, query: Query): { sql: stri
   };
 }
 
-function recordOf(row: Row): StoredRecord {
-  const places = placesOf(row);
+function toRecord(row: Row): StoredRecord {
+  const lists = toListEntries(row);
   return {
-    partition: text(row, 'partition'),
-    key: text(row, 'key'),
-    revision: text(row, 'revision'),
-    meta: text(row, 'meta'),
+    partition: textColumn(row, 'partition'),
+    key: textColumn(row, 'key'),
+    revision: textColumn(row, 'revision'),
+    meta: textColumn(row, 'meta'),
     ...(row.body instanceof Uint8Array && { body: row.body }),
-    ...(places && { lists: places }),
+    ...(lists && { lists }),
   };
 }
 
-function placesOf(row: Row): ListEntries | undefined {
-  const placed = LISTS.filter((list) => typeof row[`${list}_group`] === 'string');
-  if (placed.length === 0) return undefined;
+function toListEntries(row: Row): ListEntries | undefined {
+  const listNames = LISTS.filter((list) => typeof row[`${list}_group`] === 'string');
+  if (listNames.length === 0) return undefined;
   return Object.fromEntries(
-    placed.map((list) => [list, { group: text(row, `${list}_group`), order: text(row, `${list}_order`) }]),
+    listNames.map((list) => [
+      list,
+      { group: textColumn(row, `${list}_group`), order: textColumn(row, `${list}_order`) },
+    ]),
   );
 }
 
-function text(row: Row, column: string): string {
+function textColumn(row: Row, column: string): string {
   const value = row[column];
   if (typeof value === 'string') return value;
   throw new WaitstateError(

@@ -14,25 +14,25 @@ const BUSY_TIMEOUT_MS = 5000;
 /** Records in a SQLite database that several processes may share; opened, and made when missing, by the first call. */
 export function sqliteRecordStore(options: { readonly folder: string; readonly busyTimeoutMs?: number }): RecordStore {
   const folder = resolve(options.folder);
-  let opening: Promise<RecordTable> | undefined;
-  let loaded: RecordTable | undefined;
+  let tablePromise: Promise<RecordTable> | undefined;
+  let openTable: RecordTable | undefined;
   let closed = false;
 
   async function connect(): Promise<RecordTable> {
-    opening ??= openDatabase(folder, options.busyTimeoutMs ?? BUSY_TIMEOUT_MS).then(recordTable);
+    tablePromise ??= openDatabase(folder, options.busyTimeoutMs ?? BUSY_TIMEOUT_MS).then(recordTable);
     try {
-      return await opening;
+      return await tablePromise;
     } catch (error) {
-      opening = undefined;
+      tablePromise = undefined;
       throw error;
     }
   }
 
-  async function on<T>(work: (table: RecordTable) => T): Promise<T> {
+  async function withTable<T>(work: (table: RecordTable) => T): Promise<T> {
     try {
-      if (!closed) loaded ??= await connect();
-      if (closed || !loaded) throw closedError(folder);
-      return work(loaded);
+      if (!closed) openTable ??= await connect();
+      if (closed || !openTable) throw closedError(folder);
+      return work(openTable);
     } catch (error) {
       throw storageError(error, folder);
     }
@@ -41,14 +41,14 @@ export function sqliteRecordStore(options: { readonly folder: string; readonly b
   return {
     maxInlineBytes: INLINE_BYTES,
     compressesSmallBodies: false,
-    read: (partition, keys) => on((table) => table.read(partition, keys)),
-    range: (partition, page = {}) => on((table) => takePage(table.range(partition, page), page.limit)),
-    list: (list, group, page = {}) => on((table) => takePage(table.list(list, group, page), page.limit)),
-    commit: (writes) => on((table) => table.commit(writes)),
+    read: (partition, keys) => withTable((table) => table.read(partition, keys)),
+    range: (partition, page = {}) => withTable((table) => takePage(table.range(partition, page), page.limit)),
+    list: (list, group, page = {}) => withTable((table) => takePage(table.list(list, group, page), page.limit)),
+    commit: (writes) => withTable((table) => table.commit(writes)),
     async close() {
       if (closed) return;
       closed = true;
-      const table = await opening?.catch(() => undefined);
+      const table = await tablePromise?.catch(() => undefined);
       table?.close();
     },
   };

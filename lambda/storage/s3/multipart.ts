@@ -12,14 +12,14 @@ import { errorName, sdkAttempts } from '../aws/classify-aws-error.ts';
 import type { S3Connection } from './s3-connection.ts';
 
 /** Parts under way at a time; with the two that showed the content to be large, at most five are in memory. */
-const IN_FLIGHT = 3;
+const MAX_PARTS_IN_FLIGHT = 3;
 
-interface Target {
+interface ObjectLocation {
   readonly Bucket: string;
   readonly Key: string;
 }
 
-interface Upload extends Target {
+interface Upload extends ObjectLocation {
   readonly UploadId: string | undefined;
 }
 
@@ -31,10 +31,10 @@ export function createMultipart(call: AwsCall<S3Connection>, resource: string) {
   const copying = { resource, actions: ['s3:PutObject', 's3:GetObject'] };
   const aborting = { resource, actions: ['s3:AbortMultipartUpload'] };
 
-  async function inParts<P>(
-    target: Target & { ChecksumAlgorithm?: 'CRC32' },
+  async function sendInParts<P>(
+    target: ObjectLocation & { ChecksumAlgorithm?: 'CRC32' },
     parts: Parts<P>,
-    send: (part: P, place: Upload & { PartNumber: number }) => Promise<CompletedPart>,
+    send: (part: P, uploadPart: Upload & { PartNumber: number }) => Promise<CompletedPart>,
   ): Promise<void> {
     const { UploadId } = await call(writing, (client) => client.send(new CreateMultipartUploadCommand(target)));
     const upload = { Bucket: target.Bucket, Key: target.Key, UploadId };
@@ -48,64 +48,64 @@ export function createMultipart(call: AwsCall<S3Connection>, resource: string) {
   }
 
   const complete = (upload: Upload, Parts: CompletedPart[]) =>
-    call<unknown>(writing, async (client, retried) => {
+    call<unknown>(writing, async (client, isRetry) => {
       try {
         return await client.send(new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }));
       } catch (error) {
         // Names are written once: after a lost answer, an object in place of the upload is the one that was completed.
-        if (!(retried || sdkAttempts(error) > 1) || errorName(error) !== 'NoSuchUpload') throw error;
+        if (!(isRetry || sdkAttempts(error) > 1) || errorName(error) !== 'NoSuchUpload') throw error;
         return await client.send(new HeadObjectCommand({ Bucket: upload.Bucket, Key: upload.Key }));
       }
     });
 
   return {
-    upload: (target: Target, parts: Parts<Uint8Array>): Promise<void> =>
+    upload: (target: ObjectLocation, parts: Parts<Uint8Array>): Promise<void> =>
       // The SDK adds this checksum to parts by default, and S3 refuses parts with another one than the upload's.
-      inParts({ ...target, ChecksumAlgorithm: 'CRC32' }, parts, async (Body, place) => {
+      sendInParts({ ...target, ChecksumAlgorithm: 'CRC32' }, parts, async (Body, uploadPart) => {
         const { ETag, ChecksumCRC32 } = await call(writing, (client) =>
-          client.send(new UploadPartCommand({ ...place, Body, ChecksumAlgorithm: 'CRC32' })),
+          client.send(new UploadPartCommand({ ...uploadPart, Body, ChecksumAlgorithm: 'CRC32' })),
         );
-        return { PartNumber: place.PartNumber, ETag, ChecksumCRC32 };
+        return { PartNumber: uploadPart.PartNumber, ETag, ChecksumCRC32 };
       }),
 
-    copy: (target: Target, CopySource: string, ranges: Iterable<string>): Promise<void> =>
-      inParts(target, ranges, async (CopySourceRange, place) => {
+    copy: (target: ObjectLocation, CopySource: string, ranges: Iterable<string>): Promise<void> =>
+      sendInParts(target, ranges, async (CopySourceRange, uploadPart) => {
         const { CopyPartResult } = await call(copying, (client) =>
-          client.send(new UploadPartCopyCommand({ ...place, CopySource, CopySourceRange })),
+          client.send(new UploadPartCopyCommand({ ...uploadPart, CopySource, CopySourceRange })),
         );
-        return { PartNumber: place.PartNumber, ETag: CopyPartResult?.ETag };
+        return { PartNumber: uploadPart.PartNumber, ETag: CopyPartResult?.ETag };
       }),
   };
 }
 
 async function sendAll<P>(
   parts: Parts<P>,
-  send: (part: P, n: number) => Promise<CompletedPart>,
+  send: (part: P, partNumber: number) => Promise<CompletedPart>,
 ): Promise<CompletedPart[]> {
   const sent: CompletedPart[] = [];
-  const underWay = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
   let failed: { readonly error: unknown } | undefined;
   let last = 0;
   try {
     for await (const part of parts) {
-      const n = ++last;
-      const sending = send(part, n)
+      const partNumber = ++last;
+      const sending = send(part, partNumber)
         .then(
           (done) => {
-            sent[n - 1] = done;
+            sent[partNumber - 1] = done;
           },
           (error) => {
             failed ??= { error };
           },
         )
-        .finally(() => underWay.delete(sending));
-      underWay.add(sending);
-      if (underWay.size >= IN_FLIGHT) await Promise.race(underWay);
+        .finally(() => inFlight.delete(sending));
+      inFlight.add(sending);
+      if (inFlight.size >= MAX_PARTS_IN_FLIGHT) await Promise.race(inFlight);
       if (failed) break;
     }
   } finally {
     // A part that arrives after an abort would stay behind.
-    await Promise.all(underWay);
+    await Promise.all(inFlight);
   }
   if (failed) throw failed.error;
   return sent;

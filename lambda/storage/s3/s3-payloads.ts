@@ -24,51 +24,54 @@ export interface S3PayloadStoreOptions extends AwsRetryOptions {
   readonly client?: S3Connection;
 }
 
-const REMOVE_KEYS = 1_000;
+const MAX_DELETE_KEYS = 1_000;
 
 /** Payloads in one S3 bucket, under `<prefix><partition>/<id>`. The client is made by the first call, not before. */
 export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3PayloadStoreOptions): PayloadStore {
-  let made: S3Client | undefined;
+  let ownClient: S3Client | undefined;
   const call = createAwsCall(() => {
     if (client) return client;
-    made = new S3Client(CLIENT);
-    return made;
+    ownClient = new S3Client(CLIENT_CONFIG);
+    return ownClient;
   }, retries);
   const resource = `S3 bucket "${bucket}"`;
-  const on = (...actions: string[]) => ({ resource, actions });
+  const callInfo = (...actions: string[]) => ({ resource, actions });
   const multipart = createMultipart(call, resource);
-  const at = (partition: string, id: string) => ({ Bucket: bucket, Key: `${prefix}${partition}/${id}` });
+  const objectAt = (partition: string, id: string) => ({ Bucket: bucket, Key: `${prefix}${partition}/${id}` });
 
   return {
     async put(partition, id, content) {
-      const target = at(partition, id);
+      const target = objectAt(partition, id);
       const parts = splitIntoParts(content instanceof Uint8Array ? [content] : content);
       try {
         const { value: Body = new Uint8Array() } = await parts.next();
         const { value: second } = await parts.next();
-        if (second) return await multipart.upload(target, chain(Body, second, parts));
-        await call(on('s3:PutObject'), (client) => client.send(new PutObjectCommand({ ...target, Body })));
+        if (second) return await multipart.upload(target, prependParts(Body, second, parts));
+        await call(callInfo('s3:PutObject'), (client) => client.send(new PutObjectCommand({ ...target, Body })));
       } finally {
         await parts.return(undefined);
       }
     },
 
     async open(partition, id) {
-      const answer = await unlessMissing(
-        call(on('s3:GetObject', MISSING_LOOKS_DENIED), (client) =>
-          client.send(new GetObjectCommand(at(partition, id))),
+      const response = await undefinedIfMissing(
+        call(callInfo('s3:GetObject', LIST_BUCKET_HINT), (client) =>
+          client.send(new GetObjectCommand(objectAt(partition, id))),
         ),
       );
-      return answer && piecesOf(answer.Body as AsyncIterable<Uint8Array>, resource, (client ?? made)?.config);
+      return (
+        response &&
+        withDownloadErrors(response.Body as AsyncIterable<Uint8Array>, resource, (client ?? ownClient)?.config)
+      );
     },
 
     async copy(from, to) {
-      const source = at(from.partition, from.id);
-      const target = at(to.partition, to.id);
+      const source = objectAt(from.partition, from.id);
+      const target = objectAt(to.partition, to.id);
       const CopySource = `${bucket}/${source.Key.split('/').map(encodeURIComponent).join('/')}`;
-      const allowed = on('s3:GetObject', 's3:PutObject', MISSING_LOOKS_DENIED);
-      const copied = await unlessMissing(
-        call(allowed, async (client) => {
+      const copyInfo = callInfo('s3:GetObject', 's3:PutObject', LIST_BUCKET_HINT);
+      const copied = await undefinedIfMissing(
+        call(copyInfo, async (client) => {
           try {
             return await client.send(new CopyObjectCommand({ ...target, CopySource }));
           } catch (error) {
@@ -87,20 +90,20 @@ export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3Pa
       let page: ListObjectsV2CommandOutput | undefined;
       do {
         const ContinuationToken: string | undefined = page?.NextContinuationToken;
-        page = await call(on('s3:ListBucket'), (client) =>
+        page = await call(callInfo('s3:ListBucket'), (client) =>
           client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix, ContinuationToken })),
         );
         for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
-          const payload = payloadAt(Key.slice(prefix.length), Size, LastModified);
+          const payload = parsePayloadPath(Key.slice(prefix.length), Size, LastModified);
           if (payload) yield payload;
         }
       } while (page.NextContinuationToken);
     },
 
     async remove(partition, ids) {
-      for (let start = 0; start < ids.length; start += REMOVE_KEYS) {
-        const Objects = ids.slice(start, start + REMOVE_KEYS).map((id) => ({ Key: at(partition, id).Key }));
-        await call(on('s3:DeleteObject'), async (client) => {
+      for (let start = 0; start < ids.length; start += MAX_DELETE_KEYS) {
+        const Objects = ids.slice(start, start + MAX_DELETE_KEYS).map((id) => ({ Key: objectAt(partition, id).Key }));
+        await call(callInfo('s3:DeleteObject'), async (client) => {
           const Delete = { Objects, Quiet: true };
           const { Errors = [] } = await client.send(new DeleteObjectsCommand({ Bucket: bucket, Delete }));
           const [first] = Errors.filter(({ Code }) => Code !== 'NoSuchKey');
@@ -111,24 +114,24 @@ export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3Pa
     },
 
     async close() {
-      made?.destroy();
+      ownClient?.destroy();
     },
   };
 }
 
-const CLIENT = { maxAttempts: 1, requestHandler: { connectionTimeout: 3_000, socketTimeout: 30_000 } };
+const CLIENT_CONFIG = { maxAttempts: 1, requestHandler: { connectionTimeout: 3_000, socketTimeout: 30_000 } };
 
-const MISSING_LOOKS_DENIED = 's3:ListBucket (without which S3 answers 403 for a payload that is not there)';
+const LIST_BUCKET_HINT = 's3:ListBucket (without which S3 answers 403 for a payload that is not there)';
 
-async function* chain(first: Uint8Array, second: Uint8Array, rest: AsyncIterable<Uint8Array>) {
+async function* prependParts(first: Uint8Array, second: Uint8Array, rest: AsyncIterable<Uint8Array>) {
   yield first;
   yield second;
   yield* rest;
 }
 
-async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
+async function undefinedIfMissing<T>(response: Promise<T>): Promise<T | undefined> {
   try {
-    return await answer;
+    return await response;
   } catch (error) {
     const { cause } = Object(error) as { cause?: unknown };
     if (/^(NoSuchKey|NotFound)$/.test(errorName(cause))) return undefined;
@@ -136,7 +139,7 @@ async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function* piecesOf(
+async function* withDownloadErrors(
   body: AsyncIterable<Uint8Array>,
   resource: string,
   config: unknown,
@@ -153,7 +156,7 @@ async function* piecesOf(
 }
 
 // Keys of somebody else, which have no partition and id, are passed over.
-function payloadAt(path: string, size: number, written: Date | undefined): StoredPayload | undefined {
+function parsePayloadPath(path: string, size: number, written: Date | undefined): StoredPayload | undefined {
   const slash = path.lastIndexOf('/');
   if (slash < 1 || slash === path.length - 1) return undefined;
   return { partition: path.slice(0, slash), id: path.slice(slash + 1), size, writtenAt: written?.getTime() ?? 0 };

@@ -10,7 +10,7 @@ export function s3SignedUrls({
   readonly bucket: string;
   readonly config?: S3ClientConfig;
 }): SignedUrls {
-  let made: S3Client | undefined;
+  let client: S3Client | undefined;
   const sign = async (kind: 'put' | 'get', partition: string, id: string): Promise<string> => {
     const s3 = await importOptionalPeer('@aws-sdk/client-s3', () => import('@aws-sdk/client-s3'));
     const { getSignedUrl } = await importOptionalPeer(
@@ -18,10 +18,10 @@ export function s3SignedUrls({
       () => import('@aws-sdk/s3-request-presigner'),
     );
     // Otherwise the checksum of an empty body would become part of a URL to put, and S3 would refuse any other.
-    made ??= new s3.S3Client({ ...config, requestChecksumCalculation: 'WHEN_REQUIRED' });
-    const at = { Bucket: bucket, Key: `${partition}/${id}` };
-    const command = kind === 'put' ? new s3.PutObjectCommand(at) : new s3.GetObjectCommand(at);
-    return getSignedUrl(made, command, { expiresIn: SIGNED_URL_SECONDS });
+    client ??= new s3.S3Client({ ...config, requestChecksumCalculation: 'WHEN_REQUIRED' });
+    const location = { Bucket: bucket, Key: `${partition}/${id}` };
+    const command = kind === 'put' ? new s3.PutObjectCommand(location) : new s3.GetObjectCommand(location);
+    return getSignedUrl(client, command, { expiresIn: SIGNED_URL_SECONDS });
   };
   return {
     put: (partition, id) => sign('put', partition, id),

@@ -26,7 +26,9 @@ export const purchase = agent({
       facts: { price: input.price },
       ...(priceFile && { recheck: () => ({ price: Number(readFileSync(priceFile, 'utf8')) }) }),
       timeout: { seconds: timeoutSeconds },
-      ...{ approvers, quorum, editable },
+      approvers,
+      quorum,
+      editable,
     });
     if (!decision.approved) return { bought: false, because: decision.comment ?? decision.status };
     const price = decision.edits?.price ?? decision.facts.price;

@@ -8,8 +8,9 @@ import {
   readCheckpointMeta,
   type Unreadable,
 } from '../../../lambda/checkpoints/format/meta.ts';
-import { HEAD_KEY, parseVersion, readHead, versionKey } from '../../../lambda/checkpoints/format/records.ts';
+import { readHead } from '../../../lambda/checkpoints/format/records.ts';
 import { toPartition } from '../../../lambda/core/ids.ts';
+import { HEAD_KEY, parseVersion, versionKey } from '../../../lambda/storage/keys.ts';
 import type { PageOptions, Storage, StoredPayload, StoredRecord } from '../../../lambda/storage/ports.ts';
 
 /** The records and payloads of one run as the storage has them, to look at and to tamper with. */

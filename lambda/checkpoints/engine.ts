@@ -1,0 +1,108 @@
+// The front door of the checkpoint store: what the layers above it may use. What operators need is behind
+// `operations/operations.ts`, which is loaded on first use.
+
+export { append, createBase, toBase } from './append.ts';
+export type {
+  Checkpoint,
+  CheckpointFields,
+  CheckpointId,
+  CheckpointKind,
+  CheckpointSummary,
+  ModelParameters,
+  RunSummary,
+} from './checkpoint.ts';
+export type { HeadUpdate } from './commit.ts';
+export {
+  currentState,
+  decodeOptions,
+  decodeResult,
+  decodeResults,
+  EMPTY_CONTENT,
+  encodeModel,
+  encodeValues,
+  hasNoState,
+  nextSchemaVersion,
+  savedState,
+  toCheckpoint,
+} from './content.ts';
+export type { Context, RunContext } from './context.ts';
+export { type CheckpointStoreOptions, type ContextFactory, contextFactory } from './context-factory.ts';
+export { toRunContext, withoutAgentCode, withTenant } from './derived-contexts.ts';
+export { compare } from './document/compare.ts';
+export { decode } from './document/decode.ts';
+export {
+  type Doc,
+  equal,
+  type Fields,
+  isContainer,
+  isFields,
+  isList,
+  type List,
+  partOf,
+  plainHeight,
+  put,
+  specialOf,
+  type TypeCodec,
+  type TypeCodecs,
+  verbatimPart,
+} from './document/document.ts';
+export { encode } from './document/encode.ts';
+export { parse } from './document/parse.ts';
+export { type PayloadRef, payloadRefs, readPayloadRef } from './document/payloads.ts';
+export { render, show } from './document/render.ts';
+export { ANY_TYPE } from './document/unknown-instance.ts';
+export { applyEdit, type Draft, type Edit } from './draft.ts';
+export { cipherFor, importRunKey } from './encryption/cipher-for.ts';
+export { type KeyContext, type KeyRing, localKeys, type WrappedKey } from './encryption/key-ring.ts';
+export { plaintext, type RunCipher } from './encryption/run-cipher.ts';
+export { hasExpired, withExpiry } from './format/expiring-record.ts';
+export { type HeadKeyFields, type HeadMeta, isUnreadable, type RuntimeMeta, readObjectMeta } from './format/meta.ts';
+export {
+  type HeadRecord,
+  headRecord,
+  isLeased,
+  MAX_LEASED_DUE_MS,
+  randomId,
+  readCheckpoint,
+  readHead,
+  toCheckpointSummary,
+} from './format/records.ts';
+export type { Schema, SchemaVersion } from './format/schema.ts';
+export {
+  decryptText,
+  encryptText,
+  metaOnlyRecord,
+  sideMeta,
+  sideRecord,
+  sideText,
+  sideValue,
+  withMeta,
+} from './format/side-record.ts';
+export { type HistoryOptions, history } from './history.ts';
+export { loadCheckpoint } from './load.ts';
+export type { CheckpointSelector, LoadedCheckpoint } from './loaded-checkpoint.ts';
+export { mergeSorted } from './merge-lists.ts';
+export type { CollectResult } from './operations/collect.ts';
+export type { FailedRun, SweepResult, TenantScopeOptions } from './operations/delete.ts';
+export type { Difference } from './operations/diff.ts';
+export type { PruneOptions, PruneResult } from './operations/prune.ts';
+export type { ForkOptions } from './operations/time-travel.ts';
+export type { Problem, Verification } from './operations/verify.ts';
+export {
+  isPayload,
+  type Payload,
+  type PayloadContent,
+  type PayloadOptions,
+  payload,
+  storedPayload,
+} from './payload.ts';
+export { checkVersion, readLiveHead, readNewest } from './read-head.ts';
+export { retryOnConflict } from './retry-on-conflict.ts';
+export { damagedError } from './run-errors.ts';
+export { type ListedRun, listRuns, type RunFilter, scanRuns, toRunSummary } from './runs.ts';
+export { checkSaveFields, findEarlierWrite, type SaveFields, type SaveInput, save } from './save.ts';
+export { firstRecords, scanPages, scanRecords } from './scan.ts';
+export { StaleVersionError } from './stale-version-error.ts';
+export { tryCommit } from './try-commit.ts';
+export type { UpdateFields } from './update.ts';
+export { writeEach } from './write-each.ts';

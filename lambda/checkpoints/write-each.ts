@@ -1,0 +1,19 @@
+import { ConditionFailedError, type Write } from '../storage/ports.ts';
+import type { RunContext } from './context.ts';
+
+const MAX_CONCURRENT_WRITES = 16;
+
+/** Each write by itself, several at once; those whose record has changed meanwhile are left as they are. */
+export async function writeEach(at: RunContext, writes: readonly Write[]): Promise<void> {
+  const queue = writes.values();
+  const worker = async () => {
+    for (const write of queue) {
+      try {
+        await at.records.commit([write]);
+      } catch (error) {
+        if (!(error instanceof ConditionFailedError)) throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: MAX_CONCURRENT_WRITES }, worker));
+}
