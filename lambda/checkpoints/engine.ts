@@ -96,7 +96,7 @@ export {
   payload,
   storedPayload,
 } from './payload.ts';
-export { checkVersion, readLiveHead, readNewest } from './read-head.ts';
+export { checkLive, checkVersion, readLiveHead, readNewest } from './read-head.ts';
 export { retryOnConflict } from './retry-on-conflict.ts';
 export { damagedError } from './run-errors.ts';
 export { type ListedRun, listRuns, type RunFilter, scanRuns, toRunSummary } from './runs.ts';

@@ -10,33 +10,33 @@ import { runNotFound } from './run-errors.ts';
 import { firstRecords } from './scan.ts';
 
 /** Opens the newest checkpoint, or the one that is asked for; refuses what is deleted, expired, pruned or shredded. */
-export async function loadCheckpoint(at: RunContext, which?: CheckpointSelector): Promise<LoadedCheckpoint> {
-  const found = await findCheckpoint(at, which);
+export async function loadCheckpoint(at: RunContext, selector?: CheckpointSelector): Promise<LoadedCheckpoint> {
+  const found = await findCheckpoint(at, selector);
   try {
-    return await openFound(at, found);
+    return await loadFound(at, found);
   } catch (error) {
     if (!isWaitstateError(error, 'DAMAGED') && !isWaitstateError(error, 'CHECKPOINT_PRUNED')) throw error;
     // It may have been pruned or deleted while it was read: then reading it again says so, or finds a newer one.
-    const again = await findCheckpoint(at, which);
-    if (again.records.at(-1)?.hash === found.records.at(-1)?.hash) throw error;
-    return loadCheckpoint(at, which);
+    const refetched = await findCheckpoint(at, selector);
+    if (refetched.records.at(-1)?.hash === found.records.at(-1)?.hash) throw error;
+    return loadCheckpoint(at, selector);
   }
 }
 
 /** Reads the records of a checkpoint, without what they hold; refuses what is gone. */
 export const findCheckpoint = async (
   at: RunContext,
-  which: CheckpointSelector | undefined,
+  selector: CheckpointSelector | undefined,
 ): Promise<FoundCheckpoint> =>
-  which === undefined ? newestRecord(at) : (await import('./find-named.ts')).findSelected(at, which);
+  selector === undefined ? findNewest(at) : (await import('./find-named.ts')).findSelected(at, selector);
 
-async function openFound(at: RunContext, { head, records }: FoundCheckpoint): Promise<LoadedCheckpoint> {
+async function loadFound(at: RunContext, { head, records }: FoundCheckpoint): Promise<LoadedCheckpoint> {
   const cipher = await cipherFor(at, head.meta);
   const record = records.at(-1) as CheckpointRecord;
-  const seen = at.cache.lastSeen(at.partition);
-  const known = seen?.record.hash === record.hash && seen.head.meta.born === head.meta.born ? seen : undefined;
-  const { root, model, chain } = known ?? (await readContent(at, cipher, await completed(at, records)));
-  return { root, model, chain, head, record, cipher: cipher, seenAt: at.now() };
+  const cached = at.cache.lastSeen(at.partition);
+  const reusable = cached?.record.hash === record.hash && cached.head.meta.born === head.meta.born ? cached : undefined;
+  const { root, model, chain } = reusable ?? (await readContent(at, cipher, await withChain(at, records)));
+  return { root, model, chain, head, record, cipher, seenAt: at.now() };
 }
 
 async function findNewest(at: RunContext): Promise<FoundCheckpoint> {

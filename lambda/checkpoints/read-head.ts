@@ -13,23 +13,23 @@ import {
 import { checkpointPruned, damagedError, runDeleted, runExpired, runNotFound } from './run-errors.ts';
 import { firstRecords } from './scan.ts';
 
-type Newest = { readonly head: HeadRecord; readonly newest: CheckpointRecord } | undefined;
+type NewestCheckpoint = { readonly head: HeadRecord; readonly newest: CheckpointRecord } | undefined;
 
 /** The head and the newest checkpoint, or undefined when there is no run. Refuses what is deleted or expired. */
-export async function readNewest(at: RunContext): Promise<Newest> {
+export async function readNewest(at: RunContext): Promise<NewestCheckpoint> {
   const [first, second] = await firstRecords(at, { ...CHECKPOINT_AND_HEAD_KEYS, newestFirst: true }, 2);
   if (first?.key !== HEAD_KEY) return undefined;
   const head = readHead(first);
-  refuseDeleted(at, head.meta);
+  checkNotDeleted(at, head.meta);
   if (!second) throw damagedError(`Run "${at.run}"`, 'it has a head but no checkpoints');
   const newest = readCheckpoint(second);
-  if (newest.version < head.meta.version) return readAgain(at, head);
+  if (newest.version < head.meta.version) return retryReadNewest(at, head);
   checkNotExpired(at, head.meta, lastUsedAt(newest.meta));
   return { head, newest };
 }
 
 /** What a query reads is not of one moment; but what is missing twice, for one head, is lost. */
-async function readAgain(at: RunContext, head: HeadRecord): Promise<Newest> {
+async function retryReadNewest(at: RunContext, head: HeadRecord): Promise<NewestCheckpoint> {
   const [stored] = await at.records.read(at.partition, [versionKey(head.meta.version)]);
   if (stored) return readNewest(at);
   throw damagedError(`Run "${at.run}"`, `its checkpoint ${head.meta.version} is missing`);
@@ -50,13 +50,13 @@ export function checkNotExpired(at: RunContext, { retentionMs, touchedAt }: Head
   if (retentionMs !== undefined && at.now() >= last + retentionMs) throw runExpired(at.run, last, retentionMs);
 }
 
-function refuseDeleted(at: RunContext, { deletedUntil }: HeadMeta): void {
+function checkNotDeleted(at: RunContext, { deletedUntil }: HeadMeta): void {
   if (deletedUntil !== undefined) throw runDeleted(at.run, deletedUntil);
 }
 
 /** The head may be an hour behind the last write: only in that hour the newest checkpoint has to be asked. */
 export async function checkLive(at: RunContext, head: HeadMeta): Promise<void> {
-  refuseDeleted(at, head);
+  checkNotDeleted(at, head);
   if (head.retentionMs === undefined || at.now() < head.touchedAt + head.retentionMs) return;
   checkNotExpired(at, head, head.touchedAt + MAX_HEAD_LAG_MS);
   await readNewest(at);
@@ -68,8 +68,8 @@ export function checkNotPruned(at: RunContext, record: CheckpointRecord): Checkp
 }
 
 /** Refuses what is not a version. */
-export function checkVersion(version: unknown, argument = 'The version', least = 1): number {
-  if (typeof version === 'number' && Number.isInteger(version) && version >= least && version <= MAX_VERSION)
+export function checkVersion(version: unknown, argument = 'The version', min = 1): number {
+  if (typeof version === 'number' && Number.isInteger(version) && version >= min && version <= MAX_VERSION)
     return version;
-  throw invalidInput(argument, `a whole number from ${least} to ${MAX_VERSION}`, version);
+  throw invalidInput(argument, `a whole number from ${min} to ${MAX_VERSION}`, version);
 }

@@ -17,20 +17,20 @@ interface WholeRun {
   readonly checkpoints: readonly CheckpointRecord[];
   readonly names: readonly NameRecord[];
   /** The payloads that records beside the checkpoints point at. */
-  readonly payloadsBeside: readonly string[];
+  readonly sidePayloadIds: readonly string[];
 }
 
 /** All checkpoints and names of a run; refuses what is damaged. */
 export async function readWholeRun(at: RunContext): Promise<WholeRun> {
   const checkpoints: CheckpointRecord[] = [];
   const names: NameRecord[] = [];
-  const payloadsBeside: string[] = [];
+  const sidePayloadIds: string[] = [];
   for await (const stored of scanRecords(at)) {
     const key = parseKey(stored.key);
-    if (key === undefined) payloadsBeside.push(...payloadIdsOf(stored));
+    if (key === undefined) sidePayloadIds.push(...payloadIdsOf(stored));
     if (typeof key !== 'object') continue;
     if ('version' in key) checkpoints.push(readCheckpoint(stored));
     else names.push({ stored, meta: readName(stored) });
   }
-  return { checkpoints, names, payloadsBeside };
+  return { checkpoints, names, sidePayloadIds };
 }
