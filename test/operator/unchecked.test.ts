@@ -39,7 +39,7 @@ describe('what comes from where the schemas of an agent are not known', () => {
     await world.skip({ minutes: 2 });
     expect(await operator.run('r')).toMatchObject({
       status: 'FAILED',
-      error: { message: expect.stringContaining('The input of agent "orders" does not fit its schema: count:') },
+      error: { message: expect.stringContaining('The input of agent "orders" does not match its schema: count:') },
     });
   });
 
@@ -49,7 +49,7 @@ describe('what comes from where the schemas of an agent are not known', () => {
     await operator.start({ agent: 'orders', id: 'r', input: { count: '1' } });
     await world.skip({ hours: 9 });
     const { shipped } = (await world.run('r').result()) as { shipped: string };
-    expect(shipped).toContain('Signal "ship" does not fit its schema');
+    expect(shipped).toContain('Signal "ship" does not match its schema');
   });
 
   it('is not checked twice where the agent itself was asked', async () => {

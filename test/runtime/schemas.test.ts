@@ -37,7 +37,7 @@ describe('the schema of the input', () => {
     const started = world.agent.start({ count: 'many' }, { id: 'r' });
     await expect(started).rejects.toMatchObject({
       code: 'SCHEMA_REFUSED',
-      message: 'The input of agent "ordering" does not fit its schema: count: expected a whole number, found string.',
+      message: 'The input of agent "ordering" does not match its schema: count: expected a whole number, found string.',
     });
     expect(calls.commit).toBe(0);
     await expect(world.run('r').status()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
@@ -88,7 +88,7 @@ describe('the schema of a signal', () => {
     const run = await world.start({}, { id: 'r' });
     const before = calls.commit;
     await expect(world.agent.run('r').signal('count', { n: 'x' })).rejects.toMatchObject({
-      ...{ code: 'SCHEMA_REFUSED', message: expect.stringContaining('Signal "count" does not fit its schema: n:') },
+      ...{ code: 'SCHEMA_REFUSED', message: expect.stringContaining('Signal "count" does not match its schema: n:') },
     });
     await expect(world.agent.run('not started').signal('count', {})).rejects.toMatchObject({ code: 'SCHEMA_REFUSED' });
     expect(calls.commit).toBe(before);

@@ -14,8 +14,8 @@ import { agentMisuse } from '../definition/agent-errors.ts';
 import type { Delivery, Log, Probe, Runtime } from '../runtime.ts';
 
 /**
- * Where an agent stores its runs, and what it runs on. Without `storage`, the environment also sets the retention of runs
- * (WAITSTATE_RETENTION_SECONDS) and the encryption key (WAITSTATE_KMS_KEY); options given here take precedence.
+ * Where an agent stores its runs, and what it runs on. Without `storage`, the environment also sets the retention of
+ * runs (WAITSTATE_RETENTION_SECONDS) and the encryption key (WAITSTATE_KMS_KEY); options given here take precedence.
  */
 export interface AgentOptions extends Omit<CheckpointStoreOptions, 'schema' | 'clock'> {
   /** @default the storage that the environment names: WAITSTATE_TABLE and WAITSTATE_BUCKET, or a folder */

@@ -4,170 +4,175 @@ import type { Duration } from '../../core/duration.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 import type { StandardSchema } from './standard-schema.ts';
 
-/** What a step gets to work with. */
+/** The argument of a step's function. */
 export interface StepContext {
-  /** The same for every attempt of this step in this run: pass it to services that take one. */
+  /** The same for every attempt of this step in this run. Pass it to services that accept an idempotency key. */
   readonly idempotencyKey: string;
   /** 1 for the first attempt. */
   readonly attempt: number;
-  /** Aborts when the step's time is over, or that of the function. */
+  /** Aborts when the step's timeout passes, or when the Lambda function is about to time out. */
   readonly signal: AbortSignal;
 }
 
+/** Options of `ctx.step`. */
 export interface StepOptions<T = unknown> {
-  /** Tells this step from others of its name that are under way at the same time. */
+  /** Distinguishes steps of the same name that run concurrently. */
   readonly key?: string;
-  /** @default three attempts */
+  /** @default the agent's retry policy, or three attempts */
   readonly retry?: RetryPolicy;
   /**
-   * Records that the step begins before it does. When a crash leaves it unknown how it ended, the step fails with
-   * OUTCOME_UNKNOWN instead of running again. @default false
+   * Records the start of each attempt before the step's function runs. When a crash leaves the outcome of an attempt
+   * unknown, the step fails with OUTCOME_UNKNOWN instead of running again. @default false
    */
   readonly atMostOnce?: boolean;
   /** Fails an attempt that takes longer. @default none */
   readonly timeout?: Duration;
-  /** Takes the step back when the run fails or is cancelled later; itself a step. */
-  readonly undo?: (result: T, tools: StepContext) => unknown;
-  /** The model that the step asks, and its parameters: kept with the checkpoint of its answer. */
+  /** Undoes the step when the run fails or is cancelled later. It runs as a step: recorded and retried. */
+  readonly undo?: (result: T, step: StepContext) => unknown;
+  /** The model that the step calls, and its parameters; stored with the checkpoint of the step. */
   readonly model?: ModelParameters;
   /**
-   * Writes of your own in the transaction that records the step, on DynamoDB: items of TransactWriteItems, at most 90.
-   * The agent must say `transact: true`. When a condition of theirs fails, that is the error of the step.
+   * Adds your own writes to the transaction that records the step: at most 90 items of TransactWriteItems, DynamoDB only.
+   * Requires `transact: true` on the agent. The step fails with CONDITION_FAILED when a condition of an item fails.
    */
   readonly transact?: (result: T) => readonly object[];
 }
 
+/** Options of `ctx.tool`. */
 export interface ToolOptions<T = unknown> extends Omit<StepOptions<T>, 'key'> {
-  /** The id that the model gave the call. @default how often the tool was called before */
+  /** The id that the model gave the tool call. @default a counter of the calls of this tool */
   readonly callId?: string;
   /**
-   * Reuses the result of an earlier call with equal arguments: within the run, for so long, and among all runs of the
-   * tenant when `shared`. @default false
+   * Reuses the result of an earlier call with equal arguments: `true` within the run, a duration or `ttl` to limit its
+   * age, `shared` to reuse it in all runs of the tenant. @default false
    */
   readonly cache?: boolean | (Duration & { readonly ttl?: Duration; readonly shared?: boolean });
 }
 
+/** Options of `ctx.waitForSignal`. */
 export interface SignalOptions {
-  /** Gives undefined when no signal came in this time. @default waits for ever */
+  /** Returns undefined when no signal arrives in this time. @default waits without a limit */
   readonly timeout?: Duration;
 }
 
-/** What people answered. */
+/** The decision on an approval. */
 export interface Decision<Edits = unknown, F extends Facts | undefined = Facts | undefined> {
   readonly approved: boolean;
   readonly status: 'APPROVED' | 'REJECTED' | 'EXPIRED' | 'WITHDRAWN' | 'CHANGED';
-  /** Who decided. */
+  /** The people who decided. */
   readonly by: readonly string[];
   readonly comment?: string;
   readonly edits?: Edits;
   readonly at: Date;
-  /** How often it was asked. */
+  /** How many times the approval was requested; more than 1 when the facts changed or edits were invalid. */
   readonly asks: number;
-  /** The SHA-256 of what was shown. */
+  /** The SHA-256 of the content that was shown to the approvers. */
   readonly shown?: string;
-  /** The facts that were decided on: when people were asked again, not those of the first time. */
+  /** The facts that the decision is based on: those of the last request. */
   readonly facts: F;
 }
 
-/** What a decision depends on. */
+/** The values that a decision depends on. */
 export type Facts = Readonly<Record<string, unknown>>;
 
-/** A question to people, and what may change under their answer. */
+/** Options of `ctx.approval`: the request, and how to handle facts that change before the decision. */
 export interface ApprovalOptions<Edits = unknown, F extends Facts = Facts>
   extends Omit<ApprovalRequest, 'title' | 'show' | 'facts'> {
-  /** The question; made anew from the facts when they changed, where it is a function. */
+  /** The title of the request. A function is called again with the new facts when they changed. */
   readonly title: string | ((facts: F) => string);
-  /** What is shown with it. */
+  /** The content that is shown with the title. A function is called again with the new facts when they changed. */
   readonly show?: object | string | number | bigint | boolean | null | ((facts: F) => unknown);
   readonly facts?: F;
   readonly key?: string;
-  /** What those who decide may change; with a schema, what they change is checked by it. @default false */
+  /** Lets approvers send edits with their approval; a schema also validates the edits. @default false */
   readonly editable?: boolean | StandardSchema<unknown, Edits>;
-  /** Looks at the facts again after the approval; when they changed, people are asked again. */
+  /** Reads the facts again after the approval. When they changed, the approval is requested again. */
   readonly recheck?: () => F | Promise<F>;
-  /** Whether facts are still the same, for example within a tolerance. @default deeply equal */
+  /** Compares facts, for example within a tolerance. @default deep equality */
   readonly same?: (asked: F, now: F) => boolean;
-  /** How often people are asked at most. @default 3 */
+  /** The maximum number of requests. @default 3 */
   readonly maxAsks?: number;
 }
 
+/** Options of `ctx.call`. */
 export interface CallOptions {
   readonly key?: string;
-  /** The id of the child run. @default made from the parent's and the place in it */
+  /** The id of the child run. @default derived from the ids of the parent run and of this operation */
   readonly id?: string;
 }
 
+/** Options of `ctx.all` and `ctx.map`. */
 export interface BranchOptions {
-  /** How many branches are under way at the same time. @default all */
+  /** How many branches run at the same time. @default all */
   readonly concurrency?: number;
   readonly key?: string;
 }
 
-/** With `enough`, branches that were not needed are left. */
+/** The outcome of a branch. With `enough`, a branch whose result was not needed is `left`. */
 export type BranchOutcome<T> =
   | { readonly status: 'fulfilled'; readonly value: T }
   | { readonly status: 'rejected'; readonly reason: unknown }
   | { readonly status: 'left' };
 
 type Branch<State, T> = (ctx: AgentContext<State>) => T | Promise<T>;
-type Results<B> = { -readonly [K in keyof B]: B[K] extends (ctx: never) => infer R ? Awaited<R> : never };
-type Outcomes<B> = {
+type BranchResults<B> = { -readonly [K in keyof B]: B[K] extends (ctx: never) => infer R ? Awaited<R> : never };
+type BranchOutcomes<B> = {
   -readonly [K in keyof B]: B[K] extends (ctx: never) => infer R ? BranchOutcome<Awaited<R>> : never;
 };
 type Branches<State> = readonly Branch<State, unknown>[] | { readonly [name: string]: Branch<State, unknown> };
 
-/** Another agent, by itself or by name. */
+/** Another agent, or its name. */
 export type Callable<Input, Result> =
   | string
   | {
       readonly name: string;
-      /** What the schema of its input makes of a value; refuses one that does not fit. */
+      /** Validates an input with the agent's schema and returns the parsed value; throws SCHEMA_REFUSED otherwise. */
       readonly parseInput: (input: unknown) => Promise<unknown>;
       readonly start: (input: Input) => Promise<{ readonly result: () => Promise<Result> }>;
     };
 
-/** What an agent does durable things with. Every result is recorded before the agent sees it. */
+/** The durable operations of an agent. Every result is recorded before the agent receives it. */
 export interface AgentContext<State = unknown> {
   readonly run: string;
   readonly tenant: string;
   readonly agent: string;
-  /** The state as of this point of the agent; frozen. */
+  /** The state at this point of the agent; frozen. */
   readonly state: State;
-  /** Runs a piece of work once and records its result. */
-  step<T>(name: string, work: (tools: StepContext) => T | Promise<T>, options?: StepOptions<T>): Promise<T>;
-  /** The same for a tool of a model: its arguments are part of what is recorded, and results can be reused. */
+  /** Runs a function and records its result. A replay returns the recorded result without running it again. */
+  step<T>(name: string, work: (step: StepContext) => T | Promise<T>, options?: StepOptions<T>): Promise<T>;
+  /** Runs a tool call of a model as a step. Its arguments are recorded too, and results can be cached. */
   tool<A, T>(
     name: string,
     args: A,
-    work: (args: A, tools: StepContext) => T | Promise<T>,
+    work: (args: A, step: StepContext) => T | Promise<T>,
     options?: ToolOptions<T>,
   ): Promise<T>;
-  /** Changes the state; gives the new one. */
+  /** Changes the state and returns the new one. */
   update(edit: (draft: Draft<State>) => State | Draft<State> | void): Promise<State>;
-  /** Asks people and suspends the run until they decided. */
+  /** Requests an approval and suspends the run until it is decided. */
   approval<Edits = unknown, F extends Facts = Facts>(
     name: string,
     options: ApprovalOptions<Edits, F> & { readonly facts: F },
   ): Promise<Decision<Edits, F>>;
   approval<Edits = unknown>(name: string, options: ApprovalOptions<Edits>): Promise<Decision<Edits>>;
-  /** Waits; above some seconds nothing runs meanwhile. */
+  /** Waits. For more than a few seconds, the run is suspended and uses no compute. */
   sleep(name: string, duration: Duration): Promise<void>;
-  /** The next signal of this name; each is received once, in their order. */
+  /** Waits for the next signal of this name. Each signal is received once, in the order of arrival. */
   waitForSignal<T = unknown>(
     name: string,
     options: SignalOptions & { readonly timeout: Duration },
   ): Promise<T | undefined>;
   waitForSignal<T = unknown>(name: string, options?: SignalOptions): Promise<T>;
-  /** Starts another agent as a child run, and waits for its result. */
+  /** Starts another agent as a child run and waits for its result. */
   call<Input, Result>(agent: Callable<Input, Result>, input: Input, options?: CallOptions): Promise<Result>;
-  /** Runs branches side by side, each with a context of its own. */
-  all<const B extends Branches<State>>(name: string, branches: B, options?: BranchOptions): Promise<Results<B>>;
+  /** Runs branches concurrently; each must use the context that it is given. */
+  all<const B extends Branches<State>>(name: string, branches: B, options?: BranchOptions): Promise<BranchResults<B>>;
   all<const B extends Branches<State>>(
     name: string,
     branches: B,
     options: BranchOptions & { readonly enough: number },
-  ): Promise<Outcomes<B>>;
-  /** The same function for each item. */
+  ): Promise<BranchOutcomes<B>>;
+  /** Runs a function for each item as concurrent branches. */
   map<I, T>(
     name: string,
     items: readonly I[],
@@ -180,27 +185,27 @@ export interface AgentContext<State = unknown> {
     work: (ctx: AgentContext<State>, item: I, index: number) => T | Promise<T>,
     options: BranchOptions & { readonly enough: number },
   ): Promise<BranchOutcome<T>[]>;
-  /** Writes to the log, once: not again when the agent is replayed. */
+  /** Writes a log line; a replay does not write it again. */
   log(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  /** Bytes kept by reference, for states and results. */
+  /** Stores bytes by reference, for use in states and results. */
   payload(content: PayloadContent, options?: PayloadOptions): Payload;
-  /** The time, recorded. */
+  /** The current time; recorded, so that a replay returns the same. */
   now(): Promise<Date>;
-  /** A number from 0 to 1 that is the same whenever this point of the run is replayed. */
+  /** A number from 0 to 1; a replay returns the same. */
   random(): number;
-  /** A UUID that is the same whenever this point of the run is replayed. */
+  /** A UUID; a replay returns the same. */
   uuid(): string;
-  /** A checkpoint that can be found by this name. */
+  /** Saves a checkpoint that you can find by this name. */
   checkpoint(name: string): Promise<void>;
 }
 
-/** What `turn` gets besides: how to end the run. */
+/** The context of a `turn` agent, which can also end the run. */
 export interface TurnContext<State = unknown> extends AgentContext<State> {
-  /** Return it from `turn` to end the run. */
+  /** Ends the run with this result when returned from `turn`. */
   done<Result>(result: Result): Done<Result>;
 }
 
-/** The end of a run of turns. */
+/** The return value of `turn` that ends the run. */
 export class Done<Result = unknown> {
   readonly result: Result;
 

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { type Duration, toMilliseconds } from '../../core/duration.ts';
 import { WaitstateError } from '../../core/errors.ts';
 
-/** Throw it in a step that must not be tried again. */
+/** Throw it in a step to fail the step without a retry. */
 export class FatalError extends WaitstateError {
   override readonly name = 'FatalError';
 
@@ -11,7 +11,7 @@ export class FatalError extends WaitstateError {
   }
 }
 
-/** Throw it in a step to be tried again after a time of your own, such as the Retry-After of a service. */
+/** Throw it in a step to set the delay of the next attempt, for example from a service's Retry-After header. */
 export class RetryableError extends WaitstateError {
   override readonly name = 'RetryableError';
   readonly retryAfterMs: number | undefined;
@@ -22,11 +22,11 @@ export class RetryableError extends WaitstateError {
   }
 }
 
-/** The error of a misuse of the context; it fails the run. */
+/** An AGENT_MISUSED error: the agent's code used the API wrongly. It fails the run. */
 export const agentMisuse = (message: string): WaitstateError =>
   new WaitstateError('AGENT_MISUSED', message, { scope: 'run' });
 
-/** What was thrown, as an error: people throw strings too. */
+/** Converts any thrown value to an error. */
 export const toError = (thrown: unknown): Error =>
   thrown instanceof Error
     ? thrown

@@ -3,19 +3,19 @@ import { type ErrorCode, isWaitstateError } from '../../core/errors.ts';
 import { invalidInput } from '../../core/invalid-input.ts';
 import type { RetryableError } from './agent-errors.ts';
 
-/** How often and how soon a step that failed is tried again. */
+/** When a failed step is retried: exponential backoff with jitter. */
 export interface RetryPolicy {
-  /** How often the step runs at most. @default 3 */
+  /** The maximum number of attempts, including the first one. @default 3 */
   readonly attempts?: number;
-  /** The pause after the first failure. @default 1 second */
+  /** The delay after the first failure. @default 1 second */
   readonly pause?: Duration;
-  /** By how much each pause is longer than the one before. @default 2 */
+  /** The factor by which the delay grows with each failure. @default 2 */
   readonly factor?: number;
-  /** The longest pause. @default 5 minutes */
+  /** The maximum delay. @default 5 minutes */
   readonly longestPause?: Duration;
 }
 
-/** Refuses a policy that is none. */
+/** Throws INVALID_INPUT when a retry policy has an invalid value. */
 export function checkRetryPolicy({ attempts = 3, factor = 2, pause, longestPause }: RetryPolicy): void {
   if (!Number.isSafeInteger(attempts) || attempts < 1)
     throw invalidInput('`retry.attempts`', 'a whole number from 1', attempts);
@@ -25,26 +25,28 @@ export function checkRetryPolicy({ attempts = 3, factor = 2, pause, longestPause
 }
 
 /**
- * How long to wait before the next attempt, or undefined when the failure is final. The pause grows with each failure
- * and is shortened by chance, so that many runs that failed together do not come back together.
+ * The delay before the next attempt, or undefined when the step must not be retried. Jitter shortens the delay by up to
+ * half, so that runs that failed together do not retry together.
  */
 export function retryDelayMs(
   error: unknown,
   failures: number,
   policy: RetryPolicy,
-  chance: number,
+  random: number,
 ): number | undefined {
   const { attempts = 3, factor = 2, pause = { seconds: 1 }, longestPause = { minutes: 5 } } = policy;
-  if (failures >= attempts || isFatal(error) || isWaitstateError(error, ...FINAL)) return undefined;
-  const asked = isWaitstateError(error, 'STEP_FAILED') ? (error as Partial<RetryableError>).retryAfterMs : undefined;
-  if (asked !== undefined) return asked;
-  const first = toMilliseconds('`retry.pause`', pause);
-  const longest = toMilliseconds('`retry.longestPause`', longestPause);
-  return Math.round(Math.min(longest, first * factor ** (failures - 1)) * (0.5 + chance / 2));
+  if (failures >= attempts || isFatal(error) || isWaitstateError(error, ...PERMANENT_CODES)) return undefined;
+  const requestedMs = isWaitstateError(error, 'STEP_FAILED')
+    ? (error as Partial<RetryableError>).retryAfterMs
+    : undefined;
+  if (requestedMs !== undefined) return requestedMs;
+  const initialMs = toMilliseconds('`retry.pause`', pause);
+  const maxMs = toMilliseconds('`retry.longestPause`', longestPause);
+  return Math.round(Math.min(maxMs, initialMs * factor ** (failures - 1)) * (0.5 + random / 2));
 }
 
-// Trying again cannot help where the code or its input is wrong, and must not where the answer is clear, or nobody knows it.
-const FINAL = [
+// A retry cannot fix wrong code or input, and must not follow a failed condition or an unknown outcome.
+const PERMANENT_CODES = [
   'CONDITION_FAILED',
   'OUTCOME_UNKNOWN',
   'INVALID_INPUT',
@@ -53,5 +55,5 @@ const FINAL = [
   'SCHEMA_REFUSED',
 ] as const satisfies readonly ErrorCode[];
 
-// By its name, which is written out: the agent may have another copy of the package.
+// Checked by name instead of `instanceof`: the agent may have loaded another copy of the package.
 const isFatal = (error: unknown): boolean => isWaitstateError(error, 'STEP_FAILED') && error.name === 'FatalError';

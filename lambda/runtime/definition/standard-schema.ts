@@ -1,6 +1,6 @@
 import { WaitstateError } from '../../core/errors.ts';
 
-/** What zod, valibot, arktype and others offer: https://standardschema.dev */
+/** The interface of zod, valibot, arktype and other schema libraries: https://standardschema.dev */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
     readonly version: 1;
@@ -19,23 +19,26 @@ interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** What the schema makes of a value; refuses one that does not fit, with every place where it does not. */
+/** Validates a value and returns the schema's output; throws SCHEMA_REFUSED with the first ten issues otherwise. */
 export async function validate<Output>(
-  what: string,
+  subject: string,
   schema: StandardSchema<unknown, Output> | undefined,
   value: unknown,
 ): Promise<Output> {
   if (!schema) return value as Output;
   const result = await schema['~standard'].validate(value);
   if (!result.issues) return result.value;
-  const wrong = result.issues.map(({ message, path = [] }) => {
+  const messages = result.issues.map(({ message, path = [] }) => {
     const keys = path.map((part) => String(typeof part === 'object' ? part.key : part));
     return keys.length > 0 ? `${keys.join('.')}: ${message}` : message;
   });
-  throw new WaitstateError('SCHEMA_REFUSED', `${what} does not fit its schema: ${wrong.slice(0, 10).join('; ')}.`);
+  throw new WaitstateError(
+    'SCHEMA_REFUSED',
+    `${subject} does not match its schema: ${messages.slice(0, 10).join('; ')}.`,
+  );
 }
 
-/** Whether something is a schema that can be asked. */
+/** Whether a value implements Standard Schema. */
 export const isStandardSchema = (value: unknown): value is StandardSchema =>
   (typeof value === 'object' || typeof value === 'function') &&
   value !== null &&
