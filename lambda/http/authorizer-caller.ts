@@ -123,7 +123,7 @@ function callerFromArn(iam: Readonly<Record<string, IamCaller>>, arn: string): C
   if (!match) return undefined;
   const { personFromSession, person } = match;
   const session = personFromSession ? /^arn:[^:]+:sts::\d+:assumed-role\/[^/]+\/([^/]+)$/.exec(arn)?.[1] : undefined;
-  return toCaller({ ...found, person: session === undefined ? person : `user:${session}` });
+  return toCaller({ ...match, person: session === undefined ? person : `user:${session}` });
 }
 
 const matchesArnPattern = (pattern: string, arn: string): boolean =>
