@@ -18,11 +18,11 @@ import { errorFields } from '../runtime/telemetry.ts';
 import { type Route, toRouteRequest } from './route.ts';
 import { ROUTES } from './routes/routes.ts';
 
-/** The HTTP application: webhook, API and console, for API Gateway and for one machine alike. */
+/** Creates the HTTP application: approval links, API and console, behind API Gateway or on the local server. */
 export function createApi(options: AppOptions): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
-  app.onError((error, context) => notDone(options, context, error));
-  app.notFound((context) => notDone(options, context, notFound(context.req.path)));
+  app.onError((error, context) => handleError(options, context, error));
+  app.notFound((context) => handleError(options, context, notFound(context.req.path)));
   app.use(async (context, next) => {
     await next();
     const { pathname, protocol } = new URL(context.req.url);
@@ -38,18 +38,18 @@ export function createApi(options: AppOptions): Hono<ApiEnv> {
     ['/console/*', []],
   ] as const)
     app.use(path, async (context, next) => {
-      refuseOtherSites(context.req.raw, origins);
-      await identified(options, context);
+      rejectCrossSite(context.req.raw, origins);
+      await identifyCaller(options, context);
       await next();
     });
 
-  app.get('/approvals/assets/:file', (context) => asset(context.req.param('file')));
+  app.get('/approvals/assets/:file', (context) => serveAsset(context.req.param('file')));
   for (const route of ROUTES)
-    app.on(route.method, pattern(route), (context) =>
-      withTimeout(RESPONSE_TIMEOUT_SECONDS, handled(options, route, context), tooLate),
+    app.on(route.method, honoPath(route), (context) =>
+      withTimeout(RESPONSE_TIMEOUT_SECONDS, handleRoute(options, route, context), responseTimedOut),
     );
   for (const route of ROUTES)
-    app.all(pattern(route), ({ req }) => {
+    app.all(honoPath(route), ({ req }) => {
       throw methodNotAllowed(
         req.method,
         ROUTES.filter(({ path }) => path === route.path),
@@ -60,10 +60,10 @@ export function createApi(options: AppOptions): Hono<ApiEnv> {
   return app;
 }
 
-const pattern = ({ path }: Route): string => path.replace(/\{(\w+)\}/g, ':$1');
+const honoPath = ({ path }: Route): string => path.replace(/\{(\w+)\}/g, ':$1');
 
-/** Finds out who calls, and opens the desk of their tenant. Who has no role may do nothing. */
-async function identified({ runtime, identify }: AppOptions, context: Context<ApiEnv>): Promise<void> {
+/** Identifies the caller and creates the operator of their tenant. A caller without any role is rejected. */
+async function identifyCaller({ runtime, identify }: AppOptions, context: Context<ApiEnv>): Promise<void> {
   const caller = await identify(context.req.raw, context.env);
   if (!caller) throw notAuthenticated();
   requireRole(caller, ALL_ROLES);
@@ -72,43 +72,45 @@ async function identified({ runtime, identify }: AppOptions, context: Context<Ap
 }
 
 /**
- * Refuses what a page of another site makes a browser send, with whatever identity the browser adds; but for the sites
- * that may. Browsers that do not say what site it is say at least the origin; who says neither is no browser.
+ * Rejects cross-site requests, which a browser sends with the identity of its user, except from the allowed origins.
+ * A request without `Sec-Fetch-Site` does not come from a current browser and passes.
  */
-function refuseOtherSites({ method, headers }: Request, origins: readonly string[] = []): void {
+function rejectCrossSite({ method, headers }: Request, origins: readonly string[] = []): void {
   const origin = headers.get('origin');
   const site = headers.get('sec-fetch-site') ?? 'none';
   if (method === 'GET' || method === 'HEAD' || site === 'same-origin' || site === 'none') return;
   if (origin !== null && origins.includes(origin)) return;
-  throw notAllowed('This was sent by a page of another site. Send it from a page of this one.');
+  throw notAllowed(
+    'The request comes from a page of another site. Send it from this site, or add that origin to `corsOrigins`.',
+  );
 }
 
-async function handled(options: AppOptions, route: Route, context: Context<ApiEnv>): Promise<Response> {
+async function handleRoute(options: AppOptions, route: Route, context: Context<ApiEnv>): Promise<Response> {
   if (route.access !== 'everyone') requireRole(context.get('caller'), route.access);
-  const answer = await route.handle(toRouteRequest(route, options, context));
-  if (answer instanceof Response) return answer;
-  const { status, json, headers } = answer;
+  const response = await route.handle(toRouteRequest(route, options, context));
+  if (response instanceof Response) return response;
+  const { status, json, headers } = response;
   const body = Buffer.from(JSON.stringify(json));
-  if (body.length > MAX_JSON_BYTES) throw answerTooLarge();
+  if (body.length > MAX_JSON_BYTES) throw responseTooLarge();
   return new Response(body, { status, headers: { 'content-type': 'application/json', ...headers } });
 }
 
-/** A file that pages load. Its name is that of its content, so it never changes. */
-function asset(file: string): Response {
+/** Serves a file of the console. Its name contains a hash of its content, so clients can cache it forever. */
+function serveAsset(file: string): Response {
   const found = ASSETS.get(file);
   if (!found) throw linkNotFound();
   const headers = { 'content-type': found.type, 'cache-control': 'public, max-age=31536000, immutable' };
   return new Response(found.body, { headers });
 }
 
-/** Logs and counts what was not done, by its route and never by its URL, and says why: on a page, or as JSON. */
-async function notDone({ telemetry }: AppOptions, context: Context<ApiEnv>, error: unknown): Promise<Response> {
+/** Logs and counts a failed request by its route, since URLs can hold secrets, and responds with a page or JSON. */
+async function handleError({ telemetry }: AppOptions, context: Context<ApiEnv>, error: unknown): Promise<Response> {
   const problem = toProblem(error);
   const isOurFault = problem.status >= 500;
   const { method, path } = context.req;
   const route = matchedRoutes(context).findLast(({ path: matched }) => !matched.endsWith('*'))?.path ?? 'none';
   telemetry.count(isOurFault ? 'RequestFailed' : 'RequestRefused');
-  telemetry.log(isOurFault ? 'error' : 'info', 'A request was not done.', {
+  telemetry.log(isOurFault ? 'error' : 'info', 'Request failed.', {
     method,
     route,
     status: problem.status,
@@ -125,32 +127,34 @@ async function notDone({ telemetry }: AppOptions, context: Context<ApiEnv>, erro
 }
 
 const notFound = (path: string): Error =>
-  // Of links, nobody learns what there is and what there is not.
-  path.startsWith('/approvals') ? linkNotFound() : new HttpError(404, 'ROUTE_NOT_FOUND', 'There is nothing here.');
+  // Responses must not reveal which links exist.
+  path.startsWith('/approvals')
+    ? linkNotFound()
+    : new HttpError(404, 'ROUTE_NOT_FOUND', 'No route has this path. Check the URL.');
 
 const notAuthenticated = (): HttpError =>
-  new HttpError(401, 'NOT_AUTHENTICATED', 'Nobody whom this trusts says who calls. Sign in, or sign the request.', {
+  new HttpError(401, 'NOT_AUTHENTICATED', 'The caller is not authenticated. Sign in, or sign the request.', {
     headers: { 'www-authenticate': 'Bearer' },
   });
 
-const answerTooLarge = (): HttpError =>
+const responseTooLarge = (): HttpError =>
   new HttpError(
     413,
     'TOO_LARGE',
-    `The answer would have more than ${MAX_JSON_BYTES} bytes. Ask for less: a smaller limit.`,
+    `The response would exceed ${MAX_JSON_BYTES} bytes. Request less: set a smaller \`limit\`.`,
   );
 
-const tooLate = (): HttpError =>
+const responseTimedOut = (): HttpError =>
   new HttpError(
     503,
     'TIMED_OUT',
-    `There was no answer within ${RESPONSE_TIMEOUT_SECONDS} seconds. It may have been done or not: look, then try again.`,
+    `The request took longer than ${RESPONSE_TIMEOUT_SECONDS} seconds. It may or may not have taken effect: check, then try again.`,
   );
 
 function methodNotAllowed(method: string, routes: readonly Route[]): HttpError {
   const methods = routes.flatMap((route) => (route.method === 'GET' ? ['GET', 'HEAD'] : route.method));
   const allow = [...new Set(methods)].join(', ');
-  return new HttpError(405, 'METHOD_NOT_ALLOWED', `This takes ${allow}; found ${method.slice(0, 20)}.`, {
+  return new HttpError(405, 'METHOD_NOT_ALLOWED', `This path allows ${allow}; found ${method.slice(0, 20)}.`, {
     headers: { allow },
   });
 }

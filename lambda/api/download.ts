@@ -6,31 +6,35 @@ import type { Operator, PayloadSource } from '../operator/operator.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 import type { ResponseDescription, RouteRequest } from './route.ts';
 
-/** What of a request matters when a payload is downloaded; the desk is that of the payload's tenant. */
-type Downloading = Pick<RouteRequest, 'api' | 'context' | 'operator'>;
+/** The part of a request that a download needs; the operator belongs to the tenant of the payload. */
+type DownloadRequest = Pick<RouteRequest, 'api' | 'context' | 'operator'>;
 
-/** Which payload: its id, and what points at it. */
-interface Download {
+/** A payload: its id, and the record that refers to it. */
+interface DownloadTarget {
   readonly run: string;
   readonly from: PayloadSource;
   readonly id: string;
 }
 
-/** What is answered, described. */
+/** The responses of a download, for the OpenAPI description. */
 export const DOWNLOAD_RESPONSES: Readonly<Record<number, ResponseDescription>> = {
-  200: { description: 'Its bytes', types: ['application/octet-stream', 'image/*'] },
-  302: { description: 'Where its bytes are, for a few minutes', headers: { location: 'A signed URL' } },
+  200: { description: 'The bytes of the payload', types: ['application/octet-stream', 'image/*'] },
+  302: {
+    description: 'The payload is at a signed URL that is valid for a few minutes',
+    headers: { location: 'A signed URL' },
+  },
 };
 
 /**
- * A payload as an answer: a picture that is safe to draw, and anything else as a file that no browser opens by itself. What
- * is too large for Lambda is found at a signed URL.
+ * Responds with a payload: safe images inline, anything else as an attachment that browsers do not open. A payload that is
+ * too large for a Lambda response is a redirect to a signed URL.
  */
-export async function downloadPayload(request: Downloading, { run, from, id }: Download): Promise<Response> {
+export async function downloadPayload(request: DownloadRequest, { run, from, id }: DownloadTarget): Promise<Response> {
   const { api, context, operator } = request;
   const payload = await operator.payload(run, from, id);
   const { size = 0 } = payload;
-  if (api.signedUrls && size > MAX_INLINE_PAYLOAD_BYTES) return elsewhere(api.signedUrls, operator, run, id, size);
+  if (api.signedUrls && size > MAX_INLINE_PAYLOAD_BYTES)
+    return redirectToSignedUrl(api.signedUrls, operator, run, id, size);
   const extension = SAFE_IMAGE_EXTENSIONS.get(payload.type?.toLowerCase() ?? '');
   const name = id.replace(/[^\w-]/g, '') || 'payload';
   const headers = {
@@ -40,26 +44,26 @@ export async function downloadPayload(request: Downloading, { run, from, id }: D
     'content-security-policy': "sandbox; default-src 'none'; frame-ancestors 'none'",
   };
   if (context.req.method === 'HEAD') return new Response(null, { headers });
-  // What fits in memory is proven before its first byte is answered.
+  // A payload that fits in memory is verified before its first byte is sent.
   const body = size <= MAX_INLINE_PAYLOAD_BYTES ? await payload.bytes() : ReadableStream.from(payload.stream());
   return new Response(body, { headers });
 }
 
-async function elsewhere(
+async function redirectToSignedUrl(
   urls: SignedUrls,
   operator: Operator,
   run: string,
   id: string,
   size: number,
 ): Promise<Response> {
-  if ((await operator.run(run)).encrypted) throw tooLarge(size);
+  if ((await operator.run(run)).encrypted) throw payloadTooLarge(size);
   const location = await urls.get(toPartition(operator.tenant, run), id);
   return new Response(null, { status: 302, headers: { location, 'referrer-policy': 'no-referrer' } });
 }
 
-const tooLarge = (size: number): HttpError =>
+const payloadTooLarge = (size: number): HttpError =>
   new HttpError(
     413,
     'TOO_LARGE',
-    `The payload has ${size} bytes and is encrypted; here at most ${MAX_INLINE_PAYLOAD_BYTES} can be had. Read it with the package, where its key is.`,
+    `The payload has ${size} bytes and is encrypted; the API returns at most ${MAX_INLINE_PAYLOAD_BYTES}. Read it with the waitstate package, in an account that can use its key.`,
   );

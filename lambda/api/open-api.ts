@@ -6,12 +6,12 @@ import { ProblemSchema } from './schemas/problems.ts';
 
 type Json = Record<string, unknown>;
 
-/** The description of routes in OpenAPI 3.1. https://spec.openapis.org/oas/v3.1.1 */
+/** Describes routes in OpenAPI 3.1. https://spec.openapis.org/oas/v3.1.1 */
 export function toOpenApi(routes: readonly Route[]): object {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     paths[route.path] ??= {};
-    Object.assign(paths[route.path] ?? {}, { [route.method.toLowerCase()]: operationOf(route) });
+    Object.assign(paths[route.path] ?? {}, { [route.method.toLowerCase()]: toOperation(route) });
   }
   return {
     openapi: '3.1.1',
@@ -19,7 +19,7 @@ export function toOpenApi(routes: readonly Route[]): object {
       title: 'Waitstate',
       version: '1',
       description:
-        'Runs of agents, their checkpoints and the approvals that they wait for. Ids in paths are percent-encoded; one with a slash, dots alone or another special character is ~ and its characters, in which ~ and two hex digits stand for all but letters, digits, - and _.',
+        'Runs of agents, their checkpoints and their approvals. Percent-encode ids in paths. Write an id with a slash or another special character, or one that starts with a dot or a tilde, as ~ followed by the id with each byte other than letters, digits, - and _ replaced by ~ and two hex digits.',
     },
     servers: [{ url: '/' }],
     paths,
@@ -33,27 +33,30 @@ export function toOpenApi(routes: readonly Route[]): object {
   };
 }
 
-function operationOf(route: Route): Json {
-  const { name, summary, description, access: may, params, query, headers, body } = route;
+function toOperation(route: Route): Json {
+  const { name, summary, description, access, params, query, headers, body } = route;
   const parameters = [
-    ...parametersOf('path', params),
-    ...parametersOf('query', query),
-    ...parametersOf('header', headers),
+    ...toParameters('path', params),
+    ...toParameters('query', query),
+    ...toParameters('header', headers),
   ];
-  const who = may === 'everyone' ? 'Whoever has the link.' : `Roles: ${may.join(', ')}.`;
+  const accessNote =
+    access === 'everyone'
+      ? 'No authentication: the token in the link is the credential.'
+      : `Roles: ${access.join(', ')}.`;
   return {
     operationId: name,
     summary,
-    description: [description, who].filter((text) => text !== undefined).join(' '),
+    description: [description, accessNote].filter((text) => text !== undefined).join(' '),
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: requestBodyOf(route, body) }),
-    responses: responsesOf(route),
-    security: may === 'everyone' ? [] : [{ jwt: [] }, { iam: [] }],
-    'x-waitstate-roles': may === 'everyone' ? [] : may,
+    ...(body && { requestBody: toRequestBody(route, body) }),
+    responses: toResponses(route),
+    security: access === 'everyone' ? [] : [{ jwt: [] }, { iam: [] }],
+    'x-waitstate-roles': access === 'everyone' ? [] : access,
   };
 }
 
-function parametersOf(where: 'path' | 'query' | 'header', schema: z.ZodObject): readonly Json[] {
+function toParameters(where: 'path' | 'query' | 'header', schema: z.ZodObject): readonly Json[] {
   const { properties = {}, required = [] } = jsonSchema(schema) as {
     properties?: Record<string, Json>;
     required?: string[];
@@ -67,99 +70,108 @@ function parametersOf(where: 'path' | 'query' | 'header', schema: z.ZodObject): 
   }));
 }
 
-function requestBodyOf(
-  { body }: Route,
-  { schema, acceptsForms: forms = false, maxBytes: mostBytes }: NonNullable<Route['body']>,
-): Json {
-  const isNeeded = !body?.schema.safeParse({}).success;
+function toRequestBody({ body }: Route, { schema, acceptsForms = false, maxBytes }: NonNullable<Route['body']>): Json {
+  const isRequired = !body?.schema.safeParse({}).success;
   const content = { schema: jsonSchema(schema) };
   return {
-    required: isNeeded,
-    description: `At most ${mostBytes / 1024} KB`,
+    required: isRequired,
+    description: `At most ${maxBytes / 1024} KB`,
     content: {
       'application/json': content,
-      ...(forms && { 'application/x-www-form-urlencoded': content }),
+      ...(acceptsForms && { 'application/x-www-form-urlencoded': content }),
     },
   };
 }
 
-// What any route may answer with, by what it takes.
-const ALWAYS = [400, 408, 413, 414, 500, 503, 507];
-const OF_CALLERS = [401, 403];
-const OF_BODIES = [415];
+// The problem statuses of every route, of routes with a caller, and of routes with a body.
+const COMMON_PROBLEMS = [400, 408, 413, 414, 500, 503, 507];
+const CALLER_PROBLEMS = [401, 403];
+const BODY_PROBLEMS = [415];
 
-/** The statuses of the problems that a route may answer with. */
+/** The statuses of the problems that a route can respond with. */
 export const problemStatuses = ({
-  access: may,
+  access,
   body,
   problems,
 }: Pick<Route, 'access' | 'body' | 'problems'>): readonly number[] =>
-  [...new Set([...ALWAYS, ...(may === 'everyone' ? [] : OF_CALLERS), ...(body ? OF_BODIES : []), ...problems])].sort();
+  [
+    ...new Set([
+      ...COMMON_PROBLEMS,
+      ...(access === 'everyone' ? [] : CALLER_PROBLEMS),
+      ...(body ? BODY_PROBLEMS : []),
+      ...problems,
+    ]),
+  ].sort();
 
-function responsesOf(route: Route): Json {
-  const answers = Object.entries(route.responses).map(([status, answer]) => [status, answerOf(answer)]);
+function toResponses(route: Route): Json {
+  const responses = Object.entries(route.responses).map(([status, response]) => [status, toResponse(response)]);
   const problem = { 'application/problem+json': { schema: refTo(ProblemSchema) } };
   const problems = problemStatuses(route).map((status) => [
     status,
-    { description: MEANINGS[status] ?? '', content: problem },
+    { description: STATUS_DESCRIPTIONS[status] ?? '', content: problem },
   ]);
-  return Object.fromEntries([...answers, ...problems]);
+  return Object.fromEntries([...responses, ...problems]);
 }
 
-function answerOf({ description, schema, types = [], headers = {} }: ResponseDescription): Json {
+function toResponse({ description, schema, types = [], headers = {} }: ResponseDescription): Json {
   const content = {
     ...(schema && { 'application/json': { schema: jsonSchema(schema) } }),
     ...Object.fromEntries(types.map((type) => [type, {}])),
   };
-  const described = Object.entries(headers).map(([name, text]) => [
+  const describedHeaders = Object.entries(headers).map(([name, text]) => [
     name,
     { description: text, schema: { type: 'string' } },
   ]);
   return {
     description,
     ...(Object.keys(content).length > 0 && { content }),
-    ...(described.length > 0 && { headers: Object.fromEntries(described) }),
+    ...(describedHeaders.length > 0 && { headers: Object.fromEntries(describedHeaders) }),
   };
 }
 
-const MEANINGS: Readonly<Record<number, string>> = {
-  400: 'The request is not what this takes',
-  401: 'Nobody says who calls',
-  403: 'The caller may not do this',
-  404: 'There is no such thing',
-  408: 'The body did not come in time',
-  409: 'Not in the status that it has, or another answer was given before',
-  410: 'It is over: expired, withdrawn, deleted, pruned',
-  412: 'Somebody else wrote first; `found` is what is there',
-  413: 'It is too large',
+const STATUS_DESCRIPTIONS: Readonly<Record<number, string>> = {
+  400: 'The request is invalid',
+  401: 'The caller is not authenticated',
+  403: 'The caller is not allowed to do this',
+  404: 'Not found',
+  408: 'The body did not arrive in time',
+  409: 'The current status does not allow this, or another decision was recorded before',
+  410: 'Gone: expired, withdrawn, deleted, shredded or pruned',
+  412: 'Conflict: another writer saved first; `found` has the current version',
+  413: 'Too large',
   414: 'The URL is too long',
-  415: 'The body is of a type that is not read here',
-  428: 'It must say which version it goes on from',
-  500: 'Something went wrong here',
-  503: 'The storage did not answer; try again later',
-  507: 'No space is left',
+  415: 'The media type of the body is not supported',
+  428: 'If-Match or If-None-Match is required',
+  500: 'An internal error occurred',
+  503: 'The storage is unavailable; try again later',
+  507: 'The storage is full',
 };
 
 const refTo = (schema: z.ZodType): Json => ({ $ref: `#/components/schemas/${SCHEMA_REGISTRY.get(schema)?.id}` });
 
-/** A schema as JSON; one with a name is referred to, and parts of one without are written out. */
+/** A schema as JSON Schema: a reference for a named schema, otherwise written out. */
 function jsonSchema(schema: z.ZodType): Json {
   if (SCHEMA_REGISTRY.has(schema)) return refTo(schema);
-  const { $schema: _, ...json } = z.toJSONSchema(schema, OPTIONS) as Json;
-  return json;
+  return omitKeys(z.toJSONSchema(schema, JSON_SCHEMA_OPTIONS), '$schema');
 }
 
-const OPTIONS = {
+const JSON_SCHEMA_OPTIONS = {
   io: 'input',
   override({ jsonSchema: json }: { jsonSchema: { format?: string; pattern?: string } }) {
-    // The format says it, and the pattern is longer than anybody reads.
+    // The format says enough; the generated pattern is very long.
     if (json.format === 'date-time') delete json.pattern;
   },
 } as const;
 
 function componentSchemas(): Json {
-  const { schemas } = z.toJSONSchema(SCHEMA_REGISTRY, { ...OPTIONS, uri: (id) => `#/components/schemas/${id}` });
+  const { schemas } = z.toJSONSchema(SCHEMA_REGISTRY, {
+    ...JSON_SCHEMA_OPTIONS,
+    uri: (id) => `#/components/schemas/${id}`,
+  });
   return Object.fromEntries(
-    Object.entries(schemas).map(([id, { $schema: _, $id: __, ...json }]) => [id, json] as const),
+    Object.entries(schemas).map(([id, schema]) => [id, omitKeys(schema, '$schema', '$id')] as const),
   );
 }
+
+const omitKeys = (json: object, ...keys: readonly string[]): Json =>
+  Object.fromEntries(Object.entries(json).filter(([key]) => !keys.includes(key)));

@@ -5,54 +5,59 @@ import type { ApprovalDocument } from '../operator/approval-document.ts';
 import type { DiffView, RunView } from '../operator/operator.ts';
 import { truncateToBytes } from '../operator/truncated-document.ts';
 
-const short = (doc: Doc | undefined, bytes: number): Doc | undefined =>
+const truncateOptional = (doc: Doc | undefined, bytes: number): Doc | undefined =>
   doc === undefined ? undefined : truncateToBytes(doc, bytes).value;
 
-/** A run whose input and result fit an answer. */
+/** A run, with input and result truncated to fit a response. */
 export const runResponse = ({ input, result, ...view }: RunView): object => ({
   ...view,
-  ...omitUndefined({ input: short(input, MAX_DOCUMENT_BYTES / 2), result: short(result, MAX_DOCUMENT_BYTES / 2) }),
+  ...omitUndefined({
+    input: truncateOptional(input, MAX_DOCUMENT_BYTES / 2),
+    result: truncateOptional(result, MAX_DOCUMENT_BYTES / 2),
+  }),
 });
 
-/** An approval whose documents fit an answer; in a list each has less room. */
+/** An approval, with each document truncated to the given size. */
 export function approvalResponse(
   { show, facts, changed, ...view }: ApprovalDocument,
   bytes = MAX_DOCUMENT_BYTES / 2,
 ): object {
   return {
     ...view,
-    ...omitUndefined({ show: short(show, bytes), facts: short(facts, bytes) }),
-    ...(changed && { changed: { before: short(changed.before, bytes), after: short(changed.after, bytes) } }),
+    ...omitUndefined({ show: truncateOptional(show, bytes), facts: truncateOptional(facts, bytes) }),
+    ...(changed && {
+      changed: { before: truncateOptional(changed.before, bytes), after: truncateOptional(changed.after, bytes) },
+    }),
   };
 }
 
-/** Approvals in a list: what they show is shortened, and of votes there is who gave which. */
+/** A list of approvals, with truncated documents, and votes without comments and edits. */
 export const approvalsResponse = (approvals: readonly ApprovalDocument[]): object => ({
   approvals: approvals.map(({ votes, ...approval }) => {
-    const given = votes.map(({ comment: _, edits: __, ...vote }) => vote);
-    return approvalResponse({ ...approval, votes: given }, LISTED_DOCUMENT_BYTES);
+    const listed = votes.map(({ by, as, answer, at }) => ({ by, ...omitUndefined({ as }), answer, at }));
+    return approvalResponse({ ...approval, votes: listed }, LISTED_DOCUMENT_BYTES);
   }),
 });
 
-const MOST_CHANGES = 500;
+const MAX_CHANGES = 500;
 
-/** A difference that fits an answer: at most so many changes of each kind, each shortened. */
+/** A diff that fits a response: at most 500 changes of each kind, each truncated. */
 export function diffResponse({ added, removed, changed, text }: DiffView): object {
   let isWhole =
-    text.length <= DEFAULT_DOCUMENT_BYTES && [added, removed, changed].every(({ length }) => length <= MOST_CHANGES);
-  const most = Math.floor(MAX_DOCUMENT_BYTES / (added.length + removed.length + 2 * changed.length + 1));
-  const fitting = (doc: Doc): Doc => {
-    const piece = truncateToBytes(doc, Math.max(200, Math.min(most, DEFAULT_DOCUMENT_BYTES)));
-    isWhole &&= piece.isWhole;
-    return piece.value;
+    text.length <= DEFAULT_DOCUMENT_BYTES && [added, removed, changed].every(({ length }) => length <= MAX_CHANGES);
+  const fairShare = Math.floor(MAX_DOCUMENT_BYTES / (added.length + removed.length + 2 * changed.length + 1));
+  const truncate = (doc: Doc): Doc => {
+    const truncated = truncateToBytes(doc, Math.max(200, Math.min(fairShare, DEFAULT_DOCUMENT_BYTES)));
+    isWhole &&= truncated.isWhole;
+    return truncated.value;
   };
-  const one = ({ path, value }: { path: string; value: Doc }) => ({ path, value: fitting(value) });
+  const toChange = ({ path, value }: { path: string; value: Doc }) => ({ path, value: truncate(value) });
   return {
-    added: added.slice(0, MOST_CHANGES).map(one),
-    removed: removed.slice(0, MOST_CHANGES).map(one),
+    added: added.slice(0, MAX_CHANGES).map(toChange),
+    removed: removed.slice(0, MAX_CHANGES).map(toChange),
     changed: changed
-      .slice(0, MOST_CHANGES)
-      .map(({ path, before, after }) => ({ path, before: fitting(before), after: fitting(after) })),
+      .slice(0, MAX_CHANGES)
+      .map(({ path, before, after }) => ({ path, before: truncate(before), after: truncate(after) })),
     text: text.slice(0, DEFAULT_DOCUMENT_BYTES),
     isWhole,
   };

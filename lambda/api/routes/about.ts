@@ -17,15 +17,15 @@ const Me = namedSchema(
   }),
 );
 
-/** What the API says of itself and of the caller; `describe` gives its description. */
+/** Routes about the API itself and its caller; `describe` returns the OpenAPI document. */
 export const aboutRoutes = (describe: () => object): readonly Route[] => [
   route({
     method: 'GET',
     path: '/api/openapi.json',
     access: ALL_ROLES,
     name: 'describe',
-    summary: 'This description, in OpenAPI 3.1',
-    responses: { 200: { description: 'The description', schema: z.looseObject({ openapi: z.string() }) } },
+    summary: 'Get this OpenAPI 3.1 document',
+    responses: { 200: { description: 'The OpenAPI document', schema: z.looseObject({ openapi: z.string() }) } },
     handle: async () => ({ status: 200, json: describe() }),
   }),
   route({
@@ -33,7 +33,7 @@ export const aboutRoutes = (describe: () => object): readonly Route[] => [
     path: '/api/me',
     access: ALL_ROLES,
     name: 'whoAmI',
-    summary: 'Who calls, as it is known here',
+    summary: 'Get the caller: tenant, person, groups and roles',
     responses: { 200: { description: 'The caller', schema: Me } },
     async handle({ caller: { tenant, person, groups, roles, answersForOthers } }) {
       return {

@@ -24,19 +24,19 @@ const Limit = z.int().min(1).max(100).optional();
 const ofApproval = runParams.extend({ approval: z.string().min(1).max(1000) });
 const LISTED = {
   200: {
-    description: 'Approvals, with what they show shortened, and votes without comments and edits',
+    description: 'Approvals, with truncated documents, and votes without comments and edits',
     schema: Approvals,
   },
 };
 const answers = { 200: { description: 'The approval', schema: Approval } };
 
-/** Approvals: what waits for whom, answers, reminders, withdrawals. */
+/** Routes that list, decide, remind about and withdraw approvals. */
 export const APPROVAL_ROUTES: readonly Route[] = [
   route({
     ...{ method: 'GET', path: '/api/approvals', access: INBOX_ROLES, name: 'listApprovals' },
-    summary: 'What the caller can still answer, oldest first; with `all`, everything that is open',
+    summary: 'List the approvals that the caller can decide, oldest first; with `all`, every pending approval',
     query: z.strictObject({
-      all: z.boolean().optional().describe('All that is open, for operators'),
+      all: z.boolean().optional().describe('Every pending approval; operators only'),
       person: Person.optional().describe('For callers who answer for others'),
       group: z.array(Group).max(100).optional().describe('The groups of that person'),
       limit: Limit,
@@ -45,10 +45,11 @@ export const APPROVAL_ROUTES: readonly Route[] = [
     async handle({ operator, caller, query }) {
       const { all, limit, person, group } = query;
       if (all) {
-        if (!hasRole(caller, OPERATE_ROLES)) throw notAllowed('Only an operator sees what others are asked.');
+        if (!hasRole(caller, OPERATE_ROLES))
+          throw notAllowed('Only an operator can list the approvals of other people.');
         return { status: 200, json: approvalsResponse(await operator.pendingApprovals(omitUndefined({ limit }))) };
       }
-      if (!hasRole(caller, DECIDE_ROLES)) throw notAllowed('Only an approver has an inbox; operators pass `all=true`.');
+      if (!hasRole(caller, DECIDE_ROLES)) throw notAllowed('Only an approver has an inbox. Operators pass `all=true`.');
       const { by, groups } = answeringAs(caller, person, group);
       return {
         status: 200,
@@ -65,7 +66,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
       name: 'listApprovalsOfRun',
       params: runParams,
     },
-    summary: 'All approvals of a run, open and ended, oldest first',
+    summary: 'List all approvals of a run, pending and decided, oldest first',
     responses: LISTED,
     problems: [404, 410],
     handle: async ({ operator, params: { run } }) => ({
@@ -81,7 +82,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
       access: APPROVAL_VIEW_ROLES,
       name: 'getApproval',
     },
-    summary: 'One approval; an approver sees those that they are asked',
+    summary: 'Get an approval. An approver can get those that they can decide',
     ...{ params: ofApproval, responses: answers },
     problems: [404, 410],
     async handle({ operator, caller, params: { run, approval } }) {
@@ -93,7 +94,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
 
   route({
     ...{ method: 'GET', path: '/api/runs/{run}/approvals/{approval}/payloads/{payload}', access: APPROVAL_VIEW_ROLES },
-    ...{ name: 'getApprovalPayload', summary: 'A payload that an approval shows' },
+    ...{ name: 'getApprovalPayload', summary: 'Download a payload that an approval shows' },
     params: ofApproval.extend({ payload: PayloadId }),
     responses: DOWNLOAD_RESPONSES,
     problems: [404, 410, 413],
@@ -111,7 +112,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
       access: DECIDE_ROLES,
       name: 'decideApproval',
     },
-    summary: 'Answers, as the person that the caller is; given again, it gives what is recorded',
+    summary: 'Decide as the person who calls. Repeating a decision returns what is recorded',
     params: ofApproval,
     body: {
       maxBytes: MAX_DECISION_BYTES,
@@ -143,7 +144,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
       access: OPERATE_ROLES,
       name: 'remindApprovers',
     },
-    ...{ summary: 'Has people told once more', params: ofApproval, responses: answers },
+    ...{ summary: 'Send a reminder to the approvers', params: ofApproval, responses: answers },
     body: { schema: namedSchema('Remind', z.strictObject({})) },
     problems: [404, 409, 410],
     async handle({ operator, params: { run, approval }, body }) {
@@ -160,7 +161,7 @@ export const APPROVAL_ROUTES: readonly Route[] = [
       name: 'withdrawApproval',
     },
     ...{
-      summary: 'Ends an approval that nobody needs any more; its run takes it for a no',
+      summary: 'Withdraw a pending approval; the run continues as if it was rejected',
       params: ofApproval,
       responses: answers,
     },
@@ -176,7 +177,8 @@ export const APPROVAL_ROUTES: readonly Route[] = [
 /** Who answers: the person that the caller is, or whom a caller names who may answer for others. */
 function answeringAs(caller: Caller, person: string | undefined, groups: readonly string[] | undefined) {
   if (person === undefined && groups === undefined) return requireDecider(caller);
-  if (!caller.answersForOthers) throw notAllowed('This caller may not answer for others: leave out who answers.');
-  if (person === undefined) throw notAllowed('Groups are those of a person: say who answers.');
+  if (!caller.answersForOthers)
+    throw notAllowed('This caller may not decide for others. Leave out the person and the groups.');
+  if (person === undefined) throw notAllowed('Groups belong to a person. Name the person who decides.');
   return { by: person, groups: groups ?? [] };
 }

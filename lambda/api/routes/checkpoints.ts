@@ -12,11 +12,15 @@ import { type Route, route } from '../route.ts';
 import { Checkpoint, CheckpointsPage, Difference } from '../schemas/checkpoints.ts';
 import { Name, PayloadId, runParams, Version } from '../schemas/values.ts';
 
-const WhichText = z.string().min(1).max(300).describe('A version, `latest`, or `name:` and the name of a checkpoint');
+const Selector = z
+  .string()
+  .min(1)
+  .max(300)
+  .describe('A version, `latest`, or `name:` followed by the name of a checkpoint');
 
-const ofCheckpoint = runParams.extend({ version: WhichText });
+const checkpointParams = runParams.extend({ version: Selector });
 
-/** Checkpoints: list, open, compare, and the payloads that they point at. */
+/** Routes that list, load and compare checkpoints, and download their payloads. */
 export const CHECKPOINT_ROUTES: readonly Route[] = [
   route({
     method: 'GET',
@@ -24,14 +28,14 @@ export const CHECKPOINT_ROUTES: readonly Route[] = [
     access: VIEW_ROLES,
     name: 'listCheckpoints',
     params: runParams,
-    summary: 'The checkpoints of a run without their content',
+    summary: 'List the checkpoints of a run, without their content',
     query: z.strictObject({
       from: Version.optional(),
       to: Version.optional(),
       newestFirst: z.boolean().optional(),
       limit: z.int().min(1).max(1000).optional(),
     }),
-    responses: { 200: { description: 'A page', schema: CheckpointsPage } },
+    responses: { 200: { description: 'A page of checkpoints', schema: CheckpointsPage } },
     problems: [404, 410],
     handle: async ({ operator, params: { run }, query }) => ({
       status: 200,
@@ -44,35 +48,44 @@ export const CHECKPOINT_ROUTES: readonly Route[] = [
     path: '/api/runs/{run}/checkpoints/{version}',
     access: VIEW_ROLES,
     name: 'getCheckpoint',
-    summary: 'A checkpoint with its state, results and model parameters',
+    summary: 'Get a checkpoint with its state, tool results and model parameters',
     description:
-      'What is large is shortened: a part of it is found by its path, a JSON pointer such as /state/messages, and the rest of a long list, object or text with `from`.',
-    params: ofCheckpoint,
+      'Large content is truncated. Request a part with `path`, a JSON pointer such as /state/messages, and the rest of a long list, object or text with `from`.',
+    params: checkpointParams,
     query: z.strictObject({
       path: z.string().max(4000).optional().describe('A JSON pointer into the content'),
-      from: z.int().min(0).optional().describe('The first element, key or character that is shown'),
-      bytes: z.int().min(1000).max(MAX_DOCUMENT_BYTES).optional().describe('About how many bytes of content to answer'),
+      from: z.int().min(0).optional().describe('The index of the first element, key or character to return'),
+      bytes: z
+        .int()
+        .min(1000)
+        .max(MAX_DOCUMENT_BYTES)
+        .optional()
+        .describe('The approximate number of bytes of content to return'),
     }),
     headers: z.strictObject({ 'if-none-match': z.string().max(1000).optional() }),
     responses: {
-      200: { description: 'The checkpoint', schema: Checkpoint, headers: { etag: 'Its version' } },
-      304: { description: 'It is still the version that was named in If-None-Match' },
+      200: { description: 'The checkpoint', schema: Checkpoint, headers: { etag: 'The version, in quotes' } },
+      304: { description: 'The version is the one in If-None-Match' },
     },
     problems: [404, 410],
     async handle({ operator, params: { run, version }, query, headers }) {
-      const { state, toolResults, model, ...summary } = await operator.checkpoint(run, whichOf(version));
+      const { state, toolResults, model, ...summary } = await operator.checkpoint(run, parseSelector(version));
       const etag = `"${summary.version}"`;
-      if (namesTag(headers['if-none-match'], etag)) return new Response(null, { status: 304, headers: { etag } });
+      if (hasEtag(headers['if-none-match'], etag)) return new Response(null, { status: 304, headers: { etag } });
       const { path = '', from, bytes = DEFAULT_DOCUMENT_BYTES } = query;
       const content: Doc = { state, toolResults, ...omitUndefined({ model }) };
-      const piece = truncateDocument(content, path, bytes, omitUndefined({ from }));
-      if (!piece)
+      const truncated = truncateDocument(content, path, bytes, omitUndefined({ from }));
+      if (!truncated)
         throw new HttpError(
           404,
           'PART_NOT_FOUND',
-          `Checkpoint ${summary.version} of this run has nothing at this path.`,
+          `Checkpoint ${summary.version} has no value at this path. Check the JSON pointer.`,
         );
-      return { status: 200, json: { ...summary, content: piece.value, isWhole: piece.isWhole }, headers: { etag } };
+      return {
+        status: 200,
+        json: { ...summary, content: truncated.value, isWhole: truncated.isWhole },
+        headers: { etag },
+      };
     },
   }),
 
@@ -81,13 +94,13 @@ export const CHECKPOINT_ROUTES: readonly Route[] = [
     path: '/api/runs/{run}/checkpoints/{version}/payloads/{payload}',
     access: VIEW_ROLES,
     name: 'getPayload',
-    summary: 'A payload that a checkpoint points at',
-    params: ofCheckpoint.extend({ payload: PayloadId }),
+    summary: 'Download a payload of a checkpoint',
+    params: checkpointParams.extend({ payload: PayloadId }),
     responses: DOWNLOAD_RESPONSES,
     problems: [404, 410, 413],
     async handle(request) {
       const { run, version, payload } = request.params;
-      return downloadPayload(request, { run, from: { version: whichOf(version) }, id: payload });
+      return downloadPayload(request, { run, from: { version: parseSelector(version) }, id: payload });
     },
   }),
 
@@ -97,27 +110,27 @@ export const CHECKPOINT_ROUTES: readonly Route[] = [
     access: VIEW_ROLES,
     name: 'diffCheckpoints',
     params: runParams,
-    summary: 'What changed in the state from one checkpoint to another',
-    query: z.strictObject({ before: WhichText, after: WhichText }),
-    responses: { 200: { description: 'The difference', schema: Difference } },
+    summary: 'Compare the state of two checkpoints',
+    query: z.strictObject({ before: Selector, after: Selector }),
+    responses: { 200: { description: 'The diff', schema: Difference } },
     problems: [404, 410],
     async handle({ operator, params: { run }, query: { before, after } }) {
-      const difference = await operator.diff(run, whichOf(before), whichOf(after));
-      return { status: 200, json: diffResponse(difference) };
+      const diff = await operator.diff(run, parseSelector(before), parseSelector(after));
+      return { status: 200, json: diffResponse(diff) };
     },
   }),
 ];
 
-/** Which checkpoint a path or a query names; undefined is the newest. */
-function whichOf(text: string): CheckpointSelector | undefined {
+/** Parses a checkpoint selector; undefined is the newest checkpoint. */
+function parseSelector(text: string): CheckpointSelector | undefined {
   if (text === 'latest') return undefined;
   const name = Name.safeParse(text.startsWith('name:') ? text.slice(5) : '');
   if (name.success) return { name: name.data };
   const version = Version.safeParse(/^\d{1,12}$/.test(text) ? Number(text) : undefined);
   if (version.success) return version.data;
-  throw invalidInput('A version', 'a number, `latest`, or `name:` and a name', text);
+  throw invalidInput('A version', 'a number, `latest`, or `name:` followed by a name', text);
 }
 
-/** Whether a header of tags has this one. */
-const namesTag = (header: string | undefined, tag: string): boolean =>
+/** Whether an `If-None-Match` header contains the ETag. */
+const hasEtag = (header: string | undefined, tag: string): boolean =>
   header?.split(',').some((each) => each.trim().replace(/^W\//, '') === tag) === true;

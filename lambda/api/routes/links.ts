@@ -21,7 +21,7 @@ import { decisionFields, Link } from '../schemas/approvals.ts';
 import { namedSchema } from '../schemas/named.ts';
 import { PayloadId } from '../schemas/values.ts';
 
-const Token = z.string().describe('The last part of a link');
+const Token = z.string().describe('The last part of an approval link');
 const params = z.strictObject({ token: Token });
 const PAGE = { types: ['text/html'] };
 
@@ -33,10 +33,10 @@ const body = { maxBytes: MAX_DECISION_BYTES, acceptsForms: true, schema: LinkAns
 export const LINK_ROUTES: readonly Route[] = [
   route({
     ...{ method: 'GET', path: '/approvals/{token}', access: 'everyone', name: 'openLink', params },
-    summary: 'What a link asks: a page for a browser, JSON for a program. It changes nothing',
+    summary: 'Get the approval of a link: a page for browsers, JSON for programs. Changes nothing',
     // Mail programs and trackers add to links what they like.
-    query: z.looseObject({ decided: z.string().optional().describe('For the page: it was answered just now') }),
-    responses: { 200: { description: 'What is asked, and what was answered', schema: Link, ...PAGE } },
+    query: z.looseObject({ decided: z.string().optional().describe('Set by the page after a decision') }),
+    responses: { 200: { description: 'The approval and its votes', schema: Link, ...PAGE } },
     problems: [404],
     async handle({ api, context, params: { token }, query }) {
       const link = await createOperator(api.runtime).approvalByLink(token);
@@ -47,10 +47,10 @@ export const LINK_ROUTES: readonly Route[] = [
 
   route({
     ...{ method: 'POST', path: '/approvals/{token}', access: 'everyone', name: 'answerLink', params, body },
-    summary: 'Answers as the person that the link was made for; given again, it gives what is recorded',
+    summary: 'Decide as the person that the link was created for. Repeating a decision returns what is recorded',
     responses: {
-      200: { description: 'What is recorded', schema: Link },
-      303: { description: 'For a browser: where the page is', headers: { location: 'The link itself' } },
+      200: { description: 'The recorded decision', schema: Link },
+      303: { description: 'For browsers: a redirect to the page', headers: { location: 'The link itself' } },
     },
     problems: [403, 404, 409, 410],
     async handle({ api, context, params: { token } }) {
@@ -72,7 +72,7 @@ export const LINK_ROUTES: readonly Route[] = [
 
   route({
     ...{ method: 'GET', path: '/approvals/{token}/payloads/{payload}', access: 'everyone', name: 'getLinkPayload' },
-    summary: 'A payload that the approval of a link shows',
+    summary: 'Download a payload that the approval of a link shows',
     params: params.extend({ payload: PayloadId }),
     responses: DOWNLOAD_RESPONSES,
     problems: [404, 413],

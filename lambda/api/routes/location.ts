@@ -1,9 +1,9 @@
 import { encodePathId } from '../../http/path-id.ts';
 
-/** The header that says where a run is found. */
+/** The `Location` header of a run. */
 export const locationHeader = (run: string): { readonly location: string } => ({
   location: `/api/runs/${encodePathId(run)}`,
 });
 
-/** The same, described. */
-export const LOCATION_DESCRIPTION = { location: 'Where the run is' };
+/** Its description for OpenAPI. */
+export const LOCATION_DESCRIPTION = { location: 'The URL of the run' };

@@ -17,25 +17,25 @@ import { Loaded, Saved, Upload } from '../schemas/checkpoints.ts';
 import { namedSchema } from '../schemas/named.ts';
 import { Document, Duration, Name, runParams, StringList, Tags, Version } from '../schemas/values.ts';
 
-const conditions = z.strictObject({
+const conditionalHeaders = z.strictObject({
   'if-match': z
     .string()
     .max(100)
     .optional()
-    .describe('The version that this goes on from, such as "14"; "0" for a new run'),
+    .describe('The version that this checkpoint follows, in quotes, such as "14"; "0" for a new run'),
   'if-none-match': z.string().max(100).optional().describe('`*` for a new run, instead of If-Match'),
   'idempotency-key': z
     .string()
     .min(1)
     .max(200)
     .optional()
-    .describe('The same key again finds what the first one wrote'),
+    .describe('A repeated key returns what the first request wrote'),
 });
 
-/** What everything has that saves. Each field is checked once more where it is used. */
-const saving = {
+/** The fields that every saving request accepts. The protocol validates each of them again. */
+const saveFields = {
   state: Document.optional(),
-  stateFrom: z.strictObject({ upload: z.string() }).optional().describe('A state that was uploaded'),
+  stateFrom: z.strictObject({ upload: z.string() }).optional().describe('A state that was uploaded before'),
   step: z.string().min(1).max(1000).optional(),
   toolResults: z.record(z.string(), Document).optional(),
   forgetToolResults: z.union([z.literal(true), StringList]).optional(),
@@ -64,19 +64,19 @@ const ApprovalRequest = namedSchema(
   }),
 );
 
-const ETAG = { etag: 'The version that was written' };
+const ETAG = { etag: 'The saved version, in quotes' };
 
-/** What agents in other languages do: save, ask, wait, end and load. */
+/** Routes for agents in other languages: save, request an approval, wait, finish and load. */
 export const PROTOCOL_ROUTES: readonly Route[] = [
-  savingRoute({
+  saveRoute({
     action: 'save',
     path: '/api/runs/{run}/checkpoints',
     name: 'saveCheckpoint',
-    summary: 'Saves a checkpoint on the version that If-Match names',
+    summary: 'Save a checkpoint on top of the version in If-Match',
     schema: namedSchema(
       'Save',
       z.strictObject({
-        ...saving,
+        ...saveFields,
         status: z.enum(['RUNNING', 'READY']).optional(),
         owner: Name.optional(),
         tags: Tags.optional(),
@@ -84,32 +84,32 @@ export const PROTOCOL_ROUTES: readonly Route[] = [
       }),
     ),
   }),
-  savingRoute({
+  saveRoute({
     action: 'requestApproval',
     path: '/api/runs/{run}/approvals',
     name: 'askApproval',
-    summary: 'Saves a checkpoint, asks people, and gives the run up until they have answered',
-    schema: namedSchema('Ask', z.strictObject({ ...saving, approval: ApprovalRequest })),
+    summary: 'Save a checkpoint, request an approval and suspend the run until it is decided',
+    schema: namedSchema('Ask', z.strictObject({ ...saveFields, approval: ApprovalRequest })),
   }),
-  savingRoute({
+  saveRoute({
     action: 'waitForSignal',
     path: '/api/runs/{run}/waits',
     name: 'waitForSignal',
-    summary: 'Saves a checkpoint, and gives the run up until the signal has come',
+    summary: 'Save a checkpoint and suspend the run until the signal arrives',
     schema: namedSchema(
       'WaitForSignal',
-      z.strictObject({ ...saving, signal: z.string().min(1).max(200), timeout: Duration.optional() }),
+      z.strictObject({ ...saveFields, signal: z.string().min(1).max(200), timeout: Duration.optional() }),
     ),
   }),
-  savingRoute({
+  saveRoute({
     action: 'finish',
     path: '/api/runs/{run}/finish',
     name: 'finishRun',
-    summary: 'Saves a last checkpoint, and ends the run',
+    summary: 'Save a final checkpoint and end the run',
     schema: namedSchema(
       'Finish',
       z.strictObject({
-        ...saving,
+        ...saveFields,
         status: z.enum(['SUCCEEDED', 'FAILED']),
         result: Document.optional(),
         error: z
@@ -125,12 +125,14 @@ export const PROTOCOL_ROUTES: readonly Route[] = [
     access: VIEW_ROLES,
     name: 'loadRun',
     params: runParams,
-    summary: 'A checkpoint with all that an agent needs to go on from it',
+    summary: 'Load a checkpoint with everything that an agent needs to resume from it',
     query: z.strictObject({ version: Version.optional(), name: Name.optional() }),
-    responses: { 200: { description: 'The checkpoint', schema: Loaded, headers: { etag: 'Its version' } } },
+    responses: { 200: { description: 'The checkpoint', schema: Loaded, headers: { etag: 'The version, in quotes' } } },
     problems: [404, 410, 413],
     async handle({ api, operator, params: { run }, query }) {
-      const loaded = (await done(api, operator, 'load', run, query)) as { checkpoint: { version: number } };
+      const loaded = (await performProtocolAction(api, operator, 'load', run, query)) as {
+        checkpoint: { version: number };
+      };
       return { status: 200, json: loaded, headers: { etag: `"${loaded.checkpoint.version}"` } };
     },
   }),
@@ -141,62 +143,74 @@ export const PROTOCOL_ROUTES: readonly Route[] = [
     access: OPERATE_ROLES,
     name: 'makeUpload',
     params: runParams,
-    summary: 'A URL to put a state to that is too large for a body; save it as `stateFrom` within 15 minutes',
+    summary:
+      'Create an upload URL for a state that is too large for a body; save it with `stateFrom` within 15 minutes',
     body: { schema: namedSchema('MakeUpload', z.strictObject({})) },
-    responses: { 201: { description: 'Where to put it', schema: Upload } },
+    responses: { 201: { description: 'The upload URL', schema: Upload } },
     async handle({ api, operator, params: { run }, body }) {
       await body();
-      return { status: 201, json: await done(api, operator, 'upload', run, {}) };
+      return { status: 201, json: await performProtocolAction(api, operator, 'upload', run, {}) };
     },
   }),
 ];
 
-interface SavingSpec extends Pick<Route, 'path' | 'name' | 'summary'> {
+interface SaveRouteSpec extends Pick<Route, 'path' | 'name' | 'summary'> {
   readonly action: Action;
   readonly schema: z.ZodObject;
 }
 
-function savingRoute({ action, schema, ...spec }: SavingSpec): Route {
+function saveRoute({ action, schema, ...spec }: SaveRouteSpec): Route {
   return route({
     ...spec,
     method: 'POST',
     access: OPERATE_ROLES,
     params: runParams,
-    headers: conditions,
+    headers: conditionalHeaders,
     body: { schema },
-    responses: { 201: { description: 'It was saved', schema: Saved, headers: ETAG } },
+    responses: { 201: { description: 'Saved', schema: Saved, headers: ETAG } },
     problems: [404, 409, 410, 412, 428],
     async handle({ api, operator, params: { run }, headers, body }) {
       const fields = await body();
-      const expectedVersion = versionIn(headers);
+      const expectedVersion = parseExpectedVersion(headers);
       const writeId = headers['idempotency-key'];
       try {
-        const saved = await done(api, operator, action, run, {
+        const saved = await performProtocolAction(api, operator, action, run, {
           ...fields,
           expectedVersion,
           ...omitUndefined({ writeId }),
         });
-        await delivered(api, operator, action, run);
+        await deliverReadyRuns(api, operator, action, run);
         const { version } = saved as { version: number };
         return { status: 201, json: { run, ...saved }, headers: { etag: `"${version}"` } };
       } catch (error) {
-        if (isWaitstateError(error, 'STALE_VERSION')) throw await conflict(operator, run, expectedVersion);
+        if (isWaitstateError(error, 'STALE_VERSION')) throw await staleVersionProblem(operator, run, expectedVersion);
         throw error;
       }
     },
   });
 }
 
-/** Does what the protocol of agents in other languages has an action for. */
-function done(api: AppOptions, operator: Operator, action: Action, run: string, fields: object): Promise<object> {
+/** Performs an action of the protocol for agents in other languages. */
+function performProtocolAction(
+  api: AppOptions,
+  operator: Operator,
+  action: Action,
+  run: string,
+  fields: object,
+): Promise<object> {
   const { runtime, signedUrls, telemetry } = api;
   const contexts = withoutAgentCode(withTenant(runtime.contexts, operator.tenant));
   const request = parseRequest({ waitstate: 1, action, tenant: operator.tenant, run, ...fields });
   return performAction({ contexts, signedUrls, telemetry: telemetry, clock: runtime.clock }, request);
 }
 
-/** Brings a run that was saved to a process if it is ready for one, and with its end the run that called it. */
-async function delivered({ runtime }: AppOptions, operator: Operator, action: Action, run: string): Promise<void> {
+/** Delivers the saved run if it is ready, and after its end the run that called it. */
+async function deliverReadyRuns(
+  { runtime }: AppOptions,
+  operator: Operator,
+  action: Action,
+  run: string,
+): Promise<void> {
   if (!runtime.deliver) return;
   const { forRun: inRun } = withTenant(runtime.contexts, operator.tenant);
   await deliverIfReady(runtime, await inRun(run));
@@ -204,11 +218,11 @@ async function delivered({ runtime }: AppOptions, operator: Operator, action: Ac
   if (parent) await deliverIfReady(runtime, await inRun(parent.run));
 }
 
-/** The version that a request goes on from; that it says so is what keeps writers apart. */
-function versionIn(headers: z.infer<typeof conditions>): number {
+/** The version that a save must follow. It is required, since concurrent writers would overwrite each other. */
+function parseExpectedVersion(headers: z.infer<typeof conditionalHeaders>): number {
   const { 'if-match': match, 'if-none-match': noneMatch } = headers;
   if (match !== undefined && noneMatch !== undefined)
-    throw invalidInput('A request', 'given If-Match or If-None-Match', 'both');
+    throw invalidInput('A request', 'sent with If-Match or If-None-Match', 'both');
   if (noneMatch !== undefined) {
     if (noneMatch.trim() === '*') return 0;
     throw invalidInput('If-None-Match', '* for a new run', noneMatch);
@@ -217,21 +231,21 @@ function versionIn(headers: z.infer<typeof conditions>): number {
     throw new HttpError(
       428,
       'PRECONDITION_REQUIRED',
-      'Say what this goes on from: If-Match with the version in quotes, such as "14", or If-None-Match: * for a new run.',
+      'Send the version that this follows: If-Match with the version in quotes, such as "14", or If-None-Match: * for a new run.',
     );
   const version = Number(/^\s*"(\d{1,12})"\s*$/.exec(match)?.[1] ?? Number.NaN);
   if (version >= 0 && version <= MAX_VERSION) return version;
   throw invalidInput('If-Match', 'one version in quotes, such as "14"', match);
 }
 
-/** What is answered when somebody else wrote first: what is there now, which need not be what was in the way. */
-async function conflict(operator: Operator, run: string, expected: number): Promise<HttpError> {
+/** The 412 problem after a conflict. It reports the current version, which may be newer than the conflicting one. */
+async function staleVersionProblem(operator: Operator, run: string, expected: number): Promise<HttpError> {
   const { checkpoints } = await operator.history(run, { newestFirst: true, limit: 1 });
   const { version = 0, status } = checkpoints[0] ?? {};
   return new HttpError(
     412,
     'STALE_VERSION',
-    `This was to follow version ${expected}, and run "${run}" is at version ${version}. Load it, and try again.`,
+    `Expected version ${expected}; run "${run}" is at version ${version}. Load it and try again.`,
     { found: { version, ...omitUndefined({ status }) }, headers: { etag: `"${version}"` } },
   );
 }

@@ -8,14 +8,14 @@ import { PROTOCOL_ROUTES } from './protocol.ts';
 import { RUN_CHANGE_ROUTES } from './run-changes.ts';
 import { RUN_ROUTES } from './runs.ts';
 
-let described: object | undefined;
+let openApi: object | undefined;
 
-/** Every route of links and API: the application and its description are made of this table. */
+/** Every route of approval links and API. The application and the OpenAPI document are built from this table. */
 export const ROUTES: readonly Route[] = [
   ...LINK_ROUTES,
   ...aboutRoutes(() => {
-    described ??= toOpenApi(ROUTES);
-    return described;
+    openApi ??= toOpenApi(ROUTES);
+    return openApi;
   }),
   ...RUN_ROUTES,
   ...RUN_CHANGE_ROUTES,

@@ -12,7 +12,7 @@ import { LOCATION_DESCRIPTION, locationHeader } from './location.ts';
 
 const NO_CONTENT = { description: 'Done' };
 
-/** What is done to runs: signal, cancel, retry, rewind, fork. */
+/** Routes that change runs: signal, cancel, retry, rewind, fork. */
 export const RUN_CHANGE_ROUTES: readonly Route[] = [
   route({
     method: 'POST',
@@ -20,7 +20,7 @@ export const RUN_CHANGE_ROUTES: readonly Route[] = [
     access: OPERATE_ROLES,
     name: 'signalRun',
     params: runParams,
-    summary: 'Sends a signal; the same id twice sends one. One to a run that has not been started is kept for it',
+    summary: 'Send a signal. A repeated id sends it once; a signal to a run that has not started yet is kept for it',
     body: {
       schema: namedSchema(
         'Signal',
@@ -32,8 +32,8 @@ export const RUN_CHANGE_ROUTES: readonly Route[] = [
       ),
     },
     responses: {
-      201: { description: 'It was sent', schema: Signalled },
-      200: { description: 'It had been sent before', schema: Signalled },
+      201: { description: 'Sent', schema: Signalled },
+      200: { description: 'Sent before', schema: Signalled },
     },
     problems: [404, 409, 410],
     async handle({ operator, params: { run }, body }) {
@@ -53,11 +53,11 @@ export const RUN_CHANGE_ROUTES: readonly Route[] = [
     access: OPERATE_ROLES,
     name: 'cancelRun',
     params: runParams,
-    summary: 'Cancels a run: what it did is undone, then it has ended',
+    summary: 'Cancel a run: completed steps are undone, then the run ends',
     body: {
       schema: namedSchema('Cancel', z.strictObject({ reason: z.string().min(1).max(2000).optional() })),
     },
-    responses: { 200: { description: 'The status that it has now', schema: Cancelled } },
+    responses: { 200: { description: 'The new status', schema: Cancelled } },
     problems: [404, 409, 410],
     async handle({ operator, params: { run }, body }) {
       const { reason } = await body();
@@ -71,7 +71,7 @@ export const RUN_CHANGE_ROUTES: readonly Route[] = [
     access: OPERATE_ROLES,
     name: 'retryRun',
     params: runParams,
-    summary: 'Lets a run that failed go on from where it was',
+    summary: 'Retry a failed run: it resumes at the operation that failed',
     body: { schema: namedSchema('Retry', z.strictObject({})) },
     responses: { 204: NO_CONTENT },
     problems: [404, 409, 410],
@@ -88,15 +88,18 @@ export const RUN_CHANGE_ROUTES: readonly Route[] = [
     access: OPERATE_ROLES,
     name: 'rewindRun',
     params: runParams,
-    summary: 'Lets a run go on from an earlier checkpoint of its own, perhaps with another state',
+    summary: 'Rewind a run to an earlier checkpoint, optionally with another state',
     body: {
       schema: namedSchema(
         'Rewind',
         z.strictObject({
           version: Version.optional(),
           name: Name.optional().describe('The name of the checkpoint, instead of its version'),
-          state: Document.optional().describe('Another state to go on with, of a durable run'),
-          newKeys: z.boolean().optional().describe('Whether services take steps that run again for new work'),
+          state: Document.optional().describe('The state to resume with; only for durable runs'),
+          newKeys: z
+            .boolean()
+            .optional()
+            .describe('Use new idempotency keys, so that services treat repeated steps as new requests'),
         }),
       ),
     },
@@ -105,7 +108,7 @@ export const RUN_CHANGE_ROUTES: readonly Route[] = [
     async handle({ operator, params: { run }, body }) {
       const { version, name = '', newKeys, state } = await body();
       if ((version === undefined) === (name === ''))
-        throw invalidInput('A rewind', 'given `version` or `name`', 'both or none');
+        throw invalidInput('A rewind', 'sent with either `version` or `name`', 'both or neither');
       await operator.rewind(run, version ?? { name }, omitUndefined({ newKeys, state: state as Doc | undefined }));
       return new Response(null, { status: 204 });
     },
@@ -117,7 +120,7 @@ export const RUN_CHANGE_ROUTES: readonly Route[] = [
     access: OPERATE_ROLES,
     name: 'forkRun',
     params: runParams,
-    summary: 'Begins a new run at a checkpoint, perhaps with another state or other results',
+    summary: 'Fork a new run from a checkpoint, optionally with another state or other results',
     body: {
       schema: namedSchema(
         'Fork',
@@ -125,8 +128,8 @@ export const RUN_CHANGE_ROUTES: readonly Route[] = [
           version: Version.optional(),
           name: Name.optional().describe('The name of the checkpoint, instead of its version'),
           id: RunId.optional().describe('The id of the new run'),
-          state: Document.optional().describe('The whole state that it begins with'),
-          toolResults: z.record(z.string(), Document).optional().describe('Other results, by id'),
+          state: Document.optional().describe('The whole state that the fork starts with'),
+          toolResults: z.record(z.string(), Document).optional().describe('Replacements for recorded results, by id'),
           owner: Name.optional(),
           tags: Tags.optional(),
         }),
@@ -137,7 +140,7 @@ export const RUN_CHANGE_ROUTES: readonly Route[] = [
     async handle({ operator, params: { run }, body }) {
       const { version, name, ...rest } = await body();
       if (version !== undefined && name !== undefined)
-        throw invalidInput('A fork', 'given `version` or `name`', 'both');
+        throw invalidInput('A fork', 'sent with `version` or `name`', 'both');
       const forked = await operator.fork(run, omitUndefined({ version, name, ...rest }) as ForkInput);
       return { status: 201, json: { run: forked }, headers: locationHeader(forked) };
     },

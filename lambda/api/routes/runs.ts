@@ -13,14 +13,14 @@ import { Agents, Counts, Lineage, Run, RunsPage, Started } from '../schemas/runs
 import { Cursor, Document, Duration, Name, RunId, runParams, StatusName, Tags, Timestamp } from '../schemas/values.ts';
 import { LOCATION_DESCRIPTION, locationHeader } from './location.ts';
 
-/** Runs: start, list, look. */
+/** Routes that start, list and read runs. */
 export const RUN_ROUTES: readonly Route[] = [
   route({
     method: 'POST',
     path: '/api/runs',
     access: START_ROLES,
     name: 'startRun',
-    summary: 'Starts a run; the same id, or the same Idempotency-Key, twice starts one',
+    summary: 'Start a run. A repeated id or Idempotency-Key starts it once',
     headers: z.strictObject({ 'idempotency-key': z.string().min(1).max(200).optional() }),
     body: {
       schema: namedSchema(
@@ -37,8 +37,8 @@ export const RUN_ROUTES: readonly Route[] = [
       ),
     },
     responses: {
-      201: { description: 'It was started', schema: Started, headers: LOCATION_DESCRIPTION },
-      200: { description: 'It had been started before', schema: Started, headers: LOCATION_DESCRIPTION },
+      201: { description: 'Started', schema: Started, headers: LOCATION_DESCRIPTION },
+      200: { description: 'Started before', schema: Started, headers: LOCATION_DESCRIPTION },
     },
     problems: [404, 409, 410],
     async handle({ operator, api, caller, headers, body }) {
@@ -51,7 +51,7 @@ export const RUN_ROUTES: readonly Route[] = [
         ...(timeout && { timeout: omitUndefined(timeout) }),
         ...(input !== undefined && { input: input as Doc }),
       });
-      const started = await (hasRole(caller, VIEW_ROLES) ? starting : unseen(starting));
+      const started = await (hasRole(caller, VIEW_ROLES) ? starting : withoutStatus(starting));
       return { status: started.isNew ? 201 : 200, json: started, headers: locationHeader(started.run) };
     },
   }),
@@ -61,27 +61,28 @@ export const RUN_ROUTES: readonly Route[] = [
     path: '/api/runs',
     access: VIEW_ROLES,
     name: 'listRuns',
-    summary: 'The runs that fit, last touched first',
-    description: 'A page may be short: only a missing cursor means the end. The list may be a moment behind.',
+    summary: 'List runs, most recently changed first',
+    description:
+      'A page can have fewer runs than `limit`; only a missing cursor means the end. The list is eventually consistent.',
     query: z.strictObject({
       status: z.array(StatusName).max(20).optional(),
       agent: Name.optional(),
       owner: Name.optional(),
       tag: Name.optional(),
-      step: z.string().min(1).max(1000).optional().describe('The step at which it last changed its status, by name'),
-      stepNumber: z.int().min(0).optional().describe('The same, by number'),
-      id: z.string().min(1).max(256).optional().describe('Only runs whose id has this in it'),
-      since: Timestamp.optional().describe('Touched from this moment'),
-      until: Timestamp.optional().describe('Touched before this moment'),
+      step: z.string().min(1).max(1000).optional().describe('The name of the step at which the status last changed'),
+      stepNumber: z.int().min(0).optional().describe('The number of that step, instead of its name'),
+      id: z.string().min(1).max(256).optional().describe('Only runs whose id contains this text'),
+      since: Timestamp.optional().describe('Changed at or after this time'),
+      until: Timestamp.optional().describe('Changed before this time'),
       limit: z.int().min(1).max(100).optional(),
       cursor: Cursor.optional(),
     }),
-    responses: { 200: { description: 'A page', schema: RunsPage } },
+    responses: { 200: { description: 'A page of runs', schema: RunsPage } },
     async handle({ operator, query }) {
       const { status, stepNumber, since, until, step, ...rest } = query;
       if (step !== undefined && stepNumber !== undefined)
-        throw invalidInput('A query', 'given `step` or `stepNumber`', 'both');
-      const filter = { step: step ?? stepNumber, since: dateOf(since), until: dateOf(until) };
+        throw invalidInput('A query', 'sent with `step` or `stepNumber`', 'both');
+      const filter = { step: step ?? stepNumber, since: toDate(since), until: toDate(until) };
       const page = await operator.runs({
         ...omitUndefined(rest),
         ...omitUndefined(filter),
@@ -96,8 +97,8 @@ export const RUN_ROUTES: readonly Route[] = [
     path: '/api/counts',
     access: VIEW_ROLES,
     name: 'countRuns',
-    summary: 'How many runs have each status; counting stops at a thousand',
-    responses: { 200: { description: 'By status', schema: Counts } },
+    summary: 'Count the runs of each status, up to 1,000 each',
+    responses: { 200: { description: 'The counts by status', schema: Counts } },
     handle: async ({ operator }) => ({ status: 200, json: await operator.counts() }),
   }),
 
@@ -106,8 +107,8 @@ export const RUN_ROUTES: readonly Route[] = [
     path: '/api/agents',
     access: VIEW_ROLES,
     name: 'listAgents',
-    summary: 'The agents that are known here',
-    responses: { 200: { description: 'By name', schema: Agents } },
+    summary: 'List the known agents',
+    responses: { 200: { description: 'The agents', schema: Agents } },
     handle: async ({ api, caller }) => ({
       status: 200,
       json: { agents: agentsForTenant((await api.agents?.()) ?? [], caller.tenant) },
@@ -120,8 +121,8 @@ export const RUN_ROUTES: readonly Route[] = [
     access: VIEW_ROLES,
     name: 'getRun',
     params: runParams,
-    summary: 'One run: what is known of it, what it waits for, how it ended',
-    responses: { 200: { description: 'The run', schema: Run, headers: { etag: 'Its version' } } },
+    summary: 'Get a run: its metadata, what it waits for, its result or error',
+    responses: { 200: { description: 'The run', schema: Run, headers: { etag: 'The version, in quotes' } } },
     problems: [404, 410],
     async handle({ operator, params: { run } }) {
       const view = await operator.run(run);
@@ -135,22 +136,22 @@ export const RUN_ROUTES: readonly Route[] = [
     access: VIEW_ROLES,
     name: 'getLineage',
     params: runParams,
-    summary: 'Where a run comes from and what was forked from it',
+    summary: 'Get the tree of forks that a run belongs to',
     responses: { 200: { description: 'The tree of forks', schema: Lineage } },
     problems: [404, 410],
     handle: async ({ operator, params: { run } }) => ({ status: 200, json: await operator.lineage(run) }),
   }),
 ];
 
-/** What is said to those who may not look at runs: that there is such a run, and nothing of what it is. */
-async function unseen(starting: Promise<StartedRun>): Promise<Omit<StartedRun, 'status'>> {
+/** The response for callers who cannot read runs: whether the id was new, but nothing about an existing run. */
+async function withoutStatus(starting: Promise<StartedRun>): Promise<Omit<StartedRun, 'status'>> {
   try {
     const { run, isNew } = await starting;
     return { run, isNew };
   } catch (error) {
     if (!isWaitstateError(error, 'RUN_EXISTS', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED')) throw error;
-    throw new WaitstateError('RUN_EXISTS', 'There is such a run already, or there was. Start it under another id.');
+    throw new WaitstateError('RUN_EXISTS', 'A run with this id exists or has existed. Use another id.');
   }
 }
 
-const dateOf = (text: string | undefined): Date | undefined => (text === undefined ? undefined : new Date(text));
+const toDate = (text: string | undefined): Date | undefined => (text === undefined ? undefined : new Date(text));

@@ -3,22 +3,26 @@ import { APPROVAL_STATUSES } from '../../core/approval.ts';
 import { namedSchema } from './named.ts';
 import { Document, StatusName, StringList, Timestamp } from './values.ts';
 
-/** What somebody answers, by a link or as a caller. */
+/** The fields of a decision, by link or by API. */
 export const decisionFields = {
   answer: z.enum(['approve', 'reject']),
   comment: z.string().max(10_000).optional(),
   edits: z
     .unknown()
     .optional()
-    .describe('What is to be done otherwise, where the approval is editable; in a form, JSON as text'),
-  shown: z.string().max(200).optional().describe('The hash of what was seen; an answer to something else is refused'),
+    .describe('Changes to what is approved, if the approval is editable; in a form, JSON as text'),
+  shown: z
+    .string()
+    .max(200)
+    .optional()
+    .describe('The hash of what the approver saw; the decision is rejected if the approval shows something else'),
 };
 
 const Vote = namedSchema(
   'Vote',
   z.strictObject({
     by: z.string(),
-    as: z.string().optional().describe('The group through which they answered'),
+    as: z.string().optional().describe('The group on whose behalf they voted'),
     answer: z.enum(['approve', 'reject']),
     at: Timestamp,
     comment: z.string().optional(),
@@ -34,13 +38,13 @@ export const Approval = namedSchema(
     id: z.string(),
     agent: z.string().optional(),
     name: z.string(),
-    ask: z.int().describe('1, 2, …: how often it was asked'),
+    ask: z.int().describe('1 for the first request, 2 for its follow-up, and so on'),
     status: z.enum(APPROVAL_STATUSES),
     title: z.string(),
     show: Document.optional(),
     facts: Document.optional(),
     changed: z.strictObject({ before: Document, after: Document }).optional(),
-    shown: z.string().describe('The hash of all that is shown; send it with the answer'),
+    shown: z.string().describe('The hash of everything that is shown; send it with the decision'),
     approvers: StringList,
     quorum: z.int(),
     askedAt: Timestamp,
@@ -59,8 +63,11 @@ export const Link = namedSchema(
   'Link',
   z.strictObject({
     approval: Approval,
-    person: z.string().describe('Whom the link was made for'),
+    person: z.string().describe('The person that the link was created for'),
     run: z.strictObject({ status: StatusName, agent: z.string().optional() }),
-    isAskedAgain: z.boolean().optional().describe('Whether another question followed: what was approved did not hold'),
+    isAskedAgain: z
+      .boolean()
+      .optional()
+      .describe('Whether a follow-up request replaced this one: facts changed, or the edits were rejected'),
   }),
 );

@@ -29,7 +29,7 @@ export const CheckpointsPage = namedSchema(
   'CheckpointsPage',
   z.strictObject({
     checkpoints: z.array(CheckpointSummary),
-    next: z.int().optional().describe('The version to go on with: as `from`, or newest first as `to`'),
+    next: z.int().optional().describe('The version of the next page: pass it as `from`, or as `to` with `newestFirst`'),
   }),
 );
 
@@ -50,8 +50,8 @@ export const Checkpoint = namedSchema(
     ...summary,
     isDurable: z.boolean(),
     payloads: z.array(PayloadRef),
-    content: Document.describe('`state`, `toolResults` and `model`, or the part of it that `path` names'),
-    isWhole: z.boolean().describe('False when something was shortened: ask for it by its path'),
+    content: Document.describe('`state`, `toolResults` and `model`, or the part that `path` selects'),
+    isWhole: z.boolean().describe('False if the content was truncated; request the rest with `path`'),
   }),
 );
 
@@ -64,7 +64,7 @@ export const Difference = namedSchema(
     removed: z.array(z.strictObject({ ...Change, value: Document })),
     changed: z.array(z.strictObject({ ...Change, before: Document, after: Document })),
     text: z.string(),
-    isWhole: z.boolean().describe('False when something was left out or shortened'),
+    isWhole: z.boolean().describe('False if changes were left out or truncated'),
   }),
 );
 
@@ -74,8 +74,8 @@ export const Saved = namedSchema(
     run: z.string(),
     version: z.int(),
     status: StatusName,
-    suspended: z.boolean().optional().describe('Whether the run waits now'),
-    approval: z.string().optional().describe('The id of the approval that was asked'),
+    suspended: z.boolean().optional().describe('Whether the run is now suspended'),
+    approval: z.string().optional().describe('The id of the requested approval'),
   }),
 );
 
@@ -83,7 +83,9 @@ export const Loaded = namedSchema(
   'Loaded',
   z
     .looseObject({ run: z.string(), checkpoint: z.looseObject({ version: z.int(), status: StatusName }) })
-    .describe('What an agent needs to go on, as its function is invoked with; above 200 KB a `contentUrl` for it'),
+    .describe(
+      'Everything that an agent needs to resume, as its function is invoked with; above 200 KB, a `contentUrl` to download it',
+    ),
 );
 
 export const Upload = namedSchema(

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 
-/** The schemas that the description of the API has names for. */
+/** The schemas that are components of the OpenAPI document. */
 export const SCHEMA_REGISTRY = z.registry<{ id: string }>();
 
-/** A schema that is described once, under a name. */
+/** Registers a schema as a component under a name, and returns it. */
 export function namedSchema<S extends z.ZodType>(id: string, schema: S): S {
   SCHEMA_REGISTRY.add(schema, { id });
   return schema;

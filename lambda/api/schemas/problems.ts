@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { namedSchema } from './named.ts';
 
-/** What every problem looks like. */
+/** The body of every error response. */
 export const ProblemSchema = namedSchema(
   'Problem',
   z.strictObject({
@@ -9,11 +9,11 @@ export const ProblemSchema = namedSchema(
     title: z.string(),
     status: z.int(),
     detail: z.string(),
-    code: z.string().describe('What went wrong, for programs'),
+    code: z.string().describe('A stable code for programs'),
     errors: z.array(z.strictObject({ path: z.string(), detail: z.string() })).optional(),
     found: z
       .strictObject({ version: z.int(), status: z.string().optional() })
       .optional()
-      .describe('What is there, where another version was expected'),
+      .describe('The current version, where another one was expected'),
   }),
 );

@@ -11,7 +11,7 @@ const summary = {
   tags: StringList,
   statusChange: z
     .strictObject({ version: z.int(), step: z.string().optional(), stepNumber: z.int() })
-    .describe('Where the run was when its status last changed'),
+    .describe('The checkpoint at which the status last changed'),
   createdAt: Timestamp,
   touchedAt: Timestamp,
   parent: CheckpointId.optional(),
@@ -24,12 +24,12 @@ const RunSummary = namedSchema('RunSummary', z.strictObject(summary));
 
 export const RunsPage = namedSchema(
   'RunsPage',
-  z.strictObject({ runs: z.array(RunSummary), cursor: z.string().optional().describe('For the next page') }),
+  z.strictObject({ runs: z.array(RunSummary), cursor: z.string().optional().describe('Pass it to get the next page') }),
 );
 
 const Count = namedSchema(
   'Count',
-  z.strictObject({ count: z.int(), isMore: z.boolean().describe('Whether there are more than were counted') }),
+  z.strictObject({ count: z.int(), isMore: z.boolean().describe('Whether counting stopped before the end') }),
 );
 
 export const Counts = namedSchema('Counts', z.record(StatusName, Count));
@@ -50,12 +50,12 @@ export const Run = namedSchema(
     version: z.int(),
     step: z.string().optional(),
     stepNumber: z.int(),
-    isDurable: z.boolean().describe('Whether the runtime runs it; otherwise a program of its own saves checkpoints'),
+    isDurable: z.boolean().describe('Whether the runtime executes it; otherwise another program saves its checkpoints'),
     lease: z.strictObject({ by: z.string(), until: Timestamp }).optional(),
     dueAt: Timestamp.optional(),
     deadline: Timestamp.optional(),
     deliveries: z.int(),
-    parked: z.string().optional().describe('Why it cannot go on with the code that is deployed'),
+    parked: z.string().optional().describe('Why it cannot resume with the deployed code'),
     openApprovals: StringList,
     waits: z.array(Wait),
     input: Document.optional(),
@@ -64,7 +64,7 @@ export const Run = namedSchema(
       .strictObject({
         name: z.string(),
         message: z.string(),
-        stack: z.string().optional().describe('Where it came up'),
+        stack: z.string().optional().describe('The stack trace'),
         failedAt: StringList,
         notUndone: StringList,
       })
@@ -76,8 +76,8 @@ export const Started = namedSchema(
   'Started',
   z.strictObject({
     run: z.string(),
-    status: StatusName.optional().describe('Absent for those who may not look at runs'),
-    isNew: z.boolean().describe('False when there was such a run already'),
+    status: StatusName.optional().describe('Absent for callers who cannot read runs'),
+    isNew: z.boolean().describe('False if the run was started before'),
   }),
 );
 
@@ -85,19 +85,19 @@ export const Forked = namedSchema('Forked', z.strictObject({ run: z.string() }))
 export const Cancelled = namedSchema('Cancelled', z.strictObject({ run: z.string(), status: StatusName }));
 export const Signalled = namedSchema('Signalled', z.strictObject({ run: z.string(), isNew: z.boolean() }));
 
-const RelativeSchema: z.ZodType<LineageNode> = namedSchema(
+const LineageNodeSchema: z.ZodType<LineageNode> = namedSchema(
   'Relative',
   z.strictObject({
     run: z.string(),
-    status: StatusName.optional().describe('Absent when the run is gone'),
-    fromVersion: z.int().optional().describe('The version of its parent that it began with'),
+    status: StatusName.optional().describe('Absent if the run was deleted'),
+    fromVersion: z.int().optional().describe('The version of its parent that it was forked from'),
     get forks() {
-      return z.array(RelativeSchema);
+      return z.array(LineageNodeSchema);
     },
   }) as unknown as z.ZodType<LineageNode>,
 );
 
-export const Lineage = namedSchema('Lineage', z.strictObject({ root: RelativeSchema, isMore: z.boolean() }));
+export const Lineage = namedSchema('Lineage', z.strictObject({ root: LineageNodeSchema, isMore: z.boolean() }));
 
 export const Agents = namedSchema(
   'Agents',

@@ -3,49 +3,55 @@ import { STATUSES } from '../../core/status.ts';
 import { MAX_VERSION } from '../../storage/keys.ts';
 import { namedSchema } from './named.ts';
 
-/** A document: JSON in which `$` nodes stand for what JSON lacks. What it may hold is checked where it is kept. */
+/** A document: JSON in which `$` nodes stand for types that JSON lacks. The store validates it. */
 export const Document = namedSchema(
   'Document',
   z
     .unknown()
     .describe(
-      'Any JSON. An object with the single key `$` stands for what JSON lacks, such as {"$":["date",0]}, {"$":["payload",id,sha256,size,type]}; in answers {"$":["cut",kind,size,shown]} stands for a list, object or text that was shortened.',
+      'Any JSON. An object with the single key `$` stands for a type that JSON lacks, such as {"$":["date",0]} or {"$":["payload",id,sha256,size,type]}. In responses, {"$":["cut",kind,size,shown]} stands for a truncated list, object or text.',
     ),
 );
 
-export const Timestamp = z.iso.datetime({ offset: true }).describe('A moment in ISO 8601');
+export const Timestamp = z.iso.datetime({ offset: true }).describe('A time in ISO 8601');
 export const Version = z.int().min(1).max(MAX_VERSION);
-export const RunId = z.string().min(1).max(256).describe('The id of a run: any characters');
+export const RunId = z.string().min(1).max(256).describe('The id of a run; any characters are allowed');
 export const PayloadId = z.string().min(1).max(200);
 export const StatusName = namedSchema('Status', z.enum(STATUSES));
 export const Name = z.string().min(1).max(256);
 export const StringList = z.array(z.string());
 export const Tags = z.array(Name).max(50);
 
-/** A person who is asked, by name. */
+/** A person. */
 export const Person = z
   .string()
   .max(256)
   .regex(/^(?!group:)./s, 'must be a person such as user:ann')
-  .describe('Such as user:ann');
-/** A group of people. */
+  .describe('A person, such as user:ann');
+/** A group. */
 export const Group = z
   .string()
   .max(256)
   .regex(/^group:.+$/s, 'must be a group such as group:finance')
-  .describe('Such as group:finance');
+  .describe('A group, such as group:finance');
 
-const part = z.number().min(0).optional();
-/** A length of time: its parts are added up. */
+const durationPart = z.number().min(0).optional();
+/** A duration: the sum of its parts. */
 export const Duration = namedSchema(
   'Duration',
-  z.strictObject({ days: part, hours: part, minutes: part, seconds: part, milliseconds: part }),
+  z.strictObject({
+    days: durationPart,
+    hours: durationPart,
+    minutes: durationPart,
+    seconds: durationPart,
+    milliseconds: durationPart,
+  }),
 );
 
 export const CheckpointId = z.strictObject({ run: z.string(), version: z.int() });
 
-/** The parameters of a path that names a run. */
+/** The parameters of a path with a run. */
 export const runParams = z.strictObject({ run: RunId });
 
-/** What of a page is left. */
-export const Cursor = z.string().min(1).max(8000).describe('That of the page before');
+/** The position of the next page. */
+export const Cursor = z.string().min(1).max(8000).describe('The `cursor` of the previous page');
