@@ -44,7 +44,9 @@ export interface Access {
 const RECORDS = ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'DeleteItem'] as const;
 const PAYLOADS = ['GetObject', 'PutObject', 'AbortMultipartUpload'] as const;
 
-/** Saves and loads checkpoints, requests approvals and waits, for agents. It queries no index and deletes no payload. */
+/**
+ * Saves and loads checkpoints, requests approvals and waits, for agents. It queries no index and deletes no payload.
+ */
 export const SAVE: Access = {
   table: RECORDS,
   usesLinks: false,

@@ -1,4 +1,4 @@
-// The app that `npx cdk deploy` deploys. What it may be contextValue: docs/guides/deploying.md.
+// The app that `npx cdk deploy` deploys. docs/guides/deploying.md describes its context values.
 import { App } from 'aws-cdk-lib';
 import { omitUndefined } from '../lambda/core/omit-undefined.ts';
 import { ExampleStack } from './example-stack.ts';

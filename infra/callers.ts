@@ -84,7 +84,9 @@ export class CallerRegistry {
     return Grant.addToPrincipal({ grantee, actions: ['execute-api:Invoke'], resourceArns });
   }
 
-  /** The value of `WAITSTATE_IAM_CALLERS`. The first match counts, so grants come before the patterns of `iamCallers`. */
+  /**
+   * The value of `WAITSTATE_IAM_CALLERS`. The first match counts, so grants come before the patterns of `iamCallers`.
+   */
   toJson(): string {
     return JSON.stringify(
       Object.fromEntries([...this.#granted, ...[...this.#given].filter(([arn]) => !this.#granted.has(arn))]),

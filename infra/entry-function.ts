@@ -12,9 +12,9 @@ import { enableTracing, functionOptions, SOURCE_MAP_ENVIRONMENT } from './functi
 import { validateEnvironmentSize } from './handlers/environment-size.ts';
 import type { ResolvedProps } from './resolved-props.ts';
 
-/** An agent by its source: a file that exports `handler`, of `agent.handler()`. */
+/** An agent from its source: a file that exports the result of `agent.handler()` as `handler`. */
 export interface EntryAgentProps {
-  /** The file; CDK's NodejsFunction bundles it. */
+  /** The path of the file, which CDK's NodejsFunction bundles. */
   readonly entry: string;
   readonly function?: never;
   readonly hydrate?: never;
@@ -22,23 +22,27 @@ export interface EntryAgentProps {
   readonly handler?: string;
   /** In MB. @default 512 */
   readonly memorySize?: number;
-  /** How long one invocation may take; the run may take for ever. @default 15 minutes */
+  /** The limit of one invocation; the run itself has none. @default 15 minutes */
   readonly timeout?: Duration;
-  /** Beside what Waitstate sets. @default nothing */
+  /** Variables in addition to those that Waitstate sets. @default none */
   readonly environment?: Readonly<Record<string, string>>;
-  /** How many may run at once, reserved for it. @default none is reserved */
+  /** Concurrent executions to reserve for the function. @default none */
   readonly reservedConcurrency?: number;
-  /** Overrides how the source is bundled; what is given replaces that of the default whole. @default a minified module with a source map; what of the AWS SDK is not installed is Lambda's */
+  /**
+   * Bundling options. Each one replaces the default of the same name.
+   * @default a minified ES module with a source map; AWS SDK packages that are not installed come from the Lambda
+   * runtime
+   */
   readonly bundling?: BundlingOptions;
-  /** The folder of the lock file, which all sources are in. @default found from the working directory */
+  /** The folder that contains the lock file and all sources. @default found from the working directory */
   readonly projectRoot?: string;
-  /** @default where the package manager put it */
+  /** @default the lock file of the package manager, found from the working directory */
   readonly depsLockFilePath?: string;
-  /** The only tenant whose runs its role may touch. @default those of the Waitstate */
+  /** The only tenant whose runs its role may access. @default the tenants of the Waitstate */
   readonly tenant?: string;
 }
 
-/** A function made of the source of an agent. */
+/** Creates the function of an agent from its source. */
 export function createEntryFunction(
   scope: Construct,
   id: string,
@@ -51,42 +55,48 @@ export function createEntryFunction(
 ): LambdaFunction {
   const { entry, handler = 'handler', memorySize = 512, timeout = Duration.minutes(15), environment, bundling } = agent;
   const { reservedConcurrency, projectRoot, depsLockFilePath } = agent;
-  const made = new NodejsFunction(scope, id, {
+  const fn = new NodejsFunction(scope, id, {
     ...functionOptions(scope, id, props),
-    description: `An agent of Waitstate: ${name}`.slice(0, MOST_DESCRIPTION),
+    description: `Waitstate agent: ${name}`.slice(0, MAX_DESCRIPTION_LENGTH),
     runtime: Runtime.NODEJS_24_X,
-    ...{ entry, handler, timeout, deadLetterQueue, memorySize },
-    environment: variablesWith(scope, name, environment),
-    // Of the old SDK.
+    entry,
+    handler,
+    timeout,
+    deadLetterQueue,
+    memorySize,
+    environment: agentEnvironment(scope, name, environment),
+    // It sets a variable that only version 2 of the AWS SDK reads.
     awsSdkConnectionReuse: false,
-    bundling: { ...bundlingOf(projectRoot ?? process.cwd()), ...bundling },
+    bundling: { ...defaultBundling(projectRoot ?? process.cwd()), ...bundling },
     ...omitUndefined({ reservedConcurrentExecutions: reservedConcurrency, projectRoot, depsLockFilePath }),
   });
-  enableTracing(made);
-  validateEnvironmentSize(made);
-  return made;
+  enableTracing(fn);
+  validateEnvironmentSize(fn);
+  return fn;
 }
 
-/** The variables of an agent of one's own, with what all functions have. */
-function variablesWith({ node }: Construct, agent: string, given: Readonly<Record<string, string>> = {}) {
-  const ours = Object.keys(given).filter((name) => Object.values<string>(ENVIRONMENT).includes(name));
-  if (ours.length > 0)
-    throw new Error(`${node.path}: agent "${agent}" must leave ${ours.join(', ')} to Waitstate, which sets it.`);
+/** The given variables, with the Node.js options of all functions. */
+function agentEnvironment({ node }: Construct, agent: string, given: Readonly<Record<string, string>> = {}) {
+  const reserved = Object.keys(given).filter((name) => Object.values<string>(ENVIRONMENT).includes(name));
+  if (reserved.length > 0)
+    throw new Error(
+      `${node.path}: Waitstate sets ${reserved.join(', ')}. Remove it from \`environment\` of agent "${agent}".`,
+    );
   const options = [given.NODE_OPTIONS, SOURCE_MAP_ENVIRONMENT.NODE_OPTIONS].filter((option) => option !== undefined);
   return { ...given, NODE_OPTIONS: options.join(' ') };
 }
 
 /** https://docs.aws.amazon.com/lambda/latest/api/API_CreateFunction.html */
-const MOST_DESCRIPTION = 256;
+const MAX_DESCRIPTION_LENGTH = 256;
 
-/** What an agent may load of the AWS SDK; Lambda's runtime has all of it. */
-const SDK = ['@aws-sdk/client-dynamodb', '@aws-sdk/client-s3', '@aws-sdk/client-kms'];
+/** The AWS SDK packages that an agent may load. The Lambda runtime contains all of them. */
+const SDK_PACKAGES = ['@aws-sdk/client-dynamodb', '@aws-sdk/client-s3', '@aws-sdk/client-kms'];
 
-function bundlingOf(folder: string): BundlingOptions {
-  const { resolve: find } = createRequire(resolve(folder, 'package.json'));
+function defaultBundling(folder: string): BundlingOptions {
+  const { resolve: resolvePackage } = createRequire(resolve(folder, 'package.json'));
   const isMissing = (name: string): boolean => {
     try {
-      return !find(name);
+      return !resolvePackage(name);
     } catch {
       return true;
     }
@@ -96,6 +106,6 @@ function bundlingOf(folder: string): BundlingOptions {
     format: OutputFormat.ESM,
     sourceMap: true,
     banner: REQUIRE_BANNER,
-    externalModules: SDK.filter(isMissing),
+    externalModules: SDK_PACKAGES.filter(isMissing),
   };
 }

@@ -8,29 +8,33 @@ import {
   VARIABLES_BY_HANDLER,
 } from '../lambda/environment/names.ts';
 
-/** The values of what handlers and agents read; what has none is not set. */
+/** The values of the variables of handlers and agents; an undefined one is not set. */
 export type EnvironmentValues = Readonly<Partial<Record<EnvironmentName, string | undefined>>>;
 
-/** What the shared list says that one reads, where it has a value. */
+/** The variables that a handler or an agent reads, as far as they have a value. */
 export const environmentFor = (name: HandlerName | 'agent', values: EnvironmentValues): Record<string, string> =>
   Object.fromEntries(
     VARIABLES_BY_HANDLER[name].flatMap((key) => (values[key] === undefined ? [] : [[ENVIRONMENT[key], values[key]]])),
   );
 
-/** What can have variables set, whichever copy of CDK it was made with. */
-interface Settable {
+/** A function with an environment, whichever copy of CDK created it. */
+interface HasEnvironment {
   addEnvironment(name: string, value: string): unknown;
 }
 
-const isSettable = (fn: object): fn is Settable => 'addEnvironment' in fn && typeof fn.addEnvironment === 'function';
+const hasEnvironment = (fn: object): fn is HasEnvironment =>
+  'addEnvironment' in fn && typeof fn.addEnvironment === 'function';
 
-/** Sets variables of a function; those of an alias or a version are its function's, and what is deployed elsewhere has its own. */
+/**
+ * Sets variables of a function. For an alias or a version, it sets those of the function behind it; for an imported
+ * function, it adds a warning.
+ */
 export function setEnvironment(scope: Construct, fn: IFunction, variables: Readonly<Record<string, string>>): void {
-  const made = 'lambda' in fn ? (fn.lambda as IFunction) : fn;
-  if (isSettable(made)) for (const [name, value] of Object.entries(variables)) made.addEnvironment(name, value);
+  const target = 'lambda' in fn ? (fn.lambda as IFunction) : fn;
+  if (hasEnvironment(target)) for (const [name, value] of Object.entries(variables)) target.addEnvironment(name, value);
   else
     Annotations.of(scope).addWarningV2(
       'waitstate:variables',
-      `${fn.node.path} is deployed elsewhere: set ${Object.keys(variables).join(', ')} there.`,
+      `${fn.node.path} is imported, so its environment cannot be set here. Set ${Object.keys(variables).join(', ')} where it is deployed.`,
     );
 }

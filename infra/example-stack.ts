@@ -7,27 +7,27 @@ import type { Construct } from 'constructs';
 import { acknowledgeWildcards } from './acknowledge.ts';
 import { Waitstate } from './waitstate.ts';
 
-/** What the app may be told. */
+/** The options of the example app. */
 export interface ExampleStackProps extends StackProps {
-  /** Hears of approvals and alarms. @default nobody does */
+  /** The address that receives notifications about approvals and alarms. @default none */
   readonly email?: string;
   /**
-   * The name of a role of this account that may operate in the console, such as `Admin`, or the ARN by which IAM knows
-   * whoever else may; `*` is any text. @default none may
+   * Who may use the console: the name of a role in this account, such as `Admin`, or the caller ARN of IAM; `*` matches
+   * any text. @default nobody
    */
   readonly operators?: string;
-  /** The model of Amazon Bedrock that the model loop asks. @default its answers are scripted */
+  /** The Amazon Bedrock model that the example `model-loop` calls. @default its responses are scripted */
   readonly model?: string;
-  /** Whether the runs go with the stack. @default false */
+  /** Whether deleting the stack deletes the runs. @default false */
   readonly disposable?: boolean;
 }
 
-/** Waitstate with the agents of the examples. */
+/** A stack with Waitstate and the agents of the examples. */
 export class ExampleStack extends Stack {
   readonly waitstate: Waitstate;
 
   constructor(scope: Construct, id: string, props: ExampleStackProps = {}) {
-    super(scope, id, { description: 'Waitstate, with three agents to try it with', ...props });
+    super(scope, id, { description: 'Waitstate with three example agents', ...props });
     const { email, operators, model, disposable = false } = props;
     const operator = operators?.startsWith('arn:')
       ? operators
@@ -39,35 +39,34 @@ export class ExampleStack extends Stack {
         iamCallers: { [operator]: { tenant: 'default', roles: ['operator', 'approver'], answersForOthers: true } },
       }),
     });
-    const agentOf = (name: string, environment: Readonly<Record<string, string>> = {}) =>
+    const addExample = (name: string, environment: Readonly<Record<string, string>> = {}) =>
       this.waitstate.addAgent(name, {
         entry: fileURLToPath(new URL(`../examples/${name}/agent.ts`, import.meta.url)),
         environment,
       });
-    agentOf('refunds');
-    agentOf('travel');
-    const assistant = agentOf('model-loop', model ? { WAITSTATE_MODEL: model } : {});
-    if (model) this.#letAsk(assistant, model);
+    addExample('refunds');
+    addExample('travel');
+    const assistant = addExample('model-loop', model ? { WAITSTATE_MODEL: model } : {});
+    if (model) this.#grantInvokeModel(assistant, model);
     if (email)
       for (const topic of [this.waitstate.topic, this.waitstate.alarmTopic])
         topic?.addSubscription(new EmailSubscription(email));
   }
-  /** Lets a function ask a model: by its own id in this region, by that of an inference profile wherever the profile leads. */
-  #letAsk(asking: IFunction, model: string): void {
-    const [, ofProfile] = /^(?:global|us|us-gov|eu|apac|jp|au|ca)\.(.+)$/.exec(model) ?? [];
-    const itself = this.formatArn({
-      ...{ service: 'bedrock', account: '', resource: 'foundation-model', resourceName: ofProfile ?? model },
-      ...(ofProfile && { region: '*' }),
+
+  /** Lets a function invoke a model in this region, or an inference profile, which chooses the region. */
+  #grantInvokeModel(fn: IFunction, model: string): void {
+    const [, profiledModel] = /^(?:global|us|us-gov|eu|apac|jp|au|ca)\.(.+)$/.exec(model) ?? [];
+    const modelArn = this.formatArn({
+      service: 'bedrock',
+      account: '',
+      resource: 'foundation-model',
+      resourceName: profiledModel ?? model,
+      ...(profiledModel && { region: '*' }),
     });
-    const profile = this.formatArn({ service: 'bedrock', resource: 'inference-profile', resourceName: model });
-    asking.addToRolePolicy(
-      new PolicyStatement({ actions: ['bedrock:InvokeModel'], resources: ofProfile ? [itself, profile] : [itself] }),
-    );
-    if (ofProfile)
-      acknowledgeWildcards(
-        asking.role,
-        [itself],
-        'An inference profile asks its model in the regions that it chooses.',
-      );
+    const profileArn = this.formatArn({ service: 'bedrock', resource: 'inference-profile', resourceName: model });
+    const resources = profiledModel ? [modelArn, profileArn] : [modelArn];
+    fn.addToRolePolicy(new PolicyStatement({ actions: ['bedrock:InvokeModel'], resources }));
+    if (profiledModel)
+      acknowledgeWildcards(fn.role, [modelArn], 'An inference profile invokes its model in regions that it chooses.');
   }
 }

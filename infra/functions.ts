@@ -14,13 +14,15 @@ import { omitUndefined } from '../lambda/core/omit-undefined.ts';
 import { acknowledge } from './acknowledge.ts';
 import type { ResolvedProps } from './resolved-props.ts';
 
-/** What all functions have alike, handlers and agents: a role and a log of their own, traces, the network. */
+/**
+ * The options that handlers and agents share: each function gets a role and a log group, and the network of the props.
+ */
 export function functionOptions(scope: Construct, id: string, props: ResolvedProps) {
   const { vpc, vpcSubnets, securityGroups } = props;
   const logGroup = newLogGroup(scope, `${id}Log`, props);
   const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
   logGroup.grantWrite(role);
-  if (vpc) reachNetwork(role);
+  if (vpc) grantNetworkAccess(role);
   return {
     architecture: Architecture.ARM_64,
     role,
@@ -31,8 +33,8 @@ export function functionOptions(scope: Construct, id: string, props: ResolvedPro
   } satisfies FunctionOptions;
 }
 
-/** Lets Lambda connect functions of a role to a network: that, and no other log than its own, as the policy of AWS would. */
-function reachNetwork(role: Role): void {
+/** Lets Lambda connect a function to a VPC. Unlike the AWS managed policy, it grants no access to other log groups. */
+function grantNetworkAccess(role: Role): void {
   const policy = new Policy(role, 'Network', {
     statements: [
       new PolicyStatement({
@@ -50,28 +52,30 @@ function reachNetwork(role: Role): void {
     roles: [role],
   });
   acknowledge(policy, {
-    'AwsSolutions-IAM5[Resource::*]': 'Network interfaces of a function have no names before Lambda makes them.',
+    'AwsSolutions-IAM5[Resource::*]': 'Network interfaces of a function have no names before Lambda creates them.',
   });
 }
 
-/** Has X-Ray trace a function, by a policy of its own: no wider one hides behind the one wildcard that X-Ray needs. */
-export function enableTracing(made: LambdaFunction): void {
-  (made.node.defaultChild as CfnFunction).tracingConfig = { mode: Tracing.ACTIVE };
-  const policy = new Policy(made, 'Tracing', {
+/**
+ * Turns on X-Ray tracing. A separate policy has the wildcard that X-Ray needs, so that it can be acknowledged alone.
+ */
+export function enableTracing(fn: LambdaFunction): void {
+  (fn.node.defaultChild as CfnFunction).tracingConfig = { mode: Tracing.ACTIVE };
+  const policy = new Policy(fn, 'Tracing', {
     statements: [
       new PolicyStatement({ actions: ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], resources: ['*'] }),
     ],
-    roles: made.role ? [made.role] : [],
+    roles: fn.role ? [fn.role] : [],
   });
   acknowledge(policy, {
-    'AwsSolutions-IAM5[Resource::*]': 'Segments of traces belong to no resource that could be named.',
+    'AwsSolutions-IAM5[Resource::*]': 'Trace segments have no resource ARN.',
   });
 }
 
-/** Where stack traces find the sources. */
+/** Makes Node.js map stack traces to the sources. */
 export const SOURCE_MAP_ENVIRONMENT = { NODE_OPTIONS: '--enable-source-maps' };
 
-/** A log that is kept for as long as logs are, under the key that everything is under. */
+/** Creates a log group with the retention, the encryption key and the removal policy of the props. */
 export function newLogGroup(scope: Construct, id: string, props: ResolvedProps): LogGroup {
   const { logRetention, encryptionKey, removalPolicy } = props;
   const logGroup = new LogGroup(scope, id, {

@@ -22,8 +22,7 @@ import { acknowledge } from './acknowledge.ts';
 import { newLogGroup } from './functions.ts';
 import type { ResolvedProps } from './resolved-props.ts';
 
-/** A name of one's own. */
-interface OwnDomain {
+interface CustomDomain {
   readonly domainName: string;
   readonly certificate: ICertificate;
   readonly hostedZone: IHostedZone | undefined;
@@ -32,10 +31,10 @@ interface OwnDomain {
 const { GET, HEAD, POST } = HttpMethod;
 
 /**
- * What is closed. The two routes that stand alone do what those above them do: with them, a policy of IAM can name just
- * these. Methods are named, since a route for any would hand the preflights of browsers to the authorizer.
+ * Routes that require authorization. The first three cover the last two, which exist so that an IAM policy can name
+ * just them. The methods are listed because `ANY` would send the preflight requests of browsers to the authorizer.
  */
-const CLOSED: readonly (readonly [path: string, methods: HttpMethod[]])[] = [
+const AUTHORIZED_ROUTES: readonly (readonly [path: string, methods: HttpMethod[]])[] = [
   ['/api/{proxy+}', [GET, HEAD, POST]],
   ['/console', [GET, HEAD]],
   ['/console/{proxy+}', [GET, HEAD, POST]],
@@ -43,20 +42,20 @@ const CLOSED: readonly (readonly [path: string, methods: HttpMethod[]])[] = [
   ['/api/runs/{run}/approvals/{approval}/decide', [POST]],
 ];
 
-/** What a link opens, and the way to the console. */
-const OPEN: readonly (readonly [path: string, methods: HttpMethod[], why: string])[] = [
+/** Routes without authorization: approval links, and the redirect to the console. */
+const PUBLIC_ROUTES: readonly (readonly [path: string, methods: HttpMethod[], reason: string])[] = [
   [
     '/approvals/{proxy+}',
     [GET, HEAD, POST],
-    'Whoever has a link may answer it: 256 random bits open one approval for one person. Nothing else is behind this route.',
+    'The token of an approval link authorizes: 256 random bits, for one approval and one person. This route serves nothing else.',
   ],
-  ['/', [GET, HEAD], 'It leads to the console, which is closed, and says nothing.'],
+  ['/', [GET, HEAD], 'It only redirects to the console, which requires authorization.'],
 ];
 
-/** An HTTP API before the function `api`: closed by one authorizer, but for links. */
+/** An HTTP API for the function `api`, with one authorizer for all routes but approval links. */
 export class HttpEndpoint extends Construct {
   readonly api: HttpApi;
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
 
   constructor(
@@ -66,7 +65,7 @@ export class HttpEndpoint extends Construct {
       readonly function: IFunction;
       readonly authorizer: IHttpRouteAuthorizer;
       readonly description: string;
-      readonly domain?: OwnDomain | undefined;
+      readonly domain?: CustomDomain | undefined;
       readonly props: ResolvedProps;
     },
   ) {
@@ -78,13 +77,13 @@ export class HttpEndpoint extends Construct {
       apiName: Names.uniqueResourceName(this, { maxLength: 100, separator: '-' }),
       description,
       createDefaultStage: false,
-      ...(corsOrigins.length > 0 && { corsPreflight: cors(corsOrigins) }),
+      ...(corsOrigins.length > 0 && { corsPreflight: corsOptions(corsOrigins) }),
     });
-    for (const [path, methods] of CLOSED) this.api.addRoutes({ path, methods, integration, authorizer });
-    for (const [path, methods, why] of OPEN)
+    for (const [path, methods] of AUTHORIZED_ROUTES) this.api.addRoutes({ path, methods, integration, authorizer });
+    for (const [path, methods, reason] of PUBLIC_ROUTES)
       for (const route of this.api.addRoutes({ path, methods, integration, authorizer: new HttpNoneAuthorizer() }))
-        acknowledge(route, { 'AwsSolutions-APIG4': why });
-    const own = domain && named(this, domain);
+        acknowledge(route, { 'AwsSolutions-APIG4': reason });
+    const domainName = domain && createDomain(this, domain);
     new HttpStage(this, 'Stage', {
       httpApi: this.api,
       stageName: '$default',
@@ -93,14 +92,14 @@ export class HttpEndpoint extends Construct {
       detailedMetricsEnabled: true,
       accessLogSettings: {
         destination: new LogGroupLogDestination(newLogGroup(this, 'AccessLog', props)),
-        format: AccessLogFormat.custom(JSON.stringify(ACCESS)),
+        format: AccessLogFormat.custom(JSON.stringify(ACCESS_LOG_FIELDS)),
       },
-      ...(own && { domainMapping: { domainName: own } }),
+      ...(domainName && { domainMapping: { domainName } }),
     });
     this.url = domain ? `https://${domain.domainName}` : this.api.apiEndpoint;
   }
 
-  /** What a policy calls a route of this. */
+  /** The ARN of a route in an IAM policy. */
   routeArn(method: HttpMethod, path: string): string {
     const verb = method === HttpMethod.ANY ? '*' : method;
     return Stack.of(this).formatArn({
@@ -112,8 +111,8 @@ export class HttpEndpoint extends Construct {
 }
 
 /**
- * The API for callers by IAM, with links and the domain; and, where their tokens are known, one for callers by JWT, which may
- * come and go without a change of the first.
+ * Creates the API for IAM callers, which has the approval links and the custom domain; with `jwt`, also one for JWT
+ * callers. You can add or remove the second without changing the first.
  */
 export function createHttpEndpoints(
   scope: Construct,
@@ -124,21 +123,25 @@ export function createHttpEndpoints(
   const domain = domainName !== undefined && certificate ? { domainName, certificate, hostedZone } : undefined;
   return {
     iam: new HttpEndpoint(scope, 'HttpApi', {
-      ...{ function: fn, props, authorizer: new HttpIamAuthorizer() },
-      description: 'Waitstate, for callers by IAM',
+      function: fn,
+      props,
+      authorizer: new HttpIamAuthorizer(),
+      description: 'Waitstate, for IAM callers',
       domain,
     }),
     jwt:
       jwt &&
       new HttpEndpoint(scope, 'JwtHttpApi', {
-        ...{ function: fn, props, description: 'Waitstate, for callers by JWT' },
+        function: fn,
+        props,
+        description: 'Waitstate, for JWT callers',
         authorizer: new HttpJwtAuthorizer('Jwt', jwt.issuer, { jwtAudience: [...jwt.audience] }),
       }),
   };
 }
 
-/** A line for each request. The route stands for the path, which holds the token of a link. */
-const ACCESS = {
+/** The access log has the route instead of the path, because the path may contain the token of an approval link. */
+const ACCESS_LOG_FIELDS = {
   time: '$context.requestTime',
   request: '$context.requestId',
   route: '$context.routeKey',
@@ -151,7 +154,7 @@ const ACCESS = {
   integrationError: '$context.integrationErrorMessage',
 };
 
-const cors = (origins: readonly string[]) => ({
+const corsOptions = (origins: readonly string[]) => ({
   allowOrigins: [...origins],
   allowMethods: [CorsHttpMethod.GET, CorsHttpMethod.POST],
   allowHeaders: ['authorization', 'content-type', 'idempotency-key', 'if-match', 'if-none-match'],
@@ -159,15 +162,15 @@ const cors = (origins: readonly string[]) => ({
   maxAge: Duration.hours(1),
 });
 
-function named(scope: Construct, { domainName, certificate, hostedZone }: OwnDomain): DomainName {
-  const own = new DomainName(scope, 'Domain', { domainName, certificate, securityPolicy: SecurityPolicy.TLS_1_2 });
+function createDomain(scope: Construct, { domainName, certificate, hostedZone }: CustomDomain): DomainName {
+  const domain = new DomainName(scope, 'Domain', { domainName, certificate, securityPolicy: SecurityPolicy.TLS_1_2 });
   if (hostedZone)
     new ARecord(scope, 'Record', {
       zone: hostedZone,
       recordName: domainName,
       target: RecordTarget.fromAlias(
-        new ApiGatewayv2DomainProperties(own.regionalDomainName, own.regionalHostedZoneId),
+        new ApiGatewayv2DomainProperties(domain.regionalDomainName, domain.regionalHostedZoneId),
       ),
     });
-  return own;
+  return domain;
 }

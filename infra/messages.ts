@@ -7,15 +7,15 @@ import type { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import type { ResolvedProps } from './resolved-props.ts';
 
-/** A bus for approvals and ends of runs: ids, and never a state. */
+/** Creates the bus for events about approvals and ended runs. Events contain ids and never a state. */
 export const newBus = (scope: Construct): IEventBus =>
   new EventBus(scope, 'Bus', {
-    // The name of the stack is in it: two that were made of one app do not meet.
+    // The name contains the stack name, so that two stacks of one app do not collide.
     eventBusName: `${Names.uniqueResourceName(scope, { maxLength: 200, separator: '-' })}-Bus`,
-    description: 'Waitstate: approvals that people are asked for, and runs that have ended',
+    description: 'Waitstate: events about approvals and ended runs',
   }) as IEventBus;
 
-/** A topic for people who want to hear of approvals. */
+/** Creates the topic for notifications about approvals. */
 export function newTopic(scope: Construct, { encryptionKey }: ResolvedProps): ITopic {
   const topic = new Topic(scope, 'Topic', {
     displayName: 'Waitstate approvals',
@@ -26,7 +26,7 @@ export function newTopic(scope: Construct, { encryptionKey }: ResolvedProps): IT
   return topic;
 }
 
-/** Lets somebody publish. The key of AWS lets all who may; one of your own must name them. */
+/** Grants permission to publish to a topic. A customer managed key needs a grant, too; the AWS managed key does not. */
 export function grantPublish({ topicArn, masterKey }: ITopic, grantee: IGrantable): void {
   Grant.addToPrincipal({ grantee, actions: ['sns:Publish'], resourceArns: [topicArn] });
   if (masterKey)
@@ -38,29 +38,31 @@ export function grantPublish({ topicArn, masterKey }: ITopic, grantee: IGrantabl
     });
 }
 
-/** A topic for alarms. CloudWatch cannot publish under the key of AWS: only one of your own encrypts it. */
+/**
+ * Creates the topic for alarms. CloudWatch cannot use the AWS managed key, so only a customer managed key encrypts it.
+ */
 export function newAlarmTopic(scope: Construct, { encryptionKey }: ResolvedProps): ITopic {
   const topic = new Topic(scope, 'AlarmTopic', {
     displayName: 'Waitstate alarms',
     enforceSSL: true,
     ...(encryptionKey && { masterKey: encryptionKey }),
   });
-  const ofThisAccount = {
+  const fromThisAccount = {
     principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
     conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } },
   };
-  // A policy of one's own replaces that which lets CloudWatch in.
+  // `enforceSSL` adds a topic policy, which replaces the default one that allows CloudWatch.
   // https://repost.aws/knowledge-center/cloudwatch-receive-sns-for-alarm-trigger
   topic.addToResourcePolicy(
-    new PolicyStatement({ ...ofThisAccount, actions: ['sns:Publish'], resources: [topic.topicArn] }),
+    new PolicyStatement({ ...fromThisAccount, actions: ['sns:Publish'], resources: [topic.topicArn] }),
   );
   encryptionKey?.addToResourcePolicy(
-    new PolicyStatement({ ...ofThisAccount, actions: ['kms:Decrypt', 'kms:GenerateDataKey*'], resources: ['*'] }),
+    new PolicyStatement({ ...fromThisAccount, actions: ['kms:Decrypt', 'kms:GenerateDataKey*'], resources: ['*'] }),
   );
   return topic;
 }
 
-/** What was given up after all tries: ids of runs, never a state. The sweeper finds the runs themselves. */
+/** Creates the queue for events that failed after all retries. Messages contain ids; the sweeper finds the runs. */
 export function newDeadLetterQueue(scope: Construct): IQueue {
   const queue = new Queue(scope, 'DeadLetters', {
     encryption: QueueEncryption.SQS_MANAGED,

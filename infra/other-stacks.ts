@@ -9,36 +9,38 @@ import {
 import { Construct, type IConstruct } from 'constructs';
 
 /**
- * A function as the stack of this construct knows it. One of another stack needs this one, so it is known by a name that was
- * chosen for it: the two stacks would need each other otherwise.
+ * A function as this construct's stack can refer to it. A function of another stack depends on this stack, so it is
+ * referred to by its explicit name; a reference would make the dependency circular.
  */
-export function functionVisibleTo(scope: Construct, id: string, behind: IFunction): IFunction {
-  const there = Stack.of(behind);
-  const isElsewhere = there !== Stack.of(scope);
-  if (!isElsewhere || !(behind instanceof LambdaFunction || behind instanceof QualifiedFunctionBase)) return behind;
-  const resourceName = chosenName((behind.node.defaultChild as Partial<CfnFunction>).functionName);
-  if (behind instanceof QualifiedFunctionBase || resourceName === undefined)
-    throw needEachOther(scope, behind, '`functionName`');
-  const functionArn = there.formatArn({
-    ...{ service: 'lambda', resource: 'function', resourceName },
+export function functionVisibleTo(scope: Construct, id: string, fn: IFunction): IFunction {
+  const stack = Stack.of(fn);
+  const isInOtherStack = stack !== Stack.of(scope);
+  if (!isInOtherStack || !(fn instanceof LambdaFunction || fn instanceof QualifiedFunctionBase)) return fn;
+  const resourceName = explicitName((fn.node.defaultChild as Partial<CfnFunction>).functionName);
+  if (fn instanceof QualifiedFunctionBase || resourceName === undefined)
+    throw circularStackError(scope, fn, '`functionName`');
+  const functionArn = stack.formatArn({
+    service: 'lambda',
+    resource: 'function',
+    resourceName,
     arnFormat: ArnFormat.COLON_RESOURCE_NAME,
   });
   return LambdaFunction.fromFunctionAttributes(scope, id, { functionArn, sameEnvironment: true });
 }
 
-/** The name of a role as the stack of this construct knows it. */
+/** The name of a role as this construct's stack can refer to it. */
 export function roleNameVisibleTo(scope: Construct, role: IRole): string {
-  const made = Construct.isConstruct(role) ? (role.node.defaultChild as Partial<CfnRole> | undefined) : undefined;
-  if (!made || Stack.of(role) === Stack.of(scope)) return role.roleName;
-  const name = chosenName(made.roleName);
-  if (name === undefined) throw needEachOther(scope, role, '`roleName`');
+  const resource = Construct.isConstruct(role) ? (role.node.defaultChild as Partial<CfnRole> | undefined) : undefined;
+  if (!resource || Stack.of(role) === Stack.of(scope)) return role.roleName;
+  const name = explicitName(resource.roleName);
+  if (name === undefined) throw circularStackError(scope, role, '`roleName`');
   return name;
 }
 
-const chosenName = (name: string | undefined): string | undefined =>
+const explicitName = (name: string | undefined): string | undefined =>
   name === undefined || Token.isUnresolved(name) ? undefined : name;
 
-const needEachOther = (scope: IConstruct, other: IConstruct, name: string): Error =>
+const circularStackError = (scope: IConstruct, other: IConstruct, prop: string): Error =>
   new Error(
-    `${scope.node.path}: ${other.node.path} is in another stack, and each of the two would need the other. Give it a ${name}, or make it in this stack.`,
+    `${scope.node.path}: ${other.node.path} is in another stack, and the two stacks would depend on each other. Give it an explicit ${prop}, or create it in this stack.`,
   );

@@ -5,8 +5,8 @@ import { outputPrefix, STACK_OUTPUTS } from '../lambda/handlers/stack-outputs.ts
 type OutputName = keyof typeof STACK_OUTPUTS;
 
 /**
- * Says where runs are, in outputs that the command reads by their names. The names belong to the first Waitstate of a
- * stack; those of another have its place in front, and the command finds it as `stack#id`.
+ * Adds the stack outputs by which the command line finds the storage. Those of the first Waitstate in a stack have the
+ * plain names. Those of the others are prefixed with the construct path, and the command line finds them as `stack#id`.
  */
 export function addOutputs(scope: Construct, values: Readonly<Partial<Record<OutputName, string>>>): void {
   const stack = Stack.of(scope);

@@ -3,7 +3,7 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { omitUndefined } from '../lambda/core/omit-undefined.ts';
 import type { WaitstateProps } from './waitstate-props.ts';
 
-/** What is taken where nothing is said. */
+/** The defaults of props that have one. */
 export const DEFAULTS = {
   versioned: false,
   removalPolicy: RemovalPolicy.RETAIN,
@@ -20,11 +20,12 @@ export const DEFAULTS = {
   corsOrigins: [],
 } as const satisfies WaitstateProps;
 
-/** What was said, and what is taken where nothing was. */
+/** The given props with the defaults filled in. */
 export type ResolvedProps = WaitstateProps &
   Required<Pick<WaitstateProps, keyof typeof DEFAULTS | 'deletionProtection'>>;
 
+/** Fills in the defaults. */
 export function resolveProps(props: WaitstateProps): ResolvedProps {
-  const settled = { ...DEFAULTS, ...omitUndefined(props) };
-  return { deletionProtection: settled.removalPolicy !== RemovalPolicy.DESTROY, ...settled };
+  const resolved = { ...DEFAULTS, ...omitUndefined(props) };
+  return { deletionProtection: resolved.removalPolicy !== RemovalPolicy.DESTROY, ...resolved };
 }

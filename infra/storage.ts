@@ -14,38 +14,42 @@ import { STREAM, TABLE, TIME_TO_LIVE } from '../lambda/storage/dynamodb/table.ts
 import { acknowledge } from './acknowledge.ts';
 import type { ResolvedProps } from './resolved-props.ts';
 
-/** A table of runs, as `TABLE` defines it. */
+/** Creates the table of the runs, with the keys and indexes of `TABLE`. */
 export function newTable(scope: Construct, props: ResolvedProps): ITable {
   const { encryptionKey, removalPolicy, deletionProtection } = props;
   const table = new Table(scope, 'Table', {
-    ...keyOf(TABLE.KeySchema),
+    ...toKeys(TABLE.KeySchema),
     billingMode: BillingMode.PAY_PER_REQUEST,
     stream: StreamViewType[STREAM.StreamViewType],
     timeToLiveAttribute: TIME_TO_LIVE.AttributeName,
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-    // Without a key of yours, DynamoDB encrypts under one of its own.
+    // Without a customer managed key, DynamoDB encrypts with a key that AWS owns.
     ...(encryptionKey && { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey }),
-    ...{ removalPolicy, deletionProtection },
+    removalPolicy,
+    deletionProtection,
   });
   for (const { IndexName, KeySchema, Projection } of TABLE.GlobalSecondaryIndexes)
     table.addGlobalSecondaryIndex({
       indexName: IndexName,
-      ...keyOf(KeySchema),
+      ...toKeys(KeySchema),
       projectionType: ProjectionType[Projection.ProjectionType],
       nonKeyAttributes: [...Projection.NonKeyAttributes],
     });
   return table as ITable;
 }
 
-/** The keys of a table or an index; all are texts. */
-function keyOf(schema: readonly { readonly AttributeName: string }[]) {
+/** The CDK keys of a table or an index; all of them are strings. */
+function toKeys(schema: readonly { readonly AttributeName: string }[]) {
   const [hash, range] = schema;
-  if (!hash || !range) throw new Error('A key of the table has two parts; the definition of the table has fewer.');
-  const text = ({ AttributeName: name }: { readonly AttributeName: string }) => ({ name, type: AttributeType.STRING });
-  return { partitionKey: text(hash), sortKey: text(range) };
+  if (!hash || !range) throw new Error(`A key of the table must have two attributes; found ${schema.length}.`);
+  const toAttribute = ({ AttributeName: name }: { readonly AttributeName: string }) => ({
+    name,
+    type: AttributeType.STRING,
+  });
+  return { partitionKey: toAttribute(hash), sortKey: toAttribute(range) };
 }
 
-/** A bucket of payloads. Nothing goes by its age: that says nothing about whether a checkpoint still needs it. */
+/** Creates the bucket of the payloads. No payload expires by age, since a checkpoint may still refer to an old one. */
 export function newBucket(scope: Construct, props: ResolvedProps): IBucket {
   const { encryptionKey, accessLogBucket, versioned, removalPolicy } = props;
   const bucket = new Bucket(scope, 'Bucket', {
@@ -69,7 +73,7 @@ export function newBucket(scope: Construct, props: ResolvedProps): IBucket {
   if (!accessLogBucket)
     acknowledge(bucket, {
       'AwsSolutions-S1':
-        'Only the functions of this stack read and write payloads, under random names; data events of CloudTrail can tell who did, and `accessLogBucket` turns access logs on.',
+        'Only the functions of this stack read and write payloads, under random names. CloudTrail data events can record access, and `accessLogBucket` turns on access logs.',
     });
   return bucket as IBucket;
 }

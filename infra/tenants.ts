@@ -1,6 +1,6 @@
 import { escapeId } from '../lambda/core/ids.ts';
 
-/** The tenants of a Waitstate: any, or those that it was given. */
+/** The tenants of a Waitstate: those of the props, or any. */
 export class Tenants {
   readonly #path: string;
   readonly #given: readonly string[] | undefined;
@@ -10,29 +10,33 @@ export class Tenants {
     this.#given = given;
   }
 
-  /** Those whose runs are counted. */
+  /** The tenants whose runs the gauges count. */
   get measured(): readonly string[] {
     return this.#given ?? ['default'];
   }
 
-  /** Those that a role is kept to: the one that is named, or all; undefined for any. */
+  /**
+   * The tenants that a role is restricted to: the given one, or all of the props; undefined if any tenant is allowed.
+   */
   restrictedTo(tenant: string | undefined): readonly string[] | undefined {
     if (tenant === undefined) return this.#given;
     escapeId('tenant', tenant);
     if (this.#given && !this.#given.includes(tenant))
-      throw new Error(`${this.#path}: ${this.#oneOf()}; found "${tenant}". Add it to \`tenants\`.`);
+      throw new Error(`${this.#path}: ${this.#expectation()}; found "${tenant}". Add it to \`tenants\`.`);
     return [tenant];
   }
 
-  /** That of a caller, who has one. */
+  /** The one tenant of a caller. */
   single(tenant: string | undefined): string {
     const [first = 'default', ...more] = this.restrictedTo(tenant) ?? [];
     if (more.length > 0)
-      throw new Error(`${this.#path}: ${this.#oneOf()}, since a caller has one. Say which: { tenant }.`);
+      throw new Error(
+        `${this.#path}: ${this.#expectation()}, because a caller has one tenant; found none. Pass { tenant }.`,
+      );
     return first;
   }
 
-  #oneOf(): string {
+  #expectation(): string {
     return `a tenant must be one of ${this.#given?.join(', ')}`;
   }
 }

@@ -12,26 +12,26 @@ import { KEY_TO_READ, type StorageResources, viaService } from './access.ts';
 import { acknowledge } from './acknowledge.ts';
 
 /**
- * Has a function see the changes of the table that concern it. What fails is tried again by itself, and what was tried
- * often enough goes to the dead letters, so that nothing waits behind it: the sweeper finds the run.
+ * Invokes a handler with the stream records that match its filters. Failed records are retried separately. After all
+ * retries a record goes to the dead-letter queue, so that it does not block others; the sweeper finds its run.
  */
 export function addStreamTrigger(
   target: LambdaFunction,
   handler: keyof typeof STREAM_FILTERS,
-  { table, encryptionKeys: atRest }: StorageResources,
+  { table, encryptionKeys }: StorageResources,
   deadLetterQueue: IQueue,
 ): void {
   const { tableStreamArn: eventSourceArn } = table;
   if (eventSourceArn === undefined)
     throw new Error(
-      `${target.node.path}: the table needs a stream of new and old images, and this one says none. ` +
+      `${target.node.path}: the table must have a stream of new and old images; found none. ` +
         'Turn it on, and import the table with `Table.fromTableAttributes({ tableArn, tableStreamArn })`.',
     );
-  const policy = streamPolicy(target, eventSourceArn, atRest);
+  const policy = streamPolicy(target, eventSourceArn, encryptionKeys);
   target
     .addEventSourceMapping('Stream', {
       eventSourceArn,
-      // From the very beginning: what is written before Lambda has begun to read is not lost.
+      // With LATEST, records written before the first poll of Lambda would be lost.
       startingPosition: StartingPosition.TRIM_HORIZON,
       filters: STREAM_FILTERS[handler].map((filter) => FilterCriteria.filter(filter)),
       batchSize: 100,
@@ -45,16 +45,16 @@ export function addStreamTrigger(
     .node.addDependency(policy);
 }
 
-/** Lets Lambda read the stream as a function, by a policy of its own: nothing else hides behind its one wildcard. */
-function streamPolicy(target: LambdaFunction, stream: string, atRest: readonly IKey[]): Policy {
+/** Lets a function read the stream. A separate policy has the wildcard, so that it can be acknowledged alone. */
+function streamPolicy(target: LambdaFunction, streamArn: string, encryptionKeys: readonly IKey[]): Policy {
   const policy = new Policy(target, 'StreamPolicy', {
     statements: [
       new PolicyStatement({
         actions: ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'],
-        resources: [stream],
+        resources: [streamArn],
       }),
       new PolicyStatement({ actions: ['dynamodb:ListStreams'], resources: ['*'] }),
-      ...atRest.map(
+      ...encryptionKeys.map(
         ({ keyArn }) =>
           new PolicyStatement({
             actions: KEY_TO_READ,
@@ -66,14 +66,14 @@ function streamPolicy(target: LambdaFunction, stream: string, atRest: readonly I
     roles: target.role ? [target.role] : [],
   });
   acknowledge(policy, {
-    'AwsSolutions-IAM5[Resource::*]': 'dynamodb:ListStreams knows no resource that could be named.',
+    'AwsSolutions-IAM5[Resource::*]': 'dynamodb:ListStreams does not support resource ARNs.',
   });
   return policy;
 }
 
 /**
- * Invokes a function again and again, with each of the events. An invocation that was missed is not made up for: the next
- * one does it all.
+ * Invokes a function on a schedule, once with each of the events. A missed invocation is not repeated, because the next
+ * one does its work, too.
  */
 export function addScheduleTrigger(
   target: LambdaFunction,
@@ -81,15 +81,15 @@ export function addScheduleTrigger(
   deadLetterQueue: IQueue,
   events: readonly object[] = [{}],
 ): void {
-  const once = { retryAttempts: 0, maxEventAge: Duration.minutes(5) };
-  target.configureAsyncInvoke(once);
-  for (const [at, event] of events.entries())
-    new Rule(target, at === 0 ? 'Schedule' : `Schedule${at + 1}`, {
+  const noRetries = { retryAttempts: 0, maxEventAge: Duration.minutes(5) };
+  target.configureAsyncInvoke(noRetries);
+  for (const [index, event] of events.entries())
+    new Rule(target, index === 0 ? 'Schedule' : `Schedule${index + 1}`, {
       description: `Invokes ${target.node.id} of Waitstate`,
       schedule: Schedule.rate(every),
       targets: [
         new FunctionTarget(target, {
-          ...once,
+          ...noRetries,
           deadLetterQueue,
           event: RuleTargetInput.fromObject(event),
         }),
@@ -97,7 +97,7 @@ export function addScheduleTrigger(
     });
 }
 
-/** The events of so many sweepers: each has its shards of what is due. */
+/** The events of parallel sweepers: each gets a part of the shards. */
 export const sweepEvents = (sweepers: number): readonly object[] =>
   sweepers === 1
     ? [{}]

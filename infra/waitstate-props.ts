@@ -11,87 +11,102 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { HandlerName } from '../lambda/environment/names.ts';
 import type { IamCaller, JwtCallers } from '../lambda/http/authorizer-caller.ts';
 
-/** What a Waitstate may be told; everything has a default. */
+/** The props of the construct `Waitstate`; all of them are optional. */
 export interface WaitstateProps {
-  /** How long a run is kept after its last write. @default for ever */
+  /** How long a run is kept after its last write. @default forever */
   readonly retention?: Duration;
   /**
-   * The tenants that there are: every role is kept to their keys, and their runs are counted on the dashboard.
-   * @default any tenant may be named, and the runs of `default` are counted
+   * The tenants of this deployment: all roles are restricted to their keys, and the dashboard counts their runs.
+   * @default any tenant is allowed, and the dashboard counts the runs of `default`
    */
   readonly tenants?: readonly string[];
 
-  /** Your own table: with the keys and indexes of `TABLE`, its time to live, and a stream of new and old images. @default a new one */
+  /**
+   * An existing table with the keys and indexes of `TABLE`, its time to live, and a stream of new and old images.
+   * @default a new table
+   */
   readonly table?: ITable;
-  /** Your own bucket, for nothing else. @default a new one */
+  /** An existing bucket that is used for nothing else. @default a new bucket */
   readonly bucket?: IBucket;
-  /** Whether the bucket keeps what was removed, for 30 days. @default false */
+  /** Whether the bucket keeps deleted objects for 30 days. @default false */
   readonly versioned?: boolean;
-  /** Where S3 writes who asked for which object. @default nowhere */
+  /** The bucket for S3 server access logs. @default no access logs */
   readonly accessLogBucket?: IBucket;
-  /** Encrypts table, bucket, topics and logs at rest. @default keys of AWS */
+  /** Encrypts table, bucket, topics and logs at rest. @default keys that AWS owns or manages */
   readonly encryptionKey?: IKey;
-  /** Keys that encrypted at rest before `encryptionKey` did: what S3 holds from then is still under them. @default none */
+  /** Previous values of `encryptionKey`, which still encrypt the objects that S3 received under them. @default none */
   readonly retiredEncryptionKeys?: readonly IKey[];
-  /** Wraps a key for each run, under which functions seal its content before they store it. @default runs are not sealed */
+  /**
+   * Wraps a key per run, with which functions encrypt its content before they store it.
+   * @default runs are not encrypted
+   */
   readonly runKey?: IKey;
-  /** Whether runs from before there was a `runKey` are opened, too. @default they are refused */
+  /** Whether runs that were written before `runKey` was set are accepted. @default false: they are refused */
   readonly acceptUnencrypted?: boolean;
-  /** Keys that wrapped runs before `runKey` did: they still open them. @default none */
+  /** Previous values of `runKey`, which still decrypt the runs that they wrapped. @default none */
   readonly retiredRunKeys?: readonly IKey[];
-  /** Of table, bucket and logs. @default RETAIN */
+  /** The removal policy of table, bucket and logs. @default RETAIN */
   readonly removalPolicy?: RemovalPolicy;
-  /** Whether DynamoDB refuses to delete the table. @default unless `removalPolicy` is DESTROY */
+  /** Whether DynamoDB refuses to delete the table. @default true, unless `removalPolicy` is DESTROY */
   readonly deletionProtection?: boolean;
 
-  /** The bus for approvals and ends of runs. @default a new one */
+  /** The EventBridge bus for events about approvals and ended runs. @default a new bus */
   readonly bus?: IEventBus;
-  /** The topic that people are told of approvals by. @default a new one */
+  /** The SNS topic for notifications about approvals. @default a new topic */
   readonly topic?: ITopic;
-  /** Where alarms go. @default a new topic */
+  /** The SNS topic that alarms notify. @default a new topic */
   readonly alarmTopic?: ITopic;
-  /** Whether there are alarms. @default true */
+  /** Whether to create alarms. @default true */
   readonly alarms?: boolean;
-  /** Whether there is a dashboard. @default true */
+  /** Whether to create a dashboard. @default true */
   readonly dashboard?: boolean;
 
-  /** Runs all functions in this network, which must lead to the services of AWS. @default none */
+  /** Runs all functions in this network, which must reach the AWS services. @default none */
   readonly vpc?: IVpc;
-  /** @default private subnets with a way out */
+  /** @default private subnets with egress */
   readonly vpcSubnets?: SubnetSelection;
   /** @default one for each function */
   readonly securityGroups?: readonly ISecurityGroup[];
   /** How long logs are kept. @default three months */
   readonly logRetention?: RetentionDays;
-  /** How many of a handler may run at once, reserved for it. @default none is reserved */
+  /** Concurrent executions to reserve for each handler. @default none */
   readonly reservedConcurrency?: Readonly<Partial<Record<HandlerName, number>>>;
-  /** How often somebody looks for what is due. @default every minute */
+  /** The interval of the sweeper. @default one minute */
   readonly sweepEvery?: Duration;
 
-  /** How many sweep side by side, 1 to 8, each a part of what is due. @default 1 */
+  /** The number of parallel sweepers, 1 to 8; each one processes a part of the due records. @default 1 */
   readonly sweepers?: number;
 
-  /** Who may call the API by IAM, beside those who are granted it, by ARN; `*` is any text without a slash. @default nobody */
+  /**
+   * IAM callers of the API by ARN, in addition to grants; `*` matches any text without a slash.
+   * @default only grantees can call it
+   */
   readonly iamCallers?: Readonly<Record<string, IamCaller>>;
-  /** Opens a second API, whose callers are known by a JWT. @default there is none */
+  /** Creates a second API, whose callers authenticate with a JWT. @default none */
   readonly jwt?: JwtProps;
-  /** The origins of other sites whose pages may call `/api`, such as `https://portal.example.com`. @default none: CORS is off */
+  /**
+   * The origins of sites whose pages may call `/api`, such as `https://portal.example.com`.
+   * @default none: CORS is off
+   */
   readonly corsOrigins?: readonly string[];
-  /** Requests a second that each route of an API takes, of all callers together. @default 100 */
+  /** Requests per second that each route of an API accepts from all callers together. @default 100 */
   readonly throttleRate?: number;
-  /** Requests that may come at once. @default 200 */
+  /** Requests that each route accepts in a burst. @default 200 */
   readonly throttleBurst?: number;
-  /** The name that links and the API for callers by IAM have. @default that which API Gateway gives */
+  /**
+   * The custom domain of approval links and of the API for IAM callers.
+   * @default the domain that API Gateway generates
+   */
   readonly domainName?: string;
-  /** For the domain; in the region of the stack. @default there must be one where there is a domain */
+  /** The certificate of `domainName`, in the region of the stack. @default none; required with `domainName` */
   readonly certificate?: ICertificate;
-  /** Gets a record for the domain. @default yours to make */
+  /** The zone that gets a DNS record for `domainName`. @default none: you create the record */
   readonly hostedZone?: IHostedZone;
 }
 
-/** Who issues tokens, for whom, and which of their claims say who calls. */
+/** The issuer and audience of tokens, and the claims that identify a caller. */
 export type JwtProps = JwtCallers & {
-  /** Such as `https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_abc`; `cognitoIssuer` gives that of a user pool. */
+  /** For example `https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_abc`; see `cognitoIssuer`. */
   readonly issuer: string;
   readonly audience: readonly string[];
 };

@@ -30,39 +30,39 @@ import { newBucket, newTable } from './storage.ts';
 import { Tenants } from './tenants.ts';
 import type { JwtProps, WaitstateProps } from './waitstate-props.ts';
 
-/** Whose runs a permission is about. */
+/** Restricts a permission to one tenant. */
 export interface TenantOptions {
-  /** @default all that the Waitstate has */
+  /** @default all tenants of the Waitstate */
   readonly tenant?: string;
 }
 
-/** Whose runs a caller of the API sees. */
+/** The tenant of an API caller. */
 export interface CallerOptions {
-  /** @default the only one that the Waitstate has; "default" where it may have any */
+  /** @default the only tenant of the Waitstate, or "default" if it allows any */
   readonly tenant?: string;
 }
 
 /**
- * Durable checkpoints for agents, in your own account: a table, a bucket, the functions that wake agents and serve links,
- * API and console, and what it takes to operate them.
+ * Durable execution for agents in your AWS account: a table, a bucket, functions that resume agents and serve approval
+ * links, API and console, and a dashboard with alarms.
  */
 export class Waitstate extends Construct {
   readonly table: ITable;
   readonly bucket: IBucket;
   readonly bus: IEventBus;
-  /** People are told of approvals here. */
+  /** Receives notifications about approvals. */
   readonly topic: ITopic;
   readonly deadLetterQueue: IQueue;
   readonly handlers: Readonly<Record<HandlerName, LambdaFunction>>;
-  /** The API and the console, for callers by IAM. */
+  /** API and console for IAM callers. */
   readonly httpApi: HttpApi;
   readonly apiUrl: string;
-  /** The same for callers by JWT; undefined without `jwt`. */
+  /** API and console for JWT callers; undefined without `jwt`. */
   readonly jwtHttpApi: HttpApi | undefined;
   readonly jwtApiUrl: string | undefined;
-  /** Two Waitstates in one account have two. */
+  /** Unique for each Waitstate in an account. */
   readonly metricsNamespace: string;
-  /** Where alarms go; undefined without alarms. */
+  /** Receives alarms; undefined without alarms. */
   readonly alarmTopic: ITopic | undefined;
   readonly alarms: readonly Alarm[];
   /** Undefined without a dashboard. */
@@ -70,13 +70,13 @@ export class Waitstate extends Construct {
 
   readonly #props: ResolvedProps;
   readonly #tenants: Tenants;
-  readonly #keeping: StorageResources;
+  readonly #storage: StorageResources;
   readonly #callers: CallerRegistry;
   readonly #agents = new AgentRegistry();
-  readonly #values: EnvironmentValues;
+  readonly #environment: EnvironmentValues;
   readonly #handlers: Handlers;
-  readonly #entrance: HttpEndpoint;
-  readonly #board: Dashboard | undefined;
+  readonly #endpoint: HttpEndpoint;
+  readonly #dashboard: Dashboard | undefined;
 
   constructor(scope: Construct, id: string, given: WaitstateProps = {}) {
     super(scope, id);
@@ -90,17 +90,20 @@ export class Waitstate extends Construct {
     this.topic = props.topic ?? newTopic(this, props);
     this.deadLetterQueue = newDeadLetterQueue(this);
     this.metricsNamespace = `Waitstate/${Names.uniqueResourceName(this, { maxLength: 100, separator: '-' })}`;
-    this.#keeping = storageResources(this.table, this.bucket, props);
+    this.#storage = storageResources(this.table, this.bucket, props);
     this.#callers = new CallerRegistry(props.iamCallers);
-    this.#values = this.#valuesOf(props);
+    this.#environment = this.#environmentValues(props);
     this.#handlers = new Handlers(this, {
-      ...{ props, keeping: this.#keeping, tenants: this.#tenants, values: this.#values },
+      props,
+      storage: this.#storage,
+      tenants: this.#tenants,
+      environment: this.#environment,
     });
     this.#handlers.addTriggers(this);
     this.handlers = this.#handlers.byName;
 
     const { iam, jwt } = createHttpEndpoints(this, this.handlers.api, props);
-    this.#entrance = iam;
+    this.#endpoint = iam;
     this.httpApi = iam.api;
     this.apiUrl = iam.url;
     this.jwtHttpApi = jwt?.api;
@@ -108,7 +111,7 @@ export class Waitstate extends Construct {
 
     const apis = jwt ? [iam.api, jwt.api] : [iam.api];
     const { table, bucket, handlers, deadLetterQueue, metricsNamespace: namespace } = this;
-    const measured = {
+    const monitored = {
       table,
       bucket,
       handlers,
@@ -118,15 +121,19 @@ export class Waitstate extends Construct {
       sweepMinutes: props.sweepEvery.toMinutes(),
     };
     this.alarmTopic = props.alarms ? (props.alarmTopic ?? newAlarmTopic(this, props)) : undefined;
-    this.alarms = this.alarmTopic ? new Alarms(this, 'Alarms', { topic: this.alarmTopic, measured }).all : [];
-    this.#board = props.dashboard ? new Dashboard(this, 'Dashboard', { measured, alarms: this.alarms }) : undefined;
-    this.dashboard = this.#board?.dashboard;
-    const { key } = this.#values;
+    this.alarms = this.alarmTopic ? new Alarms(this, 'Alarms', { topic: this.alarmTopic, monitored }).all : [];
+    this.#dashboard = props.dashboard
+      ? new Dashboard(this, 'Dashboard', { monitored, alarms: this.alarms })
+      : undefined;
+    this.dashboard = this.#dashboard?.dashboard;
+    const { key } = this.#environment;
     const { apiUrl, jwtApiUrl } = this;
     addOutputs(this, omitUndefined({ table: table.tableName, bucket: bucket.bucketName, key, apiUrl, jwtApiUrl }));
   }
 
-  /** Adds an agent under the name that its code has: its function gets its environment and permissions, and its runs. */
+  /**
+   * Adds an agent under the name in its code. Its function gets the environment and permissions, and receives its runs.
+   */
   addAgent(name: string, agent: AgentProps): IFunction {
     const id = `Agent-${escapeId('agent', name)}`;
     this.#agents.checkName(this.node.path, name);
@@ -135,82 +142,91 @@ export class Waitstate extends Construct {
       agent.entry !== undefined
         ? createEntryFunction(this, id, agent, { name, props: this.#props, deadLetterQueue })
         : agent.function;
-    const known = functionVisibleTo(this, id, fn);
+    const target = functionVisibleTo(this, id, fn);
     const hydrate = agent.hydrate ?? false;
     warnIfTimeoutTooShort(this, fn);
     if (hydrate) this.#handlers.enableHydration(fn, agent.tenant);
     else this.connect(fn, agent);
-    this.#agents.add(name, known, { hydrate, tenants: agent.tenant === undefined ? undefined : [agent.tenant] });
-    for (const handler of ['resume', 'notify', 'sweep'] as const) grantInvoke(this.handlers[handler], known);
-    this.#board?.addAgent(name, known);
+    this.#agents.add(name, target, { hydrate, tenants: agent.tenant === undefined ? undefined : [agent.tenant] });
+    for (const handler of ['resume', 'notify', 'sweep'] as const) grantInvoke(this.handlers[handler], target);
+    this.#dashboard?.addAgent(name, target);
     return fn;
   }
 
   /**
-   * Lets a function use the library on the runs themselves, as agents do: it gets the environment and permissions for that.
-   * Who only starts, answers or looks is better granted that.
+   * Sets the environment and permissions with which a function uses the library directly on the storage, as agents do.
+   * For a function that only starts, decides or reads, use `grantStart`, `grantApprove` or `grantRead`.
    */
   connect(fn: IFunction, options: TenantOptions = {}): Grant {
-    setEnvironment(this, fn, environmentFor('agent', this.#values));
+    setEnvironment(this, fn, environmentFor('agent', this.#environment));
     return this.grantStore(fn, options);
   }
 
-  /** Lets somebody save, load and change runs in table and bucket, by the library. */
+  /** Grants access to table and bucket, to save, load and change runs with the library. */
   grantStore(grantee: IGrantable, { tenant }: TenantOptions = {}): Grant {
-    return grantAccess(grantee, this.#keeping, RUN, this.#tenants.restrictedTo(tenant));
+    return grantAccess(grantee, this.#storage, RUN, this.#tenants.restrictedTo(tenant));
   }
 
-  /** Lets somebody do all that the command does with this stack: also list, prune and delete runs. */
+  /**
+   * Grants everything that the command line does with this stack, which includes listing, pruning and deleting runs.
+   */
   grantAdminister(grantee: IGrantable, { tenant }: TenantOptions = {}): Grant {
-    const find = Grant.addToPrincipal({
+    const describeStack = Grant.addToPrincipal({
       grantee,
       actions: ['cloudformation:DescribeStacks'],
       resourceArns: [Stack.of(this).stackId],
     });
-    // The list of what is due is that of all tenants.
+    // The `due` index contains records of all tenants.
     const access = tenant === undefined ? ADMINISTER : { ...ADMINISTER, lists: ['status', 'owner'] as const };
-    return grantAccess(grantee, this.#keeping, access, this.#tenants.restrictedTo(tenant)).combine(find);
+    return grantAccess(grantee, this.#storage, access, this.#tenants.restrictedTo(tenant)).combine(describeStack);
   }
 
-  /** Lets somebody start runs by `POST /api/runs`. */
+  /** Grants permission to start runs with `POST /api/runs`. */
   grantStart(grantee: IGrantable, options: CallerOptions = {}): Grant {
-    return this.#permit(grantee, START, options);
+    return this.#grantApi(grantee, START, options);
   }
 
-  /** Lets somebody show people what they are asked, and answer in their names: a portal with a login of its own. */
+  /** Grants permission to show approvals and to decide on behalf of people, for a portal that authenticates them. */
   grantApprove(grantee: IGrantable, options: CallerOptions = {}): Grant {
-    return this.#permit(grantee, APPROVE, options);
+    return this.#grantApi(grantee, APPROVE, options);
   }
 
-  /** Lets somebody look at runs, in the API and the console. */
+  /** Grants permission to read runs in the API and the console. */
   grantRead(grantee: IGrantable, options: CallerOptions = {}): Grant {
-    return this.#permit(grantee, READ, options);
+    return this.#grantApi(grantee, READ, options);
   }
 
-  /** Lets somebody do all that operators do, in the API and the console. */
+  /** Grants all actions of operators in the API and the console. */
   grantOperate(grantee: IGrantable, options: CallerOptions = {}): Grant {
-    return this.#permit(grantee, OPERATE, options);
+    return this.#grantApi(grantee, OPERATE, options);
   }
 
-  #permit(grantee: IGrantable, permit: ApiPermission, { tenant }: CallerOptions): Grant {
-    return this.#callers.grant(this.#entrance, grantee, permit, this.#tenants.single(tenant));
+  #grantApi(grantee: IGrantable, permission: ApiPermission, { tenant }: CallerOptions): Grant {
+    return this.#callers.grant(this.#endpoint, grantee, permission, this.#tenants.single(tenant));
   }
 
-  #valuesOf({ runKey, acceptUnencrypted, retention, bus, jwt, corsOrigins }: ResolvedProps): EnvironmentValues {
+  #environmentValues({
+    runKey,
+    acceptUnencrypted,
+    retention,
+    bus,
+    jwt,
+    corsOrigins,
+  }: ResolvedProps): EnvironmentValues {
     return {
       table: this.table.tableName,
       bucket: this.bucket.bucketName,
       key: runKey?.keyArn,
       acceptUnencrypted: acceptUnencrypted ? 'true' : undefined,
       retentionSeconds: retention?.toSeconds().toString(),
-      // One that is brought may be of another account.
+      // An existing bus may be in another account, so it needs its ARN.
       bus: bus?.eventBusArn ?? this.bus.eventBusName,
       topic: this.topic.topicArn,
-      // These come after the functions that read of them.
+      // Known only after the functions that read them have been created.
       approvalUrl: Lazy.string({ produce: () => `${this.apiUrl}/approvals` }),
       agents: Lazy.string({ produce: () => this.#agents.toJson() }),
       iamCallers: Lazy.string({ produce: () => this.#callers.toJson() }),
-      jwtCallers: jwt && callersJson(jwt),
+      jwtCallers: jwt && toCallersJson(jwt),
       corsOrigins: corsOrigins.length > 0 ? corsOrigins.join(',') : undefined,
       tenants: JSON.stringify(this.#tenants.measured),
       metricsNamespace: this.metricsNamespace,
@@ -218,5 +234,6 @@ export class Waitstate extends Construct {
   }
 }
 
-/** Which claims say who calls; who issues them is for the gateway to know. */
-const callersJson = ({ issuer: _, audience: __, ...callers }: JwtProps): string => JSON.stringify(callers);
+/** The claims that identify a caller, without issuer and audience, which API Gateway checks. */
+const toCallersJson = ({ issuer: _issuer, audience: _audience, ...callers }: JwtProps): string =>
+  JSON.stringify(callers);

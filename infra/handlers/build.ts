@@ -1,6 +1,6 @@
-// Bundles the handlers into the folder that is named.
+// Bundles the handlers into the folder given as argument.
 import { bundleHandlers } from './bundle.ts';
 
 const [folder] = process.argv.slice(2);
-if (folder === undefined) throw new Error('Which folder? node infra/handlers/build.ts FOLDER');
+if (folder === undefined) throw new Error('A folder is required. Usage: node infra/handlers/build.ts FOLDER');
 await bundleHandlers(folder);

@@ -8,15 +8,14 @@ import { ESM_OPTIONS, REQUIRE_BANNER } from '../bundling.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Bundles the handlers into a folder, as functions of Lambda: one file for each, and what several need, or only some calls
- * need, in chunks beside them. The same sources give the same bytes, wherever the folder is. Gives
- * what esbuild says that is in them.
+ * Bundles the handlers for Lambda: one entry file for each, with shared and dynamically imported code in chunks. The
+ * same sources produce the same bytes in any folder. Returns the metafile of esbuild.
  */
 export async function bundleHandlers(folder: string): Promise<Metafile> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: ROOT,
     entryPoints: HANDLERS.map((name) => `lambda/handlers/${name}.ts`),
-    // Where files are said to be: what is written has paths from here to the sources, and none of this machine.
+    // Source maps contain paths relative to this folder, so the output does not depend on the machine.
     outdir: join(ROOT, 'dist/functions'),
     write: false,
     outExtension: { '.js': '.mjs' },
@@ -34,25 +33,27 @@ export async function bundleHandlers(folder: string): Promise<Metafile> {
   });
   mkdirSync(folder, { recursive: true });
   for (const { path, contents } of outputFiles) writeFileSync(join(folder, basename(path)), contents);
-  writeFileSync(join(folder, 'LICENSES.txt'), licensesOf(metafile));
+  writeFileSync(join(folder, 'LICENSES.txt'), collectLicenses(metafile));
   return metafile;
 }
 
-/** The licences of the packages that are in the bundles, as they ask for; one text for all who have the same. */
-function licensesOf({ inputs }: Metafile): string {
+/** The licenses of the bundled packages. Packages with the same text are listed together. */
+function collectLicenses({ inputs }: Metafile): string {
   const folders = new Set(
     Object.keys(inputs).flatMap((path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []),
   );
-  const named = Map.groupBy([...folders].sort().map(licenseOf), ({ text }) => text);
-  return [...named].map(([text, packages]) => `${packages.map(({ name }) => name).join('\n')}\n\n${text}\n`).join('\n');
+  const packagesByText = Map.groupBy([...folders].sort().map(readLicense), ({ text }) => text);
+  return [...packagesByText]
+    .map(([text, packages]) => `${packages.map(({ name }) => name).join('\n')}\n\n${text}\n`)
+    .join('\n');
 }
 
-function licenseOf(folder: string): { readonly name: string; readonly text: string } {
-  const at = join(ROOT, folder);
-  const { name, version, license } = JSON.parse(readFileSync(join(at, 'package.json'), 'utf8')) as Record<
-    string,
-    string
-  >;
-  const file = readdirSync(at).find((each) => /^licen[cs]e/i.test(each));
-  return { name: `${name} ${version} (${license})`, text: file ? readFileSync(join(at, file), 'utf8').trim() : '' };
+function readLicense(packageFolder: string): { readonly name: string; readonly text: string } {
+  const path = join(ROOT, packageFolder);
+  const manifest = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as Record<string, string>;
+  const file = readdirSync(path).find((each) => /^licen[cs]e/i.test(each));
+  return {
+    name: `${manifest.name} ${manifest.version} (${manifest.license})`,
+    text: file ? readFileSync(join(path, file), 'utf8').trim() : '',
+  };
 }

@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 
-// In the package they are built beside this; in the sources CDK has them bundled where it needs code, as of agents.
+// The npm package contains the built handlers. In the repository, CDK bundles them when an asset is needed.
 const BUILT = fileURLToPath(new URL('../../functions', import.meta.url));
 const BUILD = fileURLToPath(new URL('./build.ts', import.meta.url));
 const SOURCES = fileURLToPath(new URL('.', import.meta.url));
 
-/** The code of all handlers, bundled; a function's handler says which of them it is. */
+/** The bundled code of all handlers; the `handler` of a function selects one of them. */
 export function handlerCode(): Code {
   if (existsSync(BUILT)) return Code.fromAsset(BUILT);
   const tryBundle = (folder: string): boolean => {
@@ -18,7 +18,7 @@ export function handlerCode(): Code {
   };
   return Code.fromAsset(SOURCES, {
     assetHashType: AssetHashType.OUTPUT,
-    // The image is never used.
+    // Required by CDK, and never used: local bundling always succeeds or throws.
     bundling: { image: DockerImage.fromRegistry('none'), local: { tryBundle } },
   });
 }

@@ -1,55 +1,63 @@
 import { Stack, Token } from 'aws-cdk-lib';
 import type { CfnFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 
-/** All variables of a function together, as JSON. https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
-const MOST_BYTES = 4096;
+/**
+ * The limit of all variables of a function as JSON.
+ * https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+ */
+const MAX_BYTES = 4096;
 
-/** Has synthesis say that the environment of a function is too large for Lambda, which a deployment would say much later. */
-export function validateEnvironmentSize(made: LambdaFunction): void {
-  made.node.addValidation({
+/**
+ * Fails the synthesis if the environment of a function is too large for Lambda, which otherwise only a deployment
+ * shows.
+ */
+export function validateEnvironmentSize(fn: LambdaFunction): void {
+  fn.node.addValidation({
     validate() {
-      const stack = Stack.of(made);
-      const { variables = {} } = (stack.resolve((made.node.defaultChild as CfnFunction).environment) ?? {}) as Resolved;
-      const texts = Object.entries(variables).map(([name, value]) => [name, textOf(stack, value)] as const);
-      const bytes = bytesOf(Object.fromEntries(texts));
-      if (bytes <= MOST_BYTES) return [];
-      const [[name, text] = ['', '']] = texts.toSorted(([, a], [, b]) => bytesOf(b) - bytesOf(a));
+      const stack = Stack.of(fn);
+      const { environment } = fn.node.defaultChild as CfnFunction;
+      const { variables = {} } = (stack.resolve(environment) ?? {}) as ResolvedEnvironment;
+      const texts = Object.entries(variables).map(([name, value]) => [name, estimateText(stack, value)] as const);
+      const bytes = jsonBytes(Object.fromEntries(texts));
+      if (bytes <= MAX_BYTES) return [];
+      const [[name, text] = ['', '']] = texts.toSorted(([, a], [, b]) => jsonBytes(b) - jsonBytes(a));
       return [
-        `The environment of ${made.node.path} takes about ${bytes} bytes, and Lambda takes ${MOST_BYTES}; ${name} has ${bytesOf(text)} of them. ` +
-          'Give the functions and roles in it shorter names, or share agents and callers out among several Waitstates.',
+        `The environment of ${fn.node.path} must have at most ${MAX_BYTES} bytes; found about ${bytes}, ${jsonBytes(text)} of them in ${name}. ` +
+          'Shorten the names of its functions and roles, or split agents and callers among several Waitstates.',
       ];
     },
   });
 }
 
-interface Resolved {
+interface ResolvedEnvironment {
   readonly variables?: Readonly<Record<string, unknown>>;
 }
 
-const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** A value as long as the one that CloudFormation will put there. */
-function textOf(stack: Stack, value: unknown): string {
+/** A text about as long as the value that CloudFormation will insert. */
+function estimateText(stack: Stack, value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
-  const [[kind, of] = ['', undefined]] = Object.entries(value);
-  if (kind === 'Fn::Join' && Array.isArray(of)) return of[1].map((each: unknown) => textOf(stack, each)).join(of[0]);
-  if (kind === 'Ref') return PSEUDO[String(of)] ?? nameOf(stack, String(of));
-  if (kind === 'Fn::GetAtt' && Array.isArray(of))
-    return `arn:aws:service:eu-central-1:111122223333:${nameOf(stack, of[0])}`;
-  return 'x'.repeat(MOST_NAME);
+  const [[name, args] = ['', undefined]] = Object.entries(value);
+  if (name === 'Fn::Join' && Array.isArray(args))
+    return args[1].map((part: unknown) => estimateText(stack, part)).join(args[0]);
+  if (name === 'Ref') return PSEUDO_PARAMETERS[String(args)] ?? estimateName(stack, String(args));
+  if (name === 'Fn::GetAtt' && Array.isArray(args))
+    return `arn:aws:service:eu-central-1:111122223333:${estimateName(stack, args[0])}`;
+  return 'x'.repeat(MAX_NAME_LENGTH);
 }
 
-const PSEUDO: Readonly<Record<string, string>> = {
+const PSEUDO_PARAMETERS: Readonly<Record<string, string>> = {
   'AWS::AccountId': '111122223333',
   'AWS::Partition': 'aws',
   'AWS::Region': 'eu-central-1',
   'AWS::URLSuffix': 'amazonaws.com',
 };
 
-const MOST_NAME = 64;
+const MAX_NAME_LENGTH = 64;
 
-/** What CloudFormation calls a resource: the names of stack and resource, and twelve letters. */
-function nameOf({ stackName }: Stack, logicalId: string): string {
-  const known = Token.isUnresolved(stackName) ? 'x'.repeat(MOST_NAME) : stackName;
-  return `${known}-${logicalId}-${'x'.repeat(12)}`.slice(0, MOST_NAME);
+/** A name as CloudFormation generates it: stack name, logical id and twelve random characters. */
+function estimateName({ stackName }: Stack, logicalId: string): string {
+  const knownName = Token.isUnresolved(stackName) ? 'x'.repeat(MAX_NAME_LENGTH) : stackName;
+  return `${knownName}-${logicalId}-${'x'.repeat(12)}`.slice(0, MAX_NAME_LENGTH);
 }

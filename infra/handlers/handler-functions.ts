@@ -9,45 +9,63 @@ import type { ResolvedProps } from '../resolved-props.ts';
 import { handlerCode } from './code.ts';
 import { validateEnvironmentSize } from './environment-size.ts';
 
-/** How a handler is deployed. */
-interface Deployed {
+/** The deployment settings of a handler. */
+interface HandlerSettings {
   readonly id: string;
   readonly description: string;
   readonly memoryMB: number;
   readonly timeoutSeconds: number;
-  /** What its role may do with runs; that of `resume` only where it claims runs for others. */
+  /** The access of its role to runs. `resume` gets it only if some agent needs its runs claimed and hydrated. */
   readonly access: Access;
 }
 
-/** All handlers. Memory and time are from measurements: docs/guides/operating.md has them. */
-export const HANDLER_SETTINGS: Readonly<Record<HandlerName, Deployed>> = {
+/** The settings of all handlers. Memory and timeouts come from the measurements in docs/guides/operating.md. */
+export const HANDLER_SETTINGS: Readonly<Record<HandlerName, HandlerSettings>> = {
   api: {
-    ...{ id: 'Api', description: 'Waitstate: links, API and console' },
-    ...{ memoryMB: 1024, timeoutSeconds: 29, access: SERVE },
+    id: 'Api',
+    description: 'Waitstate: serves approval links, API and console',
+    memoryMB: 1024,
+    timeoutSeconds: 29,
+    access: SERVE,
   },
   checkpoint: {
-    ...{ id: 'Checkpoint', description: 'Waitstate: saves, asks and waits for agents in other languages' },
-    ...{ memoryMB: 512, timeoutSeconds: 60, access: SAVE },
+    id: 'Checkpoint',
+    description: 'Waitstate: saves checkpoints, requests approvals and waits for agents in other languages',
+    memoryMB: 512,
+    timeoutSeconds: 60,
+    access: SAVE,
   },
   gauge: {
-    ...{ id: 'Gauge', description: 'Waitstate: counts runs and measures how long they wait' },
-    ...{ memoryMB: 256, timeoutSeconds: 60, access: COUNT },
+    id: 'Gauge',
+    description: 'Waitstate: counts runs and measures how long they wait',
+    memoryMB: 256,
+    timeoutSeconds: 60,
+    access: COUNT,
   },
   notify: {
-    ...{ id: 'Notify', description: 'Waitstate: tells people of approvals, and everybody of ends' },
-    ...{ memoryMB: 512, timeoutSeconds: 120, access: NOTIFY },
+    id: 'Notify',
+    description: 'Waitstate: sends notifications about approvals and publishes the ends of runs',
+    memoryMB: 512,
+    timeoutSeconds: 120,
+    access: NOTIFY,
   },
   resume: {
-    ...{ id: 'Resume', description: 'Waitstate: invokes the agents of runs that are ready' },
-    ...{ memoryMB: 512, timeoutSeconds: 60, access: CLAIM },
+    id: 'Resume',
+    description: 'Waitstate: invokes the agents of runs that are ready',
+    memoryMB: 512,
+    timeoutSeconds: 60,
+    access: CLAIM,
   },
   sweep: {
-    ...{ id: 'Sweep', description: 'Waitstate: looks after everything that is due' },
-    ...{ memoryMB: 1769, timeoutSeconds: 300, access: SWEEP },
+    id: 'Sweep',
+    description: 'Waitstate: processes timers, timeouts, retries and retention that are due',
+    memoryMB: 1769,
+    timeoutSeconds: 300,
+    access: SWEEP,
   },
 };
 
-/** The function of a handler, which may do nothing yet but log and trace. */
+/** Creates the function of a handler. Its role may only write logs and traces. */
 export function createHandlerFunction(
   scope: Construct,
   id: string,
@@ -56,7 +74,7 @@ export function createHandlerFunction(
   environment: Readonly<Record<string, string>>,
 ): LambdaFunction {
   const { description, memoryMB, timeoutSeconds } = HANDLER_SETTINGS[name];
-  const made = new LambdaFunction(scope, id, {
+  const fn = new LambdaFunction(scope, id, {
     ...functionOptions(scope, id, props),
     description,
     runtime: Runtime.NODEJS_24_X,
@@ -67,7 +85,7 @@ export function createHandlerFunction(
     environment: { ...environment, ...SOURCE_MAP_ENVIRONMENT },
     ...omitUndefined({ reservedConcurrentExecutions: props.reservedConcurrency[name] }),
   });
-  enableTracing(made);
-  validateEnvironmentSize(made);
-  return made;
+  enableTracing(fn);
+  validateEnvironmentSize(fn);
+  return fn;
 }

@@ -15,33 +15,32 @@ import type { Tenants } from '../tenants.ts';
 import { addScheduleTrigger, addStreamTrigger, sweepEvents } from '../triggers.ts';
 import { createHandlerFunction, HANDLER_SETTINGS } from './handler-functions.ts';
 
-/** What the handlers stand on. */
-interface Ground {
+interface HandlersOptions {
   readonly props: ResolvedProps;
-  readonly keeping: StorageResources;
+  readonly storage: StorageResources;
   readonly tenants: Tenants;
-  readonly values: EnvironmentValues;
+  readonly environment: EnvironmentValues;
 }
 
 /** The functions of the handlers, each with the access that it needs. */
 export class Handlers {
   readonly byName: Readonly<Record<HandlerName, LambdaFunction>>;
   readonly #scope: Construct;
-  readonly #ground: Ground;
-  /** The functions `checkpoint` that are kept to one tenant. */
-  readonly #checkpoints = new Map<string, LambdaFunction>();
-  #claimsForOthers = false;
+  readonly #options: HandlersOptions;
+  /** The `checkpoint` functions that are restricted to one tenant. */
+  readonly #checkpointByTenant = new Map<string, LambdaFunction>();
+  #canResumeClaim = false;
 
-  constructor(scope: Construct, ground: Ground) {
+  constructor(scope: Construct, options: HandlersOptions) {
     this.#scope = scope;
-    this.#ground = ground;
-    const { tenants } = ground;
-    const of = (name: HandlerName) => (name === 'gauge' ? tenants.measured : tenants.restrictedTo(undefined));
-    const made = HANDLERS.map((name) => [name, this.#make(name, HANDLER_SETTINGS[name].id, of(name))]);
-    this.byName = Object.fromEntries(made) as Readonly<Record<HandlerName, LambdaFunction>>;
+    this.#options = options;
+    const { tenants } = options;
+    const tenantsFor = (name: HandlerName) => (name === 'gauge' ? tenants.measured : tenants.restrictedTo(undefined));
+    const entries = HANDLERS.map((name) => [name, this.#create(name, HANDLER_SETTINGS[name].id, tenantsFor(name))]);
+    this.byName = Object.fromEntries(entries) as Readonly<Record<HandlerName, LambdaFunction>>;
   }
 
-  /** Has them invoked by the stream and by time, and lets them say what happened. */
+  /** Connects the handlers to the stream and the schedules, and lets them publish to bus and topic. */
   addTriggers({
     bus,
     topic,
@@ -52,10 +51,10 @@ export class Handlers {
     readonly deadLetterQueue: IQueue;
   }): void {
     const { resume, notify, sweep, gauge } = this.byName;
-    const { keeping, props } = this.#ground;
+    const { storage, props } = this.#options;
     const { sweepEvery, sweepers } = props;
-    addStreamTrigger(resume, 'resume', keeping, deadLetterQueue);
-    addStreamTrigger(notify, 'notify', keeping, deadLetterQueue);
+    addStreamTrigger(resume, 'resume', storage, deadLetterQueue);
+    addStreamTrigger(notify, 'notify', storage, deadLetterQueue);
     addScheduleTrigger(sweep, sweepEvery, deadLetterQueue, sweepEvents(sweepers));
     addScheduleTrigger(gauge, PERIOD, deadLetterQueue);
     for (const handler of [notify, sweep]) {
@@ -64,30 +63,34 @@ export class Handlers {
     }
   }
 
-  /** Has runs claimed and loaded for a function, and lets it speak to `checkpoint`: that of its tenant, where it has one. */
+  /**
+   * Lets `resume` claim and hydrate runs for a function, and the function invoke `checkpoint`, restricted to its
+   * tenant.
+   */
   enableHydration(fn: IFunction, tenant: string | undefined): void {
-    const { keeping, tenants } = this.#ground;
-    if (!this.#claimsForOthers)
-      grantAccess(this.byName.resume, keeping, HANDLER_SETTINGS.resume.access, tenants.restrictedTo(undefined));
-    this.#claimsForOthers = true;
-    const checkpoint = tenant === undefined ? this.byName.checkpoint : this.#checkpointOf(tenant);
+    const { storage, tenants } = this.#options;
+    if (!this.#canResumeClaim)
+      grantAccess(this.byName.resume, storage, HANDLER_SETTINGS.resume.access, tenants.restrictedTo(undefined));
+    this.#canResumeClaim = true;
+    const checkpoint = tenant === undefined ? this.byName.checkpoint : this.#checkpointFor(tenant);
     grantInvoke(fn, checkpoint);
     setEnvironment(this.#scope, fn, { [CHECKPOINT_FUNCTION_VARIABLE]: checkpoint.functionName });
   }
 
-  #checkpointOf(tenant: string): LambdaFunction {
+  #checkpointFor(tenant: string): LambdaFunction {
     const id = `${HANDLER_SETTINGS.checkpoint.id}-${escapeId('tenant', tenant)}`;
-    const made =
-      this.#checkpoints.get(tenant) ?? this.#make('checkpoint', id, this.#ground.tenants.restrictedTo(tenant));
-    this.#checkpoints.set(tenant, made);
-    return made;
+    const fn =
+      this.#checkpointByTenant.get(tenant) ??
+      this.#create('checkpoint', id, this.#options.tenants.restrictedTo(tenant));
+    this.#checkpointByTenant.set(tenant, fn);
+    return fn;
   }
 
-  #make(name: HandlerName, id: string, tenants: readonly string[] | undefined): LambdaFunction {
-    const { props, keeping, values } = this.#ground;
-    const made = createHandlerFunction(this.#scope, id, name, props, environmentFor(name, values));
-    // `resume` needs nothing of the runs, until it claims them for agents that cannot do it themselves.
-    if (name !== 'resume') grantAccess(made, keeping, HANDLER_SETTINGS[name].access, tenants);
-    return made;
+  #create(name: HandlerName, id: string, tenants: readonly string[] | undefined): LambdaFunction {
+    const { props, storage, environment } = this.#options;
+    const fn = createHandlerFunction(this.#scope, id, name, props, environmentFor(name, environment));
+    // `resume` reads and writes runs only if it claims them for agents; see `enableHydration`.
+    if (name !== 'resume') grantAccess(fn, storage, HANDLER_SETTINGS[name].access, tenants);
+    return fn;
   }
 }

@@ -12,45 +12,45 @@ import {
   waitstateMetric,
 } from './metrics.ts';
 
-/** When somebody must look. */
-interface AlarmWhen {
+interface AlarmRule {
   readonly metric: IMetric;
-  /** What it says to whoever is called; docs/guides/operating.md says what to do. */
-  readonly says: string;
-  /** @default above 0 */
+  /** What happened, for the person on call; docs/guides/operating.md says what to do. */
+  readonly description: string;
+  /** The alarm fires above this value. @default 0 */
   readonly above?: number;
-  /** Instead of above. */
+  /** The alarm fires below this value, instead of above one. */
   readonly below?: number;
-  /** In how many periods. @default 1 */
-  readonly times?: number;
-  /** Within how many periods: what is tried again later each time comes with gaps. @default in a row */
-  readonly within?: number;
-  /** Whether silence is a reason, too. @default false */
-  readonly whenSilent?: boolean;
+  /** The number of periods that must breach. @default 1 */
+  readonly datapointsToAlarm?: number;
+  /** The number of periods to look at. Retries with backoff leave gaps between them. @default `datapointsToAlarm` */
+  readonly evaluationPeriods?: number;
+  /** Whether missing data counts as a breach. @default false */
+  readonly alarmsOnMissingData?: boolean;
 }
 
-/** Alarms on what nobody would see otherwise. Their ids are the headings of docs/guides/operating.md. */
+/** The alarms of a Waitstate. Their ids are headings of docs/guides/operating.md. */
 export class Alarms extends Construct {
   readonly all: readonly Alarm[];
 
   constructor(
     scope: Construct,
     id: string,
-    { topic, measured }: { readonly topic: ITopic; readonly measured: MonitoredResources },
+    { topic, monitored }: { readonly topic: ITopic; readonly monitored: MonitoredResources },
   ) {
     super(scope, id);
     const action = new SnsAction(topic);
-    this.all = Object.entries(whenToLook(measured)).map(([name, when]) => {
-      const { metric, says, above = 0, below, times = 1, within = times, whenSilent = false } = when;
+    this.all = Object.entries(alarmRules(monitored)).map(([name, rule]) => {
+      const { metric, description, above = 0, below } = rule;
+      const { datapointsToAlarm = 1, evaluationPeriods = datapointsToAlarm, alarmsOnMissingData = false } = rule;
       const alarm = new Alarm(this, name, {
         metric,
-        alarmDescription: `${says} See "${name}" in docs/guides/operating.md of Waitstate.`,
+        alarmDescription: `${description} See "${name}" in docs/guides/operating.md of Waitstate.`,
         threshold: below ?? above,
         comparisonOperator:
           below === undefined ? ComparisonOperator.GREATER_THAN_THRESHOLD : ComparisonOperator.LESS_THAN_THRESHOLD,
-        evaluationPeriods: within,
-        datapointsToAlarm: times,
-        treatMissingData: whenSilent ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
+        evaluationPeriods,
+        datapointsToAlarm,
+        treatMissingData: alarmsOnMissingData ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
       });
       alarm.addAlarmAction(action);
       alarm.addOkAction(action);
@@ -59,87 +59,96 @@ export class Alarms extends Construct {
   }
 }
 
-/** Twelve periods: an hour, or more where sweeps are rare. */
-const HOUR = 12;
+/** An hour in periods of five minutes. */
+const PERIODS_PER_HOUR = 12;
 
-function whenToLook(measured: MonitoredResources): Readonly<Record<string, AlarmWhen>> {
-  const { handlers, apis, deadLetterQueue, sweepMinutes } = measured;
+function alarmRules(monitored: MonitoredResources): Readonly<Record<string, AlarmRule>> {
+  const { handlers, apis, deadLetterQueue, sweepMinutes } = monitored;
   const functions = Object.entries(handlers);
   const period = PERIOD;
   const twoSweeps = Duration.minutes(Math.max(PERIOD.toMinutes(), 2 * sweepMinutes));
   return {
     OldestReady: {
-      metric: waitstateMetric(measured, 'gauge', 'OldestReadySeconds', 'Maximum', 'oldest READY, seconds'),
-      ...{ above: 300, times: 2, says: 'A run has been READY for more than five minutes, and no agent took it.' },
+      metric: waitstateMetric(monitored, 'gauge', 'OldestReadySeconds', 'Maximum', 'oldest READY, seconds'),
+      above: 300,
+      datapointsToAlarm: 2,
+      description: 'A run has been READY for more than five minutes, and no agent claimed it.',
     },
     SweepNotRunning: {
       metric: handlers.sweep.metricInvocations({ period: twoSweeps }),
-      ...{
-        below: 1,
-        times: 2,
-        whenSilent: true,
-        says: 'The sweeper did not run: timers, deadlines and lost wake-ups wait.',
-      },
+      below: 1,
+      datapointsToAlarm: 2,
+      alarmsOnMissingData: true,
+      description: 'The sweeper does not run: timers, deadlines and lost wake-ups wait for it.',
     },
     ResumeLag: {
       metric: handlers.resume.metric('IteratorAge', { statistic: 'Maximum', period }),
-      ...{ above: 60_000, times: 2, says: 'Runs that are ready reach their agents more than a minute late.' },
+      above: 60_000,
+      datapointsToAlarm: 2,
+      description: 'Runs that are READY reach their agents more than a minute late.',
     },
     DeadLetters: {
       metric: deadLetterQueue.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
-      says: 'Something was given up after all tries.',
+      description: 'An event failed after all retries and is in the dead-letter queue.',
     },
     HandlerErrors: {
       metric: sumMetric(
         'errors',
-        functionMetrics(functions, (of, options) => of.metricErrors(options)),
+        functionMetrics(functions, (fn, options) => fn.metricErrors(options)),
       ),
-      ...{ times: 2, says: 'A handler of Waitstate keeps failing.' },
+      datapointsToAlarm: 2,
+      description: 'A handler of Waitstate keeps failing.',
     },
     HandlerThrottles: {
       metric: sumMetric(
         'throttles',
-        functionMetrics(functions, (of, options) => of.metricThrottles(options)),
+        functionMetrics(functions, (fn, options) => fn.metricThrottles(options)),
       ),
-      ...{
-        times: 2,
-        says: 'Lambda keeps refusing to run handlers of Waitstate: there is no concurrency left for them.',
-      },
+      datapointsToAlarm: 2,
+      description: 'Lambda keeps throttling handlers of Waitstate, because no concurrency is left for them.',
     },
     TableThrottles: {
-      metric: throttledRequests(measured),
-      ...{ times: 2, says: 'DynamoDB keeps refusing requests to the table.' },
+      metric: throttledRequests(monitored),
+      datapointsToAlarm: 2,
+      description: 'DynamoDB keeps throttling requests to the table.',
     },
     ApiErrors: {
       metric: sumMetric(
         '5xx',
         apis.map((api) => api.metricServerError({ period })),
       ),
-      ...{ times: 2, says: 'The API keeps answering with errors of its own.' },
+      datapointsToAlarm: 2,
+      description: 'The API keeps returning 5xx responses.',
     },
     ApprovalsDueSoon: {
-      metric: waitstateMetric(measured, 'gauge', 'ApprovalsDueSoon', 'Maximum', 'open approvals, due within a day'),
-      says: 'Approvals that nobody has answered end within a day.',
+      metric: waitstateMetric(monitored, 'gauge', 'ApprovalsDueSoon', 'Maximum', 'pending approvals, due within a day'),
+      description: 'A pending approval expires within a day.',
     },
     NotificationFailures: {
-      metric: sumMetric('not told', [
-        waitstateMetric(measured, 'notify', 'NotificationFailed', 'Sum', 'notify'),
-        waitstateMetric(measured, 'sweep', 'NotificationFailed', 'Sum', 'sweep'),
+      metric: sumMetric('failed notifications', [
+        waitstateMetric(monitored, 'notify', 'NotificationFailed', 'Sum', 'notify'),
+        waitstateMetric(monitored, 'sweep', 'NotificationFailed', 'Sum', 'sweep'),
       ]),
-      ...{ times: 2, within: HOUR, says: 'People could not be told of approvals.' },
+      datapointsToAlarm: 2,
+      evaluationPeriods: PERIODS_PER_HOUR,
+      description: 'Notifications about approvals could not be sent.',
     },
     DeliveryFailures: {
-      metric: sumMetric('not delivered', [
-        waitstateMetric(measured, 'resume', 'DeliveryFailed', 'Sum', 'resume'),
-        waitstateMetric(measured, 'resume', 'UnknownAgent', 'Sum', 'resume, unknown agent'),
-        waitstateMetric(measured, 'sweep', 'DeliveryFailed', 'Sum', 'sweep'),
-        waitstateMetric(measured, 'sweep', 'UnknownAgent', 'Sum', 'sweep, unknown agent'),
+      metric: sumMetric('failed deliveries', [
+        waitstateMetric(monitored, 'resume', 'DeliveryFailed', 'Sum', 'resume'),
+        waitstateMetric(monitored, 'resume', 'UnknownAgent', 'Sum', 'resume, unknown agent'),
+        waitstateMetric(monitored, 'sweep', 'DeliveryFailed', 'Sum', 'sweep'),
+        waitstateMetric(monitored, 'sweep', 'UnknownAgent', 'Sum', 'sweep, unknown agent'),
       ]),
-      ...{ times: 2, within: HOUR, says: 'Runs could not be brought to their agents, or nobody knows the agent.' },
+      datapointsToAlarm: 2,
+      evaluationPeriods: PERIODS_PER_HOUR,
+      description: 'Runs could not be delivered to their agents, or their agent is unknown.',
     },
     SweepFailed: {
-      metric: waitstateMetric(measured, 'sweep', 'SweepFailed', 'Sum', 'not swept').with({ period: twoSweeps }),
-      ...{ times: 3, within: HOUR, says: 'The same runs keep failing to be swept.' },
+      metric: waitstateMetric(monitored, 'sweep', 'SweepFailed', 'Sum', 'failed runs').with({ period: twoSweeps }),
+      datapointsToAlarm: 3,
+      evaluationPeriods: PERIODS_PER_HOUR,
+      description: 'The sweeper keeps failing on some runs.',
     },
   };
 }

@@ -22,48 +22,48 @@ import {
 
 const period = PERIOD;
 
-/** What there is to see: runs, approvals, how long they wait, what goes wrong, and what it costs. */
+/** The CloudWatch dashboard: runs and approvals, how long they wait, errors, and cost. */
 export class Dashboard extends Construct {
   readonly dashboard: CloudWatchDashboard;
   readonly #agentErrors = graph('Agents: invocations, errors', []);
-  readonly #agentTimes = graph('Agents: how long an invocation takes (ms)', []);
+  readonly #agentDurations = graph('Agents: duration (ms, p90)', []);
   #hasAgents = false;
 
   constructor(
     scope: Construct,
     id: string,
-    { measured, alarms }: { readonly measured: MonitoredResources; readonly alarms: readonly Alarm[] },
+    { monitored, alarms }: { readonly monitored: MonitoredResources; readonly alarms: readonly Alarm[] },
   ) {
     super(scope, id);
     const rows: IWidget[][] = [
       ...(alarms.length > 0
         ? [[new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: 24, height: 3 })]]
         : []),
-      runRow(measured),
-      waitRow(measured),
-      flowRow(measured),
-      apiRow(measured),
-      errorRow(measured),
-      costRow(this, measured),
+      runRow(monitored),
+      waitRow(monitored),
+      flowRow(monitored),
+      apiRow(monitored),
+      errorRow(monitored),
+      costRow(this, monitored),
     ];
     this.dashboard = new CloudWatchDashboard(this, 'Dashboard', { widgets: rows, defaultInterval: Duration.hours(24) });
   }
 
-  /** Shows the function of one more agent. */
-  addAgent(name: string, of: IFunction): void {
+  /** Adds the function of an agent to the graphs. */
+  addAgent(name: string, fn: IFunction): void {
     // CloudWatch refuses a dashboard with an empty graph.
-    if (!this.#hasAgents) this.dashboard.addWidgets(this.#agentErrors, this.#agentTimes);
+    if (!this.#hasAgents) this.dashboard.addWidgets(this.#agentErrors, this.#agentDurations);
     this.#hasAgents = true;
-    this.#agentErrors.addLeftMetric(of.metricInvocations({ label: name, period }));
-    this.#agentErrors.addRightMetric(of.metricErrors({ label: `${name}: errors`, period }));
-    this.#agentTimes.addLeftMetric(of.metricDuration({ label: name, statistic: 'p90', period }));
+    this.#agentErrors.addLeftMetric(fn.metricInvocations({ label: name, period }));
+    this.#agentErrors.addRightMetric(fn.metricErrors({ label: `${name}: errors`, period }));
+    this.#agentDurations.addLeftMetric(fn.metricDuration({ label: name, statistic: 'p90', period }));
   }
 }
 
 const graph = (title: string, left: IMetric[], right: IMetric[] = [], stacked = false): GraphWidget =>
   new GraphWidget({ title, left, right, stacked, width: 8, height: 6, leftYAxis: { min: 0 }, rightYAxis: { min: 0 } });
 
-const STATUSES = {
+const STATUS_BY_METRIC = {
   RunsReady: 'READY',
   RunsRunning: 'RUNNING',
   RunsWaitingForApproval: 'WAITING_FOR_APPROVAL',
@@ -72,51 +72,51 @@ const STATUSES = {
   RunsEnding: 'ENDING',
 } as const satisfies Partial<Record<MetricName, string>>;
 
-function runRow(measured: MonitoredResources): IWidget[] {
-  const gauges = Object.entries(STATUSES).map(([metric, label]) =>
-    waitstateMetric(measured, 'gauge', metric as keyof typeof STATUSES, 'Maximum', label),
+function runRow(monitored: MonitoredResources): IWidget[] {
+  const gauges = Object.entries(STATUS_BY_METRIC).map(([metric, label]) =>
+    waitstateMetric(monitored, 'gauge', metric as keyof typeof STATUS_BY_METRIC, 'Maximum', label),
   );
   return [
     graph('Runs by status (counted up to 1,000 each)', gauges, [], true),
-    graph('Runs that ended', [
-      waitstateMetric(measured, 'notify', 'RunSucceeded', 'Sum', 'SUCCEEDED'),
-      waitstateMetric(measured, 'notify', 'RunFailed', 'Sum', 'FAILED'),
-      waitstateMetric(measured, 'notify', 'RunCancelled', 'Sum', 'CANCELLED'),
+    graph('Ended runs', [
+      waitstateMetric(monitored, 'notify', 'RunSucceeded', 'Sum', 'SUCCEEDED'),
+      waitstateMetric(monitored, 'notify', 'RunFailed', 'Sum', 'FAILED'),
+      waitstateMetric(monitored, 'notify', 'RunCancelled', 'Sum', 'CANCELLED'),
     ]),
-    graph('Oldest READY (s)', [waitstateMetric(measured, 'gauge', 'OldestReadySeconds', 'Maximum', 'oldest READY')]),
+    graph('Oldest READY (s)', [waitstateMetric(monitored, 'gauge', 'OldestReadySeconds', 'Maximum', 'oldest READY')]),
   ];
 }
 
-const waitRow = (measured: MonitoredResources): IWidget[] => [
-  graph('Approvals that wait', [
-    waitstateMetric(measured, 'gauge', 'RunsWaitingForApproval', 'Maximum', 'runs that wait'),
-    waitstateMetric(measured, 'gauge', 'ApprovalsDueSoon', 'Maximum', 'due within a day'),
+const waitRow = (monitored: MonitoredResources): IWidget[] => [
+  graph('Pending approvals', [
+    waitstateMetric(monitored, 'gauge', 'RunsWaitingForApproval', 'Maximum', 'waiting runs'),
+    waitstateMetric(monitored, 'gauge', 'ApprovalsDueSoon', 'Maximum', 'due within a day'),
   ]),
-  graph('Oldest question (s)', [
-    waitstateMetric(measured, 'gauge', 'OldestApprovalSeconds', 'Maximum', 'oldest question'),
+  graph('Oldest approval (s)', [
+    waitstateMetric(monitored, 'gauge', 'OldestApprovalSeconds', 'Maximum', 'oldest approval'),
   ]),
-  graph('Answers, and people told', [
-    waitstateMetric(measured, 'api', 'DecisionRecorded', 'Sum', 'answers'),
-    waitstateMetric(measured, 'notify', 'Notified', 'Sum', 'told'),
-    waitstateMetric(measured, 'notify', 'NotificationFailed', 'Sum', 'not told'),
+  graph('Decisions and notifications', [
+    waitstateMetric(monitored, 'api', 'DecisionRecorded', 'Sum', 'decisions'),
+    waitstateMetric(monitored, 'notify', 'Notified', 'Sum', 'notifications'),
+    waitstateMetric(monitored, 'notify', 'NotificationFailed', 'Sum', 'failed notifications'),
   ]),
 ];
 
-const flowRow = (measured: MonitoredResources): IWidget[] => [
-  graph('Lag of the stream (ms)', [
-    measured.handlers.resume.metric('IteratorAge', { label: 'resume', statistic: 'Maximum', period }),
-    measured.handlers.notify.metric('IteratorAge', { label: 'notify', statistic: 'Maximum', period }),
+const flowRow = (monitored: MonitoredResources): IWidget[] => [
+  graph('Stream lag (ms)', [
+    monitored.handlers.resume.metric('IteratorAge', { label: 'resume', statistic: 'Maximum', period }),
+    monitored.handlers.notify.metric('IteratorAge', { label: 'notify', statistic: 'Maximum', period }),
   ]),
   graph('Deliveries and retries', [
-    waitstateMetric(measured, 'resume', 'Delivered', 'Sum', 'delivered'),
-    waitstateMetric(measured, 'resume', 'DeliveryFailed', 'Sum', 'failed'),
-    waitstateMetric(measured, 'sweep', 'SweepDelivered', 'Sum', 'by the sweeper'),
-    waitstateMetric(measured, 'sweep', 'SweepRedelivered', 'Sum', 'again'),
+    waitstateMetric(monitored, 'resume', 'Delivered', 'Sum', 'delivered'),
+    waitstateMetric(monitored, 'resume', 'DeliveryFailed', 'Sum', 'failed'),
+    waitstateMetric(monitored, 'sweep', 'SweepDelivered', 'Sum', 'delivered by the sweeper'),
+    waitstateMetric(monitored, 'sweep', 'SweepRedelivered', 'Sum', 'redelivered by the sweeper'),
   ]),
   graph('Conflicts and dead letters', [
-    tableMetric(measured, 'ConditionalCheckFailedRequests', 'conditions that failed'),
-    tableMetric(measured, 'TransactionConflict', 'transactions that met'),
-    measured.deadLetterQueue.metricApproximateNumberOfMessagesVisible({
+    tableMetric(monitored, 'ConditionalCheckFailedRequests', 'failed conditions'),
+    tableMetric(monitored, 'TransactionConflict', 'transaction conflicts'),
+    monitored.deadLetterQueue.metricApproximateNumberOfMessagesVisible({
       label: 'dead letters',
       statistic: 'Maximum',
       period,
@@ -124,42 +124,42 @@ const flowRow = (measured: MonitoredResources): IWidget[] => [
   ]),
 ];
 
-const errorRow = (measured: MonitoredResources): IWidget[] => [
+const errorRow = (monitored: MonitoredResources): IWidget[] => [
   graph(
     'Handlers: errors, throttles',
-    functionMetrics(Object.entries(measured.handlers), (of, options) => of.metricErrors(options)),
-    functionMetrics(Object.entries(measured.handlers), (of, options) => of.metricThrottles(options)),
+    functionMetrics(Object.entries(monitored.handlers), (fn, options) => fn.metricErrors(options)),
+    functionMetrics(Object.entries(monitored.handlers), (fn, options) => fn.metricThrottles(options)),
   ),
-  graph('Table: throttled requests', [throttledRequests(measured)]),
+  graph('Table: throttled requests', [throttledRequests(monitored)]),
 ];
 
-const apiRow = (measured: MonitoredResources): IWidget[] => [
+const apiRow = (monitored: MonitoredResources): IWidget[] => [
   graph(
     'API: requests',
-    measured.apis.map((api, at) => api.metricCount({ label: `requests ${at + 1}`, statistic: 'Sum', period })),
-    measured.apis.flatMap((api, at) => [
-      api.metricClientError({ label: `4xx ${at + 1}`, statistic: 'Sum', period }),
-      api.metricServerError({ label: `5xx ${at + 1}`, statistic: 'Sum', period }),
+    monitored.apis.map((api, index) => api.metricCount({ label: `requests ${index + 1}`, statistic: 'Sum', period })),
+    monitored.apis.flatMap((api, index) => [
+      api.metricClientError({ label: `4xx ${index + 1}`, statistic: 'Sum', period }),
+      api.metricServerError({ label: `5xx ${index + 1}`, statistic: 'Sum', period }),
     ]),
   ),
   graph(
     'API: latency (ms, p90)',
-    measured.apis.map((api, at) => api.metricLatency({ label: `latency ${at + 1}`, statistic: 'p90', period })),
+    monitored.apis.map((api, index) => api.metricLatency({ label: `latency ${index + 1}`, statistic: 'p90', period })),
   ),
 ];
 
-const costRow = (scope: Construct, measured: MonitoredResources): IWidget[] => [
-  graph('Cost: units of DynamoDB', [
-    tableMetric(measured, 'ConsumedWriteCapacityUnits', 'written'),
-    tableMetric(measured, 'ConsumedReadCapacityUnits', 'read'),
+const costRow = (scope: Construct, monitored: MonitoredResources): IWidget[] => [
+  graph('Cost: DynamoDB units', [
+    tableMetric(monitored, 'ConsumedWriteCapacityUnits', 'written'),
+    tableMetric(monitored, 'ConsumedReadCapacityUnits', 'read'),
   ]),
   graph(
-    'Cost: time of functions (ms)',
-    functionMetrics(Object.entries(measured.handlers), (of, options) =>
-      of.metricDuration({ ...options, statistic: 'Sum' }),
+    'Cost: function time (ms)',
+    functionMetrics(Object.entries(monitored.handlers), (fn, options) =>
+      fn.metricDuration({ ...options, statistic: 'Sum' }),
     ),
     [],
     true,
   ),
-  graph('Cost: bytes in the bucket', [bucketSizeMetric(scope, measured)]),
+  graph('Cost: bucket size (bytes)', [bucketSizeMetric(scope, monitored)]),
 ];

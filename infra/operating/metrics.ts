@@ -9,7 +9,7 @@ import type { Construct } from 'constructs';
 import { type HandlerName, serviceOf } from '../../lambda/environment/names.ts';
 import type { Metric as MetricName } from '../../lambda/runtime/telemetry.ts';
 
-/** What there is to measure. */
+/** The resources that the dashboard and the alarms observe. */
 export interface MonitoredResources {
   readonly namespace: string;
   readonly handlers: Readonly<Record<HandlerName, IFunction>>;
@@ -17,14 +17,14 @@ export interface MonitoredResources {
   readonly bucket: IBucket;
   readonly apis: readonly HttpApi[];
   readonly deadLetterQueue: IQueue;
-  /** How often there is a sweep. */
+  /** The interval of the sweeper. */
   readonly sweepMinutes: number;
 }
 
-/** How often gauges are written, and so what alarms and graphs look at. */
+/** The interval of the gauges, and therefore the period of alarms and graphs. */
 export const PERIOD = Duration.minutes(5);
 
-/** A metric of ours, as a handler writes it. */
+/** A metric that a handler writes. */
 export const waitstateMetric = (
   { namespace }: MonitoredResources,
   handler: HandlerName,
@@ -33,47 +33,56 @@ export const waitstateMetric = (
   label: string,
 ): Metric =>
   new Metric({
-    ...{ namespace, metricName, statistic, label, period: PERIOD },
+    namespace,
+    metricName,
+    statistic,
+    label,
+    period: PERIOD,
     dimensionsMap: { service: serviceOf(handler) },
   });
 
-/** A metric of each function, by name. */
+/** The same metric of several functions, labeled with their names. */
 export const functionMetrics = (
   functions: Iterable<readonly [string, IFunction]>,
-  metric: (of: IFunction, options: { label: string; period: Duration }) => Metric,
-): Metric[] => [...functions].map(([label, of]) => metric(of, { label, period: PERIOD }));
+  metric: (fn: IFunction, options: { label: string; period: Duration }) => Metric,
+): Metric[] => [...functions].map(([label, fn]) => metric(fn, { label, period: PERIOD }));
 
-/** The sum of metrics that may be missing. */
+/** The sum of metrics, where missing data counts as 0. */
 export const sumMetric = (label: string, metrics: readonly Metric[]): IMetric =>
   new MathExpression({
     label,
     period: PERIOD,
-    expression: metrics.map((_, at) => `FILL(m${at},0)`).join('+'),
-    usingMetrics: Object.fromEntries(metrics.map((metric, at) => [`m${at}`, metric])),
+    expression: metrics.map((_, index) => `FILL(m${index},0)`).join('+'),
+    usingMetrics: Object.fromEntries(metrics.map((metric, index) => [`m${index}`, metric])),
   });
 
 const OPERATIONS = ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'DeleteItem', 'TransactWriteItems'];
 
-/** What DynamoDB refused because of too many requests, of all operations that are used. It counts only those that it refused. */
+/** The requests to the table that DynamoDB throttled, over all operations that Waitstate uses. */
 export const throttledRequests = ({ table }: MonitoredResources): IMetric =>
   sumMetric(
     'throttled requests',
     OPERATIONS.map((Operation) =>
       table.metric('ThrottledRequests', {
         dimensionsMap: { TableName: table.tableName, Operation },
-        ...{ label: Operation, statistic: Stats.SUM, period: PERIOD },
+        label: Operation,
+        statistic: Stats.SUM,
+        period: PERIOD,
       }),
     ),
   );
 
-/** What a table counts by itself. */
+/** A metric that DynamoDB writes for the table. */
 export const tableMetric = ({ table }: MonitoredResources, metricName: string, label: string): Metric =>
   table.metric(metricName, { label, statistic: Stats.SUM, period: PERIOD });
 
-/** What a bucket holds; S3 measures it once a day. */
+/** The size of the bucket, which S3 measures once a day. */
 export const bucketSizeMetric = (scope: Construct, { bucket }: MonitoredResources): Metric =>
   new Metric({
-    ...{ namespace: 'AWS/S3', metricName: 'BucketSizeBytes', statistic: 'Average', label: 'payloads' },
+    namespace: 'AWS/S3',
+    metricName: 'BucketSizeBytes',
+    statistic: 'Average',
+    label: 'payloads',
     period: Duration.days(1),
     dimensionsMap: { BucketName: bucket.bucketName, StorageType: 'StandardStorage' },
     region: Stack.of(scope).region,
