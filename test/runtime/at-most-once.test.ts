@@ -60,7 +60,7 @@ describe('a step that may run only once', () => {
       expect(await run.status()).toBe('SUCCEEDED');
       expect(paid).toBe(moment === 'before' ? 0 : 1);
       expect(seen[0]).toBe('OUTCOME_UNKNOWN');
-      expect(seen[1]).toMatch(/Step "pay" may run only once.*nobody knows whether it took effect/);
+      expect(seen[1]).toMatch(/Step "pay" is `atMostOnce` and was started.*unknown whether it took effect/);
       expect(seen.slice(2)).toEqual(seen.slice(0, 2));
     },
   );

@@ -141,7 +141,9 @@ describe('ctx.all and ctx.map', () => {
   it('refuse what is no function', async () => {
     const given = { a: () => 1, b: Promise.resolve(2) } as unknown as { a: () => number };
     const run = await testAgents(branching((ctx) => ctx.all('work', given))).start({});
-    await expect(run.result()).rejects.toThrow(/`ctx\.all` takes functions of a context; "b" is none/);
+    await expect(run.result()).rejects.toThrow(
+      /`ctx\.all` needs functions that take a context; branch "b" is not a function/,
+    );
   });
 });
 
@@ -495,7 +497,7 @@ describe('the count of branches', () => {
     await run.signal('go');
     expect(await run.status()).toBe('FAILED');
     await expect(run.result()).rejects.toMatchObject({
-      cause: { code: 'STEP_MISMATCH', message: expect.stringContaining('needs 2 branches to succeed') },
+      cause: { code: 'STEP_MISMATCH', message: expect.stringContaining('needs 2 successful branches') },
     });
   });
 });

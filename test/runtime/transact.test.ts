@@ -114,7 +114,7 @@ describe('transact', () => {
     expect(await whoHas('2B')).toBe('run-2b');
     expect(calls).toBe(2);
     expect(seen[0]).toBe('CONDITION_FAILED');
-    expect(seen[1]).toMatch(/The condition of write .*1 of step "book" did not hold/);
+    expect(seen[1]).toMatch(/The condition of `transact` item .*1 of step "book" failed/);
     expect(seen.slice(2)).toEqual(seen.slice(0, 2));
     const results = (await second.checkpoints()).at(-1)?.toolResults.book;
     expect(results).toHaveProperty('error');
@@ -155,7 +155,7 @@ describe('transact', () => {
     );
     expect(await (await world.start('90')).result()).toBe(90);
     expect(await whoHas('90 of 89')).toBeDefined();
-    expect(await (await world.start('91')).result()).toMatch(/must give at most 90 items; found 91/);
+    expect(await (await world.start('91')).result()).toMatch(/must return an array of at most 90 items; found 91/);
     for (const i of [0, 89, 90]) expect(await whoHas(`91 of ${i}`)).toBeUndefined();
   });
 
@@ -195,7 +195,7 @@ describe('transact', () => {
     );
     const run = await testAgents(silent, { storage }).start({});
     expect(await run.status()).toBe('FAILED');
-    await expect(run.result()).rejects.toThrow(/the agent must say `transact: true`/);
+    await expect(run.result()).rejects.toThrow(/which needs `transact: true` on the agent/);
     expect(await whoHas('9Z')).toBeUndefined();
   });
 });

@@ -32,8 +32,9 @@ export interface StepOptions<T = unknown> {
   /** The model that the step calls, and its parameters; stored with the checkpoint of the step. */
   readonly model?: ModelParameters;
   /**
-   * Adds your own writes to the transaction that records the step: at most 90 items of TransactWriteItems, DynamoDB only.
-   * Requires `transact: true` on the agent. The step fails with CONDITION_FAILED when a condition of an item fails.
+   * Adds your own writes to the transaction that records the step: at most 90 items of TransactWriteItems, DynamoDB
+   * only. Requires `transact: true` on the agent. The step fails with CONDITION_FAILED when a condition of an item
+   * fails.
    */
   readonly transact?: (result: T) => readonly object[];
 }

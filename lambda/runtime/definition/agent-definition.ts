@@ -43,7 +43,10 @@ export interface RunAgent<Input, State, Result> extends AgentBase<Input, State, 
   readonly turn?: undefined;
 }
 
-/** An agent that resumes from its state: `turn` is called until it returns `ctx.done`, and completed turns do not replay. */
+/**
+ * An agent that resumes from its state: `turn` is called until it returns `ctx.done`, and completed turns do not
+ * replay.
+ */
 export interface TurnAgent<Input, State, Result> extends AgentBase<Input, State, Result> {
   turn(
     ctx: TurnContext<State>,

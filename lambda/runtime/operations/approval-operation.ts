@@ -13,13 +13,13 @@ import { type Entry, hasSettled } from '../journal/entries.ts';
 import type { Scope } from '../journal/identity.ts';
 import { runOrReplay } from './step.ts';
 
-/** Why people are asked again. */
-interface Changed {
+/** Why an approval is requested again: changed facts, or edits that are not valid. */
+interface FactsChange {
   readonly before: unknown;
   readonly after: unknown;
 }
 
-/** `ctx.approval` */
+/** Implements `ctx.approval`. */
 export async function approval<Edits>(
   invocation: Invocation,
   scope: Scope,
@@ -27,7 +27,7 @@ export async function approval<Edits>(
   options: ApprovalOptions<Edits>,
 ): Promise<Decision<Edits>> {
   invocation.checkCall('ctx.approval', scope);
-  checkApprovalRequest(requestOf(options, options.facts));
+  checkApprovalRequest(toApprovalRequest(options, options.facts));
   const { maxAsks = 3, recheck } = options;
   if (!Number.isSafeInteger(maxAsks) || maxAsks < 1) throw invalidInput('`maxAsks`', 'a whole number from 1', maxAsks);
   if (recheck && !options.facts) throw invalidInput('`recheck`', 'given together with `facts`', 'no facts');
@@ -39,40 +39,50 @@ export async function approval<Edits>(
     for (;;) {
       if (entry && hasSettled(entry)) {
         invocation.markReached(id);
-        return decided<Edits>(invocation, id, entry);
+        return decisionOrThrow<Edits>(invocation, id, entry);
       }
       await invocation.begin(scope, id);
       if (!entry && invocation.pendingWaits.countByStatus('WAITING_FOR_APPROVAL') >= MAX_PENDING_APPROVALS)
         throw agentMisuse(
-          `At most ${MAX_PENDING_APPROVALS} approvals of a run can be open at once. Ask for several things in one.`,
+          `A run can have at most ${MAX_PENDING_APPROVALS} pending approvals. Combine several requests into one approval.`,
         );
-      if (!entry) entry = await ask(invocation, id, name, options, 1, undefined);
+      if (!entry) entry = await requestApproval(invocation, id, name, options, 1, undefined);
       else if (entry.decided === undefined)
         entry = await invocation.pendingWaits.waitFor(id, entry, 'WAITING_FOR_APPROVAL');
-      else entry = await checked(invocation, scope, id, name, options, entry, maxAsks);
+      else entry = await recheckDecision(invocation, scope, id, name, options, entry, maxAsks);
     }
   });
 }
 
-function decided<Edits>({ failedAt }: Invocation, id: string, entry: Entry): Decision<Edits> {
+function decisionOrThrow<Edits>({ failedAt }: Invocation, id: string, entry: Entry): Decision<Edits> {
   if (Object.hasOwn(entry, 'error')) throw entry.error;
   const { fails, ...recorded } = entry.value as RecordedDecision;
   if (fails) {
     const error = new WaitstateError(
       'APPROVAL_EXPIRED',
-      `Nobody decided approval "${entry.approval}" in time, and it says to fail then.`,
+      `Approval "${entry.approval}" was not decided before its deadline, and its \`onTimeout\` is "fail".`,
       { scope: 'run' },
     );
-    // Who retries the run has people asked again.
+    // A retry of the run then requests the approval again.
     failedAt.set(error, id);
     throw error;
   }
   return { ...recorded, facts: entry.facts } as Decision<Edits>;
 }
 
-/** The request as it is stored, on the facts of this time. */
-function requestOf(options: ApprovalOptions<unknown>, facts: Facts | undefined): ApprovalRequest {
-  const { title, show, editable, facts: _, recheck: __, same: ___, maxAsks: ____, key: _____, ...request } = options;
+/** The request as it is stored, with title and content made from the given facts. */
+function toApprovalRequest(options: ApprovalOptions<unknown>, facts: Facts | undefined): ApprovalRequest {
+  const {
+    title,
+    show,
+    editable,
+    facts: _facts,
+    recheck: _recheck,
+    same: _same,
+    maxAsks: _maxAsks,
+    key: _key,
+    ...request
+  } = options;
   return {
     ...request,
     title: typeof title === 'function' ? title(facts ?? {}) : title,
@@ -82,21 +92,26 @@ function requestOf(options: ApprovalOptions<unknown>, facts: Facts | undefined):
   };
 }
 
-/** Asks in the write that suspends the run, or in one of its own when something else is still going on. */
-function ask(
+/**
+ * Requests the approval in the write that suspends the run, or in a separate write while other operations still run.
+ */
+function requestApproval(
   invocation: Invocation,
   id: string,
   name: string,
   options: ApprovalOptions<unknown>,
-  count: number,
-  again: { readonly facts: Facts | undefined; readonly changed: Changed } | undefined,
+  ask: number,
+  followUp: { readonly facts: Facts | undefined; readonly changed: FactsChange } | undefined,
 ): Promise<Entry> {
   const { at, agent, work } = invocation;
-  const approval = toApprovalId(id, { rewinds: work.rewinds, ask: count });
-  const facts = again?.facts ?? options.facts;
-  const request = requestOf(options, facts);
+  const approval = toApprovalId(id, { rewinds: work.rewinds, ask });
+  const facts = followUp?.facts ?? options.facts;
+  const request = toApprovalRequest(options, facts);
   const entry: Entry = {
-    ...{ kind: 'approval', approval, ask: count, order: invocation.journal.nextOrder() },
+    kind: 'approval',
+    approval,
+    ask,
+    order: invocation.journal.nextOrder(),
     ...(facts && { facts }),
     ...((options.recheck || isStandardSchema(options.editable)) && { rechecks: true }),
   };
@@ -105,14 +120,17 @@ function ask(
     entries: [[id, entry]],
     sideWrites: () =>
       createApprovalWrites(at, invocation.writer.loaded.cipher, approval, request, {
-        ...{ agent: agent.name, name, ask: count, changed: again?.changed },
+        agent: agent.name,
+        name,
+        ask,
+        changed: followUp?.changed,
       }),
-    work: (there) => ({ ...there, approvals: [...(there.approvals ?? []), approval] }),
+    work: (current) => ({ ...current, approvals: [...(current.approvals ?? []), approval] }),
   });
 }
 
-/** After an approval: whether its edits are valid and the facts still hold. If not, people are asked again. */
-async function checked(
+/** Checks after an approval that its edits are valid and the facts have not changed; requests it again otherwise. */
+async function recheckDecision(
   invocation: Invocation,
   scope: Scope,
   id: string,
@@ -121,44 +139,44 @@ async function checked(
   entry: Entry,
   maxAsks: number,
 ): Promise<Entry> {
-  const { ask: count = 1, decided: answer } = entry;
+  const { ask = 1, decided } = entry;
   const before = entry.facts as Facts | undefined;
-  const decision = answer as RecordedDecision;
-  const finish = async (value: RecordedDecision): Promise<Entry> => {
-    const { decided: _, ...rest } = entry;
+  const decision = decided as RecordedDecision;
+  const recordDecision = async (value: RecordedDecision): Promise<Entry> => {
+    const { decided: _decided, ...rest } = entry;
     await invocation.runActive(() => invocation.record({ entries: [[id, { ...rest, value }]] }));
     return invocation.journal.entry(id);
   };
-  const askAgain = (facts: Facts | undefined, changed: Changed): Promise<Entry> =>
-    count >= maxAsks
-      ? finish({
+  const requestAgain = (facts: Facts | undefined, changed: FactsChange): Promise<Entry> =>
+    ask >= maxAsks
+      ? recordDecision({
           ...decision,
           approved: false,
           status: 'CHANGED',
-          comment: `Asked ${count} times, and what was approved did not hold.`,
+          comment: `Requested ${ask} times; after each approval the facts had changed or the edits were not valid.`,
         })
-      : ask(invocation, id, name, options, count + 1, { facts, changed });
-  if (!decision.approved) return finish(decision);
-  const valid = await validEdits(options, decision);
-  if ('wrong' in valid) return askAgain(before, { before: decision.edits, after: valid.wrong });
-  if (!options.recheck) return finish(valid.decision);
+      : requestApproval(invocation, id, name, options, ask + 1, { facts, changed });
+  if (!decision.approved) return recordDecision(decision);
+  const valid = await validateEdits(options, decision);
+  if ('issues' in valid) return requestAgain(before, { before: decision.edits, after: valid.issues });
+  if (!options.recheck) return recordDecision(valid.decision);
   const { recheck, same = isDeepStrictEqual } = options;
-  // Each question has a look of its own: one from before a rewind says nothing about now.
+  // Each request has its own recheck step: facts that were read before a rewind are outdated.
   const work = { id: `${entry.approval}/recheck`, kind: 'step' as const, run: recheck, options: {} };
   const after = await runOrReplay(invocation, scope, work);
-  if (same(before ?? {}, after)) return finish(valid.decision);
-  return askAgain(after, { before, after });
+  if (same(before ?? {}, after)) return recordDecision(valid.decision);
+  return requestAgain(after, { before, after });
 }
 
-async function validEdits(
+async function validateEdits(
   { editable }: ApprovalOptions<unknown>,
   decision: RecordedDecision,
-): Promise<{ readonly decision: RecordedDecision } | { readonly wrong: string }> {
+): Promise<{ readonly decision: RecordedDecision } | { readonly issues: string }> {
   if (!isStandardSchema(editable) || decision.edits === undefined) return { decision };
   try {
-    return { decision: { ...decision, edits: await validate('What was edited', editable, decision.edits) } };
+    return { decision: { ...decision, edits: await validate('The edited value', editable, decision.edits) } };
   } catch (error) {
     if (!isWaitstateError(error, 'SCHEMA_REFUSED')) throw error;
-    return { wrong: error.message };
+    return { issues: error.message };
   }
 }

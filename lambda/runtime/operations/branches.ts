@@ -6,20 +6,21 @@ import { nonDeterminismError } from '../journal/entries.ts';
 import { Scope } from '../journal/identity.ts';
 import { abandonWaits } from './wait-operations.ts';
 
-type Options = BranchOptions & { readonly enough?: number | undefined };
-type Run = (ctx: AgentContext<never>) => unknown;
+type BranchesOptions = BranchOptions & { readonly enough?: number | undefined };
+type BranchFunction = (ctx: AgentContext<never>) => unknown;
 
 /**
- * `ctx.all` and `ctx.map`: runs branches side by side, each with names of its own. Ends when all succeeded, or enough of
- * them, or when that can no longer be; which ones counted is recorded, and the others are left.
+ * Implements `ctx.all` and `ctx.map`: runs branches concurrently, each in its own naming scope. Completes when enough
+ * branches have succeeded (by default all), or when too many have failed for that. It records which branches counted
+ * and abandons the others.
  */
 export async function branches(
   invocation: Invocation,
   scope: Scope,
-  contextOf: (scope: Scope) => AgentContext<never>,
+  createContext: (scope: Scope) => AgentContext<never>,
   name: string,
-  runs: readonly Run[],
-  options: Options = {},
+  runs: readonly BranchFunction[],
+  options: BranchesOptions = {},
 ): Promise<readonly BranchOutcome<unknown>[]> {
   invocation.checkCall('ctx.all', scope);
   const { concurrency = Infinity, enough, key } = options;
@@ -37,16 +38,17 @@ export async function branches(
         nonDeterminismError(id, `has ${runs.length} branches in this code`, `${recorded.of} were recorded`),
       );
     const scopes = runs.map((_, i) => new Scope(`${id}[${i}]/`, scope));
-    // A branch that did not count then begins nothing now.
+    // A branch that did not count starts nothing new in a replay.
     for (const [i, branch] of scopes.entries()) if (recorded && !hasCounted(recorded, i)) branch.close();
-    const outcomes = await race(runs, scopes, contextOf, concurrency, enough ?? runs.length, recorded);
+    const outcomes = await runBranches(runs, scopes, createContext, concurrency, enough ?? runs.length, recorded);
     if (!recorded && outcomes.some(({ status }) => status !== 'fulfilled'))
-      await record(invocation, id, scopes, outcomes);
+      await recordBranchCount(invocation, id, scopes, outcomes);
     const failed = outcomes.filter((outcome) => outcome.status === 'rejected');
-    const mayFail = runs.length - (enough ?? runs.length);
-    if (recorded && failed.length <= mayFail) checkEnough(invocation, id, outcomes, enough ?? runs.length, recorded);
-    if (failed.length > mayFail) {
-      const reason = reasonOf(failed, enough);
+    const maxFailures = runs.length - (enough ?? runs.length);
+    if (recorded && failed.length <= maxFailures)
+      checkEnough(invocation, id, outcomes, enough ?? runs.length, recorded);
+    if (failed.length > maxFailures) {
+      const reason = failureReason(failed, enough);
       if (reason instanceof Error && !invocation.failedAt.has(reason)) invocation.failedAt.set(reason, id);
       throw reason;
     }
@@ -54,7 +56,7 @@ export async function branches(
   });
 }
 
-/** Refuses code in which the branches that counted are no longer enough: what it promises to the agent would not hold. */
+/** Fails as non-deterministic when fewer of the counted branches succeed in this code than `enough` requires. */
 function checkEnough(
   invocation: Invocation,
   id: string,
@@ -64,83 +66,88 @@ function checkEnough(
 ): void {
   const succeeded = outcomes.filter(({ status }) => status === 'fulfilled').length;
   if (succeeded >= enough) return;
-  const wants = `needs ${enough} branches to succeed, and ${succeeded} do in this code`;
+  const expectation = `needs ${enough} successful branches and gets ${succeeded} in this code`;
   throw invocation.failAsNonDeterministic(
-    nonDeterminismError(id, wants, `it was recorded as over when ${recorded.fulfilled.length} had succeeded`),
+    nonDeterminismError(id, expectation, `it was recorded as completed with ${recorded.fulfilled.length}`),
   );
 }
 
 /**
- * Runs the branches until enough succeeded or too many failed. A replay waits for just those that counted; the others go
- * as far as they are recorded, because what they did to the state and what undoes it is theirs.
+ * Runs the branches until enough have succeeded or too many have failed. A replay waits only for the branches that
+ * counted. The others replay as far as they are recorded, to restore their state edits and register their undo
+ * functions.
  */
-function race(
-  runs: readonly Run[],
+function runBranches(
+  runs: readonly BranchFunction[],
   scopes: readonly Scope[],
-  contextOf: (scope: Scope) => AgentContext<never>,
+  createContext: (scope: Scope) => AgentContext<never>,
   concurrency: number,
   enough: number,
   recorded: BranchCount | undefined,
 ): Promise<BranchOutcome<unknown>[]> {
   const outcomes: BranchOutcome<unknown>[] = runs.map(() => ({ status: 'left' }));
-  const has = { fulfilled: 0, rejected: 0, left: 0 };
-  const isOver = () =>
+  const totals = { fulfilled: 0, rejected: 0, left: 0 };
+  const isComplete = () =>
     recorded
-      ? has.fulfilled + has.rejected >= recorded.fulfilled.length + recorded.rejected.length
-      : has.fulfilled >= enough || has.rejected > runs.length - enough;
+      ? totals.fulfilled + totals.rejected >= recorded.fulfilled.length + recorded.rejected.length
+      : totals.fulfilled >= enough || totals.rejected > runs.length - enough;
   return new Promise((resolve) => {
     let next = 0;
-    let over = false;
+    let isFinished = false;
     const finish = () => {
-      over = true;
+      isFinished = true;
       resolve(outcomes);
     };
-    const begin = () => {
+    const startNext = () => {
       const i = next++;
       const run = runs[i];
       const scope = scopes[i];
-      if (over || !run || !scope) return;
+      if (isFinished || !run || !scope) return;
       const isCounted = !recorded || hasCounted(recorded, i);
       const settled = (outcome: BranchOutcome<unknown>) => {
-        if (over || !isCounted) return;
+        if (isFinished || !isCounted) return;
         outcomes[i] = outcome;
-        has[outcome.status] += 1;
-        if (isOver()) finish();
-        else begin();
+        totals[outcome.status] += 1;
+        if (isComplete()) finish();
+        else startNext();
       };
-      // Never in the same moment: the order of beginnings is that of the list.
+      // Deferred, so that branches always start in the order of the list.
       Promise.resolve()
-        .then(() => run(contextOf(scope)))
+        .then(() => run(createContext(scope)))
         .then(
           (value) => settled({ status: 'fulfilled', value }),
           (reason: unknown) => settled({ status: 'rejected', reason }),
         );
-      if (!isCounted) begin();
+      if (!isCounted) startNext();
     };
-    if (isOver()) finish();
-    else for (let i = 0; i < Math.min(concurrency, runs.length); i++) begin();
+    if (isComplete()) finish();
+    else for (let i = 0; i < Math.min(concurrency, runs.length); i++) startNext();
   });
 }
 
-/** Records which branches counted, leaves the others, and withdraws what they ask. */
-async function record(
+/** Records which branches counted, abandons the others and withdraws their pending approvals. */
+async function recordBranchCount(
   invocation: Invocation,
   id: string,
   scopes: readonly Scope[],
   outcomes: readonly BranchOutcome<unknown>[],
 ): Promise<void> {
-  const placesOf = (status: string) => outcomes.flatMap((outcome, i) => (outcome.status === status ? [i] : []));
-  const value: BranchCount = { of: outcomes.length, fulfilled: placesOf('fulfilled'), rejected: placesOf('rejected') };
-  const left = placesOf('left').flatMap((i) => scopes[i] ?? []);
-  for (const branch of left) branch.close();
-  const leaves = abandonWaits(
+  const indexesOf = (status: string) => outcomes.flatMap((outcome, i) => (outcome.status === status ? [i] : []));
+  const value: BranchCount = {
+    of: outcomes.length,
+    fulfilled: indexesOf('fulfilled'),
+    rejected: indexesOf('rejected'),
+  };
+  const abandonedScopes = indexesOf('left').flatMap((i) => scopes[i] ?? []);
+  for (const branch of abandonedScopes) branch.close();
+  const abandoned = abandonWaits(
     invocation,
-    left.map(({ path }) => path),
+    abandonedScopes.map(({ path }) => path),
   );
-  await invocation.runActive(() => invocation.record({ ...leaves, entries: [[id, { kind: 'branches', value }]] }));
+  await invocation.runActive(() => invocation.record({ ...abandoned, entries: [[id, { kind: 'branches', value }]] }));
 }
 
-function reasonOf(failed: readonly { readonly reason: unknown }[], enough: number | undefined): unknown {
+function failureReason(failed: readonly { readonly reason: unknown }[], enough: number | undefined): unknown {
   const reasons = failed.map(({ reason }) => reason);
   return enough === undefined
     ? reasons[0]

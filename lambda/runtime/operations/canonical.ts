@@ -1,6 +1,6 @@
 import { type Doc, isFields, isList } from '../../checkpoints/engine.ts';
 
-/** The text of a document with the keys of objects in order: equal for what is equal. */
+/** The JSON of a document with sorted object keys: equal documents have equal text. */
 export function canonicalJson(doc: Doc): string {
   if (isList(doc)) return `[${doc.map(canonicalJson).join(',')}]`;
   if (!isFields(doc)) return JSON.stringify(doc);

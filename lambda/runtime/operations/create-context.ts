@@ -22,16 +22,16 @@ import { call, sleep, waitForSignal } from './wait-operations.ts';
 type Context = TurnContext<never>;
 
 /**
- * What an agent gets for one scope of an invocation. `working` is the state of a turn while it is being worked on; it is
- * saved with the end of the turn.
+ * Creates the `ctx` of an agent for one scope of an invocation. `turnState` is the state of the current turn; it is
+ * saved when the turn ends.
  */
-export function createContext(invocation: Invocation, scope: Scope, working?: EditedState): Context {
+export function createContext(invocation: Invocation, scope: Scope, turnState?: EditedState): Context {
   const { at, agent } = invocation;
-  const within = (inner: Scope) => createContext(invocation, inner, working) as AgentContext<never>;
-  const random = (what: string): Buffer => {
-    invocation.checkCall(what, scope);
-    const { id, release: leave } = scope.enterUnnamed('random');
-    leave();
+  const createBranchContext = (inner: Scope) => createContext(invocation, inner, turnState) as AgentContext<never>;
+  const random = (call: string): Buffer => {
+    invocation.checkCall(call, scope);
+    const { id, release } = scope.enterUnnamed('random');
+    release();
     return createHash('sha256')
       .update(`random ${invocation.seedFor(id)}`)
       .digest();
@@ -42,21 +42,31 @@ export function createContext(invocation: Invocation, scope: Scope, working?: Ed
     agent: agent.name,
     step: (name, run, options) => step(invocation, scope, name, run, options),
     tool: (name, args, run, options) => tool(invocation, scope, name, args, run, options),
-    update: (edit) => update(invocation, scope, working, edit as never) as Promise<never>,
+    update: (edit) => update(invocation, scope, turnState, edit as never) as Promise<never>,
     approval: (name: string, options: ApprovalOptions) => approval(invocation, scope, name, options) as Promise<never>,
     sleep: (name, duration) => sleep(invocation, scope, name, duration),
     waitForSignal: (name: string, options?: object) =>
       waitForSignal(invocation, scope, name, options) as Promise<never>,
     call: (other, input, options) => call(invocation, scope, other, input, options),
-    all: async (name: string, given: object, options?: object) => {
-      if (typeof given !== 'object' || given === null)
-        throw agentMisuse('`ctx.all` takes functions of a context, in a list or by name; found none.');
-      const keys = Object.keys(given);
-      const runs = Object.values(given);
-      const wrong = runs.findIndex((run) => typeof run !== 'function');
-      if (wrong >= 0) throw agentMisuse(`\`ctx.all\` takes functions of a context; "${keys[wrong]}" is none.`);
-      const outcomes = shown(await branches(invocation, scope, within, name, runs, options), options);
-      return (Array.isArray(given) ? outcomes : Object.fromEntries(keys.map((key, i) => [key, outcomes[i]]))) as never;
+    all: async (name: string, branchFunctions: object, options?: object) => {
+      if (typeof branchFunctions !== 'object' || branchFunctions === null)
+        throw agentMisuse(
+          `\`ctx.all\` needs an array or an object of functions that take a context; found ${String(branchFunctions)}.`,
+        );
+      const keys = Object.keys(branchFunctions);
+      const runs = Object.values(branchFunctions);
+      const invalidIndex = runs.findIndex((run) => typeof run !== 'function');
+      if (invalidIndex >= 0)
+        throw agentMisuse(
+          `\`ctx.all\` needs functions that take a context; branch "${keys[invalidIndex]}" is not a function.`,
+        );
+      const outcomes = toBranchResults(
+        await branches(invocation, scope, createBranchContext, name, runs, options),
+        options,
+      );
+      return (
+        Array.isArray(branchFunctions) ? outcomes : Object.fromEntries(keys.map((key, i) => [key, outcomes[i]]))
+      ) as never;
     },
     map: async (
       name: string,
@@ -65,53 +75,63 @@ export function createContext(invocation: Invocation, scope: Scope, working?: Ed
       options?: object,
     ) => {
       if (!Array.isArray(items) || typeof run !== 'function')
-        throw agentMisuse('`ctx.map` takes a list of items, and a function of a context and an item.');
+        throw agentMisuse('`ctx.map` needs an array of items and a function that takes a context and an item.');
       const runs = items.map((item, i) => (ctx: AgentContext<never>) => run(ctx as never, item as never, i));
-      return shown(await branches(invocation, scope, within, name, runs, options), options) as never;
+      return toBranchResults(
+        await branches(invocation, scope, createBranchContext, name, runs, options),
+        options,
+      ) as never;
     },
     log: (message, fields = {}) => {
       if (invocation.isLive) invocation.runtime.log('info', message, { ...fields, run: at.run, agent: agent.name });
     },
     payload,
     now: async () => {
-      const { value } = await small(invocation, scope, 'now', 'now', async () => ({ value: invocation.now }));
+      const { value } = await recordValueOnce(invocation, scope, 'now', 'now', async () => ({ value: invocation.now }));
       return new Date(value as number);
     },
     random: () => random('ctx.random').readUIntBE(0, 6) / 2 ** 48,
-    uuid: () => uuidOf(random('ctx.uuid')),
+    uuid: () => toUuid(random('ctx.uuid')),
     checkpoint: async (name) => {
-      await small(invocation, scope, 'checkpoint', 'checkpoint', async () => ({ value: name, item: { name } }));
+      await recordValueOnce(invocation, scope, 'checkpoint', 'checkpoint', async () => ({
+        value: name,
+        item: { name },
+      }));
     },
     done: (result) => new Done(result),
   };
-  return Object.defineProperty(withoutLoss(context), 'state', {
+  return Object.defineProperty(preventUnhandledRejections(context), 'state', {
     enumerable: true,
-    get: () => (working ? working.value : invocation.isLive ? invocation.writer.state : invocation.replayedState.value),
+    get: () =>
+      turnState ? turnState.value : invocation.isLive ? invocation.writer.state : invocation.replayedState.value,
   }) as Context;
 }
 
-/** What nobody awaits must not end the process when it fails: it is recorded, and who awaits it still gets the error. */
-const withoutLoss = <C extends object>(context: C): C =>
+/** Keeps a failed operation that is not awaited from ending the process. Code that awaits it still gets the error. */
+const preventUnhandledRejections = <C extends object>(context: C): C =>
   Object.fromEntries(
     Object.entries(context).map(([name, value]) => {
       if (typeof value !== 'function') return [name, value];
       const call = (...args: readonly unknown[]): unknown => {
-        const made: unknown = value(...args);
-        if (made instanceof Promise) made.catch(() => {});
-        return made;
+        const result: unknown = value(...args);
+        if (result instanceof Promise) result.catch(() => {});
+        return result;
       };
       return [name, call];
     }),
   ) as C;
 
-/** With `enough`, how each branch ended; otherwise what each gave. */
-const shown = (outcomes: readonly BranchOutcome<unknown>[], options: { readonly enough?: number } = {}): unknown[] =>
+/** The outcome of each branch with `enough`, and the value of each branch without. */
+const toBranchResults = (
+  outcomes: readonly BranchOutcome<unknown>[],
+  options: { readonly enough?: number } = {},
+): unknown[] =>
   outcomes.map((outcome) =>
     options.enough === undefined ? (outcome.status === 'fulfilled' ? outcome.value : undefined) : outcome,
   );
 
-/** A value that is recorded when it is first made. */
-async function small(
+/** Returns the recorded value, or makes and records it. */
+async function recordValueOnce(
   invocation: Invocation,
   scope: Scope,
   kind: EntryKind,
@@ -122,9 +142,9 @@ async function small(
   const identity = scope.enterUnnamed(name);
   return invocation.runOperation(identity, async () => {
     const { id } = identity;
-    const there = invocation.journal.get(id);
-    if (there) invocation.checkEntry(id, there, kind, undefined);
-    if (there) return there;
+    const existing = invocation.journal.get(id);
+    if (existing) invocation.checkEntry(id, existing, kind, undefined);
+    if (existing) return existing;
     await invocation.begin(scope, id);
     const { value, item } = await make();
     await invocation.runActive(() => invocation.record({ ...item, entries: [[id, { kind, value }]] }));
@@ -133,32 +153,33 @@ async function small(
 }
 
 /**
- * `ctx.update`. In a turn it changes the working state. Otherwise it is recorded with the new state; a replay makes the
- * same edits on the way, so that the agent sees at each point the state of that point.
+ * Implements `ctx.update`. In a turn it changes the state of the turn. Otherwise the edit is recorded with the new
+ * state, and a replay applies the same edits again, so that the agent sees at each point the state of that point.
  */
 async function update(
   invocation: Invocation,
   scope: Scope,
-  working: EditedState | undefined,
+  turnState: EditedState | undefined,
   edit: (draft: never) => unknown,
 ): Promise<unknown> {
   invocation.checkCall('ctx.update', scope);
-  if (!invocation.agent.state) throw agentMisuse('`ctx.update` needs a state: give the agent `state: { initial }`.');
+  if (!invocation.agent.state)
+    throw agentMisuse('`ctx.update` needs a state. Define `state: { initial }` on the agent.');
   if (typeof edit !== 'function') throw agentMisuse(`\`ctx.update\` needs a function; found ${typeof edit}.`);
   const change = (state: unknown) =>
     invocation.inStep.run('`ctx.update`', () => applyEdit(state, edit as never, undefined));
-  if (working) {
-    await working.edit(change);
-    return working.value;
+  if (turnState) {
+    await turnState.edit(change);
+    return turnState.value;
   }
   const identity = scope.enterUnnamed('update');
   return invocation.runOperation(identity, async () => {
     const { id } = identity;
-    const there = invocation.journal.get(id);
-    if (there) {
-      invocation.checkEntry(id, there, 'update', undefined);
-      if (Object.hasOwn(there, 'error')) throw there.error;
-      await invocation.replayedState.edit(change, there.order);
+    const existing = invocation.journal.get(id);
+    if (existing) {
+      invocation.checkEntry(id, existing, 'update', undefined);
+      if (Object.hasOwn(existing, 'error')) throw existing.error;
+      await invocation.replayedState.edit(change, existing.order);
       return invocation.isLive ? invocation.writer.state : invocation.replayedState.value;
     }
     await invocation.begin(scope, id);
@@ -167,7 +188,7 @@ async function update(
       try {
         await invocation.record({ entries: [[id, { ...entry, value: null }]], edit: change });
       } catch (error) {
-        // Also a replay does not make it.
+        // Recorded, so that a replay throws too and does not apply the edit.
         throw (await recordEntry(invocation, id, { ...entry, error: toError(error) })).error;
       }
     });
@@ -176,7 +197,7 @@ async function update(
 }
 
 /** A version 8 UUID: https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-8 */
-function uuidOf(bytes: Buffer): string {
+function toUuid(bytes: Buffer): string {
   const hex = bytes.toString('hex');
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 3) | 8).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -13,35 +13,36 @@ import {
 import { cachePartition } from '../../storage/keys.ts';
 import type { Entry } from '../journal/entries.ts';
 
-// What is shared is gone after this time at the latest.
-const KEPT_MS = 30 * 86_400_000;
+const MAX_TTL_MS = 30 * 86_400_000;
 
-/** The cache of a tenant, as if it were a run; `@` is always escaped in an id, so no run is in its place. */
-const cacheOf = (at: RunContext): RunContext => ({
+/**
+ * A context whose records are the tenant's shared cache; `@` is always escaped in an id, so no run has this partition.
+ */
+const cacheContext = (at: RunContext): RunContext => ({
   ...at,
   run: '@cache',
   partition: cachePartition(at.tenant),
 });
 
-/** What another run of the tenant made. */
+/** Reads a value that another run of the tenant cached. */
 export async function readShared(at: RunContext, name: string): Promise<Entry | undefined> {
-  const there = cacheOf(at);
-  const [stored] = await at.records.read(there.partition, [name]);
+  const cache = cacheContext(at);
+  const [stored] = await at.records.read(cache.partition, [name]);
   if (!stored || hasExpired(at, stored)) return undefined;
   const meta = sideMeta(stored);
-  const value = await sideValue(there, await cipherFor(there, { key: meta.key as HeadKeyFields['key'] }), stored);
+  const value = await sideValue(cache, await cipherFor(cache, { key: meta.key as HeadKeyFields['key'] }), stored);
   return { kind: 'cache', at: Number(meta.at), value };
 }
 
-/** Keeps a value for the other runs of the tenant. */
-export async function writeShared(at: RunContext, name: string, value: unknown, ttlMs = KEPT_MS): Promise<void> {
-  const there = cacheOf(at);
+/** Caches a value for the other runs of the tenant, for at most 30 days. */
+export async function writeShared(at: RunContext, name: string, value: unknown, ttlMs = MAX_TTL_MS): Promise<void> {
+  const cache = cacheContext(at);
   const { cipher, key } = at.keys
-    ? await (await importRunKey()).createRunKey(there, undefined)
+    ? await (await importRunKey()).createRunKey(cache, undefined)
     : { cipher: plaintext, key: undefined };
-  const kept = await sideRecord(there, cipher, name, { at: at.now(), key }, value);
-  const put = withExpiry(at.records, kept, at.now() + Math.min(ttlMs, KEPT_MS));
-  const [before] = await at.records.read(there.partition, [name]);
-  // When somebody else has just kept theirs, that is as good.
-  await tryCommit(at.records, [{ put, when: before ? { revision: before.revision } : 'absent' }]);
+  const record = await sideRecord(cache, cipher, name, { at: at.now(), key }, value);
+  const put = withExpiry(at.records, record, at.now() + Math.min(ttlMs, MAX_TTL_MS));
+  const [existing] = await at.records.read(cache.partition, [name]);
+  // When another run has just written its value, that one is kept.
+  await tryCommit(at.records, [{ put, when: existing ? { revision: existing.revision } : 'absent' }]);
 }

@@ -9,26 +9,26 @@ import type { Invocation } from '../invocation/invocation.ts';
 import { type Entry, type EntryKind, hasSettled } from '../journal/entries.ts';
 import { operationName, type Scope } from '../journal/identity.ts';
 
-/** What stays in the process instead of suspending the run: a start of a function is slower than that. */
+/** Waits up to this long stay in the process: suspending and starting a function again would cost more. */
 export const MAX_IN_PROCESS_WAIT_MS = 10_000;
 
-/** A piece of work under its identity. */
+/** A step to run or replay, under its operation id. */
 export interface StepWork<T> {
   readonly id: string;
   readonly kind: EntryKind;
   readonly hash?: string | undefined;
-  readonly run: (tools: StepContext) => T | Promise<T>;
+  readonly run: (step: StepContext) => T | Promise<T>;
   readonly options: StepOptions<T>;
-  /** What is recorded with the value. @default the value in the entry */
+  /** Makes the batch item that records the completed entry. @default the entry under the operation's id */
   readonly item?: (entry: Entry) => BatchItem;
 }
 
-/** `ctx.step` */
+/** Implements `ctx.step`. */
 export async function step<T>(
   invocation: Invocation,
   scope: Scope,
   name: string,
-  run: (tools: StepContext) => T | Promise<T>,
+  run: (step: StepContext) => T | Promise<T>,
   options: StepOptions<T> = {},
 ): Promise<T> {
   invocation.checkCall('ctx.step', scope);
@@ -40,6 +40,7 @@ export async function step<T>(
   );
 }
 
+/** Throws INVALID_INPUT or AGENT_MISUSED when step options are invalid or do not fit the agent. */
 export function checkStepOptions(
   { agent }: Invocation,
   name: string,
@@ -49,40 +50,45 @@ export function checkStepOptions(
   if (timeout) toMilliseconds('`timeout`', timeout);
   if (undo && agent.turn)
     throw agentMisuse(
-      `Step "${name}" has an \`undo\`, which would be gone after the turn. Name it in the agent: \`undo: { '${name}': … }\`.`,
+      `Step "${name}" has an \`undo\`, which does not outlive the turn. Define it on the agent: \`undo: { '${name}': … }\`.`,
     );
   if (transact && !agent.transact)
     throw agentMisuse(
-      `Step "${name}" has \`transact\`; the agent must say \`transact: true\`, so that it is refused where the storage cannot.`,
+      `Step "${name}" has \`transact\`, which needs \`transact: true\` on the agent: storage support is checked when the agent is defined.`,
     );
 }
 
-/** What is recorded of a piece of work; what is not recorded is run, as often as its policy says. */
+/** Returns the recorded result of a step, or runs the step, with retries by its policy, and records the result. */
 export async function runOrReplay<T>(invocation: Invocation, scope: Scope | undefined, work: StepWork<T>): Promise<T> {
   const { id, kind, hash } = work;
-  const there = invocation.journal.get(id);
-  if (there) invocation.checkEntry(id, there, kind, hash);
-  if (there && hasSettled(there)) return ended(invocation, work, there);
+  const existing = invocation.journal.get(id);
+  if (existing) invocation.checkEntry(id, existing, kind, hash);
+  if (existing && hasSettled(existing)) return valueOrThrow(invocation, work, existing);
   if (kind !== 'undo') await invocation.begin(scope, id);
   const policy = work.options.retry ?? invocation.agent.retry ?? {};
-  for (let entry = there ?? { kind, ...(hash !== undefined && { hash }) }; ; ) {
+  for (let entry = existing ?? { kind, ...(hash !== undefined && { hash }) }; ; ) {
     if ((entry.begun ?? 0) > (entry.failures ?? 0)) {
-      return ended(invocation, work, await recordEntry(invocation, id, { ...entry, error: outcomeUnknown(id, DIED) }));
+      const error = outcomeUnknown(id, PROCESS_ENDED);
+      return valueOrThrow(invocation, work, await recordEntry(invocation, id, { ...entry, error }));
     }
-    await pause(invocation, id, entry);
+    await waitForRetry(invocation, id, entry);
     if (kind !== 'undo' && !invocation.canBegin) return invocation.hang();
-    const after = await invocation.runActive(() =>
-      attempt(invocation, work, entry, (error, failures) =>
+    const next = await invocation.runActive(() =>
+      runAttempt(invocation, work, entry, (error, failures) =>
         retryDelayMs(error, failures, policy, invocation.runtime.random()),
       ),
     );
-    if (hasSettled(after)) return ended(invocation, work, after);
-    entry = after;
+    if (hasSettled(next)) return valueOrThrow(invocation, work, next);
+    entry = next;
   }
 }
 
-/** The value or the error of an entry. */
-function ended<T>(invocation: Invocation, { id, options }: Pick<StepWork<T>, 'id' | 'options'>, entry: Entry): T {
+/** Returns the value of a completed entry, or throws its error. */
+function valueOrThrow<T>(
+  invocation: Invocation,
+  { id, options }: Pick<StepWork<T>, 'id' | 'options'>,
+  entry: Entry,
+): T {
   if (Object.hasOwn(entry, 'error')) {
     invocation.failedAt.set(Object(entry.error), id);
     throw entry.error;
@@ -91,132 +97,135 @@ function ended<T>(invocation: Invocation, { id, options }: Pick<StepWork<T>, 'id
   return entry.value as T;
 }
 
-/** Remembers what takes a step back. */
+/** Registers the function that undoes a step. */
 export function registerUndo<T>(
   { undos }: Invocation,
   { id, options: { undo } }: Pick<StepWork<T>, 'id' | 'options'>,
 ): void {
-  if (undo) undos.set(id, undo as (result: never, tools: StepContext) => unknown);
+  if (undo) undos.set(id, undo as (result: never, step: StepContext) => unknown);
 }
 
-/** Waits until a failed step may be tried again: in this process when that is soon, suspended when it is not. */
-async function pause(invocation: Invocation, id: string, entry: Entry): Promise<void> {
-  const wait = (entry.retryAt ?? 0) - invocation.now;
-  if (wait <= 0) return;
-  if (wait <= MAX_IN_PROCESS_WAIT_MS && wait < invocation.lifetime.remainingMs)
-    await invocation.runActive(() => invocation.runtime.clock.sleep(wait));
+/** Waits until a failed step can be retried: in this process for a short delay, suspended for a long one. */
+async function waitForRetry(invocation: Invocation, id: string, entry: Entry): Promise<void> {
+  const waitMs = (entry.retryAt ?? 0) - invocation.now;
+  if (waitMs <= 0) return;
+  if (waitMs <= MAX_IN_PROCESS_WAIT_MS && waitMs < invocation.lifetime.remainingMs)
+    await invocation.runActive(() => invocation.runtime.clock.sleep(waitMs));
   else await invocation.pendingWaits.waitFor(id, entry, 'SLEEPING');
 }
 
-/** One attempt, recorded: its value, its failure and when the next attempt is, or its last failure. */
-async function attempt<T>(
+/** Runs one attempt and records its value, its failure and the time of the next attempt, or its final failure. */
+async function runAttempt<T>(
   invocation: Invocation,
   work: StepWork<T>,
   entry: Entry,
-  pauseOf: (error: unknown, failures: number) => number | undefined,
+  delayFor: (error: unknown, failures: number) => number | undefined,
 ): Promise<Entry> {
   const { id, options } = work;
-  const { failures = 0, retryAt: _, because: __, begun: ___, ...bare } = entry;
-  if (options.atMostOnce) await invocation.record({ entries: [[id, { ...bare, failures, begun: failures + 1 }]] });
+  const { failures = 0, retryAt: _retryAt, because: _because, begun: _begun, ...entryBase } = entry;
+  if (options.atMostOnce) await invocation.record({ entries: [[id, { ...entryBase, failures, begun: failures + 1 }]] });
   try {
     await invocation.probe('before', id);
-    const value = await once(invocation, work, failures + 1).finally(() => invocation.probe('after', id));
-    // Too late: the run is given to another invocation.
+    const value = await callFunction(invocation, work, failures + 1).finally(() => invocation.probe('after', id));
+    // Past the cutoff nothing is recorded: another invocation takes over the run.
     if (invocation.lifetime.cutoff.signal.aborted) return await invocation.hang();
     const undoable = options.undo || invocation.agent.undo?.[operationName(id)];
     const undo = undoable && work.kind !== 'undo' ? { undo: true as const, order: invocation.journal.nextOrder() } : {};
-    const done: Entry = { ...bare, ...undo, value };
+    const completed: Entry = { ...entryBase, ...undo, value };
     await invocation.record({
       step: id,
       ...(options.model && { model: options.model }),
-      ...(options.transact && transaction(id, options.transact(value))),
-      ...(work.item?.(done) ?? { entries: [[id, done]] }),
+      ...(options.transact && transactItem(id, options.transact(value))),
+      ...(work.item?.(completed) ?? { entries: [[id, completed]] }),
     });
     await invocation.probe('recorded', id);
     return invocation.journal.entry(id);
   } catch (thrown) {
     if (invocation.lifetime.cutoff.signal.aborted) return await invocation.hang();
-    // What nobody waits for any longer may still take effect.
+    // A function that timed out may still take effect.
     const isUnknown = options.atMostOnce && isWaitstateError(thrown, 'TIMED_OUT');
-    const error = isUnknown ? outcomeUnknown(id, SLOW, thrown) : toError(thrown);
-    const pauseMs = pauseOf(isUnknown ? error : thrown, failures + 1);
-    const failed = { ...bare, failures: failures + 1 };
-    if (pauseMs === undefined) return recordEntry(invocation, id, { ...failed, error });
+    const error = isUnknown ? outcomeUnknown(id, TIMEOUT_EXCEEDED, thrown) : toError(thrown);
+    const delayMs = delayFor(isUnknown ? error : thrown, failures + 1);
+    const failed = { ...entryBase, failures: failures + 1 };
+    if (delayMs === undefined) return recordEntry(invocation, id, { ...failed, error });
     const because = String(error.message).slice(0, 300);
-    return recordEntry(invocation, id, { ...failed, retryAt: invocation.now + pauseMs, because });
+    return recordEntry(invocation, id, { ...failed, retryAt: invocation.now + delayMs, because });
   }
 }
 
 /**
- * Runs the function, known to be inside of a step. When its time or that of the invocation is over, nobody waits for it
- * any longer; the work itself can only be asked to stop.
+ * Calls the step's function, marked as inside a step. When the step's timeout or the invocation's cutoff passes, the
+ * call is no longer awaited; the function itself can only be asked to stop, by its abort signal.
  */
-async function once<T>(invocation: Invocation, { id, run, options }: StepWork<T>, count: number): Promise<T> {
+async function callFunction<T>(invocation: Invocation, { id, run, options }: StepWork<T>, attempt: number): Promise<T> {
   const { inStep, runtime } = invocation;
-  const { cutoff: letGo } = invocation.lifetime;
-  const over = new AbortController();
+  const { cutoff } = invocation.lifetime;
+  const aborter = new AbortController();
   const timer = options.timeout && new AbortController();
-  const stop = () => over.abort(letGo.signal.reason);
-  letGo.signal.addEventListener('abort', stop, { once: true });
-  const tools = { idempotencyKey: invocation.idempotencyKey(id), attempt: count, signal: over.signal };
+  const stop = () => aborter.abort(cutoff.signal.reason);
+  cutoff.signal.addEventListener('abort', stop, { once: true });
+  const stepContext = { idempotencyKey: invocation.idempotencyKey(id), attempt, signal: aborter.signal };
   try {
     return await new Promise<T>((resolve, reject) => {
-      over.signal.addEventListener('abort', () => reject(over.signal.reason), { once: true });
-      inStep.run(`step "${id}"`, async () => run(tools)).then(resolve, reject);
+      aborter.signal.addEventListener('abort', () => reject(aborter.signal.reason), { once: true });
+      inStep.run(`step "${id}"`, async () => run(stepContext)).then(resolve, reject);
       if (!options.timeout || !timer) return;
       runtime.clock.sleep(toMilliseconds('`timeout`', options.timeout), timer.signal).then(
-        () => over.abort(tookTooLong(id)),
+        () => aborter.abort(stepTimedOut(id)),
         () => {},
       );
     });
   } finally {
-    letGo.signal.removeEventListener('abort', stop);
+    cutoff.signal.removeEventListener('abort', stop);
     timer?.abort();
   }
 }
 
-const tookTooLong = (id: string): WaitstateError =>
+const stepTimedOut = (id: string): WaitstateError =>
   new WaitstateError('TIMED_OUT', `Step "${id}" took longer than its timeout.`, { scope: 'step' });
 
-/** Records an entry whose error may hold what cannot be kept. */
+/**
+ * Records an entry; when its error holds values that cannot be stored, only its name, message and stack are recorded.
+ */
 export async function recordEntry(invocation: Invocation, id: string, entry: Entry): Promise<Entry> {
   const failed = entry.retryAt !== undefined || Object.hasOwn(entry, 'error');
-  const over = { ...(hasSettled(entry) && { step: id }), ...(failed && { failed: id }) };
+  const labels = { ...(hasSettled(entry) && { step: id }), ...(failed && { failed: id }) };
   try {
-    await invocation.record({ entries: [[id, entry]], ...over });
+    await invocation.record({ entries: [[id, entry]], ...labels });
   } catch (error) {
     if (!isWaitstateError(error, 'UNSUPPORTED_VALUE')) throw error;
     const { name, message, stack } = toError(entry.error);
-    const plain = Object.assign(new Error(message), { name, stack });
-    await invocation.record({ entries: [[id, { ...entry, error: plain }]], ...over });
+    const plainError = Object.assign(new Error(message), { name, stack });
+    await invocation.record({ entries: [[id, { ...entry, error: plainError }]], ...labels });
   }
   return invocation.journal.entry(id);
 }
 
-const MOST_WRITES = 90;
+// DynamoDB allows 100 items in a transaction; the rest is for the writes of the checkpoint.
+const MAX_TRANSACT_WRITES = 90;
 
-function transaction(id: string, items: readonly object[]): Pick<BatchItem, 'sideWrites' | 'conditionError'> {
-  if (!Array.isArray(items) || items.length > MOST_WRITES)
+function transactItem(id: string, items: readonly object[]): Pick<BatchItem, 'sideWrites' | 'conditionError'> {
+  if (!Array.isArray(items) || items.length > MAX_TRANSACT_WRITES)
     throw agentMisuse(
-      `\`transact\` of step "${id}" must give at most ${MOST_WRITES} items; found ${Array.isArray(items) ? items.length : typeof items}.`,
+      `\`transact\` of step "${id}" must return an array of at most ${MAX_TRANSACT_WRITES} items; found ${Array.isArray(items) ? items.length : typeof items}.`,
     );
   return {
     sideWrites: async () => items.map((foreign) => ({ foreign, when: 'foreign' as const })),
     conditionError: (error: ConditionFailedError) =>
       new WaitstateError(
         'CONDITION_FAILED',
-        `The condition of write ${[...error.found.keys()].join(', ')} of step "${id}" did not hold; neither it nor the step was recorded.`,
+        `The condition of \`transact\` item ${[...error.found.keys()].join(', ')} of step "${id}" failed; neither the items nor the step were written.`,
         { scope: 'step', cause: error },
       ),
   };
 }
 
-const DIED = 'the process ended before its result was recorded';
-const SLOW = 'it took longer than its timeout';
+const PROCESS_ENDED = 'the process ended before its result was recorded';
+const TIMEOUT_EXCEEDED = 'it took longer than its timeout';
 
-const outcomeUnknown = (id: string, why: string, cause?: unknown): WaitstateError =>
+const outcomeUnknown = (id: string, reason: string, cause?: unknown): WaitstateError =>
   new WaitstateError(
     'OUTCOME_UNKNOWN',
-    `Step "${id}" may run only once. It was begun, and ${why}: nobody knows whether it took effect. Find out, then decide.`,
+    `Step "${id}" is \`atMostOnce\` and was started, but ${reason}, so it is unknown whether it took effect. Check the service that it calls, then decide how to continue.`,
     { scope: 'step', cause },
   );

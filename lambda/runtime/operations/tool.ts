@@ -10,13 +10,13 @@ import { canonicalJson } from './canonical.ts';
 import { readShared, writeShared } from './shared-cache.ts';
 import { checkStepOptions, registerUndo, runOrReplay } from './step.ts';
 
-/** `ctx.tool` */
+/** Implements `ctx.tool`. */
 export async function tool<A, T>(
   invocation: Invocation,
   scope: Scope,
   name: string,
   args: A,
-  run: (args: A, tools: StepContext) => T | Promise<T>,
+  run: (args: A, step: StepContext) => T | Promise<T>,
   options: ToolOptions<T> = {},
 ): Promise<T> {
   invocation.checkCall('ctx.tool', scope);
@@ -30,22 +30,22 @@ export async function tool<A, T>(
       id: identity.id,
       kind: 'tool' as const,
       hash,
-      run: (tools: StepContext) => run(args, tools),
+      run: (step: StepContext) => run(args, step),
       options,
     };
-    const cache = cachePolicy(options.cache);
+    const cache = toCachePolicy(options.cache);
     if (!cache) return runOrReplay(invocation, scope, work);
-    return throughCache(invocation, scope, work, { ...cache, name: `@cache:${shortHash(`${name}\n${hash}`)}` });
+    return runThroughCache(invocation, scope, work, { ...cache, name: `@cache:${shortHash(`${name}\n${hash}`)}` });
   });
 }
 
-interface Cache {
+interface CachePolicy {
   readonly name: string;
   readonly ttlMs: number | undefined;
   readonly shared: boolean;
 }
 
-function cachePolicy(cache: ToolOptions['cache']): Omit<Cache, 'name'> | undefined {
+function toCachePolicy(cache: ToolOptions['cache']): Omit<CachePolicy, 'name'> | undefined {
   if (!cache) return undefined;
   if (cache === true) return { ttlMs: undefined, shared: false };
   const { ttl, shared = false, ...rest } = cache;
@@ -53,41 +53,45 @@ function cachePolicy(cache: ToolOptions['cache']): Omit<Cache, 'name'> | undefin
   return { ttlMs: duration && toMilliseconds('`cache`', duration), shared };
 }
 
-/** A call whose value may be that of an earlier one. What was used is recorded where it depends on the time. */
-async function throughCache<T>(
+/**
+ * Runs a tool call, or reuses a cached value. With a TTL, which value was used is recorded, for a replay to use the
+ * same.
+ */
+async function runThroughCache<T>(
   invocation: Invocation,
   scope: Scope,
   work: Parameters<typeof runOrReplay<T>>[2],
-  cache: Cache,
+  cache: CachePolicy,
 ): Promise<T> {
   const { id, hash, kind } = work;
   const { journal, at } = invocation;
-  const there = journal.get(id);
-  if (there?.cached !== undefined) {
-    invocation.checkEntry(id, there, kind, hash);
+  const existing = journal.get(id);
+  if (existing?.cached !== undefined) {
+    invocation.checkEntry(id, existing, kind, hash);
     registerUndo(invocation, work);
-    return journal.get(there.cached)?.value as T;
+    return journal.get(existing.cached)?.value as T;
   }
-  const newest = newestOf(journal, cache.name, cache.ttlMs === undefined ? 1 : Infinity);
-  const known = newest && journal.get(newest);
-  // Also when nothing begins any more: what comes after it may be there to be replayed.
-  if (!there && known && cache.ttlMs === undefined) return known.value as T;
-  if (there || scope.isClosed || !invocation.canBegin) return runOrReplay(invocation, scope, work);
-  const isFresh = ({ at: made = 0 }: Entry) => cache.ttlMs === undefined || invocation.now < made + cache.ttlMs;
-  if (newest && known && isFresh(known)) {
-    await invocation.runActive(() => invocation.record({ step: id, entries: [[id, cachedCall(kind, hash, newest)]] }));
-    return known.value as T;
+  const newest = newestCacheId(journal, cache.name, cache.ttlMs === undefined ? 1 : Infinity);
+  const newestEntry = newest && journal.get(newest);
+  // Also when nothing new may start: the operations after it may be recorded and need to be replayed.
+  if (!existing && newestEntry && cache.ttlMs === undefined) return newestEntry.value as T;
+  if (existing || scope.isClosed || !invocation.canBegin) return runOrReplay(invocation, scope, work);
+  const isFresh = ({ at: createdAt = 0 }: Entry) =>
+    cache.ttlMs === undefined || invocation.now < createdAt + cache.ttlMs;
+  if (newest && newestEntry && isFresh(newestEntry)) {
+    await invocation.runActive(() => invocation.record({ step: id, entries: [[id, referenceTo(kind, hash, newest)]] }));
+    return newestEntry.value as T;
   }
   if (!cache.shared) {
-    const next = `${cache.name}:${Number(newest?.split(':').at(-1) ?? 0) + 1}`;
+    const nextId = `${cache.name}:${Number(newest?.split(':').at(-1) ?? 0) + 1}`;
     const item = ({ value, ...entry }: Entry): BatchItem => {
-      // A call at the same time was faster: each keeps what it got.
-      if (invocation.takenCacheIds.has(next)) return { entries: [[id, { ...entry, value }]] };
-      invocation.takenCacheIds.add(next);
+      // A concurrent call has taken the cache id: this call records its own value instead.
+      if (invocation.takenCacheIds.has(nextId)) return { entries: [[id, { ...entry, value }]] };
+      invocation.takenCacheIds.add(nextId);
       return {
         entries: [
-          [next, { kind: 'cache', at: invocation.now, value }],
-          [id, { ...entry, ...cachedCall(kind, hash, next) }],
+          [nextId, { kind: 'cache', at: invocation.now, value }],
+          [id, { ...entry, ...referenceTo(kind, hash, nextId) }],
         ],
       };
     };
@@ -107,18 +111,19 @@ async function throughCache<T>(
   return value;
 }
 
-const cachedCall = (kind: Entry['kind'], hash: string | undefined, cached: string): Entry => ({
+/** The entry of a call that points to a cached value. */
+const referenceTo = (kind: Entry['kind'], hash: string | undefined, cached: string): Entry => ({
   kind,
   ...(hash !== undefined && { hash }),
   cached,
 });
 
 /**
- * The newest value under a name, of so many; older ones stay for the calls that used them. A call without a time limit
- * is not recorded and always uses the first, so that a replay finds the same.
+ * The id of the newest of the first `max` cached values under a name; older values stay for the calls that used them. A
+ * call without a TTL records no entry and always uses the first value, so that a replay finds the same.
  */
-function newestOf(journal: ReadonlyMap<string, Entry>, name: string, most: number): string | undefined {
+function newestCacheId(journal: ReadonlyMap<string, Entry>, name: string, max: number): string | undefined {
   let newest: string | undefined;
-  for (let count = 1; count <= most && journal.has(`${name}:${count}`); count++) newest = `${name}:${count}`;
+  for (let count = 1; count <= max && journal.has(`${name}:${count}`); count++) newest = `${name}:${count}`;
   return newest;
 }

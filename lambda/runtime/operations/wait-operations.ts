@@ -14,78 +14,83 @@ import { type Scope, shortHash } from '../journal/identity.ts';
 import { canonicalJson } from './canonical.ts';
 import { MAX_IN_PROCESS_WAIT_MS } from './step.ts';
 
-/** A wait under its identity. */
-interface Waiting {
+/** A wait to start or replay, under its operation id. */
+interface WaitRequest {
   readonly id: string;
   readonly kind: EntryKind;
   readonly hash?: string;
   readonly status: Status;
-  /** The entry of a wait that begins now. */
+  /** Starts the wait and returns its entry. */
   readonly begin: () => Promise<Entry>;
 }
 
-/** The settled entry of a wait: the recorded one, or the one that an event or time will make. */
-async function waited(
+/** Returns the settled entry of a wait: the recorded one, or one that an event or a timer settles. */
+async function waitUntilSettled(
   invocation: Invocation,
   scope: Scope,
-  { id, kind, hash, status, begin }: Waiting,
+  { id, kind, hash, status, begin }: WaitRequest,
 ): Promise<Entry> {
-  const there = invocation.journal.get(id);
-  if (there) invocation.checkEntry(id, there, kind, hash);
-  if (there && hasSettled(there)) {
+  const existing = invocation.journal.get(id);
+  if (existing) invocation.checkEntry(id, existing, kind, hash);
+  if (existing && hasSettled(existing)) {
     invocation.markReached(id);
-    return there;
+    return existing;
   }
   await invocation.begin(scope, id);
-  if (there) return invocation.pendingWaits.waitFor(id, there, status);
+  if (existing) return invocation.pendingWaits.waitFor(id, existing, status);
   const entry = await begin();
   if (hasSettled(entry)) return entry;
-  const announce: BatchItem = { entries: [[id, entry]] };
-  return invocation.pendingWaits.waitFor(id, entry, status, announce);
+  const announcement: BatchItem = { entries: [[id, entry]] };
+  return invocation.pendingWaits.waitFor(id, entry, status, announcement);
 }
 
 /**
- * What is recorded when nobody needs the waits of some scopes any more: a signal must not go to who does not wait for it,
- * and nobody is asked for nothing. Children stay known for as long as they may have to be cancelled.
+ * The batch item that ends the waits of abandoned scopes: they no longer consume signals, and their pending approvals
+ * are withdrawn. Entries of child runs stay, so that the children can still be cancelled.
  */
 export function abandonWaits(
   invocation: Invocation,
   paths: readonly string[],
 ): Pick<BatchItem, 'forget' | 'sideWrites' | 'work'> {
-  // Also what a replay has not reached again.
+  // From the journal, to include waits that a replay has not reached again.
   const waits = [...invocation.journal].filter(
     ([id, entry]) =>
-      WAITS.has(entry.kind) &&
+      WAIT_KINDS.has(entry.kind) &&
       !hasSettled(entry) &&
-      // What was decided waits for nothing any more: what came of it may be on its way.
+      // A decided approval no longer waits: its result may be about to be recorded.
       entry.decided === undefined &&
       !invocation.pendingWaits.settling.has(id) &&
       paths.some((path) => id.startsWith(path)),
   );
   for (const id of invocation.pendingWaits.ids)
     if (paths.some((path) => id.startsWith(path))) invocation.pendingWaits.stop(id);
-  const open = waits.flatMap(([, { approval }]) => approval ?? []);
+  const pendingApprovals = waits.flatMap(([, { approval }]) => approval ?? []);
   return {
     forget: waits.flatMap(([id, { kind }]) => (kind === 'call' ? [] : id)),
-    ...(open.length > 0 && {
-      sideWrites: () => withdrawWritesById(invocation.at, open, 'It is no longer needed.'),
-      work: (work) => ({ ...work, approvals: work.approvals?.filter((approval) => !open.includes(approval)) }),
+    ...(pendingApprovals.length > 0 && {
+      sideWrites: () => withdrawWritesById(invocation.at, pendingApprovals, 'It is no longer needed.'),
+      work: (work) => ({
+        ...work,
+        approvals: work.approvals?.filter((approval) => !pendingApprovals.includes(approval)),
+      }),
     }),
   };
 }
 
-// A step that is tried again later is none: its result may be on its way.
-const WAITS: ReadonlySet<EntryKind> = new Set(['sleep', 'signal', 'approval', 'call']);
+// A step that waits for a retry is not included: its result may be about to be recorded.
+const WAIT_KINDS: ReadonlySet<EntryKind> = new Set(['sleep', 'signal', 'approval', 'call']);
 
-/** `ctx.sleep` */
+/** Implements `ctx.sleep`. */
 export async function sleep(invocation: Invocation, scope: Scope, name: string, duration: Duration): Promise<void> {
   invocation.checkCall('ctx.sleep', scope);
-  const milliseconds = toMilliseconds('The time to sleep', duration);
+  const milliseconds = toMilliseconds('The duration of `ctx.sleep`', duration);
   const identity = scope.enter(name);
   const { id } = identity;
   await invocation.runOperation(identity, () =>
-    waited(invocation, scope, {
-      ...{ id, kind: 'sleep', status: 'SLEEPING' },
+    waitUntilSettled(invocation, scope, {
+      id,
+      kind: 'sleep',
+      status: 'SLEEPING',
       begin: async () => {
         const entry: Entry = {
           kind: 'sleep',
@@ -103,7 +108,7 @@ export async function sleep(invocation: Invocation, scope: Scope, name: string, 
   );
 }
 
-/** `ctx.waitForSignal` */
+/** Implements `ctx.waitForSignal`. */
 export async function waitForSignal(
   invocation: Invocation,
   scope: Scope,
@@ -114,28 +119,32 @@ export async function waitForSignal(
   const milliseconds = timeout && toMilliseconds('`timeout`', timeout);
   const identity = scope.enter(name);
   const entry = await invocation.runOperation(identity, () =>
-    waited(invocation, scope, {
-      ...{ id: identity.id, kind: 'signal', status: 'WAITING_FOR_SIGNAL' },
+    waitUntilSettled(invocation, scope, {
+      id: identity.id,
+      kind: 'signal',
+      status: 'WAITING_FOR_SIGNAL',
       begin: async () => {
-        // It may have come before anybody waited for it.
+        // The signal may have arrived before the wait started.
         const { cursor = 0 } = invocation.journal.get(CURSOR_ID) ?? {};
         if (invocation.writer.seenWake > cursor) invocation.pendingWaits.checkOutcomesSoon();
         return {
-          ...{ kind: 'signal', signal: name, order: invocation.journal.nextOrder() },
+          kind: 'signal',
+          signal: name,
+          order: invocation.journal.nextOrder(),
           ...(milliseconds !== undefined && { until: invocation.now + milliseconds }),
         };
       },
     }),
   );
   if (Object.hasOwn(entry, 'error')) throw entry.error;
-  // Each time anew: what a schema makes of a value need not be a value that can be kept.
+  // Validated on every replay: the output of a schema may be a value that cannot be stored.
   return entry.unchecked ? validate(`Signal "${name}"`, invocation.agent.signals?.[name], entry.value) : entry.value;
 }
 
-// How long a parent relies on being told of the end of its child.
-const CHECK_MS = 86_400_000;
+// A child wakes its parent when it ends. The parent also checks on it after this time, in case the event was lost.
+const CHILD_CHECK_MS = 86_400_000;
 
-/** `ctx.call` */
+/** Implements `ctx.call`. */
 export async function call<Input, Result>(
   invocation: Invocation,
   scope: Scope,
@@ -149,30 +158,39 @@ export async function call<Input, Result>(
   const { id } = identity;
   const { at } = invocation;
   return invocation.runOperation(identity, async () => {
-    const given = canonicalJson(encode(input, { root: `input of ${name}`, types: at.types }));
-    const entry = await waited(invocation, scope, {
-      ...{ id, kind: 'call', status: 'WAITING_FOR_SIGNAL', hash: shortHash(`${name}\n${given}`) },
+    const inputJson = canonicalJson(encode(input, { root: `input of ${name}`, types: at.types }));
+    const hash = shortHash(`${name}\n${inputJson}`);
+    const entry = await waitUntilSettled(invocation, scope, {
+      id,
+      kind: 'call',
+      status: 'WAITING_FOR_SIGNAL',
+      hash,
       begin: async () => {
         const child = options.id ?? childId(invocation, id);
         const { version } = invocation.writer.loaded.record;
         const { owner } = invocation.writer.loaded.head.meta;
         const parent = { run: at.run, version };
-        const accepted = typeof agent === 'string' ? input : await agent.parseInput(input);
+        const parsedInput = typeof agent === 'string' ? input : await agent.parseInput(input);
         const { isNew } = await invocation.runStorageCall(() =>
           startRun(invocation.runtime, {
-            ...{ agent: name, input: accepted, id: child, parent, owner, parentWaits: true },
+            agent: name,
+            input: parsedInput,
+            id: child,
+            parent,
+            owner,
+            parentWaits: true,
             ...(typeof agent === 'string' && { unchecked: true }),
           }),
         );
-        // One that was started before may have ended before.
+        // A child that existed before may already have ended.
         if (!isNew) invocation.pendingWaits.checkOutcomesSoon();
         const existed = !isNew && { existed: true as const };
         return {
           kind: 'call',
-          hash: shortHash(`${name}\n${given}`),
+          hash,
           child,
           ...existed,
-          checkAt: invocation.now + CHECK_MS,
+          checkAt: invocation.now + CHILD_CHECK_MS,
           order: invocation.journal.nextOrder(),
         };
       },
@@ -185,7 +203,7 @@ export async function call<Input, Result>(
   });
 }
 
-/** An id for a child that is the same whenever this place of the run is replayed. */
+/** The default id of a child run: derived from the operation, so that a replay finds the same child. */
 function childId({ at, work }: Invocation, id: string): string {
   const epoch = work.epoch ? `.${work.epoch}` : '';
   const readable = `${at.run}.${id}${epoch}`;
