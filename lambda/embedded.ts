@@ -6,11 +6,11 @@ import { embeddedStorage } from './storage/embedded/embedded-storage.ts';
 export { embeddedStorage };
 
 export interface EmbeddedStoreOptions extends CheckpointStoreOptions {
-  /** Where everything is kept; several processes may use one folder. @default `.waitstate` in the working folder */
+  /** The folder for all data; several processes can share it. @default `.waitstate` in the working directory */
   readonly folder?: string;
 }
 
-/** A checkpoint store in a folder of this machine: SQLite for records, files for payloads, all of it synced. */
+/** A checkpoint store in a local folder: records in SQLite, payloads as files. Every write is synced to disk. */
 export function checkpointStore<State = unknown>(options: EmbeddedStoreOptions = {}): CheckpointStore<State> {
   const { folder = '.waitstate', ...rest } = options;
   const storage = embeddedStorage({ folder, ...(options.clock && { clock: options.clock }) });

@@ -5,7 +5,7 @@ import { memoryStorage } from './storage/memory.ts';
 
 export { memoryStorage };
 
-/** A checkpoint store in memory, for tests: everything is gone with the process. */
+/** A checkpoint store in memory, for tests; its data is lost when the process ends. */
 export function checkpointStore<State = unknown>(options: CheckpointStoreOptions = {}): CheckpointStore<State> {
   return createCheckpointStore<State>(memoryStorage({ ...(options.clock && { clock: options.clock }) }), options);
 }

@@ -2,36 +2,36 @@ import { type Duration, toMilliseconds } from './duration.ts';
 import { escapeId } from './ids.ts';
 import { invalidInput } from './invalid-input.ts';
 
-/** What becomes of an approval that nobody decides in time. */
+/** What happens to an approval that is still pending at its deadline. */
 export type OnTimeout = 'reject' | 'approve' | 'fail' | 'escalate';
 
-/** A question to people: what they are shown, who may answer, and until when. */
+/** An approval request: what approvers see, who they are, and how long they have. */
 export interface ApprovalRequest {
-  /** What is asked, in 1 to 500 characters. */
+  /** What you ask for, in 1 to 500 characters. */
   readonly title: string;
-  /** What they decide on. */
+  /** What approvers see and decide on. */
   readonly show?: unknown;
-  /** Who may answer: `user:ann`, or everybody in `group:finance`. 1 to 40. */
+  /** The approvers: `user:ann`, or all members of `group:finance`. 1 to 40. */
   readonly approvers: readonly string[];
-  /** How many must approve; one rejection rejects. @default 1 */
+  /** The number of approvals needed; a single rejection rejects the request. @default 1 */
   readonly quorum?: number;
-  /** How long they have. @default for ever */
+  /** How long approvers have to decide. @default no deadline */
   readonly timeout?: Duration;
-  /** How often they are reminded. @default never */
+  /** The interval between reminders. @default no reminders */
   readonly remindAfter?: Duration;
-  /** Who is asked too when they do not answer. At most 20. @default nobody */
+  /** Additional approvers when nobody decides in time. At most 20. @default none */
   readonly escalateTo?: readonly string[];
-  /** When those are asked. @default after half of the timeout; at its end with `onTimeout: 'escalate'` */
+  /** When the request escalates to them. @default after half the timeout; at its end with `onTimeout: 'escalate'` */
   readonly escalateAfter?: Duration;
-  /** What it means when nobody decides in time. @default 'reject' */
+  /** What happens when nobody decides in time. @default 'reject' */
   readonly onTimeout?: OnTimeout;
-  /** The facts that the decision rests on, by name. */
+  /** The facts that the decision depends on, by name. */
   readonly facts?: Readonly<Record<string, unknown>>;
-  /** Whether an approver may change what is done: yes, or the schema that changes must fit. @default false */
+  /** Whether approvers may edit what they approve: `true`, or the schema that their edits must match. @default false */
   readonly editable?: unknown;
 }
 
-/** The terms of a request, checked, with all times in milliseconds. */
+/** The validated terms of a request, with all times in milliseconds. */
 export interface ApprovalTerms {
   readonly approvers: readonly string[];
   readonly quorum: number;
@@ -50,10 +50,10 @@ const MAX_QUORUM = 100;
 
 export const ON_TIMEOUT_ACTIONS: readonly OnTimeout[] = ['reject', 'approve', 'fail', 'escalate'];
 
-/** Whether an approver is everybody in a group. */
+/** Whether an approver is a group. */
 export const isGroup = (approver: string): boolean => approver.startsWith('group:');
 
-/** The terms of a request; refuses one that nobody could answer or that contradicts itself. */
+/** Validates a request and returns its terms; rejects one that nobody could decide or that contradicts itself. */
 export function checkApprovalRequest(request: ApprovalRequest): ApprovalTerms {
   const { title, facts, onTimeout = 'reject', editable } = Object(request) as Partial<ApprovalRequest>;
   if (typeof title !== 'string' || title.length < 1 || title.length > MAX_TITLE_CHARACTERS)
@@ -68,7 +68,10 @@ export function checkApprovalRequest(request: ApprovalRequest): ApprovalTerms {
       ? undefined
       : checkApproverList('`escalateTo`', request.escalateTo, MAX_ESCALATION_APPROVERS);
   return {
-    ...{ approvers, escalateTo, onTimeout, editable: editable !== undefined && editable !== false },
+    approvers,
+    escalateTo,
+    onTimeout,
+    editable: editable !== undefined && editable !== false,
     quorum: checkQuorum(request.quorum, approvers),
     ...checkTimes(request, escalateTo, onTimeout),
   };
@@ -83,17 +86,17 @@ function checkApproverList(argument: string, people: unknown, max: number): read
   return [...people];
 }
 
-/** Refuses a name that no approver can have. */
+/** Rejects a name that no approver can have. */
 export function checkApprover(name: unknown): string {
   escapeId('approver', name);
-  if (name === 'group:') throw invalidInput('A group', 'named, such as "group:finance"', name);
+  if (name === 'group:') throw invalidInput('A group', 'a name, such as "group:finance"', name);
   return name as string;
 }
 
 function checkQuorum(quorum: unknown = 1, approvers: readonly string[]): number {
   const max = approvers.some(isGroup) ? MAX_QUORUM : approvers.length;
   if (typeof quorum === 'number' && Number.isInteger(quorum) && quorum >= 1 && quorum <= max) return quorum;
-  throw invalidInput('`quorum`', `a whole number from 1 to ${max}, the most who can answer`, quorum);
+  throw invalidInput('`quorum`', `a whole number from 1 to ${max}, the number of possible approvals`, quorum);
 }
 
 function checkTimes(
@@ -120,6 +123,6 @@ function checkTimes(
 function toPositiveMs(argument: string, duration: Duration | undefined): number | undefined {
   if (duration === undefined) return undefined;
   const milliseconds = toMilliseconds(argument, duration);
-  if (milliseconds < 1) throw invalidInput(argument, 'longer than nothing', duration);
+  if (milliseconds < 1) throw invalidInput(argument, 'longer than 0', duration);
   return milliseconds;
 }

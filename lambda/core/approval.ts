@@ -3,37 +3,37 @@ import { WaitstateError } from './errors.ts';
 
 export { type ApprovalRequest, type ApprovalTerms, checkApprovalRequest, isGroup } from './approval-request.ts';
 
-/** Where an approval stands; all but PENDING are for ever. */
+/** The statuses of an approval; all but PENDING are final. */
 export const APPROVAL_STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'EXPIRED', 'WITHDRAWN'] as const;
 export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
 
-/** What an approver says. */
+/** An approver's vote. */
 export type VoteAnswer = 'approve' | 'reject';
 
-/** What an approval that ended means for its run. */
+/** What an ended approval means for its run. */
 export type ApprovalOutcome = VoteAnswer | 'fail';
 
-/** Why people are told of an approval. */
+/** Why approvers are notified. */
 export type NotificationKind = 'asked' | 'reminder' | 'escalation';
 
-/** What one person answered; a person has one vote, whichever groups they are in. */
+/** One person's vote. A person votes once, no matter how many groups they belong to. */
 export interface Vote {
   readonly by: string;
-  /** The group through which they may answer; absent when they are asked by name. */
+  /** The group that makes them an approver; absent when they are an approver by name. */
   readonly as?: string | undefined;
   readonly answer: VoteAnswer;
   readonly at: number;
-  /** Comment and edits, closed as the run is. */
+  /** Comment and edits, encrypted if the run is encrypted. */
   readonly said?: string | undefined;
 }
 
-/** The readable part of an approval: everything but what was shown. All times are in milliseconds. */
+/** The unencrypted part of an approval: everything except its content. All times are in milliseconds. */
 export interface ApprovalMeta {
   readonly agent?: string | undefined;
   readonly name: string;
-  /** 1, 2, …: how often it was asked. */
+  /** 1, 2, …: how many times it was requested. */
   readonly ask: number;
-  /** The hash of what was shown. */
+  /** The hash of the content that approvers see. */
   readonly shown: string;
   readonly approvers: readonly string[];
   readonly quorum: number;
@@ -49,19 +49,19 @@ export interface ApprovalMeta {
   readonly votes: readonly Vote[];
   readonly endedAt?: number | undefined;
   readonly outcome?: ApprovalOutcome | undefined;
-  /** When people were last told. */
+  /** When approvers were last notified. */
   readonly told?: number | undefined;
-  /** How many reminders were due so far. */
+  /** The number of reminders that were due so far. */
   readonly reminders?: number | undefined;
   readonly escalatedAt?: number | undefined;
-  /** What people must still be told, how often that was tried, and when it is tried again. */
+  /** The pending notification, the number of attempts to send it, and when the next attempt is due. */
   readonly tell?: NotificationKind | undefined;
   readonly tellTries?: number | undefined;
   readonly tellAt?: number | undefined;
   readonly withdrawnBecause?: string | undefined;
 }
 
-/** A new approval, of which people must be told at once. */
+/** A new pending approval whose first notification is due immediately. */
 export function newApproval(
   request: Pick<ApprovalMeta, 'agent' | 'name' | 'ask' | 'shown'>,
   terms: ApprovalTerms,
@@ -71,13 +71,13 @@ export function newApproval(
   return { ...request, ...terms, askedAt: now, deadline, status: 'PENDING', votes: [], tell: 'asked', tellAt: now };
 }
 
-/** How somebody may answer: by name, through one of their groups, or not at all. */
+/** How a person is an approver: by name, through one of their groups (`as`), or not at all (undefined). */
 export function matchApprover(
   { approvers }: Pick<ApprovalMeta, 'approvers'>,
   by: string,
   groups: readonly string[] = [],
 ): { readonly as?: string } | undefined {
-  // Nobody is a group: who says so wants to answer for all of it.
+  // A caller who claims to be a group would vote for all of its members.
   if (isGroup(by)) return undefined;
   if (approvers.includes(by)) return {};
   const as = approvers.find((approver) => isGroup(approver) && groups.includes(approver));
@@ -85,8 +85,8 @@ export function matchApprover(
 }
 
 /**
- * The approval after an answer. One that was given before, or that is what came of it, leaves it as it is; any other
- * answer after that is refused, and so is one that is late.
+ * The approval after a vote. Repeating your own vote, or voting for the outcome that was already reached, changes
+ * nothing. Any other vote after that is rejected, and so is a late one.
  */
 export function castVote(meta: ApprovalMeta, newVote: Vote): ApprovalMeta {
   const { by, answer, at } = newVote;
@@ -113,28 +113,28 @@ const endApproval = (
   end: Required<Pick<ApprovalMeta, 'status' | 'outcome' | 'endedAt'>>,
 ): ApprovalMeta => ({ ...meta, ...NO_PENDING_NOTIFICATION, ...end });
 
-/** The approval as time alone made it: escalated or expired, though nobody may have written that yet. */
+/** The approval as of now: escalated or expired if that is due, even when it is not stored yet. */
 export function applyTimeouts(meta: ApprovalMeta, now: number): ApprovalMeta {
   const action = dueAction(meta, now);
   if (action === 'expire') return expire(meta, now);
   return action === 'escalate' ? escalate(meta, now) : meta;
 }
 
-/** What is to be done about an approval. */
-export type DueAction = 'expire' | 'escalate' | 'remind' | 'tell';
+/** What can become due on an approval. */
+export type DueAction = 'expire' | 'escalate' | 'remind' | 'notify';
 
-/** What is due, the most urgent first; at its deadline, to the millisecond, an approval is over. */
+/** The most urgent action that is due. An approval expires exactly at its deadline, to the millisecond. */
 export function dueAction(meta: ApprovalMeta, now: number): DueAction | undefined {
   return ACTIONS_BY_URGENCY.find((action) => actionDueAt(meta, action) <= now);
 }
 
-/** When somebody must look at the approval next; undefined when nobody has to. */
+/** When the next action is due; undefined when none is. */
 export function dueAt(meta: ApprovalMeta): number | undefined {
   const next = Math.min(...ACTIONS_BY_URGENCY.map((action) => actionDueAt(meta, action)));
   return next === Infinity ? undefined : next;
 }
 
-const ACTIONS_BY_URGENCY = ['expire', 'escalate', 'remind', 'tell'] as const satisfies readonly DueAction[];
+const ACTIONS_BY_URGENCY = ['expire', 'escalate', 'remind', 'notify'] as const satisfies readonly DueAction[];
 
 function actionDueAt(meta: ApprovalMeta, action: DueAction): number {
   if (meta.status !== 'PENDING') return Infinity;
@@ -145,7 +145,7 @@ function actionDueAt(meta: ApprovalMeta, action: DueAction): number {
   return meta.tell === undefined ? Infinity : (meta.tellAt ?? askedAt);
 }
 
-/** Whether the deadline does not end the approval but brings in others. */
+/** Whether the approval escalates at its deadline instead of expiring. */
 const escalatesAtDeadline = ({ onTimeout, escalatedAt }: ApprovalMeta): boolean =>
   onTimeout === 'escalate' && escalatedAt === undefined;
 
@@ -162,19 +162,19 @@ function escalationDueAt({
   return onTimeout === 'escalate' ? (deadline ?? Infinity) : Infinity;
 }
 
-/** People are to be reminded; reminders that nobody sent in time are one. */
+/** Schedules a reminder; several missed reminders become a single one. */
 export function remind(meta: ApprovalMeta, now: number): ApprovalMeta {
   if (meta.status !== 'PENDING') return meta;
   const { askedAt, remindAfterMs, reminders = 0, tell } = meta;
   const due =
     remindAfterMs === undefined ? meta.reminders : Math.max(reminders, Math.floor((now - askedAt) / remindAfterMs));
-  // Who was not told of the question yet is told of that.
+  // A notification that is still pending serves as the reminder.
   return tell === undefined ? { ...meta, reminders: due, tell: 'reminder', tellAt: now } : { ...meta, reminders: due };
 }
 
 /**
- * Others may answer too, and all are told. Where that happens at the deadline, it moves: from now on they have the whole
- * time once more.
+ * Adds the escalation approvers and notifies everybody. An escalation at the deadline extends it by the whole timeout,
+ * counted from now.
  */
 export function escalate(meta: ApprovalMeta, now: number): ApprovalMeta {
   const { status, approvers, escalateTo, escalatedAt, deadline, timeoutMs } = meta;
@@ -186,27 +186,29 @@ export function escalate(meta: ApprovalMeta, now: number): ApprovalMeta {
     approvers: [...new Set([...approvers, ...escalateTo])],
     escalatedAt: now,
     deadline: movesDeadline ? now + timeoutMs : deadline,
-    ...{ tell: 'escalation', tellTries: undefined, tellAt: now },
+    tell: 'escalation',
+    tellTries: undefined,
+    tellAt: now,
   };
 }
 
-/** Nobody decided in time. */
+/** Ends a pending approval as expired. */
 export function expire(meta: ApprovalMeta, now: number): ApprovalMeta {
   if (meta.status !== 'PENDING') return meta;
   const outcome = meta.onTimeout === 'escalate' ? 'reject' : meta.onTimeout;
   return endApproval(meta, { status: 'EXPIRED', outcome, endedAt: Math.min(meta.deadline ?? now, now) });
 }
 
-/** Nobody needs the answer any more; to a run that still waits it means no. */
-export function withdraw(meta: ApprovalMeta, why: string, now: number): ApprovalMeta {
+/** Ends a pending approval that is no longer needed; a run that still waits for it sees a rejection. */
+export function withdraw(meta: ApprovalMeta, reason: string, now: number): ApprovalMeta {
   if (meta.status !== 'PENDING') return meta;
-  return { ...endApproval(meta, { status: 'WITHDRAWN', outcome: 'reject', endedAt: now }), withdrawnBecause: why };
+  return { ...endApproval(meta, { status: 'WITHDRAWN', outcome: 'reject', endedAt: now }), withdrawnBecause: reason };
 }
 
 const INITIAL_NOTIFY_DELAY_MS = 60_000;
 const MAX_NOTIFY_DELAY_MS = 3_600_000;
 
-/** Somebody begins to tell people; unless that is known to have worked, it is tried again, a little later each time. */
+/** Records an attempt to notify and schedules the next one with exponential backoff, in case this attempt fails. */
 export function startNotifyAttempt(meta: ApprovalMeta, now: number): ApprovalMeta {
   const { tellTries = 0 } = meta;
   return {
@@ -216,12 +218,12 @@ export function startNotifyAttempt(meta: ApprovalMeta, now: number): ApprovalMet
   };
 }
 
-/** People were told this; what they must be told since then stays. */
+/** Records a sent notification; a newer pending one of another kind stays pending. */
 export function markNotified(meta: ApprovalMeta, kind: NotificationKind, now: number): ApprovalMeta {
   return { ...meta, told: now, ...(meta.tell === kind && NO_PENDING_NOTIFICATION) };
 }
 
-/** Nobody is there to tell people, so they find the approval in their inbox. */
+/** Drops the pending notification when no notifier is configured; approvers find the approval in their inbox. */
 export const clearNotification = (meta: ApprovalMeta): ApprovalMeta => ({ ...meta, ...NO_PENDING_NOTIFICATION });
 
 const formatTime = (time: number | undefined): string => (time === undefined ? 'before' : new Date(time).toISOString());
@@ -229,25 +231,25 @@ const formatTime = (time: number | undefined): string => (time === undefined ? '
 export const notAnApprover = ({ name }: Pick<ApprovalMeta, 'name'>, by: string): WaitstateError =>
   new WaitstateError(
     'NOT_AN_APPROVER',
-    `"${by}" is not asked to decide "${name}", neither by name nor through a group. Ask one of its approvers.`,
+    `"${by}" is not an approver of "${name}", neither by name nor through a group. Ask one of its approvers to decide.`,
   );
 
 export const approvalExpired = ({ name, deadline }: ApprovalMeta): WaitstateError =>
   new WaitstateError(
     'APPROVAL_EXPIRED',
-    `Approval "${name}" could be decided until ${formatTime(deadline)}; the answer came later and does not count.`,
+    `Approval "${name}" could be decided until ${formatTime(deadline)}; this decision came later and does not count.`,
   );
 
 const approvalWithdrawn = ({ name, endedAt, withdrawnBecause }: ApprovalMeta): WaitstateError =>
   new WaitstateError(
     'APPROVAL_WITHDRAWN',
-    `Approval "${name}" was withdrawn ${formatTime(endedAt)}: ${withdrawnBecause?.replace(/\.$/, '')}. No answer is needed any more.`,
+    `Approval "${name}" was withdrawn ${formatTime(endedAt)}: ${withdrawnBecause?.replace(/\.$/, '')}. No decision is needed.`,
   );
 
 function approvalDecided({ name, votes, endedAt }: ApprovalMeta, earlierVote: Vote | undefined): WaitstateError {
   const { by, answer, at = endedAt } = earlierVote ?? votes.at(-1) ?? { by: 'somebody', answer: 'answer' };
   return new WaitstateError(
     'APPROVAL_DECIDED',
-    `Approval "${name}": ${by} said ${answer} ${formatTime(at)}, and another answer cannot follow. Nothing was changed.`,
+    `Approval "${name}": ${by} voted ${answer} at ${formatTime(at)}, and a different vote cannot follow. Nothing was changed.`,
   );
 }

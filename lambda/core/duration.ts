@@ -1,6 +1,6 @@
 import { invalidInput } from './invalid-input.ts';
 
-/** A length of time: its parts are added up. */
+/** A length of time: the sum of its parts. */
 export interface Duration {
   readonly days?: number;
   readonly hours?: number;
@@ -11,10 +11,10 @@ export interface Duration {
 
 const UNIT_MS = { days: 86_400_000, hours: 3_600_000, minutes: 60_000, seconds: 1000, milliseconds: 1 } as const;
 
-// Above this a date is no longer one.
+// A time this far in the future is still a valid Date.
 const MAX_DURATION_MS = 100 * 366 * UNIT_MS.days;
 
-/** A duration in milliseconds; refuses what is none. */
+/** A duration in milliseconds; rejects an invalid one. */
 export function toMilliseconds(argument: string, duration: Duration): number {
   const parts = Object.entries(Object(duration)) as [keyof typeof UNIT_MS, unknown][];
   const given = parts.filter(([, value]) => value !== undefined);

@@ -1,7 +1,7 @@
-/** How far a failure reaches: one step, this invocation of the process, or the whole run. */
+/** How far a failure reaches: one step, this invocation, or the whole run. */
 export type ErrorScope = 'step' | 'invocation' | 'run';
 
-/** The base of every error that Waitstate throws; `code` is stable and survives minification and duplicate bundles. */
+/** The base class of every error that Waitstate throws. `code` is stable, even in minified or duplicate bundles. */
 export class WaitstateError extends Error {
   override readonly name: string = 'WaitstateError';
   readonly code: ErrorCode;
@@ -14,57 +14,60 @@ export class WaitstateError extends Error {
   }
 }
 
-/** Whether something is an error of Waitstate, with one of these codes if any are given, whichever copy of the package threw it. */
+/** Whether a value is an error of Waitstate, from any copy of the package, with one of the given codes if there are any. */
 export function isWaitstateError(error: unknown, ...codes: readonly ErrorCode[]): error is WaitstateError {
   if (!(error instanceof Error && 'code' in error && 'scope' in error)) return false;
   return codes[0] ? codes.includes(error.code as ErrorCode) : typeof error.code === 'string';
 }
 
-/** Whether it was the storage that failed, and not what was asked of it. */
+/** The codes that mean that a run no longer exists or can no longer be read, for good. */
+export const RUN_GONE_CODES = ['RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED'] as const;
+
+/** Whether the storage itself failed, rather than the request. */
 export const isStorageError = (error: unknown): error is WaitstateError =>
   isWaitstateError(error) && error.code.startsWith('STORAGE_');
 
-/** What went wrong, for programs. */
+/** What went wrong, as a stable code for programs. */
 export type ErrorCode =
-  /** An argument is not what the call takes. */
+  /** An argument is invalid. */
   | 'INVALID_INPUT'
-  /** A value cannot be kept in a checkpoint. */
+  /** A value cannot be stored in a checkpoint. */
   | 'UNSUPPORTED_VALUE'
-  /** Somebody else wrote first; load and try again. */
+  /** Another writer was first; load the run and try again. */
   | 'STALE_VERSION'
-  /** No such run. */
+  /** The run does not exist. */
   | 'RUN_NOT_FOUND'
-  /** The id is taken. */
+  /** A run with this id already exists. */
   | 'RUN_EXISTS'
-  /** The run was deleted, and its id is refused for a while. */
+  /** The run was deleted; its id cannot be reused for a while. */
   | 'RUN_DELETED'
-  /** The run was not written to for longer than its retention. */
+  /** The last write to the run is older than its retention. */
   | 'RUN_EXPIRED'
-  /** The run has no such checkpoint. */
+  /** The checkpoint does not exist. */
   | 'CHECKPOINT_NOT_FOUND'
   /** The checkpoint was emptied by a prune. */
   | 'CHECKPOINT_PRUNED'
-  /** Another checkpoint of the run has the name. */
+  /** Another checkpoint of the run has this name. */
   | 'NAME_TAKEN'
-  /** A run in this status cannot go to that one. */
+  /** The change is not allowed in the run's current status. */
   | 'TRANSITION_REFUSED'
-  /** There is no earlier change to go back to. */
+  /** There is no earlier state to go back to. */
   | 'NOTHING_TO_UNDO'
   /** Nothing was undone since the last change. */
   | 'NOTHING_TO_REDO'
-  /** What is stored is not what was written. */
+  /** Stored data differs from what was written. */
   | 'DAMAGED'
-  /** A newer Waitstate wrote this. */
+  /** A newer version of Waitstate wrote the data. */
   | 'FORMAT_TOO_NEW'
-  /** The ladder of migrations has a missing step. */
+  /** The schema or its migrations are incomplete. */
   | 'SCHEMA_INVALID'
-  /** Newer code than this wrote the state. */
+  /** Newer agent code wrote the state. */
   | 'SCHEMA_TOO_NEW'
   /** A migration threw. */
   | 'MIGRATION_FAILED'
-  /** The key that opens the run is not at hand. */
+  /** The key that decrypts the run is not available. */
   | 'KEY_UNAVAILABLE'
-  /** A store with keys found a run without encryption. */
+  /** The run is not encrypted, but the operation or the store needs it to be. */
   | 'RUN_NOT_ENCRYPTED'
   /** The key of the run was destroyed. */
   | 'RUN_SHREDDED'
@@ -72,41 +75,41 @@ export type ErrorCode =
   | 'STORAGE_MISSING'
   /** A permission is missing. */
   | 'STORAGE_DENIED'
-  /** The storage did not answer, throttled, or failed. */
+  /** The storage did not respond, throttled the request, or failed. */
   | 'STORAGE_UNAVAILABLE'
   /** No space is left. */
   | 'STORAGE_FULL'
-  /** A record is larger than the storage takes. */
+  /** A record exceeds the size limit of the storage. */
   | 'RECORD_TOO_LARGE'
-  /** A conditional write met something else than it expected. */
+  /** The condition of a write did not hold. */
   | 'CONDITION_FAILED'
-  /** The run has ended; nothing more can happen to it. */
+  /** The run has ended. */
   | 'RUN_ENDED'
-  /** What came does not fit the schema that the agent gives. */
+  /** A value does not match the schema that the agent declares. */
   | 'SCHEMA_REFUSED'
-  /** No agent of this name is known here. */
+  /** No agent with this name is registered. */
   | 'AGENT_NOT_FOUND'
-  /** The agent is used in a way that it cannot be. */
+  /** The agent's code uses the API incorrectly. */
   | 'AGENT_MISUSED'
-  /** The code asks for another operation than the one that is recorded in its place. */
+  /** Non-determinism: the code calls a different operation than the journal recorded. */
   | 'STEP_MISMATCH'
-  /** A step failed for good. */
+  /** A step failed permanently. */
   | 'STEP_FAILED'
-  /** A step that may run only once was begun, and nobody knows how it ended. */
+  /** A step that may run only once was started, and its outcome is unknown. */
   | 'OUTCOME_UNKNOWN'
-  /** A run ended without a result. */
+  /** The run ended without a result. */
   | 'RUN_FAILED'
   /** The run was cancelled. */
   | 'RUN_CANCELLED'
-  /** Something was not there in time. */
+  /** A step, a run or a wait took longer than its timeout. */
   | 'TIMED_OUT'
-  /** There is no such approval, or the link is not one of ours. */
+  /** The approval does not exist, or the approval link is invalid. */
   | 'APPROVAL_NOT_FOUND'
-  /** Another answer was given before. */
+  /** The approval was already decided differently. */
   | 'APPROVAL_DECIDED'
-  /** The approval is over: nobody decided in time. */
+  /** The approval expired before it was decided. */
   | 'APPROVAL_EXPIRED'
-  /** The approval is no longer needed. */
+  /** The approval was withdrawn. */
   | 'APPROVAL_WITHDRAWN'
-  /** Whoever decides is not asked. */
+  /** The caller is not an approver. */
   | 'NOT_AN_APPROVER';

@@ -1,22 +1,19 @@
 import { invalidInput } from './invalid-input.ts';
 
-/** The longest id, escaped. */
+/** The maximum length of an escaped id. */
 export const MAX_ID_BYTES = 256;
 
-/**
- * The key of everything that belongs to one run. Both parts are escaped, so that no two pairs of ids share a partition
- * and `/` is only ever the separator.
- */
+/** The partition of a run. Both ids are escaped, so `/` is always the separator and no two runs share a partition. */
 export const toPartition = (tenant: string, run: string): string =>
   `${escapeId('tenant', tenant)}/${escapeId('run', run)}`;
 
-/** The tenant and run that a partition was made of. */
+/** The tenant and the run of a partition. */
 export function parsePartition(partition: string): { readonly tenant: string; readonly run: string } {
   const [tenant = '', run = ''] = partition.split('/').map(unescapeId);
   return { tenant, run };
 }
 
-/** The id that was escaped; what nobody escaped comes back as it is. */
+/** The original of an escaped id; text that is not valid escaping is returned unchanged. */
 export function unescapeId(escaped: string): string {
   try {
     return decodeURIComponent(escaped);
@@ -26,13 +23,13 @@ export function unescapeId(escaped: string): string {
 }
 
 /**
- * Escapes an id for use in a key, or refuses it. Letters, digits and `-_.~` stay; everything else is percent-encoded.
+ * Escapes an id for use in a key, or rejects it. Letters, digits and `-_.~` stay; everything else is percent-encoded.
  */
 export function escapeId(what: string, id: unknown): string {
   if (typeof id !== 'string' || id === '') throw invalidInput(`The ${what} id`, 'text of at least one character', id);
   if (!id.isWellFormed())
     throw invalidInput(`The ${what} id`, 'well-formed Unicode, without half of a surrogate pair', id);
-  // Dots alone would be steps in a path.
+  // An id of only dots would act as a relative path.
   const unsafe = /^\.+$/.test(id) ? /\./g : /[!'()*]/g;
   const escaped = encodeURIComponent(id).replace(unsafe, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
   if (escaped.length > MAX_ID_BYTES) {

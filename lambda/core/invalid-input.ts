@@ -1,6 +1,6 @@
 import { WaitstateError } from './errors.ts';
 
-/** The error for an argument: what it must be, what came, and nothing was done. */
+/** The error for an invalid argument: what was expected and what was found. */
 export function invalidInput(argument: string, expected: string, found: unknown): WaitstateError {
   const text = formatValue(found);
   const truncated = text.length > 80 ? `${text.slice(0, 80)}…` : text;
@@ -12,7 +12,7 @@ function formatValue(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'an object';
   } catch {
-    // It has a BigInt in it, or itself.
+    // It contains a BigInt, or refers to itself.
     return 'an object';
   }
 }

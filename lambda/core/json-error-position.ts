@@ -1,14 +1,14 @@
-/** Where a text is no JSON, counted from 1, and what is wrong there. */
+/** The position of a syntax error in JSON, counted from 1, and what is wrong there. */
 export interface JsonErrorPosition {
   readonly line: number;
   readonly column: number;
   readonly problem: string;
 }
 
-// As deep as documents may be.
+// The maximum depth of documents.
 const MAX_JSON_DEPTH = 1000;
 
-/** The first place where a text is no JSON, or says one thing twice; undefined when it is fine. */
+/** The first syntax error or duplicate field in a JSON text; undefined when the text is valid. */
 export function findJsonError(text: string): JsonErrorPosition | undefined {
   try {
     new JsonScanner(text).read();
@@ -21,11 +21,11 @@ export function findJsonError(text: string): JsonErrorPosition | undefined {
   }
 }
 
-/** The same for people. */
+/** A JSON error as one line for people. */
 export const formatJsonError = ({ line, column, problem }: JsonErrorPosition): string =>
   `Line ${line}, column ${column}: ${problem}`;
 
-const UNEXPECTED_END = 'it ends before it is complete';
+const UNEXPECTED_END = 'unexpected end of the text';
 
 class JsonSyntaxProblem {
   readonly position: number;
@@ -47,12 +47,12 @@ class JsonScanner {
 
   read(): void {
     this.#value(0);
-    if (this.#position < this.#text.length) throw this.#problem('nothing can follow the end of the value');
+    if (this.#position < this.#text.length) throw this.#problem('unexpected text after the end of the value');
   }
 
   #value(level: number): void {
     this.#space();
-    if (level > MAX_JSON_DEPTH) throw this.#problem(`more than ${MAX_JSON_DEPTH} levels`);
+    if (level > MAX_JSON_DEPTH) throw this.#problem(`nested deeper than ${MAX_JSON_DEPTH} levels`);
     const next = this.#text.charAt(this.#position);
     if (next === '{') this.#object(level);
     else if (next === '[') this.#list(level);
@@ -66,15 +66,14 @@ class JsonScanner {
     const keys = new Set<string>();
     this.#items('{', '}', () => {
       if (this.#position >= this.#text.length) throw this.#problem(UNEXPECTED_END);
-      if (this.#text.charAt(this.#position) !== '"')
-        throw this.#problem('expected the name of a field in double quotes');
+      if (this.#text.charAt(this.#position) !== '"') throw this.#problem('expected a field name in double quotes');
       const start = this.#position;
       this.#string();
       const key: string = JSON.parse(this.#text.slice(start, this.#position));
-      if (keys.has(key)) throw new JsonSyntaxProblem(start, `the field ${JSON.stringify(key)} is there already`);
+      if (keys.has(key)) throw new JsonSyntaxProblem(start, `duplicate field ${JSON.stringify(key)}`);
       keys.add(key);
       this.#space();
-      if (!this.#take(/:/y)) throw this.#problem('expected a colon behind the name of the field');
+      if (!this.#take(/:/y)) throw this.#problem('expected a colon after the field name');
       this.#value(level + 1);
     });
   }
@@ -98,7 +97,7 @@ class JsonScanner {
       if (next !== ',') throw new JsonSyntaxProblem(comma, `expected a comma or ${close}${this.#describeFound(comma)}`);
       this.#space();
       if (this.#text.charAt(this.#position) === close)
-        throw new JsonSyntaxProblem(comma, `a comma cannot stand before ${close}`);
+        throw new JsonSyntaxProblem(comma, `trailing comma before ${close}`);
     }
   }
 
@@ -111,11 +110,12 @@ class JsonScanner {
         this.#position += 1;
         return;
       }
-      if (next === '') throw new JsonSyntaxProblem(start, 'the text that begins here has no closing quote');
-      if (next === '\n') throw this.#problem('a text cannot go over lines; write \\n for a line break');
-      if (next !== '\\') throw this.#problem('a control character; write it as \\u and four digits');
+      if (next === '') throw new JsonSyntaxProblem(start, 'the string that starts here has no closing quote');
+      if (next === '\n') throw this.#problem('a string cannot span several lines; write \\n for a line break');
+      if (next !== '\\')
+        throw this.#problem('unescaped control character; write it as \\u and four hexadecimal digits');
       if (!this.#take(/\\(["\\/bfnrt]|u[0-9a-fA-F]{4})/y))
-        throw this.#problem('no such escape; write \\\\ for a backslash');
+        throw this.#problem('unknown escape sequence; write \\\\ for a backslash');
     }
   }
 
@@ -134,12 +134,12 @@ class JsonScanner {
   #valueProblem(): JsonSyntaxProblem {
     const next = this.#text.charAt(this.#position);
     if (next === '')
-      return this.#text.trim() === '' ? this.#problem('there is nothing') : this.#problem(UNEXPECTED_END);
-    if (next === "'" || next === '`') return this.#problem('text stands in double quotes');
-    if (next === '/' || next === '#') return this.#problem('JSON has no comments');
+      return this.#text.trim() === '' ? this.#problem('the text is empty') : this.#problem(UNEXPECTED_END);
+    if (next === "'" || next === '`') return this.#problem('strings need double quotes');
+    if (next === '/' || next === '#') return this.#problem('comments are not allowed in JSON');
     return new JsonSyntaxProblem(
       this.#position,
-      `expected a value: text in double quotes, a number, true, false, null, [ or {${this.#describeFound(this.#position)}`,
+      `expected a value: a string in double quotes, a number, true, false, null, [ or {${this.#describeFound(this.#position)}`,
     );
   }
 
@@ -149,7 +149,7 @@ class JsonScanner {
 
   #describeFound(position: number): string {
     const point = this.#text.codePointAt(position);
-    if (point === undefined) return '; it ends here';
+    if (point === undefined) return '; found the end of the text';
     const character = String.fromCodePoint(point);
     return `; found ${/[\p{L}\p{N}\p{P}\p{S}]/u.test(character) ? character : `U+${point.toString(16).toUpperCase().padStart(4, '0')}`}`;
   }

@@ -1,6 +1,6 @@
 import { WaitstateError } from './errors.ts';
 
-/** The statuses from which a run goes on by itself or after an outside event. */
+/** The statuses from which a run can continue, each with the statuses that may follow. */
 const ACTIVE_TRANSITIONS = {
   READY: ['RUNNING', 'ENDING', 'CANCELLED', 'FAILED'],
   RUNNING: [
@@ -21,9 +21,7 @@ const ACTIVE_TRANSITIONS = {
 
 const ENDED_TRANSITIONS = { SUCCEEDED: [], FAILED: [], CANCELLED: [] } as const;
 
-/**
- * The one table of what may follow a status; going back in history (rewind, undo, retry) may also reopen an ended run.
- */
+/** The statuses that may follow each status. A rewind, undo or retry may also reopen an ended run. */
 export const TRANSITIONS: { readonly [S in Status]: readonly Status[] } = {
   ...ACTIVE_TRANSITIONS,
   ...ENDED_TRANSITIONS,
@@ -33,20 +31,20 @@ export type Status = keyof typeof ACTIVE_TRANSITIONS | keyof typeof ENDED_TRANSI
 
 export const STATUSES = Object.keys(TRANSITIONS) as readonly Status[];
 
-/** Whether nothing more happens to a run in this status. */
+/** Whether a run in this status has ended. */
 export const hasEnded = (status: Status): boolean => status in ENDED_TRANSITIONS;
 
-/** Whether a run in this status goes on by an outside event only. */
+/** Whether a run in this status is suspended until an event resumes it. */
 export const isWaiting = (status: Status): boolean =>
   status === 'WAITING_FOR_APPROVAL' || status === 'WAITING_FOR_SIGNAL' || status === 'SLEEPING';
 
-/** Refuses a change of status that the table does not allow. */
+/** Rejects a status change that `TRANSITIONS` does not allow. */
 export function checkTransition(run: string, from: Status, to: Status, options: { reopen?: boolean } = {}): void {
   if (from === to || TRANSITIONS[from].includes(to) || options.reopen) return;
   const allowed = TRANSITIONS[from].join(', ') || 'nothing (rewind or fork it instead)';
   throw new WaitstateError(
     'TRANSITION_REFUSED',
-    `Run "${run}" is ${from} and cannot become ${to}; from ${from} it may become: ${allowed}.`,
+    `Run "${run}" is ${from} and cannot become ${to}. Allowed from ${from}: ${allowed}.`,
     { scope: 'run' },
   );
 }

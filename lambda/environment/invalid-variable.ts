@@ -1,6 +1,6 @@
 import { WaitstateError } from '../core/errors.ts';
 
-/** The error for a variable of the environment that nothing can be made of. */
+/** Throws the error for an invalid environment variable. */
 export function throwInvalidVariable(name: string, expected: string, found: string): never {
   const truncated = found.length > 200 ? `${found.slice(0, 200)}…` : found;
   throw new WaitstateError(
@@ -9,7 +9,7 @@ export function throwInvalidVariable(name: string, expected: string, found: stri
   );
 }
 
-/** What a variable holds as JSON; refuses what is none. */
+/** The parsed JSON of an environment variable; rejects invalid JSON. */
 export function parseJsonVariable(name: string, expected: string, text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,6 +1,6 @@
 /**
- * Whether a text is an origin as a browser sends it, such as https://portal.example.com. That is one form only, so that one
- * that is written otherwise would let nobody in.
+ * Whether a text is an origin exactly as browsers send it, such as https://portal.example.com. Any other spelling would
+ * never match a request.
  */
 export function isOrigin(text: string): boolean {
   const { protocol = '', origin = '' } = URL.parse(text) ?? {};

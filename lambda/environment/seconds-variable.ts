@@ -1,9 +1,9 @@
 import { throwInvalidVariable } from './invalid-variable.ts';
 
-/** The longest time that is taken, in seconds: more than three thousand years, and eleven digits, as many as a store takes. */
+/** The maximum in seconds: more than three thousand years, and eleven digits, the limit of a store's retention. */
 export const MAX_SECONDS = 99_999_999_999;
 
-/** The seconds that a variable of the environment says, if it is set; refuses what is no whole number above 0. */
+/** The seconds in an environment variable, undefined if it is not set; rejects anything but a whole number above 0. */
 export function parseSecondsVariable(name: string, found: string | undefined): number | undefined {
   const text = found?.trim();
   if (!text) return undefined;

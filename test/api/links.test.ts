@@ -151,7 +151,7 @@ describe('the page of a link', () => {
       expect((await scene.ask(`${path}?${query}`, { headers: BROWSER })).status).toBe(200);
     const other = await scene.ask(path, { body: 'answer=reject', headers: FORM });
     expect([other.status, other.headers.get('content-type')]).toEqual([409, expect.stringMatching(/^text\/html/)]);
-    expect(other.text).toContain('said approve');
+    expect(other.text).toContain('voted approve');
   });
 
   it('keeps what was typed when something is wrong with it', async () => {

@@ -66,7 +66,7 @@ describe('the operator at the console', () => {
     await page.getByLabel('Input, as JSON').fill('{\n  "item": \'a saw\'\n}');
     await page.getByLabel('Id (optional)').fill('wrong');
     await press(page, 'Start');
-    await says(page, /Line 2, column 11: text stands in double quotes/);
+    await says(page, /Line 2, column 11: strings need double quotes/);
     expect((await scene.api(runPath('wrong'))).status).toBe(404);
   });
 
@@ -139,7 +139,7 @@ describe('the operator at the console', () => {
     await press(page, /^Fork from checkpoint \d+$/);
     await says(
       page,
-      /Line \d+, column \d+: the text that begins here has no closing quote|a text cannot go over lines/,
+      /Line \d+, column \d+: the string that starts here has no closing quote|a string cannot span several lines/,
     );
     await state.fill(whole.replace('"You said: Hello"', '"Good morning"'));
     await page.getByLabel('Id (optional)').fill('talk-2');

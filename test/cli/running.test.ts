@@ -76,11 +76,11 @@ describe('waitstate start', () => {
   });
 
   it.each([
-    ['{"a":1,}', 'line 1, column 7: a comma cannot stand before }'],
+    ['{"a":1,}', 'line 1, column 7: trailing comma before }'],
     ['hello', `Text needs double quotes: '"hello"'`],
     ['', 'The input is empty, and must be JSON.'],
     ['{\n  "a": 1\n  "b": 2\n}', 'line 3, column 3: expected a comma or }'],
-    ['{"a":1,"a":2}', 'the field "a" is there already'],
+    ['{"a":1,"a":2}', 'duplicate field "a"'],
   ])('says where its input is wrong: %j', async (input, problem) => {
     const { code, err } = await runIn(freshFolder())(['start', 'travel', input]);
     expect(code).toBe(2);

@@ -132,7 +132,7 @@ describe('an approval in the console', () => {
     await post(PATH, { answer: 'approve' });
     const second = await post(PATH, { answer: 'reject', comment: 'No.' });
     expect(second.status).toBe(409);
-    expect(textOf(second.page)).toMatch(/user:ann said approve .* Nothing was changed.*You approved this/);
+    expect(textOf(second.page)).toMatch(/user:ann voted approve .* Nothing was changed.*You approved this/);
     expect((await post(PATH, { answer: 'approve' })).status).toBe(303);
     expect((await operator.approval('trip', 'book')).votes).toHaveLength(1);
   });

@@ -54,7 +54,7 @@ describe('the table of statuses', () => {
 
   test('says what would have been allowed', () => {
     expect(() => checkTransition('trip-42', 'ENDING', 'RUNNING')).toThrow(
-      'Run "trip-42" is ENDING and cannot become RUNNING; from ENDING it may become: FAILED, CANCELLED.',
+      'Run "trip-42" is ENDING and cannot become RUNNING. Allowed from ENDING: FAILED, CANCELLED.',
     );
     expect(() => checkTransition('r', 'FAILED', 'RUNNING')).toThrow(/nothing \(rewind or fork it instead\)/);
   });

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { createCheckpointStore } from '../../../lambda/checkpoints/checkpoint-store.ts';
+import { decideByToken, findByToken } from '../../../lambda/runtime/approvals/by-token.ts';
 import { decide } from '../../../lambda/runtime/approvals/decide.ts';
 import { processDueApproval } from '../../../lambda/runtime/approvals/due.ts';
-import { decideByToken, resolveToken, revokeToken, viewByToken } from '../../../lambda/runtime/approvals/tokens.ts';
+import { resolveToken, revokeToken } from '../../../lambda/runtime/approvals/tokens.ts';
+import { toApprovalView } from '../../../lambda/runtime/approvals/view.ts';
 import type { ApprovalNotification } from '../../../lambda/runtime/definition/approval-notification.ts';
 import { approvalKey } from '../../../lambda/storage/keys.ts';
 import { keys } from '../../contract/checkpoint-store/keys.ts';
@@ -31,7 +33,7 @@ export function notificationsContract(open: OpenScene): void {
       const approvers = ['user:ann', 'group:finance', 'group:empty'];
       await ask('a', { approvers, timeout: { hours: 1 }, quorum: 2 }, { agent: 'payer' });
       expect(await due()).toEqual([approvalKey('a')]);
-      expect(await processDueApproval(at, 'a', { ...people, members })).toEqual(['tell']);
+      expect(await processDueApproval(at, 'a', { ...people, members })).toEqual(['notify']);
       expect(await processDueApproval(at, 'a', { ...people, members })).toEqual([]);
       expect(await due()).toEqual([]);
       expect(notices).toEqual([
@@ -70,7 +72,7 @@ export function notificationsContract(open: OpenScene): void {
         clock.now += 1;
       }
       const { notices, people } = teller();
-      expect(await processDueApproval(at, 'a', people)).toEqual(['tell']);
+      expect(await processDueApproval(at, 'a', people)).toEqual(['notify']);
       expect(notices).toMatchObject([{ kind: 'asked' }]);
     });
 
@@ -85,7 +87,7 @@ export function notificationsContract(open: OpenScene): void {
     test('is nothing to tell where nobody can', async () => {
       const { ask, at, due, inbox, meta } = await open();
       await ask('a');
-      expect(await processDueApproval(at, 'a', undefined)).toEqual(['tell']);
+      expect(await processDueApproval(at, 'a', undefined)).toEqual(['notify']);
       expect(await due()).toEqual([]);
       expect(await inbox('user:ann')).toEqual(['a']);
       expect((await meta('a')).told).toBeUndefined();
@@ -95,7 +97,7 @@ export function notificationsContract(open: OpenScene): void {
       const { ask, at, meta } = await open();
       await ask('a');
       const tell = async () => void (await decide(at, { approval: 'a', by: 'user:ann', answer: 'approve' }));
-      expect(await processDueApproval(at, 'a', { notify: tell })).toEqual(['tell']);
+      expect(await processDueApproval(at, 'a', { notify: tell })).toEqual(['notify']);
       expect(await meta('a')).toMatchObject({ status: 'APPROVED' });
       expect((await meta('a')).told).toBeUndefined();
     });
@@ -107,9 +109,9 @@ export function notificationsContract(open: OpenScene): void {
       await processDueApproval(at, 'a', people);
       await decide(at, { approval: 'a', by: 'user:ann', answer: 'approve' });
       clock.now += HOUR;
-      expect(await processDueApproval(at, 'a', people)).toEqual(['remind', 'tell']);
+      expect(await processDueApproval(at, 'a', people)).toEqual(['remind', 'notify']);
       clock.now += 5 * HOUR;
-      expect(await processDueApproval(at, 'a', people)).toEqual(['remind', 'tell']);
+      expect(await processDueApproval(at, 'a', people)).toEqual(['remind', 'notify']);
       expect(notices.map(({ kind, links }) => [kind, links.map(({ person }) => person)])).toEqual([
         ['asked', ['user:ann', 'user:bob']],
         ['reminder', ['user:bob']],
@@ -125,7 +127,7 @@ export function notificationsContract(open: OpenScene): void {
       expect(await inbox('user:eve')).toEqual([]);
       clock.now += HOUR;
       expect(await due()).toContain(approvalKey('a'));
-      expect(await processDueApproval(at, 'a', people)).toEqual(['escalate', 'tell']);
+      expect(await processDueApproval(at, 'a', people)).toEqual(['escalate', 'notify']);
       for (const who of ['user:ann', 'user:eve', 'group:board']) expect(await inbox(who)).toEqual(['a']);
       expect(notices[1]).toMatchObject({ kind: 'escalation', deadline: new Date(clock.now + HOUR) });
       expect((await head()).status).toBe('WAITING_FOR_APPROVAL');
@@ -176,15 +178,21 @@ export function notificationsContract(open: OpenScene): void {
       await scene.ask('a', { approvers: ['user:ann', 'user:bob'] });
       const [token, again, toBob] = [await linkTo(scene), await linkTo(scene), await linkTo(scene, 'user:bob')];
       const elsewhere = { ...scene.context(), tenant: 'another' };
-      const { shown } = await viewByToken(elsewhere, token);
+      const { shown } = (await findByToken(elsewhere, token)).approval.meta;
       await decideByToken(elsewhere, token, { answer: 'approve', comment: 'ok', shown });
       for (const link of [token, again, toBob]) {
-        expect(await viewByToken(elsewhere, link)).toMatchObject({ status: 'APPROVED', votes: [{ comment: 'ok' }] });
+        const view = await toApprovalView(await findByToken(elsewhere, link));
+        expect(view).toMatchObject({ status: 'APPROVED', votes: [{ comment: 'ok' }] });
         await expect(decideByToken(elsewhere, link, { answer: 'reject' })).rejects.toMatchObject({
           code: 'APPROVAL_DECIDED',
         });
       }
-      expect(await decideByToken(elsewhere, again, { answer: 'approve' })).toMatchObject({ status: 'APPROVED' });
+      const repeated = await decideByToken(elsewhere, again, { answer: 'approve' });
+      expect(repeated).toMatchObject({
+        isChanged: false,
+        person: 'user:ann',
+        approval: { meta: { status: 'APPROVED' } },
+      });
     });
 
     test('decides as nobody else than the person that it was made for', async () => {
@@ -223,7 +231,7 @@ export function notificationsContract(open: OpenScene): void {
       const strange = [undefined, null, 7, {}, [revoked]] as unknown as string[];
       const errors = await Promise.all(
         [...wrong, ...strange].flatMap((token) => [
-          errorOf(viewByToken(scene.at, token)),
+          errorOf(findByToken(scene.at, token)),
           errorOf(decideByToken(scene.at, token, { answer: 'approve' })),
         ]),
       );
@@ -246,8 +254,9 @@ export function notificationsContract(open: OpenScene): void {
       await store.sweep();
       const next = await scene.other(run);
       await next.ask('a');
-      await expect(resolveToken(scene.at, token)).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
-      expect(await resolveToken(scene.at, await linkTo(next))).toMatchObject({ person: 'user:ann', run });
+      for (const use of [findByToken(scene.at, token), decideByToken(scene.at, token, { answer: 'approve' })])
+        await expect(use).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
+      expect(await findByToken(scene.at, await linkTo(next))).toMatchObject({ person: 'user:ann', at: { run } });
     });
 
     test('is always looked for, and is stored only as a hash', async () => {

@@ -57,7 +57,7 @@ describe('an answer', () => {
     expect(() => castVote(first, says('user:ann', 'reject'))).toThrow(
       expect.objectContaining({
         code: 'APPROVAL_DECIDED',
-        message: expect.stringContaining('user:ann said approve 2030-01-01T00:00:00.001Z'),
+        message: expect.stringContaining('user:ann voted approve at 2030-01-01T00:00:00.001Z'),
       }),
     );
   });
@@ -131,14 +131,14 @@ describe('who may decide', () => {
 describe('what is due', () => {
   test('is first to tell people, then again with a growing pause of at most an hour', () => {
     let meta = approval();
-    expect(dueAction(meta, START)).toBe('tell');
+    expect(dueAction(meta, START)).toBe('notify');
     let now = START;
     const pauses = Array.from({ length: 9 }, () => {
       meta = startNotifyAttempt(meta, now);
       const next = dueAt(meta) ?? Infinity;
       const pause = next - now;
       expect(dueAction(meta, next - 1)).toBeUndefined();
-      expect(dueAction(meta, next)).toBe('tell');
+      expect(dueAction(meta, next)).toBe('notify');
       now = next;
       return pause / MINUTE;
     });
@@ -160,7 +160,7 @@ describe('what is due', () => {
     expect(dueAction(meta, START + 2 * HOUR)).toBe('remind');
     const first = remind(meta, START + 2 * HOUR);
     expect(first).toMatchObject({ tell: 'reminder', reminders: 1 });
-    expect(dueAction(first, START + 2 * HOUR)).toBe('tell');
+    expect(dueAction(first, START + 2 * HOUR)).toBe('notify');
     expect(dueAt(told(first, START + 2 * HOUR))).toBe(START + 4 * HOUR);
     const late = remind(told(first, START + 2 * HOUR), START + 9 * HOUR);
     expect(late.reminders).toBe(4);
