@@ -19,20 +19,20 @@ export interface ApiHandlerOptions {
   readonly identify: Identify;
   readonly agents: Agents;
   readonly signedUrls: SignedUrls | undefined;
-  /** The origins of other sites whose pages may call the API. @default none */
+  /** The origins of sites whose pages may call the API. @default none */
   readonly corsOrigins?: readonly string[];
   readonly telemetry: Telemetry;
   readonly clock?: Clock;
 }
 
-/** A request as an HTTP API of API Gateway passes it on, payload format 2.0. */
+/** The event of an API Gateway HTTP API, payload format 2.0. */
 export interface HttpEvent {
   readonly rawPath: string;
   readonly requestContext: { readonly domainName?: string; readonly http: { readonly method: string } };
   readonly [field: string]: unknown;
 }
 
-/** What is answered to API Gateway. */
+/** The response for API Gateway. */
 export interface HttpResponse {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -40,32 +40,34 @@ export interface HttpResponse {
   readonly isBase64Encoded: boolean;
 }
 
-/** The function behind an HTTP API: links, API and console. */
-export function createApiHandler({ contexts, agents, clock = systemClock, ...serving }: ApiHandlerOptions) {
-  const { telemetry } = serving;
+/** Creates the handler behind the HTTP API, which serves approval links, API and console. */
+export function createApiHandler({ contexts, agents, clock = systemClock, ...options }: ApiHandlerOptions) {
+  const { telemetry } = options;
   const { log } = telemetry;
   const app = createApi({
     runtime: { contexts, clock, random: Math.random, log },
-    ...serving,
+    ...options,
     agents: async () => [...agents].map(([name, { tenants }]) => ({ name, ...omitUndefined({ tenants }) })),
   });
   const serve = handle(app);
   return (event: HttpEvent): Promise<HttpResponse> =>
-    telemetry.traceInvocation(async () => (await serve(asRequested(event) as unknown as LambdaEvent)) as HttpResponse);
+    telemetry.traceInvocation(
+      async () => (await serve(normalizeEvent(event) as unknown as LambdaEvent)) as HttpResponse,
+    );
 }
 
 /**
- * The event as a request that a URL can have. An HTTP API decodes `rawPath`, whatever its name says, so that a `?` or a `%`
- * in an id would be taken for more than it is; a function URL does not. Dots alone are a name, never a step: the gateway has
- * authorized the path as it is, and no other. Nothing reads the body of a GET.
+ * Encodes the path of an event again. An HTTP API decodes `rawPath` despite its name, so a `?` or `%` in an id would
+ * change the URL; a function URL does not decode it. Segments of dots are encoded as ids and never resolved, because
+ * the gateway authorized the literal path. Bodies of GET and HEAD are dropped.
  */
-function asRequested(event: HttpEvent): HttpEvent {
+function normalizeEvent(event: HttpEvent): HttpEvent {
   const { rawPath, requestContext, body, ...rest } = event;
   const { domainName = '', http } = requestContext;
   const isDecoded = !/\.lambda-url\.[\w-]+\.on\.aws$/.test(domainName);
-  const escaped = isDecoded ? encodeURIComponent : (part: string) => part.replaceAll('\\', '%5C');
-  const asName = (part: string) => (/^(\.|%2e){1,2}$/i.test(part) ? encodePathId(decodeURIComponent(part)) : part);
-  const path = rawPath.toWellFormed().split('/').map(escaped).map(asName).join('/');
+  const encode = isDecoded ? encodeURIComponent : (part: string) => part.replaceAll('\\', '%5C');
+  const encodeDots = (part: string) => (/^(\.|%2e){1,2}$/i.test(part) ? encodePathId(decodeURIComponent(part)) : part);
+  const path = rawPath.toWellFormed().split('/').map(encode).map(encodeDots).join('/');
   const hasBody = body !== undefined && http.method !== 'GET' && http.method !== 'HEAD';
   return { ...rest, requestContext, rawPath: path, ...(hasBody && { body }) };
 }

@@ -28,25 +28,25 @@ const Iam = z.record(
   }),
 );
 
-/** Which claims say who calls, as a variable of the environment has it. */
+/** Parses `WAITSTATE_JWT_CALLERS`, the claims that identify a caller. */
 export const readJwtCallers = (text: string): JwtCallers =>
-  read(
+  readValidated(
     ENVIRONMENT.jwtCallers,
     Jwt,
     '{"tenantClaim": "custom:tenant", "rolesClaim": "cognito:groups", "roles": {"ops": ["operator"]}, "personClaim": "email", "groupsClaim": "cognito:groups"} as JSON, with `tenant` or `tenantClaim`',
     text,
   );
 
-/** Who calls by ARN, as a variable of the environment has it. */
+/** Parses `WAITSTATE_IAM_CALLERS`, the callers by ARN. */
 export const readIamCallers = (text: string): Readonly<Record<string, IamCaller>> =>
-  read(
+  readValidated(
     ENVIRONMENT.iamCallers,
     Iam,
     '{"arn:aws:sts::111122223333:assumed-role/Ops/*": {"tenant": "default", "roles": ["operator"]}} as JSON',
     text,
   );
 
-function read<S extends z.ZodType>(name: string, schema: S, expected: string, text: string): z.infer<S> {
+function readValidated<S extends z.ZodType>(name: string, schema: S, expected: string, text: string): z.infer<S> {
   const result = schema.safeParse(parseJsonVariable(name, expected, text));
   return result.success ? result.data : throwInvalidVariable(name, expected, text);
 }

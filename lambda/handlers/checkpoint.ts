@@ -12,32 +12,32 @@ import { powertoolsTelemetry } from './powertools.ts';
 
 export interface CheckpointHandlerOptions {
   readonly contexts: ContextFactory;
-  /** For what is too large for an invocation. @default there is no way for that */
+  /** Transfers states that are too large for an invocation. @default they are refused */
   readonly signedUrls?: SignedUrls | undefined;
   readonly telemetry: Telemetry;
 }
 
-/** What is answered: what was asked for, or why nothing was done. */
+/** The result of the action, or the error that prevented it. */
 export type CheckpointResponse = { readonly ok: true } | { readonly ok: false; readonly error: object };
 
-/** The function that agents in any language invoke directly, to save, ask, wait, load and end. */
+/** Creates the handler that agents in any language invoke to save, load, request approvals, wait and finish. */
 export const createCheckpointHandler =
   ({ contexts, signedUrls, telemetry }: CheckpointHandlerOptions) =>
   (event: unknown): Promise<CheckpointResponse> =>
     telemetry.traceInvocation(async () => {
       try {
         const request = parseRequest(event);
-        const acting = { contexts: withTenant(contexts, request.tenant), signedUrls, telemetry: telemetry };
-        return { ...(await performAction(acting, request)), ok: true };
+        const options = { contexts: withTenant(contexts, request.tenant), signedUrls, telemetry };
+        return { ...(await performAction(options, request)), ok: true };
       } catch (error) {
         logFailedRequest(telemetry, error);
-        return { ok: false, error: errorJson(error) };
+        return { ok: false, error: toErrorJson(error) };
       }
     });
 
-function errorJson(error: unknown): object {
+function toErrorJson(error: unknown): object {
   if (!isWaitstateError(error))
-    return { code: 'UNEXPECTED', message: 'Something unexpected went wrong. The log of this function says what.' };
+    return { code: 'UNEXPECTED', message: 'An unexpected error occurred. See the log of this function.' };
   const found = error instanceof StaleVersionError ? error.found : undefined;
   const { code, message } = error;
   return { code, message, ...(found && { found: { version: found.version, status: found.status } }) };

@@ -5,28 +5,31 @@ import { errorFields, type Telemetry } from '../runtime/telemetry.ts';
 import { type Agents, agentFunctionFor } from './agents.ts';
 import { type HydrateOptions, hydrate } from './hydrate.ts';
 
-/** What it takes to bring runs to the functions of their agents. */
+/** The dependencies of `deliverRun`. */
 export interface DeliveryOptions extends HydrateOptions {
   readonly agents: Agents;
   readonly telemetry: Telemetry;
 }
 
 /**
- * Has a run's agent invoked. Throws AGENT_NOT_FOUND when no agent of this name gets the runs of the tenant, and what Lambda throws; the run is then
- * left to the sweeper.
+ * Invokes the agent of a run. Throws AGENT_NOT_FOUND if the tenant has no agent of this name, and the errors of Lambda;
+ * the sweeper then delivers the run later.
  */
-export async function deliverRun(delivering: DeliveryOptions, { tenant, run, agent = '' }: Delivery): Promise<void> {
-  const { agents, functions, telemetry } = delivering;
-  const to = agentFunctionFor(agents, tenant, agent);
+export async function deliverRun(options: DeliveryOptions, { tenant, run, agent = '' }: Delivery): Promise<void> {
+  const { agents, functions, telemetry } = options;
+  const target = agentFunctionFor(agents, tenant, agent);
   try {
-    if (!to) throw agentNotFound(tenant, agent);
-    if (to.hydrate) await hydrate(delivering, { tenant, run, agent, function: to.function });
-    else await functions.invokeAsync(to.function, { run, tenant });
+    if (!target) throw agentNotFound(tenant, agent);
+    if (target.hydrate) await hydrate(options, { tenant, run, agent, function: target.function });
+    else await functions.invokeAsync(target.function, { run, tenant });
     telemetry.count('Delivered');
   } catch (error) {
-    telemetry.count(to ? 'DeliveryFailed' : 'UnknownAgent');
-    telemetry.log('error', 'A run could not be delivered; the sweeper will try again.', {
-      ...{ tenant, run, agent, function: to?.function },
+    telemetry.count(target ? 'DeliveryFailed' : 'UnknownAgent');
+    telemetry.log('error', 'A run could not be delivered. The sweeper retries later.', {
+      tenant,
+      run,
+      agent,
+      function: target?.function,
       ...errorFields(error),
     });
     throw error;
@@ -36,5 +39,5 @@ export async function deliverRun(delivering: DeliveryOptions, { tenant, run, age
 const agentNotFound = (tenant: string, agent: string): WaitstateError =>
   new WaitstateError(
     'AGENT_NOT_FOUND',
-    `No function of agent "${agent}" for tenant "${tenant}" is known here. Name it in ${ENVIRONMENT.agents}, and deploy.`,
+    `Agent "${agent}" has no function for tenant "${tenant}". Add it to ${ENVIRONMENT.agents} and deploy again.`,
   );

@@ -13,18 +13,20 @@ export interface GaugeHandlerOptions extends Pick<GaugeInput, 'records' | 'tenan
   readonly clock?: Clock;
 }
 
-/** The function on a schedule that measures what runs there are, and how old the oldest are. It reads, and only lists. */
+/**
+ * Creates the scheduled handler that counts runs and measures how long the oldest have waited. It only reads indexes.
+ */
 export const createGaugeHandler =
   ({ records, tenants, telemetry, clock = systemClock }: GaugeHandlerOptions) =>
   (): Promise<Readonly<Record<Gauge, number>>> =>
     telemetry.traceInvocation(async () => {
-      const readable: GaugeInput['tryRead'] = (read, stored) => {
+      const tryRead: GaugeInput['tryRead'] = (read, stored) => {
         try {
           return read(stored);
         } catch (error) {
           if (!UNREADABLE_CODES.some((code) => isWaitstateError(error, code))) throw error;
           telemetry.count('MalformedRecord');
-          telemetry.log('error', 'A record could not be read, so it is not measured.', errorFields(error));
+          telemetry.log('error', 'A record could not be read and is not counted.', errorFields(error));
           return undefined;
         }
       };
@@ -32,7 +34,7 @@ export const createGaugeHandler =
         records: tenantSafeLists(records),
         tenants,
         now: clock.now(),
-        tryRead: readable,
+        tryRead,
       });
       for (const [gauge, value] of Object.entries(measured)) telemetry.count(gauge as Gauge, value);
       return measured;

@@ -8,15 +8,15 @@ import { suspendAgain } from '../runtime/remote/wait.ts';
 import type { SignedUrls } from '../storage/ports.ts';
 import type { AgentFunctions } from './agent-functions.ts';
 
-/** What it takes to hydrate runs for the functions of their agents. */
+/** The dependencies of `hydrate`. */
 export interface HydrateOptions {
   readonly contexts: ContextFactory;
   readonly functions: AgentFunctions;
-  /** For runs that are too large for an event. @default they are refused */
+  /** Transfers states that are too large for an event. @default they are refused */
   readonly signedUrls?: SignedUrls | undefined;
 }
 
-/** A run, and the function that is to run it. */
+/** A run and the function that executes it. */
 interface Hydration {
   readonly tenant: string;
   readonly run: string;
@@ -24,35 +24,35 @@ interface Hydration {
   readonly function: string;
 }
 
-// The longest that a Lambda function runs.
+// The maximum timeout of a Lambda function.
 const LEASE_MS = 15 * 60_000;
 
 /**
- * Claims a run for an agent that cannot do it itself, and invokes its function with all it takes to go on; one that is
- * taken is left alone. A claim whose function could not be invoked is given back.
+ * Claims a run on behalf of its agent, and invokes its function with everything that it needs to resume. It skips a run
+ * that is already claimed, and releases its claim if the function cannot be invoked.
  */
 export async function hydrate(
   { contexts, functions, signedUrls }: HydrateOptions,
   { tenant, run, agent, function: name }: Hydration,
 ): Promise<void> {
-  // Each time another: a stream delivers a batch again, a schedule repeats a sweep, and neither may take the run from the
-  // function that has it.
+  // A new name for each delivery: a repeated stream batch or sweep must not take the run from the function that has the
+  // lease.
   const by = `delivery ${randomUUID()}`;
   const at = toRunContext(await contexts.forTenant(), tenant, run);
   for (;;) {
-    // Whether the run can be opened at all is for the claim to say.
+    // If the run cannot be loaded, the claim throws the error.
     const before = await loadCheckpoint(at).catch(() => undefined);
     const until = at.now() + LEASE_MS;
     const claimed: ClaimedRun | string = await claim(at, { name: agent, run: () => undefined }, { by, until });
     if (typeof claimed === 'string') return;
-    const woken = before ? await suspendAgain(at, before, claimed) : 'goes on';
-    if (woken === 'woken') continue;
-    if (woken === 'lies') return;
+    const outcome = before ? await suspendAgain(at, before, claimed) : 'resumable';
+    if (outcome === 'woken') continue;
+    if (outcome === 'suspended') return;
     try {
       const content = await invocationPayload(at, claimed.loaded, signedUrls);
       await functions.invokeAsync(name, { waitstate: 1, tenant, run, agent, ...content });
     } catch (error) {
-      // If not even that works, the lease ends by itself.
+      // If this fails, too, the run is free again when the lease expires.
       await releaseClaim(at, by, before?.head.meta.work).catch(() => undefined);
       throw error;
     }

@@ -4,32 +4,34 @@ import type { HandlerName } from '../environment/names.ts';
 import { dynamoStorage } from '../storage/dynamodb/dynamo-storage.ts';
 import { type Environment, type HandlerEnvironment, readEnvironment } from './read-environment.ts';
 
-/** A handler that is made of its environment by its first call, and then stays. */
-export function lazyHandler<Handler extends HandlerName, Event, Context, Answer>(
-  handler: Handler,
-  make: (environment: HandlerEnvironment<Handler>) => (event: Event, context: Context) => Promise<Answer>,
-): (event: Event, context: Context) => Promise<Answer> {
-  let made: ReturnType<typeof make> | undefined;
+/**
+ * A handler that reads its environment and is created at the first invocation, so that a bad variable fails that one.
+ */
+export function lazyHandler<Handler extends HandlerName, Event, Context, Response>(
+  name: Handler,
+  create: (environment: HandlerEnvironment<Handler>) => (event: Event, context: Context) => Promise<Response>,
+): (event: Event, context: Context) => Promise<Response> {
+  let handler: ReturnType<typeof create> | undefined;
   return async (event, context) => {
-    made ??= make(readEnvironment(handler));
-    return made(event, context);
+    handler ??= create(readEnvironment(name));
+    return handler(event, context);
   };
 }
 
-/** Where a handler finds runs, and how long those that it begins are kept. */
-type Stored = Pick<Environment, 'table' | 'bucket' | 'key' | 'acceptUnencrypted'> &
+/** The variables that describe the storage, its encryption and the retention of new runs. */
+type StorageEnvironment = Pick<Environment, 'table' | 'bucket' | 'key' | 'acceptUnencrypted'> &
   Partial<Pick<Environment, 'retentionSeconds'>>;
 
-/** The contexts of what handlers do, on the storage that the environment names. */
+/** The context factory on the storage of the environment. */
 export const contextFactoryFrom = ({
   table,
   bucket,
   key,
   acceptUnencrypted,
   retentionSeconds,
-}: Stored): ContextFactory =>
+}: StorageEnvironment): ContextFactory =>
   contextFactory(dynamoStorage({ table, bucket }), {
-    // What agents keep of their own classes passes through as it is.
+    // Handlers do not know the classes of agents, so their instances pass through unchanged.
     types: ANY_TYPE,
     writer: process.env.AWS_LAMBDA_FUNCTION_NAME ?? 'waitstate',
     ...(retentionSeconds !== undefined && { retentionSeconds }),

@@ -5,77 +5,83 @@ import type { AgentFunctions } from './agent-functions.ts';
 import { type AgentFunction, type Agents, agentFunctionFor } from './agents.ts';
 import type { PublishEvent, PublishedEvent } from './publish-events.ts';
 
-/** What it takes to tell people of approvals. */
+/** The dependencies of `notifierFor`. */
 export interface NotifierOptions {
   readonly agents: Agents;
   readonly functions: AgentFunctions;
-  /** @default nothing is announced */
+  /** @default no events are published */
   readonly publish?: PublishEvent | undefined;
-  /** What links begin with, for agents that do not make their own. @default they get no links */
+  /** The base URL of approval links for agents that create none themselves. @default no links */
   readonly approvalUrl?: string | undefined;
   readonly telemetry: Telemetry;
 }
 
 /**
- * How people are told of the approvals of an agent in a tenant: by an event, a message, and the agent's own function, and only when all
- * of them worked are they told. Undefined when there is no way at all; then they find it in their inbox.
+ * Creates the notifier for approvals of an agent in a tenant. It publishes an event, sends a message and invokes the
+ * agent's function; the notification succeeds only if all of them do. Returns undefined if there is no channel, so that
+ * approvers find the request only in their inbox, and 'unknown' if the next deployment may add the agent.
  */
 export function notifierFor(
-  { agents, functions, publish: announce, approvalUrl, telemetry }: NotifierOptions,
+  { agents, functions, publish, approvalUrl, telemetry }: NotifierOptions,
   tenant: string,
   agent: string | undefined,
 ): Notifier | 'unknown' | undefined {
-  const to = agentFunctionFor(agents, tenant, agent ?? '');
-  if (!to) {
+  const target = agentFunctionFor(agents, tenant, agent ?? '');
+  if (!target) {
     telemetry.count('UnknownAgent');
-    telemetry.log('warn', 'The function of an agent is not known, so its own way to tell people is not used.', {
-      ...{ tenant, agent },
-    });
+    telemetry.log('warn', 'The function of an agent is unknown, so its notify hook is not called.', { tenant, agent });
   }
-  // The next deployment may know it.
-  if (!to && !announce) return agent === undefined ? undefined : 'unknown';
+  if (!target && !publish) return agent === undefined ? undefined : 'unknown';
   return {
-    url: to?.hydrate ? approvalUrl : undefined,
-    async notify(notice) {
-      const { tenant, run, approval } = notice;
-      const ways = [
-        announce?.(announcementOf(notice)),
-        to && functions.invokeAndWait(to.function, noticeEvent(notice, to)),
+    url: target?.hydrate ? approvalUrl : undefined,
+    async notify(notification) {
+      const { tenant, run, approval } = notification;
+      const deliveries = [
+        publish?.(toPublishedEvent(notification)),
+        target && functions.invokeAndWait(target.function, notificationEvent(notification, target)),
       ];
-      const failed = (await Promise.allSettled(ways)).find(({ status }) => status === 'rejected');
+      const failed = (await Promise.allSettled(deliveries)).find(({ status }) => status === 'rejected');
       telemetry.count(failed ? 'NotificationFailed' : 'Notified');
       if (failed?.status !== 'rejected') return;
-      const why = errorFields(failed.reason);
-      telemetry.log('error', 'People could not be told of an approval; it is tried again later.', {
-        ...{ tenant, run, approval, agent },
-        ...why,
+      telemetry.log('error', 'A notification about an approval could not be sent. It is retried later.', {
+        tenant,
+        run,
+        approval,
+        agent,
+        ...errorFields(failed.reason),
       });
       throw failed.reason;
     },
   };
 }
 
-/** What the function of an agent is told: ours looks the approval up and makes links, others get all of it. */
-const noticeEvent = (notice: ApprovalNotification, { hydrate }: AgentFunction): object => {
-  const { tenant, run, agent, approval } = notice;
-  return hydrate ? { waitstate: 1, tenant, run, agent, notify: notice } : { tenant, run, notify: approval };
+/** The event for the agent's function. `agent.handler()` loads the approval by id; other languages get all of it. */
+const notificationEvent = (notification: ApprovalNotification, { hydrate }: AgentFunction): object => {
+  const { tenant, run, agent, approval } = notification;
+  return hydrate ? { waitstate: 1, tenant, run, agent, notify: notification } : { tenant, run, notify: approval };
 };
 
-const TYPES = {
+const EVENT_TYPES = {
   asked: 'Approval Requested',
   reminder: 'Approval Reminder',
   escalation: 'Approval Escalated',
 } as const satisfies Record<ApprovalNotification['kind'], string>;
 
-/** Links are for one person each, so what everybody hears has none; and of an encrypted run, nothing that is sealed. */
-function announcementOf({ links: _, kind, title, isEncrypted, ...detail }: ApprovalNotification): PublishedEvent {
-  const type = TYPES[kind];
+/** The public event. It has no links, since each is for one person, and for an encrypted run not even the title. */
+function toPublishedEvent({
+  links: _links,
+  kind,
+  title,
+  isEncrypted,
+  ...detail
+}: ApprovalNotification): PublishedEvent {
+  const type = EVENT_TYPES[kind];
   const { deadline, run, approval, name } = detail;
   const until = deadline ? ` Until ${deadline.toISOString()}.` : '';
-  const question = isEncrypted ? name : title;
+  const label = isEncrypted ? name : title;
   return {
     type,
     detail: isEncrypted ? detail : { ...detail, title },
-    text: { subject: `${type}: ${question}`, message: `${question}\n\nApproval ${approval} of run ${run}.${until}` },
+    text: { subject: `${type}: ${label}`, message: `${label}\n\nApproval ${approval} of run ${run}.${until}` },
   };
 }

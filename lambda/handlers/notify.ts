@@ -24,50 +24,50 @@ export interface NotifyHandlerOptions extends NotifierOptions {
   readonly contexts: ContextFactory;
 }
 
-/** The function on the table's stream that tells people of approvals, and everybody of runs that have ended. */
+/** Creates the stream handler that sends notifications about approvals and publishes the ends of runs. */
 export const createNotifyHandler =
-  (notifying: NotifyHandlerOptions) =>
+  (options: NotifyHandlerOptions) =>
   (event: StreamEvent): Promise<BatchResponse> =>
-    notifying.telemetry.traceInvocation(() =>
-      forEachChange(event, notifying.telemetry, async (change) => {
-        await tellOfApproval(notifying, change);
-        await tellOfEnd(notifying, change);
+    options.telemetry.traceInvocation(() =>
+      forEachChange(event, options.telemetry, async (change) => {
+        await notifyApprovers(options, change);
+        await publishRunEnd(options, change);
       }),
     );
 
-async function tellOfApproval({ contexts, ...options }: NotifyHandlerOptions, { after: now }: Change): Promise<void> {
-  const ids = runIdsOf(now);
-  const id = now.key.startsWith(APPROVAL_KEY_PREFIX) ? approvalIdFromKey(now.key) : undefined;
+async function notifyApprovers({ contexts, ...options }: NotifyHandlerOptions, { after }: Change): Promise<void> {
+  const ids = runIdsOf(after);
+  const id = after.key.startsWith(APPROVAL_KEY_PREFIX) ? approvalIdFromKey(after.key) : undefined;
   if (!ids || id === undefined) return;
-  const { status, agent, tell, tellTries = 0, tellAt = 0 } = readApprovalMeta(now);
+  const { status, agent, tell, tellTries = 0, tellAt = 0 } = readApprovalMeta(after);
   const at = toRunContext(await contexts.forTenant(), ids.tenant, ids.run);
-  // Somebody is telling them; unless that works, it is due again later.
-  const isUnderWay = tellTries > 0 && tellAt > at.now();
-  if (status !== 'PENDING' || tell === undefined || isUnderWay) return;
+  // Another invocation is sending it. If that one fails, the notification is due again later.
+  const isInProgress = tellTries > 0 && tellAt > at.now();
+  if (status !== 'PENDING' || tell === undefined || isInProgress) return;
   try {
     await processDueApproval(at, id, notifierFor(options, ids.tenant, agent));
   } catch (error) {
-    // The agent's own function failed. It is counted, and due again later.
+    // The agent's function failed, which is counted. The notification is due again later.
     if (!isWaitstateError(error, 'STEP_FAILED', 'TIMED_OUT')) throw error;
   }
 }
 
-/** How an end is announced, and counted. */
-const ENDS: Readonly<Partial<Record<Status, { readonly type: string; readonly metric: Metric }>>> = {
+/** The event and the metric of each status that ends a run. */
+const END_EVENTS: Readonly<Partial<Record<Status, { readonly type: string; readonly metric: Metric }>>> = {
   SUCCEEDED: { type: 'Run Succeeded', metric: 'RunSucceeded' },
   FAILED: { type: 'Run Failed', metric: 'RunFailed' },
   CANCELLED: { type: 'Run Cancelled', metric: 'RunCancelled' },
 };
 
-async function tellOfEnd({ publish: announce, telemetry }: NotifyHandlerOptions, change: Change): Promise<void> {
+async function publishRunEnd({ publish, telemetry }: NotifyHandlerOptions, change: Change): Promise<void> {
   const heads = changedHeads(change);
   const ids = runIdsOf(change.after);
-  const end = heads && ENDS[heads.now.status];
+  const end = heads && END_EVENTS[heads.after.status];
   if (!heads || !ids || !end) return;
-  const { status, agent, version } = heads.now;
+  const { status, agent, version } = heads.after;
   if (heads.before && hasEnded(heads.before.status)) return;
-  await announce?.({ type: end.type, detail: { ...ids, agent, status, version } });
-  // Last: a record that fails comes again.
+  await publish?.({ type: end.type, detail: { ...ids, agent, status, version } });
+  // After publishing, because the stream delivers a failed record again and it must count once.
   telemetry.count(end.metric);
 }
 

@@ -5,7 +5,7 @@ import { type HandlerName, serviceOf } from '../environment/names.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import type { Environment } from './read-environment.ts';
 
-/** Logs, metrics (EMF) and traces of one handler by AWS Lambda Powertools. */
+/** Logs, metrics (EMF) and traces of one handler, written with AWS Lambda Powertools. */
 export function powertoolsTelemetry(
   handler: HandlerName,
   { metricsNamespace: namespace }: Pick<Environment, 'metricsNamespace'>,
@@ -13,7 +13,7 @@ export function powertoolsTelemetry(
   const serviceName = serviceOf(handler);
   const logger = new Logger({ serviceName });
   const metrics = new Metrics({ namespace, serviceName });
-  // Requests and responses would carry states and tokens into the trace.
+  // Captured requests and responses would put states and tokens into the trace.
   const tracer = new Tracer({ serviceName, captureHTTPsRequests: false });
   return {
     log: (level, message, fields) => logger[level](message, { ...fields }),
@@ -28,7 +28,7 @@ export function powertoolsTelemetry(
       try {
         return await run();
       } catch (error) {
-        // Only that there was one: what it says may be about people.
+        // Only the flag, because the message of an error may contain personal data.
         part?.addErrorFlag();
         throw error;
       } finally {

@@ -11,7 +11,7 @@ import {
 import { parseSecondsVariable } from '../environment/seconds-variable.ts';
 import { type Agents, readAgents } from './agents.ts';
 
-/** What the environment says. */
+/** The parsed environment variables. */
 export interface Environment {
   readonly table: string;
   readonly bucket: string;
@@ -22,7 +22,7 @@ export interface Environment {
   readonly bus: string | undefined;
   readonly topic: string | undefined;
   readonly agents: Agents;
-  /** What these two hold is read by the one handler that has callers. */
+  /** Both are parsed by `api`, the only handler with callers. */
   readonly jwtCallers: string | undefined;
   readonly iamCallers: string | undefined;
   readonly corsOrigins: readonly string[];
@@ -30,10 +30,10 @@ export interface Environment {
   readonly metricsNamespace: string;
 }
 
-/** What the environment says to one handler. */
+/** The parsed environment variables of one handler. */
 export type HandlerEnvironment<Handler extends HandlerName> = Pick<Environment, VariablesOf<Handler>>;
 
-/** Reads what a handler reads of the environment, and nothing else; refuses what it cannot work with. */
+/** Parses the environment variables that a handler uses. Throws INVALID_INPUT if one is missing or invalid. */
 export function readEnvironment<Handler extends HandlerName>(
   handler: Handler,
   variables: NodeJS.ProcessEnv = process.env,
@@ -44,55 +44,55 @@ export function readEnvironment<Handler extends HandlerName>(
 
 type Reader<T> = (found: string | undefined) => T;
 
-const optional: Reader<string | undefined> = (found) => found?.trim() || undefined;
+const readOptional: Reader<string | undefined> = (found) => found?.trim() || undefined;
 
-const required =
+const readRequired =
   (name: EnvironmentName, what: string): Reader<string> =>
   (found) =>
-    optional(found) ??
+    readOptional(found) ??
     throwInvalidVariable(ENVIRONMENT[name], `the name of ${what}`, found === undefined ? 'nothing' : 'an empty text');
 
 const READERS: { readonly [Name in EnvironmentName]: Reader<Environment[Name]> } = {
-  table: required('table', 'the DynamoDB table'),
-  bucket: required('bucket', 'the S3 bucket'),
-  key: optional,
-  acceptUnencrypted: (found) => optional(found) === 'true',
+  table: readRequired('table', 'the DynamoDB table'),
+  bucket: readRequired('bucket', 'the S3 bucket'),
+  key: readOptional,
+  acceptUnencrypted: (found) => readOptional(found) === 'true',
   retentionSeconds: (found) => parseSecondsVariable(ENVIRONMENT.retentionSeconds, found),
   approvalUrl: readUrl,
-  bus: optional,
-  topic: optional,
-  agents: (found) => readAgents(optional(found) ?? '{}'),
-  jwtCallers: optional,
-  iamCallers: optional,
+  bus: readOptional,
+  topic: readOptional,
+  agents: (found) => readAgents(readOptional(found) ?? '{}'),
+  jwtCallers: readOptional,
+  iamCallers: readOptional,
   corsOrigins: readOrigins,
-  tenants: (found) => readTenants(optional(found) ?? '["default"]'),
+  tenants: (found) => readTenants(readOptional(found) ?? '["default"]'),
   metricsNamespace: readNamespace,
 };
 
 function readUrl(found: string | undefined): string | undefined {
-  const url = optional(found);
+  const url = readOptional(found);
   if (url === undefined || /^https?:$/.test(URL.parse(url)?.protocol ?? '')) return url;
   return throwInvalidVariable(ENVIRONMENT.approvalUrl, 'a URL such as https://approvals.example.com/approvals', url);
 }
 
 function readOrigins(found: string | undefined): readonly string[] {
-  const origins = (found ?? '').split(',').flatMap((each) => optional(each) ?? []);
+  const origins = (found ?? '').split(',').flatMap((each) => readOptional(each) ?? []);
   const wrong = origins.find((each) => !isOrigin(each));
   if (wrong === undefined) return origins;
   return throwInvalidVariable(
     ENVIRONMENT.corsOrigins,
-    'origins such as https://portal.example.com, with commas between them',
+    'origins such as https://portal.example.com, separated by commas',
     wrong,
   );
 }
 
 /** https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDatum.html */
 function readNamespace(found: string | undefined): string {
-  const name = optional(found) ?? 'Waitstate';
+  const name = readOptional(found) ?? 'Waitstate';
   if (/^(?!AWS\/)[\w.\-/#: ]{1,255}$/.test(name)) return name;
   return throwInvalidVariable(
     ENVIRONMENT.metricsNamespace,
-    'at most 255 letters, digits, spaces and . - _ / # :, without AWS/ at the beginning',
+    'at most 255 letters, digits, spaces and . - _ / # :, and must not start with AWS/',
     name,
   );
 }

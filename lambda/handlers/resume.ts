@@ -15,27 +15,27 @@ import {
   type StreamEvent,
 } from './stream-records.ts';
 
-/** The function on the table's stream that invokes the agent of each run that has become ready. */
+/** Creates the stream handler that invokes the agent of each run that became ready. */
 export const createResumeHandler =
-  (delivering: DeliveryOptions) =>
+  (options: DeliveryOptions) =>
   (event: StreamEvent): Promise<BatchResponse> =>
-    delivering.telemetry.traceInvocation(() =>
-      forEachChange(event, delivering.telemetry, async (change) => {
+    options.telemetry.traceInvocation(() =>
+      forEachChange(event, options.telemetry, async (change) => {
         const heads = changedHeads(change);
         const ids = runIdsOf(change.after);
-        if (!heads || !ids || !hasBecomeReady(heads.now, heads.before)) return;
+        if (!heads || !ids || !hasBecomeReady(heads.after, heads.before)) return;
         try {
-          await deliverRun(delivering, { ...ids, agent: heads.now.agent });
+          await deliverRun(options, { ...ids, agent: heads.after.agent });
         } catch (error) {
-          // It is counted, and due: the sweeper tries again, perhaps after another deployment.
+          // Other failures are counted, and the run is due: the sweeper retries, perhaps after another deployment.
           if (isRetryable(error) && !isPermanent(error)) throw error;
         }
       }),
     );
 
-/** Whether somebody should run it, and nobody has been told. */
-function hasBecomeReady(now: HeadMeta, before: HeadMeta | undefined): boolean {
-  return isReady(now) && !(before?.status === now.status && isReady(before));
+/** Whether a run is ready and was not ready in this status before, so that it has not been delivered. */
+function hasBecomeReady(after: HeadMeta, before: HeadMeta | undefined): boolean {
+  return isReady(after) && !(before?.status === after.status && isReady(before));
 }
 
 export const handler = lazyHandler('resume', (environment) =>

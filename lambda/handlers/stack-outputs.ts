@@ -1,16 +1,21 @@
-/** The names of the outputs by which a deployed stack says where its runs are. The construct sets them, the command reads them. */
+/**
+ * The names of the stack outputs that describe the storage. The construct sets them, and the command line reads them.
+ */
 export const STACK_OUTPUTS = {
-  /** The DynamoDB table of the runs. */
+  /** The DynamoDB table for runs. */
   table: 'WaitstateTable',
-  /** The S3 bucket of their payloads. */
+  /** The S3 bucket for payloads. */
   bucket: 'WaitstateBucket',
-  /** The URL of the API and the console; absent where none is deployed. */
+  /** The URL of API and console; absent if none is deployed. */
   apiUrl: 'WaitstateApiUrl',
-  /** The same for callers by JWT; absent where there are none. */
+  /** The URL for JWT callers; absent without `jwt`. */
   jwtApiUrl: 'WaitstateJwtApiUrl',
-  /** The KMS key of encrypted runs; absent where they are not. */
+  /** The KMS key of encrypted runs; absent without encryption. */
   key: 'WaitstateKmsKey',
 } as const;
 
-/** What stands before the outputs of one of several Waitstates: its place in the stack, as far as the name of an output takes it. */
-export const outputPrefix = (place: string): string => place.replaceAll(/[^A-Za-z\d]/g, '');
+/**
+ * The prefix of the outputs of a further Waitstate: its construct path in the stack, without characters that are not
+ * allowed.
+ */
+export const outputPrefix = (path: string): string => path.replaceAll(/[^A-Za-z\d]/g, '');

@@ -1,21 +1,21 @@
 import { LISTS } from '../storage/dynamodb/lists.ts';
 import { APPROVAL_KEY_PREFIX, HEAD_KEY } from '../storage/keys.ts';
 
-const isThere = { S: [{ exists: true }] };
+const EXISTS = { S: [{ exists: true }] };
 
-/** A head that is in the list by status: of every run but those that agents have just now, and tombstones. */
+/** A head in the status index: that of every run except leased runs and tombstones. */
 const LISTED_HEAD = {
-  dynamodb: { Keys: { sk: { S: [HEAD_KEY] } }, NewImage: { [LISTS.status.group]: isThere } },
+  dynamodb: { Keys: { sk: { S: [HEAD_KEY] } }, NewImage: { [LISTS.status.group]: EXISTS } },
 };
 
-/** An approval that is due at some moment, as is each of which people are still to be told. */
+/** An approval with a due time, which includes each one with a pending notification. */
 const DUE_APPROVAL = {
-  dynamodb: { Keys: { sk: { S: [{ prefix: APPROVAL_KEY_PREFIX }] } }, NewImage: { [LISTS.due.group]: isThere } },
+  dynamodb: { Keys: { sk: { S: [{ prefix: APPROVAL_KEY_PREFIX }] } }, NewImage: { [LISTS.due.group]: EXISTS } },
 };
 
 /**
- * For the functions on the table's stream, the patterns of which a record has to match one: all that they act on does, and
- * little else. What is left out costs no invocation.
+ * The filter patterns of the stream handlers; a record must match one of them. They match every record that the handler
+ * acts on and few others, which saves invocations.
  * https://docs.aws.amazon.com/lambda/latest/dg/with-ddb-filtering.html
  */
 export const STREAM_FILTERS: { readonly resume: readonly object[]; readonly notify: readonly object[] } = {

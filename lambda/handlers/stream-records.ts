@@ -7,7 +7,7 @@ import { type Item, toListedRecord } from '../storage/dynamodb/items.ts';
 import { HEAD_KEY } from '../storage/keys.ts';
 import type { StoredRecord } from '../storage/ports.ts';
 
-/** The event of a table's stream, with new and old images. */
+/** The event of a DynamoDB stream with new and old images. */
 export interface StreamEvent {
   readonly Records: readonly StreamRecord[];
 }
@@ -20,22 +20,22 @@ export interface StreamRecord {
   };
 }
 
-/** Which records are to be delivered again. */
+/** The records to deliver again. */
 export interface BatchResponse {
   readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];
 }
 
-/** A record of ours as it is now, and as it was. */
+/** A record after and before a write. */
 export interface Change {
   readonly after: StoredRecord;
   readonly before: StoredRecord | undefined;
 }
 
-const AT_ONCE = 10;
+const CONCURRENCY = 10;
 
 /**
- * Handles each change of a batch. One that fails is reported when another try may do better: the stream then delivers it
- * again, and with it all that came after it. Any other is counted and left, so that nobody waits for it.
+ * Handles each change of a batch. A retryable failure is reported, so that the stream delivers this record and all
+ * later ones again. Any other failure is counted and skipped, so that it does not block the records behind it.
  * https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
  */
 export async function forEachChange(
@@ -45,52 +45,49 @@ export async function forEachChange(
 ): Promise<BatchResponse> {
   const records = [...((Object(event).Records ?? []) as Iterable<StreamRecord>)];
   const failed: string[] = [];
-  const one = async (record: StreamRecord): Promise<void> => {
-    // Without a number the whole batch is delivered again.
+  const handleRecord = async (record: StreamRecord): Promise<void> => {
+    // An empty sequence number makes Lambda deliver the whole batch again.
     const { SequenceNumber: number = '' } = Object(Object(record).dynamodb) as NonNullable<StreamRecord['dynamodb']>;
     try {
-      const change = changeOf(record);
+      const change = toChange(record);
       if (change) await handle(change);
     } catch (error) {
       if (isRetryable(error)) failed.push(number);
       else count('MalformedRecord');
-      log('error', 'A record of the stream could not be handled.', { number, ...errorFields(error) });
+      log('error', 'A stream record could not be processed.', { number, ...errorFields(error) });
     }
   };
-  const rest = records.values();
+  const queue = records.values();
   await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
-      for (const record of rest) await one(record);
+    Array.from({ length: CONCURRENCY }, async () => {
+      for (const record of queue) await handleRecord(record);
     }),
   );
   return { batchItemFailures: failed.map((itemIdentifier) => ({ itemIdentifier })) };
 }
 
-/** Whether another try may do better: of what we say ourselves, only where the storage did not answer. */
+/** Whether a retry may succeed. Of Waitstate's own errors, only STORAGE_UNAVAILABLE is retryable. */
 export const isRetryable = (error: unknown): boolean =>
   !isWaitstateError(error) || isWaitstateError(error, 'STORAGE_UNAVAILABLE');
 
-/** The errors of a record that nobody can read, now or later. */
+/** The error codes of records that stay unreadable for this code. */
 export const UNREADABLE_CODES = ['DAMAGED', 'FORMAT_TOO_NEW'] as const;
 
-/** The change that a record is of; undefined for a removal. */
-function changeOf(record: StreamRecord): Change | undefined {
+/** The change in a stream record; undefined for a deletion. */
+function toChange(record: StreamRecord): Change | undefined {
   const { dynamodb } = Object(record) as StreamRecord;
   const { NewImage, OldImage } = dynamodb ?? {};
   if (!NewImage) return undefined;
   return { after: toListedRecord(NewImage as Item), before: OldImage && toListedRecord(OldImage as Item) };
 }
 
-/** Whose run a record is of; undefined for what belongs to no run. */
+/** The tenant and run of a record; undefined if it belongs to no run. */
 export const runIdsOf = ({ partition }: StoredRecord): { readonly tenant: string; readonly run: string } | undefined =>
   partition.startsWith('@') || partition.includes('/@') ? undefined : parsePartition(partition);
 
-/** The head of a run that lives, as it is now and as it was; undefined when the change is not of one. */
-export function changedHeads({
-  after: now,
-  before,
-}: Change): { now: HeadMeta; before: HeadMeta | undefined } | undefined {
-  if (now.key !== HEAD_KEY || !runIdsOf(now)) return undefined;
-  const head = readHead(now).meta;
-  return head.deletedUntil === undefined ? { now: head, before: before && readHead(before).meta } : undefined;
+/** The head of a run after and before a change; undefined for other records and for deleted runs. */
+export function changedHeads({ after, before }: Change): { after: HeadMeta; before: HeadMeta | undefined } | undefined {
+  if (after.key !== HEAD_KEY || !runIdsOf(after)) return undefined;
+  const head = readHead(after).meta;
+  return head.deletedUntil === undefined ? { after: head, before: before && readHead(before).meta } : undefined;
 }

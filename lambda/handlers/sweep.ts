@@ -17,12 +17,12 @@ export interface SweepHandlerOptions extends DeliveryOptions, NotifierOptions {
   readonly clock?: Clock;
 }
 
-/** What a sweep did, without the errors themselves. */
+/** The counts of a sweep, without the errors themselves. */
 export type SweepResponse = Omit<SweepReport, 'failed'> & { readonly failed: number };
 
 /**
- * The function on a schedule that looks at everything that is due: it delivers, tells, expires and removes. An event with
- * `shards` has it look through just these, where several sweep side by side.
+ * Creates the scheduled handler that processes everything that is due: it delivers runs, sends notifications, and
+ * expires and deletes records. An event with `shards` limits it to these, so that several sweepers can run in parallel.
  */
 export const createSweepHandler =
   ({ clock = systemClock, ...options }: SweepHandlerOptions) =>
@@ -31,48 +31,50 @@ export const createSweepHandler =
       const { contexts, telemetry } = options;
       const { failed, ...counts } = await sweepDue({
         runtime: {
-          ...{ contexts, clock, random: Math.random },
-          // What an error says may be about anybody; whoever failed has logged what may be.
+          contexts,
+          clock,
+          random: Math.random,
+          // An error may contain personal data. The code that failed has logged the safe part of it.
           log: (level, message, { error: _error, ...fields }) => telemetry.log(level, message, fields),
           deliver: (delivery) => deliverRun(options, delivery),
         },
         notifierFor: (agent, tenant) => notifierFor(options, tenant, agent),
-        ...shardsIn(event),
+        ...readShards(event),
       });
-      logFailed(failed, telemetry);
-      const answer = { ...counts, failed: failed.length };
-      // A metric is paid for when it is written: nothing is written of what did not happen.
-      for (const [what, value] of Object.entries(answer))
-        if (value > 0) telemetry.count(METRICS[what as keyof SweepResponse], value);
-      return answer;
+      logFailures(failed, telemetry);
+      const response = { ...counts, failed: failed.length };
+      // CloudWatch charges for each metric that is written, so zeros are not.
+      for (const [name, value] of Object.entries(response))
+        if (value > 0) telemetry.count(METRICS[name as keyof SweepResponse], value);
+      return response;
     });
 
 /**
- * Says which runs could not be swept. What nobody can read stays due until somebody removes it: all of that is one line
- * of a sweep, however much of it there is.
+ * Logs the runs that could not be swept. Unreadable records stay due until they are repaired or removed, so all of them
+ * share one log line per sweep.
  */
-function logFailed(failed: SweepReport['failed'], { log }: Telemetry): void {
+function logFailures(failed: SweepReport['failed'], { log }: Telemetry): void {
   const isUnreadable = ({ error }: SweepReport['failed'][number]): boolean =>
     isWaitstateError(error, ...UNREADABLE_CODES);
   for (const { tenant, run, error } of failed.filter((each) => !isUnreadable(each)))
-    log('error', 'A run could not be swept; the next sweep tries again.', { tenant, run, ...errorFields(error) });
+    log('error', 'A run could not be swept. The next sweep retries it.', { tenant, run, ...errorFields(error) });
   const unreadable = failed.filter(isUnreadable);
   if (unreadable.length === 0) return;
   const first = unreadable.slice(0, 5).map(({ tenant, run, error }) => ({ tenant, run, ...errorFields(error) }));
-  log('error', 'Records that are due cannot be read; they stay due until they are mended or removed.', {
+  log('error', 'Due records cannot be read. They stay due until they are repaired or removed.', {
     count: unreadable.length,
     first,
   });
 }
 
-/** Which shards an event names; that of a schedule names none. */
-function shardsIn(event: unknown): { readonly shards?: readonly number[] } {
+/** The shards of an event; the event of a single sweeper has none. */
+function readShards(event: unknown): { readonly shards?: readonly number[] } {
   const { shards } = Object(event) as { shards?: unknown };
   if (shards === undefined) return {};
   const isShard = (shard: unknown): shard is number => SHARDS.some((each) => each === shard);
   if (!Array.isArray(shards) || !shards.every(isShard))
     throw invalidInput(
-      '`shards` of the event of a sweep',
+      '`shards` in the event of a sweep',
       `a list of numbers from 0 to ${DUE_SHARD_COUNT - 1}`,
       shards,
     );

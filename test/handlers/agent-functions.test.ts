@@ -32,7 +32,7 @@ describe('a function of an agent that never returns', () => {
     await expect(lambda.functions.invokeAndWait('quotes-fn', {})).rejects.toMatchObject({
       ...{
         code: 'TIMED_OUT',
-        message: expect.stringMatching(/"quotes-fn" did not return within 0.2 seconds. Have it/),
+        message: expect.stringMatching(/"quotes-fn" did not return within 0.2 seconds. Move longer/),
       },
     });
   });

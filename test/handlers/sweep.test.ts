@@ -36,7 +36,7 @@ describe('sweep', () => {
     expect((await scene.sweep({ shards: [] })).delivered).toBe(0);
     for (const shards of [[8], [-1], [0.5], ['0'], 'all', { 0: 1 }])
       await expect(scene.sweep({ shards })).rejects.toThrow(
-        '`shards` of the event of a sweep must be a list of numbers from 0 to 7',
+        '`shards` in the event of a sweep must be a list of numbers from 0 to 7',
       );
   });
 

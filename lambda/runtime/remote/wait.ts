@@ -130,11 +130,11 @@ export async function suspendAgain(
   at: RunContext,
   before: LoadedCheckpoint,
   { loaded, seenWake }: ClaimedRun,
-): Promise<'lies' | 'goes on' | 'woken'> {
+): Promise<'suspended' | 'resumable' | 'woken'> {
   const { status } = before.record.meta;
   const waits = pendingWaits(readJournal(at, loaded));
   const isOver = waits.size === 0 || waits.size < pendingWaits(readJournal(at, before)).size;
-  if (!isWaiting(status) || isOver || before.head.meta.status === 'ENDING') return 'goes on';
+  if (!isWaiting(status) || isOver || before.head.meta.status === 'ENDING') return 'resumable';
   try {
     await appendEntries(at, loaded, {
       status,
@@ -143,7 +143,7 @@ export async function suspendAgain(
         return { work: suspendedWork(work, dueAt(waits, work.deadline)) };
       },
     });
-    return 'lies';
+    return 'suspended';
   } catch (error) {
     if (error instanceof Woken) return 'woken';
     throw error;
