@@ -10,9 +10,9 @@ import type {
 } from '../checkpoints/engine.ts';
 import type { Duration } from '../core/duration.ts';
 import type { Status } from '../core/status.ts';
-import type { AnswerInput, DecideInput } from '../runtime/approvals/decide.ts';
+import type { AnswerInput, DecideInput } from '../runtime/approvals/decide-input.ts';
 import type { RewindOptions } from '../runtime/control/rewind-and-fork.ts';
-import type { Started } from '../runtime/control/start-run.ts';
+import type { StartedRun } from '../runtime/control/start-run.ts';
 import type { ApprovalDocument } from './approval-document.ts';
 import type { Lineage } from './lineage.ts';
 import type { RecordedResultChanges } from './recorded-results.ts';
@@ -39,7 +39,7 @@ export interface Operator {
   lineage(run: string): Promise<Lineage>;
 
   /** Starts a run; the same id, or the same key, twice starts one. */
-  start(input: StartInput): Promise<Started>;
+  start(input: StartInput): Promise<StartedRun>;
   /** Says whether the signal is new. */
   signal(run: string, signal: { readonly name: string; readonly value?: Doc; readonly id?: string }): Promise<boolean>;
   cancel(run: string, reason?: string): Promise<Status>;
@@ -59,8 +59,8 @@ export interface Operator {
   /** All approvals of a run, open and ended, oldest first. */
   approvals(run: string): Promise<readonly ApprovalDocument[]>;
   approval(run: string, id: string): Promise<ApprovalDocument>;
-  /** The question that followed one that was approved, since what was approved did not hold; undefined when none did. */
-  followUpApproval(run: string, approval: ApprovalDocument): Promise<ApprovalDocument | undefined>;
+  /** An approval with the status of its run and the request that followed it. */
+  approvalInRun(run: string, id: string): Promise<ApprovalInRun>;
   decide(run: string, input: DecideInput): Promise<ApprovalDocument>;
   remind(run: string, id: string): Promise<ApprovalDocument>;
   withdraw(run: string, id: string, why: string): Promise<ApprovalDocument>;
@@ -200,12 +200,15 @@ export interface ForkInput {
   readonly tags?: readonly string[];
 }
 
-/** What a link opens. */
-export interface LinkedApproval {
+/** An approval, its run, and the request that followed it. */
+export interface ApprovalInRun {
   readonly approval: ApprovalDocument;
-  readonly person: string;
-  /** What became of the run since: for those who decided and want to know. */
   readonly run: { readonly status: Status; readonly agent?: string };
-  /** The question that followed it, since what was approved did not hold. */
+  /** The request that followed because facts had changed or edits were not accepted. */
   readonly followUp?: ApprovalDocument;
+}
+
+/** The approval of a link, and the person whose link it is. */
+export interface LinkedApproval extends ApprovalInRun {
+  readonly person: string;
 }

@@ -5,7 +5,7 @@ import { invalidInput } from '../../core/invalid-input.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import { agentsForTenant, checkAgent } from '../../http/check-agent.ts';
 import { hasRole, START_ROLES, VIEW_ROLES } from '../../http/roles.ts';
-import type { Started as StartedRun } from '../../runtime/control/start-run.ts';
+import type { StartedRun } from '../../runtime/control/start-run.ts';
 import { runResponse } from '../responses.ts';
 import { type Route, route } from '../route.ts';
 import { namedSchema } from '../schemas/named.ts';

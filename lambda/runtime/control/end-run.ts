@@ -10,81 +10,83 @@ import { needsCleanup } from '../journal/entries.ts';
 import { wakeParentWrites } from '../wake/events.ts';
 import { endedWork, hasSameApprovals, isLeased, NO_WORK, readyWork } from '../wake/work.ts';
 
-/** How a run is ended from outside. */
+/** How to end a run from outside its agent. */
 export interface EndRunOptions {
   readonly ending: 'FAILED' | 'CANCELLED';
   readonly error: Error;
-  /** That it does not get to its end by itself, so that nothing more is undone. */
+  /** Ends a run that is ENDING and cannot complete its undo: no further step is undone. */
   readonly forceEnd?: true;
 }
 
-/** What became of it, and the parent that waited for it. */
+/** The status of the run afterwards, and the parent run that waits for it. */
 export interface EndedRun {
   readonly status: Status;
   readonly parent?: string;
 }
 
 /**
- * Ends a run from outside, in one transaction that takes the next version and withdraws its open approvals. What has
- * something to undo or children that work, or is running just now, becomes ENDING; whoever has it goes on from there.
+ * Ends a run from outside, in one transaction that appends a checkpoint and withdraws its pending approvals. A run that
+ * is running, has steps to undo or has unfinished children becomes ENDING; the invocation that claims it completes the
+ * rest.
  */
-export async function endRun(at: RunContext, { ending, error, forceEnd: givesUp }: EndRunOptions): Promise<EndedRun> {
+export async function endRun(at: RunContext, { ending, error, forceEnd }: EndRunOptions): Promise<EndedRun> {
   return retryOnConflict(async () => {
     const loaded = await loadCheckpoint(at);
     const { status, work } = loaded.head.meta;
     if (hasEnded(status)) return { status };
-    const isLive = isLeased(work, at.now());
+    const isLeasedNow = isLeased(work, at.now());
     const isEnding = status === 'ENDING';
-    // Who is on the way to the end stays on it, unless it never gets there; but a failure can still be cancelled.
+    // A run that is ENDING stays so, unless it is forced to end; a run that is failing can still be cancelled.
     const isCancelled = ending === 'CANCELLED' && work?.ending !== 'CANCELLED';
-    if (isEnding && (givesUp ? isLive : !isCancelled)) return { status };
-    const undoes = !isEnding && rawEntries(loaded).some(([, entry]) => needsCleanup(entry));
-    const next = isLive || undoes || (isEnding && !givesUp) ? 'ENDING' : ending;
+    if (isEnding && (forceEnd ? isLeasedNow : !isCancelled)) return { status };
+    const needsUndo = !isEnding && rawEntries(loaded).some(([, entry]) => needsCleanup(entry));
+    const nextStatus = isLeasedNow || needsUndo || (isEnding && !forceEnd) ? 'ENDING' : ending;
     const approvals = work?.approvals ?? [];
     const sideWrites = [
       ...(await withdrawWritesById(at, approvals, `The run is ${ending}.`)),
-      ...(next === 'ENDING' ? [] : await wakeParentWrites(at, work?.replyTo)),
+      ...(nextStatus === 'ENDING' ? [] : await wakeParentWrites(at, work?.replyTo)),
     ];
     await appendEntries(at, loaded, {
       kind: 'cancel',
-      status: next,
-      entries: new Map([['@error', { kind: 'result', error: withoutPlace(error) }]]),
+      status: nextStatus,
+      entries: new Map([['@error', { kind: 'result', error: withoutStack(error) }]]),
       sideWrites,
-      head: (there) => {
-        if (!hasSameApprovals(there.work, work)) throw staleHead(at, there);
-        const before = { ...(there.work ?? NO_WORK), approvals: undefined, ending };
-        if (isLive) return { work: { ...before, dueAt: before.lease?.until } };
-        return { work: next === 'ENDING' ? readyWork(before, at.now()) : endedWork(before) };
+      head: (current) => {
+        if (!hasSameApprovals(current.work, work)) throw staleHead(at, current);
+        const nextWork = { ...(current.work ?? NO_WORK), approvals: undefined, ending };
+        if (isLeasedNow) return { work: { ...nextWork, dueAt: nextWork.lease?.until } };
+        return { work: nextStatus === 'ENDING' ? readyWork(nextWork, at.now()) : endedWork(nextWork) };
       },
-    }).catch((lost) => {
-      // An approval was decided at this moment, or the parent moved: once more, on what is there now.
-      throw lost instanceof ConditionFailedError
+    }).catch((failure) => {
+      // An approval was decided or the parent's head changed meanwhile: retry with the current records.
+      throw failure instanceof ConditionFailedError
         ? new StaleVersionError(at.run, loaded.record.version, undefined)
-        : lost;
+        : failure;
     });
-    return { status: next, ...(next !== 'ENDING' && omitUndefined({ parent: work?.replyTo })) };
+    return { status: nextStatus, ...(nextStatus !== 'ENDING' && omitUndefined({ parent: work?.replyTo })) };
   });
 }
 
-/** The writes that withdraw those of the approvals that are open. */
+/** The writes that withdraw those of the given approvals that are still pending. */
 export async function withdrawWritesById(
   at: RunContext,
   ids: readonly string[],
-  why: string,
+  reason: string,
 ): Promise<readonly Write[]> {
   if (ids.length === 0) return [];
-  const writes = withdrawApprovalWrites(at, await readApprovals(at, ids), why);
-  // A commit holds 100 writes. Places in inboxes that then stay are of approvals that are over, and not shown.
+  const writes = withdrawApprovalWrites(at, await readApprovals(at, ids), reason);
+  // A commit is limited to 100 writes. Inbox entries that remain belong to approvals that have ended, and are not
+  // shown.
   return writes.length <= MAX_PENDING_APPROVALS ? writes : writes.filter((write) => 'put' in write);
 }
 
-/** How many approvals a run may have open, so that it can always be ended. */
+/** The maximum number of pending approvals of a run: one transaction must be able to withdraw all of them. */
 export const MAX_PENDING_APPROVALS = 80;
 
 const staleHead = (at: RunContext, head: HeadMeta) => new StaleVersionError(at.run, head.version, undefined);
 
-/** An error of ours without where in this process it was made: that says nothing of the run, and whoever looks at it would see. */
-function withoutPlace(error: Error): Error {
+/** Removes the stack of a Waitstate error: it describes the process that ended the run, not the run. */
+function withoutStack(error: Error): Error {
   if (isWaitstateError(error)) error.stack = `${error.name}: ${error.message}`;
   return error;
 }

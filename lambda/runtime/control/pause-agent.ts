@@ -8,20 +8,20 @@ async function pauseOf({ records, tenant }: Context, agent: string): Promise<Sto
   return stored;
 }
 
-/** Whether nothing of an agent is to be claimed. */
+/** Whether an agent is paused, so that none of its runs may be claimed. */
 export const isPaused = async (context: Context, agent: string): Promise<boolean> =>
   (await pauseOf(context, agent)) !== undefined;
 
-/** From here on no run of the agent is claimed; what runs goes on until it ends, yields or waits. */
+/** Stops runs of the agent from being claimed. Runs that are claimed continue until they end, yield or suspend. */
 export async function pauseAgent(context: Context, agent: string): Promise<void> {
   const put = metaOnlyRecord({ partition: agentsPartition(context.tenant) }, pausedAgentKey(agent), {
     pausedAt: context.now(),
   });
-  // Otherwise it is paused already.
+  // When the commit fails, the agent is already paused.
   await tryCommit(context.records, [{ put, when: 'absent' }]);
 }
 
-/** Runs of the agent are claimed again; those that are ready are delivered by the next sweep. */
+/** Allows runs of the agent to be claimed again. The next sweep delivers those that are READY. */
 export async function unpauseAgent(context: Context, agent: string): Promise<void> {
   const stored = await pauseOf(context, agent);
   if (stored) await tryCommit(context.records, [{ remove: stored, when: { revision: stored.revision } }]);

@@ -7,8 +7,8 @@ import type { Delivery } from '../runtime.ts';
 import { isReady } from '../wake/wake.ts';
 
 /**
- * The runs of a tenant that somebody should run, those first that became ready first. What is parked is for other code:
- * the sweeper brings it back later each time, and whoever has new code asks for it.
+ * The READY runs of a tenant, and its ENDING runs that have no lease, oldest first. Parked runs wait for other code and
+ * are left out by default: the sweeper delivers them at growing intervals, and a process with new code asks for them.
  */
 export async function* readyRuns(
   context: Context,
@@ -25,8 +25,8 @@ export async function* readyRuns(
 }
 
 /**
- * The runs of all tenants whose short lease somebody holds. When that is a process that has died, another one can take
- * them over under its id, without waiting for the end of the lease.
+ * The runs of all tenants that one claimant holds a short lease on. When that process has died, another process can
+ * take them over under the same id without waiting for the lease to end.
  */
 export async function* runsLeasedBy(context: Context, by: string, leaseMs: number): AsyncGenerator<Delivery> {
   const range = { to: timeOrder(context.now() + leaseMs), limit: 100 };

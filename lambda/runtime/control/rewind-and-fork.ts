@@ -22,25 +22,26 @@ import { hasSameApprovals, NO_WORK, readyWork, restartedWork } from '../wake/wor
 import { withdrawWritesById } from './end-run.ts';
 import { cancelledCalls } from './run-control.ts';
 
+/** Options of a rewind. */
 export interface RewindOptions {
   /**
-   * New idempotency keys for the steps that run again: services then take them for new work. @default false: they
-   * recognise what they did before
+   * Gives steps that run again new idempotency keys, so that services treat them as new requests. @default false:
+   * services recognize requests that they have already processed
    */
   readonly newKeys?: boolean;
-  /** Another state to go on with. @default that of the checkpoint */
+  /** Another state to resume with. @default the state of the checkpoint */
   readonly state?: unknown;
 }
 
 /**
- * Lets a run go on from an earlier checkpoint. Whoever runs it loses it, its open approvals are withdrawn, and what it
- * waited for then it waits for anew.
+ * Resumes a run from an earlier checkpoint. An invocation that is running it is fenced, its pending approvals are
+ * withdrawn, and the waits that were pending at the checkpoint start again.
  */
 export async function rewindRun(
   runtime: Runtime,
   run: string,
   to: CheckpointSelector,
-  { newKeys = false, ...edited }: RewindOptions = {},
+  { newKeys = false, ...edits }: RewindOptions = {},
 ): Promise<void> {
   const at = await runtime.contexts.forRun(run);
   await retryOnConflict(async () => {
@@ -48,27 +49,37 @@ export async function rewindRun(
     const source = await loadCheckpoint(at, to);
     currentState(at, source);
     const { work, agent } = newest.head.meta;
-    // What was undone since then is to be done again, and services must not take it for what they did before.
-    const undone = new Set(rawEntries(newest).flatMap(([id]) => (id.startsWith(UNDO) ? id.slice(UNDO.length) : [])));
-    // Children that were cancelled with the run are called anew.
-    const called = await cancelledCalls(at, rawEntries(newest));
+    // Steps that were undone run again, with new idempotency keys so that services do not treat them as duplicates.
+    const undone = new Set(
+      rawEntries(newest).flatMap(([id]) => (id.startsWith(UNDO_PREFIX) ? id.slice(UNDO_PREFIX.length) : [])),
+    );
+    // Children that were cancelled with the run are started again.
+    const cancelledCallIds = await cancelledCalls(at, rawEntries(newest));
     const settled = settledOnly(decodeResults(at, source) as Entries);
-    const redone = new Set([...undone].flatMap((id) => [id, ...recountedIn(settled, id)]));
+    const toRunAgain = new Set([...undone].flatMap((id) => [id, ...recountedBranches(settled, id)]));
     const root = await encodeValues(at, newest.cipher, newest.root, {
-      state: Object.hasOwn(edited, 'state') ? edited.state : savedState(at, source),
-      toolResults: Object.fromEntries(Object.entries(settled).filter(([id]) => !redone.has(id.replace(/^@kept:/, '')))),
+      state: Object.hasOwn(edits, 'state') ? edits.state : savedState(at, source),
+      toolResults: Object.fromEntries(
+        Object.entries(settled).filter(([id]) => !toRunAgain.has(id.replace(/^@kept:/, ''))),
+      ),
       forgetToolResults: true,
     });
     const { step, stepNumber, schema } = source.record.meta;
     await append(at, toBase(newest), {
-      ...{ root, model: source.model, schema, kind: 'rewind', status: 'READY', step, stepNumber },
+      root,
+      model: source.model,
+      schema,
+      kind: 'rewind',
+      status: 'READY',
+      step,
+      stepNumber,
       restored: source.record.version,
       sideWrites: await withdrawWritesById(at, work?.approvals ?? [], 'The run was rewound.'),
-      head: (there) => {
-        if (!hasSameApprovals(there.work, work)) throw new StaleVersionError(run, there.version, undefined);
-        const before = there.work ?? NO_WORK;
-        const epoch = (before.epoch ?? 0) + (newKeys || undone.size + called.length > 0 ? 1 : 0);
-        return { work: { ...restartedWork(before, at.now()), epoch } };
+      head: (current) => {
+        if (!hasSameApprovals(current.work, work)) throw new StaleVersionError(run, current.version, undefined);
+        const currentWork = current.work ?? NO_WORK;
+        const epoch = (currentWork.epoch ?? 0) + (newKeys || undone.size + cancelledCallIds.length > 0 ? 1 : 0);
+        return { work: { ...restartedWork(currentWork, at.now()), epoch } };
       },
     }).catch((error) => {
       throw error instanceof ConditionFailedError
@@ -79,7 +90,9 @@ export async function rewindRun(
   });
 }
 
-/** Begins a new run at a checkpoint of another; it goes on by itself, with keys of its own. Gives its id. */
+/**
+ * Starts a new run from a checkpoint of another, independent of it and with its own idempotency keys; returns its id.
+ */
 export async function forkRun(runtime: Runtime, run: string, options: ForkOptions = {}): Promise<string> {
   const id = options.id ?? forkId(run);
   const [from, to] = await Promise.all([runtime.contexts.forRun(run), runtime.contexts.forRun(id)]);
@@ -90,11 +103,11 @@ export async function forkRun(runtime: Runtime, run: string, options: ForkOption
     { ...rest, status: 'READY' },
     {
       mapResults: (results) => {
-        const { [CURSOR_ID]: _, ...settled } = settledOnly(results as Entries);
-        const given = replaced(settled, toolResults);
-        const recounted = new Set(Object.keys(given).flatMap((id) => recountedIn(settled, id)));
+        const { [CURSOR_ID]: _cursor, ...settled } = settledOnly(results as Entries);
+        const replacements = replaceResults(settled, toolResults);
+        const recounted = new Set(Object.keys(replacements).flatMap((id) => recountedBranches(settled, id)));
         const kept = Object.entries(settled).filter(([id]) => !recounted.has(id));
-        return { ...Object.fromEntries(kept), ...given };
+        return { ...Object.fromEntries(kept), ...replacements };
       },
       work: { ...readyWork(NO_WORK, to.now()), edited: true },
     },
@@ -103,31 +116,31 @@ export async function forkRun(runtime: Runtime, run: string, options: ForkOption
   return id;
 }
 
-/** The entries of operations that are to have other results. */
-function replaced(entries: Entries, results: ForkOptions['toolResults'] = {}): Entries {
-  const given = Object.entries(results).map(([id, value]) => {
-    const there = entries[id];
-    if (!there || id.startsWith('@'))
-      throw invalidInput('`toolResults`', 'results of operations that are recorded at the checkpoint', id);
-    const { error: _, cached: __, ...entry } = there;
+/** The entries of the operations whose results are replaced. */
+function replaceResults(entries: Entries, results: ForkOptions['toolResults'] = {}): Entries {
+  const replacements = Object.entries(results).map(([id, value]) => {
+    const existing = entries[id];
+    if (!existing || id.startsWith('@'))
+      throw invalidInput('`toolResults`', 'ids of operations that are recorded at the checkpoint', id);
+    const { error: _error, cached: _cached, ...entry } = existing;
     return [id, { ...entry, value }];
   });
-  return Object.fromEntries(given);
+  return Object.fromEntries(replacements);
 }
 
 type Entries = Readonly<Record<string, Entry>>;
 
-/** The branches whose count is found out anew because an operation in them has another result, or runs again. */
-const recountedIn = (entries: Entries, id: string): readonly string[] =>
+/** The enclosing branches to count again because an operation in them has another result, or runs again. */
+const recountedBranches = (entries: Entries, id: string): readonly string[] =>
   branchesToRecount(id, (branches) => entries[branches]?.value as BranchCount | undefined);
 
-const UNDO = '@undo:';
+const UNDO_PREFIX = '@undo:';
 
-// How a run ended, and that it was being undone, is not where it goes on from.
-const ENDS = /^@(result|error|undo:)/;
+// The end of a run and its undo entries are not carried over: the run resumes before them.
+const END_IDS = /^@(result|error|undo:)/;
 
-/** What was over at a checkpoint; what it waited for belongs to that time. */
+/** The entries that were settled at a checkpoint; pending waits are not carried over. */
 const settledOnly = (entries: Entries): Entries =>
   Object.fromEntries(
-    Object.entries(entries).filter(([id, entry]) => !ENDS.test(id) && (id.startsWith('@') || hasSettled(entry))),
+    Object.entries(entries).filter(([id, entry]) => !END_IDS.test(id) && (id.startsWith('@') || hasSettled(entry))),
   );

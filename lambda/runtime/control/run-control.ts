@@ -24,22 +24,22 @@ import { deliverIfReady } from '../wake/wake.ts';
 import { NO_WORK, restartedWork } from '../wake/work.ts';
 import { endRun } from './end-run.ts';
 
-/** Sends a signal to a run; one to a run that has not been started is kept for it. Says whether it is new. */
+/** Sends a signal to a run, or keeps it until the run starts. Returns false when its id was sent before. */
 export async function signalRun(runtime: Runtime, run: string, signal: Signal): Promise<boolean> {
   const { name, id } = signal;
   if (typeof name !== 'string' || name === '' || name.length > 200)
-    throw invalidInput('The name of a signal', 'text of 1 to 200 characters', name);
-  if (id !== undefined && (typeof id !== 'string' || id === '')) throw invalidInput('The id of a signal', 'text', id);
+    throw invalidInput('The signal name', 'text of 1 to 200 characters', name);
+  if (id !== undefined && (typeof id !== 'string' || id === '')) throw invalidInput('The signal id', 'text', id);
   const at = await runtime.contexts.forRun(run);
   const isNew = await sendSignal(at, signal);
   if (isNew) await deliverIfReady(runtime, at);
   return isNew;
 }
 
-/** Cancels a run: what runs comes to its end, what waits is woken to undo what it did. */
+/** Cancels a run. A run that is executing stops at its next write; one that is suspended wakes up to undo its steps. */
 export async function cancelRun(runtime: Runtime, run: string, reason = 'No reason was given.'): Promise<Status> {
   if (typeof reason !== 'string' || reason.length > 2000)
-    throw invalidInput('The reason', 'text of at most 2,000 characters', reason);
+    throw invalidInput('The cancel reason', 'text of at most 2,000 characters', reason);
   const at = await runtime.contexts.forRun(run);
   const error = new WaitstateError('RUN_CANCELLED', `Run "${run}" was cancelled: ${reason}`, { scope: 'run' });
   const { status, parent } = await endRun({ ...at, migrator: undefined }, { ending: 'CANCELLED', error });
@@ -49,8 +49,8 @@ export async function cancelRun(runtime: Runtime, run: string, reason = 'No reas
 }
 
 /**
- * Lets a run that failed go on from where it was: the operation that failed runs again, and so do those that were undone
- * and the children that were cancelled, then under new idempotency keys.
+ * Resumes a FAILED run at the operation that failed. Steps that were undone and children that were cancelled run again
+ * too, with new idempotency keys.
  */
 export async function retryRun(runtime: Runtime, run: string): Promise<void> {
   const at = { ...(await runtime.contexts.forRun(run)), migrator: undefined };
@@ -58,18 +58,16 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
     const loaded = await loadCheckpoint(at);
     const { status, work = NO_WORK } = loaded.head.meta;
     if (status !== 'FAILED')
-      throw new WaitstateError(
-        'TRANSITION_REFUSED',
-        `Only a run that is FAILED can be retried; run "${run}" is ${status}.`,
-        { scope: 'run' },
-      );
+      throw new WaitstateError('TRANSITION_REFUSED', `Run "${run}" is ${status}; only a FAILED run can be retried.`, {
+        scope: 'run',
+      });
     const entries = rawEntries(loaded);
     const undone = entries.flatMap(([id]) => (id.startsWith('@undo:') ? [id.slice(6)] : []));
-    const called = await cancelledCalls(at, entries);
+    const cancelledCallIds = await cancelledCalls(at, entries);
     const countOf = (id: string) =>
       (decodeResult(at, loaded, id) as Entry | undefined)?.value as BranchCount | undefined;
     const { failedAt = [], error } = (decodeResult(at, loaded, '@error') ?? {}) as Partial<Entry>;
-    // Code that did not fit is looked at again: a new name in an old place would do again what was done.
+    // After a non-determinism error, replay stays strict: a renamed operation would otherwise run a second time.
     const edited = isWaitstateError(error, 'STEP_MISMATCH') ? work.edited : true;
     await appendEntries(at, loaded, {
       kind: 'retry',
@@ -78,13 +76,13 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
         '@error',
         ...failedAt.flatMap((id) => [id, ...enclosingBranches(id)]),
         ...undone.flatMap((id) => [`@undo:${id}`, id, `@kept:${id}`, ...branchesToRecount(id, countOf)]),
-        ...called,
+        ...cancelledCallIds,
       ],
-      head: (there) => ({
+      head: (current) => ({
         work: {
-          ...restartedWork(there.work ?? NO_WORK, at.now()),
+          ...restartedWork(current.work ?? NO_WORK, at.now()),
           edited,
-          epoch: (work.epoch ?? 0) + (undone.length + called.length > 0 ? 1 : 0),
+          epoch: (work.epoch ?? 0) + (undone.length + cancelledCallIds.length > 0 ? 1 : 0),
         },
       }),
     });
@@ -92,7 +90,7 @@ export async function retryRun(runtime: Runtime, run: string): Promise<void> {
   await deliverIfReady(runtime, at);
 }
 
-/** The calls that the run waited for when it failed, and whose children were cancelled for that. */
+/** The pending calls whose child runs were cancelled when the run ended. */
 export async function cancelledCalls(
   at: RunContext,
   entries: ReturnType<typeof rawEntries>,
@@ -107,36 +105,39 @@ export async function cancelledCalls(
   return calls;
 }
 
-/** Retries all runs of an agent that FAILED since a moment; gives their ids. */
+/** Retries every run of an agent that FAILED since the given date; returns their ids. */
 export async function retryFailed(runtime: Runtime, agent: string, since: Date): Promise<readonly string[]> {
-  const retried: string[] = [];
+  const retriedRuns: string[] = [];
   for await (const { run } of listRuns(await runtime.contexts.forTenant(), { status: 'FAILED', agent, since })) {
     await retryRun(runtime, run);
-    retried.push(run);
+    retriedRuns.push(run);
   }
-  return retried;
+  return retriedRuns;
 }
 
-/** Waits until a run has a status; throws TIMED_OUT when it has none of them in time. */
+/** Waits until the status of a run matches; throws TIMED_OUT when the timeout passes first. */
 export async function waitForStatus(
   runtime: Runtime,
   run: string,
-  isThere: (status: Status) => boolean,
+  matches: (status: Status) => boolean,
   timeout?: Duration,
 ): Promise<Status> {
   const at = await runtime.contexts.forRun(run);
-  const until = timeout ? runtime.clock.now() + toMilliseconds('`timeout`', timeout) : Infinity;
-  for (let pause = 50; ; pause = Math.min(2_000, pause * 1.5)) {
+  const deadline = timeout ? runtime.clock.now() + toMilliseconds('`timeout`', timeout) : Infinity;
+  for (let delayMs = 50; ; delayMs = Math.min(2_000, delayMs * 1.5)) {
     const { status } = (await readLiveHead(at)).meta;
-    if (isThere(status)) return status;
-    const left = until - runtime.clock.now();
-    if (left <= 0)
-      throw new WaitstateError('TIMED_OUT', `Run "${run}" is still ${status}. It goes on; ask again later.`);
-    await runtime.clock.sleep(Math.min(pause, left));
+    if (matches(status)) return status;
+    const remainingMs = deadline - runtime.clock.now();
+    if (remainingMs <= 0)
+      throw new WaitstateError(
+        'TIMED_OUT',
+        `Run "${run}" is still ${status} after the timeout. The run continues; wait for it again later.`,
+      );
+    await runtime.clock.sleep(Math.min(delayMs, remainingMs));
   }
 }
 
-/** The result of a run, waited for; throws what the run failed with, and TIMED_OUT when it is not over in time. */
+/** Waits for the result of a run; throws RUN_FAILED, RUN_CANCELLED, or TIMED_OUT when the timeout passes first. */
 export async function waitForResult(runtime: Runtime, run: string, timeout?: Duration): Promise<unknown> {
   await waitForStatus(runtime, run, hasEnded, timeout);
   const at = { ...(await runtime.contexts.forRun(run)), migrator: undefined };
@@ -148,9 +149,13 @@ export async function waitForResult(runtime: Runtime, run: string, timeout?: Dur
   const message = end.error instanceof Error ? end.error.message : String(end.error);
   const { failedAt = [], notUndone = [] } = checkpoint.toolResults['@error'] as Entry;
   const where = failedAt.length > 0 ? ` at "${failedAt.join('", "')}"` : '';
-  const left = notUndone.length > 0 ? ` Not undone: ${notUndone.join('; ')}` : '';
-  throw new WaitstateError('RUN_FAILED', `Run "${run}" is ${loaded.head.meta.status}${where}: ${message}${left}`, {
-    scope: 'run',
-    cause: end.error,
-  });
+  const notUndoneText = notUndone.length > 0 ? ` Not undone: ${notUndone.join('; ')}` : '';
+  throw new WaitstateError(
+    'RUN_FAILED',
+    `Run "${run}" is ${loaded.head.meta.status}${where}: ${message}${notUndoneText}`,
+    {
+      scope: 'run',
+      cause: end.error,
+    },
+  );
 }

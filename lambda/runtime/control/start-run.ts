@@ -14,34 +14,34 @@ import { hasEnded, type Status } from '../../core/status.ts';
 import { deliver, type Runtime } from '../runtime.ts';
 import { NO_WORK, readyWork } from '../wake/work.ts';
 
-/** A run to start. */
+/** The run to start. */
 export interface StartRunOptions {
   readonly agent: string;
   readonly input: unknown;
-  /** The same id twice starts one run. @default a random one */
+  /** Starting the same id twice starts one run. @default a random id */
   readonly id?: string | undefined;
   readonly owner?: string | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly retentionSeconds?: number | undefined;
-  /** How long the run may take altogether. */
+  /** How long the run may take in total. */
   readonly timeoutMs?: number | undefined;
   readonly parent?: CheckpointId | undefined;
-  /** Whether the parent waits for the end. */
+  /** Whether the parent parentWaits for the run to end. */
   readonly parentWaits?: boolean;
-  /** That whoever starts it does not know the schema of the input; the agent then checks it first. */
+  /** The caller does not know the schema of the input, so the agent validates it before the run starts. */
   readonly unchecked?: true;
 }
 
-/** A run that was started, now or before. */
-export interface Started {
+/** A run that was started by this call or an earlier one. */
+export interface StartedRun {
   readonly run: string;
   readonly status: Status;
-  /** False when there was such a run already. */
+  /** False when the run existed before. */
   readonly isNew: boolean;
 }
 
-/** Writes the first checkpoint of a run, with its input and nothing else, and brings it to a process. */
-export async function startRun(runtime: Runtime, start: StartRunOptions): Promise<Started> {
+/** Writes the first checkpoint of a run, which holds only its input, and delivers the run. */
+export async function startRun(runtime: Runtime, options: StartRunOptions): Promise<StartedRun> {
   const {
     agent,
     input,
@@ -51,9 +51,9 @@ export async function startRun(runtime: Runtime, start: StartRunOptions): Promis
     retentionSeconds,
     timeoutMs,
     parent,
-    parentWaits: waits,
+    parentWaits,
     unchecked,
-  } = start;
+  } = options;
   checkSaveFields({ agent, owner, tags, retentionSeconds, parent });
   const at = await runtime.contexts.forRun(id);
   const base = await createBase(at, owner);
@@ -64,7 +64,7 @@ export async function startRun(runtime: Runtime, start: StartRunOptions): Promis
   const work = {
     ...readyWork(NO_WORK, now),
     ...(timeoutMs !== undefined && { timeoutMs, deadline: now + timeoutMs }),
-    ...(waits && parent && { replyTo: parent.run }),
+    ...(parentWaits && parent && { replyTo: parent.run }),
   };
   const retentionMs = retentionSeconds === undefined ? at.retentionMs : retentionSeconds * 1000;
   const head = { agent, owner, tags, retentionMs, work };
@@ -73,16 +73,16 @@ export async function startRun(runtime: Runtime, start: StartRunOptions): Promis
   } catch (error) {
     if (!isWaitstateError(error, 'STALE_VERSION')) throw error;
     const { meta } = await readLiveHead(at);
-    if (waits && meta.work?.replyTo !== parent?.run && !hasEnded(meta.status))
+    if (parentWaits && meta.work?.replyTo !== parent?.run && !hasEnded(meta.status))
       throw new WaitstateError(
         'RUN_EXISTS',
-        `Run "${id}" was started by somebody else; run "${parent?.run}" would not be told of its end. Give the child another id.`,
+        `Run "${id}" exists and was not started by run "${parent?.run}", which would not be notified when it ends. Use another id for the child run.`,
         { cause: error },
       );
     if (meta.agent === agent) return { run: id, status: meta.status, isNew: false };
     throw new WaitstateError(
       'RUN_EXISTS',
-      `Run "${id}" is of agent "${meta.agent ?? 'none'}"; agent "${agent}" cannot be started under its id.`,
+      `Run "${id}" belongs to agent "${meta.agent ?? 'none'}"; agent "${agent}" cannot use its id. Use another id.`,
       { cause: error },
     );
   }

@@ -21,43 +21,50 @@ import { isLeased, NO_WORK, redeliveryDelayMs, timesOutAt } from '../wake/work.t
 import { endRun } from './end-run.ts';
 import { isPaused } from './pause-agent.ts';
 
-/** What a sweep did. */
+/** The counts of one sweep. */
 export interface SweepReport {
-  /** Runs that were delivered: nobody had taken them, who had them crashed, or their time had come. */
+  /** Runs that were delivered: never claimed, crashed, or with a timer that is due. */
   readonly delivered: number;
-  /** Runs whose time was over. */
+  /** Runs that exceeded their timeout. */
   readonly timedOut: number;
-  /** Reminders, escalations and ends of approvals, and people told of them. */
+  /** Notifications, reminders, escalations and expiries of approvals. */
   readonly approvals: number;
-  /** Runs that were removed, ids that are free again, and other things that were due to go. */
+  /** Runs that were removed because their retention ended. */
   readonly expired: number;
+  /** Ids of removed runs that can be used again. */
   readonly freed: number;
+  /** Approval links, cached values and early signals that expired. */
   readonly removed: number;
-  /** Deliveries that were tried before; above a handful, look at the agent's function. */
+  /** Runs that had been delivered before without being claimed; when there are many, check the agent's function. */
   readonly redelivered: number;
   readonly failed: readonly FailedRun[];
 }
 
-/** How a sweep reaches agents and people. */
+/** How a sweep delivers runs and notifies approvers. */
 export interface SweepOptions {
   readonly runtime: Runtime;
-  /** How people are told, given the agent that asks and its tenant; `unknown` leaves it to others. @default they are not */
+  /**
+   * The notifier for an agent and tenant; `unknown` leaves the notification to other sweepers. @default no
+   * notifications
+   */
   readonly notifierFor?: ((agent: string | undefined, tenant: string) => Notifier | 'unknown' | undefined) | undefined;
-  /** Whether a run can be delivered from here; what cannot is left to other sweepers. @default all can */
+  /** Whether this process can deliver a run; other sweepers deliver the rest. @default every run */
   readonly canDeliver?: (delivery: Delivery) => boolean;
-  /** Also what belongs to other tenants. @default true */
+  /** Whether to sweep the records of other tenants too. @default true */
   readonly everyTenant?: boolean;
-  /** Those of the shards of what is due that are looked through; others look through the rest. @default all */
+  /** The shards of the due index to sweep. @default all */
   readonly shards?: readonly number[];
 }
 
-type Outcome = Exclude<keyof SweepReport, 'failed'>;
+type SweepOutcome = Exclude<keyof SweepReport, 'failed'>;
 
-/** Looks at everything that is due, and at nothing else: what is due first is looked at first, and much at once. */
+/**
+ * Processes every record that is due, earliest first, several at a time. A record that fails does not stop the others.
+ */
 export async function sweepDue({
   runtime,
-  notifierFor: telling,
-  canDeliver: takes = () => true,
+  notifierFor,
+  canDeliver = () => true,
   everyTenant = true,
   shards = SHARDS,
 }: SweepOptions): Promise<SweepReport> {
@@ -67,89 +74,92 @@ export async function sweepDue({
   const paused = new Map<string, Promise<boolean>>();
   const isAgentPaused = (at: RunContext, agent: string): Promise<boolean> => {
     const key = `${at.tenant}\n${agent}`;
-    const known = paused.get(key) ?? isPaused(at, agent);
-    paused.set(key, known);
-    return known;
+    const cached = paused.get(key) ?? isPaused(at, agent);
+    paused.set(key, cached);
+    return cached;
   };
-  const look = async (record: StoredRecord): Promise<void> => {
+  const sweepOne = async (record: StoredRecord): Promise<void> => {
     const ids = parsePartition(record.partition);
     if (!everyTenant && ids.tenant !== context.tenant) return;
     const at = { ...context, ...ids, partition: record.partition, migrator: undefined };
     try {
-      for (const outcome of await lookAt({ at, record, runtime, telling, takes, isAgentPaused })) report[outcome] += 1;
+      const task = { at, record, runtime, notifierFor, canDeliver, isAgentPaused };
+      for (const outcome of await sweepRecord(task)) report[outcome] += 1;
     } catch (error) {
       failed.push({ ...ids, error });
     }
   };
-  // Each goes to its end, whatever becomes of another.
-  const swept = await Promise.allSettled(shards.flatMap((shard) => lookers(due(context, shard), look)));
-  for (const each of swept) if (each.status === 'rejected') throw each.reason;
+  // Every sweeper completes, even when another one fails.
+  const results = await Promise.allSettled(
+    shards.flatMap((shard) => startSweepers(dueRecords(context, shard), sweepOne)),
+  );
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
   return { ...report, failed };
 }
 
 /**
- * Some who share the records of a shard. Those of one run, which are all in it, are looked at one after the other by who
- * came to the run first; no other waits for that.
+ * Starts concurrent sweepers that share the records of a shard. All records of a run are in one shard; the sweeper that
+ * takes the first of them processes them in sequence, and the other sweepers do not wait for it.
  */
-function lookers(
+function startSweepers(
   records: AsyncGenerator<StoredRecord>,
-  look: (record: StoredRecord) => Promise<void>,
+  sweepOne: (record: StoredRecord) => Promise<void>,
 ): Promise<void>[] {
-  const underWay = new Map<string, StoredRecord[]>();
-  return Array.from({ length: AT_ONCE }, async () => {
+  const inProgress = new Map<string, StoredRecord[]>();
+  return Array.from({ length: SWEEPERS_PER_SHARD }, async () => {
     for await (const record of records) {
       const { partition } = record;
-      const behind = underWay.get(partition);
-      if (behind) {
-        // What is left out is due still, and first in the next sweep.
-        if (behind.length < MOST_OF_A_RUN) behind.push(record);
+      const queued = inProgress.get(partition);
+      if (queued) {
+        // Records beyond the limit stay due and come first in the next sweep.
+        if (queued.length < MAX_RECORDS_PER_RUN) queued.push(record);
         continue;
       }
-      const mine = [record];
-      underWay.set(partition, mine);
-      for (const next of mine) await look(next);
-      underWay.delete(partition);
+      const queue = [record];
+      inProgress.set(partition, queue);
+      for (const next of queue) await sweepOne(next);
+      inProgress.delete(partition);
     }
   });
 }
 
-const AT_ONCE = 8;
-const MOST_OF_A_RUN = 1_000;
+const SWEEPERS_PER_SHARD = 8;
+const MAX_RECORDS_PER_RUN = 1_000;
 
-const due = (context: Context, shard: number): AsyncGenerator<StoredRecord> => {
+const dueRecords = (context: Context, shard: number): AsyncGenerator<StoredRecord> => {
   const range = { to: timeOrder(context.now()), limit: 100 };
   return scanPages((from) => context.records.list('due', shardGroup(shard), { ...range, ...from }));
 };
 
-interface Look {
+interface SweepTask {
   readonly at: RunContext;
   readonly record: StoredRecord;
   readonly runtime: Runtime;
-  readonly telling: SweepOptions['notifierFor'];
-  readonly takes: NonNullable<SweepOptions['canDeliver']>;
+  readonly notifierFor: SweepOptions['notifierFor'];
+  readonly canDeliver: NonNullable<SweepOptions['canDeliver']>;
   readonly isAgentPaused: (at: RunContext, agent: string) => Promise<boolean>;
 }
 
-async function lookAt(look: Look): Promise<readonly Outcome[]> {
-  const { at, record, telling } = look;
-  if (record.key === HEAD_KEY) return lookAtRun(look);
+async function sweepRecord(task: SweepTask): Promise<readonly SweepOutcome[]> {
+  const { at, record, notifierFor } = task;
+  if (record.key === HEAD_KEY) return sweepDueRun(task);
   const approval = isReservedPartition(record.partition) ? undefined : approvalIdFromKey(record.key);
-  if (approval === undefined) return remove(at, record);
+  if (approval === undefined) return removeExpired(at, record);
   const { agent } = readApprovalMeta(record);
-  const done = await processDueApproval(at, approval, telling?.(agent, at.tenant));
-  if (done.includes('expire')) await deliverIfReady(look.runtime, at);
-  return done.map(() => 'approvals' as const);
+  const actions = await processDueApproval(at, approval, notifierFor?.(agent, at.tenant));
+  if (actions.includes('expire')) await deliverIfReady(task.runtime, at);
+  return actions.map(() => 'approvals' as const);
 }
 
-/** A link, a cached value or an early signal whose time is over. */
-async function remove(at: RunContext, record: StoredRecord): Promise<readonly Outcome[]> {
-  const [there] = await at.records.read(record.partition, [record.key]);
-  if (!there || there.revision !== record.revision) return [];
-  return (await tryCommit(at.records, [{ remove: there, when: { revision: there.revision } }])) ? ['removed'] : [];
+/** Removes an expired approval link, cached value or early signal. */
+async function removeExpired(at: RunContext, record: StoredRecord): Promise<readonly SweepOutcome[]> {
+  const [current] = await at.records.read(record.partition, [record.key]);
+  if (!current || current.revision !== record.revision) return [];
+  return (await tryCommit(at.records, [{ remove: current, when: { revision: current.revision } }])) ? ['removed'] : [];
 }
 
-async function lookAtRun(look: Look): Promise<readonly Outcome[]> {
-  const { at, runtime } = look;
+async function sweepDueRun(task: SweepTask): Promise<readonly SweepOutcome[]> {
+  const { at, runtime } = task;
   const [stored] = await at.records.read(at.partition, [HEAD_KEY]);
   if (!stored) return [];
   const head = readHead(stored).meta;
@@ -163,42 +173,42 @@ async function lookAtRun(look: Look): Promise<readonly Outcome[]> {
         await deliverIfReady(runtime, { ...at, run: parent, partition: toPartition(at.tenant, parent) });
       return ['timedOut'];
     }
-    return deliverDue(look, stored, head);
+    return deliverDue(task, stored, head);
   }
   const swept = await sweepRun(at);
   return swept ? [swept] : [];
 }
 
-/** Marks a run as delivered once more, so that the next look is later, and delivers it. */
+/** Counts the delivery in the head, so that the next one comes later, and delivers the run. */
 async function deliverDue(
-  { at, runtime, takes, isAgentPaused }: Look,
+  { at, runtime, canDeliver, isAgentPaused }: SweepTask,
   stored: StoredRecord,
   head: HeadMeta,
-): Promise<readonly Outcome[]> {
+): Promise<readonly SweepOutcome[]> {
   const { agent = '', work = NO_WORK } = head;
-  if (isLeased(work, at.now())) return lookLater(at, stored, head);
-  if (!takes(deliveryOf(at, head))) return [];
+  if (isLeased(work, at.now())) return postponeLeasedRun(at, stored, head);
+  if (!canDeliver(toDelivery(at, head))) return [];
   const paused = agent !== '' && (await isAgentPaused(at, agent));
   const deliveries = (work.deliveries ?? 0) + (paused ? 0 : 1);
   const dueAt = at.now() + redeliveryDelayMs(paused ? 1 : deliveries);
   const woken = isWaiting(head.status) ? wokenHead(at, head) : head;
   const next = { ...woken, work: { ...(woken.work ?? work), deliveries, dueAt, rests: undefined } };
-  const isOurs = await moved(at, stored, next);
-  if (paused || !isOurs) return [];
-  await runtime.deliver?.(deliveryOf(at, head));
+  const wasUpdated = await tryUpdateHead(at, stored, next);
+  if (paused || !wasUpdated) return [];
+  await runtime.deliver?.(toDelivery(at, head));
   return deliveries > 1 ? ['delivered', 'redelivered'] : ['delivered'];
 }
 
-/** An agent has the run: nobody must look before its time is over. */
-async function lookLater(at: RunContext, stored: StoredRecord, head: HeadMeta): Promise<readonly []> {
+/** Makes a leased run due again when its lease or its timeout ends. */
+async function postponeLeasedRun(at: RunContext, stored: StoredRecord, head: HeadMeta): Promise<readonly []> {
   const { work = NO_WORK } = head;
   const dueAt = Math.min(work.lease?.until ?? 0, at.now() + MAX_LEASED_DUE_MS, timesOutAt(head));
-  await moved(at, stored, { ...head, work: { ...work, dueAt } });
+  await tryUpdateHead(at, stored, { ...head, work: { ...work, dueAt } });
   return [];
 }
 
-/** Writes a head, unless somebody has just done something with it. */
-const moved = (at: RunContext, { revision }: StoredRecord, next: HeadMeta): Promise<boolean> =>
+/** Writes the head unless it has changed; returns whether it was written. */
+const tryUpdateHead = (at: RunContext, { revision }: StoredRecord, next: HeadMeta): Promise<boolean> =>
   tryCommit(at.records, [{ put: headRecord(at.partition, next).stored, when: { revision } }]);
 
-const deliveryOf = ({ tenant, run }: RunContext, { agent }: HeadMeta): Delivery => ({ tenant, run, agent });
+const toDelivery = ({ tenant, run }: RunContext, { agent }: HeadMeta): Delivery => ({ tenant, run, agent });

@@ -17,50 +17,53 @@ import { EARLY_SIGNAL_KEYS, earlySignalKey, HEAD_KEY } from '../../storage/keys.
 import { ConditionFailedError } from '../../storage/ports.ts';
 import { addSignal, type Signal } from './events.ts';
 
-/** How long a signal waits for a run that has not been started. */
-const KEPT_MS = 7 * 86_400_000;
+/** How long a signal is kept for a run that has not started. */
+const EARLY_SIGNAL_TTL_MS = 7 * 86_400_000;
 
 /**
- * Delivers a signal, or keeps it for a run that has not been started. Says whether it is new. Between looking for the
- * run and keeping the signal the run may have started and looked for signals: so it looks again.
+ * Sends a signal, or keeps it for a run that has not started. Returns false when its id was sent before. The run may
+ * start, and look for early signals, just before the signal is stored, so the head is read again afterwards.
  */
 export async function sendSignal(at: RunContext, signal: Signal): Promise<boolean> {
   try {
-    return await addSignal(at, signal, { first: adoptEarlySignals });
+    return await addSignal(at, signal, { beforeFirstClaim: adoptEarlySignals });
   } catch (error) {
     if (!isWaitstateError(error, 'RUN_NOT_FOUND')) throw error;
   }
-  const kept = await keep(at, signal);
+  const isNew = await keepEarlySignal(at, signal);
   const [head] = await at.records.read(at.partition, [HEAD_KEY]);
   if (head) await adoptEarlySignals(at);
-  return kept;
+  return isNew;
 }
 
-// The order of signals that one process sends in one millisecond.
-let count = 0;
+// Orders the signals that one process sends in the same millisecond.
+let sentCount = 0;
 
-// Each has an id: a write that is sent again after somebody took the signal puts it there a second time.
-async function keep(at: RunContext, { name, value, id = randomId(), unchecked }: Signal): Promise<boolean> {
+// Every early signal has an id: a retried write may store it again after the run has adopted it, and the id reveals
+// that.
+async function keepEarlySignal(at: RunContext, { name, value, id = randomId(), unchecked }: Signal): Promise<boolean> {
   const { cipher, key } = at.keys
     ? await (await importRunKey()).createRunKey(at, undefined)
     : { cipher: plaintext, key: undefined };
-  count += 1;
-  const meta = { signal: name, at: at.now(), count, id, key, unchecked };
+  sentCount += 1;
+  const meta = { signal: name, at: at.now(), count: sentCount, id, key, unchecked };
   const signal = await sideRecord(at, cipher, earlySignalKey(id), meta, value);
-  const put = withExpiry(at.records, signal, at.now() + KEPT_MS);
+  const put = withExpiry(at.records, signal, at.now() + EARLY_SIGNAL_TTL_MS);
   try {
     await at.records.commit([{ put, when: 'absent' }]);
     return true;
   } catch (error) {
     if (!(error instanceof ConditionFailedError)) throw error;
-    const there = error.found.get(0);
-    // The one that was sent first has waited too long.
-    if (!there || !hasExpired(at, there)) return false;
-    return tryCommit(at.records, [{ put, when: { revision: there.revision } }]);
+    const existing = error.found.get(0);
+    // An expired signal with the same id is replaced.
+    if (!existing || !hasExpired(at, existing)) return false;
+    return tryCommit(at.records, [{ put, when: { revision: existing.revision } }]);
   }
 }
 
-/** Turns signals that came before the run into events, in the order in which they came; each by whoever is first. Says how many. */
+/**
+ * Turns the signals that arrived before the run started into events, in order of arrival; returns how many it found.
+ */
 export async function adoptEarlySignals(at: RunContext): Promise<number> {
   const early = (await firstRecords(at, EARLY_SIGNAL_KEYS)).filter((stored) => !hasExpired(at, stored));
   const inOrder = early.map((stored) => ({ stored, meta: sideMeta(stored) }));
@@ -72,11 +75,11 @@ export async function adoptEarlySignals(at: RunContext): Promise<number> {
     const remove = { remove: stored, when: { revision: stored.revision } };
     try {
       const unchecked = meta.unchecked === true || undefined;
-      const isNew = await addSignal(at, { name: String(meta.signal), value, id, unchecked }, { also: [remove] });
-      // It was sent once more after the run had started, and is an event already.
+      const isNew = await addSignal(at, { name: String(meta.signal), value, id, unchecked }, { sideWrites: [remove] });
+      // The signal was also sent after the run had started, and is already an event.
       if (!isNew) await at.records.commit([remove]);
     } catch (error) {
-      // Somebody else has just done it.
+      // Another process has just adopted it.
       if (!(error instanceof ConditionFailedError)) throw error;
     }
   }

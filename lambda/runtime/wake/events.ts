@@ -15,22 +15,21 @@ import { toPartition } from '../../core/ids.ts';
 import { hasEnded } from '../../core/status.ts';
 import { eventKey, HEAD_KEY, signalIdKey } from '../../storage/keys.ts';
 import { ConditionFailedError, type Write } from '../../storage/ports.ts';
-
 import { wakeRun, wokenHead } from './wake.ts';
 
 /** A signal to a run. */
 export interface Signal {
   readonly name: string;
   readonly value: unknown;
-  /** A second signal with this id is the same one. */
+  /** Makes the signal idempotent: a second one with the same id is ignored. */
   readonly id?: string | undefined;
-  /** That whoever sends it does not know its schema; the agent then checks it. */
+  /** The sender does not know the signal's schema, so the agent validates the value. */
   readonly unchecked?: true | undefined;
 }
 
-/** A signal as it came. */
+/** A signal that was received. */
 export interface SignalEvent {
-  /** Its place in the order of events. */
+  /** Its position in the run's event log. */
   readonly number: number;
   readonly name: string;
   readonly value: unknown;
@@ -38,30 +37,32 @@ export interface SignalEvent {
   readonly unchecked?: true;
 }
 
-/** What belongs to a signal. */
-interface Along {
-  /** Written in the same transaction. */
-  readonly also?: readonly Write[];
-  /** What goes before the signals of a run that nobody has claimed yet; says how much that was. */
-  readonly first?: (at: RunContext) => Promise<number>;
+interface AddSignalOptions {
+  /** Writes in the same transaction. */
+  readonly sideWrites?: readonly Write[];
+  /** Adds earlier signals to a run that has never been claimed, so that they keep their order; returns how many. */
+  readonly beforeFirstClaim?: (at: RunContext) => Promise<number>;
 }
 
 /**
- * Puts a signal into the order of a run's events and wakes it. Says whether it is new: one with an id that was taken
- * before changes nothing.
+ * Appends a signal to the run's event log and wakes the run. Returns false, and changes nothing, when its id is known.
  */
-export async function addSignal(at: RunContext, signal: Signal, { also = [], first }: Along = {}): Promise<boolean> {
+export async function addSignal(
+  at: RunContext,
+  signal: Signal,
+  { sideWrites = [], beforeFirstClaim }: AddSignalOptions = {},
+): Promise<boolean> {
   const { name, value, id, unchecked } = signal;
   try {
     await wakeRun(at, async ({ meta }, number) => {
       if (hasEnded(meta.status) || meta.status === 'ENDING') throw runEnded(at.run, meta.status);
-      if (first && meta.work?.claimed === undefined && (await first(at)) > 0)
+      if (beforeFirstClaim && meta.work?.claimed === undefined && (await beforeFirstClaim(at)) > 0)
         throw new StaleVersionError(at.run, meta.version, undefined);
       const cipher = await cipherFor(at, meta);
       const put = await sideRecord(at, cipher, eventKey(number), { signal: name, at: at.now(), id, unchecked }, value);
-      const taken =
+      const idWrites =
         id === undefined ? [] : [{ put: metaOnlyRecord(at, signalIdKey(id), { number }), when: 'absent' as const }];
-      return { writes: [{ put, when: 'absent' }, ...taken, ...also] };
+      return { writes: [{ put, when: 'absent' }, ...idWrites, ...sideWrites] };
     });
     return true;
   } catch (error) {
@@ -73,30 +74,30 @@ export async function addSignal(at: RunContext, signal: Signal, { also = [], fir
 const runEnded = (run: string, status: string): WaitstateError =>
   new WaitstateError(
     'RUN_ENDED',
-    `Run "${run}" is ${status}; nothing can reach it any more. Start another one, or \`fork\` it.`,
+    `Run "${run}" is ${status} and receives no more signals. Start another run, or \`fork\` this one.`,
   );
 
-/** What came from outside, in its order. */
+/** The events of a run, in order. */
 export interface Events {
   readonly signals: readonly SignalEvent[];
-  /** Children that ended. */
+  /** Child runs that have ended. */
   readonly childEnds: readonly { readonly number: number; readonly child: string }[];
 }
 
 export const NO_EVENTS: Events = { signals: [], childEnds: [] };
 
-/** The events of a run. Each is read once: they never change, and new ones only come behind them. */
+/** Reads the event log of a run. Events are immutable and append-only, so each is read from storage once. */
 export class EventLog {
-  #known = NO_EVENTS;
+  #read = NO_EVENTS;
   #last = 0;
 
   /**
-   * The events after a number, up to one that is known to be there: behind it a query could find one and miss the one
-   * before.
+   * The events after one number, up to another that is known to exist. Beyond it, a query could return an event and
+   * miss an earlier one.
    */
   async readBetween(at: RunContext, cipher: RunCipher, after: number, upTo: number): Promise<Events> {
-    const signals = this.#known.signals.filter(({ number }) => number > after);
-    const ends = this.#known.childEnds.filter(({ number }) => number > after);
+    const signals = this.#read.signals.filter(({ number }) => number > after);
+    const ends = this.#read.childEnds.filter(({ number }) => number > after);
     const last = Math.max(after, this.#last);
     const unread = { from: eventKey(last + 1), to: eventKey(upTo) };
     for await (const stored of upTo > last ? scanRecords(at, unread) : []) {
@@ -109,24 +110,24 @@ export class EventLog {
         signals.push({ number, name: String(meta.signal), value, at: Number(meta.at), ...unchecked });
       }
     }
-    this.#known = { signals, childEnds: ends };
+    this.#read = { signals, childEnds: ends };
     this.#last = Math.max(last, upTo);
-    return this.#known;
+    return this.#read;
   }
 }
 
-/** What tells the parent, in the transaction that ends a run, that its child is over. */
+/** The writes that wake the parent, for the transaction that ends its child run. */
 export async function wakeParentWrites(at: RunContext, parent: string | undefined): Promise<readonly Write[]> {
   if (parent === undefined) return [];
-  const there = { ...at, run: parent, partition: toPartition(at.tenant, parent) };
-  const [stored] = await at.records.read(there.partition, [HEAD_KEY]);
+  const parentContext = { ...at, run: parent, partition: toPartition(at.tenant, parent) };
+  const [stored] = await at.records.read(parentContext.partition, [HEAD_KEY]);
   const head = stored && readHead(stored);
-  // Nobody waits any more.
+  // A parent that was deleted or has ended does not wait.
   if (!head || head.meta.deletedUntil !== undefined || hasEnded(head.meta.status)) return [];
-  const woken = wokenHead(there, head.meta);
-  const event = metaOnlyRecord(there, eventKey(woken.work?.wake ?? 0), { child: at.run, at: at.now() });
+  const woken = wokenHead(parentContext, head.meta);
+  const event = metaOnlyRecord(parentContext, eventKey(woken.work?.wake ?? 0), { child: at.run, at: at.now() });
   return [
-    { put: headRecord(there.partition, woken).stored, when: { revision: head.revision } },
+    { put: headRecord(parentContext.partition, woken).stored, when: { revision: head.revision } },
     { put: event, when: 'absent' },
   ];
 }
