@@ -14,7 +14,9 @@ export class WaitstateError extends Error {
   }
 }
 
-/** Whether a value is an error of Waitstate, from any copy of the package, with one of the given codes if there are any. */
+/**
+ * Whether a value is an error of Waitstate, from any copy of the package, with one of the given codes if there are any.
+ */
 export function isWaitstateError(error: unknown, ...codes: readonly ErrorCode[]): error is WaitstateError {
   if (!(error instanceof Error && 'code' in error && 'scope' in error)) return false;
   return codes[0] ? codes.includes(error.code as ErrorCode) : typeof error.code === 'string';

@@ -40,7 +40,9 @@ export const ENVIRONMENT = {
 
 export type EnvironmentName = keyof typeof ENVIRONMENT;
 
-/** The variable with the name of the `checkpoint` function, for agents in other languages; Waitstate does not read it. */
+/**
+ * The variable with the name of the `checkpoint` function, for agents in other languages; Waitstate does not read it.
+ */
 export const CHECKPOINT_FUNCTION_VARIABLE = 'WAITSTATE_CHECKPOINT_FUNCTION';
 
 /** The Lambda handlers; each is in a module with its name. */

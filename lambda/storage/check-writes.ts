@@ -3,26 +3,29 @@ import type { RecordKey, StoredRecord, Write } from './ports.ts';
 
 const MAX_WRITES = 100;
 
-/** A write on a record. */
+/** A write to a record of Waitstate. */
 export type RecordWrite = Exclude<Write, { readonly foreign: object }>;
 
-/** The key that a write is about. */
+/** The key that a write changes. */
 export const writeKey = (write: RecordWrite): RecordKey => ('put' in write ? write.put : write.remove);
 
-/** Whether the condition of a write holds for what is there. */
+/** Whether the condition of a write holds for the record that was found. */
 export const conditionHolds = ({ when }: RecordWrite, found: StoredRecord | undefined): boolean =>
   when === 'absent' ? found === undefined : found?.revision === when.revision;
 
-/** The writes of a commit, where all must be on records. */
+/** Checks the writes of a commit on a storage without foreign writes. */
 export function checkRecordWrites(writes: readonly Write[]): readonly RecordWrite[] {
   checkWrites(writes);
   if (writes.every((write) => !('foreign' in write))) return writes as readonly RecordWrite[];
-  throw new WaitstateError('INVALID_INPUT', 'This storage takes no writes of your own in a commit; DynamoDB does.');
+  throw new WaitstateError(
+    'INVALID_INPUT',
+    'This storage does not support writes of your own in a commit; use DynamoDB.',
+  );
 }
 
 const uniqueKey = ({ partition, key }: RecordKey): string => `${partition}\0${key}`;
 
-/** Refuses a commit that not every storage could make: more than 100 writes, or two on one key. */
+/** Rejects a commit that some storage could not make: more than 100 writes, or two writes to one key. */
 export function checkWrites(writes: readonly Write[]): void {
   if (writes.length < 2) return;
   const names = writes.map((write, i) => ('foreign' in write ? `${i}` : uniqueKey(writeKey(write))));

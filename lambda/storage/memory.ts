@@ -14,7 +14,7 @@ import { SortedMap } from './sorted-map.ts';
 
 const INLINE_BYTES = 8192;
 
-/** A storage that lives as long as this process holds it; `clock` gives the time at which payloads are written. */
+/** A storage in the memory of this process. `clock` provides the write time of payloads. */
 export function memoryStorage({ clock = Date.now }: { readonly clock?: () => number } = {}): Storage {
   return { records: memoryRecordStore(), payloads: memoryPayloadStore(clock) };
 }
@@ -63,7 +63,7 @@ function memoryRecordStore(): RecordStore {
   };
 }
 
-// NUL sorts before all that keys and orders are made of, so what is joined by it sorts as its parts do.
+// NUL sorts before every character of keys and orders, so joined text sorts like its parts.
 const SEPARATOR = '\0';
 
 const listId = (list: ListName, group: string): string => `${list}${SEPARATOR}${group}`;
@@ -89,9 +89,7 @@ function remove(maps: Map<string, SortedMap<StoredRecord>>, name: string, entry:
   if (map?.size === 0) maps.delete(name);
 }
 
-/**
- * What is within the bounds and behind the cursor, ordered by `parts` parts, of which the bounds are about the first.
- */
+/** The records within the bounds and after the cursor. Entries have `parts` parts; the bounds apply to the first. */
 function* walk(
   map: SortedMap<StoredRecord> | undefined,
   parts: number,
@@ -111,7 +109,10 @@ function* walk(
 
 function copyRecord({ partition, key, revision, meta, body, lists: listEntries }: StoredRecord): StoredRecord {
   return {
-    ...{ partition, key, revision, meta },
+    partition,
+    key,
+    revision,
+    meta,
     ...(body && { body: new Uint8Array(body) }),
     ...(listEntries && { lists: structuredClone(listEntries) }),
   };

@@ -3,13 +3,13 @@ import type { Page, StoredRecord } from './ports.ts';
 
 const MAX_PAGE_BYTES = 1024 * 1024;
 
-/** A record and what it is ordered by, which is what a cursor holds. */
+/** A record with its position in the order, which is what a cursor encodes. */
 export interface PositionedRecord {
   readonly record: StoredRecord;
   readonly position: readonly string[];
 }
 
-/** Takes records until the limit or about 1 MB of content; `next` is there only when at least one more record is. */
+/** Takes records up to the limit or about 1 MB of content; `next` is set only when at least one more record follows. */
 export function takePage(source: Iterable<PositionedRecord>, limit = Number.POSITIVE_INFINITY): Page {
   const records: StoredRecord[] = [];
   let last: readonly string[] = [];
@@ -24,7 +24,7 @@ export function takePage(source: Iterable<PositionedRecord>, limit = Number.POSI
   return { records };
 }
 
-/** The position that a cursor of `takePage` holds, which has this many parts; refuses what is no such cursor. */
+/** The position in a cursor of `takePage`, with the expected number of parts; rejects any other text. */
 export function decodeCursor(cursor: string, parts: number): string[] {
   try {
     const position: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
@@ -32,7 +32,7 @@ export function decodeCursor(cursor: string, parts: number): string[] {
       return position;
     }
   } catch {
-    // Not JSON: refused below with the rest.
+    // Invalid JSON is rejected below.
   }
   throw new WaitstateError('INVALID_INPUT', `\`after\` must be the \`next\` of an earlier page; found ${cursor}.`);
 }

@@ -1,53 +1,51 @@
 import { WaitstateError } from '../core/errors.ts';
 
-/** Where a record is. */
+/** The primary key of a record. */
 export interface RecordKey {
-  /** `<tenant>/<run>`, escaped: everything of one run is in one partition. */
+  /** `<tenant>/<run>`, escaped: all records of a run share one partition. */
   readonly partition: string;
-  /** Printable ASCII; records of a partition are ordered by it, byte by byte. */
+  /** Printable ASCII; the records of a partition are ordered by it, byte by byte. */
   readonly key: string;
 }
 
-/**
- * One record: a readable part, an opaque part, and where lists find it. An adapter knows nothing of what is in them.
- */
+/** One record: readable metadata, an opaque body, and its list entries. Adapters never interpret their content. */
 export interface StoredRecord extends RecordKey {
-  /** Never the same for two different contents; what conditions compare. */
+  /** Different for every content; conditions compare it. */
   readonly revision: string;
   readonly meta: string;
   readonly body?: Uint8Array;
   readonly lists?: ListEntries;
   /**
-   * From then on, in milliseconds, nobody misses it, and a store that `removesExpired` may remove it by itself, days later
-   * too: whoever reads it must look at the moment. Other stores keep the record and forget the moment.
+   * When the record expires, in milliseconds. A store with `removesExpired` deletes it some time after that, possibly
+   * days later, so readers must check this time. Other stores keep the record and drop this field.
    */
   readonly expiresAt?: number;
 }
 
-/** By status, by owner, and by when somebody must look. */
+/** The lists: runs by status, by owner, and by due time. */
 export type ListName = 'status' | 'owner' | 'due';
 
-/** In each list that has the record: the group it is in, and what orders it there, which is printable ASCII too. */
+/** The entry of a record in each list: its group, and its sort key within the group, which is printable ASCII too. */
 export type ListEntries = { readonly [L in ListName]?: { readonly group: string; readonly order: string } };
 
-/** That nothing is under the key, or this very record. */
+/** The condition of a write: the key has no record, or a record with this revision. */
 export type Condition = 'absent' | { readonly revision: string };
 
-/** One write of a commit; it holds only when its condition does. */
+/** One conditional write of a commit. */
 export type Write =
   | { readonly put: StoredRecord; readonly when: Condition }
   | { readonly remove: RecordKey; readonly when: { readonly revision: string } }
-  /** A write of the caller's own on what is not ours, in the terms of the storage; where `supportsForeignWrites` says so. */
+  /** A write to the caller's own data, in the format of the storage; only with `supportsForeignWrites`. */
   | { readonly foreign: object; readonly when: 'foreign' };
 
-/** Some of the records that were asked for. */
+/** One page of records. */
 export interface Page {
   readonly records: readonly StoredRecord[];
-  /** Pass it as `after` for the next page; absent when there is none. */
+  /** Pass it as `after` for the next page; absent on the last page. */
   readonly next?: string;
 }
 
-/** Which records, in which order, and where to go on. */
+/** Which records to return, in which order, and where to continue. */
 export interface PageOptions {
   /** Inclusive bounds: keys for `range`, orders for `list`. */
   readonly from?: string;
@@ -58,48 +56,48 @@ export interface PageOptions {
 }
 
 /**
- * Where records are kept. Reads see every write that was confirmed before them, except `list`, which may be behind.
- * Any call may throw STORAGE_MISSING, STORAGE_DENIED, STORAGE_UNAVAILABLE or STORAGE_FULL.
+ * Stores records. Reads are strongly consistent, except `list`, which is eventually consistent. Any call may throw
+ * STORAGE_MISSING, STORAGE_DENIED, STORAGE_UNAVAILABLE or STORAGE_FULL.
  */
 export interface RecordStore {
-  /** Above this many bytes of body, a payload is cheaper than a record. */
+  /** The body size in bytes above which a payload is cheaper than a record. */
   readonly maxInlineBytes: number;
-  /** Whether small bodies are worth packing: where bytes are paid for, not where a disk writes whole pages anyway. */
+  /** Whether compressing small bodies pays off: where bytes cost money, not where a disk writes whole pages anyway. */
   readonly compressesSmallBodies: boolean;
-  /** Whether a commit may hold writes of the caller's own. @default false */
+  /** Whether a commit can include writes to the caller's own data. @default false */
   readonly supportsForeignWrites?: boolean;
-  /** Whether what has an `expiresAt` goes by itself, at no cost, and never before. @default false */
+  /** Whether the storage deletes records after their `expiresAt` at no cost, and never earlier. @default false */
   readonly removesExpired?: boolean;
-  /** Those of the keys, at most 100, that there are, in one request and any order. */
+  /** Reads the records with these keys, at most 100, in one request and any order; missing ones are left out. */
   read(partition: string, keys: readonly string[]): Promise<readonly StoredRecord[]>;
-  /** A page of one partition in the order of its keys. A page may be short; only a missing `next` means the end. */
+  /** Reads a page of a partition in key order. A page may be short; only a missing `next` marks the end. */
   range(partition: string, options?: PageOptions): Promise<Page>;
-  /** A page of one group of a list, in the order of the places. The records come without body and places. */
+  /** Reads a page of one list group in its order. The records have no body and no list entries. */
   list(list: ListName, group: string, options?: PageOptions): Promise<Page>;
   /**
-   * Writes all or nothing, at most 100 writes on different keys, durable when it resolves. Throws ConditionFailedError
-   * with what is there instead, and RECORD_TOO_LARGE before anything is written. A retry inside the adapter whose first
-   * try had been applied resolves.
+   * Writes all or nothing: at most 100 writes to different keys, durable when it resolves. Throws ConditionFailedError
+   * with the current records when a condition fails, and RECORD_TOO_LARGE before it writes anything. When the adapter
+   * retries a request that had already been applied, the commit resolves.
    */
   commit(writes: readonly Write[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A commit that wrote nothing because conditions did not hold. */
+/** Thrown by a commit that wrote nothing because a condition did not hold. */
 export class ConditionFailedError extends WaitstateError {
   override readonly name = 'ConditionFailedError';
-  /** For each write whose condition failed, by its place in the commit: what is there. */
+  /** The current record of each write whose condition failed, by the index of the write. */
   readonly found: ReadonlyMap<number, StoredRecord | undefined>;
 
   constructor(found: ReadonlyMap<number, StoredRecord | undefined>, cause?: unknown) {
-    super('CONDITION_FAILED', `${found.size} of the conditions of a commit did not hold; nothing was written.`, {
+    super('CONDITION_FAILED', `${found.size} conditions of a commit did not hold. Nothing was written.`, {
       cause,
     });
     this.found = found;
   }
 }
 
-/** What is known of a payload without opening it. */
+/** What a listing shows of a payload. */
 export interface StoredPayload {
   readonly partition: string;
   readonly id: string;
@@ -108,41 +106,34 @@ export interface StoredPayload {
 }
 
 /**
- * Where payloads are kept: bytes under a random name that is written once and never again. Any call may throw
+ * Stores payloads: bytes under a random id that is written once and never overwritten. Any call may throw
  * STORAGE_MISSING, STORAGE_DENIED, STORAGE_UNAVAILABLE or STORAGE_FULL.
  */
 export interface PayloadStore {
-  /**
-   * Durable when it resolves; a stream that fails midway leaves nothing behind. A stream never is in memory as a whole.
-   */
+  /** Durable when it resolves. A stream that fails midway leaves nothing behind, and is never in memory as a whole. */
   put(partition: string, id: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<void>;
-  /** The content piece by piece, or undefined when there is no such payload. */
+  /** The content in chunks, or undefined when the payload does not exist. */
   open(partition: string, id: string): Promise<AsyncIterable<Uint8Array> | undefined>;
-  /**
-   * A copy that does not pass through this process where the storage can do that. False when there is nothing to copy.
-   */
+  /** Copies a payload, inside the storage where possible. False when the payload does not exist. */
   copy(from: { partition: string; id: string }, to: { partition: string; id: string }): Promise<boolean>;
-  /**
-   * All payloads of a partition, of a tenant (what is before the slash), or of everybody; those of one partition
-   * together.
-   */
+  /** All payloads of a partition, of a tenant (the part before the slash), or of all tenants, grouped by partition. */
   list(scope?: string): AsyncIterable<StoredPayload>;
-  /** Removes what is there; names that are not there are no error. */
+  /** Removes payloads; missing ones are no error. */
   remove(partition: string, ids: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What a checkpoint store stands on. */
+/** The storage of a checkpoint store. */
 export interface Storage {
   readonly records: RecordStore;
   readonly payloads: PayloadStore;
 }
 
-/** Lets somebody without any permission of their own put or get one payload of a run, for a few minutes. */
+/** Creates URLs with which a caller without AWS permissions can upload or download one payload for a few minutes. */
 export interface SignedUrls {
   put(partition: string, id: string): Promise<string>;
   get(partition: string, id: string): Promise<string>;
 }
 
-/** How long such a URL works. */
+/** How long a signed URL is valid. */
 export const SIGNED_URL_SECONDS = 900;

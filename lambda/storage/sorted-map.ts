@@ -1,4 +1,4 @@
-/** A map whose keys come in their order; adding at the end, as runs do, costs nothing extra. */
+/** A map that is sorted by key. Appending at the end, as runs do, costs nothing extra. */
 export class SortedMap<V> {
   readonly #keys: string[] = [];
   readonly #values = new Map<string, V>();
@@ -20,7 +20,7 @@ export class SortedMap<V> {
     if (this.#values.delete(key)) this.#keys.splice(this.#lowerBound(key), 1);
   }
 
-  /** The entries at and after a key in order, or at and before it in reverse; from either end without a key. */
+  /** The entries from a key on, in order or in reverse; without a key, from the start or the end. */
   *entries(start: string | undefined, reverse: boolean): Generator<[string, V]> {
     const step = reverse ? -1 : 1;
     for (let i = this.#startIndex(start, reverse); ; i += step) {

@@ -192,7 +192,7 @@ describe('a folder that is not as it should be', () => {
     db.exec('PRAGMA user_version = 99');
     db.close();
     const { records } = embeddedStorage({ folder });
-    const tooNew = { code: 'FORMAT_TOO_NEW', message: expect.stringMatching(/format 99.*update Waitstate/) };
+    const tooNew = { code: 'FORMAT_TOO_NEW', message: expect.stringMatching(/format 99.*Update Waitstate/) };
     await expect(records.commit([creation('b')])).rejects.toMatchObject(tooNew);
     await expect(records.read('t/r', ['k1'])).rejects.toMatchObject(tooNew);
   });

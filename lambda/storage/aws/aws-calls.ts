@@ -3,9 +3,9 @@ import { WaitstateError } from '../../core/errors.ts';
 import { isTransient } from './classify-aws-error.ts';
 
 export interface AwsRetryOptions {
-  /** How often a call is tried before it counts as failed. @default 8 */
+  /** The maximum number of attempts for a call. @default 8 */
   readonly maxAttempts?: number;
-  /** What waits between tries. @default a timer */
+  /** Waits between attempts. @default a timer */
   readonly sleep?: (milliseconds: number) => Promise<unknown>;
 }
 
@@ -14,10 +14,10 @@ interface AwsCallInfo {
   readonly actions: readonly string[];
 }
 
-/** Runs until it succeeds, fails for good or has no tries left, and throws the errors of the ports. */
+/** Retries a call until it succeeds, fails permanently or has no attempts left; throws the errors of the ports. */
 export type AwsCall<C> = <T>(target: AwsCallInfo, run: (client: C, isRetry: boolean) => Promise<T>) => Promise<T>;
 
-/** Calls of a client that is made on first use. */
+/** Calls with a client that is created on first use. */
 export function createAwsCall<C extends { readonly config: unknown }>(
   createClient: () => C,
   { maxAttempts = 8, sleep = setTimeout }: AwsRetryOptions,
@@ -30,7 +30,7 @@ export function createAwsCall<C extends { readonly config: unknown }>(
         return await run(client, attempt > 1);
       } catch (error) {
         if (attempt >= maxAttempts || error instanceof WaitstateError || !isTransient(error)) {
-          // Loaded only when something has failed for good.
+          // Loaded only on a permanent failure.
           const { storageError } = await import('./to-storage-error.ts');
           throw await storageError(error, { resource, actions }, client.config);
         }

@@ -1,34 +1,34 @@
-// What is known of an error of the SDK. By its fields: `instanceof` would load the SDK, and fail on its second copy.
+// SDK errors are classified by their fields: `instanceof` would load the SDK, and would fail on a second copy of it.
 
 const TRANSIENT =
   /Throttl|SlowDown|TooManyRequests|RequestLimitExceeded|ThroughputExceeded|TransactionConflict|TransactionInProgress|ReplicatedWriteConflict|OperationAborted|Timeout|RequestTimeTooSkewed|Internal(Server)?(Error|Failure)|ServiceUnavailable/;
 const NETWORK = /^(E(CONN|PIPE|TIMEDOUT|NOTFOUND|AI_AGAIN|HOSTUNREACH|NETUNREACH)|ERR_STREAM_PREMATURE_CLOSE)/;
 
-/** Whether the same call may succeed a moment later. */
+/** Whether the same call may succeed when retried. */
 export function isTransient(error: unknown): boolean {
   const { name, code, status, message } = errorDetails(error);
-  // A clock that is off is set right by the SDK when it sees such an answer.
+  // After such a response the SDK corrects for clock skew.
   const isClockSkew = /^Signature (expired|not yet current)/.test(message);
   return status >= 500 || status === 429 || TRANSIENT.test(name) || NETWORK.test(code) || isClockSkew;
 }
 
-/** Whether what a call names is not there, or what it brings is too large: the same call fails again. */
+/** Whether a call fails again when retried: its target does not exist, or its payload is too large. */
 export const isPermanent = (error: unknown): boolean => [404, 413].includes(errorDetails(error).status);
 
-/** A failure that AWS told inside of an answer, as the error that it would have been by itself. */
+/** Converts a failure that AWS reports inside a successful response to an SDK error. */
 export function toAwsError(code: string | undefined, message: string | undefined, cause?: unknown): Error {
   const error = new Error(message ?? 'no message', { cause });
   error.name = code ?? 'UnknownError';
   return Object.assign(error, { $metadata: {} });
 }
 
-/** The name of an SDK error; `instanceof` would load the SDK, and fail on its second copy. */
+/** The name of an SDK error. */
 export const errorName = (error: unknown): string => errorDetails(error).name;
 
-/** How often the SDK itself sent the request before it gave this answer. */
+/** How many times the SDK itself sent the request. */
 export const sdkAttempts = (error: unknown): number => errorDetails(error).attempts;
 
-/** The fields of an error that tell what it is. */
+/** The fields of an error that classify it. */
 export function errorDetails(error: unknown) {
   const { name, code, message, $metadata } = (error ?? {}) as {
     name?: unknown;
@@ -42,6 +42,6 @@ export function errorDetails(error: unknown) {
     message: String(message ?? error),
     status: $metadata?.httpStatusCode ?? 0,
     attempts: $metadata?.attempts ?? 1,
-    aws: $metadata !== undefined,
+    isAwsError: $metadata !== undefined,
   };
 }

@@ -1,6 +1,6 @@
 import { WaitstateError } from '../../core/errors.ts';
 
-/** Loads a module that stands on a package which not everybody installs, or says how to install it. */
+/** Loads a module that needs an optional peer dependency; the error says how to install a missing one. */
 export async function importOptionalPeer<M>(peer: string, load: () => Promise<M>): Promise<M> {
   try {
     return await load();

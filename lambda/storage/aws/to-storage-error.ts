@@ -1,7 +1,7 @@
 import { WaitstateError } from '../../core/errors.ts';
 import { errorDetails, isTransient } from './classify-aws-error.ts';
 
-/** What a call was about, for the message of its error. */
+/** The failed call, for the error message. */
 interface FailedCall {
   /** As in `the DynamoDB table "runs"`. */
   readonly resource: string;
@@ -15,7 +15,7 @@ const CREDENTIALS =
 const DENIED = /AccessDenied|Forbidden|NotAuthorized|Unauthorized/;
 const TOO_LARGE = /ItemCollectionSizeLimitExceeded|EntityTooLarge/;
 
-/** The error of the ports for what the SDK threw; what is not of the SDK comes back as it is. */
+/** Converts an SDK error to an error of the ports; returns any other error unchanged. */
 export async function storageError(
   error: unknown,
   { resource, actions }: FailedCall,
@@ -23,44 +23,46 @@ export async function storageError(
 ): Promise<unknown> {
   if (error instanceof WaitstateError) return error;
   const where = await describeEndpoint(config);
-  const { name, status, message, aws } = errorDetails(error);
+  const { name, status, message, isAwsError } = errorDetails(error);
   const awsMessage = `AWS says: ${name}: ${message}`;
   const toError = (code: WaitstateError['code'], text: string) => new WaitstateError(code, text, { cause: error });
 
-  if (status === 507) return toError('STORAGE_FULL', `No space is left for ${resource} (${where}). ${awsMessage}`);
+  if (status === 507) return toError('STORAGE_FULL', `The ${resource} (${where}) has no space left. ${awsMessage}`);
   if (isTransient(error))
-    return toError('STORAGE_UNAVAILABLE', `No good answer from ${resource} (${where}); try again later. ${awsMessage}`);
+    return toError('STORAGE_UNAVAILABLE', `The ${resource} (${where}) is unavailable; try again later. ${awsMessage}`);
   if (message === 'Region is missing') {
-    return toError('STORAGE_MISSING', `No AWS region is set, so ${resource} cannot be found: set AWS_REGION.`);
+    return toError('STORAGE_MISSING', `No AWS region is set, so the ${resource} cannot be found. Set AWS_REGION.`);
   }
   if (MISSING.test(name) || /does not have the specified index/.test(message)) {
     return toError(
       'STORAGE_MISSING',
-      `There is no ${resource} in ${where}: check name, region and account, or make it. ${awsMessage}`,
+      `The ${resource} does not exist in ${where}. Check its name, the region and the account, or create it. ${awsMessage}`,
     );
   }
   if (CREDENTIALS.test(name)) {
     return toError(
       'STORAGE_DENIED',
-      `The AWS credentials for ${resource} are missing, wrong or expired: set AWS_PROFILE or AWS_ACCESS_KEY_ID, or give the function a role. ${awsMessage}`,
+      `The AWS credentials for the ${resource} are missing, wrong or expired. Set AWS_PROFILE or AWS_ACCESS_KEY_ID, or give the function a role. ${awsMessage}`,
     );
   }
   if (DENIED.test(name) || status === 401 || status === 403) {
     return toError(
       'STORAGE_DENIED',
-      `Not allowed: allow ${actions.join(', ')} on ${resource} (${where}). ${awsMessage}`,
+      `Access denied: allow ${actions.join(', ')} on the ${resource} (${where}). ${awsMessage}`,
     );
   }
   if (TOO_LARGE.test(name) || (/Validation/.test(name) && /\bsize\b|exceed/i.test(message))) {
-    return toError('RECORD_TOO_LARGE', `Too large for ${resource}. ${awsMessage}`);
+    return toError('RECORD_TOO_LARGE', `The request is too large for the ${resource}. ${awsMessage}`);
   }
   if (/Validation/.test(name) || (status >= 400 && status < 500)) {
-    return toError('INVALID_INPUT', `The request on ${resource} was refused. ${awsMessage}`);
+    return toError('INVALID_INPUT', `The ${resource} rejected the request. ${awsMessage}`);
   }
   if (/^Checksum mismatch/.test(message)) {
-    return toError('DAMAGED', `What came from ${resource} is not what was put. ${awsMessage}`);
+    return toError('DAMAGED', `The ${resource} returned other bytes than were stored. ${awsMessage}`);
   }
-  return aws ? toError('STORAGE_UNAVAILABLE', `The call on ${resource} (${where}) failed. ${awsMessage}`) : error;
+  return isAwsError
+    ? toError('STORAGE_UNAVAILABLE', `The call to the ${resource} (${where}) failed. ${awsMessage}`)
+    : error;
 }
 
 async function describeEndpoint(config: unknown): Promise<string> {
@@ -72,7 +74,7 @@ async function describeEndpoint(config: unknown): Promise<string> {
     : regionText;
 }
 
-/** A setting of a client, unless it is what could not be found out. */
+/** A setting of a client; undefined when it cannot be resolved. */
 const readSetting = async <T>(setting: Setting<T> | undefined): Promise<T | undefined> => {
   try {
     return await setting?.();

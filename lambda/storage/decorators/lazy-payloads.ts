@@ -1,6 +1,6 @@
 import type { PayloadStore } from '../ports.ts';
 
-/** A payload store that is loaded when it is first used: most steps never need one. */
+/** A payload store that is loaded on first use, because most steps never need it. */
 export function lazyPayloadStore(load: () => Promise<PayloadStore>): PayloadStore {
   let loaded: Promise<PayloadStore> | undefined;
   const store = () => {

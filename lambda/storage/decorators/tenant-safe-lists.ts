@@ -2,8 +2,8 @@ import { dueGroup } from '../keys.ts';
 import type { RecordStore, StoredRecord } from '../ports.ts';
 
 /**
- * Records whose lists hold only what is at its own place: of the tenant whose list it is, or of the shard of what is due.
- * What keeps a writer to its tenant, such as IAM, looks at partitions; a place is just what the writer says.
+ * A record store whose lists leave out records of other tenants, or of other shards of the due list. Access control
+ * such as IAM restricts writers by partition only, so a writer could put any group into a list entry.
  */
 export const tenantSafeLists = <Records extends Pick<RecordStore, 'list'>>(records: Records): Records => ({
   ...records,

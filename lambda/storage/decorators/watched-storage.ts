@@ -1,16 +1,16 @@
 import type { Page, Storage } from '../ports.ts';
 
-/** Hears what a storage does, for those who wait for it; all are counted from when somebody began to listen. */
+/** Callbacks with the progress of a storage; the counts start when the watcher is set. */
 export interface StorageWatcher {
   onRead?(records: number): void;
   onWritten?(records: number): void;
   onPayloadOpened?(payloads: number): void;
 }
 
-/** The same storage, with somebody who hears what it does; `watch` says who. */
+/** The same storage with progress reports; `watch` sets the watcher and resets the counts. */
 export function watchedStorage(storage: Storage): { readonly storage: Storage; watch(watcher: StorageWatcher): void } {
   let watcher: StorageWatcher = {};
-  let count = { read: 0, written: 0, loaded: 0 };
+  let count = { read: 0, written: 0, payloadsOpened: 0 };
   const countRead = async (page: Promise<Page>): Promise<Page> => {
     const { records } = await page;
     count.read += records.length;
@@ -21,7 +21,7 @@ export function watchedStorage(storage: Storage): { readonly storage: Storage; w
   return {
     watch: (newWatcher) => {
       watcher = newWatcher;
-      count = { read: 0, written: 0, loaded: 0 };
+      count = { read: 0, written: 0, payloadsOpened: 0 };
     },
     storage: {
       records: {
@@ -36,8 +36,8 @@ export function watchedStorage(storage: Storage): { readonly storage: Storage; w
       payloads: {
         ...payloads,
         open: (...args) => {
-          count.loaded += 1;
-          watcher.onPayloadOpened?.(count.loaded);
+          count.payloadsOpened += 1;
+          watcher.onPayloadOpened?.(count.payloadsOpened);
           return payloads.open(...args);
         },
       },

@@ -20,13 +20,12 @@ const MAX_ITEM_BYTES = 400 * 1024;
 const MAX_TRANSACTION_BYTES = 4 * 1024 * 1024;
 
 /**
- * The `commit` of a record store. A request whose answer is lost is sent again, and then meets what it wrote itself:
+ * The `commit` of a record store. When a response is lost, the request is retried and meets its own write:
  *
- *   put r2 when r1 ──▶ applied ──✕ answer lost
- *   put r2 when r1 ──▶ condition failed, found r2: the revision that was being written, so the first try had been
- * applied
+ *   put r2 when r1 ──▶ applied ──✕ response lost
+ *   put r2 when r1 ──▶ condition failed, found r2: the revision being written, so the first attempt was applied
  *
- * This holds however late the second try is, which a ClientRequestToken (ten minutes) does not.
+ * This works no matter how late the retry is, unlike a ClientRequestToken, which is valid for ten minutes.
  */
 export function createCommit(call: AwsCall<DynamoClient>, table: string, resource: string): RecordStore['commit'] {
   return async (writes) => {
@@ -72,12 +71,12 @@ function checkSizes(items: readonly TransactWriteItem[]): void {
     ['commit', total, MAX_TRANSACTION_BYTES],
   ] as const)
     if (found > max) {
-      const limit = `${max} bytes in a ${what}; found ${found}`;
+      const limit = `${max} bytes in a ${what}; found ${found} bytes`;
       throw new WaitstateError('RECORD_TOO_LARGE', `DynamoDB takes at most ${limit}. Nothing was written.`);
     }
 }
 
-/** Returns when an earlier try of the commit turns out to have been applied, and throws otherwise. */
+/** Returns when an earlier attempt of the commit was applied, and throws otherwise. */
 function throwUnlessApplied(writes: readonly Write[], error: unknown, isRetry: boolean): void {
   const reasons = cancellationReasons(error);
   if (!reasons) throw error;
@@ -88,9 +87,8 @@ function throwUnlessApplied(writes: readonly Write[], error: unknown, isRetry: b
     else if (Code !== 'None') otherErrors.push(toAwsError(Code, Message, error));
   }
   if (isRetry && wasApplied(writes, found)) return;
-  // On a first try a failed condition is the answer, whatever kept other items from being looked at: only those whose
-  // reason says so are in `found`. On a later one, an item that was kept busy may be the one that shows the commit as
-  // applied.
+  // On the first attempt a failed condition is final, even when other items met a transient error: `found` has only
+  // failed conditions. On a retry, the item with the transient error may be the one that proves the commit applied.
   const transientError = otherErrors.find(isTransient);
   if (found.size > 0 && !(isRetry && transientError)) throw new ConditionFailedError(found, error);
   throw (
@@ -108,8 +106,8 @@ function cancellationReasons(error: unknown): CancellationReason[] | undefined {
   return errorName(error) === 'TransactionCanceledException' ? CancellationReasons : undefined;
 }
 
-// All or nothing: one put of ours that is there stands for the whole commit. Without puts, all that it removes must be
-// gone.
+// A transaction is all or nothing, so one stored put proves the whole commit. Without puts, every removed record must
+// be gone.
 function wasApplied(writes: readonly Write[], found: ReadonlyMap<number, StoredRecord | undefined>): boolean {
   if (writes.some((write) => 'put' in write)) {
     return writes.some((write, index) => 'put' in write && found.get(index)?.revision === write.put.revision);

@@ -11,8 +11,8 @@ import { createRead } from './read.ts';
 export interface DynamoRecordStoreOptions extends AwsRetryOptions {
   readonly table: string;
   /**
-   * A DynamoDBDocumentClient works too. The caller closes what it passes. @default one made from the environment on
-   * first use
+   * Your own client, which you close yourself; a DynamoDBDocumentClient works too.
+   * @default a client from the environment, created on first use
    */
   readonly client?: DynamoClient;
 }
@@ -67,21 +67,21 @@ export function dynamoRecordStore({ table, client, ...retries }: DynamoRecordSto
 
 type QueryMode = Pick<QueryCommandInput, 'IndexName' | 'ConsistentRead'>;
 
-/** Items with one value in an attribute, and the attributes that order them; bounds are about the first. */
+/** Items with one value in an attribute, and the attributes that order them; bounds apply to the first of these. */
 type QueryGroup = readonly [attribute: string, value: string, order: string, ...orders: string[]];
 
-/** Tries are counted by the adapter alone, so that it knows of each; a dead connection shows within seconds. */
+/** Only the adapter retries, so it knows of every attempt. The timeouts detect a dead connection within seconds. */
 const CLIENT_CONFIG = {
   maxAttempts: 1,
   requestHandler: { connectionTimeout: 3_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
 };
 
-/** The query for a page; undefined where the bounds leave nothing, because DynamoDB refuses such bounds. */
+/** The query for a page; undefined for empty bounds, which DynamoDB rejects. */
 function toQuery(
   [attribute, value, ...sortAttributes]: QueryGroup,
   { from, to, newestFirst, limit, after }: PageOptions,
 ) {
-  // All keys and orders are between these: they are printable ASCII. An empty value is refused too.
+  // Keys and orders are printable ASCII, so all of them are between these bounds. DynamoDB rejects an empty bound too.
   const [first, last] = [from || ' ', to ?? '\x7f'];
   if (first > last) return undefined;
   const start = after === undefined ? undefined : decodeCursor(after, sortAttributes.length);

@@ -7,17 +7,17 @@ import type { S3PayloadStoreOptions } from '../s3/s3-payloads.ts';
 import { type DynamoRecordStoreOptions, dynamoRecordStore } from './dynamo-records.ts';
 
 export interface DynamoStorageOptions {
-  /** @default the environment's WAITSTATE_TABLE */
+  /** The DynamoDB table. @default the environment variable WAITSTATE_TABLE */
   readonly table?: string;
-  /** @default the environment's WAITSTATE_BUCKET */
+  /** The S3 bucket. @default the environment variable WAITSTATE_BUCKET */
   readonly bucket?: string;
-  /** Your own client, reused; a DynamoDBDocumentClient will do too. @default one made when first needed */
+  /** Your own client; a DynamoDBDocumentClient works too. @default a client that is created on first use */
   readonly dynamoDBClient?: DynamoRecordStoreOptions['client'];
-  /** @default one made when first needed */
+  /** Your own client. @default a client that is created on first use */
   readonly s3Client?: S3PayloadStoreOptions['client'];
 }
 
-/** Records in DynamoDB, payloads in S3. The S3 client is loaded only when something is large enough for it. */
+/** A storage with records in DynamoDB and payloads in S3. The S3 client is loaded on first use. */
 export function dynamoStorage(options: DynamoStorageOptions = {}): Storage {
   const {
     table = process.env[TABLE_VARIABLE],

@@ -8,11 +8,11 @@ export type Item = Record<string, AttributeValue>;
 /** The primary key of a record. */
 export const primaryKey = ({ partition, key }: RecordKey): Item => ({ pk: { S: partition }, sk: { S: key } });
 
-/** A record as the item that holds it. */
+/** The DynamoDB item of a record. */
 export function toItem(record: StoredRecord): Item {
   const item: Item = { ...primaryKey(record), r: { S: record.revision }, m: { S: record.meta } };
   if (record.body) item.b = { B: record.body };
-  // Rounded up: DynamoDB counts whole seconds, and nothing may go before its moment.
+  // Rounded up: DynamoDB counts whole seconds, and no record may be deleted before it expires.
   if (record.expiresAt !== undefined) item.x = { N: String(Math.ceil(record.expiresAt / 1000)) };
   for (const list of LIST_NAMES) {
     const entry = record.lists?.[list];
@@ -23,7 +23,7 @@ export function toItem(record: StoredRecord): Item {
   return item;
 }
 
-/** What a list shows of an item. */
+/** The part of an item that lists return. */
 export const toListedRecord = (item: Item): StoredRecord => ({
   partition: textAttribute(item, 'pk'),
   key: textAttribute(item, 'sk'),
@@ -31,11 +31,11 @@ export const toListedRecord = (item: Item): StoredRecord => ({
   meta: textAttribute(item, 'm'),
 });
 
-/** The same, or nothing of an item that is none of ours: what one writer put into a list takes it from nobody else. */
+/** The listed record, or nothing for an invalid item, so that one bad item cannot break a list for everybody. */
 export const toListedRecordIfValid = (item: Item): StoredRecord | [] =>
   item.r?.S && item.m?.S ? toListedRecord(item) : [];
 
-/** The whole record that an item holds. */
+/** The complete record of an item. */
 export function toRecord(item: Item): StoredRecord {
   const lists: { -readonly [L in keyof ListEntries]: ListEntries[L] } = {};
   for (const list of LIST_NAMES) {
@@ -51,8 +51,8 @@ export function toRecord(item: Item): StoredRecord {
 }
 
 /**
- * What an item weighs against the limits: its names and values in UTF-8 or raw, numbers by two digits a byte and one more.
- * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+ * The size of an item as DynamoDB counts it: names and values in UTF-8 or raw bytes, a number as one byte per two
+ * digits plus one. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
  */
 export const itemBytes = (item: Item): number =>
   Object.entries(item).reduce(
@@ -61,12 +61,15 @@ export const itemBytes = (item: Item): number =>
     0,
   );
 
-/** A text attribute that every item of ours has. */
+/** A text attribute that every item of Waitstate has. */
 export function textAttribute(item: Item, name: string): string {
   const value = item[name]?.S;
   if (value !== undefined) return value;
   const itemKey = JSON.stringify([item.pk?.S, item.sk?.S]);
-  throw new WaitstateError('DAMAGED', `Item ${itemKey} has no text "${name}": something else than Waitstate wrote it.`);
+  throw new WaitstateError(
+    'DAMAGED',
+    `Item ${itemKey} has no text attribute "${name}"; it was not written by Waitstate.`,
+  );
 }
 
 const LIST_NAMES = Object.keys(LISTS) as ListName[];

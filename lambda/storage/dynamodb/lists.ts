@@ -1,6 +1,6 @@
 import type { ListName } from '../ports.ts';
 
-/** Where the table keeps each list: an index, and the attributes that hold a record's group and order there. */
+/** The index of each list, and the attributes with a record's group and order in it. */
 export const LISTS = {
   status: { index: 'status', group: 'sg', order: 'so' },
   owner: { index: 'owner', group: 'og', order: 'oo' },

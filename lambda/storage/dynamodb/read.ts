@@ -7,7 +7,7 @@ import { type Item, primaryKey, toRecord } from './items.ts';
 
 const MAX_BATCH_KEYS = 100;
 
-/** The `read` of a record store: the records that there are, in the order of the keys, each once. */
+/** The `read` of a record store: the existing records in the order of the keys, without duplicates. */
 export function createRead(call: AwsCall<DynamoClient>, table: string, resource: string): RecordStore['read'] {
   const readOne = async (Key: Item): Promise<Item[]> => {
     const { Item } = await call({ resource, actions: ['dynamodb:GetItem'] }, (client) =>
@@ -25,9 +25,9 @@ export function createRead(call: AwsCall<DynamoClient>, table: string, resource:
         const response = await client.send(new BatchGetItemCommand({ RequestItems: request }));
         items.push(...(response.Responses?.[table] ?? []));
         const unprocessed = response.UnprocessedKeys?.[table]?.Keys ?? [];
-        // An answer ends at 16 MB, and then goes on at once; one that brought nothing was throttled.
+        // A response ends at 16 MB; the rest is requested immediately. A response without any item was throttled.
         if (unprocessed.length === pending.length)
-          throw toAwsError('ThrottlingError', 'All keys came back unprocessed');
+          throw toAwsError('ThrottlingError', 'All keys were returned unprocessed');
         pending = unprocessed;
       }
       return items;

@@ -2,8 +2,8 @@ import type { CreateTableCommandInput, StreamSpecification, TimeToLiveSpecificat
 import { LISTS } from './lists.ts';
 
 /**
- * The table of a record store, whatever its name: `pk` and `sk` are the key, `r` the revision, `m` the meta, `b` the
- * body, `x` when it may go. A record that is in no list costs nothing there, because an index holds only items that have its attributes.
+ * The definition of the table, without its name: `pk` and `sk` are the key, `r` the revision, `m` the metadata, `b` the
+ * body, `x` the expiry. Indexes are sparse, so a record costs nothing in lists that it is not in.
  */
 export const TABLE = {
   BillingMode: 'PAY_PER_REQUEST',
@@ -18,10 +18,10 @@ export const TABLE = {
   })),
 } as const satisfies Omit<CreateTableCommandInput, 'TableName'>;
 
-/** The time to live of the table. Without it nothing is lost, but expired links, shared results and signals stay. */
+/** The time to live of the table. Without it, expired approval links, shared results and signals are never deleted. */
 export const TIME_TO_LIVE = { AttributeName: 'x', Enabled: true } as const satisfies TimeToLiveSpecification;
 
-/** The stream that delivers durable runs. */
+/** The stream that delivers runs to their agents. */
 export const STREAM = {
   StreamEnabled: true,
   StreamViewType: 'NEW_AND_OLD_IMAGES',

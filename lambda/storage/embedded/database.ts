@@ -7,8 +7,8 @@ import { makeFolder } from './folders.ts';
 
 const SCHEMA_VERSION = 1;
 
-// The body is last, so that what reads only the columns before it never touches the pages it overflows to. Indexes of
-// lists are partial: a record without places is in none of them and costs them nothing.
+// The body is last: a query of the columns before it never reads the overflow pages of the body. The indexes of lists
+// are partial, so a record without list entries costs them nothing.
 const SCHEMA = `
   CREATE TABLE records (
     partition TEXT NOT NULL, key TEXT NOT NULL, revision TEXT NOT NULL, meta TEXT NOT NULL,
@@ -22,15 +22,15 @@ const SCHEMA = `
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
-/** Opens the database of a folder, and makes both when they are not there; refuses one of a newer Waitstate. */
+/** Opens the database of a folder and creates both if needed; rejects a database of a newer Waitstate. */
 export async function openDatabase(folder: string, busyTimeoutMs: number): Promise<DatabaseSync> {
   await makeFolder(folder);
   for (let waitedMs = 0; ; waitedMs += 10) {
     try {
       return prepareDatabase(folder, busyTimeoutMs);
     } catch (error) {
-      // SQLite does not wait for its lock while a journal mode changes, as it does when two processes come first at
-      // once.
+      // SQLite does not wait for its lock while the journal mode changes, which happens when two processes create the
+      // database at the same time.
       if (!isBusy(error) || waitedMs >= busyTimeoutMs) throw error;
       await setTimeout(10);
     }
@@ -57,13 +57,13 @@ function checkSchemaVersion(db: DatabaseSync, folder: string): void {
   if (version <= SCHEMA_VERSION) return;
   throw new WaitstateError(
     'FORMAT_TOO_NEW',
-    `The database in ${folder} has format ${version}, and this Waitstate knows formats up to ${SCHEMA_VERSION}; update Waitstate.`,
+    `The database in ${folder} has format ${version}, but this Waitstate supports formats up to ${SCHEMA_VERSION}. Update Waitstate.`,
   );
 }
 
 const readSchemaVersion = (db: DatabaseSync): number => Number(db.prepare('PRAGMA user_version').get()?.user_version);
 
-/** Does all of the work or none, with nobody else writing meanwhile. */
+/** Runs the work in a transaction: all or nothing, without concurrent writers. */
 export function inTransaction(db: DatabaseSync, work: () => void): void {
   db.exec('BEGIN IMMEDIATE');
   try {
@@ -73,13 +73,13 @@ export function inTransaction(db: DatabaseSync, work: () => void): void {
     try {
       db.exec('ROLLBACK');
     } catch {
-      // After a failure like a full disk SQLite has rolled back by itself, and there is nothing left to roll back.
+      // After a failure such as a full disk, SQLite has already rolled back.
     }
     throw error;
   }
 }
 
-/** Node 22 warns that SQLite is experimental when it is loaded; that one warning is nothing that a user can act on. */
+/** Suppresses one warning: Node 22 calls SQLite experimental when it loads, which users cannot act on. */
 function withoutSqliteWarning<T>(load: () => T): T {
   const emitWarning = process.emitWarning;
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {

@@ -3,13 +3,13 @@ import { filePayloadStore } from './file-payloads.ts';
 import { sqliteRecordStore } from './sqlite-records.ts';
 
 export interface EmbeddedStorageOptions {
-  /** Made on first use; several processes may share it. It must be on a local disk. */
+  /** A folder on a local disk, created on first use; several processes can share it. */
   readonly folder: string;
-  /** The time at which payloads are written. @default Date.now */
+  /** The clock for the write time of payloads. @default Date.now */
   readonly clock?: () => number;
 }
 
-/** A storage in one folder of this machine: records in SQLite, payloads as files beside it. */
+/** A storage in a local folder: records in SQLite, payloads as files. */
 export function embeddedStorage({ folder, clock = Date.now }: EmbeddedStorageOptions): Storage {
   return { records: sqliteRecordStore({ folder }), payloads: filePayloadStore({ folder, clock }) };
 }

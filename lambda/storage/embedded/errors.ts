@@ -28,12 +28,12 @@ const FILE_CODES: { readonly [code: string]: StorageCode } = {
 };
 
 const ADVICE: { readonly [C in StorageCode]: string } = {
-  STORAGE_MISSING: 'was moved or deleted while in use; start again, or restore it',
-  STORAGE_FULL: 'is on a disk without space; free some and try again',
-  STORAGE_DENIED: 'must be a folder that this process may write to; change its permissions or choose another',
-  STORAGE_UNAVAILABLE: 'did not answer (another process may hold its lock, or the disk fails); try again',
-  DAMAGED: 'holds a database that SQLite cannot read; restore it from a backup',
-  RECORD_TOO_LARGE: 'does not take a record of this size; keep large content in a payload',
+  STORAGE_MISSING: 'was moved or deleted while in use; restart the process, or restore the folder',
+  STORAGE_FULL: 'is on a disk without free space; free some and try again',
+  STORAGE_DENIED: 'must be a folder that this process can write to; change its permissions or choose another folder',
+  STORAGE_UNAVAILABLE: 'did not respond (another process may hold its lock, or the disk fails); try again',
+  DAMAGED: 'has a database that SQLite cannot read; restore it from a backup',
+  RECORD_TOO_LARGE: 'cannot store a record of this size; keep large content in a payload',
 };
 
 const SQLITE_BUSY = 5;
@@ -41,16 +41,16 @@ const SQLITE_BUSY = 5;
 /** Whether SQLite gave up waiting for another process. */
 export const isBusy = (error: unknown): boolean => primaryCode(sqliteCode(error)) === SQLITE_BUSY;
 
-/** Whether a folder was not removed because something is in it. */
+/** Whether removing a folder failed because it is not empty. */
 export const isNotEmpty = (error: unknown): boolean => ['ENOTEMPTY', 'EEXIST'].includes(fileCode(error) ?? '');
 
-/** Whether a file was not made because there is one of the name. */
+/** Whether creating a file failed because it already exists. */
 export const isAlreadyThere = (error: unknown): boolean => fileCode(error) === 'EEXIST';
 
-/** Whether a file or folder is not there. */
+/** Whether a file or folder does not exist. */
 export const isMissing = (error: unknown): boolean => fileCode(error) === 'ENOENT';
 
-/** What an action on a file gives, or undefined when there is no such file. */
+/** The result of an action on a file, or undefined when the file does not exist. */
 export async function undefinedIfMissing<T>(action: Promise<T>): Promise<T | undefined> {
   try {
     return await action;
@@ -60,7 +60,7 @@ export async function undefinedIfMissing<T>(action: Promise<T>): Promise<T | und
   }
 }
 
-/** What a failure of SQLite or of the file system means to a caller; every other error as it is. */
+/** Converts an error of SQLite or the file system to an error of the ports; returns any other error unchanged. */
 export function storageError(error: unknown, folder: string): unknown {
   const code = storageCode(error);
   if (!code || !(error instanceof Error)) return error;
@@ -69,7 +69,7 @@ export function storageError(error: unknown, folder: string): unknown {
   });
 }
 
-/** Runs something on files, and throws what its failure means. */
+/** Runs an action on files, and converts its errors to errors of the ports. */
 export async function withStorageErrors<T>(folder: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();

@@ -15,7 +15,7 @@ interface PayloadKey {
   readonly id: string;
 }
 
-/** Payloads as files, in one folder for each partition; several processes may share them. Made by the first put. */
+/** A payload store with one folder per partition, created by the first put; several processes can share it. */
 export function filePayloadStore(options: { readonly folder: string; readonly clock: () => number }): PayloadStore {
   const root = join(resolve(options.folder), 'payloads');
   const folderOf = (partition: string) => join(root, partitions.folderName(partition));
@@ -23,7 +23,7 @@ export function filePayloadStore(options: { readonly folder: string; readonly cl
     join(folderOf(partition), `${encodeURIComponent(id)}${PAYLOAD_SUFFIX}`);
   const withDiskErrors: WithDiskErrors = (run) => withStorageErrors(resolve(options.folder), run);
 
-  /** Fills a file under a temporary name and gives it its own when all of it is durable. */
+  /** Writes a file under a temporary name and renames it once it is durable. */
   async function writeAtomically(
     name: PayloadKey,
     fill: (file: FileHandle, path: string) => Promise<void>,
@@ -43,7 +43,7 @@ export function filePayloadStore(options: { readonly folder: string; readonly cl
       await withDiskErrors(() => rename(temp.path, pathOf(name)));
       await withDiskErrors(() => syncFolder(folder));
     } catch (error) {
-      // What cleaning up could say is worth less than the error itself; what it leaves is removed when it is old.
+      // The original error matters more than one of the cleanup; stale files are removed later.
       await rm(temp.path, { force: true }).catch(() => {});
       await partitions.removeIfEmpty(folder).catch(() => {});
       throw error;
@@ -63,7 +63,7 @@ export function filePayloadStore(options: { readonly folder: string; readonly cl
     put: (partition, id, content) =>
       writeAtomically({ partition, id }, async (file) => {
         if (content instanceof Uint8Array) return withDiskErrors(() => file.writeFile(content));
-        // Only what the disk says is translated: an error of the stream is the caller's own.
+        // Only disk errors are converted; an error of the stream belongs to the caller.
         for await (const chunk of content) await withDiskErrors(() => file.writeFile(chunk));
       }),
     async open(partition, id) {
@@ -73,7 +73,8 @@ export function filePayloadStore(options: { readonly folder: string; readonly cl
     async copy(from, to) {
       const source = pathOf(from);
       if (!(await withDiskErrors(() => undefinedIfMissing(stat(source))))) return false;
-      // A clone where the file system can, else a copy in the kernel; no hard link, which would share its time.
+      // Clones the file where the file system supports it, else copies it. A hard link would share its modification
+      // time.
       const fill = (_: FileHandle, path: string) => copyFile(source, path, constants.COPYFILE_FICLONE);
       const copied = await withDiskErrors(() => undefinedIfMissing(writeAtomically(to, fill).then(() => true)));
       return copied ?? false;
@@ -103,7 +104,7 @@ export function filePayloadStore(options: { readonly folder: string; readonly cl
 
 type WithDiskErrors = <T>(run: () => Promise<T>) => Promise<T>;
 
-/** The content of a file, which is closed when all was read. What fits one piece is read here and now. */
+/** The content of a file, which is closed after the last chunk. A file of a single chunk is read immediately. */
 async function readChunks(file: FileHandle, withDiskErrors: WithDiskErrors): Promise<AsyncIterable<Uint8Array>> {
   let large = false;
   try {

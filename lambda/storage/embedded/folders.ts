@@ -1,7 +1,7 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
-/** Makes a folder with all above it, durably and for its owner only. */
+/** Creates a folder and its parents durably, accessible only to the owner. */
 export async function makeFolder(folder: string): Promise<void> {
   const firstCreated = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (firstCreated === undefined) return;
@@ -10,9 +10,9 @@ export async function makeFolder(folder: string): Promise<void> {
     await syncFolder(dirname(created));
 }
 
-/** Makes durable which names a folder has. */
+/** Makes the entries of a folder durable. */
 export async function syncFolder(folder: string): Promise<void> {
-  // Windows can neither open nor sync a folder; NTFS journals names by itself.
+  // Windows cannot open or sync a folder; NTFS journals its entries.
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');
   try {

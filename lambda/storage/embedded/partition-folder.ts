@@ -13,20 +13,20 @@ const LOCK_MAX_AGE_MS = 10_000;
 const HASH_DIGITS = 40;
 const MAX_ATTEMPTS = 100;
 
-/** The name of a partition's folder: the same length for all, and no two differ by case alone. */
+/** The folder name of a partition: of fixed length, and distinct on file systems that ignore case. */
 export const folderName = (partition: string): string =>
   createHash('sha256').update(partition).digest('hex').slice(0, HASH_DIGITS);
 
-/** The partition that a folder is of, or undefined while it has no name. */
+/** The partition of a folder, or undefined while its name file does not exist. */
 export const readPartitionName = (folder: string): Promise<string | undefined> =>
   undefinedIfMissing(readFile(join(folder, NAME_FILE), 'utf8'));
 
 /**
- * A new file in the folder, which is made when missing. As long as the file is there, nobody takes the folder or its
- * name:
+ * Opens a new temporary file in the folder, which is created if needed. While the file exists, no process removes the
+ * folder or its name file:
  *
- *   writer   makes its file,  then waits while there is a lock,    then sees to the name
- *   remover  makes the lock,  then leaves if there is any file,    else removes name, lock and folder
+ *   writer   creates its file,  waits while the lock exists,    writes the name file if it is missing
+ *   remover  creates the lock,  stops if there is any file,     else removes name file, lock and folder
  */
 export async function openTemp(folder: string): Promise<{ readonly file: FileHandle; readonly path: string }> {
   const path = join(folder, `${randomUUID()}${TEMP_SUFFIX}`);
@@ -37,13 +37,13 @@ export async function openTemp(folder: string): Promise<{ readonly file: FileHan
       await waitForLockRelease(folder);
       return { file, path };
     } catch (error) {
-      // Somebody may remove the folder, empty as it still is, while it is made or before the file is in it.
+      // Another process may remove the empty folder before the file is in it.
       if (!isMissing(error) || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }
 
-/** Sees to it that the folder says which partition it is of; for those who have a file in it. */
+/** Writes the name file of a folder if it is missing. The caller must have an open file in the folder. */
 export async function ensurePartitionName(folder: string, partition: string): Promise<void> {
   if (await undefinedIfMissing(stat(join(folder, NAME_FILE)))) return;
   const path = join(folder, `${randomUUID()}${TEMP_SUFFIX}`);
@@ -52,7 +52,7 @@ export async function ensurePartitionName(folder: string, partition: string): Pr
   await syncFolder(folder);
 }
 
-/** Removes the folder unless it holds a payload, or a file that becomes one. */
+/** Removes the folder unless it has a payload or a temporary file. */
 export async function removeIfEmpty(folder: string): Promise<void> {
   if (!(await isEmpty(folder)) || !(await acquireLock(folder))) return;
   const empty = await isEmpty(folder);
@@ -61,7 +61,7 @@ export async function removeIfEmpty(folder: string): Promise<void> {
   try {
     if (empty) await undefinedIfMissing(rmdir(folder));
   } catch (error) {
-    // Somebody began to write since, and makes the name anew.
+    // A writer has created a file since, and writes the name file again.
     if (!isNotEmpty(error)) throw error;
   }
 }
@@ -71,7 +71,7 @@ async function isEmpty(folder: string): Promise<boolean> {
   return names?.every((name) => name === NAME_FILE || name === LOCK_FILE) ?? false;
 }
 
-/** Makes the lock of a folder when nobody else has it; false when there is no such folder. */
+/** Acquires the lock of a folder, waiting while another process holds it; false when the folder does not exist. */
 async function acquireLock(folder: string): Promise<boolean> {
   for (;;) {
     await waitForLockRelease(folder);
@@ -85,10 +85,7 @@ async function acquireLock(folder: string): Promise<boolean> {
   }
 }
 
-/**
- * Waits while somebody looks whether the folder can go, which takes moments; a lock that stays is of a process that
- * died.
- */
+/** Waits until the lock is released, which takes moments; a lock that is older belongs to a process that died. */
 async function waitForLockRelease(folder: string): Promise<void> {
   const path = join(folder, LOCK_FILE);
   for (let found = await undefinedIfMissing(stat(path)); found; found = await undefinedIfMissing(stat(path))) {
@@ -97,7 +94,7 @@ async function waitForLockRelease(folder: string): Promise<void> {
   }
 }
 
-/** Removes what writers left behind when they were killed, and gives the names of all files that are finished. */
+/** Removes stale temporary files of killed writers, and returns the names of all other files. */
 export async function sweepAndListFiles(folder: string): Promise<string[]> {
   const names = (await undefinedIfMissing(readdir(folder))) ?? [];
   const temps = names.filter((name) => name.endsWith(TEMP_SUFFIX));
@@ -107,7 +104,7 @@ export async function sweepAndListFiles(folder: string): Promise<string[]> {
   return finished;
 }
 
-// By the clock of the machine, which is also what dates files while they are written.
+// Uses the machine's clock, which also dates temporary files.
 async function removeIfStale(path: string): Promise<void> {
   const found = await undefinedIfMissing(stat(path));
   if (found && Date.now() - found.mtimeMs > TEMP_MAX_AGE_MS) await rm(path, { force: true });

@@ -28,10 +28,7 @@ const DELETE = 'DELETE FROM records WHERE partition = ? AND key = ? AND revision
 
 type Row = { readonly [column: string]: SQLOutputValue };
 
-/**
- * The records of an open database, as its SQL sees them. Every method is one piece: nothing of this process runs
- * between.
- */
+/** The records of an open database. Every method is synchronous, so no other code of this process runs in between. */
 export interface RecordTable {
   read(partition: string, keys: readonly string[]): StoredRecord[];
   range(partition: string, options: PageOptions): Iterable<PositionedRecord>;
@@ -59,7 +56,7 @@ export function recordTable(db: DatabaseSync): RecordTable {
 
   const find = ({ partition, key }: RecordKey): StoredRecord | undefined => read(partition, [key])[0];
 
-  /** Makes one write if its condition holds, in one statement. */
+  /** Applies one write if its condition holds, in one statement. */
   function applyWrite(write: RecordWrite): boolean {
     const { partition, key } = writeKey(write);
     if (write.when === 'absent') {
@@ -71,11 +68,11 @@ export function recordTable(db: DatabaseSync): RecordTable {
     return hasChangedOne(prepare(UPDATE).run(...toColumnValues(write.put), partition, key, revision));
   }
 
-  /** One statement, which commits by itself. */
+  /** A single statement needs no transaction. */
   function commitOne(write: RecordWrite): void {
     while (!applyWrite(write)) {
       const found = find(writeKey(write));
-      // Another process may have changed the record since the statement; then the condition may hold by now.
+      // Another process may have changed the record since the statement, so that the condition holds now.
       if (!conditionHolds(write, found)) throw new ConditionFailedError(new Map([[0, found]]));
     }
   }
@@ -123,7 +120,7 @@ function toColumnValues({ revision, meta, lists = {}, body }: StoredRecord): SQL
 interface Query {
   readonly where: string;
   readonly value: string;
-  /** The columns that order the records; the bounds are about the first. */
+  /** The columns that order the records; bounds apply to the first. */
   readonly order: readonly string[];
 }
 
@@ -172,6 +169,6 @@ function textColumn(row: Row, column: string): string {
   if (typeof value === 'string') return value;
   throw new WaitstateError(
     'DAMAGED',
-    `A record has no ${column}, where a text was expected; restore it from a backup.`,
+    `A record has no text in column "${column}". Restore the database from a backup.`,
   );
 }

@@ -6,12 +6,12 @@ import { openDatabase } from './database.ts';
 import { storageError } from './errors.ts';
 import { type RecordTable, recordTable } from './record-table.ts';
 
-// Measured: up to here a record takes less than a third of the time of a payload; beyond, the file only grows and never
-// shrinks.
+// Measured: up to this size a record takes less than a third of the time of a payload. Larger records would inflate the
+// database file, which never shrinks.
 const INLINE_BYTES = 64 * 1024;
 const BUSY_TIMEOUT_MS = 5000;
 
-/** Records in a SQLite database that several processes may share; opened, and made when missing, by the first call. */
+/** A record store in a SQLite database, which the first call opens or creates; several processes can share it. */
 export function sqliteRecordStore(options: { readonly folder: string; readonly busyTimeoutMs?: number }): RecordStore {
   const folder = resolve(options.folder);
   let tablePromise: Promise<RecordTable> | undefined;
@@ -55,4 +55,4 @@ export function sqliteRecordStore(options: { readonly folder: string; readonly b
 }
 
 const closedError = (folder: string): WaitstateError =>
-  new WaitstateError('STORAGE_UNAVAILABLE', `This process has closed the storage in ${folder}; open a new one.`);
+  new WaitstateError('STORAGE_UNAVAILABLE', `The storage in ${folder} is closed. Create a new one.`);

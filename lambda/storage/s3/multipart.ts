@@ -11,7 +11,7 @@ import type { AwsCall } from '../aws/aws-calls.ts';
 import { errorName, sdkAttempts } from '../aws/classify-aws-error.ts';
 import type { S3Connection } from './s3-connection.ts';
 
-/** Parts under way at a time; with the two that showed the content to be large, at most five are in memory. */
+/** Parts uploaded at a time; with the first two, which are read ahead, at most five are in memory. */
 const MAX_PARTS_IN_FLIGHT = 3;
 
 interface ObjectLocation {
@@ -25,7 +25,7 @@ interface Upload extends ObjectLocation {
 
 type Parts<P> = AsyncIterable<P> | Iterable<P>;
 
-/** Objects that are written in parts; one that fails leaves nothing behind. */
+/** Uploads and copies in parts; a failed one leaves nothing behind. */
 export function createMultipart(call: AwsCall<S3Connection>, resource: string) {
   const writing = { resource, actions: ['s3:PutObject'] };
   const copying = { resource, actions: ['s3:PutObject', 's3:GetObject'] };
@@ -41,7 +41,7 @@ export function createMultipart(call: AwsCall<S3Connection>, resource: string) {
     try {
       await complete(upload, await sendAll(parts, (part, PartNumber) => send(part, { ...upload, PartNumber })));
     } catch (error) {
-      // What matters is why it failed; parts that cannot be removed now are left to a lifecycle rule of the bucket.
+      // The original error matters more; a lifecycle rule of the bucket removes parts that cannot be removed now.
       await call(aborting, (client) => client.send(new AbortMultipartUploadCommand(upload))).catch(() => {});
       throw error;
     }
@@ -52,7 +52,7 @@ export function createMultipart(call: AwsCall<S3Connection>, resource: string) {
       try {
         return await client.send(new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }));
       } catch (error) {
-        // Names are written once: after a lost answer, an object in place of the upload is the one that was completed.
+        // Ids are written only once, so after a lost response an existing object is the completed upload.
         if (!(isRetry || sdkAttempts(error) > 1) || errorName(error) !== 'NoSuchUpload') throw error;
         return await client.send(new HeadObjectCommand({ Bucket: upload.Bucket, Key: upload.Key }));
       }
@@ -60,7 +60,7 @@ export function createMultipart(call: AwsCall<S3Connection>, resource: string) {
 
   return {
     upload: (target: ObjectLocation, parts: Parts<Uint8Array>): Promise<void> =>
-      // The SDK adds this checksum to parts by default, and S3 refuses parts with another one than the upload's.
+      // The SDK adds this checksum to parts by default, and S3 rejects parts with another one than the upload's.
       sendInParts({ ...target, ChecksumAlgorithm: 'CRC32' }, parts, async (Body, uploadPart) => {
         const { ETag, ChecksumCRC32 } = await call(writing, (client) =>
           client.send(new UploadPartCommand({ ...uploadPart, Body, ChecksumAlgorithm: 'CRC32' })),

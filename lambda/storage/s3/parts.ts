@@ -3,12 +3,12 @@ const PART_BYTES = 8 * MIB;
 const MAX_COPY_BYTES = 1024 * MIB;
 
 /**
- * How large the nth part of an upload is: 8 MiB for the first thousand, then growing, so that 10,000 parts hold 5 TiB.
+ * The size of the nth part of an upload: 8 MiB for the first thousand, then growing, so that 10,000 parts hold 5 TiB.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html
  */
 export const partBytes = (partNumber: number): number => PART_BYTES + Math.max(0, partNumber - 1_000) * 136 * 1024;
 
-/** The same bytes in parts of the right size, the last one smaller; nothing for no bytes. */
+/** Splits bytes into parts of the right size, the last one smaller; empty content has no parts. */
 export async function* splitIntoParts(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
@@ -30,7 +30,7 @@ export async function* splitIntoParts(
   if (buffered.length > 0) yield concatChunks(buffered);
 }
 
-/** The ranges, as S3 writes them, in which an object too large for one copy is copied. */
+/** The byte ranges for copying an object that is too large for a single request. */
 export function* copyRanges(size: number): Generator<string> {
   for (let start = 0; start < size; start += MAX_COPY_BYTES) {
     yield `bytes=${start}-${Math.min(size, start + MAX_COPY_BYTES) - 1}`;

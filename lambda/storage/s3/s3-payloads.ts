@@ -18,15 +18,15 @@ import type { S3Connection } from './s3-connection.ts';
 
 export interface S3PayloadStoreOptions extends AwsRetryOptions {
   readonly bucket: string;
-  /** What every key begins with. @default nothing */
+  /** The prefix of every key. @default none */
   readonly prefix?: string;
-  /** The caller closes what it passes. @default one made from the environment on first use */
+  /** Your own client, which you close yourself. @default a client from the environment, created on first use */
   readonly client?: S3Connection;
 }
 
 const MAX_DELETE_KEYS = 1_000;
 
-/** Payloads in one S3 bucket, under `<prefix><partition>/<id>`. The client is made by the first call, not before. */
+/** A payload store in one S3 bucket, with keys `<prefix><partition>/<id>`. The first call creates the client. */
 export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3PayloadStoreOptions): PayloadStore {
   let ownClient: S3Client | undefined;
   const call = createAwsCall(() => {
@@ -75,7 +75,7 @@ export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3Pa
           try {
             return await client.send(new CopyObjectCommand({ ...target, CopySource }));
           } catch (error) {
-            // Above 5 GB one request does not do; asking for the size first would cost every other copy a request.
+            // Objects above 5 GB need several requests. Reading the size first would cost every other copy a request.
             if (!/larger than the maximum/.test(String(error))) throw error;
             return (await client.send(new HeadObjectCommand(source))).ContentLength;
           }
@@ -121,7 +121,7 @@ export function s3PayloadStore({ bucket, prefix = '', client, ...retries }: S3Pa
 
 const CLIENT_CONFIG = { maxAttempts: 1, requestHandler: { connectionTimeout: 3_000, socketTimeout: 30_000 } };
 
-const LIST_BUCKET_HINT = 's3:ListBucket (without which S3 answers 403 for a payload that is not there)';
+const LIST_BUCKET_HINT = 's3:ListBucket (without it, S3 responds with 403 for a missing payload)';
 
 async function* prependParts(first: Uint8Array, second: Uint8Array, rest: AsyncIterable<Uint8Array>) {
   yield first;
@@ -147,15 +147,11 @@ async function* withDownloadErrors(
   try {
     yield* body;
   } catch (error) {
-    throw await storageError(
-      error,
-      { resource: `${resource}, in the middle of a download`, actions: ['s3:GetObject'] },
-      config,
-    );
+    throw await storageError(error, { resource: `${resource} during a download`, actions: ['s3:GetObject'] }, config);
   }
 }
 
-// Keys of somebody else, which have no partition and id, are passed over.
+// Keys without a partition and an id are not payloads.
 function parsePayloadPath(path: string, size: number, written: Date | undefined): StoredPayload | undefined {
   const slash = path.lastIndexOf('/');
   if (slash < 1 || slash === path.length - 1) return undefined;

@@ -2,7 +2,7 @@ import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { importOptionalPeer } from '../aws/import-optional-peer.ts';
 import { SIGNED_URL_SECONDS, type SignedUrls } from '../ports.ts';
 
-/** Presigned URLs of the payloads of a bucket; nothing is loaded or made before the first one. */
+/** Presigned URLs for the payloads of a bucket; the SDK is loaded on first use. */
 export function s3SignedUrls({
   bucket,
   config,
@@ -17,7 +17,7 @@ export function s3SignedUrls({
       '@aws-sdk/s3-request-presigner',
       () => import('@aws-sdk/s3-request-presigner'),
     );
-    // Otherwise the checksum of an empty body would become part of a URL to put, and S3 would refuse any other.
+    // Otherwise an upload URL would include the checksum of an empty body, and S3 would reject any other content.
     client ??= new s3.S3Client({ ...config, requestChecksumCalculation: 'WHEN_REQUIRED' });
     const location = { Bucket: bucket, Key: `${partition}/${id}` };
     const command = kind === 'put' ? new s3.PutObjectCommand(location) : new s3.GetObjectCommand(location);

@@ -102,7 +102,7 @@ describe('the folder of the local server', () => {
     const server = serverOf(project, []);
     await server.over;
     expect(server.child.exitCode).toBe(1);
-    expect(server.log).toContain('must be a folder that this process may write to');
+    expect(server.log).toContain('must be a folder that this process can write to');
   });
 });
 

@@ -13,7 +13,7 @@ export function accessDenied(): void {
       const { status, json } = await api(account, 'POST', '/api/runs', callerOf(account, 'Shop'), body);
       expect([status, json.code]).toEqual([500, 'STORAGE_DENIED']);
       const lines = account.invocations.flatMap((each) => each.lines).join();
-      expect(lines).toMatch(/Not allowed: allow dynamodb:PutItem on DynamoDB table/);
+      expect(lines).toMatch(/Access denied: allow dynamodb:PutItem on the DynamoDB table/);
     });
 
     describe('to be waked, to store and to tell', () => {
