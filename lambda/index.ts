@@ -51,13 +51,12 @@ export { type ErrorCode, type ErrorScope, isWaitstateError, WaitstateError } fro
 export { STATUSES, type Status, TRANSITIONS } from './core/status.ts';
 export { type Agent, type AnyAgent, agent, type InvokeResult, type StartOptions } from './runtime/agent/agent.ts';
 export type { AgentOptions } from './runtime/agent/agent-options.ts';
-export { type Approvals, approvals } from './runtime/agent/approvals-portal.ts';
+export { type Approvals, approvals, type InboxOptions } from './runtime/agent/approvals-portal.ts';
 export type { AgentEvent, AgentHandler, LambdaContext } from './runtime/agent/lambda-handler.ts';
 export type { RunHandle } from './runtime/agent/run-handle.ts';
 export { runAgents, type Worker, type WorkerOptions } from './runtime/agent/worker.ts';
-export type { AnswerInput, DecideInput } from './runtime/approvals/decide.ts';
+export type { AnswerInput, DecideInput } from './runtime/approvals/decide-input.ts';
 export type { Notifier } from './runtime/approvals/due.ts';
-export type { InboxOptions } from './runtime/approvals/inbox.ts';
 export type { ApprovalView } from './runtime/approvals/view.ts';
 export type { Clock } from './runtime/clock.ts';
 export type { RewindOptions } from './runtime/control/rewind-and-fork.ts';

@@ -1,11 +1,12 @@
 import { type ApprovalContent, readApprovalDocument, type ShownDoc } from '../runtime/approvals/approval-content.ts';
-import { type ApprovalView, type Show, toApprovalTerms } from '../runtime/approvals/view.ts';
+import type { FoundApproval } from '../runtime/approvals/find-approval.ts';
+import { type ApprovalView, toApprovalTerms } from '../runtime/approvals/view.ts';
 
-/** An approval with what is shown as documents, in which `$` nodes stand for what JSON lacks. */
+/** An approval with what it shows as documents: JSON in which `$` nodes stand for values that JSON lacks. */
 export interface ApprovalDocument extends Omit<ApprovalView, keyof ApprovalContent>, ShownDoc {}
 
-/** The document of an approval that was found; it needs no code of the agent that asked. */
-export const toApprovalDocument: Show<ApprovalDocument> = async (at, found) => {
+/** Renders an approval without the code of its agent. */
+export async function toApprovalDocument(found: FoundApproval): Promise<ApprovalDocument> {
   const cipher = await found.cipher();
-  return { ...toApprovalTerms(at, cipher, found), ...(await readApprovalDocument(at, cipher, found.approval)) };
-};
+  return { ...toApprovalTerms(found, cipher), ...(await readApprovalDocument(found.at, cipher, found.approval)) };
+}

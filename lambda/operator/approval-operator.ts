@@ -1,24 +1,23 @@
-import type { RunContext } from '../checkpoints/engine.ts';
 import { scanRuns } from '../checkpoints/engine.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
-import { type FoundApproval, findApproval, findApprovals } from '../runtime/approvals/change.ts';
-import { decideAs, remindAs, withdrawAs } from '../runtime/approvals/decide.ts';
+import { decideByToken, findByToken } from '../runtime/approvals/by-token.ts';
+import { decide, remind, withdraw } from '../runtime/approvals/decide.ts';
 import { deliverDecided } from '../runtime/approvals/deliver-decided.ts';
-import { inboxAs, showPending } from '../runtime/approvals/inbox.ts';
-import { decideByTokenAs, showByToken } from '../runtime/approvals/tokens.ts';
+import { type FoundApproval, findApproval, findApprovals } from '../runtime/approvals/find-approval.ts';
+import { findPending, inbox, skipUnreadable } from '../runtime/approvals/inbox.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { type ApprovalDocument, toApprovalDocument } from './approval-document.ts';
 import { checkLimit } from './check-limit.ts';
-import { followUpApproval } from './follow-up-approval.ts';
-import type { LinkedApproval, Operator } from './operator.ts';
+import { findFollowUp } from './follow-up-approval.ts';
+import type { ApprovalInRun, Operator } from './operator.ts';
 
-type ApprovalDesk = Pick<
+type ApprovalOperator = Pick<
   Operator,
   | 'inbox'
   | 'pendingApprovals'
   | 'approvals'
   | 'approval'
-  | 'followUpApproval'
+  | 'approvalInRun'
   | 'decide'
   | 'remind'
   | 'withdraw'
@@ -26,60 +25,73 @@ type ApprovalDesk = Pick<
   | 'decideByLink'
 >;
 
-const WAITING = ['WAITING_FOR_APPROVAL', 'WAITING_FOR_SIGNAL', 'SLEEPING'] as const;
-const MOST_APPROVALS = 100;
+const WAITING_STATUSES = ['WAITING_FOR_APPROVAL', 'WAITING_FOR_SIGNAL', 'SLEEPING'] as const;
+const MAX_APPROVALS = 100;
 
-/** The part of the desk that is about approvals. */
-export function createApprovalOperator(runtime: Runtime): ApprovalDesk {
+/** The methods of the operator that are about approvals. */
+export function createApprovalOperator(runtime: Runtime): ApprovalOperator {
   const { log, contexts } = runtime;
-  const { forTenant: context, forRun: inRun } = contexts;
+  const { forTenant, forRun } = contexts;
   return {
-    async inbox(person, { groups = [], limit = MOST_APPROVALS } = {}) {
-      const options = { groups, limit: checkLimit(limit, MOST_APPROVALS), log };
-      return Array.fromAsync(inboxAs(await context(), person, toApprovalDocument, options));
-    },
-    async pendingApprovals({ limit = MOST_APPROVALS } = {}) {
-      checkLimit(limit, MOST_APPROVALS);
-      const all = await context();
-      const found: ApprovalDocument[] = [];
-      for await (const { partition, head } of scanRuns(all, { status: WAITING })) {
-        for (const id of head.work?.approvals ?? []) {
-          const open = await showPending(all, { partition, id }, toApprovalDocument, { log });
-          if (open) found.push(open);
-        }
-        if (found.length >= limit) break;
+    async inbox(person, { groups = [], limit = MAX_APPROVALS } = {}) {
+      checkLimit(limit, MAX_APPROVALS);
+      const documents: ApprovalDocument[] = [];
+      for await (const found of inbox(await forTenant(), person, { groups, log })) {
+        const document = await skipUnreadable(toApprovalDocument(found), found, log);
+        if (document) documents.push(document);
+        if (documents.length >= limit) break;
       }
-      return oldestFirst(found).slice(0, limit);
+      return documents;
+    },
+    async pendingApprovals({ limit = MAX_APPROVALS } = {}) {
+      checkLimit(limit, MAX_APPROVALS);
+      const context = await forTenant();
+      const documents: ApprovalDocument[] = [];
+      for await (const { partition, head } of scanRuns(context, { status: WAITING_STATUSES })) {
+        for (const id of head.work?.approvals ?? []) {
+          const found = await findPending(context, { partition, id }, log);
+          const document = found && (await skipUnreadable(toApprovalDocument(found), found, log));
+          if (document) documents.push(document);
+        }
+        if (documents.length >= limit) break;
+      }
+      return sortOldestFirst(documents).slice(0, limit);
     },
     async approvals(run) {
-      const at = await inRun(run);
-      const found = await findApprovals(at);
-      return oldestFirst(await Promise.all(found.map((each) => toApprovalDocument(at, each))));
+      const found = await findApprovals(await forRun(run));
+      return sortOldestFirst(await Promise.all(found.map(toApprovalDocument)));
     },
-    async approval(run, id) {
-      const at = await inRun(run);
-      return toApprovalDocument(at, await findApproval(at, id));
+    approval: async (run, id) => toApprovalDocument(await findApproval(await forRun(run), id)),
+    async approvalInRun(run, id) {
+      const found = await findApproval(await forRun(run), id);
+      return toApprovalInRun(found, await findFollowUp(found));
     },
-    followUpApproval: async (run, approval) => followUpApproval(await inRun(run), approval),
-    decide: async (run, input) => deliverDecided(runtime, await decideAs(await inRun(run), input, toApprovalDocument)),
-    remind: async (run, id) => remindAs(await inRun(run), id, toApprovalDocument),
-    withdraw: async (run, id, why) =>
-      deliverDecided(runtime, await withdrawAs(await inRun(run), id, why, toApprovalDocument)),
-    approvalByLink: async (token) => showByToken(await context(), token, openedLink),
+    decide: async (run, input) =>
+      toApprovalDocument(await deliverDecided(runtime, await decide(await forRun(run), input))),
+    remind: async (run, id) => toApprovalDocument(await remind(await forRun(run), id)),
+    withdraw: async (run, id, reason) =>
+      toApprovalDocument(await deliverDecided(runtime, await withdraw(await forRun(run), id, reason))),
+    async approvalByLink(token) {
+      const found = await findByToken(await forTenant(), token);
+      return { ...(await toApprovalInRun(found, await findFollowUp(found))), person: found.person };
+    },
     async decideByLink(token, answer) {
-      const loaded = await decideByTokenAs(await context(), token, answer, openedLink);
-      await deliverDecided(runtime, loaded.approval);
-      return loaded;
+      const decided = await deliverDecided(runtime, await decideByToken(await forTenant(), token, answer));
+      // The run can ask again only after it has resumed, so a decision that was recorded just now has no follow-up.
+      const followUp = decided.isChanged ? undefined : await findFollowUp(decided);
+      return { ...(await toApprovalInRun(decided, followUp)), person: decided.person };
     },
   };
 }
 
-const oldestFirst = (approvals: readonly ApprovalDocument[]): readonly ApprovalDocument[] =>
+const sortOldestFirst = (approvals: readonly ApprovalDocument[]): readonly ApprovalDocument[] =>
   approvals.toSorted((a, b) => a.askedAt.getTime() - b.askedAt.getTime());
 
-async function openedLink(at: RunContext, found: FoundApproval, person: string): Promise<LinkedApproval> {
+async function toApprovalInRun(found: FoundApproval, followUp: FoundApproval | undefined): Promise<ApprovalInRun> {
   const { status, agent } = found.head;
-  const approval = await toApprovalDocument(at, found);
-  const again = await followUpApproval(at, approval);
-  return { approval, person, run: { status, ...omitUndefined({ agent }) }, ...omitUndefined({ followUp: again }) };
+  return {
+    approval: await toApprovalDocument(found),
+    run: { status, ...omitUndefined({ agent }) },
+    ...(followUp && { followUp: await toApprovalDocument(followUp) }),
+  };
 }

@@ -13,7 +13,7 @@ import {
 import { WaitstateError } from '../core/errors.ts';
 import { omitUndefined } from '../core/omit-undefined.ts';
 import { readApprovalDocument } from '../runtime/approvals/approval-content.ts';
-import { findApproval } from '../runtime/approvals/change.ts';
+import { findApproval } from '../runtime/approvals/find-approval.ts';
 import { checkLimit } from './check-limit.ts';
 import type { CheckpointView, DiffView, HistoryPage, HistoryQuery, PayloadSource } from './operator.ts';
 import { diffRecordedResults, listRecordedResults, type RecordedResult } from './recorded-results.ts';

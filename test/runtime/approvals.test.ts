@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agent } from '../../lambda/runtime/agent/agent.ts';
-import { decideByToken, viewByToken } from '../../lambda/runtime/approvals/tokens.ts';
+import { decideByToken, findByToken } from '../../lambda/runtime/approvals/by-token.ts';
 import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
 import type { ApprovalOptions } from '../../lambda/runtime/definition/agent-context.ts';
 import type { StandardSchema } from '../../lambda/runtime/definition/standard-schema.ts';
@@ -346,10 +346,10 @@ describe('telling people', () => {
     await decideByToken(context, tokens[1] ?? '', { answer: 'approve', comment: 'by link' });
     await world.skip({ minutes: 2 });
     expect(await run.result()).toMatchObject({ approved: true, by: ['user:bob'], comment: 'by link' });
-    expect(await viewByToken(context, tokens[0] ?? '')).toMatchObject({ status: 'APPROVED' });
+    expect((await findByToken(context, tokens[0] ?? '')).approval.meta).toMatchObject({ status: 'APPROVED' });
     const other = decideByToken(context, tokens[0] ?? '', { answer: 'reject' });
     await expect(other).rejects.toMatchObject({ code: 'APPROVAL_DECIDED' });
-    await expect(viewByToken(context, 'forged')).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
+    await expect(findByToken(context, 'forged')).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
   });
 });
 

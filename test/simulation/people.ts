@@ -1,5 +1,5 @@
 import { type ErrorCode, isWaitstateError } from '../../lambda/core/errors.ts';
-import { decideByToken } from '../../lambda/runtime/approvals/tokens.ts';
+import { decideByToken } from '../../lambda/runtime/approvals/by-token.ts';
 import type { Chance } from './chance.ts';
 import type { Sent } from './ledger.ts';
 import { movesIn, type Program } from './program.ts';
@@ -118,7 +118,7 @@ export class People {
           const { runtime, run: runs } = agents(agent);
           const { status } =
             link !== undefined && attempt % 2 === 1
-              ? await decideByToken(await runtime.contexts.forTenant(), link, { answer })
+              ? (await decideByToken(await runtime.contexts.forTenant(), link, { answer })).approval.meta
               : await runs(run).decide({ approval, by, answer });
           this.#world.ledger.answers.push({ run, approval, by, answer, status });
         } catch (error) {

@@ -55,11 +55,11 @@ async function notify({ runtime, notifier }: AnyAgent, approval: string): Promis
   if (!notifier) return { end: 'told' };
   const [{ withTenant }, { findApproval }, { createNotification }] = await Promise.all([
     import('../../../lambda/checkpoints/derived-contexts.ts'),
-    import('../../../lambda/runtime/approvals/change.ts'),
+    import('../../../lambda/runtime/approvals/find-approval.ts'),
     import('../../../lambda/runtime/approvals/notification.ts'),
   ]);
   const context = await withTenant(runtime.contexts, job.tenant).forRun(job.run);
-  const notice = await createNotification(context, await findApproval(context, approval), notifier);
+  const notice = await createNotification(await findApproval(context, approval), notifier);
   await sendToServer({ tell: 'notice', notice });
   await notifier.notify(notice);
   return { end: 'told' };

@@ -12,7 +12,7 @@ import type { ApiEnv } from '../../http/request-variables.ts';
 import { wantsPage } from '../../http/wants-page.ts';
 import { createOperator } from '../../operator/create-operator.ts';
 import type { LinkedApproval } from '../../operator/operator.ts';
-import type { AnswerInput } from '../../runtime/approvals/decide.ts';
+import type { AnswerInput } from '../../runtime/approvals/decide-input.ts';
 import { linkNotFound } from '../../runtime/approvals/tokens.ts';
 import { DOWNLOAD_RESPONSES, downloadPayload } from '../download.ts';
 import { approvalResponse } from '../responses.ts';

@@ -33,7 +33,7 @@ import {
 import { type ApprovalPageOptions, approvalPage } from './approval-page.ts';
 import { EVERYBODY, type InboxView, inboxChanges, inboxPage } from './inbox-page.ts';
 
-/** The inbox, and the pages of approvals. */
+/** Registers the inbox and the pages of approvals. */
 export function approvalRoutes(app: Hono<ApiEnv>, { runtime, telemetry }: ConsoleOptions): void {
   const now = () => new Date(runtime.clock.now());
 
@@ -42,7 +42,7 @@ export function approvalRoutes(app: Hono<ApiEnv>, { runtime, telemetry }: Consol
   app.get('/inbox/changes', async (context) => {
     const { operator } = authorize(context, INBOX_ROLES);
     const since = new Date(parseWholeNumber(context.req.query('since')) ?? 0);
-    // Of any status: a run that waits may ask something, one that goes on was answered.
+    // Any status counts: a suspended run may have requested an approval, and a resumed one was decided.
     const [newest] = (await operator.runs({ since, limit: 1 })).runs;
     if (!newest) return context.body(null, 204);
     return htmlResponse(
@@ -64,7 +64,7 @@ export function approvalRoutes(app: Hono<ApiEnv>, { runtime, telemetry }: Consol
         const { approval } = await loaded(context, now());
         const { answer: given, comment, shown } = form;
         if (given !== 'approve' && given !== 'reject') throw invalidInput('`answer`', '"approve" or "reject"', given);
-        const edits = form.edits === undefined ? undefined : parseDocument('What is to be done otherwise', form.edits);
+        const edits = form.edits === undefined ? undefined : parseDocument('Your changes', form.edits);
         const who = whoAnswers(caller, approval, form.member ?? form.by);
         await operator.decide(approval.run, {
           ...{ approval: approval.id, answer: given, ...who },
@@ -108,11 +108,11 @@ async function inbox(context: ConsoleContext, now: Date): Promise<InboxView> {
   return { caller, person, groups, approvals, since: new Date(now.getTime() - OVERLAP_MS), now };
 }
 
-/** Whose inbox a caller sees: an operator all of it, an approver their own, and who answers for others whose they name. */
+/** The inbox that a caller sees: everybody's for an operator, their own for an approver, or that of a named person. */
 function whose(caller: Caller, as: string | undefined, groups: readonly string[]) {
   if (as !== undefined && as !== EVERYBODY && as !== caller.person) {
     if (caller.answersForOthers) return { person: as, groups };
-    throw notAllowed('This is the inbox of somebody else. Yours is there without a name.');
+    throw notAllowed('This inbox belongs to someone else. Open the inbox without `as` to see yours.');
   }
   if (hasRole(caller, OPERATE_ROLES) && (as === undefined || as === EVERYBODY))
     return { person: undefined, groups: [] };
@@ -120,24 +120,21 @@ function whose(caller: Caller, as: string | undefined, groups: readonly string[]
   return { person: by, groups: own };
 }
 
-/** The approval of a path, for those who may see it. */
+/** Loads the approval in the path, for callers who can read it. */
 async function loaded(context: ConsoleContext, now: Date): Promise<ApprovalPageOptions> {
   const { caller, operator } = authorize(context, APPROVAL_VIEW_ROLES);
-  const approval = await operator.approval(idFromPath(context), idFromPath(context, 2));
+  const { approval, run, followUp } = await operator.approvalInRun(idFromPath(context), idFromPath(context, 2));
   requireApprovalAccess(caller, approval);
   const as = caller.answersForOthers ? context.req.query('as') : undefined;
-  const isOpen = approval.status === 'PENDING' && approval.votes.length === 0;
-  // While nobody answered, the page does not tell of the run.
-  const run = isOpen ? { status: 'WAITING_FOR_APPROVAL' as const } : await operator.run(approval.run);
-  return { caller, approval, run, followUp: await operator.followUpApproval(approval.run, approval), as, now };
+  return { caller, approval, run, followUp, as, now };
 }
 
-/** The person that a caller is, or names; one who answers for others is taken to know their groups. */
+/** The person who decides: the caller, or a named person, who is trusted to be in every group that can decide. */
 function whoAnswers(caller: Caller, { approvers }: ApprovalDocument, by: string | undefined) {
   if (!caller.answersForOthers || by === undefined) return requireDecider(caller);
   const person = by.trim();
-  // Somebody with two names would count twice.
+  // A person with two names would count twice.
   if (!approvers.includes(person) && !/^user:./.test(person))
-    throw invalidInput('Who answers', 'one of those who are asked by name, or "user:" and a name', person);
+    throw invalidInput('The person who decides', 'one of the approvers, or "user:" followed by a name', person);
   return { by: person, groups: approvers.filter(isGroup) };
 }

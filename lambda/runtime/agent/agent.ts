@@ -137,11 +137,11 @@ export function agent<Input, State, Result>(
     async notify({ run, tenant }, approval) {
       if (!notifier) return;
       const [{ findApproval }, { createNotification }] = await Promise.all([
-        import('../approvals/change.ts'),
+        import('../approvals/find-approval.ts'),
         import('../approvals/notification.ts'),
       ]);
-      const at = await forRun(run, tenant);
-      await notifier.notify(await createNotification(at, await findApproval(at, approval), notifier));
+      const found = await findApproval(await forRun(run, tenant), approval);
+      await notifier.notify(await createNotification(found, notifier));
     },
     handler() {
       return lambdaHandler(this);

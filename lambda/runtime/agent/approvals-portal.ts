@@ -1,9 +1,20 @@
+import { invalidInput } from '../../core/invalid-input.ts';
 import { type AgentOptions, createRuntime } from '../agent/agent-options.ts';
-import { type AnswerInput, type DecideInput, decide, remind, withdraw } from '../approvals/decide.ts';
+import { decideByToken, findByToken } from '../approvals/by-token.ts';
+import { decide, remind, withdraw } from '../approvals/decide.ts';
+import type { AnswerInput, DecideInput } from '../approvals/decide-input.ts';
 import { deliverDecided } from '../approvals/deliver-decided.ts';
-import { type InboxOptions, inbox } from '../approvals/inbox.ts';
-import { decideByToken, revokeToken, viewByToken } from '../approvals/tokens.ts';
-import { type ApprovalView, viewApproval } from '../approvals/view.ts';
+import { inbox, skipUnreadable } from '../approvals/inbox.ts';
+import { revokeToken } from '../approvals/tokens.ts';
+import { type ApprovalView, toApprovalView, viewApproval } from '../approvals/view.ts';
+
+/** Which part of an inbox to list. */
+export interface InboxOptions {
+  /** The most approvals to list. @default all */
+  readonly limit?: number;
+  /** The groups that the person belongs to, such as `group:finance`. @default none */
+  readonly groups?: readonly string[];
+}
 
 /** The approvals of one tenant, for programs that show and decide them: a portal, a chat bot, an email gateway. */
 export interface Approvals {
@@ -27,17 +38,25 @@ export function approvals(options: AgentOptions = {}): Approvals {
   const runtime = createRuntime({ name: 'approvals', run: () => {} }, options);
   const { contexts } = runtime;
   return {
-    async *inbox(person, inboxOptions) {
-      yield* inbox(await contexts.forTenant(), person, inboxOptions);
+    async *inbox(person, { limit = Infinity, groups } = {}) {
+      if (!(limit > 0)) throw invalidInput('`limit`', 'a number above 0', limit);
+      let listed = 0;
+      for await (const found of inbox(await contexts.forTenant(), person, { groups })) {
+        const view = await skipUnreadable(toApprovalView(found), found);
+        if (view === undefined) continue;
+        yield view;
+        if (++listed >= limit) return;
+      }
     },
     view: async (run, approval) => viewApproval(await contexts.forRun(run), approval),
-    decide: async (run, input) => deliverDecided(runtime, await decide(await contexts.forRun(run), input)),
+    decide: async (run, input) =>
+      toApprovalView(await deliverDecided(runtime, await decide(await contexts.forRun(run), input))),
     withdraw: async (run, approval, reason) =>
-      deliverDecided(runtime, await withdraw(await contexts.forRun(run), approval, reason)),
-    remind: async (run, approval) => remind(await contexts.forRun(run), approval),
-    viewByToken: async (token) => viewByToken(await contexts.forTenant(), token),
+      toApprovalView(await deliverDecided(runtime, await withdraw(await contexts.forRun(run), approval, reason))),
+    remind: async (run, approval) => toApprovalView(await remind(await contexts.forRun(run), approval)),
+    viewByToken: async (token) => toApprovalView(await findByToken(await contexts.forTenant(), token)),
     decideByToken: async (token, answer) =>
-      deliverDecided(runtime, await decideByToken(await contexts.forTenant(), token, answer)),
+      toApprovalView(await deliverDecided(runtime, await decideByToken(await contexts.forTenant(), token, answer))),
     revokeToken: async (token) => revokeToken(await contexts.forTenant(), token),
   };
 }

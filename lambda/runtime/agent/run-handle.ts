@@ -3,14 +3,13 @@ import { readLiveHead } from '../../checkpoints/engine.ts';
 import type { Duration } from '../../core/duration.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import { hasEnded, type Status } from '../../core/status.ts';
-import type { DecideInput } from '../approvals/decide.ts';
+import type { DecideInput } from '../approvals/decide-input.ts';
 import type { ApprovalView } from '../approvals/view.ts';
 import type { RewindOptions } from '../control/rewind-and-fork.ts';
 import { cancelRun, retryRun, signalRun, waitForResult, waitForStatus } from '../control/run-control.ts';
 import type { AgentDefinition } from '../definition/agent-definition.ts';
 import { validate } from '../definition/standard-schema.ts';
 import type { Runtime } from '../runtime.ts';
-import { deliverIfReady } from '../wake/wake.ts';
 
 /** Reads and controls one run. */
 export interface RunHandle<Result = unknown> {
@@ -68,11 +67,12 @@ export function createRunHandle<Result>(
       return Promise.all(pending.map((each) => viewApproval(at, each)));
     },
     async decide(input) {
-      const { decide } = await import('../approvals/decide.ts');
-      const at = await runContext();
-      const view = await decide(at, input);
-      await deliverIfReady(runtime, at);
-      return view;
+      const [{ decide }, { deliverDecided }, { toApprovalView }] = await Promise.all([
+        import('../approvals/decide.ts'),
+        import('../approvals/deliver-decided.ts'),
+        import('../approvals/view.ts'),
+      ]);
+      return toApprovalView(await deliverDecided(runtime, await decide(await runContext(), input)));
     },
   };
 }

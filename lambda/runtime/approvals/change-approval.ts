@@ -1,6 +1,4 @@
-import type { HeadMeta } from '../../checkpoints/format/meta.ts';
-import type { HeadRecord } from '../../checkpoints/format/records.ts';
-import { retryOnConflict } from '../../checkpoints/retry-on-conflict.ts';
+import { type HeadMeta, type HeadRecord, retryOnConflict } from '../../checkpoints/engine.ts';
 import type { ApprovalMeta } from '../../core/approval.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import { ConditionFailedError } from '../../storage/ports.ts';
@@ -39,10 +37,7 @@ async function findAgain({ at, approval: { id }, head: { born } }: FoundApproval
 }
 
 /** Writes a change; returns the head after it. */
-async function commitChange(
-  { at, approval, head, headRecord }: FoundApproval,
-  meta: ApprovalMeta,
-): Promise<HeadMeta> {
+async function commitChange({ at, approval, head, headRecord }: FoundApproval, meta: ApprovalMeta): Promise<HeadMeta> {
   const writes = changeApprovalWrites(at, approval, meta);
   try {
     if (meta.status !== 'PENDING') {

@@ -1,15 +1,11 @@
-import { toRunContext } from '../../checkpoints/engine.ts';
-import type { Runtime } from '../runtime.ts';
-import { deliverIfReady } from '../wake/wake.ts';
-import type { ApprovalView } from './view.ts';
+import { deliver, type Runtime } from '../runtime.ts';
+import { isReady } from '../wake/wake.ts';
+import type { FoundApproval } from './find-approval.ts';
 
-/** Brings the run of an approval that has ended to a process, where somebody does that; gives the approval. */
-export async function deliverDecided<A extends Pick<ApprovalView, 'tenant' | 'run' | 'status'>>(
-  runtime: Runtime,
-  approval: A,
-): Promise<A> {
-  const { tenant, run, status } = approval;
-  if (status !== 'PENDING')
-    await deliverIfReady(runtime, toRunContext(await runtime.contexts.forTenant(), tenant, run));
-  return approval;
+/** Delivers the run of an approval that has ended, if the run is ready; returns the approval. */
+export async function deliverDecided<Found extends FoundApproval>(runtime: Runtime, found: Found): Promise<Found> {
+  const { at, approval, head } = found;
+  if (approval.meta.status !== 'PENDING' && isReady(head))
+    await deliver(runtime, { tenant: at.tenant, run: at.run, agent: head.agent });
+  return found;
 }

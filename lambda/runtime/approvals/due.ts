@@ -11,36 +11,39 @@ import {
   startNotifyAttempt,
 } from '../../core/approval.ts';
 import { isWaitstateError } from '../../core/errors.ts';
-import { changeApproval, type FoundApproval } from './change.ts';
+import { changeApproval } from './change-approval.ts';
+import { type FoundApproval, findApproval } from './find-approval.ts';
 import { createNotification, type LinkOptions, type Notify } from './notification.ts';
 
-/** How people are told. */
+/** Notifies approvers, and makes the links that it sends them. */
 export interface Notifier extends LinkOptions {
   readonly notify: Notify;
 }
 
 /**
- * Does all that is due of one approval, and says what that was. When people could not be told, throws what `tell` threw:
- * then it is due again later. Of an approval that is gone, nothing is due.
+ * Does everything that is due for one approval, and returns what it did. Without a notifier, notifications are dropped;
+ * with `unknown`, another process sends them, and they only become due again later. Throws what `notify` threw: the
+ * notification is then due again later. Nothing is due for an approval that is gone.
  */
 export async function processDueApproval(
   at: RunContext,
   id: string,
-  people: Notifier | 'unknown' | undefined,
+  notifier: Notifier | 'unknown' | undefined,
 ): Promise<readonly DueAction[]> {
   const done: DueAction[] = [];
   try {
     for (;;) {
       let action: DueAction | undefined;
-      const found = await changeApproval(at, id, ({ approval: { meta } }) => {
+      const found = await changeApproval(await findApproval(at, id), ({ approval: { meta } }) => {
         action = dueAction(meta, at.now());
-        return action === undefined ? meta : ACTIONS[action](meta, at.now(), people);
+        return action === undefined ? meta : ACTIONS[action](meta, at.now(), notifier);
       });
       if (action === undefined) return done;
-      const isTold = action === 'tell' && people !== undefined;
-      if (isTold && people !== 'unknown') await tellPeople(at, found, people);
-      // Who is left to others is put off, and that is all.
-      if (!isTold || people !== 'unknown') done.push(action);
+      if (action === 'notify' && notifier) {
+        if (notifier === 'unknown') continue;
+        await notifyApprovers(found, notifier);
+      }
+      done.push(action);
     }
   } catch (error) {
     if (isWaitstateError(error, 'APPROVAL_NOT_FOUND')) return done;
@@ -48,18 +51,21 @@ export async function processDueApproval(
   }
 }
 
-/** What each action makes of an approval. To tell is noted before it is done: two who look at once tell only once. */
-const ACTIONS: Readonly<Record<DueAction, (meta: ApprovalMeta, now: number, people: unknown) => ApprovalMeta>> = {
+type Transition = (meta: ApprovalMeta, now: number, notifier: Notifier | 'unknown' | undefined) => ApprovalMeta;
+
+/** How each action changes an approval. An attempt to notify is recorded first, so that only one process notifies. */
+const ACTIONS: Readonly<Record<DueAction, Transition>> = {
   expire,
   escalate,
   remind,
-  tell: (meta, now, people) => (people === undefined ? clearNotification(meta) : startNotifyAttempt(meta, now)),
+  notify: (meta, now, notifier) => (notifier === undefined ? clearNotification(meta) : startNotifyAttempt(meta, now)),
 };
 
-async function tellPeople(at: RunContext, found: FoundApproval, { notify: tell, ...links }: Notifier): Promise<void> {
-  const notice = await createNotification(at, found, links);
-  await tell(notice);
-  await changeApproval(at, found.approval.id, ({ approval: { meta } }) =>
-    meta.status === 'PENDING' ? markNotified(meta, notice.kind, at.now()) : meta,
+async function notifyApprovers(found: FoundApproval, { notify, ...links }: Notifier): Promise<void> {
+  const { at, approval } = found;
+  const notification = await createNotification(found, links);
+  await notify(notification);
+  await changeApproval(await findApproval(at, approval.id), ({ approval: { meta } }) =>
+    meta.status === 'PENDING' ? markNotified(meta, notification.kind, at.now()) : meta,
   );
 }

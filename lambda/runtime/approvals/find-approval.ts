@@ -1,9 +1,13 @@
-import type { RunContext } from '../../checkpoints/context.ts';
-import { cipherFor } from '../../checkpoints/encryption/cipher-for.ts';
-import type { RunCipher } from '../../checkpoints/encryption/run-cipher.ts';
-import type { HeadMeta } from '../../checkpoints/format/meta.ts';
-import { type HeadRecord, readHead } from '../../checkpoints/format/records.ts';
-import { checkLive, readLiveHead } from '../../checkpoints/read-head.ts';
+import {
+  checkLive,
+  cipherFor,
+  type HeadMeta,
+  type HeadRecord,
+  type RunCipher,
+  type RunContext,
+  readHead,
+  readLiveHead,
+} from '../../checkpoints/engine.ts';
 import { type ErrorCode, isWaitstateError, WaitstateError } from '../../core/errors.ts';
 import { approvalKey, HEAD_KEY } from '../../storage/keys.ts';
 import { type Approval, readAllApprovals, readApproval } from './approval-records.ts';

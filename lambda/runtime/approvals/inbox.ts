@@ -1,86 +1,85 @@
-import type { Context } from '../../checkpoints/engine.ts';
-import { isUnreadable, mergeSorted, readObjectMeta, scanPages, toRunContext } from '../../checkpoints/engine.ts';
+import {
+  type Context,
+  isUnreadable,
+  mergeSorted,
+  type RunContext,
+  readObjectMeta,
+  scanPages,
+  toRunContext,
+} from '../../checkpoints/engine.ts';
 import { applyTimeouts } from '../../core/approval.ts';
 import { isStorageError, isWaitstateError } from '../../core/errors.ts';
 import { parsePartition } from '../../core/ids.ts';
-import { invalidInput } from '../../core/invalid-input.ts';
 import { approvalIdFromKey, inboxGroup } from '../../storage/keys.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 import type { Log } from '../runtime.ts';
 import { errorFields } from '../telemetry.ts';
-import { findApproval } from './change.ts';
-import { type ApprovalView, type Show, toApprovalView } from './view.ts';
+import { type FoundApproval, findApproval } from './find-approval.ts';
 
-/** How much of an inbox. */
-export interface InboxOptions {
-  /** At most so many. @default all */
-  readonly limit?: number;
-  /** Also what these groups are asked, such as `group:finance`. @default none */
-  readonly groups?: readonly string[];
+interface InboxOptions {
+  /** The groups that the person belongs to, such as `group:finance`. @default none */
+  readonly groups?: readonly string[] | undefined;
+  /** Logs approvals that cannot be read. @default nothing is logged */
+  readonly log?: Log | undefined;
 }
 
 /**
- * The open approvals that a person can still answer, by name or through a group, oldest first and each once. Each is
- * read anew: a list may be behind. One that cannot be read is left out.
+ * The pending approvals that a person has not voted on, by name or through a group, oldest first and each once. Every
+ * approval is read again, because the index may be behind. Approvals that cannot be read are left out.
  */
-export const inbox = (context: Context, approver: string, options?: InboxOptions): AsyncGenerator<ApprovalView> =>
-  inboxAs(context, approver, toApprovalView, options);
-
-/** The same, shown in another way; what is left out is logged. */
-export async function* inboxAs<View>(
+export async function* inbox(
   context: Context,
   approver: string,
-  show: Show<View>,
-  { limit = Infinity, groups = [], log }: InboxOptions & { readonly log?: Log } = {},
-): AsyncGenerator<View> {
-  if (!(limit > 0)) throw invalidInput('`limit`', 'a number above 0', limit);
+  { groups = [], log }: InboxOptions = {},
+): AsyncGenerator<FoundApproval> {
   const seen = new Set<string>();
-  const entries = [...new Set([approver, ...groups])].map((name) => entriesOf(context, name));
-  let given = 0;
-  for await (const { partition, key } of mergeSorted(entries, askedAtOf)) {
+  const entries = [...new Set([approver, ...groups])].map((name) => inboxRecords(context, name));
+  for await (const { partition, key } of mergeSorted(entries, readAskedAt)) {
     const id = approvalIdFromKey(key);
     const name = `${partition} ${id}`;
     if (id === undefined || seen.has(name)) continue;
     seen.add(name);
-    const shown = await showPending(context, { partition, id }, show, { approver, log });
-    if (shown === undefined) continue;
-    yield shown;
-    if (++given >= limit) return;
+    const found = await findPending(context, { partition, id }, log);
+    if (found && !found.approval.meta.votes.some(({ by }) => by === approver)) yield found;
   }
 }
 
-const PAGE = 100;
+const PAGE_SIZE = 100;
 
-const entriesOf = ({ records, tenant }: Context, approver: string): AsyncGenerator<StoredRecord> =>
-  scanPages((from) => records.list('owner', inboxGroup(tenant, approver), { limit: PAGE, ...from }));
+const inboxRecords = ({ records, tenant }: Context, approver: string): AsyncGenerator<StoredRecord> =>
+  scanPages((from) => records.list('owner', inboxGroup(tenant, approver), { limit: PAGE_SIZE, ...from }));
 
-/** What cannot be read comes first, and is then left out. */
-const askedAtOf = (entry: StoredRecord): number => {
+/** When an approval was requested; unreadable entries come first, and are then left out. */
+const readAskedAt = (entry: StoredRecord): number => {
   const meta = readObjectMeta(entry.meta);
   return isUnreadable(meta) ? 0 : Number(meta.askedAt);
 };
 
-/**
- * What is shown of an approval that is open and that this person did not answer yet; undefined of any other, of one that is
- * gone, as the list that named it may be behind, and of one that cannot be read: the others are not to wait for it.
- */
-export async function showPending<View>(
+/** Finds an approval that an index lists; undefined when it has ended, is gone or cannot be read. */
+export async function findPending(
   context: Context,
   { partition, id }: { readonly partition: string; readonly id: string },
-  show: Show<View>,
-  { approver, log }: { readonly approver?: string | undefined; readonly log?: Log | undefined },
-): Promise<View | undefined> {
+  log?: Log,
+): Promise<FoundApproval | undefined> {
   const { tenant, run } = parsePartition(partition);
+  const at = toRunContext(context, tenant, run);
+  const found = await skipUnreadable(findApproval(at, id), { at, approval: { id } }, log);
+  return found && applyTimeouts(found.approval.meta, at.now()).status === 'PENDING' ? found : undefined;
+}
+
+/** The result of reading an approval for a list; undefined when it is gone or damaged, so that the others are listed. */
+export async function skipUnreadable<T>(
+  reading: Promise<T>,
+  { at: { tenant, run }, approval }: { readonly at: RunContext; readonly approval: { readonly id: string } },
+  log?: Log,
+): Promise<T | undefined> {
   try {
-    const at = toRunContext(context, tenant, run);
-    const found = await findApproval(at, id);
-    const { status, votes } = applyTimeouts(found.approval.meta, at.now());
-    return status === 'PENDING' && !votes.some(({ by }) => by === approver) ? await show(at, found) : undefined;
+    return await reading;
   } catch (error) {
     if (isWaitstateError(error, 'APPROVAL_NOT_FOUND', 'RUN_SHREDDED')) return undefined;
     if (!isWaitstateError(error) || isStorageError(error)) throw error;
-    const about = { tenant, run, approval: id, ...errorFields(error) };
-    log?.('warn', 'An approval cannot be read, and is left out of a list.', about);
+    const fields = { tenant, run, approval: approval.id, ...errorFields(error) };
+    log?.('warn', 'An approval cannot be read, and is left out of a list.', fields);
     return undefined;
   }
 }

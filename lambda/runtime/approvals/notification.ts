@@ -1,68 +1,65 @@
-import type { HeadMeta, RunContext } from '../../checkpoints/engine.ts';
 import { writeEach } from '../../checkpoints/engine.ts';
-import type { ApprovalMeta } from '../../core/approval.ts';
-import { isGroup } from '../../core/approval.ts';
+import { type ApprovalMeta, isGroup } from '../../core/approval.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { ApprovalNotification } from '../definition/approval-notification.ts';
 import { readApprovalDocument } from './approval-content.ts';
-import type { FoundApproval } from './change.ts';
+import type { FoundApproval } from './find-approval.ts';
 import { createToken } from './tokens.ts';
 
-/** Tells people of an approval; what it throws means that they were not told, and it is asked again later. */
-export type Notify = (notice: ApprovalNotification) => Promise<void>;
+/** Notifies the approvers of an approval; if it throws, it is called again later. */
+export type Notify = (notification: ApprovalNotification) => Promise<void>;
 
-/** How links are made. */
+/** How approval links are made. */
 export interface LinkOptions {
-  /** What links begin with. @default no links are made */
+  /** The URL that links begin with. @default no links are made */
   readonly url?: string | undefined;
-  /** Who is in a group. @default groups get no links */
+  /** The members of a group. @default groups get no links */
   readonly members?: ((group: string) => Promise<readonly string[]>) | undefined;
 }
 
-/** A notice of what people must be told, with a new link for each of them. */
-export async function createNotification(
-  at: RunContext,
-  found: FoundApproval,
-  options: LinkOptions,
-): Promise<ApprovalNotification> {
-  const { approval, head } = found;
+/** Creates the notification that is due for an approval, with a new link for each person who can still decide. */
+export async function createNotification(found: FoundApproval, options: LinkOptions): Promise<ApprovalNotification> {
+  const { at, approval, head } = found;
   const { agent, name, askedAt, deadline, approvers, tell = 'asked' } = approval.meta;
-  // Not made live: who tells people need not know the classes of what is shown.
+  // Not decoded into values: the notifier need not know the classes of what is shown.
   const { title } = await readApprovalDocument(at, await found.cipher(), approval);
   return {
-    ...{ kind: tell, tenant: at.tenant, run: at.run, approval: approval.id, name, title, approvers },
+    kind: tell,
+    tenant: at.tenant,
+    run: at.run,
+    approval: approval.id,
+    name,
+    title,
+    approvers,
     isEncrypted: head.key !== undefined,
     askedAt: new Date(askedAt),
-    links: options.url === undefined ? [] : await linksOf(at, approval.id, approval.meta, head, options.url, options),
+    links: options.url === undefined ? [] : await createLinks(found, options.url, options.members),
     ...omitUndefined({ agent, deadline: deadline === undefined ? undefined : new Date(deadline) }),
   };
 }
 
-async function linksOf(
-  at: RunContext,
-  approval: string,
-  meta: ApprovalMeta,
-  { born }: HeadMeta,
+async function createLinks(
+  { at, approval: { id, meta }, head: { born } }: FoundApproval,
   url: string,
-  { members }: LinkOptions,
+  members: LinkOptions['members'],
 ): Promise<ApprovalNotification['links']> {
   const { tenant, run } = at;
-  const expiresAt = linkEnd(meta, at.now());
-  const people = await peopleOf(meta, members);
-  const made = [...people].map(([person, as]) => ({
+  const expiresAt = linkExpiresAt(meta, at.now());
+  const people = await peopleToNotify(meta, members);
+  const links = [...people].map(([person, as]) => ({
     person,
-    ...createToken(at, { tenant, run, approval, person, as, expiresAt }, born),
+    ...createToken(at, { tenant, run, approval: id, person, as, expiresAt }, born),
   }));
   await writeEach(
     at,
-    made.map(({ write }) => write),
+    links.map(({ write }) => write),
   );
   const base = /[/=#]$/.test(url) ? url : `${url}/`;
-  return made.map(({ person, token }) => ({ person, url: `${base}${token}` }));
+  return links.map(({ person, token }) => ({ person, url: `${base}${token}` }));
 }
 
-/** Those who have not answered yet, with the group through which they are asked; by name goes first. */
-async function peopleOf(
+/** The people who have not voted, each with the group through which they are approvers; undefined if by name. */
+async function peopleToNotify(
   { approvers, votes }: ApprovalMeta,
   members: LinkOptions['members'],
 ): Promise<ReadonlyMap<string, string | undefined>> {
@@ -75,13 +72,13 @@ async function peopleOf(
   return people;
 }
 
-const DAY = 24 * 3_600_000;
-// Long enough to see what came of it.
-const AFTER_DEADLINE_MS = 7 * DAY;
-const WITHOUT_DEADLINE_MS = 30 * DAY;
+const DAY_MS = 24 * 3_600_000;
+// Long enough for people to see the outcome.
+const LINK_TTL_AFTER_DEADLINE_MS = 7 * DAY_MS;
+const LINK_TTL_WITHOUT_DEADLINE_MS = 30 * DAY_MS;
 
-/** When a link ends. It is no deadline: that one the approval keeps itself, and it may still move. */
-const linkEnd = ({ deadline, timeoutMs = 0, onTimeout }: ApprovalMeta, now: number): number =>
+/** When a link expires. The deadline of the approval, which an escalation can extend, is checked separately. */
+const linkExpiresAt = ({ deadline, timeoutMs = 0, onTimeout }: ApprovalMeta, now: number): number =>
   deadline === undefined
-    ? now + WITHOUT_DEADLINE_MS
-    : deadline + (onTimeout === 'escalate' ? timeoutMs : 0) + AFTER_DEADLINE_MS;
+    ? now + LINK_TTL_WITHOUT_DEADLINE_MS
+    : deadline + (onTimeout === 'escalate' ? timeoutMs : 0) + LINK_TTL_AFTER_DEADLINE_MS;

@@ -2,7 +2,7 @@ import type { Checkpoint } from '../../checkpoints/engine.ts';
 import { WaitstateError } from '../../core/errors.ts';
 import type { Agent } from '../agent/agent.ts';
 import type { RunHandle } from '../agent/run-handle.ts';
-import type { AnswerInput } from '../approvals/decide.ts';
+import type { AnswerInput } from '../approvals/decide-input.ts';
 import type { ApprovalView } from '../approvals/view.ts';
 import type { TestClock } from './test-clock.ts';
 

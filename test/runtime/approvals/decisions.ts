@@ -8,7 +8,7 @@ import {
   withdrawApprovalWrites,
 } from '../../../lambda/runtime/approvals/approval-records.ts';
 import { decide, remind, withdraw } from '../../../lambda/runtime/approvals/decide.ts';
-import { viewApproval } from '../../../lambda/runtime/approvals/view.ts';
+import { toApprovalView, viewApproval } from '../../../lambda/runtime/approvals/view.ts';
 import { ConditionFailedError } from '../../../lambda/storage/ports.ts';
 import { errorOf } from '../../contract/checkpoint-store/stores.ts';
 import { HOUR } from '../../faults/clock.ts';
@@ -26,8 +26,13 @@ export function decisionsContract(open: OpenScene): void {
       await ask('b');
       const before = await head();
       expect(before).toMatchObject({ status: 'WAITING_FOR_APPROVAL', work: { approvals: ['a', 'b'] } });
-      const view = await decide(at, { approval: 'a', ...ann });
-      expect(view).toMatchObject({ status: 'APPROVED', outcome: 'approve', votes: [{ by: 'user:ann' }] });
+      const decided = await decide(at, { approval: 'a', ...ann });
+      expect(decided.isChanged).toBe(true);
+      expect(decided.approval.meta).toMatchObject({
+        status: 'APPROVED',
+        outcome: 'approve',
+        votes: [{ by: 'user:ann' }],
+      });
       const after = await head();
       expect(after).toMatchObject({ status: 'READY', work: { approvals: ['b'], wake: (before.work?.wake ?? 0) + 1 } });
       await decide(at, { approval: 'b', by: 'user:ann', answer: 'reject' });
@@ -42,7 +47,8 @@ export function decisionsContract(open: OpenScene): void {
       await ask('a', { show, facts, timeout: { hours: 1 }, editable: true }, { agent: 'payer', ask: 2, changed });
       clock.now += 5;
       const { shown } = await viewApproval(at, 'a');
-      const view = await decide(at, { approval: 'a', ...ann, comment: 'fine', edits: { amount: [1, null] }, shown });
+      const said = { comment: 'fine', edits: { amount: [1, null] } };
+      const view = await toApprovalView(await decide(at, { approval: 'a', ...ann, ...said, shown }));
       expect(view).toEqual({
         ...{ tenant: at.tenant, run: at.run, id: 'a', agent: 'payer', name: 'pay', ask: 2 },
         ...{ status: 'APPROVED', outcome: 'approve', title: 'Pay the invoice?', show, facts, changed },
@@ -50,7 +56,7 @@ export function decisionsContract(open: OpenScene): void {
         askedAt: new Date(clock.now - 5),
         deadline: new Date(clock.now - 5 + HOUR),
         endedAt: new Date(clock.now),
-        votes: [{ ...ann, at: new Date(clock.now), comment: 'fine', edits: { amount: [1, null] } }],
+        votes: [{ ...ann, at: new Date(clock.now), ...said }],
       });
       expect(await viewApproval(at, 'a')).toEqual(view);
     });
@@ -78,7 +84,7 @@ export function decisionsContract(open: OpenScene): void {
       const [vote] = (await meta('a')).votes;
       expect(lost[0]?.reason).toMatchObject({
         code: 'APPROVAL_DECIDED',
-        message: expect.stringContaining(`${vote?.by} said ${vote?.answer}`),
+        message: expect.stringContaining(`${vote?.by} voted ${vote?.answer}`),
       });
       expect((await head()).work?.wake).toBe(wake + 1);
     });
@@ -89,7 +95,9 @@ export function decisionsContract(open: OpenScene): void {
       const first = await decide(at, { approval: 'a', ...ann, comment: 'one' });
       const { work } = await head();
       clock.now += 2 * HOUR;
-      expect(await decide(at, { approval: 'a', ...ann, comment: 'two' })).toEqual(first);
+      const again = await decide(at, { approval: 'a', ...ann, comment: 'two' });
+      expect(again.isChanged).toBe(false);
+      expect(await toApprovalView(again)).toEqual(await toApprovalView(first));
       expect((await head()).work).toEqual(work);
       await expect(decide(at, { approval: 'a', by: 'user:ann', answer: 'reject' })).rejects.toMatchObject({
         code: 'APPROVAL_DECIDED',
@@ -112,7 +120,7 @@ export function decisionsContract(open: OpenScene): void {
       const { ask, at, clock } = await open();
       await ask('a', { timeout: { hours: 1 } });
       clock.now += HOUR - 1;
-      expect(await decide(at, { approval: 'a', ...ann })).toMatchObject({ status: 'APPROVED' });
+      expect((await decide(at, { approval: 'a', ...ann })).approval.meta).toMatchObject({ status: 'APPROVED' });
     });
 
     test('through a group counts each of its members once', async () => {
@@ -192,7 +200,7 @@ export function decisionsContract(open: OpenScene): void {
     test('of a withdrawn approval is refused, and withdrawing wakes the run once', async () => {
       const { ask, at, head, inbox } = await open();
       await ask('a');
-      expect(await withdraw(at, 'a', 'not needed')).toMatchObject({
+      expect((await withdraw(at, 'a', 'not needed')).approval.meta).toMatchObject({
         ...{ status: 'WITHDRAWN', outcome: 'reject', withdrawnBecause: 'not needed' },
       });
       const { work } = await head();
@@ -244,7 +252,7 @@ export function decisionsContract(open: OpenScene): void {
       await remind(at, 'a');
       expect(await meta('a')).toMatchObject({ tellAt: clock.now });
       await decide(at, { approval: 'a', ...ann });
-      expect(await remind(at, 'a')).toMatchObject({ status: 'APPROVED' });
+      expect((await remind(at, 'a')).approval.meta).toMatchObject({ status: 'APPROVED' });
       expect((await meta('a')).tell).toBeUndefined();
     });
   });

@@ -21,7 +21,7 @@ describe('an approval whose storage fails', () => {
     const failing = context(failingStorage(storage, () => fault, 'STORAGE_UNAVAILABLE'));
     await expect(decide(failing, ann)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
     expect((await meta('a')).votes).toHaveLength(votes);
-    expect(await decide(at, ann)).toMatchObject({ status: 'APPROVED', votes: [{ by: 'user:ann' }] });
+    expect((await decide(at, ann)).approval.meta).toMatchObject({ status: 'APPROVED', votes: [{ by: 'user:ann' }] });
     expect(await head()).toMatchObject({ status: 'READY', work: { wake: wake + 1 } });
   });
 

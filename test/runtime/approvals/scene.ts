@@ -90,7 +90,8 @@ export async function sceneOn(storage: Storage, options: SceneOptions = {}): Pro
       return approval.meta;
     },
     head: async () => (await readLiveHead(at)).meta,
-    inbox: async (approver, groups = []) => (await all(inbox(at, approver, { groups }))).map(({ id }) => id),
+    inbox: async (approver, groups = []) =>
+      (await all(inbox(at, approver, { groups }))).map(({ approval }) => approval.id),
     records: async () => (await storage.records.range(at.partition)).records,
     async due() {
       const found: StoredRecord[] = [];

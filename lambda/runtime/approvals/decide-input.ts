@@ -1,0 +1,83 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type ApprovalMeta, isGroup, type VoteAnswer } from '../../core/approval.ts';
+import { checkApprover } from '../../core/approval-request.ts';
+import { invalidInput } from '../../core/invalid-input.ts';
+import type { VoteContent } from './approval-content.ts';
+
+/** A decision, without the person who makes it. */
+export interface AnswerInput extends VoteContent {
+  readonly answer: VoteAnswer;
+  /** The reason, at most 10,000 characters. */
+  readonly comment?: string | undefined;
+  /** Changes to the request: JSON of at most 64 KB. Only for approvals that are editable. */
+  readonly edits?: unknown;
+  /** The hash of what the approver saw; a decision on anything else is refused. */
+  readonly shown?: string | undefined;
+}
+
+/** A decision, and who makes it. The caller must have authenticated `by` and `groups`. */
+export interface DecideInput extends AnswerInput {
+  /** The id of the approval. */
+  readonly approval: string;
+  readonly by: string;
+  /** The groups that the person belongs to, such as `group:finance`. */
+  readonly groups?: readonly string[] | undefined;
+}
+
+const MAX_COMMENT_CHARACTERS = 10_000;
+const MAX_EDITS_BYTES = 64 * 1024;
+const MAX_EDITS_DEPTH = 100;
+// A record holds 400 KB, and the last approver must still be able to decide.
+const MAX_VOTES_BYTES = 200 * 1024;
+
+/** Refuses a malformed decision before anything is read. */
+export function checkDecision(input: DecideInput): void {
+  const { by, groups = [], answer, comment, edits, shown } = Object(input) as Partial<DecideInput>;
+  if (isGroup(checkApprover(by))) throw invalidInput('Who decides', 'a person, not a group', by);
+  if (!Array.isArray(groups) || !groups.every((group) => typeof group === 'string' && isGroup(group)))
+    throw invalidInput('`groups`', 'a list such as ["group:finance"]', groups);
+  if (answer !== 'approve' && answer !== 'reject') throw invalidInput('`answer`', '"approve" or "reject"', answer);
+  if (comment !== undefined && (typeof comment !== 'string' || comment.length > MAX_COMMENT_CHARACTERS))
+    throw invalidInput('`comment`', `text of at most ${MAX_COMMENT_CHARACTERS} characters`, comment);
+  if (shown !== undefined && typeof shown !== 'string')
+    throw invalidInput('`shown`', 'the `shown` hash of the approval', shown);
+  if (edits !== undefined) checkEdits(edits);
+}
+
+function checkEdits(edits: unknown): void {
+  if (!isWithinDepth(edits, MAX_EDITS_DEPTH))
+    throw invalidInput('`edits`', `JSON of at most ${MAX_EDITS_DEPTH} levels`, 'more');
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(edits);
+  } catch {
+    // It contains a BigInt or itself.
+  }
+  if (text === undefined || Buffer.byteLength(text) > MAX_EDITS_BYTES || !isDeepStrictEqual(JSON.parse(text), edits))
+    throw invalidInput('`edits`', `JSON of at most ${MAX_EDITS_BYTES / 1024} KB`, edits);
+}
+
+/** Whether a value is nested at most this many levels deep; false for a value that contains itself. */
+const isWithinDepth = (value: unknown, levels: number): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  (levels > 0 && Object.values(value).every((inner) => isWithinDepth(inner, levels - 1)));
+
+/** Refuses a decision on something other than what was shown, and edits of an approval that is not editable. */
+export function checkShownAndEditable(meta: ApprovalMeta, { shown, edits }: AnswerInput): void {
+  if (shown !== undefined && shown !== meta.shown)
+    throw invalidInput('`shown`', `${meta.shown}, the hash of the current request (read it again, then decide)`, shown);
+  if (edits !== undefined && !meta.editable)
+    throw invalidInput('`edits`', 'absent: this approval cannot be edited. Reject it, and say why', edits);
+}
+
+/** Refuses comments and edits that make all votes of an approval too large to store. */
+export function checkVotesSize({ votes }: ApprovalMeta): void {
+  const bytes = votes.reduce((sum, { said = '' }) => sum + Buffer.byteLength(said), 0);
+  if (bytes > MAX_VOTES_BYTES)
+    throw invalidInput(
+      'The comments and edits of all approvers',
+      `at most ${MAX_VOTES_BYTES / 1024} KB together; write less`,
+      `${bytes} bytes`,
+    );
+}
