@@ -7,7 +7,7 @@ import type { ConsoleOptions } from './request.ts';
 import { runRoutes } from './run/routes.ts';
 import { runsRoutes } from './runs/routes.ts';
 
-/** The pages of the console, for callers who are known; what goes wrong in them is for the application to answer. */
+/** Creates the console for authenticated callers. Errors propagate to the application. */
 export function createConsole(options: ConsoleOptions): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
   app.get('/', (context) => context.redirect(hasRole(context.get('caller'), DECIDE_ROLES) ? PATHS.inbox : PATHS.runs));

@@ -2,7 +2,7 @@ import { type Html, type HtmlValue, html } from './markup.ts';
 import { PATHS } from './paths.ts';
 import { userText } from './text.ts';
 
-/** The way to a page of a run: the list, the run, and what is between it and the page. */
+/** Breadcrumbs of a page of a run: the list, the run, and the pages in between. */
 export const runBreadcrumbs = (run: string, ...between: readonly HtmlValue[]): Html =>
   breadcrumbs(
     html`<a href="${PATHS.runs}">Runs</a>`,
@@ -10,6 +10,6 @@ export const runBreadcrumbs = (run: string, ...between: readonly HtmlValue[]): H
     ...between,
   );
 
-/** The pages above a page, the highest first. */
+/** Breadcrumbs: links to the parent pages, topmost first. */
 export const breadcrumbs = (...above: readonly HtmlValue[]): Html =>
   html`<p class="crumbs">${above.filter(Boolean).map((each, i) => html`${i > 0 && ' / '}${each}`)}</p>`;

@@ -3,26 +3,26 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** A length of time in at most two units: `320 ms`, `4.2 s`, `3 min 20 s`, `2 d 4 h`. */
+/** Formats a duration in at most two units: `320 ms`, `4.2 s`, `3 min 20 s`, `2 d 4 h`. */
 export function formatDuration(milliseconds: number): string {
   const ms = Math.max(0, Math.round(milliseconds));
   if (ms < SECOND) return `${ms} ms`;
   if (ms < MINUTE) return `${(Math.floor(ms / 100) / 10).toLocaleString('en')} s`;
-  if (ms < HOUR) return two(ms, MINUTE, 'min', SECOND, 's');
-  if (ms < DAY) return two(ms, HOUR, 'h', MINUTE, 'min');
-  return two(ms, DAY, 'd', HOUR, 'h');
+  if (ms < HOUR) return twoUnits(ms, MINUTE, 'min', SECOND, 's');
+  if (ms < DAY) return twoUnits(ms, HOUR, 'h', MINUTE, 'min');
+  return twoUnits(ms, DAY, 'd', HOUR, 'h');
 }
 
-function two(ms: number, large: number, largeName: string, small: number, smallName: string): string {
+function twoUnits(ms: number, large: number, largeName: string, small: number, smallName: string): string {
   const rest = Math.floor((ms % large) / small);
   return `${Math.floor(ms / large).toLocaleString('en')} ${largeName}${rest > 0 ? ` ${rest} ${smallName}` : ''}`;
 }
 
-/** How far a moment is from another, in one unit: `3 min ago`, `in 2 d`. */
+/** Formats a time relative to now in one unit: `3 min ago`, `in 2 d`. */
 export function formatRelativeTime(moment: number, now: number): string {
   const away = Math.abs(now - moment);
   if (away < 10 * SECOND) return 'just now';
-  // Rounded: what ends in a second less than two days ends in two days. Up to there hours are told, for those who plan.
+  // Rounded, so that a second less than two days is "in 2 d". Below two days hours are precise enough to plan with.
   const [unit, name] = UNITS.find(([each, , most]) => Math.round(away / each) < most) ?? ([DAY, 'd'] as const);
   const amount = `${Math.round(away / unit).toLocaleString('en')} ${name}`;
   return moment > now ? `in ${amount}` : `${amount} ago`;
@@ -34,16 +34,17 @@ const UNITS = [
   [HOUR, 'h', 48],
 ] as const;
 
-/** A moment to the minute, in a time zone. @default UTC, which it then says */
+/** Formats a time to the minute in a time zone; without one in UTC, with the suffix `UTC`. */
 export function formatDateTime(moment: number, timeZone?: string): string {
-  const [zone, ending] = timeZone === undefined ? ['UTC', ' UTC'] : [timeZone, ''];
-  return `${formatIn(zone).format(moment)}${ending}`;
+  return timeZone === undefined
+    ? `${dateTimeFormat('UTC').format(moment)} UTC`
+    : dateTimeFormat(timeZone).format(moment);
 }
 
-// To make one takes far longer than to use it, and memory that no collection of garbage sees in time.
+// Formatters are slow to create and hold memory outside the heap, so they are cached.
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-function formatIn(timeZone: string): Intl.DateTimeFormat {
+function dateTimeFormat(timeZone: string): Intl.DateTimeFormat {
   const known = formats.get(timeZone);
   if (known) return known;
   const made = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone });

@@ -11,18 +11,18 @@ import { page } from './page.ts';
 import { plainText } from './text.ts';
 
 export interface LinkPageOptions {
-  /** For what is fetched from behind the link; the page itself never shows it. */
+  /** For the URLs of payloads; the page never shows it as text. */
   readonly token: string;
-  /** Why an answer was not taken. */
+  /** Why the decision was not accepted. */
   readonly problem?: ProblemSummary | undefined;
-  /** What was filled in then. */
+  /** The submitted values. */
   readonly formValues?: DecideFormValues | undefined;
-  /** Whether the reader's answer was just taken. */
+  /** Whether the reader has just decided. */
   readonly wasJustDecided?: boolean | undefined;
   readonly now: Date;
 }
 
-/** The page behind a link: what is asked, the form that answers, and then what came of it. Posts to its own URL. */
+/** The page of an approval link: the request, the form, and later the outcome. The form posts to the same URL. */
 export function linkPage(link: LinkedApproval, options: LinkPageOptions): Html {
   const { approval, person, run, followUp: again } = link;
   const { token, problem, formValues: given, wasJustDecided: justDecided = false, now } = options;
@@ -30,7 +30,7 @@ export function linkPage(link: LinkedApproval, options: LinkPageOptions): Html {
   const payloadUrl = (id: string) => `/approvals/${encodeURIComponent(token)}/payloads/${encodePathId(id)}`;
   const goesOn = approval.status === 'PENDING' || !hasEnded(run.status);
   return page({
-    title: `${justDecided ? 'Answered: ' : ''}${plainText(approval.title)}`,
+    title: `${justDecided ? 'Decided: ' : ''}${plainText(approval.title)}`,
     isNarrow: true,
     live: goesOn ? '' : undefined,
     body: html`${problem && problemNotice(problem)}

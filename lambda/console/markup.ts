@@ -1,12 +1,12 @@
 import { html as escaping } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 
-/** Markup that this code wrote; whatever else is in it was escaped. */
+/** Safe markup: written by this code, with everything else escaped. */
 export type Html = HtmlEscapedString;
 
-/** What may stand in markup. Documents may not: an object with a field `isEscaped` would pass for markup. */
+/** Values that can be interpolated. Documents cannot: an object with a field `isEscaped` would pass for markup. */
 export type HtmlValue = Html | string | number | false | null | undefined | readonly HtmlValue[];
 
-/** Markup in which everything that is put in is escaped, unless it is markup itself. */
+/** Builds markup; escapes every interpolated value that is not markup. */
 export const html = (strings: TemplateStringsArray, ...parts: readonly HtmlValue[]): Html =>
   escaping(strings, ...parts) as Html;

@@ -1,20 +1,20 @@
 import { type Html, type HtmlValue, html } from './markup.ts';
 import { userText } from './text.ts';
 
-/** What went wrong, for people. */
+/** A problem, as pages show it. */
 export interface ProblemSummary {
   readonly status: number;
   readonly title: string;
   readonly detail: string;
 }
 
-/** Something to be read first. What went wrong is read out at once. */
+/** A notice at the top of a page. Screen readers announce a bad one immediately. */
 export const notice = (
   tone: 'ok' | 'bad' | 'wait' | 'rest',
   title: HtmlValue,
   ...content: readonly HtmlValue[]
 ): Html => html`<div class="notice ${tone}"${tone === 'bad' && html` role="alert"`}><h2>${title}</h2>${content}</div>`;
 
-/** What went wrong with what somebody just sent. */
+/** The notice of a problem with a submitted form. */
 export const problemNotice = ({ title, detail }: ProblemSummary): Html =>
   notice('bad', userText(title), html`<p>${userText(detail)}</p>`);

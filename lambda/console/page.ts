@@ -5,22 +5,23 @@ import { type Html, type HtmlValue, html } from './markup.ts';
 import { PATHS } from './paths.ts';
 import { plainText, userText } from './text.ts';
 
-/** The places that the head of every page leads to. */
-type Place = 'inbox' | 'runs' | 'start';
+/** The items of the main navigation. */
+type NavItem = 'inbox' | 'runs' | 'start';
 
+/** Options of {@link page}. */
 export interface PageOptions {
   readonly title: string;
   readonly body: HtmlValue;
-  /** Absent on pages for those who have nothing but a link. */
+  /** Absent on pages of approval links. */
   readonly caller?: Caller | undefined;
-  readonly current?: Place | undefined;
-  /** Where the script asks what changed since. */
+  readonly current?: NavItem | undefined;
+  /** The URL that the script polls for changes; empty for the page itself. */
   readonly live?: string | undefined;
-  /** For pages that are read, not searched. */
+  /** Whether the page has one narrow column. */
   readonly isNarrow?: boolean;
 }
 
-/** A whole page: head, landmarks, and a place where the script says what is new. */
+/** A complete HTML page, with a live region where the script announces changes. */
 export const page = ({
   title,
   body,
@@ -42,10 +43,10 @@ ${!caller && html`<meta name="referrer" content="no-referrer">`}
 <script src="${PATHS.asset(FILES.script)}" defer></script>
 </head>
 <body>
-<a class="skip" href="#main">Skip to the content</a>
+<a class="skip" href="#main">Skip to content</a>
 <header class="top">
 <div class="bar${isNarrow && !caller && ' narrow-bar'}">
-${caller ? html`<a class="mark" href="${PATHS.home}">${MARK}Waitstate</a>` : html`<span class="mark">${MARK}Waitstate</span>`}
+${caller ? html`<a class="mark" href="${PATHS.home}">${LOGO}Waitstate</a>` : html`<span class="mark">${LOGO}Waitstate</span>`}
 ${caller && navigation(caller, current)}
 </div>
 </header>
@@ -56,9 +57,9 @@ ${body}
 </body>
 </html>`;
 
-const MARK = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M8 2h8l6 6v8l-6 6H8l-6-6V8z"/><path class="bars" d="M9.5 8.5v7m5-7v7"/></svg>`;
+const LOGO = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M8 2h8l6 6v8l-6 6H8l-6-6V8z"/><path class="bars" d="M9.5 8.5v7m5-7v7"/></svg>`;
 
-function navigation(caller: Caller, current: Place | undefined): Html {
+function navigation(caller: Caller, current: NavItem | undefined): Html {
   const links = [
     ['inbox', PATHS.inbox, 'Inbox', true],
     ['runs', PATHS.runs, 'Runs', hasRole(caller, VIEW_ROLES)],

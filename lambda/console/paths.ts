@@ -1,6 +1,6 @@
 import { encodePathId } from '../http/path-id.ts';
 
-/** The query of a URL, of what has a value. */
+/** A query string of the fields that have a value. */
 export function queryString(fields: Readonly<Record<string, string | number | undefined>>): string {
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(fields))
@@ -10,22 +10,23 @@ export function queryString(fields: Readonly<Record<string, string | number | un
 
 const runPath = (run: string): string => `/console/runs/${encodePathId(run)}`;
 
-/** Where the pages of the console are. */
+/** Paths of the console. */
 export const PATHS = {
   home: '/console',
   inbox: '/console/inbox',
   runs: '/console/runs',
-  /** What changed in the list of runs. */
+  /** Changes of the list of runs. */
   changes: '/console/changes',
   start: '/console/start',
   run: runPath,
-  /** What belongs to a run: its lineage, a difference, and what can be done to it. */
+  /** A page of a run, such as its lineage or an action. */
   ofRun: (run: string, page: RunPageName): string => `${runPath(run)}/${page}`,
   checkpoint: (run: string, version: number): string => `${runPath(run)}/checkpoints/${version}`,
   approval: (run: string, id: string): string => `${runPath(run)}/approvals/${encodePathId(id)}`,
   asset: (file: string): string => `/approvals/assets/${file}`,
 } as const;
 
+/** The last segment of the path of a run's page. */
 export type RunPageName =
   | 'changes'
   | 'questions'

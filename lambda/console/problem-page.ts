@@ -6,24 +6,22 @@ import { page } from './page.ts';
 import { PATHS } from './paths.ts';
 import { userText } from './text.ts';
 
-/** Where somebody goes on from a page that could not be shown. */
-interface WayBack {
+/** A link out of an error page. */
+interface BackLink {
   readonly path: string;
   readonly label: string;
 }
 
-/** The way back from a page of a run: to the run, or to the list where there is no such run. */
-export function backLink(path: string, code: string, caller: Caller | undefined): WayBack | undefined {
+/** The link back from a page of a run: to the run, or to the list if the run does not exist. */
+export function backLink(path: string, code: string, caller: Caller | undefined): BackLink | undefined {
   const [run, page] = /^\/console\/runs\/([^/]+)(\/.+)?$/.exec(path)?.slice(1) ?? [];
   if (run === undefined || !caller || !hasRole(caller, VIEW_ROLES)) return undefined;
   const isThere = page !== undefined && !code.startsWith('RUN_');
-  return isThere
-    ? { path: `${PATHS.runs}/${run}`, label: 'Go to the run' }
-    : { path: PATHS.runs, label: 'Look at the runs' };
+  return isThere ? { path: `${PATHS.runs}/${run}`, label: 'Go to the run' } : { path: PATHS.runs, label: 'View runs' };
 }
 
-/** A page that says what went wrong, and what to do. */
-export const problemPage = ({ status, title, detail }: ProblemSummary, caller?: Caller, back?: WayBack): Html =>
+/** The error page: what went wrong, and what to do. */
+export const problemPage = ({ status, title, detail }: ProblemSummary, caller?: Caller, back?: BackLink): Html =>
   page({
     title,
     caller,

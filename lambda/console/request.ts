@@ -14,23 +14,25 @@ import type { Html } from './markup.ts';
 import type { ProblemSummary } from './notice.ts';
 import { plainText } from './text.ts';
 
-/** What the console needs of the application. */
+/** The options of the application that the console uses. */
 export type ConsoleOptions = Pick<AppOptions, 'agents' | 'runtime' | 'telemetry'>;
 
+/** The Hono context of a console request. */
 export type ConsoleContext = Context<ApiEnv>;
 
-/** The id in a path under `/console/runs/`: that of the run is 0, that of something of it 2. */
-export const idFromPath = ({ req }: ConsoleContext, place: 0 | 2 = 0): string =>
-  decodePathId(new URL(req.url).pathname.split('/')[3 + place] ?? '');
+/** The id in a path below `/console/runs/`: of the run at offset 0, of its checkpoint or approval at offset 2. */
+export const idFromPath = ({ req }: ConsoleContext, offset: 0 | 2 = 0): string =>
+  decodePathId(new URL(req.url).pathname.split('/')[3 + offset] ?? '');
 
-/** Who calls, and the desk of their tenant; refuses a caller who has none of the roles. */
+/** The caller and the operator of their tenant; throws `NOT_ALLOWED` without one of the roles. */
 export function authorize(context: ConsoleContext, allowed: readonly Role[]): ApiEnv['Variables'] {
-  const [caller, operator] = [context.get('caller'), context.get('operator')];
+  const caller = context.get('caller');
+  const operator = context.get('operator');
   requireRole(caller, allowed);
   return { caller, operator };
 }
 
-/** The fields of a form. */
+/** Reads the text fields of a form. */
 export async function readForm({ req }: ConsoleContext): Promise<Readonly<Record<string, string>>> {
   const fields = Object(await readBody(req.raw, { maxBytes: MAX_BODY_BYTES, acceptsForms: true })) as Record<
     string,
@@ -42,44 +44,44 @@ export async function readForm({ req }: ConsoleContext): Promise<Readonly<Record
 }
 
 /**
- * What a page that is open looks back by when it asks what changed: lists may be behind, so that what was written before
- * the newest that is known is listed after it.
+ * How far an open page looks back when it polls a list. Lists are eventually consistent: a run that changed before the
+ * newest known one can appear after it.
  */
 export const OVERLAP_MS = 3000;
 
-/** A whole number in a query, undefined when there is none. */
+/** A whole number; undefined for anything else. */
 export function parseWholeNumber(given: string | undefined): number | undefined {
   return given !== undefined && /^\d{1,15}$/.test(given) ? Number(given) : undefined;
 }
 
-/** The tags in a field of a form, separated by commas; undefined when there are none. */
+/** Comma-separated tags; undefined without any. */
 export function parseTags(given: string | undefined): readonly string[] | undefined {
-  const tags = namesIn(given);
+  const tags = splitNames(given);
   return tags.length > 0 ? tags : undefined;
 }
 
-/** The groups in a field of a form, separated by commas. */
+/** Comma-separated groups. */
 export const parseGroups = (given: string | undefined): readonly string[] =>
-  namesIn(given).map(plainText).filter(isGroup);
+  splitNames(given).map(plainText).filter(isGroup);
 
-const namesIn = (given: string | undefined): readonly string[] =>
+const splitNames = (given: string | undefined): readonly string[] =>
   (given ?? '').split(',').flatMap((name) => name.trim() || []);
 
-/** The document that a field of a form holds as JSON; refuses what is none, and says where. */
+/** Parses the JSON of a form field; throws `INVALID_INPUT` with the position of the error. */
 export function parseDocument(label: string, text: string): Doc {
   const mistake = findJsonError(text);
-  if (mistake) throw new HttpError(400, 'INVALID_INPUT', `${label} is no JSON. ${formatJsonError(mistake)}.`);
+  if (mistake) throw new HttpError(400, 'INVALID_INPUT', `${label} must be JSON. ${formatJsonError(mistake)}.`);
   return parseJson(label, text) as Doc;
 }
 
-/** A page as an answer. */
+/** Responds with a page. */
 export const htmlResponse = (context: ConsoleContext, page: Html, status = 200): Response | Promise<Response> =>
   context.html(String(page), status as 200);
 
-/** Where to go after something was done: reloading that page does nothing again. */
+/** Redirects after a POST, so that reloading the page does not repeat it. */
 export const redirectTo = (context: ConsoleContext, path: string): Response => context.redirect(path, 303);
 
-/** Does what a form asks for; when that is refused, the page is shown once more with the reason. */
+/** Runs the action of a form; if the input is rejected, renders the form again with the problem. */
 export async function submitForm(
   context: ConsoleContext,
   action: () => Promise<Response>,
@@ -89,7 +91,7 @@ export async function submitForm(
     return await action();
   } catch (error) {
     const problem = toProblem(error);
-    // What went wrong inside, and what is not there, is told as everywhere.
+    // Internal errors, missing records and missing permissions get the common error page.
     if (problem.status >= 500 || problem.status === 404 || problem.code === 'NOT_ALLOWED') throw error;
     return htmlResponse(context, await again(problem), problem.status);
   }

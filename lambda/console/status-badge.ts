@@ -2,10 +2,10 @@ import type { ApprovalStatus } from '../core/approval.ts';
 import type { Status } from '../core/status.ts';
 import { type Html, html } from './markup.ts';
 
-/** What kind of news a status is: it gives the colour and the shape. */
+/** The color and shape of a status. */
 type Tone = 'ok' | 'bad' | 'wait' | 'run' | 'rest';
 
-const STATUS: Readonly<Record<Status | ApprovalStatus, readonly [Tone, string]>> = {
+const STATUS_STYLES: Readonly<Record<Status | ApprovalStatus, readonly [Tone, string]>> = {
   READY: ['run', 'Ready'],
   RUNNING: ['run', 'Running'],
   WAITING_FOR_APPROVAL: ['wait', 'Waiting for approval'],
@@ -15,14 +15,14 @@ const STATUS: Readonly<Record<Status | ApprovalStatus, readonly [Tone, string]>>
   SUCCEEDED: ['ok', 'Succeeded'],
   FAILED: ['bad', 'Failed'],
   CANCELLED: ['rest', 'Cancelled'],
-  PENDING: ['wait', 'Open'],
+  PENDING: ['wait', 'Pending'],
   APPROVED: ['ok', 'Approved'],
   REJECTED: ['bad', 'Rejected'],
   EXPIRED: ['rest', 'Expired'],
   WITHDRAWN: ['rest', 'Withdrawn'],
 };
 
-// Each tone has a shape of its own, for those who do not see colours.
+// Each tone has its own shape, for people who do not see colors.
 const SHAPES: Readonly<Record<Tone, Html>> = {
   ok: html`<path d="M3 8.5 6.5 12 13 4.5"/>`,
   bad: html`<path d="m4 4 8 8m0-8-8 8"/>`,
@@ -31,11 +31,11 @@ const SHAPES: Readonly<Record<Tone, Html>> = {
   rest: html`<path d="M3.5 8h9"/>`,
 };
 
-/** A status in words, as a sentence begins with it. */
-export const statusLabel = (status: Status | ApprovalStatus): string => STATUS[status][1];
+/** A status in words, capitalized. */
+export const statusLabel = (status: Status | ApprovalStatus): string => STATUS_STYLES[status][1];
 
-/** A status as a small sign. */
+/** A status as a badge. */
 export function statusBadge(status: Status | ApprovalStatus): Html {
-  const [tone, words] = STATUS[status];
+  const [tone, words] = STATUS_STYLES[status];
   return html`<span class="badge ${tone}"><svg viewBox="0 0 16 16" aria-hidden="true">${SHAPES[tone]}</svg>${words}</span>`;
 }

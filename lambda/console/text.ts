@@ -1,32 +1,34 @@
 import { type Html, type HtmlValue, html } from './markup.ts';
 
-// What cannot be seen, or changes how what is around it is seen: controls, marks of direction, fillers, halves of
-// characters, and marks that pile up on one letter. Joiners stay behind what joins: emoji, and the scripts that need them.
+// Invisible characters, and those that change how the text around them looks: control characters, direction marks,
+// fillers, lone surrogates, and more than four combining marks on a letter. Joiners stay after non-ASCII characters, since
+// emoji and some scripts need them.
 const HIDDEN =
   /(?![\t\n]|\r\n)\p{Cc}|(?![\u{FE00}-\u{FE0F}\u200C\u200D])\p{DI}|(?<![^\p{ASCII}])[\u200C\u200D]|[\p{Cs}\p{Zl}\p{Zp}\uFFF9-\uFFFB]|(?<=\p{M}{4})\p{M}/gu;
 
-const numberOf = (character: string): string =>
+const codePointLabel = (character: string): string =>
   `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 
-/** Text in which nothing hides: what cannot be seen is shown by its number. */
+/** Text with each invisible character shown as its code point. */
 export function revealHidden(text: string): readonly HtmlValue[] {
   const parts: HtmlValue[] = [];
   let last = 0;
   for (const { 0: character, index } of text.matchAll(HIDDEN)) {
-    parts.push(text.slice(last, index), html`<span class="hidden-character">${numberOf(character)}</span>`);
+    parts.push(text.slice(last, index), html`<span class="hidden-character">${codePointLabel(character)}</span>`);
     last = index + character.length;
   }
   parts.push(text.slice(last));
   return parts;
 }
 
-/** Text that somebody stored, within a line of ours; its direction stays its own. */
+/** Text from users or agents inside a line; isolated, so that its direction does not affect the line. */
 export const userText = (stored: string): Html => html`<bdi>${revealHidden(stored)}</bdi>`;
 
-/** The same where no markup can be: in attributes and titles of pages. */
-export const plainText = (stored: string): string => stored.replace(HIDDEN, (character) => `[${numberOf(character)}]`);
+/** The same as plain text, for attributes and page titles. */
+export const plainText = (stored: string): string =>
+  stored.replace(HIDDEN, (character) => `[${codePointLabel(character)}]`);
 
-/** JSON in which nothing hides, and which still means the same. */
+/** Equivalent JSON with invisible characters escaped. */
 export const escapeHiddenJson = (json: string): string =>
   json.replace(HIDDEN, (character) =>
     Array.from({ length: character.length }, (_, i) => character.charCodeAt(i))

@@ -7,30 +7,30 @@ import { userText } from '../text.ts';
 import { relativeAndExactTime } from '../time.ts';
 import { followUpReason } from './changed-facts.ts';
 
-// What people decide on is on the page as a whole; this only keeps a page from breaking the browser.
+// Approvers must see everything that they decide on; this limit only keeps a page from breaking the browser.
 const MOST_BYTES = 1024 * 1024;
 
-/** What is asked, and exactly what is shown for it. */
+/** The title of an approval request, its terms, and everything that it shows. */
 export function approvalDetails(approval: ApprovalDocument, showing: ShowOptions, now: Date): Html {
   const { title, agent, ask, run, show, facts, changed } = approval;
   return html`<header>
-<p class="eyebrow">${agent === undefined ? 'A run' : userText(agent)} asks${ask > 1 && `, for the ${ordinal(ask)} time`} · run <span class="id">${userText(run)}</span></p>
+<p class="eyebrow">${agent === undefined ? 'A run' : userText(agent)} requests approval${ask > 1 && ` for the ${ordinal(ask)} time`} · run <span class="id">${userText(run)}</span></p>
 <h1>${userText(title)}</h1>
 </header>
 ${terms(approval, now)}
 ${changed && followUpReason(changed)}
-${isThere(show) && card('shown', 'What is shown', show, showing)}
+${isThere(show) && card('shown', 'Details', show, showing)}
 ${isThere(facts) && card('facts', 'Facts', facts, showing)}`;
 }
 
 function terms({ askedAt, deadline, status, quorum, votes, endedAt }: ApprovalDocument, now: Date): Html {
   const approvals = votes.filter(({ answer }) => answer === 'approve').length;
   return html`<dl class="facts" data-key="terms" data-quiet data-rev="${status} ${votes.length} ${deadline?.getTime()}">
-<div><dt>Asked</dt><dd>${relativeAndExactTime(askedAt, now)}</dd></div>
+<div><dt>Requested</dt><dd>${relativeAndExactTime(askedAt, now)}</dd></div>
 ${
   status === 'PENDING'
-    ? html`<div><dt>Answer until</dt><dd>${deadline ? relativeAndExactTime(deadline, now) : 'No deadline'}</dd></div>`
-    : endedAt && html`<div><dt>Ended</dt><dd>${relativeAndExactTime(endedAt, now)}</dd></div>`
+    ? html`<div><dt>Decide by</dt><dd>${deadline ? relativeAndExactTime(deadline, now) : 'No deadline'}</dd></div>`
+    : endedAt && html`<div><dt>Closed</dt><dd>${relativeAndExactTime(endedAt, now)}</dd></div>`
 }
 <div><dt>Approvals</dt><dd>${approvals} of ${quorum} needed</dd></div>
 </dl>`;
@@ -39,13 +39,13 @@ ${
 const card = (id: string, title: string, doc: Doc, showing: ShowOptions): Html =>
   html`<section class="card" aria-labelledby="${id}"><h2 id="${id}">${title}</h2><div class="doc">${showTruncated(doc, MOST_BYTES, showing)}</div></section>`;
 
-/** Whether an agent gave it: what it left out is stored as undefined. */
+/** Whether the agent provided a document: omitted ones are stored as undefined. */
 const isThere = (doc: Doc | undefined): doc is Doc =>
   doc !== undefined && specialOf(doc) !== 'undefined' && !(isFields(doc) && Object.keys(doc).length === 0);
 
 const ordinal = (n: number): string => (n === 2 ? 'second' : n === 3 ? 'third' : `${n}th`);
 
-/** How many people must still say yes. */
+/** How many approvals are still missing, in words. */
 export function remainingApprovals({ quorum, votes }: ApprovalDocument): string {
   const left = quorum - votes.filter(({ answer }) => answer === 'approve').length;
   return pluralize(Math.max(0, left), 'more approval');

@@ -19,16 +19,16 @@ export interface ApprovalPageOptions {
   readonly caller: Caller;
   readonly approval: ApprovalDocument;
   readonly run: { readonly status: Status };
-  /** The question that followed it. */
+  /** The follow-up request. */
   readonly followUp?: ApprovalDocument | undefined;
-  /** The person as whom a caller answers who may answer for others. */
+  /** The person for whom the caller decides, if the caller may decide for others. */
   readonly as?: string | undefined;
   readonly problem?: ProblemSummary | undefined;
   readonly formValues?: DecideFormValues | undefined;
   readonly now: Date;
 }
 
-/** An approval for those who are logged in: like the page behind a link, and with what operators can do. */
+/** The page of an approval in the console: the page of an approval link, plus actions for operators. */
 export function approvalPage(options: ApprovalPageOptions): Html {
   const { caller, approval, run, followUp: again, as, problem, formValues: given, now } = options;
   const person = as ?? caller.person;
@@ -52,7 +52,7 @@ ${isPending && hasRole(caller, OPERATE_ROLES) && forOperators(approval)}`,
   });
 }
 
-/** Whether a caller may answer at all: as the person that they are, or for others. */
+/** Whether a caller can decide approvals at all, as a person or for others. */
 const mayAnswer = (caller: Caller): boolean =>
   hasRole(caller, DECIDE_ROLES) && (caller.person !== undefined || caller.answersForOthers);
 
@@ -64,7 +64,9 @@ function answering(
 ): Html {
   const who = answeringIn(caller, approval, person);
   if (who) return decideForm(approval, who, given);
-  const why = mayAnswer(caller) ? 'You are not among those who are asked.' : 'You may look, but not answer.';
+  const why = mayAnswer(caller)
+    ? 'You are not an approver of this request.'
+    : 'You can view this request, but not decide it.';
   return html`<p class="quiet" data-key="form" data-quiet data-rev="nobody ${approval.approvers.length}">${why}</p>`;
 }
 
@@ -84,6 +86,6 @@ function answeringIn(caller: Caller, approval: ApprovalDocument, person: string 
 
 const forOperators = ({ run, id }: ApprovalDocument): Html =>
   html`<details class="card"><summary>Remind or withdraw</summary>
-<form method="post" action="${PATHS.approval(run, id)}/remind" class="stack"><p class="hint">Those who are asked are told once more.</p><button>Remind them</button></form>
-<form method="post" action="${PATHS.approval(run, id)}/withdraw" class="stack"><p class="hint">Nobody can answer any more, and the agent takes it for a no.</p>
-<div><label for="why">Why it is withdrawn</label><input id="why" name="why" required maxlength="500"></div><button class="reject">Withdraw the question</button></form></details>`;
+<form method="post" action="${PATHS.approval(run, id)}/remind" class="stack"><p class="hint">Notifies the approvers again.</p><button>Send reminder</button></form>
+<form method="post" action="${PATHS.approval(run, id)}/withdraw" class="stack"><p class="hint">Closes the request. The agent continues as if it was rejected.</p>
+<div><label for="why">Reason</label><input id="why" name="why" required maxlength="500"></div><button class="reject">Withdraw request</button></form></details>`;

@@ -6,35 +6,35 @@ import { plainText, userText } from '../text.ts';
 import { rejectedEdits } from './changed-facts.ts';
 import { nameList } from './people.ts';
 
-/** What somebody had filled in before something was wrong with it. */
+/** The values of a submitted form, to fill it in again after an error. */
 export interface DecideFormValues {
   readonly answer?: string | undefined;
   readonly comment?: string | undefined;
-  /** As text, since it may be no JSON. */
+  /** As text, since it may be invalid JSON. */
   readonly edits?: string | undefined;
   readonly by?: string | undefined;
   readonly member?: string | undefined;
 }
 
-/** As whom the form answers: one person, or whoever is chosen or named. */
+/** Who decides with the form: one person, or one that the caller chooses or names. */
 export type Deciders = { readonly as: string } | Choice;
 
 interface Choice {
-  /** Those who are asked by name, and have not answered. */
+  /** Approvers by name who have not voted. */
   readonly people: readonly string[];
-  /** The groups that are asked; who is in them, the reader knows. */
+  /** Groups of approvers; the caller knows their members. */
   readonly groups: readonly string[];
-  /** The one to begin with, where somebody is meant. */
+  /** The preselected person. */
   readonly chosen?: string | undefined;
 }
 
-/** The form that decides. It carries the hash of what is shown, and works without any script. */
+/** The form that submits a decision. It carries the hash of what is shown, and works without JavaScript. */
 export function decideForm(approval: ApprovalDocument, answering: Deciders, given: DecideFormValues = {}): Html {
   return html`<section class="card" aria-labelledby="answer" data-key="form" data-quiet data-rev="form ${approval.shown}">
-<h2 id="answer">Your answer</h2>
+<h2 id="answer">Your decision</h2>
 <form method="post" class="stack">
 <input type="hidden" name="shown" value="${approval.shown}">
-${'as' in answering ? html`<p class="hint">You answer as ${userText(answering.as)}.</p>` : choice(answering, given)}
+${'as' in answering ? html`<p class="hint">You decide as ${userText(answering.as)}.</p>` : choice(answering, given)}
 <div><label for="comment">Comment <span class="quiet">(optional)</span></label>
 <textarea id="comment" name="comment" maxlength="10000" dir="auto">
 ${given.comment ?? ''}</textarea></div>
@@ -44,17 +44,17 @@ ${approval.editable && edits(approval, given)}
 </section>`;
 }
 
-/** Those who are asked by name are chosen; who is in a group is named, and nobody is made up. */
+/** A selection of approvers by name, and a field for members of groups. */
 function choice({ people, groups, chosen }: Choice, given: DecideFormValues): Html {
   const by = given.by ?? chosen;
   const named = given.member ?? (chosen !== undefined && !people.includes(chosen) ? chosen : undefined);
   const option = (value: string, label: HtmlValue) =>
     html`<option value="${value}"${value === (named === undefined ? by : '') && html` selected`}>${label}</option>`;
-  const select = html`<div><label for="by">Answer as</label><p class="hint" id="by-hint">Here you may answer for others.</p>
-<select id="by" name="by" aria-describedby="by-hint">${people.map((person) => option(person, plainText(person)))}${groups.length > 0 && option('', 'Somebody else, named below')}</select></div>`;
+  const select = html`<div><label for="by">Decide as</label><p class="hint" id="by-hint">You can decide for others here.</p>
+<select id="by" name="by" aria-describedby="by-hint">${people.map((person) => option(person, plainText(person)))}${groups.length > 0 && option('', 'Another person, entered below')}</select></div>`;
   const isAlone = people.length === 0;
-  const member = html`<div><label for="member">${isAlone ? 'Answer as' : 'Somebody else'}</label><p class="hint" id="member-hint">Somebody in ${nameList(groups)}: <code>user:</code> and a name${isAlone ? '. Here you may answer for others.' : '; it counts instead of the choice above.'}</p>
-<input id="member" name="member" value="${named ?? ''}"${isAlone && html` required`} placeholder="user:…" pattern="user:.+" title="user: and a name" maxlength="256" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="member-hint"></div>`;
+  const member = html`<div><label for="member">${isAlone ? 'Decide as' : 'Another person'}</label><p class="hint" id="member-hint">A member of ${nameList(groups)}, written as <code>user:</code> and a name. ${isAlone ? 'You can decide for others here.' : 'Overrides the selection above.'}</p>
+<input id="member" name="member" value="${named ?? ''}"${isAlone && html` required`} placeholder="user:…" pattern="user:.+" title="user: followed by a name" maxlength="256" autocomplete="off" autocapitalize="off" spellcheck="false" aria-describedby="member-hint"></div>`;
   return html`${!isAlone && select}${groups.length > 0 && member}`;
 }
 
@@ -67,12 +67,12 @@ function edits({ facts, show, changed }: ApprovalDocument, given: DecideFormValu
   return html`<details${given.edits !== undefined && html` open`}><summary>Approve with changes</summary>
 ${jsonEditor({
   name: 'edits',
-  label: 'What is to be done otherwise, as JSON',
-  hint: 'Leave it empty to approve what is shown.',
+  label: 'Your changes (JSON)',
+  hint: 'Leave empty to approve as shown.',
   value: given.edits ?? '',
   source: json !== undefined && json.length <= MOST_SOURCE ? json : undefined,
 })}</details>`;
 }
 
-/** Whether a document is JSON and nothing else: edits are. */
+/** Whether a document is plain JSON, as edits must be. */
 const isPlain = (doc: Doc): boolean => !isContainer(doc) || plainHeight(doc) > 0;

@@ -6,26 +6,26 @@ import { type Html, html } from '../markup.ts';
 import { page } from '../page.ts';
 import { PATHS, queryString } from '../paths.ts';
 import { userText } from '../text.ts';
-import { relativeAndExactTime } from '../time.ts';
+import { elapsedTime, exactTime, relativeAndExactTime } from '../time.ts';
 import { followUpSummary } from './changed-facts.ts';
 import { nameList } from './people.ts';
 
-/** Whose inbox: what waits for one person, or everything that waits. */
+/** The inbox of one person, or of everybody. */
 export interface InboxView {
   readonly caller: Caller;
-  /** Absent for everything. */
+  /** Absent for the inbox of everybody. */
   readonly person?: string | undefined;
   readonly groups: readonly string[];
   readonly approvals: readonly ApprovalDocument[];
-  /** What was asked until this moment is on the page. */
+  /** The page shows requests up to this time. */
   readonly since: Date;
   readonly now: Date;
 }
 
-/** What stands in URLs for the inbox of all. */
+/** The query value for the inbox of everybody. */
 export const EVERYBODY = 'everybody';
 
-/** What waits for an answer, oldest first: since when, and until when. */
+/** Pending approvals, oldest first, with their waiting time and deadline. */
 export function inboxPage(view: InboxView): Html {
   const { caller, person } = view;
   return page({
@@ -35,7 +35,7 @@ export function inboxPage(view: InboxView): Html {
     live: liveUrl(view),
     body: html`<header class="head"><div>
 <h1>Inbox</h1>
-<p class="lead">${person === undefined ? 'Everything that waits for an answer' : html`What waits for ${userText(person)}`}, oldest first</p>
+<p class="lead">${person === undefined ? 'All pending approvals' : html`Pending approvals for ${userText(person)}`}, oldest first</p>
 </div></header>
 ${views(view)}
 ${caller.answersForOthers && chooser(view)}
@@ -43,28 +43,28 @@ ${list(view)}`,
   });
 }
 
-/** The list alone, for a page that is open. */
+/** The list alone, to update an open page. */
 export const inboxChanges = (view: InboxView): Html =>
-  fragment(liveUrl(view), `${view.approvals.length} wait for an answer.`, list(view));
+  fragment(liveUrl(view), `Pending approvals: ${view.approvals.length}.`, list(view));
 
 const liveUrl = ({ person, groups, since }: InboxView): string =>
   `${PATHS.inbox}/changes${queryString({ as: person ?? EVERYBODY, groups: groups.join(','), since: since.getTime() })}`;
 
-/** Operators choose between their own inbox and all of it. */
+/** Operators switch between their own inbox and that of everybody. */
 function views({ caller, person }: InboxView): Html | false {
   if (!hasRole(caller, OPERATE_ROLES) || caller.person === undefined) return false;
   const tab = (as: string, label: string, isCurrent: boolean) =>
     html`<li><a href="${PATHS.inbox}${queryString({ as })}"${isCurrent && html` aria-current="true"`}>${label}</a></li>`;
-  return html`<ul class="tabs" aria-label="Whose inbox">${tab(EVERYBODY, 'Everything', person === undefined)}${tab(caller.person, 'For me', person === caller.person)}</ul>`;
+  return html`<ul class="tabs" aria-label="Inbox">${tab(EVERYBODY, 'All', person === undefined)}${tab(caller.person, 'For me', person === caller.person)}</ul>`;
 }
 
-/** Where somebody may answer for others, they choose for whom. */
+/** Callers who can decide for others choose a person. */
 function chooser({ caller, person, groups }: InboxView): Html {
-  return html`<details${person !== undefined && person !== caller.person && html` open`}><summary>Answer for somebody else</summary>
+  return html`<details${person !== undefined && person !== caller.person && html` open`}><summary>Decide for someone else</summary>
 <form class="filters" method="get" action="${PATHS.inbox}" role="search" aria-label="Choose an inbox">
-<div><label for="as">Their name</label><input id="as" name="as" value="${person ?? ''}" placeholder="user:ann" maxlength="256" autocomplete="off" autocapitalize="off" spellcheck="false"></div>
-<div><label for="groups">Their groups (optional)</label><input id="groups" name="groups" value="${groups.join(', ')}" placeholder="group:finance" maxlength="2000" autocomplete="off" autocapitalize="off" spellcheck="false"></div>
-<div class="actions"><button>Show their inbox</button></div>
+<div><label for="as">Person</label><input id="as" name="as" value="${person ?? ''}" placeholder="user:ann" maxlength="256" autocomplete="off" autocapitalize="off" spellcheck="false"></div>
+<div><label for="groups">Groups (optional)</label><input id="groups" name="groups" value="${groups.join(', ')}" placeholder="group:finance" maxlength="2000" autocomplete="off" autocapitalize="off" spellcheck="false"></div>
+<div class="actions"><button>Show inbox</button></div>
 </form></details>`;
 }
 
@@ -83,15 +83,15 @@ function item(approval: ApprovalDocument, as: string | undefined, now: Date): Ht
   const { run, id, title, agent, askedAt, deadline, quorum, votes, approvers, changed } = approval;
   return html`<li>
 <div><h2><a href="${PATHS.approval(run, id)}${queryString({ as })}">${userText(title)}</a></h2>
-<p class="quiet">${agent !== undefined && html`${userText(agent)} · `}<span class="id">${userText(run)}</span> · asked of ${nameList(approvers)}</p>
-${changed && html`<p>Asked again, because ${followUpSummary(changed)}</p>`}</div>
-<dl><div><dt>Waits since</dt><dd>${relativeAndExactTime(askedAt, now)}</dd></div>
-<div><dt>Answer until</dt><dd>${deadline ? relativeAndExactTime(deadline, now) : 'no deadline'}</dd></div>
+<p class="quiet">${agent !== undefined && html`${userText(agent)} · `}<span class="id">${userText(run)}</span> · approvers: ${nameList(approvers)}</p>
+${changed && html`<p>Requested again because ${followUpSummary(changed)}</p>`}</div>
+<dl><div><dt>Waiting for</dt><dd>${elapsedTime(askedAt, now)} <span class="quiet">(since ${exactTime(askedAt)})</span></dd></div>
+<div><dt>Decide by</dt><dd>${deadline ? relativeAndExactTime(deadline, now) : 'No deadline'}</dd></div>
 ${quorum > 1 && html`<div><dt>Approvals</dt><dd>${votes.length} of ${quorum}</dd></div>`}</dl>
 </li>`;
 }
 
 const empty = (caller: Caller): Html =>
-  html`<section class="card empty"><h2>Nothing waits for an answer</h2>
-<p>Questions that agents ask with <code>ctx.approval</code> appear here by themselves.</p>
-${hasRole(caller, OPERATE_ROLES) && html`<p class="actions"><a class="button" href="${PATHS.start}">Start a run</a><a class="button" href="${PATHS.runs}">Look at the runs</a></p>`}</section>`;
+  html`<section class="card empty"><h2>No pending approvals</h2>
+<p>Requests that agents make with <code>ctx.approval</code> appear here automatically.</p>
+${hasRole(caller, OPERATE_ROLES) && html`<p class="actions"><a class="button" href="${PATHS.start}">Start a run</a><a class="button" href="${PATHS.runs}">View runs</a></p>`}</section>`;

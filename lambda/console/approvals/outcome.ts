@@ -11,15 +11,15 @@ import { nameList } from './people.ts';
 
 export interface OutcomeOptions {
   readonly person?: string | undefined;
-  /** To the run, for those who may look at it. */
+  /** The URL of the run, for callers who can read runs. */
   readonly runUrl?: string | undefined;
-  /** The question that followed, since what was approved did not hold. */
+  /** The follow-up request, after facts changed or edits were rejected. */
   readonly followUp?: ApprovalDocument | undefined;
   readonly followUpUrl?: string | undefined;
   readonly now: Date;
 }
 
-/** What came of an approval, and of its run since; nothing while the reader can still answer. */
+/** The outcome of an approval and the status of its run; empty while the reader can still decide. */
 export function outcome(
   approval: ApprovalDocument,
   run: { readonly status: Status },
@@ -28,18 +28,18 @@ export function outcome(
   const own = approval.votes.find(({ by }) => by === person);
   const rev = `${approval.status} ${approval.votes.length} ${run.status} ${own?.answer} ${again?.status}`;
   const shown = approval.status === 'PENDING' && !own ? false : told(approval, own?.answer, now);
-  return html`<div data-key="outcome" data-rev="${rev}">${shown && notice(again ? 'wait' : toneOf(approval), again ? 'Approved, but it is asked again' : headline(approval, own), shown, again && asksAgain(again, againLink), runNow(run.status, approval.outcome, link))}</div>`;
+  return html`<div data-key="outcome" data-rev="${rev}">${shown && notice(again ? 'wait' : toneOf(approval), again ? 'Approved, but requested again' : headline(approval, own), shown, again && asksAgain(again, againLink), runNow(run.status, approval.outcome, link))}</div>`;
 }
 
-/** Why what was approved did not hold, and where it is asked again. */
+/** Why approval is requested again, and a link to the new request. */
 function asksAgain({ changed, status }: ApprovalDocument, link: string | undefined): Html {
   const refused = changed && rejectedEdits(changed);
   const why =
     refused !== undefined
       ? html`<p>The changes were not accepted:</p><div class="text" dir="auto">${revealHidden(refused)}</div>`
-      : changed && html`<p>Meanwhile ${followUpSummary(changed)}.</p>`;
-  const words = status === 'PENDING' ? 'Open the new question' : 'Look at the new question';
-  return html`${why}<p>${link === undefined ? 'Those who are asked get a new link.' : html`<a class="button" href="${link}">${words}</a>`}</p>`;
+      : changed && html`<p>Meanwhile, ${followUpSummary(changed)}.</p>`;
+  const words = status === 'PENDING' ? 'Open the new request' : 'View the new request';
+  return html`${why}<p>${link === undefined ? 'The approvers receive a new link.' : html`<a class="button" href="${link}">${words}</a>`}</p>`;
 }
 
 const toneOf = ({ status }: ApprovalDocument): 'ok' | 'bad' | 'rest' | 'wait' =>
@@ -54,34 +54,35 @@ function headline({ status, outcome: meant }: ApprovalDocument, own: { answer: s
     case 'REJECTED':
       return 'Rejected';
     case 'EXPIRED':
-      return meant === 'approve' ? 'Approved, because nobody answered in time' : 'Nobody answered in time';
+      return meant === 'approve' ? 'Approved automatically: no decision in time' : 'Expired: no decision in time';
     case 'WITHDRAWN':
-      return 'No answer is needed any more';
+      return 'Withdrawn: no decision is needed';
   }
 }
 
 function told(approval: ApprovalDocument, own: string | undefined, now: Date): HtmlValue {
   const { status, votes, endedAt, deadline, withdrawnBecause, outcome: meant } = approval;
   if (status === 'PENDING')
-    return own && html`<p>It is recorded. ${remainingApprovals(approval)} needed before the run goes on.</p>`;
+    return (
+      own && html`<p>Your decision is recorded. ${remainingApprovals(approval)} needed before the run resumes.</p>`
+    );
   const when = endedAt && html` ${relativeAndExactTime(endedAt, now)}`;
-  if (status === 'WITHDRAWN')
-    return html`<p>It was withdrawn${when}: ${userText(withdrawnBecause ?? 'no reason was given')}</p>`;
+  if (status === 'WITHDRAWN') return html`<p>Withdrawn${when}: ${userText(withdrawnBecause ?? 'no reason given')}</p>`;
   if (status === 'EXPIRED')
-    return html`<p>It could be answered until${deadline && html` ${relativeAndExactTime(deadline, now)}`}. ${MEANING[meant ?? 'reject']}</p>`;
+    return html`<p>The deadline was${deadline && html` ${relativeAndExactTime(deadline, now)}`}. ${MEANING[meant ?? 'reject']}</p>`;
   const deciders = votes.filter(({ answer }) => status !== 'REJECTED' || answer === 'reject').map(({ by }) => by);
   return html`<p>By ${nameList(deciders)},${when}.</p>`;
 }
 
 const MEANING = {
-  approve: 'The agent takes that for a yes.',
-  reject: 'The agent takes that for a no.',
-  fail: 'The run fails with it.',
+  approve: 'The agent continues as if it was approved.',
+  reject: 'The agent continues as if it was rejected.',
+  fail: 'The run fails.',
 } as const;
 
 function runNow(status: Status, meant: ApprovalDocument['outcome'], link: string | undefined): Html {
-  // A run that was told no may well succeed.
-  const ended = meant === 'reject' ? 'The run went on with that answer, and has ended:' : 'The run has ended:';
-  const words = hasEnded(status) ? ended : 'The run is now:';
-  return html`<p class="line">${words} ${statusBadge(status)}${link !== undefined && html` <a href="${link}">Look at the run</a>`}${!hasEnded(status) && html` <a href="" class="quiet">Look again</a>`}</p>`;
+  // A run can succeed after a rejection.
+  const ended = meant === 'reject' ? 'The run resumed with that decision and has ended:' : 'The run has ended:';
+  const words = hasEnded(status) ? ended : 'Run status:';
+  return html`<p class="line">${words} ${statusBadge(status)}${link !== undefined && html` <a href="${link}">View run</a>`}${!hasEnded(status) && html` <a href="" class="quiet">Refresh</a>`}</p>`;
 }

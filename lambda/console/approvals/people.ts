@@ -6,14 +6,14 @@ import { statusBadge } from '../status-badge.ts';
 import { revealHidden, userText } from '../text.ts';
 import { relativeTime } from '../time.ts';
 
-/** Who answered what, and who was asked. */
+/** The votes of an approval, and the approvers who have not voted. */
 export function peopleSection({ approvers, votes, status }: ApprovalDocument, now: Date): Html {
   const answered = new Set(votes.flatMap(({ by, as }) => [by, as]));
   const others = approvers.filter((approver) => !answered.has(approver));
   return html`<section class="card" aria-labelledby="people" data-key="people" data-rev="${status} ${votes.length} ${approvers.length}">
-<h2 id="people">Who decides</h2>
+<h2 id="people">Approvers</h2>
 ${votes.length > 0 && html`<ul class="votes">${votes.map((vote) => voteOf(vote, now))}</ul>`}
-${others.length > 0 && html`<p>${status === 'PENDING' ? (votes.length > 0 ? 'Also asked: ' : 'Asked: ') : 'Also asked were: '}${nameList(others)}</p>`}
+${others.length > 0 && html`<p>${status === 'PENDING' ? 'Not voted yet: ' : 'Did not vote: '}${nameList(others)}</p>`}
 </section>`;
 }
 
@@ -23,6 +23,6 @@ ${comment !== undefined && html`<div class="text" dir="auto">${revealHidden(comm
 ${edits !== undefined && html`<div class="doc"><p class="hint">With these changes:</p>${showDocument(edits as Doc)}</div>`}</li>`;
 }
 
-/** Names in a row. */
+/** Names, separated by commas. */
 export const nameList = (names: readonly string[]): readonly HtmlValue[] =>
   names.map((name, i) => html`${i > 0 && ', '}<span class="name">${userText(name)}</span>`);

@@ -3,27 +3,27 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+const localPath = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
-/** A file of the console's pages, under a name that changes with it. */
-interface Built {
+/** A file that pages load, under a name with a hash of its content. */
+interface BuiltAsset {
   readonly role: string;
   readonly file: string;
   readonly type: string;
   readonly body: string;
 }
 
-/** Script, style and icon, as small as they get. */
-export const buildAssets = (): Promise<readonly Built[]> =>
+/** Bundles and minifies script, style and icon. */
+export const buildAssets = (): Promise<readonly BuiltAsset[]> =>
   Promise.all([
-    bundled('main.ts').then((body) => built('script', 'js', 'text/javascript; charset=utf-8', body)),
-    bundled('console.css').then((body) => built('style', 'css', 'text/css; charset=utf-8', body)),
-    readFile(here('waitstate.svg'), 'utf8').then((body) => built('icon', 'svg', 'image/svg+xml', body.trim())),
+    bundle('main.ts').then((body) => toAsset('script', 'js', 'text/javascript; charset=utf-8', body)),
+    bundle('console.css').then((body) => toAsset('style', 'css', 'text/css; charset=utf-8', body)),
+    readFile(localPath('waitstate.svg'), 'utf8').then((body) => toAsset('icon', 'svg', 'image/svg+xml', body.trim())),
   ]);
 
-async function bundled(entry: string): Promise<string> {
+async function bundle(entry: string): Promise<string> {
   const { outputFiles } = await build({
-    entryPoints: [here(entry)],
+    entryPoints: [localPath(entry)],
     bundle: true,
     minify: true,
     write: false,
@@ -35,7 +35,7 @@ async function bundled(entry: string): Promise<string> {
   return outputFiles[0]?.text.trim() ?? '';
 }
 
-function built(role: string, ending: string, type: string, body: string): Built {
+function toAsset(role: string, ending: string, type: string, body: string): BuiltAsset {
   const hash = createHash('sha256').update(body).digest('base64url').replaceAll(/[-_]/g, '').slice(0, 10);
   return { role, file: `waitstate-${hash}.${ending}`, type, body };
 }
@@ -47,15 +47,15 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     ({ file, type, body }) => `  ['${file}', { type: '${type}', body: ${JSON.stringify(body)} }],`,
   );
   await writeFile(
-    here('../assets.ts'),
+    localPath('../assets.ts'),
     `// Made from browser/ by \`npm run assets\`.
 
-/** The files that pages name. */
+/** File names, by role. */
 export const FILES = {
 ${files.join('\n')}
 } as const;
 
-/** What pages load, by file name; a name is that of its content, so it never changes. */
+/** The files that pages load, by name. Each name contains a hash of its content, so a file never changes. */
 export const ASSETS: ReadonlyMap<string, { readonly type: string; readonly body: string }> = new Map([
 ${entries.join('\n')}
 ]);

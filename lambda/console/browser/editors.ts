@@ -1,45 +1,47 @@
 import { findJsonError, formatJsonError } from '../../core/json-error-position.ts';
 
-/** Says where JSON is wrong while it is written, and keeps forms from being sent with it, or twice. */
+/** Reports JSON errors while the user types, and blocks submitting invalid JSON or the same form twice. */
 export function attachEditors(): void {
   for (const editor of document.querySelectorAll<HTMLTextAreaElement>('textarea.json')) {
     let timer: ReturnType<typeof setTimeout> | undefined;
     editor.addEventListener('input', () => {
       clearTimeout(timer);
-      timer = setTimeout(() => check(editor), 400);
+      timer = setTimeout(() => validateEditor(editor), 400);
     });
   }
   for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-fill]')) {
     button.hidden = false;
-    button.addEventListener('click', () => fill(button));
+    button.addEventListener('click', () => fillEditor(button));
   }
   for (const form of document.querySelectorAll('form')) {
     form.addEventListener('submit', (event) => {
-      const wrong = [...form.querySelectorAll<HTMLTextAreaElement>('textarea.json')].find((editor) => !check(editor));
-      if (form.ariaBusy === 'true' || wrong) event.preventDefault();
+      const invalid = [...form.querySelectorAll<HTMLTextAreaElement>('textarea.json')].find(
+        (editor) => !validateEditor(editor),
+      );
+      if (form.ariaBusy === 'true' || invalid) event.preventDefault();
       else form.ariaBusy = 'true';
-      if (wrong) show(wrong);
+      if (invalid) focusMistake(invalid);
     });
   }
-  // Who comes back to a page can send its forms again.
+  // After going back in history, forms can be submitted again.
   addEventListener('pageshow', () => {
     for (const form of document.querySelectorAll('form')) form.ariaBusy = null;
   });
 }
 
-/** Whether an editor holds JSON, or nothing where nothing is needed; says what is wrong beside it. */
-function check(editor: HTMLTextAreaElement): boolean {
+/** Whether an editor holds valid JSON, or is empty and optional; shows the error below it otherwise. */
+function validateEditor(editor: HTMLTextAreaElement): boolean {
   const isEmpty = editor.value.trim() === '' && !editor.required;
   const mistake = isEmpty ? undefined : findJsonError(editor.value);
-  const place = document.getElementById(`${editor.id}-wrong`);
-  const words = mistake ? formatJsonError(mistake) : '';
-  if (place && place.textContent !== words) place.textContent = words;
+  const output = document.getElementById(`${editor.id}-wrong`);
+  const message = mistake ? formatJsonError(mistake) : '';
+  if (output && output.textContent !== message) output.textContent = message;
   editor.ariaInvalid = mistake ? 'true' : null;
   return !mistake;
 }
 
-/** Opens what an editor is folded in, and puts the cursor where it is wrong. */
-function show(editor: HTMLTextAreaElement): void {
+/** Expands the section around an editor, and puts the cursor at the error. */
+function focusMistake(editor: HTMLTextAreaElement): void {
   const fold = editor.closest('details');
   if (fold) fold.open = true;
   editor.focus();
@@ -50,11 +52,11 @@ function show(editor: HTMLTextAreaElement): void {
   editor.setSelectionRange(at, at + 1);
 }
 
-function fill(button: HTMLButtonElement): void {
+function fillEditor(button: HTMLButtonElement): void {
   const editor = document.querySelector<HTMLTextAreaElement>(`#${button.dataset.fill}`);
   const source = document.getElementById(`${button.dataset.fill}-source`);
   if (!editor || !source) return;
   editor.value = source.textContent ?? '';
-  check(editor);
+  validateEditor(editor);
   editor.focus();
 }

@@ -1,7 +1,7 @@
-/** A page of this site as a document, whose scripts never run; undefined when nothing changed. */
+/** Fetches a page as a document whose scripts never run; undefined for status 204, when nothing changed. */
 export const fetchPage = (url: string): Promise<Document | undefined> =>
   new Promise((resolve, reject) => {
-    // A browser that demands trusted types lets nobody parse text, but reads a document by itself.
+    // Under Trusted Types a script must not parse HTML text, but XMLHttpRequest may return a document.
     const request = new XMLHttpRequest();
     request.responseType = 'document';
     request.open('GET', url);
@@ -17,9 +17,9 @@ export const fetchPage = (url: string): Promise<Document | undefined> =>
     request.send();
   });
 
-/** An answer that is no page. */
+/** A response that is not a page. */
 export class FetchError extends Error {
-  /** Whether there is no use in asking again. */
+  /** Whether a retry cannot succeed. */
   readonly isFinal: boolean;
 
   constructor(status: number) {

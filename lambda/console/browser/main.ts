@@ -3,7 +3,7 @@ import { loadParts } from './parts.ts';
 import { pollForChanges } from './poll-for-changes.ts';
 import { updateTimes } from './times.ts';
 
-// Pages are whole without this script: it keeps them fresh, and saves some ways.
+// Pages work without this script. It keeps them up to date and loads sections in place.
 updateTimes(document);
 setInterval(() => updateTimes(document), 15_000);
 attachEditors();

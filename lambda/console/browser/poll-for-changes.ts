@@ -2,45 +2,45 @@ import { FetchError, fetchPage } from './fetch-page.ts';
 import { loadParts } from './parts.ts';
 import { updateTimes } from './times.ts';
 
-const SHORTEST_MS = 2000;
-const LONGEST_MS = 30_000;
-const AFTER_FAILURE_MS = 4000;
+const MIN_DELAY_MS = 2000;
+const MAX_DELAY_MS = 30_000;
+const FAILURE_DELAY_MS = 4000;
 
-/** Asks what changed for as long as the page says where; less and less often while nothing does, and never unseen. */
+/** Polls for changes while the page has a live URL, with backoff while nothing changes, and never in a hidden tab. */
 export async function pollForChanges(): Promise<void> {
-  let pause = SHORTEST_MS;
+  let delay = MIN_DELAY_MS;
   for (;;) {
-    await Promise.race([passed(pause), seenAgain()]);
-    if (document.hidden) await seenAgain();
+    await Promise.race([sleep(delay), becomesVisible()]);
+    if (document.hidden) await becomesVisible();
     const url = document.getElementById('main')?.dataset.live;
     if (url === undefined) return;
     try {
       const news = await fetchPage(url);
-      connected(true);
-      pause = news && bringIn(news) ? SHORTEST_MS : Math.min(pause * 1.5, LONGEST_MS);
+      showConnection(true);
+      delay = news && applyChanges(news) ? MIN_DELAY_MS : Math.min(delay * 1.5, MAX_DELAY_MS);
     } catch (error) {
-      connected(false);
+      showConnection(false);
       if (error instanceof FetchError && error.isFinal) return;
-      pause = Math.min(Math.max(pause, AFTER_FAILURE_MS) * 1.5, LONGEST_MS);
+      delay = Math.min(Math.max(delay, FAILURE_DELAY_MS) * 1.5, MAX_DELAY_MS);
     }
   }
 }
 
-/** Says that what is on the page may be old, until it is known again what changed. */
-function connected(isSo: boolean): void {
-  const there = document.getElementById('offline');
-  if (isSo) there?.remove();
-  if (isSo || there) return;
+/** Shows a notice while the connection is lost. */
+function showConnection(isConnected: boolean): void {
+  const existing = document.getElementById('offline');
+  if (isConnected) existing?.remove();
+  if (isConnected || existing) return;
   const note = document.createElement('p');
   note.id = 'offline';
   note.setAttribute('role', 'status');
   document.body.append(note);
-  note.textContent = 'Not connected: what you see may be old.';
+  note.textContent = 'Connection lost. This page may be out of date.';
 }
 
-const passed = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
+const sleep = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
 
-const seenAgain = () =>
+const becomesVisible = () =>
   new Promise<void>((resolve) => {
     const look = () => {
       if (document.hidden) return;
@@ -50,29 +50,29 @@ const seenAgain = () =>
     document.addEventListener('visibilitychange', look);
   });
 
-/** Says whether anything changed. */
-function bringIn(news: Document): boolean {
+/** Applies the changes of a fragment; returns whether anything changed. */
+function applyChanges(news: Document): boolean {
   const main = document.getElementById('main');
   const next = news.getElementById('main')?.dataset.live;
   if (!main) return false;
   if (next === undefined) delete main.dataset.live;
   else main.dataset.live = next;
-  const placed = [...news.querySelectorAll<HTMLElement>('[data-key]')].filter(place);
-  const said = news.getElementById('news')?.textContent?.trim();
+  const applied = [...news.querySelectorAll<HTMLElement>('[data-key]')].filter(applyElement);
+  const message = news.getElementById('news')?.textContent?.trim();
   const status = document.getElementById('news');
-  if (said && status) status.textContent = said;
-  return placed.length > 0;
+  if (message && status) status.textContent = message;
+  return applied.length > 0;
 }
 
-/** Puts an element in the place of the one with its key, or into the list that it is in. */
-function place(fresh: HTMLElement): boolean {
+/** Replaces the element that has the same key, or adds the element to its list. */
+function applyElement(fresh: HTMLElement): boolean {
   const { key = '', rev } = fresh.dataset;
   const old = document.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`);
   if (old && rev !== undefined && rev === old.dataset.rev) return false;
   if (!old && 'known' in fresh.dataset) return false;
-  // What somebody is filling in stays.
+  // A form that the user is filling in stays.
   if (old?.querySelector('input:focus, textarea:focus, select:focus')) return false;
-  // A part that is loaded by itself stays in sight until what is new of it is there.
+  // A lazily loaded part stays visible until its new content has arrived.
   if (old && fresh.dataset.load !== undefined) {
     Object.assign(old.dataset, { rev, load: fresh.dataset.load });
     loadParts(document);
@@ -83,7 +83,7 @@ function place(fresh: HTMLElement): boolean {
   const node = document.importNode(fresh, true);
   updateTimes(node);
   if (old) {
-    const focus = focusIn(old);
+    const focus = focusedIndex(old);
     old.replaceWith(node);
     node.querySelectorAll<HTMLElement>('a, button, summary')[focus]?.focus();
   } else if (target?.dataset.new === 'first') target.prepend(node);
@@ -94,7 +94,7 @@ function place(fresh: HTMLElement): boolean {
   return node.isConnected;
 }
 
-function focusIn(element: HTMLElement): number {
+function focusedIndex(element: HTMLElement): number {
   const focused: Element | null = document.activeElement;
   return focused ? [...element.querySelectorAll('a, button, summary')].indexOf(focused) : -1;
 }

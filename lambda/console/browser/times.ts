@@ -1,8 +1,8 @@
 import { formatDateTime, formatDuration, formatRelativeTime } from '../format-time.ts';
 
-const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** Says moments as distances from now, what goes on by how long it does, and exact ones in the reader's own time zone. */
+/** Updates relative and elapsed times, and shows exact times in the time zone of the reader. */
 export function updateTimes(within: ParentNode): void {
   for (const time of within.querySelectorAll('time')) {
     const moment = Date.parse(time.dateTime);
@@ -12,7 +12,7 @@ export function updateTimes(within: ParentNode): void {
       time.textContent = formatDuration(Date.now() - moment + Number(since));
       continue;
     }
-    const exact = formatDateTime(moment, zone);
+    const exact = formatDateTime(moment, timeZone);
     if ('ago' in time.dataset) {
       time.textContent = formatRelativeTime(moment, Date.now());
       time.title = exact;

@@ -1,4 +1,4 @@
-/** A number of bytes as people say it. */
+/** Formats a number of bytes with a unit: `1.5 KB`. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
   const units = ['KB', 'MB', 'GB', 'TB'];

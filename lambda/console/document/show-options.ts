@@ -1,25 +1,26 @@
 import { appendPointer } from '../../operator/truncated-document.ts';
 import { type Html, type HtmlValue, html } from '../markup.ts';
 
-/** How a document is shown on a page. */
+/** How a document is rendered on a page. */
 export interface ShowOptions {
-  /** Where the bytes of a payload of the document are; without, only what is known of it is shown. */
+  /** The URL of a payload. @default payloads are described, not linked */
   readonly payloadUrl?: (id: string) => string;
-  /** Where the rest of a part is that does not fit this page. */
+  /** The URL of the rest of a part that does not fit the page. @default the rest is not linked */
   readonly partUrl?: (pointer: string, from: number) => string;
 }
 
-/** Where in a document something is: a JSON pointer, how many levels down, and what of it was left out before it. */
+/** A position in a document: a JSON pointer, its depth, and how much was left out before it. */
 export interface DocumentPosition {
   readonly pointer: string;
   readonly level: number;
-  /** Items or characters that are on an earlier piece. */
+  /** The number of items or characters on earlier pages. */
   readonly from: number;
 }
 
+/** The position of a whole document. */
 export const ROOT_POSITION: DocumentPosition = { pointer: '', level: 0, from: 0 };
 
-/** The place of a part. */
+/** The position of a part. */
 export const childPosition = (
   { pointer, level }: DocumentPosition,
   ...keys: readonly (string | number)[]
@@ -29,21 +30,16 @@ export const childPosition = (
   from: 0,
 });
 
-/** What is on the page, but not in sight at first. */
+/** Collapsed content with a label. */
 export const collapsed = (label: HtmlValue, content: HtmlValue): Html =>
   html`<details class="rest"><summary>${label}</summary>${content}</details>`;
 
-/** What is not on the page, and where it is. */
-export function moreLink(
-  { partUrl: pieceUrl }: ShowOptions,
-  { pointer }: DocumentPosition,
-  from: number,
-  what: string,
-): Html {
-  if (!pieceUrl) return html`<p class="more quiet">${what} more are not on this page.</p>`;
-  return html`<p class="more"><a href="${pieceUrl(pointer, from)}" data-more>Show more</a> <span class="quiet">${what} left</span></p>`;
+/** A link to content that is not on the page. */
+export function moreLink({ partUrl }: ShowOptions, { pointer }: DocumentPosition, from: number, what: string): Html {
+  if (!partUrl) return html`<p class="more quiet">${what} not shown on this page.</p>`;
+  return html`<p class="more"><a href="${partUrl(pointer, from)}" data-more>Show more</a> <span class="quiet">${what} left</span></p>`;
 }
 
-/** A number of things, with its word. */
+/** A number with its noun in singular or plural. */
 export const pluralize = (amount: number, one: string, many = `${one}s`): string =>
   `${amount.toLocaleString('en')} ${amount === 1 ? one : many}`;

@@ -2,10 +2,10 @@ import { type Doc, type Fields, isFields, isList, type List, specialOf } from '.
 import { type Html, html } from '../markup.ts';
 import { plainText, userText } from '../text.ts';
 
-const MOST_COLUMNS = 6;
-const LONGEST_CELL = 120;
+const MAX_COLUMNS = 6;
+const MAX_CELL_CHARACTERS = 120;
 
-/** The columns of a list whose items are all alike, short and flat; undefined when it makes no table. */
+/** The columns of a list of similar, short and flat objects; undefined if a table does not fit. */
 export function tableColumns(list: List): readonly string[] | undefined {
   if (list.length < 2) return undefined;
   const columns = new Set<string>();
@@ -13,23 +13,23 @@ export function tableColumns(list: List): readonly string[] | undefined {
   for (const item of list) {
     if (!isFields(item) || Object.hasOwn(item, '$') || !Object.values(item).every(isShort)) return undefined;
     for (const key of Object.keys(item)) columns.add(key);
-    if (columns.size > MOST_COLUMNS) return undefined;
+    if (columns.size > MAX_COLUMNS) return undefined;
     filled += Object.keys(item).length;
   }
-  // Where most cells would be empty, items are not alike.
+  // If most cells would be empty, a table does not fit.
   return columns.size > 0 && filled * 2 >= list.length * columns.size ? [...columns] : undefined;
 }
 
 function isShort(doc: Doc): boolean {
-  if (typeof doc === 'string') return doc.length <= LONGEST_CELL && !doc.includes('\n');
+  if (typeof doc === 'string') return doc.length <= MAX_CELL_CHARACTERS && !doc.includes('\n');
   if (typeof doc !== 'object' || doc === null) return true;
   const special = specialOf(doc);
-  return typeof special === 'string' || (isList(special) && SHORT.has(special[0] ?? null));
+  return typeof special === 'string' || (isList(special) && SHORT_TAGS.has(special[0] ?? null));
 }
 
-const SHORT: ReadonlySet<Doc> = new Set(['date', 'bigint', 'url', 'regexp']);
+const SHORT_TAGS: ReadonlySet<Doc> = new Set(['date', 'bigint', 'url', 'regexp']);
 
-/** Rows under their columns. Roles are said, since narrow screens show the rows as cards. */
+/** Renders rows as a table. ARIA roles are explicit, since narrow screens show rows as cards. */
 export function showTable(
   columns: readonly string[],
   rows: List,

@@ -18,19 +18,20 @@ import { plainText, userText } from '../text.ts';
 import { relativeAndExactTime } from '../time.ts';
 import { conversation, findMessages } from './conversation.ts';
 
-/** The parts of a checkpoint that have pages of their own. */
+/** The parts of a checkpoint that can be paged through. */
 export type CheckpointPart = 'state' | 'results';
 
-const MOST_BYTES = 32 * 1024;
-const MOST_RESULTS = 100;
-const RESULT_BYTES = 4 * 1024;
+const MAX_BYTES = 32 * 1024;
+const MAX_RESULTS = 100;
+const MAX_RESULT_BYTES = 4 * 1024;
 
-/** How documents of a checkpoint are shown: payloads and pieces have URLs. */
+/** Render options for the documents of a checkpoint, with links to payloads and further parts. */
 export const checkpointShowOptions = (run: string, version: number, part: CheckpointPart): ShowOptions => ({
   payloadUrl: (id) => `/api/runs/${encodePathId(run)}/checkpoints/${version}/payloads/${encodePathId(id)}`,
   partUrl: (at, from) => `${PATHS.checkpoint(run, version)}${queryString({ part, at, from: from || undefined })}`,
 });
 
+/** What {@link checkpointPage} shows. */
 export interface CheckpointPageView {
   readonly caller: Caller;
   readonly checkpoint: CheckpointView;
@@ -39,7 +40,7 @@ export interface CheckpointPageView {
   readonly now: Date;
 }
 
-/** One checkpoint, opened: its state, its results, its model, what it took. */
+/** The page of a checkpoint: its metadata, changes, state, results and model parameters. */
 export function checkpointPage({ caller, checkpoint, newest, now }: CheckpointPageView): Html {
   const { run, version, step, kind, model } = checkpoint;
   const before = version > 1 ? version - 1 : undefined;
@@ -51,19 +52,19 @@ export function checkpointPage({ caller, checkpoint, newest, now }: CheckpointPa
 <header class="head"><div><h1>Checkpoint ${version}${step !== undefined && html`: ${userText(step)}`}</h1>
 <p class="line lead">${statusBadge(checkpoint.status)}${kind !== 'save' && html`<span class="tag">${kind}</span>`}</p></div>
 <div class="actions">
-${before !== undefined && html`<a class="button" rel="prev" href="${PATHS.checkpoint(run, before)}">Before</a>`}
+${before !== undefined && html`<a class="button" rel="prev" href="${PATHS.checkpoint(run, before)}">Previous</a>`}
 ${version < newest && html`<a class="button" rel="next" href="${PATHS.checkpoint(run, version + 1)}">Next</a>`}
 ${hasRole(caller, OPERATE_ROLES) && html`<a class="button" href="${PATHS.ofRun(run, 'fork')}${queryString({ version })}">Fork from here</a><a class="button" href="${PATHS.ofRun(run, 'rewind')}${queryString({ version })}">Rewind to here</a>`}
 </div></header>
-${facts(checkpoint, now)}
+${factList(checkpoint, now)}
 ${before !== undefined && changes(run, before, version)}
-${memory(checkpoint)}
+${stateSection(checkpoint)}
 ${results(checkpoint)}
 ${isFields(model) && html`<section class="card" aria-labelledby="model"><h2 id="model">Model parameters</h2><div class="doc">${showDocument(model)}</div></section>`}`,
   });
 }
 
-function facts(checkpoint: CheckpointView, now: Date): Html {
+function factList(checkpoint: CheckpointView, now: Date): Html {
   const { savedAt, writer, bytes, hash, restored, parent, name, labels, schema, version, run, payloads } = checkpoint;
   const { writeUnits, puts } = writeCost(checkpoint);
   const fact = (label: string, value: HtmlValue) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`;
@@ -73,8 +74,8 @@ ${fact('Written by', userText(writer))}
 ${fact('Size', html`${formatBytes(bytes)} <span class="quiet">(about ${pluralize(writeUnits, 'write unit')}${puts > 0 && ` and ${pluralize(puts, 'put')}`} on AWS)</span>`)}
 ${fact('Steps so far', checkpoint.stepNumber)}
 ${name !== undefined && fact('Name', userText(name))}
-${restored !== undefined && fact('Brings back', html`<a href="${PATHS.checkpoint(run, restored)}">checkpoint ${restored}</a>`)}
-${parent && parent.run !== run && fact('Made from', html`<a href="${PATHS.checkpoint(parent.run, parent.version)}"><span class="id">${userText(parent.run)}</span> at ${parent.version}</a>`)}
+${restored !== undefined && fact('Restores', html`<a href="${PATHS.checkpoint(run, restored)}">checkpoint ${restored}</a>`)}
+${parent && parent.run !== run && fact('Forked from', html`<a href="${PATHS.checkpoint(parent.run, parent.version)}"><span class="id">${userText(parent.run)}</span> at checkpoint ${parent.version}</a>`)}
 ${schema !== undefined && fact('Schema', userText(String(schema)))}
 ${payloads.length > 0 && fact('Payloads', `${payloads.length}, ${formatBytes(payloads.reduce((all, { size }) => all + size, 0))}`)}
 ${fact('Hash', html`<span class="id" title="${hash}">${hash.slice(0, 16)}…</span>`)}
@@ -87,18 +88,18 @@ const compareForm = (run: string, version: number): Html =>
   html`<form method="get" action="${PATHS.ofRun(run, 'diff')}" class="line compare"><label for="before">Compare with checkpoint</label><input id="before" name="before" type="number" min="1" value="${version - 1}" required><input type="hidden" name="after" value="${version}"><button>Compare</button></form>`;
 
 const changes = (run: string, before: number, version: number): Html =>
-  html`<section class="card" id="changes" aria-labelledby="changes-title" data-load="${PATHS.ofRun(run, 'diff')}${queryString({ before, after: version })}"><h2 id="changes-title">What changed</h2><p><a href="${PATHS.ofRun(run, 'diff')}${queryString({ before, after: version })}">The difference from checkpoint ${before}</a></p></section>`;
+  html`<section class="card" id="changes" aria-labelledby="changes-title" data-load="${PATHS.ofRun(run, 'diff')}${queryString({ before, after: version })}"><h2 id="changes-title">Changes</h2><p><a href="${PATHS.ofRun(run, 'diff')}${queryString({ before, after: version })}">Compare with checkpoint ${before}</a></p></section>`;
 
-/** The conversation and the state. */
-function memory({ run, version, state }: CheckpointView): Html {
-  const showing = checkpointShowOptions(run, version, 'state');
+/** The state, or the conversation in it. */
+function stateSection({ run, version, state }: CheckpointView): Html {
+  const options = checkpointShowOptions(run, version, 'state');
   const messages = findMessages(state);
   const shown =
     specialOf(state) === 'undefined'
-      ? html`<p class="quiet">None: this agent keeps no state.</p>`
-      : html`<div class="doc">${showDocument(truncateToBytes(state, MOST_BYTES).value, showing)}</div>`;
+      ? html`<p class="quiet">This agent has no state.</p>`
+      : html`<div class="doc">${showDocument(truncateToBytes(state, MAX_BYTES).value, options)}</div>`;
   return html`<section class="card" id="memory" aria-labelledby="memory-title"><h2 id="memory-title">${messages ? 'Conversation' : 'State'}</h2>
-${messages ? html`${conversation(messages, showing)}<details><summary>The whole state</summary>${shown}</details>` : shown}</section>`;
+${messages ? html`${conversation(messages, options)}<details><summary>Full state</summary>${shown}</details>` : shown}</section>`;
 }
 
 function results({ run, version, toolResults, isDurable }: CheckpointView): Html | false {
@@ -109,26 +110,26 @@ ${resultList(run, version, toolResults, 0)}</section>`;
 }
 
 function resultList(run: string, version: number, all: CheckpointView['toolResults'], from: number): Html {
-  const showing = checkpointShowOptions(run, version, 'results');
-  const entries = sortByCompletion(Object.entries(all)).slice(from, from + MOST_RESULTS);
+  const options = checkpointShowOptions(run, version, 'results');
+  const entries = sortByCompletion(Object.entries(all)).slice(from, from + MAX_RESULTS);
   const rest = Object.keys(all).length - from - entries.length;
-  return html`${entries.map(([id, doc]) => result(id, doc, showing))}
-${rest > 0 && moreLink(showing, { pointer: '', level: 0, from }, from + entries.length, pluralize(rest, 'result'))}`;
+  return html`${entries.map(([id, doc]) => result(id, doc, options))}
+${rest > 0 && moreLink(options, { pointer: '', level: 0, from }, from + entries.length, pluralize(rest, 'result'))}`;
 }
 
-function result(id: string, doc: Doc, showing: ShowOptions): Html {
+function result(id: string, doc: Doc, options: ShowOptions): Html {
   const kind = isFields(doc) && typeof doc.kind === 'string' ? doc.kind : undefined;
   const brief = isFields(doc) && doc.value !== undefined ? doc.value : doc;
-  const piece = truncateToBytes(doc, RESULT_BYTES).value;
+  const piece = truncateToBytes(doc, MAX_RESULT_BYTES).value;
   return html`<details class="result"><summary><span class="id">${userText(id)}</span>${kind !== undefined && html` <span class="tag">${userText(kind)}</span>`} <span class="quiet">${userText(show(brief))}</span></summary>
-<div class="doc">${showDocument(piece, showing, { pointer: appendPointer('', id), level: 0, from: 0 })}</div></details>`;
+<div class="doc">${showDocument(piece, options, { pointer: appendPointer('', id), level: 0, from: 0 })}</div></details>`;
 }
 
-/** What a run remembers alone, for the page of the run. */
+/** The state alone, which the page of the run loads as a part. */
 export const statePage = ({ caller, checkpoint }: CheckpointPageView): Html =>
-  page({ title: `Checkpoint ${checkpoint.version}`, caller, current: 'runs', body: memory(checkpoint) });
+  page({ title: `Checkpoint ${checkpoint.version}`, caller, current: 'runs', body: stateSection(checkpoint) });
 
-/** A piece of a state or of results: a page of its own, or what the script puts where the last one ended. */
+/** A part of the state or results, as a page or for the script to insert; undefined if the pointer leads nowhere. */
 export function documentPartPage(
   { caller, checkpoint }: CheckpointPageView,
   part: CheckpointPart,
@@ -137,14 +138,14 @@ export function documentPartPage(
 ): Html | undefined {
   const { run, version, state, toolResults } = checkpoint;
   const whole = part === 'state' ? state : toolResults;
-  const piece = truncateDocument(whole, at, MOST_BYTES, { from });
+  const piece = truncateDocument(whole, at, MAX_BYTES, { from });
   if (!piece) return undefined;
   const content =
     part === 'results' && at === ''
       ? resultList(run, version, toolResults, from)
       : showDocument(piece.value, checkpointShowOptions(run, version, part), { pointer: at, level: 0, from });
   return page({
-    title: `A piece of checkpoint ${version}`,
+    title: `Part of checkpoint ${version}`,
     caller,
     current: 'runs',
     body: html`${runBreadcrumbs(run, html`<a href="${PATHS.checkpoint(run, version)}">Checkpoint ${version}</a>`)}

@@ -31,21 +31,21 @@ import { submittedResults } from './result-editors.ts';
 import { runApprovalsPage } from './run-approvals-page.ts';
 import { type KnownState, PAGE_SIZE, runChanges, runPage } from './run-page.ts';
 
-/** The pages of one run. */
+/** Registers the pages of one run. */
 export function runRoutes(app: Hono<ApiEnv>, { runtime }: ConsoleOptions): void {
   const now = () => new Date(runtime.clock.now());
 
   app.get('/runs/:run', async (context) => {
-    const [caller, operator, id] = looking(context);
+    const [caller, operator, id] = authorizeViewer(context);
     const run = await operator.run(id);
     const to = Math.min(parseWholeNumber(context.req.query('to')) ?? run.version, run.version);
-    const checkpoints = await checkpointsUpTo(operator, run, Math.max(1, to));
+    const checkpoints = await loadCheckpointsUpTo(operator, run, Math.max(1, to));
     return htmlResponse(context, runPage({ caller, run, checkpoints, done: context.req.query('done'), now: now() }));
   });
 
   app.get('/runs/:run/changes', async (context) => {
-    const [caller, operator, id] = looking(context);
-    const known = knownIn(context);
+    const [caller, operator, id] = authorizeViewer(context);
+    const known = parseKnownState(context);
     const run = await operator.run(id);
     if (run.version === known.version && run.status === known.status) return context.body(null, 204);
     const { checkpoints } = await operator.history(id, { from: Math.max(1, known.version), limit: PAGE_SIZE });
@@ -53,32 +53,32 @@ export function runRoutes(app: Hono<ApiEnv>, { runtime }: ConsoleOptions): void 
   });
 
   app.get('/runs/:run/checkpoints/:version', async (context) => {
-    const [caller, operator, id] = looking(context);
+    const [caller, operator, id] = authorizeViewer(context);
     const version = parseWholeNumber(idFromPath(context, 2)) ?? 0;
-    const [checkpoint, newest] = await Promise.all([operator.checkpoint(id, version), newestOf(operator, id)]);
-    return checkpointAnswer(context, { caller, checkpoint, newest, now: now() });
+    const [checkpoint, newest] = await Promise.all([operator.checkpoint(id, version), loadNewestVersion(operator, id)]);
+    return checkpointResponse(context, { caller, checkpoint, newest, now: now() });
   });
 
   app.get('/runs/:run/diff', async (context) => {
-    const [caller, operator, run] = looking(context);
+    const [caller, operator, run] = authorizeViewer(context);
     const [before = 0, after = 0] = ['before', 'after'].map((name) => parseWholeNumber(context.req.query(name)) ?? 0);
     const difference = await operator.diff(run, before, after);
     return htmlResponse(context, diffPage({ caller, run, before, after, diff: difference }));
   });
 
   app.get('/runs/:run/questions', async (context) => {
-    const [caller, operator, id] = looking(context);
+    const [caller, operator, id] = authorizeViewer(context);
     return htmlResponse(context, runApprovalsPage(caller, id, await operator.approvals(id), now()));
   });
 
   app.get('/runs/:run/lineage', async (context) => {
-    const [caller, operator, id] = looking(context);
+    const [caller, operator, id] = authorizeViewer(context);
     return htmlResponse(context, lineagePage(caller, id, await operator.lineage(id)));
   });
 
-  for (const action of Object.keys(DOING) as readonly RunAction[]) {
+  for (const action of Object.keys(ACTION_HANDLERS) as readonly RunAction[]) {
     app.get(`/runs/:run/${action}`, async (context) =>
-      htmlResponse(context, actionPage(action, await viewed(context, action, context.req.query()))),
+      htmlResponse(context, actionPage(action, await loadActionView(context, action, context.req.query()))),
     );
     app.post(`/runs/:run/${action}`, async (context) => {
       const { operator } = authorize(context, OPERATE_ROLES);
@@ -86,31 +86,31 @@ export function runRoutes(app: Hono<ApiEnv>, { runtime }: ConsoleOptions): void 
       return submitForm(
         context,
         async () => {
-          const run = await DOING[action](operator, idFromPath(context), form);
+          const run = await ACTION_HANDLERS[action](operator, idFromPath(context), form);
           return redirectTo(context, `${PATHS.run(run)}${queryString({ done: action })}`);
         },
-        async (problem) => actionPage(action, { ...(await viewed(context, action, form)), problem }),
+        async (problem) => actionPage(action, { ...(await loadActionView(context, action, form)), problem }),
       );
     });
   }
 }
 
-function looking(context: ConsoleContext) {
+function authorizeViewer(context: ConsoleContext) {
   const { caller, operator } = authorize(context, VIEW_ROLES);
   return [caller, operator, idFromPath(context)] as const;
 }
 
-/** A page of checkpoints, with one before them where a stretch begins. */
-async function checkpointsUpTo(operator: Operator, { run }: RunView, to: number) {
+/** A page of checkpoints, plus the one before, at which the first span starts. */
+async function loadCheckpointsUpTo(operator: Operator, { run }: RunView, to: number) {
   const from = Math.max(1, to - PAGE_SIZE);
   return (await operator.history(run, { from, to, limit: PAGE_SIZE + 1 })).checkpoints;
 }
 
-const newestOf = async (operator: Operator, run: string): Promise<number> =>
+const loadNewestVersion = async (operator: Operator, run: string): Promise<number> =>
   (await operator.history(run, { newestFirst: true, limit: 1 })).checkpoints[0]?.version ?? 0;
 
-/** What a page that is open says that it knows; what it says wrong only it shows wrong. */
-function knownIn({ req }: ConsoleContext): KnownState {
+/** The state that an open page reports. It is not trusted: wrong values only affect that page. */
+function parseKnownState({ req }: ConsoleContext): KnownState {
   const number = (name: string) => parseWholeNumber(req.query(name)) ?? 0;
   const totals = {
     step: number('step'),
@@ -123,20 +123,21 @@ function knownIn({ req }: ConsoleContext): KnownState {
   return { version: number('version'), status: req.query('status') ?? '', first: number('first'), totals };
 }
 
-async function checkpointAnswer(context: ConsoleContext, view: CheckpointPageView): Promise<Response> {
+async function checkpointResponse(context: ConsoleContext, view: CheckpointPageView): Promise<Response> {
   const { part, at = '', from } = context.req.query();
   if (part === 'memory') return htmlResponse(context, statePage(view));
   if (part !== 'state' && part !== 'results') return htmlResponse(context, checkpointPage(view));
   const piece = documentPartPage(view, part, at, parseWholeNumber(from) ?? 0);
-  if (!piece) throw new HttpError(404, 'PART_NOT_FOUND', `The checkpoint has nothing at "${at}".`);
+  if (!piece)
+    throw new HttpError(404, 'PART_NOT_FOUND', `The checkpoint has no value at "${at}". Check the JSON pointer.`);
   return htmlResponse(context, piece);
 }
 
-// What is larger is no text that somebody edits by hand.
-const MOST_STATE = 256 * 1024;
+// Larger states are not edited by hand.
+const MAX_STATE_CHARACTERS = 256 * 1024;
 
-/** What the page of an action shows. */
-async function viewed(context: ConsoleContext, action: RunAction, form: ActionForm): Promise<ActionView> {
+/** Loads what the page of an action shows. */
+async function loadActionView(context: ConsoleContext, action: RunAction, form: ActionForm): Promise<ActionView> {
   const { caller, operator } = authorize(context, OPERATE_ROLES);
   const id = idFromPath(context);
   const run = await operator.run(id);
@@ -149,13 +150,15 @@ async function viewed(context: ConsoleContext, action: RunAction, form: ActionFo
     run,
     key: randomUUID(),
     form: { ...form, version: version?.toString() },
-    state: state !== undefined && state.length <= MOST_STATE ? state : undefined,
+    state: state !== undefined && state.length <= MAX_STATE_CHARACTERS ? state : undefined,
     recorded: checkpoint && listRecordedResults(checkpoint),
   };
 }
 
-/** What each form does; gives the run to look at then. */
-const DOING: Readonly<Record<RunAction, (operator: Operator, run: string, form: ActionForm) => Promise<string>>> = {
+/** Performs each action; returns the run to show next. */
+const ACTION_HANDLERS: Readonly<
+  Record<RunAction, (operator: Operator, run: string, form: ActionForm) => Promise<string>>
+> = {
   async cancel(operator, run, { reason }) {
     await operator.cancel(run, reason);
     return run;
@@ -169,13 +172,13 @@ const DOING: Readonly<Record<RunAction, (operator: Operator, run: string, form: 
     return run;
   },
   async rewind(operator, run, { version: given, newKeys, state }) {
-    const version = versionIn(given);
+    const version = parseVersion(given);
     const edited = await editedState(operator, run, version, state);
     await operator.rewind(run, version, { newKeys: newKeys === 'true', ...omitUndefined({ state: edited }) });
     return run;
   },
   async fork(operator, run, form) {
-    const version = versionIn(form.version);
+    const version = parseVersion(form.version);
     const edited = await editedState(operator, run, version, form.state);
     const toolResults = await editedResults(operator, run, version, form);
     const { id, tags } = form;
@@ -183,22 +186,22 @@ const DOING: Readonly<Record<RunAction, (operator: Operator, run: string, form: 
   },
 };
 
-/** The results of a form that are others than those of the checkpoint; undefined when none is. */
+/** The submitted results that differ from the checkpoint; undefined if none does. */
 async function editedResults(operator: Operator, run: string, version: number, form: ActionForm) {
   const given = form.results === undefined ? {} : parseDocument('Results by id', form.results);
-  if (!isFields(given)) throw invalidInput('Results by id', 'an object, by id', given);
-  const sent = submittedResults(form).map(([id, json]) => [id, parseDocument(`What ${id} gave`, json)] as const);
+  if (!isFields(given)) throw invalidInput('Results by id', 'an object with ids as keys', given);
+  const sent = submittedResults(form).map(([id, json]) => [id, parseDocument(`The result of ${id}`, json)] as const);
   const all = [...sent, ...Object.entries(given)];
   if (all.length === 0) return undefined;
   const recorded = new Map(listRecordedResults(await operator.checkpoint(run, version)).map((each) => [each.id, each]));
   for (const [id] of all)
     if (!recorded.get(id)?.isCompleted)
-      throw invalidInput('Results by id', `of ids that are recorded at checkpoint ${version}`, id);
+      throw invalidInput('Results by id', `for ids that are recorded at checkpoint ${version}`, id);
   const others = all.filter(([id, value]) => !equal(recorded.get(id)?.value, value));
   return others.length === 0 ? undefined : Object.fromEntries(others);
 }
 
-/** The state of a form, unless it is that of the checkpoint. */
+/** The submitted state; undefined if it equals that of the checkpoint. */
 async function editedState(
   operator: Operator,
   run: string,
@@ -210,7 +213,7 @@ async function editedState(
   return equal(state, (await operator.checkpoint(run, version)).state) ? undefined : state;
 }
 
-function versionIn(given: string | undefined): number {
+function parseVersion(given: string | undefined): number {
   const version = parseWholeNumber(given);
   if (version === undefined) throw invalidInput('The checkpoint', 'a version, such as 14', given);
   return version;

@@ -8,7 +8,7 @@ import { statusBadge } from '../status-badge.ts';
 import { userText } from '../text.ts';
 import { relativeTime } from '../time.ts';
 
-/** All that people were asked in a run, and what they answered. */
+/** The page with all approvals of a run and their votes. */
 export const runApprovalsPage = (
   caller: Caller,
   run: string,
@@ -16,22 +16,22 @@ export const runApprovalsPage = (
   now: Date,
 ): Html =>
   page({
-    title: 'Questions',
+    title: 'Approvals',
     caller,
     current: 'runs',
     body: html`${runBreadcrumbs(run)}
-<h1>Questions</h1>
-<section class="card" id="questions" aria-labelledby="questions-title"><h2 id="questions-title">Questions</h2>${
+<h1>Approvals</h1>
+<section class="card" id="questions" aria-labelledby="questions-title"><h2 id="questions-title">Approvals</h2>${
       approvals.length === 0
-        ? html`<p class="quiet">Nobody was asked anything.</p>`
-        : html`<ul class="votes">${approvals.map((approval) => item(approval, now))}</ul>`
+        ? html`<p class="quiet">No approvals requested.</p>`
+        : html`<ul class="votes">${approvals.map((approval) => approvalItem(approval, now))}</ul>`
     }</section>`,
   });
 
-function item({ run, id, title, status, askedAt, votes }: ApprovalDocument, now: Date): Html {
-  const answers = votes.map(
+function approvalItem({ run, id, title, status, askedAt, votes }: ApprovalDocument, now: Date): Html {
+  const decisions = votes.map(
     ({ by, answer }) => html`<span>${userText(by)} ${answer === 'approve' ? 'approved' : 'rejected'}</span>`,
   );
   return html`<li><p><a href="${PATHS.approval(run, id)}">${userText(title)}</a></p>
-<p class="line quiet">${statusBadge(status)}<span>asked ${relativeTime(askedAt, now)}</span>${answers}</p></li>`;
+<p class="line quiet">${statusBadge(status)}<span>requested ${relativeTime(askedAt, now)}</span>${decisions}</p></li>`;
 }

@@ -25,62 +25,63 @@ import {
   toTimelineSpans,
 } from './timeline-chart.ts';
 
-/** How many checkpoints a page has. */
+/** Checkpoints per page. */
 export const PAGE_SIZE = 50;
 
+/** What {@link runPage} shows. */
 export interface RunPageView {
   readonly caller: Caller;
   readonly run: RunView;
-  /** Consecutive, oldest first; one more before the first where there is one, since a stretch begins with it. */
+  /** Consecutive, oldest first, plus the one before the page, at which the first span starts. */
   readonly checkpoints: readonly CheckpointSummary[];
-  /** What was just done to it. */
+  /** The action that was just performed. */
   readonly done?: string | undefined;
   readonly now: Date;
 }
 
-/** One run: its head, its time as a picture, what went in and out, what it remembers, where it comes from. */
+/** The page of a run: head, timeline, input, result, state, approvals and forks. */
 export function runPage({ caller, run, checkpoints, done, now }: RunPageView): Html {
   const last = checkpoints.at(-1)?.version ?? 0;
   const isNewest = last >= run.version;
-  const stretches = toTimelineSpans(checkpoints, isNewest ? now : undefined);
-  const first = stretches.ended[0]?.checkpoint?.version ?? 1;
-  const range = run.version <= PAGE_SIZE ? 'Altogether' : `From checkpoint ${first} to ${last}`;
+  const spans = toTimelineSpans(checkpoints, isNewest ? now : undefined);
+  const first = spans.ended[0]?.checkpoint?.version ?? 1;
+  const range = run.version <= PAGE_SIZE ? 'Total' : `Checkpoints ${first} to ${last}`;
   return page({
     title: run.run,
     caller,
     current: 'runs',
-    live: isNewest && !hasEnded(run.status) ? liveUrl(run, stretches.totals, first) : undefined,
+    live: isNewest && !hasEnded(run.status) ? liveUrl(run, spans.totals, first) : undefined,
     body: html`${breadcrumbs(html`<a href="${PATHS.runs}">Runs</a>`)}
-${justDone(run, done)}
+${doneNotice(run, done)}
 ${runHead(run, caller, now)}
 <section class="card sheet" aria-labelledby="timeline"><h2 id="timeline">Timeline</h2>
-${timelineChart(run.run, stretches, range)}
-${timelineTable(run.run, stretches, now)}
-${pages(run, first, last)}
+${timelineChart(run.run, spans, range)}
+${timelineTable(run.run, spans, now)}
+${pagination(run, first, last)}
 </section>
 ${inputAndResult(run, checkpointShowOptions(run.run, run.version, 'results'))}
-${parts(run)}`,
+${lazySections(run)}`,
   });
 }
 
-/** What was just done to it; that it is being cancelled is said until it was. */
-function justDone({ status }: RunView, done: string | undefined): Html | false {
+/** The confirmation of an action; that of a cancellation stays until the run has ended. */
+function doneNotice({ status }: RunView, done: string | undefined): Html | false {
   if (done === undefined || !Object.hasOwn(DONE_MESSAGES, done) || (done === 'cancel' && hasEnded(status)))
     return false;
-  const said = notice('ok', DONE_MESSAGES[done as keyof typeof DONE_MESSAGES]);
-  return done === 'cancel' ? html`<div data-key="cancelling" data-rev="said">${said}</div>` : said;
+  const message = notice('ok', DONE_MESSAGES[done as keyof typeof DONE_MESSAGES]);
+  return done === 'cancel' ? html`<div data-key="cancelling" data-rev="shown">${message}</div>` : message;
 }
 
-/** Parts that are pages of their own; the script brings them here, and anew when the status of the run changed. */
-function parts({ run, version, status, isDurable }: RunView): Html {
+/** Sections with their own pages. The script loads them into this page, and again when the status changes. */
+function lazySections({ run, version, status, isDurable }: RunView): Html {
   const part = (id: string, title: string, url: string, link: string, alone = '') =>
     html`<section class="card" id="${id}" aria-labelledby="${id}-title" data-key="${id}" data-rev="${status}" data-load="${url}${alone}"><h2 id="${id}-title">${title}</h2><p><a class="button" href="${url}">${link}</a></p></section>`;
-  return html`${part('memory', 'What it remembers', PATHS.checkpoint(run, version), 'Open the newest checkpoint', '?part=memory')}
-${isDurable && part('questions', 'Questions', PATHS.ofRun(run, 'questions'), 'What people were asked')}
-${part('lineage', 'Forks', PATHS.ofRun(run, 'lineage'), 'Where it comes from, and what was forked from it')}`;
+  return html`${part('memory', 'State', PATHS.checkpoint(run, version), 'Open the newest checkpoint', '?part=memory')}
+${isDurable && part('questions', 'Approvals', PATHS.ofRun(run, 'questions'), 'View approvals')}
+${part('lineage', 'Forks', PATHS.ofRun(run, 'lineage'), 'View forks')}`;
 }
 
-/** What a page that is open knows. */
+/** What an open page already shows. */
 export interface KnownState {
   readonly version: number;
   readonly status: string;
@@ -88,36 +89,36 @@ export interface KnownState {
   readonly totals: Totals;
 }
 
-/** What changed since, for a page that is open; the checkpoints begin with the last that it knows. */
+/** The changes for an open page; the checkpoints start with the last one that it shows. */
 export function runChanges({ caller, run, checkpoints, now }: RunPageView, known: KnownState): Html {
   const isUpToDate = (checkpoints.at(-1)?.version ?? 0) >= run.version;
-  const stretches = toTimelineSpans(checkpoints, isUpToDate ? now : undefined);
-  const fresh = stretches.ended.filter(({ checkpoint }) => (checkpoint?.version ?? 0) > known.version);
-  const totals = addTotals(known.totals, stretches.totals);
+  const spans = toTimelineSpans(checkpoints, isUpToDate ? now : undefined);
+  const fresh = spans.ended.filter(({ checkpoint }) => (checkpoint?.version ?? 0) > known.version);
+  const totals = addTotals(known.totals, spans.totals);
   const version = checkpoints.at(-1)?.version ?? known.version;
-  const goesOn = !hasEnded(run.status) || !isUpToDate;
-  const { current } = stretches;
+  const isLive = !hasEnded(run.status) || !isUpToDate;
+  const { current } = spans;
   return fragment(
-    goesOn ? liveUrl({ ...run, version }, totals, known.first) : undefined,
-    run.status === known.status ? '' : `The run is now: ${statusLabel(run.status)}.`,
+    isLive ? liveUrl({ ...run, version }, totals, known.first) : undefined,
+    run.status === known.status ? '' : `Run status: ${statusLabel(run.status)}.`,
     html`${hasEnded(run.status) && html`<div data-key="cancelling" data-quiet data-rev="over"></div>`}${runHead(run, caller, now)}
-<ol data-list="strip">${fresh.map((stretch) => segment(run.run, stretch))}${nowSegment(run.run, current)}</ol>
-${legend(totals, current, known.first === 1 ? 'Altogether' : `From checkpoint ${known.first} to ${version}`)}
-<table><tbody data-list="timeline">${fresh.map((stretch) => spanRow(run.run, stretch, now))}</tbody><tbody>${currentRow(current)}</tbody></table>
+<ol data-list="strip">${fresh.map((span) => segment(run.run, span))}${currentSegment(run.run, current)}</ol>
+${legend(totals, current, known.first === 1 ? 'Total' : `Checkpoints ${known.first} to ${version}`)}
+<table><tbody data-list="timeline">${fresh.map((span) => spanRow(run.run, span, now))}</tbody><tbody>${currentRow(current)}</tbody></table>
 ${inputAndResult(run, checkpointShowOptions(run.run, run.version, 'results'))}
-${parts(run)}`,
+${lazySections(run)}`,
   );
 }
 
-/** What goes on comes last in the strip. */
-const nowSegment = (run: string, current: TimelineSpans['current']): Html =>
+/** The last segment of the chart: the current span. */
+const currentSegment = (run: string, current: TimelineSpans['current']): Html =>
   current ? html`${segment(run, current)}` : html`<li data-key="segment:now" hidden></li>`;
 
 const liveUrl = ({ run, version, status }: RunView, totals: Totals, first: number): string =>
   `${PATHS.ofRun(run, 'changes')}${queryString({ version, status, first, ...totals })}`;
 
-/** The ways to older and newer checkpoints of a long run. */
-function pages({ run, version }: RunView, first: number, last: number): Html | false {
+/** Links to older and newer checkpoints of a long run. */
+function pagination({ run, version }: RunView, first: number, last: number): Html | false {
   if (first <= 1 && last >= version) return false;
   return html`<nav class="pages" aria-label="Pages of checkpoints">
 ${first > 1 && html`<a class="button" href="${PATHS.run(run)}${queryString({ to: first - 1 })}">Older</a>`}

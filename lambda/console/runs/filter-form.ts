@@ -3,7 +3,7 @@ import { PATHS, queryString } from '../paths.ts';
 import { plainText } from '../text.ts';
 import { isFiltered, PERIOD_LABELS, type RunsForm } from './runs-query.ts';
 
-/** The conditions that runs can be found by. A plain form: each search has a URL. */
+/** The filters of the list of runs. The form uses GET, so each search has a URL. */
 export function filterForm(form: RunsForm, agents: readonly string[]): Html {
   const { status, ...others } = form;
   const field = (name: 'id' | 'agent' | 'owner' | 'tag', label: string, placeholder = '') =>
@@ -11,8 +11,8 @@ export function filterForm(form: RunsForm, agents: readonly string[]): Html {
   return html`<details class="filter"${isFiltered(others) && html` open`}><summary>Search</summary>
 <form method="get" action="${PATHS.runs}" role="search" aria-label="Runs" class="filters">
 ${status && html`<input type="hidden" name="status" value="${status}">`}
-${field('id', 'Run', 'a part of its id')}${field('agent', 'Agent')}${field('owner', 'Owner')}${field('tag', 'Tag')}
-<div><label for="period">Last change</label><select id="period" name="period"><option value="">At any time</option>${Object.entries(
+${field('id', 'Run', 'part of the id')}${field('agent', 'Agent')}${field('owner', 'Owner')}${field('tag', 'Tag')}
+<div><label for="period">Last change</label><select id="period" name="period"><option value="">Any time</option>${Object.entries(
     PERIOD_LABELS,
   ).map(
     ([value, label]) => html`<option value="${value}"${value === form.period && html` selected`}>${label}</option>`,

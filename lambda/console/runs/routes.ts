@@ -21,11 +21,11 @@ import { runsChanges, runsPage } from './runs-page.ts';
 import { parseRunsForm, toRunsQuery } from './runs-query.ts';
 import { startPage } from './start-page.ts';
 
-const PAGE = 50;
-// Counting reads all that it counts, so a page that is open counts only now and then.
-const COUNT_EVERY_MS = 30_000;
+const PAGE_SIZE = 50;
+// Counting reads every counted run, so an open page counts only from time to time.
+const COUNT_INTERVAL_MS = 30_000;
 
-/** The list of runs, and the form that starts one. */
+/** Registers the list of runs and the start form. */
 export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOptions): void {
   const now = () => new Date(runtime.clock.now());
   const known = async () => (await agents?.()) ?? [];
@@ -34,12 +34,12 @@ export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOption
     const { caller, operator } = authorize(context, VIEW_ROLES);
     const form = parseRunsForm(new URL(context.req.url).searchParams);
     const cursor = context.req.query('cursor');
-    const [found, counts, offered] = await Promise.all([
-      operator.runs({ ...toRunsQuery(form, now()), limit: PAGE, ...omitUndefined({ cursor }) }),
+    const [found, counts, agentsOffered] = await Promise.all([
+      operator.runs({ ...toRunsQuery(form, now()), limit: PAGE_SIZE, ...omitUndefined({ cursor }) }),
       cursor === undefined ? operator.counts() : undefined,
       known(),
     ]);
-    const names = agentsForTenant(offered, caller.tenant).map(({ name }) => name);
+    const names = agentsForTenant(agentsOffered, caller.tenant).map(({ name }) => name);
     return htmlResponse(context, runsPage({ caller, form, found, counts, cursor, agents: names, now: now() }));
   });
 
@@ -51,10 +51,10 @@ export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOption
     );
     const asked = toRunsQuery(form, now());
     const from = Math.max((since ?? 0) - OVERLAP_MS, asked.since?.getTime() ?? 0);
-    // Of any status: what no longer has the one that is looked for is on the page still.
+    // Any status: a run on the page may have left the filtered status.
     const { runs } = await operator.runs({ ...asked, since: new Date(from), limit: 100 });
     const isNew = runs.some(({ touchedAt }) => touchedAt.getTime() > (since ?? 0));
-    const counts = isNew && now().getTime() - (counted ?? 0) > COUNT_EVERY_MS ? await operator.counts() : undefined;
+    const counts = isNew && now().getTime() - (counted ?? 0) > COUNT_INTERVAL_MS ? await operator.counts() : undefined;
     const changes = runsChanges({ ...form, ...omitUndefined({ status }) }, runs, {
       since: since ?? 0,
       counted: counted ?? 0,
@@ -82,7 +82,7 @@ export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOption
     const { caller, operator } = authorize(context, OPERATE_ROLES);
     const form = await readForm(context);
     const all = await known();
-    const offered = agentsForTenant(all, caller.tenant);
+    const agentsOffered = agentsForTenant(all, caller.tenant);
     return submitForm(
       context,
       async () => {
@@ -96,7 +96,7 @@ export function runsRoutes(app: Hono<ApiEnv>, { runtime, agents }: ConsoleOption
           `${PATHS.run(started.run)}${queryString({ done: started.isNew ? 'start' : 'again' })}`,
         );
       },
-      async (problem) => startPage({ caller, agents: offered, formValues: form, problem, key: randomUUID() }),
+      async (problem) => startPage({ caller, agents: agentsOffered, formValues: form, problem, key: randomUUID() }),
     );
   });
 }

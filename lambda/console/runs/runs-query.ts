@@ -2,7 +2,7 @@ import { omitUndefined } from '../../core/omit-undefined.ts';
 import { STATUSES, type Status } from '../../core/status.ts';
 import type { RunsQuery } from '../../operator/operator.ts';
 
-/** What the form of the runs page holds, as it stands in the URL. */
+/** The filters of the list of runs, as they appear in the URL. */
 export interface RunsForm {
   readonly status?: Status;
   readonly agent?: string;
@@ -15,26 +15,31 @@ export interface RunsForm {
   readonly to?: string;
 }
 
-/** Stretches of time that end now. */
+/** Periods up to now, with their labels. */
 export const PERIOD_LABELS = {
-  '1h': 'The last hour',
-  '24h': 'The last 24 hours',
-  '7d': 'The last 7 days',
-  '30d': 'The last 30 days',
+  '1h': 'Last hour',
+  '24h': 'Last 24 hours',
+  '7d': 'Last 7 days',
+  '30d': 'Last 30 days',
 } as const;
 type Period = keyof typeof PERIOD_LABELS;
 
-const HOUR = 3_600_000;
-const LENGTHS: Readonly<Record<Period, number>> = { '1h': HOUR, '24h': 24 * HOUR, '7d': 168 * HOUR, '30d': 720 * HOUR };
+const HOUR_MS = 3_600_000;
+const PERIOD_MS: Readonly<Record<Period, number>> = {
+  '1h': HOUR_MS,
+  '24h': 24 * HOUR_MS,
+  '7d': 168 * HOUR_MS,
+  '30d': 720 * HOUR_MS,
+};
 
-const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/;
+const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/;
 
-/** The form in a URL; what makes no sense is left out. */
+/** Parses the filters in a URL; ignores invalid ones. */
 export function parseRunsForm(given: URLSearchParams): RunsForm {
   const text = (name: string): string | undefined => given.get(name)?.trim().slice(0, 256) || undefined;
   const moment = (name: string): string | undefined => {
     const value = text(name) ?? '';
-    return MOMENT.test(value) && !Number.isNaN(Date.parse(`${value}Z`)) ? value : undefined;
+    return DATE_TIME.test(value) && !Number.isNaN(Date.parse(`${value}Z`)) ? value : undefined;
   };
   const period = text('period');
   return omitUndefined({
@@ -49,11 +54,11 @@ export function parseRunsForm(given: URLSearchParams): RunsForm {
   });
 }
 
-/** What the form asks the desk for. */
+/** The query for the operator. */
 export function toRunsQuery({ period, from, to, ...form }: RunsForm, now: Date): RunsQuery {
-  const since = from ? new Date(`${from}Z`) : period && new Date(now.getTime() - LENGTHS[period]);
+  const since = from ? new Date(`${from}Z`) : period && new Date(now.getTime() - PERIOD_MS[period]);
   return { ...form, ...omitUndefined({ since, until: to ? new Date(`${to}Z`) : undefined }) };
 }
 
-/** Whether anything is left out. */
+/** Whether any filter is set. */
 export const isFiltered = (form: RunsForm): boolean => Object.keys(form).length > 0;

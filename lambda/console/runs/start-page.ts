@@ -7,20 +7,21 @@ import { page } from '../page.ts';
 import { PATHS, queryString } from '../paths.ts';
 import { userText } from '../text.ts';
 
-/** The fields of the form as they were sent. */
+/** The submitted fields of the form. */
 type StartForm = Readonly<Record<string, string>>;
 
+/** What {@link startPage} shows. */
 export interface StartView {
   readonly caller: Caller;
   readonly agents: readonly KnownAgent[];
   readonly agent?: string | undefined;
   readonly formValues?: StartForm | undefined;
   readonly problem?: ProblemSummary | undefined;
-  /** Makes a form that is sent twice start one run. */
+  /** An idempotency key, so that submitting the form twice starts one run. */
   readonly key: string;
 }
 
-/** The form that starts a run, with the example of the agent filled in. */
+/** The form that starts a run, prefilled with the example input of the agent. */
 export function startPage({ caller, agents, agent, formValues: given = {}, problem, key }: StartView): Html {
   const chosen =
     agents.find(({ name }) => name === (given.agent ?? agent)) ?? (agent === undefined ? agents[0] : undefined);
@@ -33,8 +34,8 @@ export function startPage({ caller, agents, agent, formValues: given = {}, probl
     isNarrow: true,
     body: html`<h1>Start a run</h1>
 ${problem && problemNotice(problem)}
-${agents.length > 1 && choices(agents, chosen)}
-<section class="card" aria-labelledby="new"><h2 id="new">${chosen ? html`A run of ${userText(chosen.name)}` : 'A new run'}</h2>
+${agents.length > 1 && agentTabs(agents, chosen)}
+<section class="card" aria-labelledby="new"><h2 id="new">${chosen ? html`New run of ${userText(chosen.name)}` : 'New run'}</h2>
 ${chosen?.description !== undefined && html`<p>${userText(chosen.description)}</p>`}
 <form method="post" action="${PATHS.start}" class="stack">
 <input type="hidden" name="key" value="${given.key ?? key}">
@@ -45,22 +46,19 @@ ${
 }
 ${jsonEditor({
   name: 'input',
-  label: 'Input, as JSON',
-  hint:
-    chosen?.example === undefined
-      ? 'What the agent is given to begin with.'
-      : 'An example is filled in: change it as you like.',
+  label: 'Input (JSON)',
+  hint: chosen?.example === undefined ? 'The input of the agent.' : 'Prefilled with an example. Change it as needed.',
   value: given.input ?? toEditableJson(chosen?.example ?? {}),
   isRequired: true,
 })}
-${field('id', 'Id', 'The same id twice starts one run. Left empty, it gets one.')}
-<div class="two">${field('owner', 'Owner', 'Whose run it is; runs can be found by it.')}${field('tags', 'Tags', 'Separated by commas.')}</div>
-<button class="primary">Start</button>
+${field('id', 'Id', 'A repeated id starts only one run. Generated if empty.')}
+<div class="two">${field('owner', 'Owner', 'You can filter runs by owner.')}${field('tags', 'Tags', 'Separate tags with commas.')}</div>
+<button class="primary">Start run</button>
 </form></section>`,
   });
 }
 
-const choices = (agents: readonly KnownAgent[], chosen: KnownAgent | undefined): Html =>
+const agentTabs = (agents: readonly KnownAgent[], chosen: KnownAgent | undefined): Html =>
   html`<ul class="tabs" aria-label="Agents">${agents.map(
     ({ name }) =>
       html`<li><a href="${PATHS.start}${queryString({ agent: name })}"${name === chosen?.name && html` aria-current="true"`}>${userText(name)}</a></li>`,
