@@ -9,14 +9,13 @@ import type { BatchItem } from '../invocation/batch.ts';
 import type { ClaimedRun } from '../invocation/claim.ts';
 import { EditedState } from '../invocation/edited-state.ts';
 import { Invocation, type InvocationEnd } from '../invocation/invocation.ts';
-import { Superseded } from '../invocation/writer.ts';
+import { Superseded } from '../invocation/write-queue.ts';
 import { type Entry, needsCleanup } from '../journal/entries.ts';
 import { Scope } from '../journal/identity.ts';
 import { createContext } from '../operations/create-context.ts';
 import { abandonWaits } from '../operations/wait-operations.ts';
 import type { Runtime } from '../runtime.ts';
-import { wakeParentWrites } from '../wake/events.ts';
-import { endedWork } from '../wake/work.ts';
+import { recordEnd } from './record-end.ts';
 import { undoAll } from './undo.ts';
 
 type Definition = AgentDefinition<never, unknown, unknown>;
@@ -154,18 +153,4 @@ function operationsOf(invocation: Invocation, thrown: unknown, seen = new Set<un
   const parts = [thrown.cause, ...(thrown instanceof AggregateError ? thrown.errors : [])];
   const own = invocation.failedAt.get(thrown) ?? [];
   return [own, parts.flatMap((part) => operationsOf(invocation, part, seen))].flat();
-}
-
-/** The last checkpoint of a run: nobody waits in it any more, and its parent is told. */
-export async function recordEnd(invocation: Invocation, item: BatchItem): Promise<void> {
-  const { at } = invocation;
-  invocation.pendingWaits.stopAll();
-  await invocation.record({
-    ...item,
-    sideWrites: async () => [
-      ...(await withdrawWritesById(at, invocation.work.approvals ?? [], 'The run has ended.')),
-      ...(await wakeParentWrites(at, invocation.work.replyTo)),
-    ],
-    work: endedWork,
-  });
 }

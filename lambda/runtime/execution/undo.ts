@@ -4,11 +4,11 @@ import { cancelRun } from '../control/run-control.ts';
 import type { StepContext } from '../definition/agent-context.ts';
 import { toError } from '../definition/agent-errors.ts';
 import type { Invocation } from '../invocation/invocation.ts';
-import { Superseded } from '../invocation/writer.ts';
+import { Superseded } from '../invocation/write-queue.ts';
 import { type Entry, hasSettled } from '../journal/entries.ts';
 import { operationName } from '../journal/identity.ts';
 import { runOrReplay } from '../operations/step.ts';
-import { recordEnd } from './drive.ts';
+import { recordEnd } from './record-end.ts';
 
 /**
  * Takes back what can be taken back, the last first, each recorded; then the run ends as its head says. A step that

@@ -1,6 +1,6 @@
 import type { CheckpointKind, LoadedCheckpoint, RunContext } from '../../checkpoints/engine.ts';
 import { firstRecords, loadCheckpoint, readCheckpoint } from '../../checkpoints/engine.ts';
-import { isWaitstateError } from '../../core/errors.ts';
+import { isWaitstateError, RUN_GONE_CODES } from '../../core/errors.ts';
 import { hasEnded } from '../../core/status.ts';
 import { versionKey } from '../../storage/keys.ts';
 
@@ -10,11 +10,9 @@ export class Fenced extends Error {}
 // What may be appended to a run while it runs, without its lease.
 const HARMLESS: ReadonlySet<CheckpointKind> = new Set(['save', 'prune', 'cancel']);
 
-const GONE = ['RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED'] as const;
-
 /** The error to throw for one of the storage: a run that is gone is as one that somebody else has. */
 export const fencedIfGone = (error: unknown): unknown =>
-  isWaitstateError(error, ...GONE) ? new Fenced('The run is gone.', { cause: error }) : error;
+  isWaitstateError(error, ...RUN_GONE_CODES) ? new Fenced('The run is gone.', { cause: error }) : error;
 
 /** Reads what somebody else appended: an edit or a cancel is what we write on, anything else ends this invocation. */
 export async function catchUp(

@@ -13,7 +13,7 @@ import {
   tryCommit,
 } from '../../checkpoints/engine.ts';
 import { toMilliseconds } from '../../core/duration.ts';
-import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
+import { isWaitstateError, RUN_GONE_CODES, WaitstateError } from '../../core/errors.ts';
 import { hasEnded, isWaiting } from '../../core/status.ts';
 import { HEAD_KEY } from '../../storage/keys.ts';
 import { endRun } from '../control/end-run.ts';
@@ -93,13 +93,12 @@ export async function claim(
     if (isWaitstateError(error, 'STALE_VERSION')) return 'taken';
     // While signals were handed to it.
     if (isWaitstateError(error, 'RUN_ENDED')) return 'ended';
-    if (isWaitstateError(error, ...GONE)) return 'gone';
+    if (isWaitstateError(error, ...RUN_GONE_CODES)) return 'gone';
     if (isWaitstateError(error, ...PARKING)) return park(at, error);
     throw error;
   }
 }
 
-const GONE = ['RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED'] as const;
 /** What another deployment can make good. */
 const PARKING = ['SCHEMA_TOO_NEW', 'SCHEMA_INVALID', 'MIGRATION_FAILED', 'KEY_UNAVAILABLE', 'FORMAT_TOO_NEW'] as const;
 

@@ -12,67 +12,71 @@ import { CURSOR_ID, checkEntry, type Entry, type EntryKind, nonDeterminismError 
 import type { Identity, Scope } from '../journal/identity.ts';
 import { Journal } from '../journal/journal.ts';
 import type { Runtime, StepPhase } from '../runtime.ts';
-import { NO_WORK, timesOutAt } from '../wake/work.ts';
+import { NO_WORK } from '../wake/work.ts';
 import type { BatchItem } from './batch.ts';
 import { Fenced } from './catch-up.ts';
 import type { ClaimedRun } from './claim.ts';
 import { CompletionOrder } from './completion-order.ts';
 import { EditedState } from './edited-state.ts';
 import { Lifetime } from './lifetime.ts';
-import { PendingWaits } from './pending-waits.ts';
-import { type Suspension, suspendUntil, yieldToNextInvocation } from './suspend.ts';
+import { PendingWaits, type WaitingInvocation } from './pending-waits.ts';
+import { type SuspendableInvocation, writeQueued } from './suspend.ts';
+import type { Suspension } from './suspension.ts';
+import { WriteQueue } from './write-queue.ts';
 import { RunWriter } from './writer.ts';
 
 /** How an invocation of an agent ended. */
 export type InvocationEnd =
-  /** The run is over; `parent` waited for it. */
+  /** The run has ended; `parent` waited for it. */
   | { readonly end: 'finished'; readonly status: Status; readonly parent?: string }
-  /** The run waits, or goes on in another invocation at once. */
+  /** The run waits, or continues in another invocation at once. */
   | { readonly end: 'suspended'; readonly status: Status; readonly continues?: true }
-  /** Somebody else has the run. */
+  /** Another invocation holds the run. */
   | { readonly end: 'fenced' }
   | { readonly end: 'failed'; readonly error: unknown };
 
 /**
- * One invocation of an agent for one run: what it does at the moment, what it waits for, and its journal. It lies down
- * when nothing is left to do but to wait, and yields when the time of the function is nearly over.
+ * One invocation of an agent for one run: its journal, what is running, and what it waits for. `suspend.ts` says when the
+ * run suspends; `Lifetime` says when it yields because the function's time is nearly used up.
  */
-export class Invocation {
+export class Invocation implements SuspendableInvocation, WaitingInvocation {
   readonly runtime: Runtime;
   readonly at: RunContext;
   readonly agent: AgentDefinition<never, unknown, unknown>;
   readonly writer: RunWriter;
+  readonly queue = new WriteQueue();
   readonly journal: Journal;
   readonly pendingWaits = new PendingWaits(this);
   readonly lifetime: Lifetime;
   readonly ended = Promise.withResolvers<InvocationEnd>();
-  /** What the code that is running is inside of, if it is one piece: a step, an edit. */
+  /** The step or edit that the running code is inside of. */
   readonly inStep = new AsyncLocalStorage<string>();
-  /** Resolves when the run has to end in another way than by its agent. */
+  /** Resolves when the run has to end in another way than by its agent: a cancel, a timeout, non-determinism. */
   readonly superseded = Promise.withResolvers<void>();
-  /** What takes back the steps of this run, by their identities; and at which of them errors came up. */
+  /** The functions that undo steps, by the id of the step; and the operation that each error came from. */
   readonly undos = new Map<string, (result: never, tools: StepContext) => unknown>();
   readonly failedAt = new WeakMap<object, string>();
-  /** Places in the cache that were taken in this invocation. */
+  /** The cache ids that this invocation has used. */
   readonly takenCacheIds = new Set<string>();
-  /** The end of the turn that ended the run, to be written with the end; one in which it did not succeed is not over. */
+  /** The last turn of the run; it is written together with the end of the run. */
   lastTurn: BatchItem | undefined;
-  /** The state as of this point of a replay. */
+  /** The state at this point of a replay. */
   replayedState = new EditedState(undefined);
-  /** Whether the run is on its way to its end, so that nothing new is begun. */
+  /** Whether the run is ending, so that nothing new begins. */
   isEnding: boolean;
-  /** That the code does not fit the journal: the run fails with it, whatever the agent does about it. */
+  /** The error of code that does not match the journal: the run fails with it, even if the agent catches it. */
   nonDeterminism: WaitstateError | undefined;
-  /** The agent's function has returned, or thrown. */
+  /** Whether the agent's function has returned or thrown. */
   hasReturned = false;
-  /** An operation was reached that is not in the journal: from here on it is no replay. */
+  /** Whether the replay is over: an operation was reached that is not in the journal. */
   isLive = false;
-  readonly #claimed: number;
+  /** The version of the checkpoint that claimed the run. */
+  readonly claimedVersion: number;
   readonly #settled: ReadonlySet<string>;
-  readonly #inTurn = new CompletionOrder();
+  readonly #completionOrder = new CompletionOrder();
   #active = 0;
-  #over = false;
-  readonly #whenIdle: (() => void)[] = [];
+  #isOver = false;
+  readonly #idleWaiters: (() => void)[] = [];
 
   constructor(runtime: Runtime, at: RunContext, agent: AgentDefinition<never, unknown, unknown>, claimed: ClaimedRun) {
     this.runtime = runtime;
@@ -81,21 +85,9 @@ export class Invocation {
     this.journal = new Journal(claimed.journal);
     this.isLive = !this.journal.hasOperations;
     this.isEnding = claimed.loaded.head.meta.status === 'ENDING';
-    this.#claimed = claimed.loaded.record.version;
+    this.claimedVersion = claimed.loaded.record.version;
     this.#settled = claimed.settled;
-    this.writer = new RunWriter(at, claimed.loaded, claimed.seenWake, {
-      suspension: () => this.#rest(),
-      onWake: () => this.pendingWaits.checkOutcomes(),
-      onCancel: () => {
-        // On the way to another end it goes on as it is: what it waits for is to undo something.
-        if (this.isEnding) return;
-        this.isEnding = true;
-        this.pendingWaits.stopAll();
-        this.superseded.resolve();
-      },
-      onSuspended: ({ status, continues }) => this.#end({ end: 'suspended', status, ...omitUndefined({ continues }) }),
-      onFailure: (error) => this.#end(error instanceof Fenced ? { end: 'fenced' } : { end: 'failed', error }),
-    });
+    this.writer = new RunWriter(at, claimed.loaded, claimed.seenWake);
     this.lifetime = new Lifetime(runtime.clock, claimed.until, () => this.checkSuspend());
   }
 
@@ -107,21 +99,23 @@ export class Invocation {
     return this.writer.loaded.head.meta.work ?? NO_WORK;
   }
 
-  /** Whether operations that are not recorded may begin; those that may not are left waiting. */
+  /** Whether new operations may begin; otherwise their promises stay pending. */
   get canBegin(): boolean {
-    return !this.isEnding && !this.nonDeterminism && !this.lifetime.isYielding && !this.#over;
+    return !this.isEnding && !this.nonDeterminism && !this.lifetime.isYielding && !this.#isOver;
   }
 
-  /** Refuses a call from inside of a step, or after the agent has returned; a branch that was left may still make one. */
+  /** Refuses a call inside a step, or after the agent has returned. An abandoned branch may still make calls. */
   checkCall(what: string, scope: Scope): void {
     const piece = this.inStep.getStore();
     if (piece !== undefined)
-      throw agentMisuse(`\`${what}\` was called inside of ${piece}, which is one piece. Call it before or after.`);
+      throw agentMisuse(
+        `\`${what}\` was called inside ${piece}. Operations cannot be nested: call it before or after.`,
+      );
     if (this.hasReturned && !scope.isClosed)
-      throw agentMisuse(`\`${what}\` was called after the agent had returned. Await what you start.`);
+      throw agentMisuse(`\`${what}\` was called after the agent had returned. Await every operation that you start.`);
   }
 
-  /** Refuses an entry of another operation, and with it the code. */
+  /** Fails the run if the journal has another operation under this id. */
   checkEntry(id: string, entry: Entry, kind: EntryKind, hash: string | undefined): void {
     try {
       checkEntry(id, entry, kind, hash);
@@ -130,7 +124,7 @@ export class Invocation {
     }
   }
 
-  /** Fails the run with what does not fit; gives it back to be thrown. */
+  /** Fails the run with a non-determinism error, and returns the error to be thrown. */
   failAsNonDeterministic(error: WaitstateError): WaitstateError {
     this.nonDeterminism ??= error;
     this.pendingWaits.stopAll();
@@ -138,65 +132,67 @@ export class Invocation {
     return error;
   }
 
-  /** The key by which services recognise a piece of work that they did before. */
+  /** The idempotency key of an operation: the same for each of its attempts. */
   idempotencyKey(id: string): string {
     return this.seedFor(`${this.work.epoch ?? 0}\n${id}`);
   }
 
-  /** A text that nobody can guess, the same for this place of the run for as long as it lives. */
-  seedFor(place: string): string {
+  /** Unguessable text that is the same for an id for as long as the run exists. */
+  seedFor(id: string): string {
     const { born } = this.writer.loaded.head.meta;
-    const seed = [this.at.partition, born, place].join('\n');
+    const seed = [this.at.partition, born, id].join('\n');
     return createHash('sha256').update(seed).digest('base64url').slice(0, 32);
   }
 
-  /** An operation of the agent under its identity, from when it is asked for until it is its turn to go on. */
-  async runOperation<T>({ id, release: leave }: Identity, work: () => Promise<T>): Promise<T> {
-    // A branch that was left got its result only now: its error would be of our making, and nobody waits for its value.
+  /** Runs an operation under its id; its promise settles in the order in which operations completed. */
+  async runOperation<T>({ id, release }: Identity, work: () => Promise<T>): Promise<T> {
+    // Only an abandoned branch gets here after the agent has returned. Nobody waits for its value.
     if (this.hasReturned) return this.hang();
     this.journal.markReplayed(id);
     try {
       return await work();
     } finally {
-      const { seq: place } = this.journal.get(id) ?? {};
-      if (place !== undefined) await this.runActive(() => this.#inTurn.wait(place));
-      leave();
+      const { seq } = this.journal.get(id) ?? {};
+      if (seq !== undefined) await this.runActive(() => this.#completionOrder.wait(seq));
+      release();
     }
   }
 
-  /** Goes on when an operation that is not recorded may begin; left waiting otherwise. From here on it is no replay. */
+  /** Resolves when a new operation may begin, which ends the replay; otherwise stays pending. */
   async begin(scope: Scope | undefined, id: string): Promise<void> {
     if (scope?.isClosed || !this.canBegin) return this.hang();
-    if (scope && !this.journal.has(id)) await this.#checkPlace(scope.path, id);
+    if (scope && !this.journal.has(id)) await this.#checkNextOperation(scope.path, id);
     this.isLive = true;
   }
 
-  /** Refuses code that begins something new where something else is recorded. */
-  async #checkPlace(path: string, id: string): Promise<void> {
+  /** Fails the run if the code begins a new operation where the journal has another one. */
+  async #checkNextOperation(path: string, id: string): Promise<void> {
     const { journal } = this;
     if (this.work.edited || journal.nextUnreplayed(path) === undefined) return;
     await this.runActive(() => journal.waitForReplay(path, this.runtime.clock));
     const recorded = journal.nextUnreplayed(path);
     if (recorded === undefined) return;
     throw this.failAsNonDeterministic(
-      nonDeterminismError(id, 'comes next in this code', `"${recorded}" was recorded there, for which it did not ask`),
+      nonDeterminismError(id, 'comes next in this code', `the journal has "${recorded}" there`),
     );
   }
 
-  /** Puts entries into the journal and resolves when they are confirmed. */
+  /** Records an item; resolves when it is confirmed and its entries are in the journal. */
   async record(given: BatchItem): Promise<void> {
     const entries = given.entries?.map(([id, entry]) => [id, this.journal.withSeq(id, entry)] as const);
     const item = { ...given, ...(entries && { entries }) };
-    await this.writer.record(item);
+    const confirmed = this.queue.add(item);
+    this.#flush();
+    await confirmed;
     for (const id of item.forget ?? []) this.journal.delete(id);
-    // What comes out is what a replay would give: the agent never sees anything else.
+    // Decoded from what was stored, so that the agent sees the same value as in a replay.
     for (const [id] of item.entries ?? []) {
-      // Who looked at the events has set it, and may have set it again since: it must not go back.
+      // The cursor was set when events were read, and may have moved on since.
       if (id !== CURSOR_ID) this.journal.set(id, decodeResult(this.at, this.writer.loaded, id) as Entry);
     }
   }
 
-  /** Runs something that keeps the invocation from lying down. */
+  /** Runs something that keeps the run from suspending. */
   async runActive<T>(work: () => Promise<T>): Promise<T> {
     this.#active += 1;
     try {
@@ -207,7 +203,7 @@ export class Invocation {
     }
   }
 
-  /** The same for what goes to the storage: when that fails it is this invocation that fails; the agent never sees it. */
+  /** Runs a storage call. When the storage fails, this invocation fails; the agent never sees that error. */
   async runStorageCall<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await this.runActive(work);
@@ -218,33 +214,33 @@ export class Invocation {
     }
   }
 
-  /** A wait that was over was reached; if nobody knew that before, it is no replay from here on. */
+  /** The code reached a settled wait. If this claim settled it, the replay is over. */
   markReached(id: string): void {
     if (this.#settled.has(id)) this.isLive = true;
   }
 
-  /** Passes a moment of a step; a test may let the process die here. */
-  async probe(moment: StepPhase, step: string): Promise<void> {
-    if (this.runtime.probe?.(moment, this.at.run, step) !== 'crash') return;
-    this.fail(new Error(`The process died ${moment} step "${step}", as the test wanted.`));
+  /** Reports the phase of a step to tests, which may crash the process here. */
+  async probe(phase: StepPhase, step: string): Promise<void> {
+    if (this.runtime.probe?.(phase, this.at.run, step) !== 'crash') return;
+    this.fail(new Error(`The process crashed ${phase} step "${step}", as the test planned.`));
     await this.hang();
   }
 
-  /** Left waiting: a promise that never settles, because the rest is not for this invocation. */
+  /** A promise that never settles: the rest is for another invocation. */
   hang(): Promise<never> {
     this.checkSuspend();
     return new Promise(() => {});
   }
 
-  /** Resolves when nothing is active, written or replayed any more. */
+  /** Resolves when nothing is running, being written or being replayed. */
   waitUntilIdle(): Promise<void> {
     return new Promise((resolve) => {
-      this.#whenIdle.push(resolve);
+      this.#idleWaiters.push(resolve);
       this.checkSuspend();
     });
   }
 
-  /** The run has ended, in this status. */
+  /** Ends the invocation: the run has ended in this status. */
   finish(status: Status): void {
     const { replyTo: parent } = this.work;
     this.#end({ end: 'finished', status, ...omitUndefined({ parent }) });
@@ -254,42 +250,55 @@ export class Invocation {
     this.#end({ end: 'failed', error });
   }
 
-  /** How the run should lie, if nothing is left to do in this process. */
-  #rest(): Suspension | undefined {
-    const { isEnding: ending, lifetime, pendingWaits: waiting, work } = this;
-    if ((this.#active > 0 && !lifetime.cutoff.signal.aborted) || this.#over) return undefined;
-    if (this.#whenIdle.length > 0) {
-      for (const resolve of this.#whenIdle.splice(0)) resolve();
-      // Who waited may have nothing to do by now: the run still has to suspend.
-      queueMicrotask(() => this.checkSuspend());
-      return undefined;
-    }
-    if (this.hasReturned && !ending) return undefined;
-    if (lifetime.isYielding) {
-      const { version } = this.writer.loaded.record;
-      return yieldToNextInvocation(ending, () => this.now, { claims: work.claims, claimed: this.#claimed, version });
-    }
-    const { statuses, dueAt } = waiting;
-    if (statuses.length === 0) return undefined;
-    // It is over already: no reason to lie down.
-    if (dueAt <= this.now) {
-      waiting.checkOutcomesSoon();
-      return undefined;
-    }
-    return suspendUntil(Math.min(dueAt, timesOutAt(this.writer.loaded.head.meta)), statuses, ending);
+  get isOver(): boolean {
+    return this.#isOver;
   }
 
-  /** Something began or ended: the run may have to lie down. */
+  /** Whether something is running that must complete before the run suspends; not when the function's time is used up. */
+  get isBusy(): boolean {
+    return this.#active > 0 && !this.lifetime.cutoff.signal.aborted;
+  }
+
+  /** Lets those continue who wait until nothing is running; says whether there were any. */
+  releaseIdleWaiters(): boolean {
+    if (this.#idleWaiters.length === 0) return false;
+    for (const resolve of this.#idleWaiters.splice(0)) resolve();
+    // Those who waited may have nothing left to do: then the run still has to suspend.
+    queueMicrotask(() => this.checkSuspend());
+    return true;
+  }
+
+  /** The run was cancelled or has timed out. A run that is already ending continues: it waits to undo something. */
+  supersede(): void {
+    if (this.isEnding) return;
+    this.isEnding = true;
+    this.pendingWaits.stopAll();
+    this.superseded.resolve();
+  }
+
+  endSuspended({ status, continues }: Suspension): void {
+    this.#end({ end: 'suspended', status, ...omitUndefined({ continues }) });
+  }
+
+  /** Something began or completed: writes what is queued, and suspends the run if it only waits. */
   checkSuspend(): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     this.pendingWaits.setTimer(this.#active > 0);
-    this.writer.flush();
+    this.#flush();
+  }
+
+  #flush(): void {
+    const { queue } = this;
+    if (queue.isBeingWritten || this.#isOver) return;
+    queue.isBeingWritten = true;
+    writeQueued(this).catch((error: unknown) =>
+      this.#end(error instanceof Fenced ? { end: 'fenced' } : { end: 'failed', error }),
+    );
   }
 
   #end(end: InvocationEnd): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.writer.stop();
+    if (this.#isOver) return;
+    this.#isOver = true;
     this.lifetime.end();
     this.pendingWaits.clearTimer();
     this.ended.resolve(end);

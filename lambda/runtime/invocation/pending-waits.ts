@@ -1,33 +1,51 @@
 import { setImmediate as tick } from 'node:timers/promises';
+import type { RunContext } from '../../checkpoints/engine.ts';
 import type { Status } from '../../core/status.ts';
+import type { Clock } from '../clock.ts';
 import { type Entry, hasSettled } from '../journal/entries.ts';
+import type { Journal } from '../journal/journal.ts';
 import { EventLog } from '../wake/events.ts';
 import type { BatchItem } from './batch.ts';
-import type { Invocation } from './invocation.ts';
 import { readOutcomes } from './read-outcomes.ts';
 import { settle } from './settle.ts';
+import type { WriteQueue } from './write-queue.ts';
+import type { RunWriter } from './writer.ts';
+
+/** The part of an invocation that waits need. */
+export interface WaitingInvocation {
+  readonly at: RunContext;
+  readonly now: number;
+  readonly runtime: { readonly clock: Clock };
+  readonly journal: Journal;
+  readonly queue: WriteQueue;
+  readonly writer: RunWriter;
+  record(item: BatchItem): Promise<void>;
+  runActive<T>(work: () => Promise<T>): Promise<T>;
+  checkSuspend(): void;
+  fail(error: unknown): void;
+}
 
 /** Something that the run waits for. */
 interface Wait {
   readonly status: Status;
-  /** When it is over by itself. */
+  /** The time that settles it, if an event does not. */
   readonly dueAt: number | undefined;
-  readonly over: (entry: Entry) => void;
-  /** What asks for it, where that is written with the wait. */
-  readonly announce?: BatchItem | undefined;
+  readonly onSettled: (entry: Entry) => void;
+  /** The item that records the wait, for an approval with its request. */
+  readonly request?: BatchItem | undefined;
 }
 
-/** What an invocation waits for, until an event or time settles it. */
+/** What an invocation waits for, until an event or a time settles it. */
 export class PendingWaits {
-  /** Waits whose end is being recorded. */
+  /** Waits that are settled and being recorded. */
   readonly settling = new Set<string>();
-  readonly #invocation: Invocation;
+  readonly #invocation: WaitingInvocation;
   readonly #waits = new Map<string, Wait>();
   readonly #events = new EventLog();
-  #looking: Promise<void> = Promise.resolve();
+  #checking: Promise<void> = Promise.resolve();
   #timer: AbortController | undefined;
 
-  constructor(invocation: Invocation) {
+  constructor(invocation: WaitingInvocation) {
     this.#invocation = invocation;
   }
 
@@ -35,35 +53,33 @@ export class PendingWaits {
     return [...this.#waits.keys()];
   }
 
-  /** How many waits of a kind there are. */
+  /** The number of waits with a status. */
   countByStatus(status: Status): number {
     return this.statuses.filter((each) => each === status).length;
   }
 
-  /** What kinds of waits there are. */
+  /** The status of each wait. */
   get statuses(): readonly Status[] {
     return [...this.#waits.values()].map(({ status }) => status);
   }
 
-  /** When the first of them is over by itself. */
+  /** The time that settles the first of the waits. */
   get dueAt(): number {
     return Math.min(...[...this.#waits.values()].map((wait) => wait.dueAt ?? Infinity));
   }
 
-  /** Waits for an entry to be settled by an event or by time; `announce` is written with the rest. */
-  waitFor(id: string, entry: Entry, status: Status, announce?: BatchItem): Promise<Entry> {
-    const { journal, writer } = this.#invocation;
+  /**
+   * Waits until an event or a time settles an entry. `item` records the wait; it is queued here and written with the
+   * suspension of the run, or before it when something else is still running.
+   */
+  waitFor(id: string, entry: Entry, status: Status, item?: BatchItem): Promise<Entry> {
+    const { journal, queue } = this.#invocation;
     const { promise, resolve, reject } = Promise.withResolvers<Entry>();
-    const announced = announce && { ...announce, allowsSuspend: true };
-    this.#waits.set(id, {
-      status,
-      dueAt: entry.until ?? entry.retryAt ?? later(entry.checkAt, this.#invocation.now),
-      over: resolve,
-      announce: announced,
-    });
+    const request = item && { ...item, allowsSuspend: true };
+    this.#waits.set(id, { status, dueAt: dueTime(entry, this.#invocation.now), onSettled: resolve, request });
     journal.set(id, entry);
-    if (announced)
-      writer.record(announced).catch((error) => {
+    if (request)
+      queue.add(request).catch((error) => {
         this.#waits.delete(id);
         journal.delete(id);
         reject(error);
@@ -72,62 +88,62 @@ export class PendingWaits {
     return promise;
   }
 
-  /** Forgets about a wait that nobody is interested in any more; nobody is asked for it who was not asked yet. */
+  /** Stops waiting. An approval whose request is not written yet is never requested. */
   stop(id: string): void {
-    const { announce } = this.#waits.get(id) ?? {};
-    if (announce?.sideWrites) this.#invocation.writer.drop(announce);
+    const { request } = this.#waits.get(id) ?? {};
+    if (request?.sideWrites) this.#invocation.queue.drop(request);
     this.#waits.delete(id);
   }
 
-  /** The run goes to its end: nothing that it waits for counts any more. */
+  /** Stops all waits, because the run is ending. */
   stopAll(): void {
     for (const id of this.ids) this.stop(id);
   }
 
-  /** Looks at the events, without keeping the caller waiting. */
+  /** Checks the outcomes of waits in the background. */
   checkOutcomesSoon(): void {
-    const look = async () => {
-      // What the caller is about to wait for is seen too.
+    const check = async () => {
+      // The wait that the caller is about to begin is checked too.
       await tick();
       await this.checkOutcomes();
     };
-    this.#invocation.runActive(look).catch((error) => this.#invocation.fail(error));
+    this.#invocation.runActive(check).catch((error) => this.#invocation.fail(error));
   }
 
-  /** Looks at the events that came and settles what waits for them; one look after the other. */
+  /** Reads new events and settles the waits that they are for; one check after the other. */
   checkOutcomes(): Promise<void> {
-    this.#looking = this.#looking.then(() => this.#look());
-    return this.#looking;
+    this.#checking = this.#checking.then(() => this.#check());
+    return this.#checking;
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { at, journal, writer } = this.#invocation;
     const waits = new Map(this.ids.map((id) => [id, journal.entry(id)]));
-    const seen = await readOutcomes(at, writer.loaded.cipher, journal, waits, writer.seenWake, this.#events);
+    const read = await readOutcomes(at, writer.loaded.cipher, journal, waits, writer.seenWake, this.#events);
     this.#settleRetries();
-    const settled = settle(waits, seen.outcomes);
+    const settled = settle(waits, read.outcomes);
     if (settled.entries.size === 0) return;
-    const cursor = seen.cursorAfter(settled);
+    const cursor = read.cursorAfter(settled);
     if (cursor) journal.set(...cursor);
     this.#settle(settled.entries, cursor ? [cursor] : []);
   }
 
-  /** Records how waits ended, and lets go on who waited. */
+  /** Records settled waits, then resumes the operations that waited. */
   #settle(entries: ReadonlyMap<string, Entry>, more: NonNullable<BatchItem['entries']>): void {
-    const over = [...entries.keys()].map((id) => ({ id, wait: this.#waits.get(id) }));
-    for (const { id } of over) {
+    const settled = [...entries.keys()].map((id) => ({ id, wait: this.#waits.get(id) }));
+    for (const { id } of settled) {
       this.#waits.delete(id);
       this.settling.add(id);
     }
-    const settle = async () => {
+    const recordAndResume = async () => {
       await this.#invocation.record({ entries: [...entries, ...more] });
-      for (const { id, wait } of over) {
+      for (const { id, wait } of settled) {
         this.settling.delete(id);
-        wait?.over(this.#invocation.journal.entry(id));
+        wait?.onSettled(this.#invocation.journal.entry(id));
       }
     };
-    // Not awaited: the writer itself may wait for this.
-    this.#invocation.runActive(settle).catch((error) => this.#invocation.fail(error));
+    // Not awaited: the writer itself may be waiting for this.
+    this.#invocation.runActive(recordAndResume).catch((error) => this.#invocation.fail(error));
   }
 
   #settleRetries(): void {
@@ -136,11 +152,11 @@ export class PendingWaits {
       const entry = journal.get(id);
       if (entry?.retryAt === undefined || hasSettled(entry) || entry.retryAt > now) continue;
       this.#waits.delete(id);
-      wait.over(entry);
+      wait.onSettled(entry);
     }
   }
 
-  /** While something else is active, what is due in this process is looked at in time. */
+  /** While something else is running, a timer settles the waits that become due in this process. */
   setTimer(isActive: boolean): void {
     this.clearTimer();
     const { dueAt } = this;
@@ -154,15 +170,16 @@ export class PendingWaits {
     );
   }
 
-  /** Nothing has to be looked at in time any more. */
   clearTimer(): void {
     this.#timer?.abort();
     this.#timer = undefined;
   }
 }
 
-/** The next time to look after something that lasts longer than expected. */
-const later = (time: number | undefined, now: number): number | undefined =>
-  time !== undefined && time <= now ? now + DAY_MS : time;
-
 const DAY_MS = 86_400_000;
+
+/** The time at which a wait has to be checked: its timeout, its retry, or the next check of a child run. */
+function dueTime({ until, retryAt, checkAt }: Entry, now: number): number | undefined {
+  const nextCheck = checkAt !== undefined && checkAt <= now ? now + DAY_MS : checkAt;
+  return until ?? retryAt ?? nextCheck;
+}

@@ -1,6 +1,6 @@
 import type { RunCipher, RunContext } from '../../checkpoints/engine.ts';
 import { loadCheckpoint, toCheckpoint } from '../../checkpoints/engine.ts';
-import { isWaitstateError } from '../../core/errors.ts';
+import { isWaitstateError, RUN_GONE_CODES } from '../../core/errors.ts';
 import { toPartition } from '../../core/ids.ts';
 import { hasEnded } from '../../core/status.ts';
 import { readApprovals } from '../approvals/approval-records.ts';
@@ -84,7 +84,7 @@ function cursorEntry(unused: readonly number[], used: ReadonlySet<number>, curso
 }
 
 // Nobody will ever know how it ended: it was deleted, or what it gave cannot be read here.
-const LOST = ['RUN_NOT_FOUND', 'RUN_DELETED', 'RUN_EXPIRED', 'RUN_SHREDDED', 'INVALID_INPUT', 'DAMAGED'] as const;
+const LOST_CHILD_CODES = [...RUN_GONE_CODES, 'INVALID_INPUT', 'DAMAGED'] as const;
 
 /** How a child ended, if it did. */
 async function endOf(at: RunContext, child: string): Promise<Pick<Entry, 'value' | 'error'> | undefined> {
@@ -94,7 +94,7 @@ async function endOf(at: RunContext, child: string): Promise<Pick<Entry, 'value'
     if (!hasEnded(loaded.head.meta.status)) return undefined;
     return resultOrError(toCheckpoint(there, loaded));
   } catch (error) {
-    if (isWaitstateError(error, ...LOST)) return { error };
+    if (isWaitstateError(error, ...LOST_CHILD_CODES)) return { error };
     throw error;
   }
 }

@@ -1,0 +1,36 @@
+import type { RuntimeMeta } from '../../checkpoints/engine.ts';
+import type { Status } from '../../core/status.ts';
+import { readyWork, suspendedWork } from '../wake/work.ts';
+
+/** How a run is stored while nothing runs it. */
+export interface Suspension {
+  readonly status: Status;
+  /** Whether the run continues in another invocation at once. */
+  readonly continues?: true;
+  readonly work: (work: RuntimeMeta) => RuntimeMeta;
+}
+
+/** Suspends a run until something it waits for happens, or until a time. */
+export function suspendUntil(dueAt: number, waitsFor: readonly Status[], isEnding: boolean): Suspension {
+  const status = isEnding ? 'ENDING' : (STATUS_PRIORITY.find((each) => waitsFor.includes(each)) ?? 'SLEEPING');
+  const rests = isEnding || undefined;
+  return { status, work: (work) => ({ ...suspendedWork(work, dueAt), rests }) };
+}
+
+// The status of a run that waits for several things is the first of these.
+const STATUS_PRIORITY = ['WAITING_FOR_APPROVAL', 'WAITING_FOR_SIGNAL', 'SLEEPING'] as const satisfies readonly Status[];
+
+/** Hands a run to the next invocation. An invocation that wrote nothing counts as a failed attempt. */
+export function yieldToNextInvocation(
+  isEnding: boolean,
+  now: () => number,
+  attempt: { readonly claims: number | undefined; readonly claimedVersion: number; readonly version: number },
+): Suspension {
+  const { claims, claimedVersion, version } = attempt;
+  const progress = version > claimedVersion ? { claims: 0 } : { claims, claimed: version + 1 };
+  return {
+    status: isEnding ? 'ENDING' : 'READY',
+    continues: true,
+    work: (work) => ({ ...readyWork(work, now()), ...progress }),
+  };
+}
