@@ -1,21 +1,23 @@
 import { type AgentContext, agent, type StartOptions } from '../lambda/index.ts';
 import { type Costs, measureCounts, printCosts } from './costs.ts';
-import type { Counts } from './counts.ts';
+import { type Counts, dynamoRequests, NO_COUNTS } from './counts.ts';
 import { invoke, openRuntime } from './open-runtime.ts';
 import { stepResult } from './runtime-steps.ts';
-import { approvalCosts, childCosts, resumeCosts, signalCosts } from './waking-costs.ts';
+import { approvalCosts, approvalLinkCosts, childCosts, resumeCosts, signalCosts, WEBHOOK } from './waking-costs.ts';
 import type { Wire } from './wire.ts';
 import { RUN } from './works.ts';
 
+/** Write units of a 3-step run, without options and with owner and retention, and of an approval with one and three approvers. */
 export interface RuntimeCosts {
-  /** Write units: a 3-step run, without anything and with owner and retention; an approval of one, and of three. */
   readonly threeSteps: number;
   readonly threeStepsFull: number;
   readonly approval: number;
   readonly approvalOfThree: number;
+  /** DynamoDB requests of `POST /approvals/{token}`. */
+  readonly webhookRequests: number;
 }
 
-/** Prints what everything but the steps of a run costs: its start and end, waiting, waking, calling, resuming. */
+/** Prints the cost of everything in a run except single steps: start, end, approvals, signals, child runs and resumes. */
 export async function runtimeCosts(wire: Wire, resumes: readonly number[]): Promise<RuntimeCosts> {
   const plain = await threeSteps(wire, {});
   const full = await threeSteps(wire, { owner: 'ada', retentionSeconds: 86_400, tags: ['vip'], timeout: { days: 7 } });
@@ -23,16 +25,21 @@ export async function runtimeCosts(wire: Wire, resumes: readonly number[]): Prom
     plain,
     'with owner, tag, retention and timeout': full,
   });
-  printCosts('Ten steps of 1 KB side by side.', await parallel(wire));
+  printCosts('Ten steps of 1 KB in parallel.', await parallelCosts(wire));
   const one = await approvalCosts(wire, ['user:ann']);
   const three = await approvalCosts(wire, ['user:ann', 'user:bob', 'group:finance']);
   printCosts(
-    'An approval, asked of one person: the write that suspends, the decision, and the claim that finds it.',
+    'An approval with one approver: the write that suspends the run, the decision, and the claim that reads it.',
     one,
   );
-  printCosts('The same, asked of two persons and a group, any of whom may decide.', three);
-  printCosts('A signal to a run that waits for it, one more, and the claim that finds them.', await signalCosts(wire));
-  printCosts('Another agent called as a child run that does nothing but return 1 KB.', await childCosts(wire));
+  printCosts('The same with two people and a group as approvers; one decision is enough.', three);
+  const links = await approvalLinkCosts(wire);
+  printCosts('An approval link over HTTP, each request in a new process: look, decide, and look again.', links);
+  printCosts(
+    'A signal to a run that waits for it, another one, and the claim that reads them.',
+    await signalCosts(wire),
+  );
+  printCosts('A child run that only returns 1 KB.', await childCosts(wire));
   const resumed: Record<string, Counts> = {};
   for (const steps of resumes) resumed[`${steps.toLocaleString('en')} steps`] = await resumeCosts(wire, steps);
   printCosts('A resume in a new process: claim, hydrate and replay, up to the first new operation.', resumed);
@@ -41,6 +48,7 @@ export async function runtimeCosts(wire: Wire, resumes: readonly number[]): Prom
     threeStepsFull: full.writeUnits,
     approval: one.all?.writeUnits ?? Number.NaN,
     approvalOfThree: three.all?.writeUnits ?? Number.NaN,
+    webhookRequests: dynamoRequests(links[WEBHOOK] ?? NO_COUNTS),
   };
 }
 
@@ -59,9 +67,9 @@ async function threeSteps(wire: Wire, options: StartOptions): Promise<Counts> {
   });
 }
 
-async function parallel(wire: Wire): Promise<Costs> {
+async function parallelCosts(wire: Wire): Promise<Costs> {
   const items = Array.from({ length: 10 }, (_, n) => n);
-  // Enough that no snapshot is due with the group that is counted.
+  // Enough steps that no snapshot is written while the group is counted.
   const before = Array.from({ length: 50 }, (_, n) => 100 + n);
   const ways = {
     'ctx.map': (ctx: AgentContext) =>

@@ -1,20 +1,21 @@
+import { createApi } from '../lambda/api/app.ts';
 import { agent, sweepDue } from '../lambda/index.ts';
-import type { Costs } from './costs.ts';
+import { type Costs, measureCounts } from './costs.ts';
 import { addCounts, type Counts, countsSince, NO_COUNTS } from './counts.ts';
 import { invoke, openRuntime } from './open-runtime.ts';
 import { stepResult } from './runtime-steps.ts';
 import type { Wire } from './wire.ts';
 import { RUN } from './works.ts';
 
-/** Counts from one point of a story to the next, some of them inside of an agent, which a replay passes again. */
-function laps(wire: Wire) {
+/** Counts from one point in a run to the next. A point may be inside an agent, where a replay passes it again. */
+function createLapCounter(wire: Wire) {
   let last: Counts | undefined;
   return {
-    /** The first point. */
+    /** Starts counting; later calls do nothing. */
     async begin() {
       last ??= await wire.counts();
     },
-    /** What was counted since the point before. */
+    /** Returns the counts since the last point. */
     async lap(): Promise<Counts> {
       const before = last ?? NO_COUNTS;
       last = await wire.counts();
@@ -25,24 +26,13 @@ function laps(wire: Wire) {
 
 const sum = (...counts: readonly Counts[]): Counts => counts.reduce(addCounts, NO_COUNTS);
 
-/** Asking, deciding, and the claim that finds it; notifier people is counted apart. */
+/** The cost of an approval: suspending, deciding, and the claim that reads the decision. Notifying is counted separately. */
 export async function approvalCosts(wire: Wire, approvers: readonly string[]): Promise<Costs> {
   const open = await openRuntime(wire);
-  const { begin, lap } = laps(wire);
+  const { begin, lap } = createLapCounter(wire);
   let claim = NO_COUNTS;
-  const refunds = agent({
-    name: 'refunds',
-    async run(ctx) {
-      await ctx.step('find order', () => ({ id: 'o-17', customer: 'Ada' }));
-      await begin();
-      await ctx.approval('refund', {
-        title: 'Refund $120.00 to Ada?',
-        show: { order: 'o-17', amount: 120, currency: 'USD', reason: 'The parcel came late.' },
-        approvers,
-        timeout: { days: 3 },
-      });
-      claim = await lap();
-    },
+  const refunds = refundsAgent(approvers, begin, async () => {
+    claim = await lap();
   });
   const first = open(refunds);
   await first.start({ orderId: 'o-17' }, { id: RUN });
@@ -50,17 +40,69 @@ export async function approvalCosts(wire: Wire, approvers: readonly string[]): P
   const suspend = await lap();
   const notifier = () => ({ url: 'https://approvals.example.com/', notify: async () => {} });
   await sweepDue({ runtime: open(refunds).runtime, notifierFor: notifier });
-  const tell = await lap();
+  const notify = await lap();
   await open(refunds).run(RUN).decide({ approval: 'refund', by: 'user:ann', answer: 'approve' });
   const decide = await lap();
   await invoke(open(refunds), 'finished');
-  return { suspend, decide, claim, all: sum(suspend, decide, claim), 'notifier people, by a sweep': tell };
+  return { suspend, decide, claim, all: sum(suspend, decide, claim), 'notification, by a sweep': notify };
 }
 
-/** Signals to a run that waits. */
+const refundsAgent = (approvers: readonly string[], asking?: () => Promise<void>, decided?: () => Promise<void>) =>
+  agent({
+    name: 'refunds',
+    async run(ctx) {
+      await ctx.step('find order', () => ({ id: 'o-17', customer: 'Ada' }));
+      await asking?.();
+      await ctx.approval('refund', {
+        title: 'Refund $120.00 to Ada?',
+        show: { order: 'o-17', amount: 120, currency: 'USD', reason: 'The parcel came late.' },
+        approvers,
+        timeout: { days: 3 },
+      });
+      await decided?.();
+    },
+  });
+
+/** The cost of an approval link over HTTP: showing the request, deciding, and showing the outcome. */
+export async function approvalLinkCosts(wire: Wire): Promise<Costs> {
+  const open = await openRuntime(wire);
+  const refunds = refundsAgent(['user:ann']);
+  const first = open(refunds);
+  await first.start({ orderId: 'o-17' }, { id: RUN });
+  await invoke(first, 'suspended');
+  let path = '';
+  const notifier = {
+    url: 'https://example.com/approvals/',
+    notify: async ({ links }: { readonly links: readonly { readonly url: string }[] }) => {
+      path = new URL(links[0]?.url ?? '').pathname;
+    },
+  };
+  await sweepDue({ runtime: open(refunds).runtime, notifierFor: () => notifier });
+  const request = (init: RequestInit = {}) =>
+    measureCounts(wire, async () => {
+      const { runtime } = open(refunds);
+      const api = createApi({ runtime, identify: () => undefined, telemetry: { log: () => {}, count: () => {} } });
+      const response = await api.request(path, init);
+      if (!response.ok) throw new Error(`The approval link answered ${response.status}: ${await response.text()}`);
+    });
+  const headers = { 'content-type': 'application/json' };
+  const pending = await request();
+  const decision = await request({ method: 'POST', headers, body: JSON.stringify({ answer: 'approve' }) });
+  const approved = await request();
+  return {
+    'GET /approvals/{token}, pending': pending,
+    [WEBHOOK]: decision,
+    'GET /approvals/{token}, approved': approved,
+  };
+}
+
+/** The row of the request that decides by an approval link. */
+export const WEBHOOK = 'POST /approvals/{token}';
+
+/** The cost of signals to a run that waits. */
 export async function signalCosts(wire: Wire): Promise<Costs> {
   const open = await openRuntime(wire);
-  const { begin, lap } = laps(wire);
+  const { begin, lap } = createLapCounter(wire);
   let claim = NO_COUNTS;
   const orders = agent({
     name: 'orders',
@@ -82,13 +124,19 @@ export async function signalCosts(wire: Wire): Promise<Costs> {
   await open(orders).run(RUN).signal('paid', { amount: 120 }, { id: 'payment-0017' });
   const withId = await lap();
   await invoke(open(orders), 'finished');
-  return { suspend, 'signal that wakes': waking, 'one more': further, 'one more, with an id': withId, claim };
+  return {
+    suspend,
+    'signal that wakes the run': waking,
+    'another signal': further,
+    'another, with an id': withId,
+    claim,
+  };
 }
 
-/** Another agent called as a child run. */
+/** The cost of calling another agent as a child run. */
 export async function childCosts(wire: Wire): Promise<Costs> {
   const open = await openRuntime(wire);
-  const { begin, lap } = laps(wire);
+  const { begin, lap } = createLapCounter(wire);
   const id = `${RUN.slice(0, -1)}b`;
   let claim = NO_COUNTS;
   const called = agent({ name: 'called', run: () => stepResult(1) });
@@ -111,10 +159,10 @@ export async function childCosts(wire: Wire): Promise<Costs> {
   return { 'start and suspend': start, 'claim and end of the child': run, claim, all: sum(start, run, claim) };
 }
 
-/** Going on with a run of so many steps in a new process. */
+/** The cost of resuming a run with this many recorded steps in a new process. */
 export async function resumeCosts(wire: Wire, steps: number): Promise<Counts> {
   const open = await openRuntime(wire);
-  const { begin, lap } = laps(wire);
+  const { begin, lap } = createLapCounter(wire);
   let claim = NO_COUNTS;
   const long = waitingAgent(steps, async () => {
     claim = await lap();
@@ -128,7 +176,7 @@ export async function resumeCosts(wire: Wire, steps: number): Promise<Counts> {
   return claim;
 }
 
-/** An agent that does some steps, waits for a signal, and says when it got it. */
+/** An agent that runs some steps, waits for a signal, and calls `resumed` when it received it. */
 export const waitingAgent = (steps: number, resumed?: () => Promise<void>) =>
   agent({
     name: 'waiting',
