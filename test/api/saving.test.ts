@@ -168,7 +168,7 @@ describe('saving over HTTP', () => {
     const foreign = await save(1, { state: { $: ['payload', 'x', 'y', 1] } });
     expect([foreign.status, foreign.json.detail]).toEqual([
       400,
-      expect.stringContaining('points at a payload that run'),
+      expect.stringContaining('references a payload that run'),
     ]);
   });
 

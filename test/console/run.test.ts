@@ -321,7 +321,7 @@ describe('what is done to a run', () => {
     }
     const node = await post(PATHS.ofRun('run', 'fork'), { version: '4', state: '{"$": ["hologram"]}' });
     expect(node.status).toBe(400);
-    expect(textOf(node.page)).toContain('is not a document');
+    expect(textOf(node.page)).toContain('is not a valid document');
     expect((await post(PATHS.ofRun('run', 'fork'), { version: '4', results: '[1]' })).status).toBe(400);
     expect((await post(PATHS.ofRun('run', 'fork'), { version: 'x' })).status).toBe(400);
     expect((await operator.run('run')).version).toBe(version);

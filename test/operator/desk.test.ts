@@ -144,7 +144,7 @@ describeOnEachStorage('the desk', (open) => {
       });
     }
     await expect(operator.fork(run, { state: { x: { $: ['nonsense'] } } })).rejects.toThrow(
-      '`state` is not a document',
+      '`state` is not a valid document',
     );
   });
 

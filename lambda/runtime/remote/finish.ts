@@ -5,14 +5,14 @@ import { wakeParentWrites } from '../wake/events.ts';
 import { endedWork, readyWork } from '../wake/work.ts';
 import { checkIsRunning, type RemoteSave, saveRemotely } from './save.ts';
 
-/** How an agent that runs elsewhere says that its run ended. */
+/** How an agent in another process or language reports the end of its run. */
 export type RemoteEnd =
   | { readonly status: 'SUCCEEDED'; readonly result: unknown }
   | { readonly status: 'FAILED'; readonly error: Error };
 
 /**
- * Ends a run with its last checkpoint: open approvals are withdrawn and the parent is told in the same transaction. One
- * that was cancelled or timed out meanwhile ends as that, whatever is said.
+ * Ends a run with its last checkpoint. The same transaction withdraws pending approvals and wakes the parent. A run
+ * that was cancelled or timed out meanwhile ends as CANCELLED or FAILED, whatever `end` says.
  */
 export function finishRemotely(at: RunContext, save: RemoteSave, end: RemoteEnd): Promise<LoadedCheckpoint> {
   return saveRemotely(at, save, async (loaded) => {
@@ -21,7 +21,7 @@ export function finishRemotely(at: RunContext, save: RemoteSave, end: RemoteEnd)
     if (!isEnding) checkIsRunning(at, loaded);
     return {
       status: isEnding ? (work?.ending ?? 'FAILED') : end.status,
-      entries: isEnding ? [] : [lastEntry(end)],
+      entries: isEnding ? [] : [endEntry(end)],
       sideWrites: [
         ...(await withdrawWritesById(at, work?.approvals ?? [], 'The run has ended.')),
         ...(await wakeParentWrites(at, work?.replyTo)),
@@ -31,12 +31,12 @@ export function finishRemotely(at: RunContext, save: RemoteSave, end: RemoteEnd)
   });
 }
 
-const lastEntry = (end: RemoteEnd): readonly [id: string, entry: Entry] =>
+const endEntry = (end: RemoteEnd): readonly [id: string, entry: Entry] =>
   end.status === 'SUCCEEDED'
     ? ['@result', { kind: 'result', value: end.result }]
     : ['@error', { kind: 'result', error: end.error }];
 
-/** Saves, and has the run go on in another invocation. One that gets nothing done in many of them fails. */
+/** Saves a checkpoint and yields to another invocation. A run that makes no progress in several invocations fails. */
 export function yieldRemotely(at: RunContext, save: RemoteSave): Promise<LoadedCheckpoint> {
   const { state, step, toolResults } = save;
   return saveRemotely(at, save, async ({ head, record }) => {
@@ -46,7 +46,7 @@ export function yieldRemotely(at: RunContext, save: RemoteSave): Promise<LoadedC
     const attempt = isProgress ? {} : { claims, claimed: record.version + 1 };
     return {
       status: 'READY',
-      work: (there) => ({ ...readyWork(there, at.now()), ...attempt }),
+      work: (current) => ({ ...readyWork(current, at.now()), ...attempt }),
     };
   });
 }

@@ -17,30 +17,30 @@ import { ConditionFailedError, type Write } from '../../storage/ports.ts';
 import type { Entry } from '../journal/entries.ts';
 import { hasSameApprovals, NO_WORK } from '../wake/work.ts';
 
-/** What an agent that runs elsewhere saves. All that it holds of its run is the version that it goes on from. */
+/** A save by an agent in another process or language. It identifies the run's progress only by `expectedVersion`. */
 export interface RemoteSave extends Omit<SaveFields, 'status' | 'parent' | 'owner' | 'tags' | 'retentionSeconds'> {
   readonly expectedVersion: number;
-  /** The same request again finds what the first one wrote. */
+  /** Makes the request idempotent: a repeated one returns the checkpoint that the first one wrote. */
   readonly writeId: string;
   readonly state?: unknown;
 }
 
-/** What becomes of the run beside what is saved. */
+/** Changes to the run in the transaction of the save. */
 export interface RemoteChange {
   readonly entries?: Iterable<readonly [id: string, entry: Entry]>;
   readonly status?: Status | undefined;
-  readonly work?: (there: RuntimeMeta) => RuntimeMeta;
+  readonly work?: (current: RuntimeMeta) => RuntimeMeta;
   readonly sideWrites?: readonly Write[];
 }
 
-// The run was woken, or an approval ended, while the change was made.
-class Moved extends Error {}
+// The run was woken, or one of its approvals ended, while the change was being prepared.
+class HeadChanged extends Error {}
 
-const TRIES = 20;
+const MAX_ATTEMPTS = 20;
 
 /**
- * Appends a checkpoint that also changes what becomes of the run, in one transaction, on the very version that the caller
- * holds. `change` is asked again when an outside event came meanwhile.
+ * Appends a checkpoint and applies a change of the run in one transaction, on exactly the expected version. `change` is
+ * called again when an outside event arrives meanwhile.
  */
 export async function saveRemotely(
   at: RunContext,
@@ -49,42 +49,49 @@ export async function saveRemotely(
 ): Promise<LoadedCheckpoint> {
   checkVersion(expectedVersion, '`expectedVersion`');
   checkSaveFields({ ...fields, toolResults, forgetToolResults, model, agent });
-  for (let tried = 1; ; tried++) {
+  for (let attempt = 1; ; attempt++) {
     const loaded = await loadCheckpoint(at);
     if (loaded.record.version !== expectedVersion) return findEarlierWrite(at, expectedVersion, fields.writeId, loaded);
-    const { entries = [], status, work = (there) => there, sideWrites } = await change(loaded);
+    const { entries = [], status, work = (current) => current, sideWrites } = await change(loaded);
     const root = await encodeValues(at, loaded.cipher, loaded.root, {
       ...(state !== undefined && { state }),
       toolResults: { ...toolResults, ...Object.fromEntries(entries) },
       forgetToolResults,
     });
-    const head = (there: HeadMeta) => {
-      if (isOther(there, loaded.head.meta)) throw new Moved();
-      return { work: work(there.work ?? NO_WORK), ...(agent !== undefined && { agent }) };
+    const head = (current: HeadMeta) => {
+      if (hasHeadChanged(current, loaded.head.meta)) throw new HeadChanged();
+      return { work: work(current.work ?? NO_WORK), ...(agent !== undefined && { agent }) };
     };
     const schema = state === undefined ? loaded.record.meta.schema : nextSchemaVersion(at, loaded);
     try {
       return await append(at, toBase(loaded), {
         ...fields,
-        ...{ root, schema, status, head, sideWrites, model: encodeModel(at, model) },
+        root,
+        schema,
+        status,
+        head,
+        sideWrites,
+        model: encodeModel(at, model),
       });
     } catch (error) {
-      const isPassing = error instanceof Moved || error instanceof ConditionFailedError;
-      if (!isPassing || tried >= TRIES) throw error;
+      const isRetryable = error instanceof HeadChanged || error instanceof ConditionFailedError;
+      if (!isRetryable || attempt >= MAX_ATTEMPTS) throw error;
     }
   }
 }
 
-const isOther = (there: HeadMeta, seen: HeadMeta): boolean =>
-  there.work?.wake !== seen.work?.wake || !hasSameApprovals(there.work, seen.work);
+const hasHeadChanged = (current: HeadMeta, known: HeadMeta): boolean =>
+  current.work?.wake !== known.work?.wake || !hasSameApprovals(current.work, known.work);
 
-/** Refuses to suspend a run that nobody runs: whoever does it would not be the one to go on. */
+/**
+ * Throws TRANSITION_REFUSED unless the run is RUNNING: only the invocation that runs it may suspend, yield or end it.
+ */
 export function checkIsRunning(at: RunContext, { head, record }: Pick<LoadedCheckpoint, 'head' | 'record'>): void {
   const { status } = head.meta;
   if (status === 'RUNNING' && record.meta.status === 'RUNNING') return;
   throw new WaitstateError(
     'TRANSITION_REFUSED',
-    `Run "${at.run}" is ${status}; only one that is RUNNING can be given up. Go on from the event that your function was invoked with.`,
+    `Run "${at.run}" is ${status}; only a RUNNING run can be suspended, yielded or ended. Continue from the event that your function was invoked with.`,
     { scope: 'run' },
   );
 }

@@ -3,8 +3,8 @@ import { decode, loadCheckpoint, type PayloadRef, payloadRefs, storedPayload } f
 import { isWaitstateError, WaitstateError } from '../../core/errors.ts';
 
 /**
- * The value of a document that an agent elsewhere made: JSON in which `$` nodes stand for what JSON lacks. It can point only
- * at payloads that its run points at already.
+ * Decodes a document of a remote agent: JSON in which `$` nodes stand for values that JSON lacks. It may reference only
+ * payloads that its run already references.
  */
 export const decodeRemoteValue = (at: RunContext, argument: string, doc: unknown): Promise<unknown> =>
   decodeWithPayloads(
@@ -14,40 +14,40 @@ export const decodeRemoteValue = (at: RunContext, argument: string, doc: unknown
     async () => at.cache.fresh(at.partition, at.now()) ?? (await loadCheckpoint(at)),
   );
 
-/** The same with the payloads of one checkpoint, which is opened only if the document has any. */
+/** Decodes a document with the payloads of one checkpoint, which is loaded only if the document references payloads. */
 export async function decodeWithPayloads(
   at: RunContext,
   argument: string,
   doc: unknown,
-  opening: () => Promise<Pick<LoadedCheckpoint, 'root' | 'cipher'>>,
+  load: () => Promise<Pick<LoadedCheckpoint, 'root' | 'cipher'>>,
 ): Promise<unknown> {
-  let pointsAtPayloads = false;
-  const value = decoded(argument, doc, at, () => {
-    pointsAtPayloads = true;
+  let hasPayloads = false;
+  const value = decodeDocument(argument, doc, at, () => {
+    hasPayloads = true;
     return null;
   });
-  if (!pointsAtPayloads) return value;
-  const { root, cipher } = await opening();
-  const known = payloadRefs(root);
-  return decoded(argument, doc, at, ({ id }) => {
-    const ref = known.get(id);
+  if (!hasPayloads) return value;
+  const { root, cipher } = await load();
+  const knownRefs = payloadRefs(root);
+  return decodeDocument(argument, doc, at, ({ id }) => {
+    const ref = knownRefs.get(id);
     if (ref) return storedPayload({ store: at.payloads, partition: at.partition, cipher, ref });
     throw new WaitstateError(
       'INVALID_INPUT',
-      `\`${argument}\` points at a payload that run "${at.run}" does not have. Only what was loaded from it can be kept.`,
+      `\`${argument}\` references a payload that run "${at.run}" does not have. Only payloads that were loaded from the run can be referenced.`,
     );
   });
 }
 
-function decoded(argument: string, doc: unknown, { types }: RunContext, payload: (ref: PayloadRef) => unknown) {
+function decodeDocument(argument: string, doc: unknown, { types }: RunContext, payload: (ref: PayloadRef) => unknown) {
   try {
     return decode(doc as Doc, { types, payload });
   } catch (error) {
     if (!isWaitstateError(error, 'DAMAGED')) throw error;
-    const why = error.message.replace('The stored document is damaged: ', '');
+    const reason = error.message.replace('The stored document is damaged: ', '');
     throw new WaitstateError(
       'INVALID_INPUT',
-      `\`${argument}\` is not a document: ${why} An object with the single key "$" stands for what JSON lacks; one of your own with a key "$" is {"$":["object",{…}]}.`,
+      `\`${argument}\` is not a valid document: ${reason} An object with the single key "$" stands for a value that JSON lacks; write your own object with a key "$" as {"$":["object",{…}]}.`,
       { cause: error },
     );
   }

@@ -14,45 +14,52 @@ import { type Entry, hasSettled } from '../journal/entries.ts';
 import { NO_WORK, suspendedWork } from '../wake/work.ts';
 import { checkIsRunning, type RemoteChange, type RemoteSave, saveRemotely } from './save.ts';
 
-/** What a run waits for from now on. */
+/** A wait that the run starts. */
 interface Wait {
   readonly id: string;
   readonly entry: Entry;
   readonly sideWrites?: readonly Write[];
 }
 
-/** A run that was suspended, or that goes on because what it waits for was there already. */
+/** A run that was suspended, or that stays RUNNING because its wait is already settled. */
 export interface SuspendedRun {
   readonly loaded: LoadedCheckpoint;
-  /** The wait in the journal, and the approval where it is one. */
+  /** The id of the wait in the journal. */
   readonly wait: string;
+  /** The id of the approval, if the run waits for one. */
   readonly approval?: string | undefined;
 }
 
-// Where waits are in the journal, apart from the results of tools.
-const APPROVAL = 'approval/';
-const SIGNAL = 'signal/';
+// Prefixes of waits in the journal, which separate them from tool results.
+const APPROVAL_ID_PREFIX = 'approval/';
+const SIGNAL_ID_PREFIX = 'signal/';
 
-/** Whether a result of a tool may be kept under this id. */
+/** Whether a tool result may have this id. */
 export const isToolId = (id: string): boolean =>
-  id !== '' && id.length <= 256 && id.isWellFormed() && ![APPROVAL, SIGNAL, '@'].some((taken) => id.startsWith(taken));
+  id !== '' &&
+  id.length <= 256 &&
+  id.isWellFormed() &&
+  ![APPROVAL_ID_PREFIX, SIGNAL_ID_PREFIX, '@'].some((reserved) => id.startsWith(reserved));
 
-/** Saves, asks people and suspends the run until they have decided, in one transaction. */
+/** Saves, requests an approval and suspends the run until it is decided, in one transaction. */
 export async function requestApprovalRemotely(
   at: RunContext,
   save: RemoteSave,
   { name, request }: { readonly name: string; readonly request: ApprovalRequest },
 ): Promise<SuspendedRun> {
   checkApprovalRequest(request);
-  return suspend(at, save, 'WAITING_FOR_APPROVAL', async (loaded, journal) => {
+  return saveAndSuspend(at, save, 'WAITING_FOR_APPROVAL', async (loaded, journal) => {
     const agent = save.agent ?? loaded.head.meta.agent;
     if (agent === undefined)
       throw new WaitstateError(
         'INVALID_INPUT',
-        `Run "${at.run}" has no agent, so nobody could be told to go on with it. Pass \`agent\`.`,
+        `Run "${at.run}" has no agent, so it could not be delivered after the decision. Pass \`agent\`.`,
       );
-    const id = freeId(journal, APPROVAL + name);
-    const approval = toApprovalId(id.slice(APPROVAL.length), { rewinds: loaded.head.meta.work?.rewinds, ask: 1 });
+    const id = unusedId(journal, APPROVAL_ID_PREFIX + name);
+    const approval = toApprovalId(id.slice(APPROVAL_ID_PREFIX.length), {
+      rewinds: loaded.head.meta.work?.rewinds,
+      ask: 1,
+    });
     return {
       id,
       entry: { kind: 'approval', approval, ask: 1, order: nextOrder(journal) },
@@ -61,20 +68,22 @@ export async function requestApprovalRemotely(
   });
 }
 
-/** Saves, and suspends the run until a signal comes, in one transaction; one that has come is used at once. */
+/**
+ * Saves and suspends the run until a signal arrives, in one transaction; a signal that has arrived is used immediately.
+ */
 export async function waitForSignalRemotely(
   at: RunContext,
   save: RemoteSave,
   { name, timeout }: { readonly name: string; readonly timeout?: Duration | undefined },
 ): Promise<SuspendedRun> {
   const until = timeout === undefined ? undefined : at.now() + toMilliseconds('`timeout`', timeout);
-  return suspend(at, save, 'WAITING_FOR_SIGNAL', async (_, journal) => ({
-    id: freeId(journal, SIGNAL + name),
+  return saveAndSuspend(at, save, 'WAITING_FOR_SIGNAL', async (_, journal) => ({
+    id: unusedId(journal, SIGNAL_ID_PREFIX + name),
     entry: { kind: 'signal', signal: name, order: nextOrder(journal), ...(until !== undefined && { until }) },
   }));
 }
 
-async function suspend(
+async function saveAndSuspend(
   at: RunContext,
   save: RemoteSave,
   status: Status,
@@ -85,14 +94,14 @@ async function suspend(
     checkIsRunning(at, before);
     const journal = readJournal(at, before);
     wait = await begin(before, journal);
-    return suspension(at, before, status, journal, wait);
+    return toSuspendChange(at, before, status, journal, wait);
   });
-  // A request that had been answered before begins no wait: the newest one is what it began.
+  // A repeated request starts no wait: the newest wait is the one that the first request started.
   const [id, entry] = wait ? [wait.id, wait.entry] : newestWait(readJournal(at, loaded));
-  return { loaded: loaded, wait: id, approval: entry?.approval };
+  return { loaded, wait: id, approval: entry?.approval };
 }
 
-async function suspension(
+async function toSuspendChange(
   at: RunContext,
   loaded: LoadedCheckpoint,
   status: Status,
@@ -100,31 +109,38 @@ async function suspension(
   { id, entry, sideWrites = [] }: Wait,
 ): Promise<RemoteChange> {
   const waits = new Map([...pendingWaits(journal), [id, entry]]);
-  const seen = await readOutcomes(at, loaded.cipher, journal, waits, loaded.head.meta.work?.wake ?? 0);
-  const settled = settle(waits, seen.outcomes);
+  const { outcomes, cursorAfter } = await readOutcomes(
+    at,
+    loaded.cipher,
+    journal,
+    waits,
+    loaded.head.meta.work?.wake ?? 0,
+  );
+  const settled = settle(waits, outcomes);
   const { entries } = settled;
-  const cursor = seen.cursorAfter(settled);
-  const asked = entry.approval === undefined ? [] : [entry.approval];
-  const isOver = entries.size > 0;
+  const cursor = cursorAfter(settled);
+  const newApprovals = entry.approval === undefined ? [] : [entry.approval];
+  const isSettled = entries.size > 0;
   return {
     entries: [[id, entry], ...entries, ...(cursor ? [cursor] : [])],
-    status: isOver ? undefined : status,
-    sideWrites: sideWrites,
-    work: (there) => {
-      const open = [...(there.approvals ?? []), ...asked];
-      const work = { ...there, approvals: open.length > 0 ? open : undefined };
-      return isOver ? work : suspendedWork(work, dueAt(waits, work.deadline));
+    status: isSettled ? undefined : status,
+    sideWrites,
+    work: (current) => {
+      const approvals = [...(current.approvals ?? []), ...newApprovals];
+      const work = { ...current, approvals: approvals.length > 0 ? approvals : undefined };
+      return isSettled ? work : suspendedWork(work, dueAt(waits, work.deadline));
     },
   };
 }
 
-/** When somebody must look at a run with these waits. */
+/** When a run with these waits is due: at its first timeout, or at its deadline. */
 const dueAt = (waits: JournalEntries, deadline = Infinity): number =>
   Math.min(deadline, ...[...waits.values()].map(({ until = Infinity }) => until));
 
 /**
- * Lets a claimed run lie down again that was woken by something it does not wait for. Says whether it does: it does not
- * when there is something to do, or something came meanwhile; then it is to be claimed once more.
+ * Suspends a claimed run again that was woken by an event it does not wait for. Returns `suspended`; `resumable` when a
+ * wait has settled, so that the run must be invoked; or `woken` when another event arrived and it must be claimed
+ * again.
  */
 export async function suspendAgain(
   at: RunContext,
@@ -133,8 +149,8 @@ export async function suspendAgain(
 ): Promise<'suspended' | 'resumable' | 'woken'> {
   const { status } = before.record.meta;
   const waits = pendingWaits(readJournal(at, loaded));
-  const isOver = waits.size === 0 || waits.size < pendingWaits(readJournal(at, before)).size;
-  if (!isWaiting(status) || isOver || before.head.meta.status === 'ENDING') return 'resumable';
+  const hasSettledWait = waits.size === 0 || waits.size < pendingWaits(readJournal(at, before)).size;
+  if (!isWaiting(status) || hasSettledWait || before.head.meta.status === 'ENDING') return 'resumable';
   try {
     await appendEntries(at, loaded, {
       status,
@@ -152,20 +168,23 @@ export async function suspendAgain(
 
 class Woken extends Error {}
 
-/** The journal of a run by identity. */
+/** The journal entries of a run, by operation id. */
 export type JournalEntries = ReadonlyMap<string, Entry>;
 
+/** Decodes the journal of a loaded checkpoint. */
 export const readJournal = (at: RunContext, loaded: LoadedCheckpoint): JournalEntries =>
   new Map(Object.entries(decodeResults(at, loaded) as Record<string, Entry>));
 
-const WAITS: ReadonlySet<unknown> = new Set(['approval', 'signal', 'sleep', 'call'] satisfies Entry['kind'][]);
+const WAIT_KINDS: ReadonlySet<unknown> = new Set(['approval', 'signal', 'sleep', 'call'] satisfies Entry['kind'][]);
 
-/** What a run still waits for. */
+/** The waits of a run that have not settled. */
 export const pendingWaits = (journal: JournalEntries): JournalEntries =>
-  new Map([...journal].filter(([id, entry]) => !id.startsWith('@') && WAITS.has(entry?.kind) && !hasSettled(entry)));
+  new Map(
+    [...journal].filter(([id, entry]) => !id.startsWith('@') && WAIT_KINDS.has(entry?.kind) && !hasSettled(entry)),
+  );
 
-/** A name that no operation of the run has: `refund`, `refund#2`. */
-function freeId(journal: JournalEntries, name: string): string {
+/** The first unused id for a name: `refund`, then `refund#2`. */
+function unusedId(journal: JournalEntries, name: string): string {
   for (let count = 1; ; count++) {
     const id = count === 1 ? name : `${name}#${count}`;
     if (!journal.has(id)) return id;

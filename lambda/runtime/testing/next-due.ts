@@ -1,7 +1,7 @@
 import { SHARDS, shardGroup, timeOrder } from '../../storage/keys.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** When something is next due after a moment. */
+/** The time of the next due record after a given time, or undefined. */
 export async function nextDueAt({ contexts }: Runtime, after: number): Promise<number | undefined> {
   const { records } = await contexts.forTenant();
   let next: number | undefined;

@@ -12,50 +12,50 @@ import { type Crash, StepTracker } from './steps.ts';
 import { TestClock } from './test-clock.ts';
 import { type TestRun, testRun } from './test-run.ts';
 
-/** What a test may choose of where its agents run. */
+/** Options of `testAgents`. */
 export interface TestOptions extends Omit<AgentOptions, 'clock' | 'deliver' | 'probe' | 'storage'> {
-  /** Other agents, which this one calls. */
+  /** Other agents, which the tested agent calls. */
   readonly agents?: readonly AnyAgent[];
   /** @default 2026-01-01 */
   readonly now?: Date;
   /** @default in memory */
   readonly storage?: Storage;
-  /** How long a function may run, as Lambda's timeout. @default 15 minutes */
+  /** The timeout of a function, as on Lambda. @default 15 minutes */
   readonly functionTimeout?: Duration;
-  /** Whether each delivery comes twice, at the same time. @default false */
+  /** Makes each delivery twice, concurrently. @default false */
   readonly deliverTwice?: boolean;
 }
 
-/** An agent, its runs, its storage and its time, in one process. */
+/** An agent under test, with its runs, storage and clock in one process. */
 export interface TestEnvironment<Input = unknown, State = unknown, Result = unknown> {
   readonly agent: Agent<Input, State, Result>;
   readonly clock: TestClock;
-  /** What people were told. */
+  /** The notifications that approvers received. */
   readonly notifications: readonly ApprovalNotification[];
-  /** What each invocation came to, in their order. */
+  /** The result of each invocation, in order of completion. */
   readonly invocations: readonly InvokeResult[];
-  /** Starts a run, and lets it go as far as it can. */
+  /** Starts a run, and runs it until it ends or waits. */
   start(input: Input, options?: StartOptions): Promise<TestRun<Result>>;
   run(id: string): TestRun<Result>;
-  /** Lets everything go as far as it can without waiting. */
+  /** Runs every run until it ends or waits. */
   settle(): Promise<void>;
-  /** Moves the time, and lets what was due in it happen. */
+  /** Advances the clock; everything that becomes due on the way happens at its time. */
   skip(duration: Duration): Promise<void>;
-  /** Lets the process die when it next gets there; it is invoked again, as Lambda does. */
+  /** Crashes the process when it next reaches the step; the run is then invoked again, as Lambda does. */
   crash(crash: Crash): void;
 }
 
-/** Runs an agent in memory, with time that the test moves. */
+/** Runs an agent in memory, with a clock that the test controls. */
 export function testAgents<Input, State, Result>(
-  given: Agent<Input, State, Result>,
+  original: Agent<Input, State, Result>,
   options: TestOptions = {},
 ): TestEnvironment<Input, State, Result> {
   const { agents = [], now, storage, functionTimeout = { minutes: 15 }, deliverTwice, ...rest } = options;
   const clock = new TestClock((now ?? new Date('2026-01-01T00:00:00Z')).getTime());
   const steps = new StepTracker();
   const queue: Delivery[] = [];
-  const notices: ApprovalNotification[] = [];
-  const place: AgentOptions = {
+  const notifications: ApprovalNotification[] = [];
+  const agentOptions: AgentOptions = {
     log: () => {},
     approvalUrl: 'https://approvals.test/',
     chance: () => 0.5,
@@ -65,16 +65,26 @@ export function testAgents<Input, State, Result>(
     deliver: async (delivery) => void queue.push(delivery),
     probe: steps.probe,
   };
-  const agent = given.with(place);
-  const known = new Map([agent, ...agents.map((other) => other.with(place))].map((each) => [each.name, each]));
+  const agent = original.with(agentOptions);
+  const allAgents = [agent, ...agents.map((other) => other.with(agentOptions))];
+  const agentsByName = new Map(allAgents.map((each) => [each.name, each]));
   const deliveries = new Deliveries(queue, {
-    ...{ clock, steps, agents: known, functionTimeout, times: deliverTwice ? 2 : 1 },
-    sweep: () => sweep(agent.runtime, known, place.approvalUrl, notices),
+    clock,
+    steps,
+    agents: agentsByName,
+    functionTimeout,
+    copies: deliverTwice ? 2 : 1,
+    sweep: () => sweep(agent.runtime, agentsByName, agentOptions.approvalUrl, notifications),
   });
   const settle = () => deliveries.settle();
   const run = (id: string) => testRun(agent, id, clock, settle);
   return {
-    ...{ agent, clock, notifications: notices, invocations: deliveries.invocations, run, settle },
+    agent,
+    clock,
+    notifications,
+    invocations: deliveries.invocations,
+    run,
+    settle,
     async start(input, startOptions) {
       const { id } = await agent.start(input, startOptions);
       await settle();
@@ -85,22 +95,22 @@ export function testAgents<Input, State, Result>(
   };
 }
 
-/** Sweeps once, and keeps what people are told; says whether there was anything to do. */
+/** Sweeps once and collects the notifications; returns whether anything was due. */
 async function sweep(
   runtime: Runtime,
   agents: ReadonlyMap<string, AnyAgent>,
   url: string | undefined,
-  notices: ApprovalNotification[],
+  notifications: ApprovalNotification[],
 ): Promise<boolean> {
   const { approvals, delivered } = await sweepDue({
     runtime,
     notifierFor: (name) => {
-      const telling = agents.get(name ?? '')?.notifier ?? { url, notify: async () => {} };
+      const notifier = agents.get(name ?? '')?.notifier ?? { url, notify: async () => {} };
       return {
-        ...telling,
-        notify: async (notice) => {
-          notices.push(notice);
-          await telling.notify(notice);
+        ...notifier,
+        notify: async (notification) => {
+          notifications.push(notification);
+          await notifier.notify(notification);
         },
       };
     },
@@ -108,14 +118,14 @@ async function sweep(
   return approvals > 0 || delivered > 0;
 }
 
-/** Moves the time; everything that is due on the way happens at its time. */
+/** Advances the clock; everything that becomes due on the way happens at its time. */
 async function skip(
   runtime: Runtime,
   clock: TestClock,
   duration: Duration,
   settle: () => Promise<void>,
 ): Promise<void> {
-  const end = clock.now() + toMilliseconds('What to skip', duration);
+  const end = clock.now() + toMilliseconds('The duration to skip', duration);
   await settle();
   for (;;) {
     const next = await nextDueAt(runtime, clock.now());

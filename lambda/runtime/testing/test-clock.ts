@@ -6,7 +6,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** Time that stands still until it is moved. */
+/** A clock that stands still until it is advanced. */
 export class TestClock implements Clock {
   #now: number;
   readonly #sleepers = new Set<Sleeper>();
@@ -35,28 +35,28 @@ export class TestClock implements Clock {
     });
   }
 
-  /** When the next sleeper wakes, if somebody sleeps. */
+  /** When the next sleep ends, deadlines excluded; undefined when nothing sleeps. */
   get next(): number | undefined {
     return this.#next(false);
   }
 
-  /** When the next deadline is, if something has one. */
+  /** When the next deadline is; undefined without deadlines. */
   get nextDeadline(): number | undefined {
     return this.#next(true);
   }
 
-  #next(ofDeadlines: boolean): number | undefined {
+  #next(deadlines: boolean): number | undefined {
     const next = Math.min(
-      ...[...this.#sleepers].map((each) => (each.isDeadline === ofDeadlines ? each.until : Infinity)),
+      ...[...this.#sleepers].map((each) => (each.isDeadline === deadlines ? each.until : Infinity)),
     );
     return next === Infinity ? undefined : next;
   }
 
-  /** Moves the time, never back, and wakes who has slept long enough. */
+  /** Advances the clock, never back, and ends the sleeps that are due, in order. */
   moveTo(time: number): void {
     this.#now = Math.max(this.#now, time);
-    const over = [...this.#sleepers].filter(({ until }) => until <= this.#now).toSorted((a, b) => a.until - b.until);
-    for (const sleeper of over) {
+    const due = [...this.#sleepers].filter(({ until }) => until <= this.#now).toSorted((a, b) => a.until - b.until);
+    for (const sleeper of due) {
       this.#sleepers.delete(sleeper);
       sleeper.wake();
     }

@@ -6,21 +6,24 @@ import type { AnswerInput } from '../approvals/decide-input.ts';
 import type { ApprovalView } from '../approvals/view.ts';
 import type { TestClock } from './test-clock.ts';
 
-/** What somebody says to an approval, as far as the test wants to say it. */
+/** A decision on an approval; fields that a test leaves out have defaults. */
 type TestAnswer = Partial<AnswerInput> & { readonly by?: string; readonly groups?: readonly string[] };
 
 /** A run in a test. */
 export interface TestRun<Result = unknown> extends RunHandle<Result> {
-  /** Answers an open approval by its name, or by its id. @default by `user:test`, if it is asked, or the first person */
+  /**
+   * Approves a pending approval, given by its name or id; by its first approver that is not a group, or `user:test`.
+   */
   approve(name: string, answer?: TestAnswer): Promise<void>;
+  /** Rejects a pending approval, given by its name or id. */
   reject(name: string, answer?: TestAnswer): Promise<void>;
-  /** Moves the time to the deadline of an open approval. */
+  /** Advances the clock to the deadline of a pending approval. */
   expire(name: string): Promise<void>;
   /** Every checkpoint, oldest first. */
   checkpoints(): Promise<readonly Checkpoint[]>;
 }
 
-/** A run of which everything that is done to it has happened when it resolves. */
+/** A run handle whose actions resolve once every run has ended or waits. */
 export function testRun<Input, State, Result>(
   agent: Agent<Input, State, Result>,
   id: string,
@@ -29,15 +32,15 @@ export function testRun<Input, State, Result>(
 ): TestRun<Result> {
   const run = agent.run(id);
   const settling =
-    <A extends readonly unknown[], T>(act: (...args: A) => Promise<T>) =>
+    <A extends readonly unknown[], T>(action: (...args: A) => Promise<T>) =>
     async (...args: A): Promise<T> => {
-      const made = await act(...args);
+      const result = await action(...args);
       await settle();
-      return made;
+      return result;
     };
   return {
     ...run,
-    // Time stands still: what is not over now will not be.
+    // The clock stands still, so waiting would change nothing.
     result: () => run.result({ timeout: { seconds: 0 } }),
     until: (status) => run.until(status, { timeout: { seconds: 0 } }),
     signal: settling(run.signal),
@@ -46,9 +49,9 @@ export function testRun<Input, State, Result>(
     rewind: settling(run.rewind),
     fork: settling(run.fork),
     decide: settling(run.decide),
-    approve: settling((name: string, said?: TestAnswer) => answer(run, 'approve', name, said)),
-    reject: settling((name: string, said?: TestAnswer) => answer(run, 'reject', name, said)),
-    expire: settling(async (name: string) => clock.moveTo(await deadlineOf(run, name))),
+    approve: settling((name: string, decision?: TestAnswer) => decideApproval(run, 'approve', name, decision)),
+    reject: settling((name: string, decision?: TestAnswer) => decideApproval(run, 'reject', name, decision)),
+    expire: settling(async (name: string) => clock.moveTo(await deadlineFor(run, name))),
     async checkpoints() {
       const all: Checkpoint[] = [];
       for await (const { version, pruned } of agent.store.history(id))
@@ -58,31 +61,31 @@ export function testRun<Input, State, Result>(
   };
 }
 
-async function answer(
+async function decideApproval(
   run: RunHandle,
   answer: 'approve' | 'reject',
   name: string,
-  said: TestAnswer = {},
+  decision: TestAnswer = {},
 ): Promise<void> {
-  const { id: approval, approvers } = await openApproval(run, name);
-  const { by = approvers.find((each) => !each.startsWith('group:')) ?? 'user:test', ...more } = said;
+  const { id: approval, approvers } = await findPendingApproval(run, name);
+  const { by = approvers.find((each) => !each.startsWith('group:')) ?? 'user:test', ...more } = decision;
   const groups = approvers.filter((each) => each.startsWith('group:'));
   await run.decide({ groups, ...more, approval, by, answer });
 }
 
-async function deadlineOf(run: RunHandle, name: string): Promise<number> {
-  const { deadline } = await openApproval(run, name);
-  if (!deadline) throw new WaitstateError('INVALID_INPUT', `Approval "${name}" has no timeout; it never expires.`);
+async function deadlineFor(run: RunHandle, name: string): Promise<number> {
+  const { deadline } = await findPendingApproval(run, name);
+  if (!deadline) throw new WaitstateError('INVALID_INPUT', `Approval "${name}" has no timeout, so it cannot expire.`);
   return deadline.getTime();
 }
 
-async function openApproval(run: RunHandle, name: string): Promise<ApprovalView> {
-  const open = await run.approvals();
-  const found = open.find((each) => each.name === name || each.id === name);
+async function findPendingApproval(run: RunHandle, name: string): Promise<ApprovalView> {
+  const pending = await run.approvals();
+  const found = pending.find((each) => each.name === name || each.id === name);
   if (found) return found;
-  const names = open.map((each) => each.name).join(', ') || 'none';
+  const names = pending.map((each) => each.name).join(', ') || 'none';
   throw new WaitstateError(
     'APPROVAL_NOT_FOUND',
-    `Run "${run.id}" is ${await run.status()} and has no open approval "${name}"; open: ${names}.`,
+    `Run "${run.id}" is ${await run.status()} and has no pending approval "${name}"; pending: ${names}.`,
   );
 }
