@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { lambdaFunctions } from '../../lambda/handlers/agent-functions.ts';
 import { handlerScene } from './scene.ts';
 
-/** A Lambda whose functions never return. */
-async function hanging() {
+/** A Lambda endpoint whose functions never return. */
+async function hangingLambda() {
   const server = createServer(() => {}).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -26,9 +26,9 @@ async function hanging() {
   };
 }
 
-describe('a function of an agent that never returns', () => {
-  it('is waited for no longer than a limit', async () => {
-    await using lambda = await hanging();
+describe('an agent function that never returns', () => {
+  it('times out', async () => {
+    await using lambda = await hangingLambda();
     await expect(lambda.functions.invokeAndWait('quotes-fn', {})).rejects.toMatchObject({
       ...{
         code: 'TIMED_OUT',
@@ -37,8 +37,8 @@ describe('a function of an agent that never returns', () => {
     });
   });
 
-  it('leaves an approval to be told of later, and no record of the stream to be delivered again', async () => {
-    await using lambda = await hanging();
+  it('makes the notification due later and does not block the stream', async () => {
+    await using lambda = await hangingLambda();
     const scene = await handlerScene();
     Object.assign(scene.shared.functions, { invokeAndWait: lambda.functions.invokeAndWait });
     const at = { waitstate: 1, run: 'r' };

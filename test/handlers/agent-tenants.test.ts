@@ -13,8 +13,8 @@ const sceneOf = (tenant: string) => {
   return handlerScene({ agents: AGENTS, identify: () => caller });
 };
 
-describe('an agent that is kept to tenants', () => {
-  it('is read from the environment, with its run loaded or not', () => {
+describe('an agent that is restricted to tenants', () => {
+  it('is read from the environment, with and without hydrate', () => {
     const text = JSON.stringify({ ...AGENTS, any: 'any-fn' });
     expect(Object.fromEntries(readAgents(text))).toEqual({ ...AGENTS, any: { function: 'any-fn', hydrate: false } });
     expect(readAgents(formatAgents(readAgents(text)))).toEqual(readAgents(text));
@@ -24,21 +24,24 @@ describe('an agent that is kept to tenants', () => {
       );
   });
 
-  it.each(['quotes', 'refunds'])('%s gets no run of another, by the stream or by a sweep', async (agent) => {
-    const scene = await handlerScene({ agents: AGENTS });
-    for (const tenant of ['acme', 'initech'])
-      await scene.checkpoint({ waitstate: 1, action: 'start', tenant, run: 'r', agent, input: { of: tenant } });
-    expect(await scene.resume({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
-    expect(scene.sent.invocations.map(({ event }) => event.tenant)).toEqual(['acme']);
-    expect(scene.counts.get('UnknownAgent')).toBe(1);
-    scene.sent.invocations.length = 0;
-    scene.clock.moveTo(scene.clock.now() + 61_000);
-    await scene.sweep();
-    expect(scene.sent.invocations.filter(({ event }) => event.tenant !== 'acme')).toEqual([]);
-    expect(scene.counts.get('UnknownAgent')).toBe(2);
-  });
+  it.each(['quotes', 'refunds'])(
+    '%s receives no run of another tenant, from the stream or from a sweep',
+    async (agent) => {
+      const scene = await handlerScene({ agents: AGENTS });
+      for (const tenant of ['acme', 'initech'])
+        await scene.checkpoint({ waitstate: 1, action: 'start', tenant, run: 'r', agent, input: { of: tenant } });
+      expect(await scene.resume({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
+      expect(scene.sent.invocations.map(({ event }) => event.tenant)).toEqual(['acme']);
+      expect(scene.counts.get('UnknownAgent')).toBe(1);
+      scene.sent.invocations.length = 0;
+      scene.clock.moveTo(scene.clock.now() + 61_000);
+      await scene.sweep();
+      expect(scene.sent.invocations.filter(({ event }) => event.tenant !== 'acme')).toEqual([]);
+      expect(scene.counts.get('UnknownAgent')).toBe(2);
+    },
+  );
 
-  it('gets no links of another, neither from the stream nor from a sweep; people hear by the bus', async () => {
+  it('receives no links of another tenant, whose notifications go only to the bus', async () => {
     const scene = await handlerScene({ agents: AGENTS });
     const approval = { name: 'buy', title: 'Buy?', approvers: ['user:ann'], remindAfter: { hours: 1 } };
     for (const tenant of ['acme', 'initech']) {
@@ -47,16 +50,16 @@ describe('an agent that is kept to tenants', () => {
       const asked = await scene.checkpoint({ ...at, action: 'requestApproval', expectedVersion: 1, approval });
       expect(asked).toMatchObject({ ok: true });
     }
-    const told = () => scene.sent.invocations.map(({ event }) => event.tenant);
+    const notifiedTenants = () => scene.sent.invocations.map(({ event }) => event.tenant);
     await scene.notify({ Records: await scene.nextRecords() });
-    expect(told()).toEqual(['acme']);
+    expect(notifiedTenants()).toEqual(['acme']);
     expect(scene.sent.events.map(({ detail }) => detail.tenant).toSorted()).toEqual(['acme', 'initech']);
     scene.clock.moveTo(scene.clock.now() + 3_600_000);
     expect(await scene.sweep()).toMatchObject({ failed: 0 });
-    expect(told()).toEqual(['acme', 'acme']);
+    expect(notifiedTenants()).toEqual(['acme', 'acme']);
   });
 
-  it('cannot be started by another over the API, and is not offered to it', async () => {
+  it('is neither offered to another tenant in the API nor started by it', async () => {
     const start = (agent: string) => httpEvent('POST', '/api/runs', { body: JSON.stringify({ agent, id: 'r' }) });
     const globex = await sceneOf('globex');
     const refused = await globex.api(start('quotes'));
@@ -65,7 +68,7 @@ describe('an agent that is kept to tenants', () => {
     expect(JSON.parse((await globex.api(httpEvent('GET', '/api/agents'))).body)).toEqual({
       agents: [{ name: 'refunds' }],
     });
-    // Nothing is offered here at all, which is not the same as nobody knowing what is.
+    // A tenant without agents is refused; only a deployment without any agents accepts every name.
     expect((await (await sceneOf('initech')).api(start('quotes'))).statusCode).toBe(404);
   });
 });

@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 const CLAIMS = { tenant: 'default', sub: 'ann', 'cognito:groups': '[viewer operator approver]' };
 
-/** A request that a JWT authorizer let through. */
+/** A request that a JWT authorizer accepted. */
 function authorized(
   method: string,
   path: string,
@@ -32,11 +32,11 @@ function authorized(
 
 const start = (json: object) => scene.api(authorized('POST', '/api/runs', { body: JSON.stringify(json) }));
 
-/** What API Gateway makes of a path. */
+/** A path as API Gateway passes it on. */
 const decodedByGateway = (path: string): string => decodeURIComponent(path);
 
-describe('the function behind an HTTP API', () => {
-  it('answers whom its authorizer lets through, by JWT or IAM, and nobody else', async () => {
+describe('the handler behind an HTTP API', () => {
+  it('serves only callers that the authorizer accepted, by JWT or IAM', async () => {
     expect(JSON.parse((await scene.api(authorized('GET', '/api/me'))).body)).toMatchObject({
       person: 'user:ann',
       tenant: 'default',
@@ -56,7 +56,7 @@ describe('the function behind an HTTP API', () => {
     ).toBe(403);
   });
 
-  it('takes what pages of the sites that are named send to the API, and what those of any other send nowhere', async () => {
+  it('accepts cross-site requests to the API only from the configured origins', async () => {
     const sent = async (path: string, origin: string | undefined, site = 'cross-site') => {
       const headers = { 'content-type': 'application/json', 'sec-fetch-site': site, ...(origin && { origin }) };
       const event = authorized('POST', path, { headers, body: '{"agent":"x"}' });
@@ -75,7 +75,7 @@ describe('the function behind an HTTP API', () => {
       expect([path, await sent(path, 'https://portal.test')]).toEqual([path, 'NOT_ALLOWED']);
   });
 
-  it('takes dots in a path for a name, so that it is the path that was authorized', async () => {
+  it('treats dots in a path as a name, so that the authorized path is the one it serves', async () => {
     await start({ agent: 'x', id: 'victim' });
     await start({ agent: 'x', id: '.' });
     const status = async (rawPath: string, domainName = 'approve.test') => {
@@ -101,12 +101,12 @@ describe('the function behind an HTTP API', () => {
     expect(await status('/api/runs', url)).toBe(200);
   });
 
-  it('keeps everything over HTTPS', async () => {
+  it('sends a Strict-Transport-Security header', async () => {
     const { headers } = await scene.api(authorized('GET', '/api/me'));
     expect(headers['strict-transport-security']).toMatch(/max-age=\d+/);
   });
 
-  it('finds a run by any id, though the gateway decodes paths', async () => {
+  it('finds a run by any id although the gateway decodes paths', async () => {
     for (const id of ['a/b', '..', 'ü €', '%2F', '100%', 'a?b#c', '~x', 'a b', '%']) {
       const started = await start({ agent: 'x', id });
       expect([id, started.statusCode]).toEqual([id, 201]);
@@ -114,7 +114,7 @@ describe('the function behind an HTTP API', () => {
       const found = await scene.api(authorized('GET', decodedByGateway(location)));
       expect([id, JSON.parse(found.body).run]).toEqual([id, id]);
     }
-    // Percent-encoded ids arrive too, where the gateway leaves one part of the path.
+    // Percent-encoded ids work too, if they decode to a single path segment.
     for (const id of ['ü €', '%2F', '100%', 'a b']) {
       const event = authorized('GET', '/x');
       const found = await scene.api({ ...event, rawPath: decodedByGateway(`/api/runs/${encodeURIComponent(id)}`) });
@@ -122,14 +122,14 @@ describe('the function behind an HTTP API', () => {
     }
   });
 
-  it('takes the path of a function URL as it is', async () => {
+  it('does not encode the path of a function URL again', async () => {
     await start({ agent: 'x', id: 'u/1' });
     const event = authorized('GET', '/api/runs/u%2F1');
     const requestContext = { ...event.requestContext, domainName: 'abc123.lambda-url.eu-west-1.on.aws' };
     expect(JSON.parse((await scene.api({ ...event, requestContext })).body).run).toBe('u/1');
   });
 
-  it('survives a path that no URL can have', async () => {
+  it('returns a 4xx response for a path that is not valid in a URL', async () => {
     for (const rawPath of [
       '/api/runs/\ud800',
       '/api/runs/\u0000',
@@ -144,12 +144,12 @@ describe('the function behind an HTTP API', () => {
     }
   });
 
-  it('does not mind a body where none belongs', async () => {
+  it('ignores the body of GET and HEAD requests', async () => {
     for (const method of ['GET', 'HEAD'])
       expect((await scene.api(authorized(method, '/api/me', { body: '{"a":1}' }))).statusCode).toBe(200);
   });
 
-  it('takes bodies in base64, and queries with several values', async () => {
+  it('accepts base64 bodies and repeated query parameters', async () => {
     const body = Buffer.from(JSON.stringify({ agent: 'x', id: 'über', tags: ['b64'] })).toString('base64');
     const started = await scene.api(authorized('POST', '/api/runs', { body, isBase64Encoded: true }));
     expect([started.statusCode, JSON.parse(started.body).run]).toEqual([201, 'über']);
@@ -157,7 +157,7 @@ describe('the function behind an HTTP API', () => {
     expect(JSON.parse(listed.body).runs).toMatchObject([{ run: 'über' }]);
   });
 
-  it('answers bytes as they are, whatever their type says, and sends for large ones to the bucket', async () => {
+  it('returns payload bytes unchanged for every content type and redirects to the bucket for large ones', async () => {
     const bytes = Uint8Array.from([0xff, 0xfe, 0, 0x80, 0x0a]);
     const large = new Uint8Array(5 * 1024 * 1024).fill(7);
     const store = createCheckpointStore(scene.storage, { clock: () => scene.clock.now() });
@@ -178,11 +178,11 @@ describe('the function behind an HTTP API', () => {
         expect(new Uint8Array(await some.arrayBuffer()).slice(0, 4)).toEqual(large.slice(0, 4));
       }
     }
-    // The last two bytes are the same: they are kept once.
+    // Equal payloads may be stored once.
     expect(payloads.length).toBeGreaterThanOrEqual(2);
   });
 
-  it('serves links to whoever has them, with pages for browsers', async () => {
+  it('serves approval links without authentication, as pages for browsers', async () => {
     const save = { waitstate: 1, action: 'save', run: 'linked', expectedVersion: 0, agent: 'quotes', state: 1 };
     await scene.checkpoint(save);
     const approval = { name: 'buy', title: 'Buy?', approvers: ['user:ann'] };
@@ -215,18 +215,18 @@ describe('the function behind an HTTP API', () => {
     expect(scene.logged.join()).not.toContain(token);
   });
 
-  it('starts only agents that it knows, where it knows any', async () => {
-    const knowing = await handlerScene({ identify });
+  it('starts only registered agents if there are any', async () => {
+    const sceneWithAgents = await handlerScene({ identify });
     const body = JSON.stringify({ agent: 'nobody' });
-    const refused = await knowing.api(authorized('POST', '/api/runs', { body }));
+    const refused = await sceneWithAgents.api(authorized('POST', '/api/runs', { body }));
     expect([refused.statusCode, JSON.parse(refused.body).code]).toEqual([404, 'AGENT_NOT_FOUND']);
-    expect(JSON.parse((await knowing.api(authorized('GET', '/api/agents'))).body).agents).toEqual([
+    expect(JSON.parse((await sceneWithAgents.api(authorized('GET', '/api/agents'))).body).agents).toEqual([
       { name: 'refunds' },
       { name: 'quotes' },
     ]);
   });
 
-  it('reads the environment by its first call, and says then what is missing', async () => {
+  it('reads the environment at its first invocation and names the missing variable', async () => {
     await expect(handler(httpEvent('GET', '/api/me'), {})).rejects.toThrow(/WAITSTATE_TABLE/);
   });
 });

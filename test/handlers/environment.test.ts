@@ -14,7 +14,7 @@ import { pages } from '../docs/markdown.ts';
 const GOOD = { WAITSTATE_TABLE: 'runs', WAITSTATE_BUCKET: 'payloads' };
 
 describe('the environment of handlers', () => {
-  it('needs a table and a bucket, and nothing else', () => {
+  it('requires only a table and a bucket', () => {
     const unset = {
       acceptUnencrypted: false,
       key: undefined,
@@ -36,7 +36,7 @@ describe('the environment of handlers', () => {
     );
   });
 
-  it('is documented as it is read', () => {
+  it('is documented as the handlers read it', () => {
     const page = pages.find(({ path }) => path === 'docs/reference/lambda-handlers.md')?.text ?? '';
     const rows = [...page.matchAll(/^\| (`WAITSTATE_[^|]*) \| ([^|]*) \|/gm)];
     const documented = rows.flatMap(([, names = '', by = '']) => {
@@ -52,11 +52,11 @@ describe('the environment of handlers', () => {
     expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(read));
   });
 
-  it('has no name that nobody reads', () => {
+  it('has no unused variable', () => {
     expect(new Set(Object.values(VARIABLES_BY_HANDLER).flat())).toEqual(new Set(Object.keys(ENVIRONMENT)));
   });
 
-  it.each(HANDLERS)('is read by %s under the names that are listed for it', (name) => {
+  it.each(HANDLERS)('is read by %s under its listed names', (name) => {
     const read = readEnvironment(name, {
       ...Object.fromEntries(Object.values(ENVIRONMENT).map((variable) => [variable, 'https://x.test'])),
       ...{ WAITSTATE_AGENTS: '{"a":"b"}', WAITSTATE_TENANTS: '["a"]', WAITSTATE_RETENTION_SECONDS: '60' },
@@ -66,7 +66,7 @@ describe('the environment of handlers', () => {
     expect(Object.values(read).filter((value) => value === undefined)).toEqual([]);
   });
 
-  it('names the function of each agent, and whether it gets its runs loaded', () => {
+  it('maps each agent to its function and to whether its runs are hydrated', () => {
     const agents = readAgents('{"refunds":"refunds-fn","quotes":{"function":"arn:aws:lambda:x","hydrate":true}}');
     expect(Object.fromEntries(agents)).toEqual({
       refunds: { function: 'refunds-fn', hydrate: false },
@@ -74,7 +74,7 @@ describe('the environment of handlers', () => {
     });
   });
 
-  it('is written of agents so that it is read back the same', () => {
+  it('formats agents so that they parse to the same value', () => {
     const agents = new Map([
       ['refunds', { function: 'refunds-fn', hydrate: false }],
       ['quotes', { function: 'arn:aws:lambda:x', hydrate: true }],
@@ -98,7 +98,7 @@ describe('the environment of handlers', () => {
     '{"a":{"function":"b","hydrated":true}}',
     '{"a":{"hydrate":true}}',
     '{"a":{"function":"b","hydrate":"yes"}}',
-  ])('refuses %s as agents, and says what to set', (text) => {
+  ])('refuses %s as agents and says what to set', (text) => {
     expect(() => readAgents(text)).toThrow(/WAITSTATE_AGENTS must be .* found .* Set it on the function/);
   });
 
@@ -107,7 +107,7 @@ describe('the environment of handlers', () => {
     ['api', 'corsOrigins', 'https://a.test, http://localhost:5173,', ['https://a.test', 'http://localhost:5173']],
     ['gauge', 'tenants', '["acme", "ü/1", "acme"]', ['acme', 'ü/1']],
     ['gauge', 'metricsNamespace', ' Shop/Waitstate 2', 'Shop/Waitstate 2'],
-  ])('says to %s what it is to know of %s', (name, key, text, value) => {
+  ])('is parsed for %s: %s', (name, key, text, value) => {
     expect(readEnvironment(name, { ...GOOD, [ENVIRONMENT[key]]: text })).toMatchObject({ [key]: value });
   });
 
@@ -117,14 +117,14 @@ describe('the environment of handlers', () => {
     ['api', 'corsOrigins', ['*', 'null', 'portal.test', 'https://a.test/', 'https://A.test', 'ftp://a.test', '//a']],
     ['gauge', 'tenants', ['default', '[]', '{}', '[1]', '[""]', `["${'x'.repeat(300)}"]`]],
     ['gauge', 'metricsNamespace', ['AWS/Lambda', 'ümlaut', 'x'.repeat(256)]],
-  ])('refuses to tell %s of %s what is none', (name, key, texts) => {
+  ])('is refused for %s if %s is invalid', (name, key, texts) => {
     for (const text of texts)
       expect(() => readEnvironment(name, { ...GOOD, [ENVIRONMENT[key]]: text })).toThrow(
         new RegExp(`${ENVIRONMENT[key]} must be .*; found .* Set it on the function`),
       );
   });
 
-  it('is read by the first call of a handler, and says then what is missing', async () => {
+  it('is read at the first invocation, which fails with the name of the missing variable', async () => {
     await expect(handler({ Records: [] }, {})).rejects.toThrow(/WAITSTATE_TABLE/);
   });
 });

@@ -18,15 +18,23 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 const ZEROS = {
-  ...{ RunsReady: 0, RunsRunning: 0, RunsWaitingForApproval: 0, RunsWaitingForSignal: 0, RunsSleeping: 0 },
-  ...{ RunsEnding: 0, OldestReadySeconds: 0, OldestApprovalSeconds: 0, ApprovalsDueSoon: 0, GaugesTruncated: 0 },
+  RunsReady: 0,
+  RunsRunning: 0,
+  RunsWaitingForApproval: 0,
+  RunsWaitingForSignal: 0,
+  RunsSleeping: 0,
+  RunsEnding: 0,
+  OldestReadySeconds: 0,
+  OldestApprovalSeconds: 0,
+  ApprovalsDueSoon: 0,
+  GaugesTruncated: 0,
 };
 
 const start = (scene: HandlerScene, run: string, agentName = 'refunds', tenant = 'default') =>
   scene.checkpoint({ waitstate: 1, action: 'start', run, agent: agentName, tenant, input: null });
 
-/** A run that asks, by the protocol; leaves it waiting. */
-async function asks(scene: HandlerScene, run: string, approval: object, tenant = 'default'): Promise<void> {
+/** Creates a run that waits for an approval. */
+async function waitsForApproval(scene: HandlerScene, run: string, approval: object, tenant = 'default'): Promise<void> {
   await start(scene, run, 'quotes', tenant);
   await scene.resume({ Records: await scene.nextRecords() });
   const asked = { name: 'buy', title: 'Buy?', approvers: ['user:ann'], ...approval };
@@ -34,7 +42,7 @@ async function asks(scene: HandlerScene, run: string, approval: object, tenant =
   expect(await scene.checkpoint(action)).toMatchObject({ ok: true, suspended: true });
 }
 
-/** The gauge on records, at a moment, and what it said. */
+/** A gauge handler on these records, with its metrics and logs. */
 function gaugeOn(records: Pick<RecordStore, 'list'>, clock = new TestClock(0), tenants = ['default']) {
   const counts = new Map<Metric, number>();
   const logged: string[] = [];
@@ -43,7 +51,7 @@ function gaugeOn(records: Pick<RecordStore, 'list'>, clock = new TestClock(0), t
     count: (metric, value = 1) => void counts.set(metric, (counts.get(metric) ?? 0) + value),
     traceInvocation: (run) => run(),
   };
-  return { gauge: createGaugeHandler({ records, tenants, telemetry: telemetry, clock }), counts, logged };
+  return { gauge: createGaugeHandler({ records, tenants, telemetry, clock }), counts, logged };
 }
 
 const meta = (status: HeadMeta['status'], touchedAt: number, work?: RuntimeMeta): HeadMeta => ({
@@ -55,7 +63,7 @@ const put = async (records: RecordStore, tenant: string, run: string, head: Head
   records.commit([{ put: headRecord(toPartition(tenant, run), head).stored, when: 'absent' }]);
 
 describe('gauge', () => {
-  it('measures the runs of each status, the oldest that is ready, and questions that are open', async () => {
+  it('counts runs by status and pending approvals, and measures the age of the oldest', async () => {
     const scene = await handlerScene();
     const { clock } = scene;
     const sleepy = agent(
@@ -76,18 +84,18 @@ describe('gauge', () => {
     await start(scene, 'old');
     clock.moveTo(clock.now() + 10 * MINUTE);
     await start(scene, 'young');
-    // The one is held by its agent, the other was only saved.
-    await start(scene, 'held', 'quotes');
+    // The first run is leased to its agent, the second was only saved.
+    await start(scene, 'leased', 'quotes');
     await scene.resume({ Records: await scene.nextRecords() });
     await scene.checkpoint({ waitstate: 1, action: 'save', run: 'saved', expectedVersion: 0, state: 1 });
-    await asks(scene, 'soon', { timeout: { hours: 20 } });
+    await waitsForApproval(scene, 'soon', { timeout: { hours: 20 } });
     clock.moveTo(clock.now() + 5 * MINUTE);
-    await asks(scene, 'later', { timeout: { days: 3 }, remindAfter: { hours: 1 } });
-    await asks(scene, 'never', {});
+    await waitsForApproval(scene, 'later', { timeout: { days: 3 }, remindAfter: { hours: 1 } });
+    await waitsForApproval(scene, 'never', {});
     await start(scene, 'theirs', 'refunds', 'acme');
-    await asks(scene, 'theirs too', { timeout: { hours: 1 } }, 'acme');
+    await waitsForApproval(scene, 'theirs too', { timeout: { hours: 1 } }, 'acme');
     clock.moveTo(clock.now() + 5 * MINUTE);
-    // Neither a signal nor another delivery makes it younger.
+    // Neither a signal nor a redelivery resets its age.
     await addSignal(await scene.contexts.forRun('old'), { name: 'go', value: 1 });
     expect(await scene.sweep()).toMatchObject({ delivered: 3, failed: 0 });
 
@@ -102,17 +110,17 @@ describe('gauge', () => {
     expect(both.counts.get('RunsReady')).toBe(3);
 
     clock.moveTo(clock.now() + 20 * HOUR);
-    // It is over, though nobody has written that yet.
+    // The deadline has passed, although the approval has not been updated yet.
     expect(await ours.gauge()).toMatchObject({ ApprovalsDueSoon: 0, RunsWaitingForApproval: 3 });
   });
 
-  it('says 0 of everything when there is nothing, so that alarms have something to go by', async () => {
+  it('reports 0 for every gauge without runs, so that alarms always have data', async () => {
     const { gauge, counts } = gaugeOn(memoryStorage().records);
     expect(await gauge()).toEqual(ZEROS);
     expect(Object.fromEntries(counts)).toEqual(ZEROS);
   });
 
-  it('counts runs on their way out, and those of each tenant', async () => {
+  it('counts ending runs, and the runs of every configured tenant', async () => {
     const { records } = memoryStorage();
     await put(records, 'a/b', 'r', meta('ENDING', 1_000));
     await put(records, 'c', 'r', meta('READY', 5_000));
@@ -121,7 +129,7 @@ describe('gauge', () => {
     expect(await gauge()).toEqual({ ...ZEROS, RunsEnding: 1, RunsReady: 2, OldestReadySeconds: 5 });
   });
 
-  it('makes one request for each status of a tenant and each shard of what is due, and reads nothing else', async () => {
+  it('makes one request for each status of a tenant and each due shard, and no other reads', async () => {
     const { storage, calls } = counted(memoryStorage());
     await gaugeOn(storage.records).gauge();
     expect(calls).toEqual({ read: 0, range: 0, list: 6 + 8, commit: 0 });
@@ -129,7 +137,7 @@ describe('gauge', () => {
     expect(calls).toEqual({ read: 0, range: 0, list: 14 + 3 * 6 + 8, commit: 0 });
   });
 
-  it('stops where it has read enough of a list, says so, and still knows the oldest', async () => {
+  it('stops at the limits of a list, reports the truncation, and still measures the oldest run', async () => {
     const { storage, calls } = counted(memoryStorage());
     const { records } = storage;
     const lease = { wake: 0, dueAt: 1, lease: { by: 'x', until: 1 } };
@@ -142,22 +150,22 @@ describe('gauge', () => {
     expect(await whole.gauge()).toMatchObject({ RunsReady: MAX_RECORDS, RunsRunning: MAX_RECORDS, GaugesTruncated: 1 });
     expect(whole.counts.get('OldestReadySeconds')).toBe(58);
     expect(calls.list).toBe(14);
-    // Pages may be short, as when their records are large.
-    const asked: (number | undefined)[] = [];
-    const short = (most: number): Pick<RecordStore, 'list'> => ({
+    // DynamoDB returns shorter pages if the records are large.
+    const limits: (number | undefined)[] = [];
+    const shortPages = (pageSize: number): Pick<RecordStore, 'list'> => ({
       list(list, group, { limit = 0, ...options } = {}) {
-        if (group === 'default/READY') asked.push(limit);
-        return records.list(list, group, { ...options, limit: Math.min(limit, most) });
+        if (group === 'default/READY') limits.push(limit);
+        return records.list(list, group, { ...options, limit: Math.min(limit, pageSize) });
       },
     });
-    expect(await gaugeOn(short(400), new TestClock(60_000)).gauge()).toMatchObject({
+    expect(await gaugeOn(shortPages(400), new TestClock(60_000)).gauge()).toMatchObject({
       RunsReady: 1_000,
       GaugesTruncated: 1,
     });
-    expect(asked).toEqual([1_000, 600, 200]);
+    expect(limits).toEqual([1_000, 600, 200]);
     calls.list = 0;
-    const least = await gaugeOn(short(30), new TestClock(60_000)).gauge();
-    expect(least).toMatchObject({
+    const shortest = await gaugeOn(shortPages(30), new TestClock(60_000)).gauge();
+    expect(shortest).toMatchObject({
       RunsReady: 4 * 30,
       RunsRunning: 8 * 4 * 30,
       GaugesTruncated: 1 + 8,
@@ -166,15 +174,15 @@ describe('gauge', () => {
     expect(calls.list).toBe(5 + MAX_REQUESTS + 8 * MAX_REQUESTS);
   });
 
-  it('does not count what another tenant says is in a list', async () => {
+  it('does not count a record that another tenant put into a list', async () => {
     const { records } = memoryStorage();
-    const places = headRecord('default/r', meta('READY', 0)).stored.lists;
+    const { lists } = headRecord('default/r', meta('READY', 0)).stored;
     const stored = headRecord('acme/r', meta('READY', 0)).stored;
-    await records.commit([{ put: { ...stored, ...(places && { lists: places }) }, when: 'absent' }]);
+    await records.commit([{ put: { ...stored, ...(lists && { lists }) }, when: 'absent' }]);
     expect(await gaugeOn(records, new TestClock(HOUR)).gauge()).toEqual(ZEROS);
   });
 
-  it('passes over what nobody can read, and says that there is some', async () => {
+  it('skips unreadable records and counts them', async () => {
     const { records } = memoryStorage();
     for (const [run, touchedAt] of [
       ['bad', 1_000],
@@ -193,11 +201,11 @@ describe('gauge', () => {
     await expect(failing.gauge()).rejects.toThrow('not now');
   });
 
-  it('writes counts as counts, and ages as seconds, in the namespace of the deployment', async () => {
+  it('writes counts and seconds with their units into the namespace of the deployment', async () => {
     const written = vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
     const { records } = memoryStorage();
     const telemetry = powertoolsTelemetry('gauge', { metricsNamespace: 'Shop' });
-    await createGaugeHandler({ records, tenants: ['default'], telemetry: telemetry, clock: new TestClock(0) })();
+    await createGaugeHandler({ records, tenants: ['default'], telemetry, clock: new TestClock(0) })();
     const lines = written.mock.calls.map(([line]) => JSON.parse(String(line)));
     vi.restoreAllMocks();
     expect(lines).toHaveLength(1);

@@ -20,18 +20,18 @@ const head = async ({ contexts }: HandlerScene, run = 'acme/q-1') => {
   return (await readLiveHead(at)).meta;
 };
 
-/** What of an event these tests look at. */
-interface Handed {
+/** The fields of an invocation that these tests check. */
+interface HydratedEvent {
   readonly checkpoint: Readonly<Record<string, unknown>> & { readonly version: number };
   readonly contentUrl: string;
   readonly [field: string]: unknown;
 }
 
-const last = (scene: HandlerScene): Handed =>
-  scene.sent.invocations.findLast(({ type }) => type === 'Event')?.event as unknown as Handed;
+const last = (scene: HandlerScene): HydratedEvent =>
+  scene.sent.invocations.findLast(({ type }) => type === 'Event')?.event as unknown as HydratedEvent;
 
-describe('a function that gets its run claimed and loaded', () => {
-  it('is invoked with the input, the state, the results and the version to go on from', async () => {
+describe('a function with hydrated runs', () => {
+  it('is invoked with input, state, results and the version to resume from', async () => {
     const scene = await handlerScene();
     await started(scene);
     const first = last(scene);
@@ -53,7 +53,7 @@ describe('a function that gets its run claimed and loaded', () => {
     expect((await head(scene)).work?.lease).toMatchObject({ until: scene.clock.now() + 902_000 });
   });
 
-  it('is invoked again with what people decided, and with the signals that came', async () => {
+  it('is invoked again with decisions and received signals', async () => {
     const scene = await handlerScene();
     await started(scene);
     const approval = { name: 'buy', title: 'Buy?', approvers: ['user:ann'], show: { price: 3 }, timeout: { days: 1 } };
@@ -62,10 +62,10 @@ describe('a function that gets its run claimed and loaded', () => {
     expect((await head(scene)).work).toMatchObject({ approvals: ['buy'] });
     expect((await head(scene)).work).not.toHaveProperty('lease');
     await scene.flow();
-    const told = scene.sent.invocations.find(({ type }) => type === 'RequestResponse')?.event as {
+    const notified = scene.sent.invocations.find(({ type }) => type === 'RequestResponse')?.event as {
       notify: { links: { person: string; url: string }[] };
     };
-    const [link] = told.notify.links;
+    const [link] = notified.notify.links;
     expect(link).toMatchObject({
       person: 'user:ann',
       url: expect.stringMatching(/^https:\/\/approve\.test\/approvals\//),
@@ -92,7 +92,7 @@ describe('a function that gets its run claimed and loaded', () => {
     expect((await head(scene)).work).not.toHaveProperty('dueAt');
   });
 
-  it('is not invoked for what its run does not wait for, and loses nothing by that', async () => {
+  it('is not invoked for an event that its run does not wait for, which is kept', async () => {
     const scene = await handlerScene();
     await started(scene);
     await request(scene, 'waitForSignal', { expectedVersion: 2, signal: 'wanted', state: 1 });
@@ -105,7 +105,7 @@ describe('a function that gets its run claimed and loaded', () => {
     await request(scene, 'signal', { signal: 'wanted', value: 2 });
     await scene.flow();
     expect(last(scene).signals).toEqual([{ name: 'wanted', value: 2 }]);
-    // The other one is still there for whoever waits for it.
+    // The other signal is still there for a later wait.
     const { version } = last(scene).checkpoint;
     expect(await request(scene, 'waitForSignal', { expectedVersion: version, signal: 'other' })).toMatchObject({
       ...{ ok: true, status: 'RUNNING', suspended: false },
@@ -115,7 +115,7 @@ describe('a function that gets its run claimed and loaded', () => {
     });
   });
 
-  it('is told when a signal did not come in time', async () => {
+  it('is invoked with the timeout of a signal', async () => {
     const scene = await handlerScene();
     await started(scene);
     await request(scene, 'waitForSignal', { expectedVersion: 2, signal: 'go', timeout: { hours: 1 } });
@@ -124,7 +124,7 @@ describe('a function that gets its run claimed and loaded', () => {
     expect(last(scene).signals).toEqual([{ name: 'go', timedOut: true }]);
   });
 
-  it('is not invoked again by a record that the stream delivers again while it has the run, however often', async () => {
+  it('is not invoked again by duplicate stream records while it has the lease', async () => {
     const scene = await handlerScene();
     await request(scene, 'start', { agent: 'quotes', input: null });
     const Records = await scene.nextRecords();
@@ -137,13 +137,13 @@ describe('a function that gets its run claimed and loaded', () => {
     });
   });
 
-  it('gives its claim back when it cannot be invoked: that burns no attempt, and the sweeper delivers later each time', async () => {
+  it('keeps its attempts if it cannot be invoked, and the sweeper retries with backoff', async () => {
     const scene = await handlerScene();
     await request(scene, 'start', { agent: 'quotes', input: null });
     scene.failing.set('quotes-fn', Object.assign(new Error('gone'), { name: 'ResourceNotFoundException' }));
     const Records = await scene.nextRecords();
     for (let tried = 0; tried < 8; tried++) expect((await scene.resume({ Records })).batchItemFailures).toHaveLength(1);
-    // Nothing that this wrote wakes it again: a function that is missing makes no loop.
+    // None of these writes wakes the run, so a missing function causes no loop.
     const written = await scene.nextRecords();
     expect(await scene.resume({ Records: written })).toEqual({ batchItemFailures: [] });
     const pauses: number[] = [];
@@ -161,7 +161,7 @@ describe('a function that gets its run claimed and loaded', () => {
     expect(last(scene).checkpoint.status).toBe('RUNNING');
   });
 
-  it('is invoked again after it crashed, and its late writes lose', async () => {
+  it('is invoked again after a crash, and late writes of the crashed one are refused', async () => {
     const scene = await handlerScene();
     await started(scene);
     scene.clock.moveTo(scene.clock.now() + 903_000);
@@ -175,7 +175,7 @@ describe('a function that gets its run claimed and loaded', () => {
     expect(await request(scene, 'save', { expectedVersion: 3, state: 'new' })).toMatchObject({ ok: true, version: 4 });
   });
 
-  it('gets a link to what is too large for an event', async () => {
+  it('receives a URL for content that is too large for an event', async () => {
     const scene = await handlerScene();
     await started(scene);
     const state = { text: 'x'.repeat(300_000) };
@@ -189,7 +189,7 @@ describe('a function that gets its run claimed and loaded', () => {
     expect(await request(scene, 'load', {})).toMatchObject({ ok: true, contentUrl: expect.any(String) });
   });
 
-  it('gets what is encrypted in the event, and nothing of it is put beside', async () => {
+  it('receives encrypted content in the event, and nothing is stored in plain text', async () => {
     const keys = localKeys({ current: 'k', keys: { k: Buffer.alloc(32, 7) } });
     const scene = await handlerScene({ keys });
     await started(scene);
@@ -200,7 +200,7 @@ describe('a function that gets its run claimed and loaded', () => {
     expect(await request(scene, 'upload', {})).toMatchObject({ ok: false, error: { code: 'INVALID_INPUT' } });
   });
 
-  it('of a cancelled run ends it as cancelled, whatever it says', async () => {
+  it('ends a cancelled run as CANCELLED, whatever status it reports', async () => {
     const scene = await handlerScene();
     await started(scene);
     const { cancelRun } = await import('../../lambda/runtime/control/run-control.ts');

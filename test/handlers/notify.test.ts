@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { viewApproval } from '../../lambda/runtime/approvals/view.ts';
 import { type HandlerScene, handlerScene } from './scene.ts';
 
-/** A run of an agent that asks, by the protocol for other languages. */
-async function asking(scene: HandlerScene, approval: object = {}): Promise<void> {
+/** Creates a run that requests an approval, with the protocol for other languages. */
+async function requestApproval(scene: HandlerScene, approval: object = {}): Promise<void> {
   await scene.checkpoint({ waitstate: 1, action: 'start', run: 'q-1', agent: 'quotes', input: null });
   const { resume } = scene;
   await resume({ Records: await scene.nextRecords() });
@@ -20,12 +20,12 @@ async function asking(scene: HandlerScene, approval: object = {}): Promise<void>
   expect(asked).toMatchObject({ ok: true, suspended: true });
 }
 
-const told = async ({ contexts }: HandlerScene) => viewApproval(await contexts.forRun('q-1'), 'buy');
+const viewRequest = async ({ contexts }: HandlerScene) => viewApproval(await contexts.forRun('q-1'), 'buy');
 
 describe('notify', () => {
-  it('tells by an event, a message and the function of the agent, and only that one gets links', async () => {
+  it('sends an event, a message and a call to the agent, and only the agent receives links', async () => {
     const scene = await handlerScene();
-    await asking(scene);
+    await requestApproval(scene);
     expect(await scene.notify({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
     expect(scene.sent.events).toEqual([
       {
@@ -42,21 +42,21 @@ describe('notify', () => {
     const { links } = Object(call?.event.notify) as { links: { person: string; url: string }[] };
     expect(links.map(({ person }) => person)).toEqual(['user:ann']);
     expect(JSON.stringify([scene.sent.events, scene.sent.messages])).not.toContain(links[0]?.url.split('/').at(-1));
-    // That it was told changes the approval, which is nothing new to tell.
+    // The notification updates the approval, which must not cause another notification.
     await scene.notify({ Records: await scene.nextRecords() });
     expect(scene.sent.events).toHaveLength(1);
   });
 
-  it.each(['bus', 'topic', 'quotes-fn'])('has not told anybody until %s has taken it', async (broken) => {
+  it.each(['bus', 'topic', 'quotes-fn'])('retries the notification until %s accepts it', async (broken) => {
     const scene = await handlerScene();
-    await asking(scene);
+    await requestApproval(scene);
     scene.failing.set(broken, Object.assign(new Error('not now'), { name: 'ServiceUnavailable' }));
     const Records = await scene.nextRecords();
     expect((await scene.notify({ Records })).batchItemFailures).toHaveLength(1);
     expect(scene.counts.get('NotificationFailed')).toBe(1);
     expect(scene.logged.join()).not.toContain('not now');
     scene.failing.clear();
-    // The stream's own retry comes too early: it was noted that somebody tried.
+    // The retry of the stream is too early: the first attempt is recorded, and the next one is due later.
     expect((await scene.notify({ Records })).batchItemFailures).toEqual([]);
     scene.clock.moveTo(scene.clock.now() + 61_000);
     expect(await scene.sweep()).toMatchObject({ approvals: 1, failed: 0 });
@@ -64,11 +64,11 @@ describe('notify', () => {
     expect(scene.sent.events.length).toBeGreaterThan(0);
   });
 
-  it('takes an error of the agent’s own hook for people who were not told', async () => {
+  it('counts an error of the notify hook as a failed notification', async () => {
     const scene = await handlerScene();
-    await asking(scene);
+    await requestApproval(scene);
     scene.behind.set('quotes-fn', () => Promise.reject(new Error('SECRET')));
-    // Nobody else's records wait for that: it is due again later.
+    // The notification is due again later, so other records do not wait for it.
     expect(await scene.notify({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
     expect(scene.logged.join()).not.toContain('SECRET');
     expect(scene.counts.get('NotificationFailed')).toBe(1);
@@ -78,20 +78,20 @@ describe('notify', () => {
     expect(scene.counts.get('Notified')).toBe(1);
   });
 
-  it('leaves an approval to the inbox when there is no way to tell anybody', async () => {
-    const scene = await handlerScene({ announces: false });
-    await asking(scene);
+  it('leaves an approval in the inbox if there is no channel for notifications', async () => {
+    const scene = await handlerScene({ publishes: false });
+    await requestApproval(scene);
     scene.shared.agents.clear();
     expect(await scene.notify({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
     expect(scene.counts.get('UnknownAgent')).toBe(1);
-    expect((await told(scene)).status).toBe('PENDING');
+    expect((await viewRequest(scene)).status).toBe('PENDING');
     scene.clock.moveTo(scene.clock.now() + 61_000);
     expect(await scene.sweep()).toMatchObject({ approvals: 0 });
   });
 
-  it('tells nobody of an approval that ended before the record came', async () => {
+  it('sends no notification about an approval that ended before its record arrived', async () => {
     const scene = await handlerScene();
-    await asking(scene);
+    await requestApproval(scene);
     const late = await scene.nextRecords();
     const { cancelRun } = await import('../../lambda/runtime/control/run-control.ts');
     await cancelRun({ contexts: scene.contexts, clock: scene.clock, random: () => 0, log: () => {} }, 'q-1');
@@ -102,7 +102,7 @@ describe('notify', () => {
     expect(scene.counts.get('RunCancelled')).toBe(1);
   });
 
-  it('says once that a run ended, and how, and nothing of what it did', async () => {
+  it('publishes one event when a run ends, without any of its content', async () => {
     const scene = await handlerScene();
     const save = { waitstate: 1, action: 'save', run: 'r', expectedVersion: 0, agent: 'quotes', state: 'SECRET' };
     await scene.checkpoint(save);
@@ -120,7 +120,7 @@ describe('notify', () => {
     expect(Object.fromEntries(scene.counts)).toEqual({ RunFailed: 1 });
   });
 
-  it('has a completion event delivered again that the bus did not take', async () => {
+  it('has the stream deliver the record again if the bus rejects the event', async () => {
     const scene = await handlerScene();
     await scene.checkpoint({ waitstate: 1, action: 'save', run: 'r', expectedVersion: 0, agent: 'quotes' });
     await scene.checkpoint({ waitstate: 1, action: 'finish', run: 'r', expectedVersion: 1, status: 'SUCCEEDED' });

@@ -13,7 +13,7 @@ const start = (scene: HandlerScene, id: string, agent = 'refunds') =>
 const throttled = () => Object.assign(new Error('Rate Exceeded.'), { name: 'TooManyRequestsException' });
 
 describe('resume', () => {
-  it('invokes the function of the agent, and does not wait for it, when a run becomes ready', async () => {
+  it('invokes the agent asynchronously when a run becomes ready', async () => {
     const scene = await handlerScene();
     await start(scene, 'r 1');
     expect(await scene.resume({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
@@ -23,13 +23,13 @@ describe('resume', () => {
     expect(scene.counts.get('Delivered')).toBe(1);
   });
 
-  it('passes over a head that was ready before, one that runs, and everything that is no head', async () => {
+  it('skips a head that was already ready, a running one, and all other records', async () => {
     const scene = await handlerScene();
     const store = createCheckpointStore(scene.storage, { clock: () => scene.clock.now() });
     await store.save({ run: 'plain', state: { a: 1 }, name: 'first' });
     await start(scene, 'r-1');
     await scene.nextRecords();
-    // The sweeper marks what it delivers itself; a signal to a run that is ready changes only its head.
+    // A signal to a ready run changes only its head.
     await addSignal(await scene.contexts.forRun('r-1'), { name: 'go', value: 1 });
     const Records = await scene.nextRecords();
     expect(headsIn(Records)).toHaveLength(1);
@@ -37,7 +37,7 @@ describe('resume', () => {
     expect(scene.sent.invocations).toEqual([]);
   });
 
-  it('delivers an ending run that nobody has, once it comes to that', async () => {
+  it('delivers an ending run once, when nobody has its lease', async () => {
     const scene = await handlerScene();
     await start(scene, 'r-1');
     const [record] = headsIn(await scene.nextRecords());
@@ -56,11 +56,11 @@ describe('resume', () => {
     expect(await deliveries(image(lease), image({}))).toBe(1);
     expect(await deliveries(image({}), image({ wake: 1 }))).toBe(0);
     expect(await deliveries(image({}, 'RUNNING'), image(lease))).toBe(0);
-    // An ended lease means that a function could not be invoked: that is for the sweeper.
+    // A lease that ended means that a function could not be invoked; the sweeper delivers the run.
     expect(await deliveries(image(lease, 'RUNNING'), image(lease, 'RUNNING'))).toBe(0);
   });
 
-  it('reports an invocation that fails by its number, and leaves the run as it is for the sweeper', async () => {
+  it('reports a failed invocation by its sequence number and leaves the run unchanged for the sweeper', async () => {
     const scene = await handlerScene();
     await start(scene, 'r-1');
     await start(scene, 'r-2', 'other');
@@ -77,7 +77,7 @@ describe('resume', () => {
     expect(await scene.sweep()).toMatchObject({ delivered: 2, failed: 0 });
   });
 
-  it('counts an agent that it does not know, and does not have the stream try again', async () => {
+  it('counts an unknown agent and does not have the stream retry', async () => {
     const scene = await handlerScene();
     await start(scene, 'r-1', 'nobody');
     expect(await scene.resume({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
@@ -85,7 +85,7 @@ describe('resume', () => {
     expect(scene.logged.join()).toContain('WAITSTATE_AGENTS');
   });
 
-  it('never fails a batch for records that it cannot read', async () => {
+  it('never fails a batch because of unreadable records', async () => {
     const scene = await handlerScene();
     await start(scene, 'r-1');
     const good = await scene.nextRecords();
@@ -110,7 +110,7 @@ describe('resume', () => {
     expect(await scene.resume({} as never)).toEqual({ batchItemFailures: [] });
   });
 
-  it('passes over the tombstone of a run', async () => {
+  it('skips the tombstone of a deleted run', async () => {
     const scene = await handlerScene();
     const store = createCheckpointStore(scene.storage, { clock: () => scene.clock.now() });
     await store.save({ run: 'r-1', status: 'READY', state: 1, agent: 'refunds' });
@@ -118,7 +118,7 @@ describe('resume', () => {
     await store.delete('r-1');
     const Records = await scene.nextRecords();
     await scene.resume({ Records });
-    // Also when it is all that is seen of the run.
+    // Also if the stream has no other record of the run.
     const alone = headsIn(Records).map((record) => ({ dynamodb: { NewImage: Object(record.dynamodb?.NewImage) } }));
     expect(alone.length).toBeGreaterThan(0);
     await scene.resume({ Records: alone });

@@ -22,10 +22,10 @@ import { dynamoClient, freshBucket, freshTable, s3Client } from '../engines/engi
 import { matching } from '../engines/matching.ts';
 import { streamOf } from '../engines/table-stream.ts';
 
-/** A function behind the Lambda of a scene. */
+/** A function that the Lambda of a scene invokes. */
 type Invoked = (event: never) => Promise<unknown>;
 
-/** What went out of the handlers. */
+/** Everything that the handlers sent. */
 interface Sent {
   readonly invocations: { name: string; type: string; event: Record<string, unknown> }[];
   readonly events: { bus: string; type: string; detail: Record<string, unknown> }[];
@@ -36,14 +36,15 @@ export interface SceneOptions {
   /** @default { refunds: refunds-fn, quotes: quotes-fn with hydrate } */
   readonly agents?: Readonly<Record<string, AgentFunction>>;
   readonly keys?: KeyRing;
-  readonly announces?: boolean;
-  /** @default nobody may call the API; links need nobody */
+  /** Whether there are a bus and a topic. @default true */
+  readonly publishes?: boolean;
+  /** @default no caller is accepted; approval links need none */
   readonly identify?: Identify;
-  /** @default no other site may call the API */
+  /** @default no cross-site requests */
   readonly origins?: readonly string[];
-  /** Whether the functions on the stream get only what their filters let through. @default they get everything */
+  /** Whether the stream filters apply. @default false: stream handlers receive all records */
   readonly filtered?: boolean;
-  /** @default what is logged is kept, and what is counted is counted */
+  /** @default collects logs and counts metrics in memory */
   readonly telemetry?: (handler: HandlerName) => Telemetry;
 }
 
@@ -52,17 +53,17 @@ const AGENTS = {
   quotes: { function: 'quotes-fn', hydrate: true },
 };
 
-/** All handlers on the engines, with a Lambda, a bus and a topic that are only seen. */
+/** All handlers on the local engines, with a fake Lambda, bus and topic that record what they receive. */
 export async function handlerScene(options: SceneOptions = {}) {
-  const { agents = AGENTS, keys, announces = true, filtered = false, identify = () => undefined } = options;
+  const { agents = AGENTS, keys, publishes = true, filtered = false, identify = () => undefined } = options;
   const counts = new Map<Metric, number>();
   const logged: string[] = [];
-  const quiet: Telemetry = {
+  const recording: Telemetry = {
     log: (level, message, fields) => void logged.push(JSON.stringify({ level, message, ...fields })),
     count: (metric, value = 1) => void counts.set(metric, (counts.get(metric) ?? 0) + value),
     traceInvocation: (run) => run(),
   };
-  const observingOf = options.telemetry ?? (() => quiet);
+  const telemetryFor = options.telemetry ?? (() => recording);
   const client: DynamoDBClient = dynamoClient();
   const s3 = s3Client();
   const { endpoint, region, credentials } = s3.config;
@@ -120,7 +121,7 @@ export async function handlerScene(options: SceneOptions = {}) {
       config: { ...(endpoint && { endpoint }), region, credentials, forcePathStyle: true },
     }),
     approvalUrl: 'https://approve.test/approvals',
-    publish: announces
+    publish: publishes
       ? publishEvents({ bus: 'bus', topic: 'topic', events: bridge as never, sns: sns as never })
       : undefined,
   };
@@ -128,11 +129,11 @@ export async function handlerScene(options: SceneOptions = {}) {
     (handler: keyof typeof STREAM_FILTERS, handle: (event: StreamEvent) => Promise<BatchResponse>) =>
     (event: StreamEvent) =>
       handle(filtered ? { Records: event.Records.filter(matching(STREAM_FILTERS[handler])) } : event);
-  const resume = onStream('resume', createResumeHandler({ ...shared, telemetry: observingOf('resume') }));
-  const notify = onStream('notify', createNotifyHandler({ ...shared, telemetry: observingOf('notify') }));
-  const sweep = createSweepHandler({ ...shared, telemetry: observingOf('sweep') });
+  const resume = onStream('resume', createResumeHandler({ ...shared, telemetry: telemetryFor('resume') }));
+  const notify = onStream('notify', createNotifyHandler({ ...shared, telemetry: telemetryFor('notify') }));
+  const sweep = createSweepHandler({ ...shared, telemetry: telemetryFor('sweep') });
 
-  /** Hands what is new in the stream to both functions on it, and runs what they invoked, until nothing happens. */
+  /** Passes new stream records to both stream handlers and runs the invoked functions, until nothing is left. */
   async function flow(): Promise<BatchResponse['batchItemFailures']> {
     const failed: { readonly itemIdentifier: string }[] = [];
     for (;;) {
@@ -163,15 +164,15 @@ export async function handlerScene(options: SceneOptions = {}) {
       notify,
     },
     sweep: (event: object = {}) => sweep(event),
-    api: createApiHandler({ ...shared, identify, corsOrigins: options.origins ?? [], telemetry: observingOf('api') }),
-    checkpoint: createCheckpointHandler({ ...shared, telemetry: observingOf('checkpoint') }) as (
+    api: createApiHandler({ ...shared, identify, corsOrigins: options.origins ?? [], telemetry: telemetryFor('api') }),
+    checkpoint: createCheckpointHandler({ ...shared, telemetry: telemetryFor('checkpoint') }) as (
       event: unknown,
-    ) => Promise<Answer>,
+    ) => Promise<ProtocolResponse>,
   };
 }
 
-/** What of an answer of the protocol tests look at. */
-interface Answer {
+/** The fields of a protocol response that tests check. */
+interface ProtocolResponse {
   readonly ok: boolean;
   readonly version: number;
   readonly error: { readonly code: string; readonly message: string };
@@ -189,11 +190,11 @@ interface Answer {
 
 export type HandlerScene = Awaited<ReturnType<typeof handlerScene>>;
 
-/** A request to a link as API Gateway passes it on. */
+/** A request to an approval link as API Gateway passes it on. */
 export const linkEvent = (method: string, token: string, body?: string, more: object = {}) =>
   httpEvent(method, `/approvals/${token}`, { ...(body !== undefined && { body }), ...more });
 
-/** A request as API Gateway passes it on: the path is decoded, whatever it is called. */
+/** A request as API Gateway passes it on; `rawPath` is decoded. */
 export function httpEvent(method: string, path: string, more: object = {}) {
   const [rawPath = '', rawQueryString = ''] = path.split('?');
   return {
@@ -212,6 +213,6 @@ export const lambdaContext = (awsRequestId = 'request-1') => ({
   getRemainingTimeInMillis: () => 900_000,
 });
 
-/** Only the records of heads, which is what `resume` looks at. */
+/** The stream records of heads. */
 export const headsIn = (records: readonly StreamRecord[]): readonly StreamRecord[] =>
   records.filter(({ dynamodb }) => Object(dynamodb?.NewImage).sk?.S === 'cz');

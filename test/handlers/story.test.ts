@@ -8,15 +8,15 @@ interface Refund {
   readonly order: string;
 }
 
-/** An agent whose every word is a secret, behind its function in a scene. */
+/** Adds an agent to the scene all of whose data is marked as secret. */
 function refundsIn(scene: HandlerScene) {
-  const notices: ApprovalNotification[] = [];
+  const notifications: ApprovalNotification[] = [];
   const paid: string[] = [];
   const refunds = agent(
     {
       name: 'refunds',
       state: { initial: (input: Refund) => ({ order: input.order, note: 'SECRET-STATE' }) },
-      notify: (notice) => void notices.push(notice),
+      notify: (notification) => void notifications.push(notification),
       async run(ctx, input) {
         const quote = await ctx.step('price', () => ({ amount: 12, of: 'SECRET-RESULT' }));
         const decision = await ctx.approval('refund', {
@@ -36,11 +36,11 @@ function refundsIn(scene: HandlerScene) {
   let requests = 0;
   const handler = refunds.handler();
   scene.behind.set('refunds-fn', (event) => handler(event, lambdaContext(`agent-${++requests}`)));
-  return { refunds, notices, paid };
+  return { refunds, notifications, paid };
 }
 
-/** Everything that is written to the log of this process from now on. */
-function captured(): () => string {
+/** Captures the output of this process until the returned function is called. */
+function captureOutput(): () => string {
   const written: string[] = [];
   const keep = (chunk: unknown) => {
     written.push(String(chunk));
@@ -59,24 +59,24 @@ function captured(): () => string {
 afterEach(() => void vi.restoreAllMocks());
 
 describe.each([
-  ['get everything of the stream', false],
-  ['get what their filters let through', true],
+  ['receive all stream records', false],
+  ['receive filtered stream records', true],
 ])('a run on handlers that %s', (_, filtered) => {
-  it('starts, asks, is decided by a link, and ends, each by one function waking the next', async () => {
+  it('starts, requests an approval, is decided with a link, and ends, and logs no content', async () => {
     const scene = await handlerScene({
       filtered,
       telemetry: (handler) => powertoolsTelemetry(handler, { metricsNamespace: 'Shop/Waitstate' }),
     });
-    const { refunds, notices, paid } = refundsIn(scene);
-    const written = captured();
+    const { refunds, notifications, paid } = refundsIn(scene);
+    const stopCapture = captureOutput();
     const run = await refunds.start({ order: 'SECRET-ORDER' }, { id: 'r-1' });
     expect(await scene.flow()).toEqual([]);
     expect(await run.status()).toBe('WAITING_FOR_APPROVAL');
 
     expect(scene.sent.events.map(({ type }) => type)).toEqual(['Approval Requested']);
     expect(scene.sent.messages.map(({ topic }) => topic)).toEqual(['topic']);
-    expect(notices).toHaveLength(1);
-    const [link] = notices[0]?.links ?? [];
+    expect(notifications).toHaveLength(1);
+    const [link] = notifications[0]?.links ?? [];
     const token = link?.url.split('/').at(-1) ?? '';
     expect(JSON.stringify(scene.sent)).not.toContain(token);
 
@@ -97,25 +97,25 @@ describe.each([
     });
     expect(scene.sent.events).toHaveLength(2);
 
-    // Refusals and failures are logged too, and say as little.
+    // Refused and failed requests are logged, too, without content.
     await scene.api(linkEvent('POST', token, JSON.stringify({ answer: 'reject', comment: 'SECRET-COMMENT' })));
     await scene.api(linkEvent('POST', `${token}x`, '{"answer":"SECRET-COMMENT"}'));
     await scene.checkpoint({ waitstate: 1, action: 'save', run: 'r-1', expectedVersion: 1, state: 'SECRET-STATE' });
     await scene.checkpoint({ waitstate: 1, action: 'SECRET-STATE', run: 'r-1' });
     await scene.resume({ Records: [{ dynamodb: { NewImage: { sk: { S: 'SECRET-STATE' } } } }] });
     await scene.sweep();
-    const log = written();
+    const log = stopCapture();
     expect(log).toMatch(/"service":"waitstate-checkpoint"/);
     expect(log).toMatch(/"_aws":.*"Namespace":"Shop\/Waitstate"/);
     expect(log).not.toContain('SECRET');
     expect(log).not.toContain(token);
   });
 
-  it('goes on when every record of the stream comes twice and the batches come in any order', async () => {
+  it('completes if the stream delivers every record twice and batches out of order', async () => {
     const scene = await handlerScene({ filtered });
-    const { refunds, notices, paid } = refundsIn(scene);
+    const { refunds, notifications, paid } = refundsIn(scene);
     const run = await refunds.start({ order: 'o-1' }, { id: 'r-1' });
-    const flowing = async () => {
+    const flowTwice = async () => {
       for (;;) {
         const Records = await scene.nextRecords();
         if (Records.length === 0 && scene.queue.length === 0) return;
@@ -125,11 +125,11 @@ describe.each([
         await Promise.all(scene.queue.splice(0).map((invoke) => invoke()));
       }
     };
-    await flowing();
-    const token = notices[0]?.links[0]?.url.split('/').at(-1) ?? '';
-    expect(notices).toHaveLength(1);
+    await flowTwice();
+    const token = notifications[0]?.links[0]?.url.split('/').at(-1) ?? '';
+    expect(notifications).toHaveLength(1);
     await scene.api(linkEvent('POST', token, '{"answer":"approve"}'));
-    await flowing();
+    await flowTwice();
     expect(await run.result()).toEqual({ refunded: true, because: undefined });
     expect(paid).toEqual(['o-1']);
   });

@@ -7,32 +7,34 @@ import { type HandlerScene, handlerScene, lambdaContext } from './scene.ts';
 
 const STEPS = 20;
 
-/** Agents that do all that a run can: steps, children, signals, sleep, questions, failure, and a cancel with an undo. */
+/**
+ * Agents that use every kind of operation: steps, a child run, a signal, a sleep, an approval, a failure and an undo.
+ */
 function agentsIn(scene: HandlerScene) {
-  const place = { storage: scene.storage, clock: scene.clock };
-  const told: string[] = [];
-  const orders = agent({ name: 'orders', run: async () => 'child' }, place);
+  const options = { storage: scene.storage, clock: scene.clock };
+  const notified: string[] = [];
+  const orders = agent({ name: 'orders', run: async () => 'child' }, options);
   const refunds = agent(
     {
       name: 'refunds',
-      notify: ({ approval, kind }) => void told.push(`${approval} ${kind}`),
+      notify: ({ approval, kind }) => void notified.push(`${approval} ${kind}`),
       async run(ctx, { how }: { how: 'long' | 'fails' | 'waits' }) {
         if (how === 'fails') throw new Error('no');
-        const undone = { undo: () => {} };
+        const undoOption = { undo: () => {} };
         if (how === 'waits') {
-          await ctx.step('book', () => 1, undone);
+          await ctx.step('book', () => 1, undoOption);
           return ctx.waitForSignal('never');
         }
         for (let n = 0; n < STEPS; n++) await ctx.step(`step ${n}`, () => n);
         const child = await ctx.call(orders, undefined);
         const signal = await ctx.waitForSignal('go');
         await ctx.sleep('rest', { hours: 1 });
-        const asking = { title: 'Pay?', approvers: ['user:ann', 'user:bob'], quorum: 2 };
-        const { approved } = await ctx.approval('pay', { ...asking, remindAfter: { hours: 1 } });
+        const request = { title: 'Pay?', approvers: ['user:ann', 'user:bob'], quorum: 2 };
+        const { approved } = await ctx.approval('pay', { ...request, remindAfter: { hours: 1 } });
         return { child, signal, approved };
       },
     },
-    place,
+    options,
   );
   let requests = 0;
   for (const each of [refunds, orders]) {
@@ -40,12 +42,12 @@ function agentsIn(scene: HandlerScene) {
     scene.shared.agents.set(each.name, { function: `${each.name}-fn`, hydrate: false });
     scene.behind.set(`${each.name}-fn`, (event) => handler(event, lambdaContext(`agent-${++requests}`)));
   }
-  return { refunds, told };
+  return { refunds, notified };
 }
 
-/** The same story each time; gives what came of it. */
-async function story(scene: HandlerScene, flow: () => Promise<unknown>) {
-  const { refunds, told } = agentsIn(scene);
+/** Runs the same scenario each time and returns its outcome. */
+async function runScenario(scene: HandlerScene, flow: () => Promise<unknown>) {
+  const { refunds, notified } = agentsIn(scene);
   const later = async (milliseconds: number) => {
     scene.clock.moveTo(scene.clock.now() + milliseconds);
     await scene.sweep();
@@ -71,14 +73,14 @@ async function story(scene: HandlerScene, flow: () => Promise<unknown>) {
     result: await long.result(),
     statuses: [await long.status(), await waits.status(), await fails.status()],
     invoked: invocations.map(({ event, type }) => `${type} ${event.run === 'long' ? 'long' : '…'} ${event.notify}`),
-    announced: events.map(({ type, detail }) => `${type} of ${detail.approval ?? 'a run'}`),
-    told,
+    published: events.map(({ type, detail }) => `${type} of ${detail.approval ?? 'a run'}`),
+    notified,
     counts: Object.fromEntries(scene.counts),
   };
 }
 
-describe('the filters of the stream', () => {
-  it('lose nothing: the same comes of a story with them and without, and what they leave out is acted on by nobody', async () => {
+describe('the stream filters', () => {
+  it('drop only records that no handler acts on, so that the outcome is the same with and without them', async () => {
     const [all, some] = await Promise.all([handlerScene(), handlerScene()]);
     const seen = { records: 0, resume: 0, notify: 0 };
     const filtered = async () => {
@@ -98,18 +100,18 @@ describe('the filters of the stream', () => {
         for (const run of some.queue.splice(0)) await run();
       }
     };
-    const whole = await story(all, all.flow);
-    expect(await story(some, filtered)).toEqual(whole);
+    const whole = await runScenario(all, all.flow);
+    expect(await runScenario(some, filtered)).toEqual(whole);
     expect(whole.result).toEqual({ child: 'child', signal: 7, approved: true });
     expect(whole.statuses).toEqual(['SUCCEEDED', 'CANCELLED', 'FAILED']);
-    expect(whole.told).toEqual(['pay asked', 'pay reminder', 'pay reminder']);
-    // 87 records, of which they get 19 and 29.
+    expect(whole.notified).toEqual(['pay asked', 'pay reminder', 'pay reminder']);
+    // 87 records, of which `resume` receives 19 and `notify` 29.
     expect(seen.records).toBeGreaterThan(3 * STEPS);
     expect(seen.resume / seen.records).toBeLessThan(1 / 4);
     expect(seen.notify / seen.records).toBeLessThan(2 / 5);
   });
 
-  it('let nothing through of a run that only saves', async () => {
+  it('drop all records of a run that only saves', async () => {
     const scene = await handlerScene();
     const save = (version: number) =>
       scene.checkpoint({ waitstate: 1, action: 'save', run: 'r', expectedVersion: version, state: { version } });
@@ -121,7 +123,7 @@ describe('the filters of the stream', () => {
     for (const patterns of Object.values(STREAM_FILTERS)) expect(Records.filter(matching(patterns))).toEqual([]);
   });
 
-  it('are what Lambda takes: at most five, each under `dynamodb` alone and short', () => {
+  it('stay within the limits of Lambda', () => {
     for (const patterns of Object.values(STREAM_FILTERS)) {
       expect(patterns.length).toBeLessThanOrEqual(5);
       for (const pattern of patterns) {

@@ -12,8 +12,8 @@ const SILENT = { log: () => {}, count: () => {}, traceInvocation: <T>(run: () =>
 const aws = (name: string, httpStatusCode: number) =>
   Object.assign(new Error('SECRET'), { name, $metadata: { httpStatusCode } });
 
-/** The same requests as if no run were encrypted. */
-const plainly = ({ shared, storage, clock }: HandlerScene, request: object) =>
+/** Sends a request to a handler that does not encrypt runs. */
+const withoutEncryption = ({ shared, storage, clock }: HandlerScene, request: object) =>
   createCheckpointHandler({
     ...shared,
     contexts: contextFactory(storage, { clock: () => clock.now(), writer: 'plain' }),
@@ -22,9 +22,9 @@ const plainly = ({ shared, storage, clock }: HandlerScene, request: object) =>
 
 const approval = { name: 'buy', title: 'Buy?', approvers: ['user:ann'] };
 const asked = { action: 'requestApproval', expectedVersion: 1, approval };
-const begun = { action: 'save', expectedVersion: 0, agent: 'quotes', state: 1 };
+const firstSave = { action: 'save', expectedVersion: 0, agent: 'quotes', state: 1 };
 
-describe('a batch of the stream', () => {
+describe('a stream batch', () => {
   const record: StreamRecord = {
     dynamodb: { NewImage: { pk: { S: 'a/b' }, sk: { S: 'x' }, r: { S: '1' }, m: { S: '1{}' } }, SequenceNumber: '7' },
   };
@@ -44,20 +44,20 @@ describe('a batch of the stream', () => {
     'RUN_SHREDDED',
     'KEY_UNAVAILABLE',
     'STORAGE_DENIED',
-  ] as const)('is not delivered again for %s, which stays as it is', async (code) => {
+  ] as const)('is not delivered again for the permanent error %s', async (code) => {
     expect(await failing(new WaitstateError(code, 'no'))).toEqual({ again: [], counted: ['MalformedRecord'] });
   });
 
-  it('is delivered again for what another try may do', async () => {
+  it('is delivered again for retryable errors', async () => {
     const again = { again: ['7'], counted: [] };
     expect(await failing(new WaitstateError('STORAGE_UNAVAILABLE', 'not now'))).toEqual(again);
     expect(await failing(aws('ThrottlingException', 400))).toEqual(again);
     expect(await failing(new Error('nobody knows'))).toEqual(again);
   });
 
-  it('has every run delivered but the one that nobody here may read', async () => {
+  it('delivers every run except an unencrypted one where encryption is required', async () => {
     const scene = await handlerScene({ keys: KEYS });
-    await plainly(scene, { action: 'start', tenant: 'evil', run: 'plain', agent: 'quotes', input: null });
+    await withoutEncryption(scene, { action: 'start', tenant: 'evil', run: 'plain', agent: 'quotes', input: null });
     await scene.checkpoint({ waitstate: 1, action: 'start', run: 'good', agent: 'quotes', input: null });
     expect(await scene.resume({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
     expect(scene.sent.invocations.map(({ event }) => event.run)).toEqual(['good']);
@@ -65,10 +65,11 @@ describe('a batch of the stream', () => {
     expect(scene.logged.join()).toContain('RUN_NOT_ENCRYPTED');
   });
 
-  it('has people told of every approval but the one that nobody here may read', async () => {
+  it('sends notifications about every approval except that of an unencrypted run', async () => {
     const scene = await handlerScene({ keys: KEYS });
-    for (const request of [begun, asked]) await plainly(scene, { ...request, tenant: 'evil', run: 'plain' });
-    for (const request of [begun, asked]) await scene.checkpoint({ waitstate: 1, ...request, run: 'good' });
+    for (const request of [firstSave, asked])
+      await withoutEncryption(scene, { ...request, tenant: 'evil', run: 'plain' });
+    for (const request of [firstSave, asked]) await scene.checkpoint({ waitstate: 1, ...request, run: 'good' });
     expect(await scene.notify({ Records: await scene.nextRecords() })).toEqual({ batchItemFailures: [] });
     expect(scene.sent.events.map(({ detail }) => detail.run)).toEqual(['good']);
     expect(scene.counts.get('MalformedRecord')).toBe(1);
@@ -82,7 +83,7 @@ describe('a batch of the stream', () => {
     ['ResourceConflictException', 409, 1],
     ['TooManyRequestsException', 429, 1],
     ['ServiceException', 500, 1],
-  ])('in which Lambda answers %s (%i) for one run has %i to be delivered again', async (name, status, again) => {
+  ])('with one run that Lambda rejects with %s (%i) has %i records delivered again', async (name, status, again) => {
     const scene = await handlerScene();
     await scene.checkpoint({ waitstate: 1, action: 'start', run: 'r', agent: 'refunds', input: null });
     scene.failing.set('refunds-fn', aws(name, status));

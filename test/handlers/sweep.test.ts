@@ -7,7 +7,7 @@ const start = (scene: HandlerScene, run: string, agent = 'refunds', tenant = 'de
   scene.checkpoint({ waitstate: 1, action: 'start', run, agent, tenant, input: null });
 
 describe('sweep', () => {
-  it('delivers what the stream lost, of every tenant, and counts what it did', async () => {
+  it('delivers runs of every tenant that the stream did not, and counts them', async () => {
     const scene = await handlerScene();
     await start(scene, 'r-1');
     await start(scene, 'r-2', 'refunds', 'acme');
@@ -21,7 +21,7 @@ describe('sweep', () => {
     expect(scene.counts.has('SweepFailed')).toBe(false);
   });
 
-  it('looks through the shards that its event names, so that several together look through all', async () => {
+  it('processes only the shards in its event, so that several sweepers can share the work', async () => {
     const scene = await handlerScene();
     for (let n = 1; n <= 12; n++) await start(scene, `r-${n}`);
     scene.clock.moveTo(scene.clock.now() + 60_000);
@@ -40,13 +40,13 @@ describe('sweep', () => {
       );
   });
 
-  it('writes no metric of what did not happen', async () => {
+  it('writes no metric that is 0', async () => {
     const scene = await handlerScene();
     await scene.sweep();
     expect([...scene.counts.keys()]).toEqual([]);
   });
 
-  it('goes on when single runs fail, logs which, and looks at them later each time', async () => {
+  it('continues if single runs fail, logs them, and retries them with backoff', async () => {
     const scene = await handlerScene();
     await start(scene, 'lost', 'nobody');
     await start(scene, 'throttled', 'quotes');
@@ -59,7 +59,7 @@ describe('sweep', () => {
     expect(log).toContain('"run":"lost"');
     expect(log).toContain('AGENT_NOT_FOUND');
     expect(log).toContain('TooManyRequestsException');
-    // Not due again at once.
+    // They are not due again immediately.
     expect(await scene.sweep()).toMatchObject({ delivered: 0, failed: 0 });
     scene.clock.moveTo(scene.clock.now() + 60_000);
     expect(await scene.sweep()).toMatchObject({ failed: 2 });
@@ -67,7 +67,7 @@ describe('sweep', () => {
     expect(await scene.sweep()).toMatchObject({ failed: 0 });
   });
 
-  it('says in one line which runs have damaged records, and sweeps the rest', async () => {
+  it('logs all damaged records in one line and sweeps the rest', async () => {
     const scene = await handlerScene();
     const bad = Array.from({ length: 7 }, (_, n) => `bad-${n}`);
     for (const run of [...bad, 'good']) await start(scene, run);
@@ -87,7 +87,7 @@ describe('sweep', () => {
     expect(scene.logged.join()).not.toContain('could not be swept');
   });
 
-  it('removes a link of an older version that has expired, and not before; others go by the time to live', async () => {
+  it('removes an expired link of an older format, which has no time to live', async () => {
     const scene = await handlerScene();
     await scene.checkpoint({ waitstate: 1, action: 'save', run: 'r', expectedVersion: 0, state: 1 });
     const now = await scene.contexts.forRun('r');
@@ -102,7 +102,7 @@ describe('sweep', () => {
     expect(await scene.sweep()).toMatchObject({ removed: 0, failed: 0 });
   });
 
-  it('ends an approval that nobody decided, and has its run go on', async () => {
+  it('expires an approval after its timeout and resumes its run', async () => {
     const scene = await handlerScene();
     await start(scene, 'q', 'quotes');
     await scene.resume({ Records: await scene.nextRecords() });

@@ -45,7 +45,7 @@ afterEach(() => {
   vi.resetModules();
 });
 
-/** Makes this the environment of the process, and gives what of ours is read of it from then on. */
+/** Replaces the environment of the process and returns the set of Waitstate variables that are read from then on. */
 function watched(variables: Readonly<Record<string, string>>): ReadonlySet<string> {
   const read = new Set<string>();
   process.env = new Proxy({ ...before, ...variables } as NodeJS.ProcessEnv, {
@@ -57,7 +57,7 @@ function watched(variables: Readonly<Record<string, string>>): ReadonlySet<strin
   return read;
 }
 
-/** What each handler is invoked with, of which it makes nothing much. */
+/** A harmless event for each handler. */
 const EVENTS: Readonly<Record<HandlerName, object>> = {
   ...{ api: httpEvent('GET', '/api/me'), checkpoint: {}, gauge: {}, sweep: {} },
   ...{ notify: { Records: [] }, resume: { Records: [] } },
@@ -67,39 +67,36 @@ const namesOf = (who: keyof typeof VARIABLES_BY_HANDLER): readonly string[] =>
   VARIABLES_BY_HANDLER[who].map((name) => ENVIRONMENT[name]).sort();
 
 describe('the wiring of functions', () => {
-  it('is tried with all that there is to set', () => {
+  it('is tested with every variable', () => {
     expect(Object.keys(all)).toEqual(expect.arrayContaining(Object.values(ENVIRONMENT)));
   });
 
-  it.each(HANDLERS)(
-    'of %s reads exactly what is listed for it, uses all of it, and needs nothing else',
-    async (name) => {
-      vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
-      const used = new Set<string>();
-      vi.doMock('../../lambda/handlers/read-environment.ts', async (original) => {
-        const real = await original<typeof import('../../lambda/handlers/read-environment.ts')>();
-        const noting = {
-          get(of: object, field: string): unknown {
-            if (Object.hasOwn(of, field)) used.add(field);
-            return Reflect.get(of, field);
-          },
-        };
-        return { ...real, readEnvironment: (handler: HandlerName) => new Proxy(real.readEnvironment(handler), noting) };
-      });
-      const ours = namesOf(name);
-      const isOurs = ([variable]: readonly [string, string]) =>
-        !variable.startsWith('WAITSTATE_') || ours.includes(variable);
-      const read = watched(Object.fromEntries(Object.entries(all).filter(isOurs)));
-      const { handler } = (await import(`../../lambda/handlers/${name}.ts`)) as {
-        handler: (event: object, context: object) => Promise<unknown>;
+  it.each(HANDLERS)('of %s reads exactly its listed variables and uses all of them', async (name) => {
+    vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
+    const used = new Set<string>();
+    vi.doMock('../../lambda/handlers/read-environment.ts', async (original) => {
+      const real = await original<typeof import('../../lambda/handlers/read-environment.ts')>();
+      const noting = {
+        get(of: object, field: string): unknown {
+          if (Object.hasOwn(of, field)) used.add(field);
+          return Reflect.get(of, field);
+        },
       };
-      expect(await handler(EVENTS[name], lambdaContext())).toBeTypeOf('object');
-      expect([...read].sort()).toEqual(ours);
-      expect([...used].sort()).toEqual(VARIABLES_BY_HANDLER[name].toSorted());
-    },
-  );
+      return { ...real, readEnvironment: (handler: HandlerName) => new Proxy(real.readEnvironment(handler), noting) };
+    });
+    const ours = namesOf(name);
+    const isOurs = ([variable]: readonly [string, string]) =>
+      !variable.startsWith('WAITSTATE_') || ours.includes(variable);
+    const read = watched(Object.fromEntries(Object.entries(all).filter(isOurs)));
+    const { handler } = (await import(`../../lambda/handlers/${name}.ts`)) as {
+      handler: (event: object, context: object) => Promise<unknown>;
+    };
+    expect(await handler(EVENTS[name], lambdaContext())).toBeTypeOf('object');
+    expect([...read].sort()).toEqual(ours);
+    expect([...used].sort()).toEqual(VARIABLES_BY_HANDLER[name].toSorted());
+  });
 
-  it('of an agent on DynamoDB reads exactly what is listed for it', async () => {
+  it('of an agent on DynamoDB reads exactly its listed variables', async () => {
     const read = watched({ ...all, AWS_ENDPOINT_URL_KMS: await kms() });
     const { agent } = await import('../../lambda/index.ts');
     const refunds = agent({ name: 'refunds', notify: () => {}, run: (ctx) => ctx.step('pay', () => 'SECRET') });
@@ -109,10 +106,10 @@ describe('the wiring of functions', () => {
   });
 });
 
-describe('runs that are begun where the environment names a table, a retention and a key', () => {
+describe('runs in an environment with a table, a retention and a key', () => {
   const KEPT_MS = 86_400_000;
 
-  it('are kept for so long and encrypted, though no code of agents says so', async () => {
+  it('have this retention and are encrypted without any code', async () => {
     vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
     watched({ ...all, AWS_ENDPOINT_URL_KMS: await kms() });
     const { agent, checkpointStore } = await import('../../lambda/index.ts');
@@ -125,14 +122,14 @@ describe('runs that are begun where the environment names a table, a retention a
     expect(await handler(start, {})).toMatchObject({ ok: true });
     for (const run of ['of agent', 'of store', 'of handler'])
       expect([run, await headIn(run)]).toMatchObject([run, { retentionMs: KEPT_MS, key: { by: 'alias/runs' } }]);
-    // Another process opens them by what the head says.
+    // Another process decrypts them with the key in the head.
     vi.resetModules();
     const { agent: another } = await import('../../lambda/index.ts');
     const { store } = another({ name: 'refunds', run: async () => {} });
     expect(await store.load('of store')).toMatchObject({ state: 'SECRET' });
   });
 
-  it('are as code says where it says something', async () => {
+  it('follow the options in code, which take precedence', async () => {
     watched({ ...all, AWS_ENDPOINT_URL_KMS: 'http://127.0.0.1:1' });
     const { agent, checkpointStore, localKeys } = await import('../../lambda/index.ts');
     const secret = Buffer.alloc(32, 7).toString('base64');
@@ -143,7 +140,7 @@ describe('runs that are begun where the environment names a table, a retention a
       expect([run, await headIn(run)]).toMatchObject([run, { retentionMs: 60_000, key: { by: 'mine' } }]);
   });
 
-  it('are none of an agent that is given its storage, or whose folder is on this machine', async () => {
+  it('ignore the environment if the agent has its own storage or a local folder', async () => {
     const read = watched(all);
     const { agent } = await import('../../lambda/index.ts');
     const given = agent({ name: 'a', run: async () => {} }, { storage: memoryStorage() });
@@ -159,7 +156,7 @@ describe('runs that are begun where the environment names a table, a retention a
     await local.store.close();
   });
 
-  it('are refused at once where the retention is none', async () => {
+  it('are refused immediately if the retention is invalid', async () => {
     watched({ ...all, WAITSTATE_RETENTION_SECONDS: '90 days' });
     const { agent } = await import('../../lambda/index.ts');
     expect(() => agent({ name: 'a', run: async () => {} })).toThrow(
@@ -174,7 +171,7 @@ const headIn = async (run: string) => {
   return stored && readHead(stored).meta;
 };
 
-/** A KMS that binds what it encrypts to the key and the context. */
+/** A fake KMS that binds ciphertexts to the key and the encryption context. */
 async function kms(): Promise<string> {
   const server = createServer(async (request, response) => {
     let text = '';

@@ -52,7 +52,7 @@ export async function rehearsal({ callers = CALLERS, broken, bend = (_, answer) 
   for (const [name, value] of Object.entries(ENVIRONMENT)) vi.stubEnv(name, value);
   const functions = Object.keys(AGENTS).map((name) => [name, { function: `${name}-fn`, hydrate: false }]);
   const scene = await handlerScene({
-    ...{ agents: Object.fromEntries(functions), filtered: true, announces: false },
+    ...{ agents: Object.fromEntries(functions), filtered: true, publishes: false },
     identify: identifyFromAuthorizer({ iam: callers }),
   });
   const { clock, storage, behind } = scene;
