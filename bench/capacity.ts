@@ -3,8 +3,8 @@ import { itemBytes, type WireItem } from './item-size.ts';
 interface Index {
   readonly name: string;
   readonly keys: readonly string[];
-  /** Which attributes it holds; all when undefined. */
-  readonly holds: readonly string[] | undefined;
+  /** The projected attributes; all of them if undefined. */
+  readonly projected: readonly string[] | undefined;
 }
 
 interface Table {
@@ -13,17 +13,17 @@ interface Table {
   readonly items: Map<string, Footprint>;
 }
 
-/** What is remembered of an item: enough to price the write that replaces it. */
+/** What the next write to an item needs to know about it to be priced. */
 interface Footprint {
   readonly bytes: number;
-  readonly inIndexes: ReadonlyMap<string, Held>;
+  readonly inIndexes: ReadonlyMap<string, IndexEntry>;
 }
 
-/** What an index holds of an item, and in which group. */
-interface Held {
+/** The entry of an item in an index. */
+interface IndexEntry {
   readonly group: string;
   readonly key: string;
-  readonly held: string;
+  readonly content: string;
   readonly bytes: number;
 }
 
@@ -41,11 +41,11 @@ export interface CreateTable {
   }[];
 }
 
-/** The units of one write: of the item itself, and of each index that it is in. */
+/** The write units of one write: for the item itself and for each index that contains it. */
 export interface Units {
   readonly units: number;
   readonly inIndexes: ReadonlyMap<string, number>;
-  /** The same by where in an index they fell: `status acme/READY`. */
+  /** The units of the indexes by group: `status acme/READY`. */
   readonly inGroups: ReadonlyMap<string, number>;
 }
 
@@ -53,14 +53,13 @@ const NONE: ReadonlyMap<string, number> = new Map();
 
 const writeUnits = (bytes: number): number => Math.max(1, Math.ceil(bytes / 1024));
 
-/** Read units of so many bytes: one per started 4 KB, half of it when the read may be behind. */
+/** Read units of a read: one per started 4 KB, half of it if the read is eventually consistent. */
 export const readUnits = (bytes: number, consistent: boolean): number =>
   Math.max(1, Math.ceil(bytes / 4096)) * (consistent ? 1 : 0.5);
 
 /**
- * Write units by the documented rules, beside what an engine says: one per started KB of the larger of the old and the
- * new item; in an index one per started KB of what it holds, twice when its key changes, none when nothing of it
- * changes.
+ * Computes write units by the documented rules, independent of the engine: one per started KB of the larger of the old and
+ * the new item; for an index, one per started KB of the entry, twice if its key changes, none if the entry does not change.
  */
 export function capacityRules() {
   const tables = new Map<string, Table>();
@@ -69,13 +68,13 @@ export function capacityRules() {
       const keys = input.KeySchema.map(({ AttributeName }) => AttributeName);
       const indexes = (input.GlobalSecondaryIndexes ?? []).map(({ IndexName: name, KeySchema, Projection }): Index => {
         const own = KeySchema.map(({ AttributeName }) => AttributeName);
-        const holds =
+        const projected =
           Projection.ProjectionType === 'ALL' ? undefined : [...keys, ...own, ...(Projection.NonKeyAttributes ?? [])];
-        return { name, keys: own, holds };
+        return { name, keys: own, projected };
       });
       tables.set(input.TableName, { keys, indexes, items: new Map() });
     },
-    /** Takes note of a write and returns its units, those of the indexes included. */
+    /** Remembers the item and returns the units of the write, indexes included. */
     put(tableName: string, item: WireItem): Units {
       const table = tables.get(tableName);
       if (!table) return { units: writeUnits(itemBytes(item)), inIndexes: NONE, inGroups: NONE };
@@ -100,13 +99,13 @@ export function capacityRules() {
 }
 
 function footprint(table: Table, item: WireItem): Footprint {
-  const inIndexes = new Map<string, Held>();
-  for (const { name, keys, holds } of table.indexes) {
+  const inIndexes = new Map<string, IndexEntry>();
+  for (const { name, keys, projected } of table.indexes) {
     if (!keys.every((key) => key in item)) continue;
-    const held = Object.fromEntries(Object.entries(item).filter(([each]) => !holds || holds.includes(each)));
+    const entry = Object.fromEntries(Object.entries(item).filter(([each]) => !projected || projected.includes(each)));
     const key = JSON.stringify(keys.map((each) => item[each]));
     const group = `${name} ${Object.values(item[keys[0] ?? ''] ?? {})[0]}`;
-    inIndexes.set(name, { group, key, held: JSON.stringify(held), bytes: itemBytes(held) });
+    inIndexes.set(name, { group, key, content: JSON.stringify(entry), bytes: itemBytes(entry) });
   }
   return { bytes: itemBytes(item), inIndexes };
 }
@@ -118,7 +117,7 @@ function indexUnits(
 ): Pick<Units, 'inIndexes' | 'inGroups'> {
   const inIndexes = new Map<string, number>();
   const inGroups = new Map<string, number>();
-  const spend = (index: string, { group }: Held, bytes: number): void => {
+  const spend = (index: string, { group }: IndexEntry, bytes: number): void => {
     inIndexes.set(index, (inIndexes.get(index) ?? 0) + writeUnits(bytes));
     inGroups.set(group, (inGroups.get(group) ?? 0) + writeUnits(bytes));
   };
@@ -126,7 +125,7 @@ function indexUnits(
     const old = before?.inIndexes.get(name);
     const now = after?.inIndexes.get(name);
     if (old && now && old.key === now.key) {
-      if (old.held !== now.held) spend(name, now, Math.max(old.bytes, now.bytes));
+      if (old.content !== now.content) spend(name, now, Math.max(old.bytes, now.bytes));
       continue;
     }
     if (old) spend(name, old, old.bytes);

@@ -29,62 +29,62 @@ const RUNTIME = `
 interface Bundle {
   readonly name: string;
   readonly file: string;
-  /** Of all files, of the one that is loaded first with what it imports at once, and of our own sources in each. */
+  /** Sizes of all files and of the files loaded at start, and of our own sources in each. */
   readonly kb: number;
   readonly startKb: number;
   readonly ownKb: number;
   readonly ownStartKb: number;
 }
 
-/** Our own code, minified: what is loaded at the start of a bundle with splitting, and all of it in one file. */
-interface Own {
+/** The size of our own code, minified: loaded at the start of a bundle with splitting, and all of it in one file. */
+interface OwnCode {
   readonly ownStartKb: number;
   readonly ownKb: number;
-  /** How much longer the import takes than the bare client's; absent where only sizes were asked for. */
+  /** How much longer the import takes than the bare client's; absent if only sizes were measured. */
   readonly extraMs?: number;
 }
 
-/** Of an agent that uses the store, and of one that is an agent of the runtime. */
+/** What our code adds to a function that uses the store, and to an agent on the runtime. */
 export interface ColdStart {
-  readonly store: Own;
-  readonly runtime: Own;
+  readonly store: OwnCode;
+  readonly runtime: OwnCode;
 }
 
-/** Prints what our code adds to the bundle of a function, and, with rounds, to its import. */
+/** Prints what our code adds to the bundle of a function and, if `rounds` is above 0, to its import time. */
 export async function coldStart(rounds: number): Promise<ColdStart> {
   const folder = await mkdtemp(join(tmpdir(), 'waitstate-bench-'));
   try {
     const bare = await bundle(folder, 'bare DynamoDB client', BARE, false);
     const store = await bundle(folder, 'store on waitstate/dynamodb, one file', STORE, false);
-    const runtime = await bundle(folder, 'agent of the runtime, one file', RUNTIME, false);
+    const runtime = await bundle(folder, 'agent on the runtime, one file', RUNTIME, false);
     const bareSplit = await bundle(folder, 'bare DynamoDB client, with splitting', BARE, true);
     const storeSplit = await bundle(folder, 'store, with splitting', STORE, true);
-    const runtimeSplit = await bundle(folder, 'agent of the runtime, with splitting', RUNTIME, true);
+    const runtimeSplit = await bundle(folder, 'agent on the runtime, with splitting', RUNTIME, true);
     const bundles = [bare, store, runtime, bareSplit, storeSplit, runtimeSplit];
     const times = bundles.map((): number[] => []);
     for (let round = 0; round < rounds; round++) {
       for (const [at, { file }] of bundles.entries()) times[at]?.push(importMs(file));
     }
     const medians = times.map(median);
-    // Each is compared with the bare client that was made in the same way, in pairs, because what else the machine does
-    // meanwhile slows down both.
-    const more = (each: Bundle, than: Bundle) => {
+    // Each bundle is compared with the bare client bundled the same way, within a round, because other load on the
+    // machine slows down both.
+    const extraTime = (each: Bundle, than: Bundle) => {
       const [own = [], theirs = []] = [times[bundles.indexOf(each)], times[bundles.indexOf(than)]];
       return each === than ? undefined : median(own.map((ms, round) => ms - (theirs[round] ?? Number.NaN)));
     };
     const rows = bundles.map((each, at) => {
       const { name, kb, startKb, ownKb, ownStartKb } = each;
-      const timed = rounds > 0 ? [medians[at], more(each, at < 3 ? bare : bareSplit)] : [undefined, undefined];
+      const timed = rounds > 0 ? [medians[at], extraTime(each, at < 3 ? bare : bareSplit)] : [undefined, undefined];
       return [name, kb, startKb, ownKb, ownStartKb, ...timed];
     });
     print(
       formatTable(
-        `Cold start: minified bundles in KB (1,000 bytes), what of them is loaded at the start, and what of that is our own code${
+        `Cold start: sizes of minified bundles in KB (1,000 bytes), the part loaded at start, and our own code in each${
           rounds > 0
             ? `; import in fresh processes, medians of ${rounds} interleaved rounds, and of the differences within them`
             : ''
         }.`,
-        ['bundle', 'KB', 'KB at start', 'of it ours', 'ours at start', 'import ms', 'more than bare'],
+        ['bundle', 'KB', 'KB at start', 'ours', 'ours at start', 'import ms', 'more than bare'],
         rows,
       ),
     );
@@ -92,9 +92,9 @@ export async function coldStart(rounds: number): Promise<ColdStart> {
       print(
         `  Spread of the import of one file (ms): bare ${spread(times[0])}, store ${spread(times[1])}, agent ${spread(times[2])}.`,
       );
-    // With splitting, as the size: in one file the S3 client is parsed too, used or not.
-    const own = (split: Bundle, { ownKb }: Bundle): Own => {
-      const extraMs = more(split, bareSplit);
+    // Import times are those with splitting, because one file always includes the S3 client, even if it is not used.
+    const own = (split: Bundle, { ownKb }: Bundle): OwnCode => {
+      const extraMs = extraTime(split, bareSplit);
       return { ownStartKb: split.ownStartKb, ownKb, ...(rounds > 0 && extraMs !== undefined && { extraMs }) };
     };
     return { store: own(storeSplit, store), runtime: own(runtimeSplit, runtime) };
@@ -110,7 +110,7 @@ async function bundle(folder: string, name: string, contents: string, splitting:
     outdir,
     entryNames: 'agent',
     outExtension: { '.js': '.mjs' },
-    // What is CommonJS inside the SDK asks for a require.
+    // CommonJS modules of the SDK need `require`.
     banner: {
       js: "import { createRequire as $require } from 'node:module'; const require = $require(import.meta.url);",
     },
@@ -128,11 +128,11 @@ async function bundle(folder: string, name: string, contents: string, splitting:
   const files = Object.entries(metafile.outputs);
   const start = filesLoadedAtStart(metafile, files.find(([path]) => path.endsWith('/agent.mjs'))?.[0] ?? '');
   const { kb, ownKb } = sizeInKb(files);
-  const atFirst = sizeInKb(files.filter(([path]) => start.has(path)));
-  return { name, file: join(outdir, 'agent.mjs'), kb, ownKb, startKb: atFirst.kb, ownStartKb: atFirst.ownKb };
+  const startSize = sizeInKb(files.filter(([path]) => start.has(path)));
+  return { name, file: join(outdir, 'agent.mjs'), kb, ownKb, startKb: startSize.kb, ownStartKb: startSize.ownKb };
 }
 
-/** How large files are, and what of that is our own code, in KB of 1,000 bytes. */
+/** The size of files and of our own code in them, in KB of 1,000 bytes. */
 export function sizeInKb(files: readonly [string, Metafile['outputs'][string]][]): { kb: number; ownKb: number } {
   const inputs = files.flatMap(([, output]) => Object.entries(output.inputs));
   const own = inputs.filter(([path]) => path.startsWith('lambda/'));
@@ -142,7 +142,7 @@ export function sizeInKb(files: readonly [string, Metafile['outputs'][string]][]
   };
 }
 
-/** The files that are loaded with the first, because something imports them other than by `import()`. */
+/** The files loaded with the first one: all that are imported by a statement and not by `import()`. */
 export function filesLoadedAtStart(metafile: Metafile, first: string, found = new Set<string>()): ReadonlySet<string> {
   if (found.has(first)) return found;
   found.add(first);
@@ -152,7 +152,7 @@ export function filesLoadedAtStart(metafile: Metafile, first: string, found = ne
   return found;
 }
 
-/** How long the import takes in a process that did nothing else. */
+/** How long the import of a file takes in a new process. */
 export function importMs(file: string): number {
   const program = `const before = performance.now(); await import(${JSON.stringify(pathToFileURL(file).href)}); console.log(performance.now() - before);`;
   return Number(

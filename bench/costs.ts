@@ -2,7 +2,7 @@ import { bytesRead, bytesWritten, type Counts, countsSince, dollars, dynamoReque
 import { type Cell, formatBytes, formatTable, print } from './table.ts';
 import type { Wire } from './wire.ts';
 
-/** What was counted, by what it was for. */
+/** Counts by the name of what they were measured for. */
 export type Costs = Readonly<Record<string, Counts>>;
 
 const COST_COLUMNS = [
@@ -28,14 +28,14 @@ const costCells = (counts: Counts): readonly Cell[] => [
   formatKinds(counts.unitsByItem),
 ];
 
-/** What a piece of work cost on the wire. */
+/** Counts what a piece of work sends over the wire. */
 export async function measureCounts(wire: Wire, work: () => Promise<unknown>): Promise<Counts> {
   const before = await wire.counts();
   await work();
   return countsSince(before, await wire.counts());
 }
 
-/** Prints what things cost, one line each. */
+/** Prints a table with one line for each cost. */
 export const printCosts = (sentence: string, costs: Costs): void =>
   print(
     formatTable(

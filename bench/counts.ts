@@ -1,16 +1,16 @@
 import { PRICES } from './prices.ts';
 
-/** What went over the wire so far. */
+/** Requests, units and bytes on the wire. */
 export interface Counts {
   /** DynamoDB requests by operation, and S3 requests by method. */
   readonly requests: Readonly<Record<string, number>>;
   readonly s3: Readonly<Record<string, number>>;
-  /** Write units by what was written and where: "head", "head in due". */
+  /** Write units by item and index: "head", "head in due". */
   readonly unitsByItem: Readonly<Record<string, number>>;
   /** By the documented rules, indexes included. */
   readonly writeUnits: number;
   readonly readUnits: number;
-  /** What the engine itself said. */
+  /** As reported by the engine. */
   readonly engineWriteUnits: number;
   readonly engineReadUnits: number;
   readonly dynamoBytesWritten: number;
@@ -34,16 +34,16 @@ export const NO_COUNTS: Counts = {
 };
 
 /** What was counted between two readings. */
-export const countsSince = (before: Counts, after: Counts): Counts => combined(after, before, -1);
+export const countsSince = (before: Counts, after: Counts): Counts => combineCounts(after, before, -1);
 
-export const addCounts = (one: Counts, other: Counts): Counts => combined(one, other, 1);
+export const addCounts = (one: Counts, other: Counts): Counts => combineCounts(one, other, 1);
 
-function combined(one: Counts, other: Counts, sign: 1 | -1): Counts {
+function combineCounts(one: Counts, other: Counts, sign: 1 | -1): Counts {
   const sum = (field: Exclude<keyof Counts, 'requests' | 's3' | 'unitsByItem'>) => one[field] + sign * other[field];
   return {
-    requests: kindsOf(one.requests, other.requests, sign),
-    s3: kindsOf(one.s3, other.s3, sign),
-    unitsByItem: kindsOf(one.unitsByItem, other.unitsByItem, sign),
+    requests: combineKinds(one.requests, other.requests, sign),
+    s3: combineKinds(one.s3, other.s3, sign),
+    unitsByItem: combineKinds(one.unitsByItem, other.unitsByItem, sign),
     writeUnits: sum('writeUnits'),
     readUnits: sum('readUnits'),
     engineWriteUnits: sum('engineWriteUnits'),
@@ -55,7 +55,7 @@ function combined(one: Counts, other: Counts, sign: 1 | -1): Counts {
   };
 }
 
-function kindsOf(one: Counts['requests'], other: Counts['requests'], sign: 1 | -1): Counts['requests'] {
+function combineKinds(one: Counts['requests'], other: Counts['requests'], sign: 1 | -1): Counts['requests'] {
   const kinds = [...new Set([...Object.keys(one), ...Object.keys(other)])];
   const entries = kinds.map((kind) => [kind, (one[kind] ?? 0) + sign * (other[kind] ?? 0)] as const);
   return Object.fromEntries(entries.filter(([, count]) => count !== 0));
@@ -68,7 +68,7 @@ export const s3Requests = (counts: Counts): number => total(counts.s3);
 export const bytesWritten = (counts: Counts): number => counts.dynamoBytesWritten + counts.s3BytesWritten;
 export const bytesRead = (counts: Counts): number => counts.dynamoBytesRead + counts.s3BytesRead;
 
-/** Dollars on list prices. */
+/** The cost in dollars, at list prices. */
 export function dollars(counts: Counts): number {
   const { PUT = 0, COPY = 0, POST = 0, LIST = 0, GET = 0, HEAD = 0 } = counts.s3;
   return (
@@ -80,7 +80,7 @@ export function dollars(counts: Counts): number {
   );
 }
 
-/** "PutItem 9, TransactWriteItems 1" */
+/** Formats counts by kind: "PutItem 9, TransactWriteItems 1". */
 export const formatKinds = (kinds: Counts['requests']): string =>
   Object.entries(kinds)
     .map(([kind, count]) => `${kind} ${count.toLocaleString('en')}`)

@@ -12,7 +12,7 @@ export interface Cpu {
   readonly update10MB: number;
 }
 
-/** Prints our own CPU per step, on storage in memory. */
+/** Prints the CPU time that our own code takes per step, on in-memory storage. */
 export async function cpu(): Promise<Cpu> {
   // 1.25 KB a turn as JSON.
   const sizes = [
@@ -22,15 +22,15 @@ export async function cpu(): Promise<Cpu> {
   const rows = [];
   const found = new Map<string, number>();
   for (const size of sizes) {
-    for (const [name, begin] of Object.entries(WAYS)) {
-      const { mean, middle, most } = await perStep(begin, size.turns, size.steps);
-      rows.push([size.name, name, middle, mean, most]);
+    for (const [name, begin] of Object.entries(WAYS_TO_SAVE)) {
+      const { mean, typical, max } = await cpuPerStep(begin, size.turns, size.steps);
+      rows.push([size.name, name, typical, mean, max]);
       found.set(`${size.name} ${name}`, mean);
     }
   }
   print(
     formatTable(
-      `Our own CPU for a step that adds 1.2 KB to a state of that size, storage in memory: medians of ${ROUNDS} rounds.`,
+      `CPU time of our own code for a step that adds 1.2 KB to a state of that size, on in-memory storage: medians of ${ROUNDS} rounds.`,
       ['state', 'how', 'median step ms', 'mean step ms', 'largest step ms'],
       rows,
     ),
@@ -38,8 +38,8 @@ export async function cpu(): Promise<Cpu> {
   return { update100KB: found.get('100 KB update') ?? Number.NaN, update10MB: found.get('10 MB update') ?? Number.NaN };
 }
 
-/** The ways to hand over a state: each begins a run and returns what one step does. */
-const WAYS: Readonly<Record<string, (state: Conversation) => Promise<Step>>> = {
+/** The ways to save a state. Each starts a run and returns the function that does one step. */
+const WAYS_TO_SAVE: Readonly<Record<string, (state: Conversation) => Promise<Step>>> = {
   async update(state) {
     const store = checkpointStore<Conversation>();
     await store.save({ run: RUN, state });
@@ -63,9 +63,9 @@ const WAYS: Readonly<Record<string, (state: Conversation) => Promise<Step>>> = {
   },
 };
 
-async function perStep(begin: (state: Conversation) => Promise<Step>, turns: number, steps: number) {
-  const rounds: { mean: number; middle: number; most: number }[] = [];
-  // The first round warms up and is not counted.
+async function cpuPerStep(begin: (state: Conversation) => Promise<Step>, turns: number, steps: number) {
+  const rounds: { mean: number; typical: number; max: number }[] = [];
+  // Round 0 warms up and is not counted.
   for (let round = 0; round <= ROUNDS; round++) {
     const step = await begin({ messages: Array.from({ length: turns }, (_, at) => turnMessages(at)).flat() });
     const spent: number[] = [];
@@ -74,11 +74,11 @@ async function perStep(begin: (state: Conversation) => Promise<Step>, turns: num
       spent.push(await measureCpuMs(() => step(messages)));
     }
     if (round > 0)
-      rounds.push({ mean: spent.reduce((a, b) => a + b) / steps, middle: median(spent), most: Math.max(...spent) });
+      rounds.push({ mean: spent.reduce((a, b) => a + b) / steps, typical: median(spent), max: Math.max(...spent) });
   }
   return {
     mean: median(rounds.map(({ mean }) => mean)),
-    middle: median(rounds.map(({ middle }) => middle)),
-    most: median(rounds.map(({ most }) => most)),
+    typical: median(rounds.map(({ typical }) => typical)),
+    max: median(rounds.map(({ max }) => max)),
   };
 }

@@ -14,13 +14,13 @@ import type { Storage } from '../lambda/storage/ports.ts';
 import { matching } from '../test/engines/matching.ts';
 import { TickingClock } from './ticking-clock.ts';
 
-/** What a deployment did beside asking its storage. */
+/** What a deployment did, apart from requests to its storage. */
 export interface Activity {
-  /** Records in the stream, and those of them that each function on it is invoked with. */
+  /** Stream records, and how many of them pass the filter of each function on the stream. */
   streamed: number;
   resume: number;
   notify: number;
-  /** Invocations of agents: to run, and to tell people. */
+  /** Invocations of agents: to run, and to notify approvers. */
   runs: number;
   notifications: number;
   /** Requests to the HTTP API. */
@@ -31,26 +31,33 @@ export interface Activity {
 }
 
 export const NO_ACTIVITY: Activity = {
-  ...{ streamed: 0, resume: 0, notify: 0, runs: 0, notifications: 0, requests: 0, events: 0, messages: 0 },
+  streamed: 0,
+  resume: 0,
+  notify: 0,
+  runs: 0,
+  notifications: 0,
+  requests: 0,
+  events: 0,
+  messages: 0,
 };
 
-/** What was done in one part and in another. */
+/** The sum of two activities. */
 export function addActivity(one: Activity, other: Activity): Activity {
   const names = Object.keys(NO_ACTIVITY) as (keyof Activity)[];
   return Object.fromEntries(names.map((name) => [name, one[name] + other[name]])) as unknown as Activity;
 }
 
-/** What a deployment stands on. */
+/** The storage and agents of a deployment, and hooks to observe it. */
 export interface DeploymentOptions {
   readonly storage: Storage;
-  /** What the stream of the table has since the last time. */
+  /** Returns the records of the table's stream since the last call. */
   readonly nextRecords: () => Promise<StreamRecord[]>;
   readonly agents: readonly AnyAgent[];
-  /** Who writes, as history shows it. */
+  /** The writer that the run history shows. */
   readonly writer: string;
-  /** Sees each request to Lambda. @default nobody does */
+  /** Called for each request to Lambda; must call `work`. @default calls `work` */
   readonly onInvoke?: (work: () => Promise<void>) => Promise<void>;
-  /** Sees the name of each metric that is written. @default nobody does */
+  /** Called with each metric that a handler writes. @default ignores it */
   readonly onMetric?: (metric: Metric) => void;
 }
 
@@ -58,78 +65,76 @@ const APPROVAL_URL = 'https://approvals.example.com/approvals/';
 const FUNCTION_MS = 15 * 60_000;
 
 /**
- * All handlers and agents in this process, on a clock that is moved: what the stream has goes to the functions on it,
- * and what they invoke is invoked, each time as in a new process. What goes to a bus or a topic is only counted.
+ * Runs all handlers and agents in this process on a virtual clock. Stream records go to the functions on the stream, and
+ * each invocation starts without cached state, as in a new process. Events and messages are only counted.
  */
-export function createDeployment(ground: DeploymentOptions) {
-  const {
-    storage,
-    nextRecords,
-    agents,
-    writer,
-    onInvoke: invoking = (work) => work(),
-    onMetric: measuring = () => {},
-  } = ground;
-  const telemetry = strictly(measuring);
+export function createDeployment(options: DeploymentOptions) {
+  const { storage, nextRecords, agents, writer, onInvoke = (work) => work(), onMetric = () => {} } = options;
+  const telemetry = strictTelemetry(onMetric);
   const clock = new TickingClock(Date.parse('2026-11-17T12:00:00Z'));
-  let done = { ...NO_ACTIVITY };
+  let activity = { ...NO_ACTIVITY };
   const queue: (() => Promise<unknown>)[] = [];
-  const place = { storage, clock, writer, log: () => {}, approvalUrl: APPROVAL_URL } satisfies AgentOptions;
+  const agentOptions = { storage, clock, writer, log: () => {}, approvalUrl: APPROVAL_URL } satisfies AgentOptions;
   const byName = new Map(agents.map((agent) => [agent.name, agent]));
 
   const invoke = (name: string, event: object): Promise<unknown> => {
     const agent = byName.get(name);
-    if (!agent) throw new Error(`No agent is called "${name}".`);
+    if (!agent) throw new Error(`Expected an agent of this deployment; found "${name}".`);
     const context = { awsRequestId: randomUUID(), getRemainingTimeInMillis: () => FUNCTION_MS };
-    return agent.with(place).handler()(event, context);
+    return agent.with(agentOptions).handler()(event, context);
   };
   const functions: AgentFunctions = {
     invokeAsync: (name, event) =>
-      invoking(async () => {
-        done.runs += 1;
+      onInvoke(async () => {
+        activity.runs += 1;
         queue.push(() => invoke(name, event));
       }),
     invokeAndWait: (name, event) =>
-      invoking(async () => {
-        done.notifications += 1;
+      onInvoke(async () => {
+        activity.notifications += 1;
         await invoke(name, event);
       }),
   };
 
   const contexts = contextFactory(storage, { clock: () => clock.now(), writer });
   const shared = {
-    ...{ contexts, clock, functions, telemetry: telemetry, signedUrls: undefined, approvalUrl: APPROVAL_URL },
+    contexts,
+    clock,
+    functions,
+    telemetry,
+    signedUrls: undefined,
+    approvalUrl: APPROVAL_URL,
     agents: new Map(agents.map(({ name }) => [name, { function: name, hydrate: false }])),
     async publish({ text }: { readonly text?: object }) {
-      done.events += 1;
-      if (text) done.messages += 1;
+      activity.events += 1;
+      if (text) activity.messages += 1;
     },
   };
   const onStream = { resume: createResumeHandler(shared), notify: createNotifyHandler(shared) };
   const sweep = createSweepHandler(shared);
-  const gauge = createGaugeHandler({ records: storage.records, tenants: ['default'], telemetry: telemetry, clock });
+  const gauge = createGaugeHandler({ records: storage.records, tenants: ['default'], telemetry, clock });
   const serve = createApiHandler({ ...shared, identify: () => undefined });
 
   return {
     clock,
-    /** An agent in this place, for a tenant, in a new process. */
+    /** An agent on this deployment's storage, for a tenant, as in a new process. */
     at: <A extends AnyAgent>(agent: A, tenant?: string): A =>
-      agent.with({ ...place, ...(tenant !== undefined && { tenant }) }) as A,
-    /** What was done since the last time. */
+      agent.with({ ...agentOptions, ...(tenant !== undefined && { tenant }) }) as A,
+    /** Returns the activity since the last call. */
     take(): Activity {
-      const taken = done;
-      done = { ...NO_ACTIVITY };
+      const taken = activity;
+      activity = { ...NO_ACTIVITY };
       return taken;
     },
-    /** Lets everything go on that somebody should run, until nothing is left but waiting. */
+    /** Handles stream records and invocations until none are left and all runs are suspended or ended. */
     async flow(): Promise<void> {
       for (;;) {
         const records = await nextRecords();
         if (records.length === 0 && queue.length === 0) return;
-        done.streamed += records.length;
+        activity.streamed += records.length;
         for (const name of ['notify', 'resume'] as const) {
           const Records = records.filter(matching(STREAM_FILTERS[name]));
-          done[name] += Records.length;
+          activity[name] += Records.length;
           if (Records.length > 0) await onStream[name]({ Records });
         }
         for (const run of queue.splice(0)) await run();
@@ -137,20 +142,22 @@ export function createDeployment(ground: DeploymentOptions) {
     },
     gauge,
     sweep: (): Promise<SweepResponse> => sweep({}),
-    /** What a link is answered with. */
+    /** Sends a request to an approval link; throws unless the response is 200. */
     async link(method: 'GET' | 'POST', url: string, body?: object): Promise<HttpResponse> {
-      done.requests += 1;
-      const answer = await serve(requestOf(method, url, body));
-      if (answer.statusCode !== 200) throw new Error(`A link was answered with ${answer.statusCode}: ${answer.body}`);
-      return answer;
+      activity.requests += 1;
+      const response = await serve(toHttpEvent(method, url, body));
+      const { statusCode } = response;
+      if (statusCode !== 200)
+        throw new Error(`Expected status 200 from the approval link; found ${statusCode}: ${response.body}`);
+      return response;
     },
   };
 }
 
 export type Deployment = ReturnType<typeof createDeployment>;
 
-/** Whatever a handler could not do is logged as an error, and would be counted as if it had been done: so it throws. */
-const strictly = (count: Telemetry['count']): Telemetry => ({
+/** Throws on an error in the log, because a failed request must not be counted as if it had succeeded. */
+const strictTelemetry = (count: Telemetry['count']): Telemetry => ({
   log(level, message, fields) {
     if (level === 'error') throw new Error(`${message} ${JSON.stringify(fields)}`);
   },
@@ -158,11 +165,15 @@ const strictly = (count: Telemetry['count']): Telemetry => ({
   traceInvocation: (run) => run(),
 });
 
-/** A request as API Gateway hands it to the function. */
-function requestOf(method: string, url: string, body?: object) {
+/** A request as API Gateway passes it to the function. */
+function toHttpEvent(method: string, url: string, body?: object) {
   const { pathname: rawPath, host } = new URL(url);
   return {
-    ...{ version: '2.0', routeKey: '$default', rawPath, rawQueryString: '', isBase64Encoded: false },
+    version: '2.0',
+    routeKey: '$default',
+    rawPath,
+    rawQueryString: '',
+    isBase64Encoded: false,
     headers: { 'content-type': 'application/json', host },
     requestContext: { domainName: host, http: { method, path: rawPath } },
     ...(body && { body: JSON.stringify(body) }),

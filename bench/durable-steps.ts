@@ -5,7 +5,7 @@ import { type Cell, formatNumber, formatTable, median, print } from './table.ts'
 
 const ROUNDS = 3;
 
-/** Of our store and of our runtime: synced steps per second, of those of the bare disk and of the best peer that syncs. */
+/** Synced steps per second of our store and runtime, relative to the bare disk and to the best peer that syncs. */
 export interface DurableSteps {
   readonly storeOfBare: number;
   readonly runtimeOfBare: number;
@@ -13,83 +13,84 @@ export interface DurableSteps {
   readonly runtimeOfPeer?: number;
 }
 
-interface Kind {
+interface StepSystem {
   readonly name: string;
-  /** Whether a step is on the disk when its result is given to the caller. */
-  readonly synced: boolean;
+  /** Whether a step is on the disk when its result is returned to the caller. */
+  readonly isSynced: boolean;
+  /** How it resumes. */
   readonly resumes?: string;
   run(folder: string, steps: number): Promise<Times>;
 }
 
 const PROGRAM = fileURLToPath(new URL('./steps-on-disk.ts', import.meta.url));
-const onDisk = (work: string) => async (folder: string, steps: number) => runProgram(PROGRAM, folder, work, steps);
+const runOnDisk = (work: string) => async (folder: string, steps: number) => runProgram(PROGRAM, folder, work, steps);
 
-const BARE: Kind = { name: 'bare append + fdatasync', synced: true, run: onDisk('bare') };
-const STORE: Kind = {
+const BARE: StepSystem = { name: 'bare append + fdatasync', isSynced: true, run: runOnDisk('bare') };
+const STORE: StepSystem = {
   name: 'Waitstate, store',
-  synced: true,
+  isSynced: true,
   resumes: 'loads the last checkpoint',
-  run: onDisk('store'),
+  run: runOnDisk('store'),
 };
-const RUNTIME: Kind = {
+const RUNTIME: StepSystem = {
   name: 'Waitstate, runtime',
-  synced: true,
+  isSynced: true,
   resumes: 'claims and replays',
-  run: onDisk('runtime'),
+  run: runOnDisk('runtime'),
 };
 
-const SYNCED_PEER: Kind = {
+const SYNCED_PEER: StepSystem = {
   name: 'LangGraph loop, SQLite saver, synchronous=FULL',
-  synced: true,
+  isSynced: true,
   resumes: 'loads the last checkpoint',
   run: async (folder, steps) => sqlitePeer(folder, 'steps-full', steps),
 };
-const LANGGRAPH: readonly Kind[] = [
+const LANGGRAPH: readonly StepSystem[] = [
   SYNCED_PEER,
   {
     name: 'LangGraph loop, SQLite saver as shipped',
-    synced: false,
+    isSynced: false,
     resumes: 'loads the last checkpoint',
     run: async (folder, steps) => sqlitePeer(folder, 'steps', steps),
   },
   {
     name: 'LangGraph function, SQLite saver as shipped',
-    synced: false,
+    isSynced: false,
     resumes: 'replays',
     run: async (folder, steps) => sqlitePeer(folder, 'function', steps),
   },
 ];
 
-const DURABLE: readonly Kind[] = [
+const DURABLE: readonly StepSystem[] = [
   {
     name: 'AWS durable SDK, client in memory',
-    synced: false,
+    isSynced: false,
     resumes: 'replays',
     run: async (folder, steps) => durablePeer(folder, 'memory', steps),
   },
   {
     name: 'AWS durable SDK, its local test runner',
-    synced: false,
+    isSynced: false,
     resumes: 'replays',
     run: async (folder, steps) => durablePeer(folder, 'runner', steps),
   },
 ];
 
-/** Prints how many durable steps a second this disk takes, and how fast a run of them is gone on with. */
+/** Prints how many durable steps per second this disk allows, and how fast a run with that many steps resumes. */
 export async function durableSteps(steps: number, peers: Peers): Promise<DurableSteps> {
-  const kinds = [BARE, STORE, RUNTIME, ...(peers.hasSqlite ? LANGGRAPH : []), ...(peers.hasDurable ? DURABLE : [])];
-  const times = new Map(kinds.map((kind): [Kind, Times[]] => [kind, []]));
+  const systems = [BARE, STORE, RUNTIME, ...(peers.hasSqlite ? LANGGRAPH : []), ...(peers.hasDurable ? DURABLE : [])];
+  const times = new Map(systems.map((system): [StepSystem, Times[]] => [system, []]));
   for (let round = 0; round < ROUNDS; round++) {
-    for (const [kind, taken] of times) taken.push(await inTempFolder((folder) => kind.run(folder, steps)));
+    for (const [system, taken] of times) taken.push(await inTempFolder((folder) => system.run(folder, steps)));
   }
-  const timesOf = (kind: Kind, of: (taken: Times) => number) => (times.get(kind) ?? []).map(of);
-  const ratesOf = (kind: Kind) => timesOf(kind, ({ seconds }) => steps / seconds);
-  // Within a round, because what else the machine does to the disk meanwhile slows down all of them.
-  const ratio = (kind: Kind, to: Kind) =>
-    median(ratesOf(kind).map((rate, round) => rate / (ratesOf(to)[round] ?? Number.NaN)));
+  const timesOf = (system: StepSystem, of: (taken: Times) => number) => (times.get(system) ?? []).map(of);
+  const ratesOf = (system: StepSystem) => timesOf(system, ({ seconds }) => steps / seconds);
+  // Within a round, because other load on the disk slows down all systems.
+  const ratio = (system: StepSystem, to: StepSystem) =>
+    median(ratesOf(system).map((rate, round) => rate / (ratesOf(to)[round] ?? Number.NaN)));
   print(
     formatTable(
-      `Steps per second on this machine's disk: ${steps} sequential steps with a result of 1 KB, each system in a new process, medians of ${ROUNDS} interleaved rounds and of the ratios within them; and how long it takes to go on when all of them are recorded.`,
+      `Steps per second on this machine's disk: ${steps} sequential steps with a result of 1 KB, each system in a new process, medians of ${ROUNDS} interleaved rounds and of the ratios within them; and how long it takes to resume when all of them are recorded.`,
       [
         'system',
         'steps/s',
@@ -97,18 +98,18 @@ export async function durableSteps(steps: number, peers: Peers): Promise<Durable
         'synced when the step returns?',
         'CPU ms/step',
         'resume ms',
-        'by what',
+        'how it resumes',
         'rounds',
       ],
-      kinds.map((kind): Cell[] => [
-        kind.name,
-        Math.round(median(ratesOf(kind))),
-        `${formatNumber(Math.round(ratio(kind, BARE) * 100))} %`,
-        kind.synced ? 'yes' : 'no',
-        median(timesOf(kind, ({ cpuMs }) => cpuMs / steps)),
-        kind.resumes && median(timesOf(kind, ({ resumeMs = Number.NaN }) => resumeMs)),
-        kind.resumes,
-        ratesOf(kind)
+      systems.map((system): Cell[] => [
+        system.name,
+        Math.round(median(ratesOf(system))),
+        `${formatNumber(Math.round(ratio(system, BARE) * 100))} %`,
+        system.isSynced ? 'yes' : 'no',
+        median(timesOf(system, ({ cpuMs }) => cpuMs / steps)),
+        system.resumes && median(timesOf(system, ({ resumeMs = Number.NaN }) => resumeMs)),
+        system.resumes,
+        ratesOf(system)
           .map((rate) => formatNumber(Math.round(rate)))
           .join(' '),
       ]),

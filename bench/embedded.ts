@@ -9,27 +9,27 @@ import { CONVERSATION, type Conversation } from './works.ts';
 
 const TURNS = 200;
 
-/** Prints what a conversation leaves on this disk. */
+/** Prints how much disk space a conversation takes. */
 export async function embeddedSize(withPeers: boolean): Promise<void> {
-  const mine = await inTempFolder(converse);
+  const ours = await inTempFolder(converse);
   const peer = withPeers ? await inTempFolder(async (folder) => sqlitePeer(folder, 'conversation', TURNS)) : undefined;
-  const rows: Cell[][] = [['Waitstate, embedded', formatBytes(mine.size), Math.round(TURNS / mine.seconds)]];
+  const rows: Cell[][] = [['Waitstate, embedded', formatBytes(ours.size), Math.round(TURNS / ours.seconds)]];
   if (peer) rows.push(['LangGraph, SQLite saver as shipped', formatBytes(peer.size), Math.round(TURNS / peer.seconds)]);
   print(
     formatTable(
-      `The conversation on this machine's disk: all that is in the folder after ${TURNS} turns.`,
+      `The conversation on this machine's disk: the size of the folder after ${TURNS} turns.`,
       ['system', 'on disk', 'turns/s'],
       rows,
     ),
   );
 }
 
-/** Runs in a folder of its own; gives what that gives, and what it left on disk. */
+/** Runs in a temporary folder; returns the result and the size of the folder at the end. */
 export async function inTempFolder<T>(run: (folder: string) => Promise<T>): Promise<T & { readonly size: number }> {
   const folder = await mkdtemp(join(tmpdir(), 'waitstate-bench-'));
   try {
-    const made = await run(folder);
-    return { ...made, size: await sizeOf(folder) };
+    const result = await run(folder);
+    return { ...result, size: await folderSize(folder) };
   } finally {
     await rm(folder, { recursive: true });
   }
@@ -45,7 +45,7 @@ async function converse(folder: string): Promise<{ readonly seconds: number }> {
   return { seconds };
 }
 
-async function sizeOf(folder: string): Promise<number> {
+async function folderSize(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const sizes = entries
     .filter((entry) => entry.isFile())

@@ -6,10 +6,10 @@ import { HANDLERS, type HandlerName } from '../lambda/environment/names.ts';
 import { filesLoadedAtStart, importMs, sizeInKb } from './cold-start.ts';
 import { formatTable, median, print } from './table.ts';
 
-/** What a function of a handler loads at its start, in KB, minified, the AWS SDK included. */
+/** What the function of each handler loads at its start, in KB, minified, the AWS SDK included. */
 export type FunctionStarts = Readonly<Record<HandlerName, number>>;
 
-/** Prints how large the functions are that are deployed, and, with rounds, how long their import takes in a fresh process. */
+/** Prints the size of the deployed functions and, if `rounds` is above 0, how long their import takes in a new process. */
 export async function functionStarts(rounds: number): Promise<FunctionStarts> {
   const folder = await mkdtemp(join(tmpdir(), 'waitstate-bench-'));
   try {
@@ -23,10 +23,10 @@ export async function functionStarts(rounds: number): Promise<FunctionStarts> {
     for (let round = 0; round < rounds; round++) for (const { file, times } of starts) times.push(importMs(file));
     print(
       formatTable(
-        `Functions: what a handler loads at its start, of ${Math.round(sizeInKb(files).kb)} KB that all handlers share, minified${
+        `Functions: what each handler loads at its start, out of ${Math.round(sizeInKb(files).kb)} KB for all handlers, minified${
           rounds > 0 ? `; import in fresh processes, medians of ${rounds} interleaved rounds` : ''
         }.`,
-        ['function', 'KB at start', 'of it ours', 'import ms'],
+        ['function', 'KB at start', 'ours', 'import ms'],
         starts.map(({ name, kb, ownKb, times }) => [name, kb, ownKb, rounds > 0 ? median(times) : undefined]),
       ),
     );

@@ -8,6 +8,7 @@ import { countsBetween, lastStep, type Trace, trace, traceCpu } from './trace.ts
 import type { Wire } from './wire.ts';
 import type { Work } from './works.ts';
 
+/** How the cost of a workload grows with its steps, for each system. */
 export interface Growth {
   readonly work: Work;
   readonly marks: readonly number[];
@@ -20,13 +21,13 @@ export interface Growth {
 
 export interface GrowthOptions {
   readonly marks: readonly number[];
-  /** Where the peers are to be measured too: to how many steps. */
+  /** How many steps to measure on the peer. @default 0, no peer */
   readonly peerSteps?: number;
-  /** Where whole states are to be saved fewer times. @default as often as ours */
+  /** How many steps to measure on whole-state saving. @default as many as on our store */
   readonly wholeSteps?: number;
 }
 
-/** Does a work on our store, on whole-state saving and on the peer, and prints what each step cost. */
+/** Runs a workload on our store, on whole-state saving and on the peer, and prints the cost of its steps. */
 export async function growth(
   wire: Wire,
   work: Work,
@@ -35,19 +36,20 @@ export async function growth(
   const steps = Math.max(...marks);
   const open = await dynamoStore(wire);
   const hydrated: HydrateCost[] = [];
-  const mine = await trace(wire, waitstateSystem(open(), work), steps, async (step) => {
+  const ours = await trace(wire, waitstateSystem(open(), work), steps, async (step) => {
     if (marks.includes(step)) hydrated.push(...(await hydrate(wire, open, step)));
   });
-  if (mine.failure) throw new Error(`Our store died at step ${mine.failure.step}: ${mine.failure.why}`);
+  if (ours.failure)
+    throw new Error(`Expected ${steps} steps on our store; step ${ours.failure.step} failed: ${ours.failure.why}`);
   const own = await traceCpu(waitstateInMemory(work), steps);
   const whole = await trace(wire, await wholeStateSystem(wire, work), wholeSteps ?? steps);
   const peer = peerSteps > 0 ? await tracePeer(wire, work, peerSteps) : undefined;
-  const traces = [mine, whole, ...(peer ? [peer] : [])];
-  const rows = traces.flatMap((traced) => reached(traced, marks).map((n) => toRow(work.name, traced, n)));
+  const traces = [ours, whole, ...(peer ? [peer] : [])];
+  const rows = traces.flatMap((traced) => reachedMarks(traced, marks).map((n) => toRow(work.name, traced, n)));
 
   print(
     formatTable(
-      `${work.name}: ${work.description}. Sums over all steps so far, then averages per step; CPU is that of the process with the SDK in it, "own" what our store alone takes of it (storage in memory), $ on list prices.`,
+      `${work.name}: ${work.description}. Sums over all steps so far, then averages per step; CPU is that of the process, the SDK included; "own" is that of our store alone, on in-memory storage; $ at list prices.`,
       [
         'system',
         'steps',
@@ -62,12 +64,15 @@ export async function growth(
         '$/M steps',
         'DynamoDB by kind; S3 by kind',
       ],
-      traces.flatMap((traced) => reached(traced, marks).map((n) => line(traced, n, traced === mine ? own : undefined))),
+      traces.flatMap((traced) =>
+        reachedMarks(traced, marks).map((n) => toCells(traced, n, traced === ours ? own : undefined)),
+      ),
     ),
   );
-  for (const { system, failure: died } of traces) if (died) print(`  ${system} dies at step ${died.step}: ${died.why}`);
-  printFlatness(work.name, 'a step of ours', mine, marks);
-  return { work, marks, ours: mine, whole, ...(peer && { peer }), hydrated, rows };
+  for (const { system, failure } of traces)
+    if (failure) print(`  ${system} fails at step ${failure.step}: ${failure.why}`);
+  printFlatness(work.name, 'a step of ours', ours, marks);
+  return { work, marks, ours: ours, whole, ...(peer && { peer }), hydrated, rows };
 }
 
 async function tracePeer(wire: Wire, work: Work, steps: number): Promise<Trace> {
@@ -79,14 +84,14 @@ async function tracePeer(wire: Wire, work: Work, steps: number): Promise<Trace> 
   }
 }
 
-/** The marks that a system lived to see, and its last step where it died in between. */
-function reached(traced: Trace, marks: readonly number[]): readonly number[] {
+/** The marks that a system reached, and its last step if it failed between two marks. */
+function reachedMarks(traced: Trace, marks: readonly number[]): readonly number[] {
   const last = lastStep(traced);
   const seen = marks.filter((mark) => mark <= last);
   return traced.failure && last > 0 && !seen.includes(last) ? [...seen, last] : seen;
 }
 
-function line(traced: Trace, n: number, own: readonly number[] | undefined): readonly Cell[] {
+function toCells(traced: Trace, n: number, own: readonly number[] | undefined): readonly Cell[] {
   const counts = countsBetween(traced, 0, n);
   const perStep = (value: number | undefined) => (value === undefined ? undefined : value / n);
   return [
@@ -105,13 +110,13 @@ function line(traced: Trace, n: number, own: readonly number[] | undefined): rea
   ];
 }
 
-/** What steps around a mark cost: enough of them that the rare larger ones are in it. */
+/** The cost of the steps around a mark, wide enough to contain the rare larger steps. */
 export interface Window {
   readonly from: number;
   readonly to: number;
   readonly steps: number;
   readonly counts: Counts;
-  /** Write units of the step in the middle, and of the largest. */
+  /** Write units of the median step and of the largest one. */
   readonly medianUnits: number;
   readonly maxUnits: number;
 }
@@ -119,7 +124,7 @@ export interface Window {
 /** The steps from half of each mark to one and a half, as far as the trace goes. */
 export function windows(traced: Trace, marks: readonly number[]): readonly Window[] {
   return marks.map((mark) => {
-    // The first step begins the run and is priced by itself.
+    // The first step also creates the run, so it is left out.
     const from = Math.max(1, Math.ceil(mark / 2));
     const to = Math.min(lastStep(traced), Math.floor(mark * 1.5));
     const units = Array.from(
@@ -137,6 +142,7 @@ export function windows(traced: Trace, marks: readonly number[]): readonly Windo
   });
 }
 
+/** Prints whether the cost of a step stays the same around each mark. */
 export function printFlatness(name: string, what: string, traced: Trace, marks: readonly number[]): void {
   print(
     formatTable(

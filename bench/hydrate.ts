@@ -5,7 +5,7 @@ import { formatBytes, formatTable, print } from './table.ts';
 import type { Wire } from './wire.ts';
 import { RUN } from './works.ts';
 
-/** What it took to load one version in a process that knows nothing of the run. */
+/** The cost of loading one version of a run in a new process. */
 export interface HydrateCost {
   readonly steps: number;
   readonly version: number;
@@ -14,14 +14,14 @@ export interface HydrateCost {
   readonly readUnits: number;
   readonly s3Requests: number;
   readonly bytesRead: number;
-  /** The state as JSON, and compressed: what any store must read at least. */
+  /** The size of the state as JSON, and compressed: the least that any store must read. */
   readonly stateBytes: number;
   readonly neededBytes: number;
 }
 
 const OLD_VERSIONS = 12;
 
-/** Loads the newest version and old ones spread over the history. */
+/** Loads the newest version and old versions spread over the history. */
 export async function hydrate(wire: Wire, open: OpenStore, steps: number): Promise<readonly HydrateCost[]> {
   const old = Array.from({ length: OLD_VERSIONS }, (_, at) =>
     Math.max(1, Math.floor((steps * (at + 0.5)) / OLD_VERSIONS)),
@@ -47,7 +47,7 @@ export async function hydrate(wire: Wire, open: OpenStore, steps: number): Promi
   return found;
 }
 
-/** The worst of several. */
+/** The largest value among several loads. */
 export const worst = (loads: readonly HydrateCost[], of: (each: HydrateCost) => number): number =>
   Math.max(...loads.map(of));
 
@@ -57,24 +57,24 @@ export function printHydrate(work: string, hydrated: readonly HydrateCost[]): vo
   const rows = [...new Set(hydrated.map(({ steps }) => steps))].flatMap((steps) => {
     const loads = hydrated.filter((each) => each.steps === steps);
     return [true, false].map((newest) => {
-      const some = loads.filter((each) => each.isNewest === newest);
-      const heaviest = some.toSorted((a, b) => readRatio(b) - readRatio(a))[0];
+      const group = loads.filter((each) => each.isNewest === newest);
+      const heaviest = group.toSorted((a, b) => readRatio(b) - readRatio(a))[0];
       return [
         steps,
-        newest ? 'newest' : `${some.length} old ones, worst`,
-        worst(some, (each) => each.dynamoRequests),
-        worst(some, (each) => each.readUnits),
-        worst(some, (each) => each.s3Requests),
+        newest ? 'newest' : `${group.length} old versions, worst`,
+        worst(group, (each) => each.dynamoRequests),
+        worst(group, (each) => each.readUnits),
+        worst(group, (each) => each.s3Requests),
         formatBytes(heaviest?.bytesRead ?? 0),
         formatBytes(heaviest?.stateBytes ?? 0),
         formatBytes(heaviest?.neededBytes ?? 0),
-        worst(some, readRatio),
+        worst(group, readRatio),
       ];
     });
   });
   print(
     formatTable(
-      `${work}, hydrate: what it takes to load a version in a new process. "needed" is the whole state compressed; the bytes are those of the load with the worst ratio.`,
+      `${work}, hydrate: the cost of loading a version in a new process. "needed" is the compressed size of the whole state; bytes are those of the load with the worst ratio.`,
       ['steps', 'version', 'requests', 'read units', 'S3', 'read', 'state', 'needed', 'read/needed'],
       rows,
     ),

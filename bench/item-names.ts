@@ -1,6 +1,6 @@
 import type { WireItem } from './item-size.ts';
 
-const NAMES: readonly (readonly [key: RegExp, name: string])[] = [
+const ITEM_NAMES: readonly (readonly [key: RegExp, name: string])[] = [
   [/^cz$/, 'head'],
   [/^c\d/, 'checkpoint'],
   [/^e\d/, 'event'],
@@ -11,8 +11,8 @@ const NAMES: readonly (readonly [key: RegExp, name: string])[] = [
   [/^n/, 'name'],
 ];
 
-/** What an item of ours is, by its key; anything else is an item. */
+/** The kind of a Waitstate item by its key; "item" for anything else. */
 export function itemName({ pk, sk }: WireItem): string {
   if (String(pk?.S).startsWith('@token')) return 'link';
-  return NAMES.find(([key]) => key.test(String(sk?.S)))?.[1] ?? 'item';
+  return ITEM_NAMES.find(([key]) => key.test(String(sk?.S)))?.[1] ?? 'item';
 }

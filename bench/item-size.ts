@@ -1,9 +1,9 @@
-/** An attribute value as it is on the wire: one key that names its type. */
+/** An attribute value on the wire: an object with one key, the type. */
 type WireValue = Readonly<Record<string, unknown>>;
 export type WireItem = Readonly<Record<string, WireValue>>;
 
 /**
- * What an item weighs by the documented rules: names and values, in UTF-8 or raw.
+ * The size of an item by the documented rules: its attribute names and values, as UTF-8 or raw bytes.
  * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
  */
 export function itemBytes(item: WireItem): number {

@@ -23,16 +23,17 @@ import { CONVERSATION, EDITS, LONG_TURNS } from './works.ts';
 
 const HELP = `npm run bench -- [options]
 
-Measures what the checkpoint store and the durable runtime on it cost: requests, units and bytes on the wire of the engines
-that the tests use (per step, turn, group of parallel steps, approval, signal, child, resume and sweep), our own CPU, what a
-function's start loads, and durable steps per second on this disk, beside AWS's durable execution SDK and LangGraph.js.
+Measures the cost of the checkpoint store and of the durable runtime: requests, capacity units and bytes on the wire to the
+test engines (per step, turn, group of parallel steps, approval, signal, child run, resume and sweep), CPU time of our own
+code, code loaded at a function's start, and durable steps per second on this disk, compared with AWS's durable execution
+SDK and LangGraph.js.
 
-  --short        counts only, in about a minute, without peers; exits with 1 when a count is over its budget
-  --no-peers     everything but the peers, which are otherwise installed into bench/peers when first needed
-  --json FILE    also writes the works as rows { work, system, n, requests, writeUnits, readUnits, s3Requests, bytes,
-                 cpuMsPerStep, usdPerMillion }, sums over the first n steps
-  --plot         also writes docs/reference/cost.svg
-  --help         this`;
+  --short        measure counts only, without peers, in about a minute; exit with 1 if a count exceeds its budget
+  --no-peers     leave out the peers; without this option, they are installed into bench/peers when first needed
+  --json FILE    also write the workloads as rows { work, system, n, requests, writeUnits, readUnits, s3Requests, bytes,
+                 cpuMsPerStep, usdPerMillion }, with sums over the first n steps
+  --plot         also write docs/reference/cost.svg
+  --help         show this help`;
 
 const { values: flags } = parseArgs({
   options: {
@@ -68,7 +69,7 @@ async function bench(): Promise<boolean> {
     await sweepCosts(wire, short ? 500 : 10_000);
     const bundle = await coldStart(short ? 0 : 21);
     const functions = await functionStarts(short ? 0 : 11);
-    const measured = { ...counts, bundle, functions, ...(!short && (await times(peers))) };
+    const measured = { ...counts, bundle, functions, ...(!short && (await measureTimes(peers))) };
     if (flags.json)
       writeFileSync(
         flags.json,
@@ -79,14 +80,14 @@ async function bench(): Promise<boolean> {
         )}\n`,
       );
     if (flags.plot) plot(growths);
-    const hold = printBudgets(measured);
-    return hold || !short;
+    const areBudgetsMet = printBudgets(measured);
+    return areBudgetsMet || !short;
   } finally {
     await wire.stop();
   }
 }
 
-async function times(peers: Peers) {
+async function measureTimes(peers: Peers) {
   const measured = { cpu: await cpu(), runtimeCpu: await runtimeCpu(), durable: await durableSteps(1_000, peers) };
   await embeddedSize(peers.hasSqlite);
   return measured;
@@ -104,26 +105,26 @@ async function fullWorks(wire: Wire, peers: Peers): Promise<readonly Growth[]> {
   const peerSteps = peers.hasDynamodb ? { peerSteps: 300 } : {};
   const marks = [10, 100, 1_000, 10_000];
   const conversation = await growth(wire, CONVERSATION, { marks, ...peerSteps });
-  // 10,000 turns of 20 KB are a state of 200 MB, and 1 GB of them in the memory of the S3 engine.
+  // 10,000 turns of 20 KB would make a state of 200 MB and take 1 GB of the S3 engine's memory.
   const long = await growth(wire, LONG_TURNS, { marks: [10, 100, 1_000], ...peerSteps });
   print(
-    '  (20 KB a turn ends at 1,000 turns, a state of 20 MB: 10,000 would be 200 MB, and take longer than all the rest.)',
+    '  ("20 KB a turn" stops at 1,000 turns, a state of 20 MB: 10,000 turns would be 200 MB and take longer than the rest.)',
   );
-  // Whole states of a constant size cost the same at every step; 10,000 of them are 2 GB in the memory of the engine.
+  // Whole states of constant size cost the same at every step; 10,000 of them would take 2 GB of the engine's memory.
   return [conversation, long, await growth(wire, EDITS, { marks, wholeSteps: 1_000 })];
 }
 
-/** Says whether the engine counts as the documentation does. */
+/** Prints whether the engine reports the same units as the documented rules give. */
 function printEngine(growths: readonly Growth[]): void {
   const traces = growths.flatMap(({ ours, whole, peer }) => [ours, whole, ...(peer ? [peer] : [])]);
-  const off = traces.filter((traced) => {
+  const different = traces.filter((traced) => {
     const counts = traced.after[lastStep(traced)];
     return counts && (counts.engineWriteUnits !== counts.writeUnits || counts.engineReadUnits !== counts.readUnits);
   });
   print(
-    off.length === 0
+    different.length === 0
       ? 'The engine reports the same units for all of these.'
-      : `The engine reports other units for: ${off.map(({ system }) => system).join(', ')}.`,
+      : `The engine reports different units for: ${different.map(({ system }) => system).join(', ')}.`,
   );
 }
 

@@ -1,14 +1,14 @@
-/** A cell of a table in Markdown; numbers go to the right. */
+/** A cell of a Markdown table; numbers are right-aligned. */
 export type MarkdownCell = string | number;
 
-/** A table of a page in the docs, what it is of, and what is to be said of it where that has a figure. */
+/** A table of a docs page with its heading, and a sentence below it if the page states a figure there. */
 export interface Section {
   readonly title: string;
   readonly table: string;
   readonly sentence?: string;
 }
 
-/** A table in Markdown, as the docs have it: what a program prints can be compared with what a page says. */
+/** Formats a Markdown table exactly as the docs contain it, so that printed tables can be compared with pages. */
 export function markdownTable(columns: readonly string[], rows: readonly (readonly MarkdownCell[])[]): string {
   const isRight = columns.map((_, at) => at > 0 && rows.some((row) => isFigure(row[at] ?? '')));
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
@@ -21,7 +21,7 @@ export function markdownTable(columns: readonly string[], rows: readonly (readon
 
 const isFigure = (cell: MarkdownCell): boolean => typeof cell === 'number' || /^\**[$\d]/.test(cell);
 
-/** A number with thousands apart and three digits that count; what is next to nothing says so. */
+/** Formats a number with thousands separators and three significant digits; values below 0.01 become "< 0.01". */
 export function formatFigure(value: MarkdownCell): string {
   if (typeof value === 'string') return value;
   const size = Math.abs(value);
@@ -33,13 +33,13 @@ export function formatFigure(value: MarkdownCell): string {
   );
 }
 
-/** Dollars to the cent; what is less than ten of them, to two digits that count. */
+/** Formats dollars to the cent; amounts below ten cents get two significant digits. */
 export const formatMoney = (value: number): string =>
   `$${value.toLocaleString(
     'en',
     value > 0 && value < 0.1 ? { maximumSignificantDigits: 2 } : { minimumFractionDigits: 2, maximumFractionDigits: 2 },
   )}`;
 
-/** From so much to so much. */
+/** Formats a range of amounts: "$0.65–1.27". */
 export const formatMoneyRange = (least: number, most: number): string =>
   `${formatMoney(least)}–${formatMoney(most).slice(1)}`;

@@ -10,27 +10,27 @@ interface Answer {
   readonly died?: string;
 }
 
-/** A peer that works in a process of its own; the CPU it took is its own, not that of this process. */
+/** A peer in its own process; its CPU time is measured there. */
 export interface PeerSystem extends System {
   readonly cpuMs: readonly number[];
   stop(): void;
 }
 
-/** `@rwai/langgraphjs-checkpoint-dynamodb` under LangGraph.js. */
+/** Starts `@rwai/langgraphjs-checkpoint-dynamodb` with LangGraph.js. */
 export async function startRwaiPeer(wire: Wire, work: Work): Promise<PeerSystem> {
   const program = new URL('./peers/rwai.mjs', import.meta.url);
   const child = fork(program, [wire.dynamoEndpoint, String(work.groups)], {
     execArgv: [],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  const first = await answerOf(child);
-  if (!first.ready) throw new Error(first.died ?? 'It did not start.');
+  const first = await nextAnswer(child);
+  if (!first.ready) throw new Error(first.died ?? 'Expected the peer process to report that it is ready; it did not.');
   const cpuMs = [0];
   return {
     name: '@rwai + LangGraph',
     cpuMs,
     step: (step) => async () => {
-      const answer = answerOf(child);
+      const answer = nextAnswer(child);
       child.send(step);
       const { died, cpuMs: spent = 0 } = await answer;
       if (died !== undefined) throw new Error(died);
@@ -40,11 +40,13 @@ export async function startRwaiPeer(wire: Wire, work: Work): Promise<PeerSystem>
   };
 }
 
-async function answerOf(child: ChildProcess): Promise<Answer> {
-  const settled = new AbortController();
-  const { signal } = settled;
-  const given = once(child, 'message', { signal }).then(([answer]) => answer as Answer);
-  const ended = once(child, 'exit', { signal }).then(([code]): Answer => ({ died: `The process ended with ${code}.` }));
-  for (const each of [given, ended]) each.catch(() => {});
-  return Promise.race([given, ended]).finally(() => settled.abort());
+async function nextAnswer(child: ChildProcess): Promise<Answer> {
+  const listening = new AbortController();
+  const { signal } = listening;
+  const answered = once(child, 'message', { signal }).then(([answer]) => answer as Answer);
+  const exited = once(child, 'exit', { signal }).then(
+    ([code]): Answer => ({ died: `The process exited with code ${code}.` }),
+  );
+  for (const each of [answered, exited]) each.catch(() => {});
+  return Promise.race([answered, exited]).finally(() => listening.abort());
 }

@@ -11,7 +11,7 @@ const LEFT = 84;
 const RIGHT = 150;
 const TOP = 44;
 const BOTTOM = 52;
-// Readable on white and on black.
+// Readable on white and on black backgrounds.
 const COLORS = ['#2f9e6e', '#c9822b', '#c2504d'];
 const INK = '#7d8590';
 
@@ -20,7 +20,7 @@ interface Line {
   readonly traced: Trace;
 }
 
-/** Writes docs/reference/cost.svg: write units so far against turns, both by powers of ten. */
+/** Writes docs/reference/cost.svg: cumulative write units against turns, both axes logarithmic. */
 export function writePlot(lines: readonly Line[]): void {
   const turns = Math.max(...lines.map(({ traced }) => lastStep(traced)));
   const units = Math.max(...lines.map(({ traced }) => traced.after.at(-1)?.writeUnits ?? 0));
@@ -72,16 +72,16 @@ function curve(
     .map((turn) => `${x(turn).toFixed(1)},${y(traced.after[turn]?.writeUnits ?? 1).toFixed(1)}`)
     .join(' ');
   const end = traced.after[last]?.writeUnits ?? 1;
-  const cross = traced.failure
+  const marker = traced.failure
     ? `<circle cx="${x(last).toFixed(1)}" cy="${y(end).toFixed(1)}" r="4" fill="${color}"/>`
     : '';
-  const fate = traced.failure ? `dies at turn ${traced.failure.step}` : `${label(end)} units`;
-  // The end of a line that stops early is inside the frame; its name goes below, so that lines do not cross it.
+  const outcome = traced.failure ? `fails at turn ${traced.failure.step}` : `${label(end)} units`;
+  // A line that stops early ends inside the frame; its name goes below it, so that other lines do not cross it.
   const [dx, dy] = traced.failure ? [10, name.startsWith('@') ? -6 : 14] : [8, 0];
   return [
-    `<polyline fill="none" stroke="${color}" stroke-width="2.5" stroke-linejoin="round" points="${points}"/>${cross}`,
+    `<polyline fill="none" stroke="${color}" stroke-width="2.5" stroke-linejoin="round" points="${points}"/>${marker}`,
     text(x(last) + dx, y(end) + dy, name, `fill="${color}" font-weight="600"`),
-    text(x(last) + dx, y(end) + dy + 14, fate, `fill="${color}"`),
+    text(x(last) + dx, y(end) + dy + 14, outcome, `fill="${color}"`),
   ].join('\n');
 }
 

@@ -2,7 +2,7 @@
 export interface Price {
   readonly dollars: number;
   readonly of: string;
-  /** The page that it is on. */
+  /** The page that lists it. */
   readonly page: string;
 }
 
@@ -10,7 +10,7 @@ const price = (dollars: number, of: string, page: string): Price => ({ dollars, 
 
 /**
  * List prices in us-east-1, on demand, without free tiers or discounts, as of November 2026. S3 deletes, scheduled rules
- * and the requests with which Lambda reads a table's stream are free.
+ * and the requests that Lambda sends to read a table's stream are free.
  */
 export const PRICES = {
   writeUnit: price(0.625, 'a million write units', 'Amazon DynamoDB pricing, on-demand capacity'),
@@ -46,6 +46,6 @@ export const PRICES = {
   retainedGbHour: price(0.00105, 'a GB-hour of retained storage', 'Temporal Cloud pricing'),
 } as const satisfies Record<string, Price>;
 
-/** A price as it is listed, every digit of it. */
+/** Formats a price with all its listed digits. */
 export const formatPrice = ({ dollars }: Price): string =>
   `$${dollars.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 5 })}`;

@@ -1,7 +1,7 @@
 import { bytesWritten, dollars, dynamoRequests, s3Requests } from './counts.ts';
 import { countsBetween, type Trace } from './trace.ts';
 
-/** One line of `--json`: what a system needed for the first n steps of a work, all of them together. */
+/** One row of `--json`: what a system used for the first n steps of a workload, summed. */
 export interface Row {
   readonly work: string;
   readonly system: string;
@@ -13,13 +13,13 @@ export interface Row {
   readonly s3Requests: number;
   /** Bytes written to DynamoDB and S3. */
   readonly bytes: number;
-  /** Of the process that does the steps, the SDK included. */
+  /** CPU time of the process that does the steps, the SDK included. */
   readonly cpuMsPerStep: number;
   /** Dollars per million steps. */
   readonly usdPerMillion: number;
 }
 
-/** The first n steps of a trace. */
+/** The row for the first n steps of a trace. */
 export function toRow(work: string, traced: Trace, n: number): Row {
   const counts = countsBetween(traced, 0, n);
   return {

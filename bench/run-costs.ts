@@ -7,13 +7,13 @@ import { CONVERSATION, RUN, turnMessages } from './works.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
+/** Write units of a 3-step run on the store: without options, and with owner and retention. */
 export interface RunCosts {
-  /** Write units of a 3-step run: without anything, and with owner and retention. */
   readonly plainUnits: number;
   readonly fullUnits: number;
 }
 
-/** Prints what whole runs cost, and what it costs to get rid of them. */
+/** Prints the cost of whole runs on the store, and of pruning, deleting and sweeping them. */
 export async function runCosts(wire: Wire, turns: number): Promise<RunCosts> {
   const [first, second] = [await dynamoStore(wire), await dynamoStore(wire)];
   const plain = await measureCounts(wire, () => threeSteps(first(), {}));
@@ -21,7 +21,7 @@ export async function runCosts(wire: Wire, turns: number): Promise<RunCosts> {
     threeSteps(second(), { owner: 'ada', retentionSeconds: 86_400, agent: 'trip', tags: ['vip'] }),
   );
   printCosts(
-    'A 3-step run from start to end: begun, three steps of 1.2 KB, SUCCEEDED (five checkpoints), indexes included.',
+    'A 3-step run from start to end: created, three steps of 1.2 KB, SUCCEEDED (five checkpoints), indexes included.',
     { plain, 'with owner, agent, tag and retention': full },
   );
 
@@ -32,7 +32,7 @@ export async function runCosts(wire: Wire, turns: number): Promise<RunCosts> {
   const later = deleted({ clock: () => Date.now() + 2 * DAY_MS });
   const sweep = await measureCounts(wire, () => later.sweep());
   printCosts(
-    `What it costs to prune a conversation of ${turns} turns to its newest 50 checkpoints, to delete one, and to sweep what is left of it a day later.`,
+    `Pruning a conversation of ${turns} turns to its newest 50 checkpoints, deleting one, and sweeping its remains a day later.`,
     { prune, delete: remove, sweep },
   );
   return { plainUnits: plain.writeUnits, fullUnits: full.writeUnits };

@@ -9,19 +9,19 @@ import { type Conversation, RUN, turnMessages } from './works.ts';
 
 const ROUNDS = 5;
 const MEASURED = 40;
-// 1.25 KB a turn as JSON.
+// A turn is 1.25 KB as JSON.
 const TURNS_100KB = 80;
 
+/** CPU milliseconds per `ctx.step`, with 100 KB of state and with 1,000 recorded steps. */
 export interface RuntimeCpu {
-  /** Milliseconds per `ctx.step`, with 100 KB of state, and with 1,000 recorded steps. */
   readonly step100KB: number;
   readonly step1000: number;
 }
 
-/** Prepares operation n, so that only what it returns is measured. */
+/** Prepares operation n; only the returned function is measured. */
 type Step = (ctx: AgentContext<Conversation>, n: number) => () => Promise<unknown>;
 
-const work: Step = (ctx, n) => {
+const callTool: Step = (ctx, n) => {
   const result = stepResult(n);
   return () => ctx.step('call tool', () => result);
 };
@@ -30,16 +30,16 @@ const update: Step = (ctx, n) => {
   return () => ctx.update((draft) => void draft.messages.push(...messages));
 };
 
-/** Prints the runtime's own CPU, per step and per replay, on storage in memory that keeps inline what DynamoDB does. */
+/** Prints the runtime's own CPU time per step and per replay, on in-memory storage with the inline limits of DynamoDB. */
 export async function runtimeCpu(): Promise<RuntimeCpu> {
-  const small = await perStep(work, { turns: 0, recorded: 0 });
-  const large = await perStep(work, { turns: TURNS_100KB, recorded: 0 });
-  const updated = await perStep(update, { turns: TURNS_100KB, recorded: 0 });
-  const thousand = await perStep(work, { turns: 0, recorded: 1_000 });
-  const thousands = await perStep(work, { turns: 0, recorded: 5_000 });
+  const small = await cpuPerStep(callTool, { turns: 0, recorded: 0 });
+  const large = await cpuPerStep(callTool, { turns: TURNS_100KB, recorded: 0 });
+  const updated = await cpuPerStep(update, { turns: TURNS_100KB, recorded: 0 });
+  const thousand = await cpuPerStep(callTool, { turns: 0, recorded: 1_000 });
+  const thousands = await cpuPerStep(callTool, { turns: 0, recorded: 5_000 });
   print(
     formatTable(
-      `The runtime's own CPU for an operation of 1 KB, storage in memory: ${MEASURED} operations each, medians of ${ROUNDS} rounds.`,
+      `The runtime's own CPU time for an operation of 1 KB, on in-memory storage: ${MEASURED} operations each, medians of ${ROUNDS} rounds.`,
       ['run', 'operation', 'median ms', 'mean ms', 'largest ms'],
       [
         ['new', 'step', ...cells(small)],
@@ -51,10 +51,10 @@ export async function runtimeCpu(): Promise<RuntimeCpu> {
     ),
   );
   const replays = [];
-  for (const steps of [10, 1_000, 5_000]) replays.push([steps, await replay(steps)]);
+  for (const steps of [10, 1_000, 5_000]) replays.push([steps, await replayCpu(steps)]);
   print(
     formatTable(
-      `The runtime's own CPU for a resume in a new process: claim, hydrate and replay of steps of 1 KB; medians of ${ROUNDS} rounds.`,
+      `The runtime's own CPU time for a resume in a new process: claim, hydrate and replay of steps of 1 KB; medians of ${ROUNDS} rounds.`,
       ['recorded steps', 'ms'],
       replays,
     ),
@@ -63,17 +63,17 @@ export async function runtimeCpu(): Promise<RuntimeCpu> {
 }
 
 interface PerStep {
-  readonly middle: number;
+  readonly typical: number;
   readonly mean: number;
-  readonly most: number;
+  readonly max: number;
 }
 
-const cells = ({ middle, mean, most }: PerStep) => [middle, mean, most];
+const cells = ({ typical, mean, max }: PerStep) => [typical, mean, max];
 
-async function perStep(step: Step, { turns, recorded }: { turns: number; recorded: number }): Promise<PerStep> {
+async function cpuPerStep(step: Step, { turns, recorded }: { turns: number; recorded: number }): Promise<PerStep> {
   const messages = Array.from({ length: turns }, (_, at) => turnMessages(at)).flat();
   const rounds: PerStep[] = [];
-  // The first round warms up and is not counted.
+  // Round 0 warms up and is not counted.
   for (let round = 0; round <= ROUNDS; round++) {
     const spent: number[] = [];
     const measured = agent(
@@ -81,7 +81,7 @@ async function perStep(step: Step, { turns, recorded }: { turns: number; recorde
         name: 'measured',
         state: { initial: (): Conversation => ({ messages: [...messages] }) },
         async run(ctx) {
-          for (let n = 1; n <= recorded; n++) await work(ctx, n)();
+          for (let n = 1; n <= recorded; n++) await callTool(ctx, n)();
           for (let n = 1; n <= MEASURED; n++) spent.push(await measureCpuMs(step(ctx, recorded + turns + n)));
         },
       },
@@ -90,13 +90,13 @@ async function perStep(step: Step, { turns, recorded }: { turns: number; recorde
     await measured.start({}, { id: RUN });
     await invoke(measured, 'finished');
     const mean = spent.reduce((a, b) => a + b) / spent.length;
-    if (round > 0) rounds.push({ mean, middle: median(spent), most: Math.max(...spent) });
+    if (round > 0) rounds.push({ mean, typical: median(spent), max: Math.max(...spent) });
   }
-  const of = (field: keyof PerStep) => median(rounds.map((each) => each[field]));
-  return { middle: of('middle'), mean: of('mean'), most: of('most') };
+  const medianOf = (field: keyof PerStep) => median(rounds.map((each) => each[field]));
+  return { typical: medianOf('typical'), mean: medianOf('mean'), max: medianOf('max') };
 }
 
-async function replay(steps: number): Promise<number> {
+async function replayCpu(steps: number): Promise<number> {
   const storage = memoryStorage();
   const open = (resumed?: () => Promise<void>) => waitingAgent(steps, resumed).with({ storage, log: () => {} });
   const spent: number[] = [];

@@ -8,20 +8,21 @@ import { type Conversation, freshText, RUN, turnMessages } from './works.ts';
 
 const results = new Map<number, string>();
 
-/** A text of 1 KB that hardly compresses: what a step gives. Made once, so that it costs nothing when it is asked for. */
+/** A step result: 1 KB of text that hardly compresses. Cached, so that making it does not count as CPU time of a step. */
 export function stepResult(step: number): string {
   const result = results.get(step) ?? freshText(step, 114);
   results.set(step, result);
   return result;
 }
 
+/** Traces of a long run of steps and of a long run of turns. */
 export interface RuntimeSteps {
   readonly marks: readonly number[];
   readonly steps: Trace;
   readonly turns: Trace;
 }
 
-/** Counts each step of a long run, and each turn of a long run of turns; prints what they cost around the marks. */
+/** Counts each step and each turn of two long runs, and prints their cost around the marks. */
 export async function runtimeSteps(wire: Wire, marks: readonly number[]): Promise<RuntimeSteps> {
   const [steps, turns] = [await traceSteps(wire, Math.max(...marks)), await traceTurns(wire, Math.max(...marks))];
   printFlatness('Runtime, steps', '`ctx.step` with a result of 1 KB', steps, marks);
@@ -31,7 +32,7 @@ export async function runtimeSteps(wire: Wire, marks: readonly number[]): Promis
 
 async function traceSteps(wire: Wire, count: number): Promise<Trace> {
   const open = await openRuntime(wire);
-  const tracer = tracing(wire);
+  const tracer = createTracer(wire);
   const steps = open(
     agent({
       name: 'steps',
@@ -52,7 +53,7 @@ async function traceSteps(wire: Wire, count: number): Promise<Trace> {
 
 async function traceTurns(wire: Wire, count: number): Promise<Trace> {
   const open = await openRuntime(wire);
-  const tracer = tracing(wire);
+  const tracer = createTracer(wire);
   let n = 0;
   const turns = open(
     agent({
@@ -61,7 +62,7 @@ async function traceTurns(wire: Wire, count: number): Promise<Trace> {
       async turn(ctx, state: Conversation) {
         await (n === 0 ? tracer.begin() : tracer.stepped());
         n += 1;
-        // One more, so that the last that counts is not written together with the end of the run.
+        // One more turn, so that the last counted one is not written together with the end of the run.
         return n > count ? ctx.done(n) : { messages: [...state.messages, ...turnMessages(n)] };
       },
     }),
@@ -71,8 +72,8 @@ async function traceTurns(wire: Wire, count: number): Promise<Trace> {
   return tracer.trace('runtime, turns');
 }
 
-/** Counts inside of a running agent, between its steps. */
-function tracing(wire: Wire) {
+/** Counts requests from inside a running agent, after each of its steps. */
+function createTracer(wire: Wire) {
   const after: Counts[] = [NO_COUNTS];
   let start = NO_COUNTS;
   return {

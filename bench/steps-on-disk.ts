@@ -1,5 +1,5 @@
-// Sequential steps with results of 1 KB on this disk, by us and by nothing but the disk, in a process of its own as the peers
-// are. Prints the time of the steps, and the milliseconds that it takes to go on when all of them are recorded.
+// Runs sequential steps with results of 1 KB on this disk, with our code or as bare appends, in its own process as the
+// peers do. Prints the time of the steps, and how many milliseconds a resume takes when all of them are recorded.
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkpointStore, embeddedStorage } from '../lambda/embedded.ts';
@@ -13,10 +13,10 @@ import { RUN } from './works.ts';
 const [folder = '', work = '', count] = process.argv.slice(2);
 const steps = Number(count);
 for (let n = 1; n <= steps; n++) stepResult(n);
-const made = await (work === 'bare' ? bareAppend() : work === 'store' ? storeOnDisk() : runtimeOnDisk());
-console.log(JSON.stringify(made));
+const times = await (work === 'bare' ? bareAppend() : work === 'store' ? storeOnDisk() : runtimeOnDisk());
+console.log(JSON.stringify(times));
 
-/** What any log on this disk must do: append and sync. */
+/** The least that any log on this disk must do: append and sync. */
 async function bareAppend(): Promise<Times> {
   const file = openSync(join(folder, 'log'), 'a');
   const stop = stopwatch();
@@ -29,7 +29,7 @@ async function bareAppend(): Promise<Times> {
   return times;
 }
 
-/** Our embedded store: one checkpoint with the result of a tool for each step. */
+/** Our embedded store: one checkpoint with one tool result for each step. */
 async function storeOnDisk(): Promise<Times> {
   const store = checkpointStore<{ done: number }>({ folder });
   let last = await store.save({ run: RUN, state: { done: 0 } });
@@ -48,7 +48,7 @@ async function storeOnDisk(): Promise<Times> {
   return { ...times, resumeMs };
 }
 
-/** Our runtime on the embedded store: `ctx.step`, then a wait that the resume is behind. */
+/** Our runtime on the embedded store: `ctx.step` for each step, then a wait from which the run resumes. */
 async function runtimeOnDisk(): Promise<Times> {
   let times: Times | undefined;
   let again = Number.NaN;
@@ -58,7 +58,7 @@ async function runtimeOnDisk(): Promise<Times> {
     async run(ctx) {
       const stop = stopwatch();
       for (let n = 1; n <= steps; n++) await ctx.step('work', () => stepResult(n));
-      // Not in the replay.
+      // Keep the time of the first pass, not of the replay.
       times ??= stop();
       await ctx.waitForSignal('go');
       resumeMs = performance.now() - again;
@@ -76,6 +76,6 @@ async function runtimeOnDisk(): Promise<Times> {
   });
   again = performance.now();
   await onDisk((loaded) => invoke(loaded, 'finished'));
-  if (!times) throw new Error('The agent did not run.');
+  if (!times) throw new Error('Expected the agent to run; it did not.');
   return { ...(times as Times), resumeMs };
 }

@@ -1,4 +1,4 @@
-/** Starts to measure; what it returns says how long that took so far, by the clock and by the CPU of this process. */
+/** Starts a stopwatch; the returned function gives the elapsed time and the CPU time of this process. */
 export function stopwatch(): () => { readonly seconds: number; readonly cpuMs: number } {
   const before = performance.now();
   const spent = process.cpuUsage();

@@ -2,11 +2,11 @@ import type { Growth } from './growth.ts';
 import { formatBytes, formatTable, print } from './table.ts';
 import { countsBetween } from './trace.ts';
 
-/** Prints what large states take: the newest snapshot, and everything that the whole history keeps. */
+/** Prints how much storage large states take: the newest snapshot, and the whole history. */
 export function printStorage(growths: readonly Growth[]): void {
   const rows = growths.flatMap(({ work, ours, hydrated }) =>
     hydrated
-      .filter(({ isNewest: newest, stateBytes }) => newest && stateBytes > 1e6)
+      .filter(({ isNewest, stateBytes }) => isNewest && stateBytes > 1e6)
       .map(({ steps, stateBytes, neededBytes, s3Requests }) => {
         const { dynamoBytesWritten, s3BytesWritten, s3 } = countsBetween(ours, 0, steps);
         const stored = dynamoBytesWritten + s3BytesWritten;
@@ -26,7 +26,7 @@ export function printStorage(growths: readonly Growth[]): void {
   if (rows.length === 0) return;
   print(
     formatTable(
-      'States above 1 MB: a whole snapshot of the state, the objects that the newest version stands on, and what all versions together keep until a prune.',
+      'States above 1 MB: the size of a whole snapshot, the objects that the newest version needs, and what all versions keep until they are pruned.',
       [
         'work',
         'steps',

@@ -11,11 +11,11 @@ import { RUN } from './works.ts';
 const HOUR_MS = 3_600_000;
 const DUE = 10;
 
-/** Prints what a sweep costs among many runs that wait: when none is due, and when ten are. */
+/** Prints the cost of a sweep among many waiting runs: with none due, and with ten due. */
 export async function sweepCosts(wire: Wire, waiting: number): Promise<void> {
   const open = await openRuntime(wire);
-  await waitingRuns(open, { days: 3 }, waiting);
-  await waitingRuns(open, { hours: 1 }, DUE);
+  await createWaitingRuns(open, { days: 3 }, waiting);
+  await createWaitingRuns(open, { hours: 1 }, DUE);
   const sweep = (clock = Date.now) =>
     measureCounts(wire, async () => {
       const { runtime } = open(sleeper({ days: 3 }), { clock: { now: clock, sleep: async () => {} } });
@@ -23,28 +23,32 @@ export async function sweepCosts(wire: Wire, waiting: number): Promise<void> {
       if (failed.length > 0) throw failed[0]?.error;
     });
   printCosts(
-    `A sweep among ${waiting.toLocaleString('en')} runs that wait for a signal for three days and ${DUE} that do for an hour.`,
-    { 'none is due': await sweep(), [`${DUE} are due`]: await sweep(() => Date.now() + 2 * HOUR_MS) },
+    `A sweep among ${waiting.toLocaleString('en')} runs that wait three days for a signal and ${DUE} that wait an hour.`,
+    { 'no run due': await sweep(), [`${DUE} runs due`]: await sweep(() => Date.now() + 2 * HOUR_MS) },
   );
 }
 
 const sleeper = (timeout: { readonly days: number } | { readonly hours: number }) =>
   agent({ name: 'sleeper', run: (ctx) => ctx.waitForSignal('go', { timeout }) });
 
-const AT_ONCE = 100;
+const BATCH_SIZE = 100;
 
-/** Lets one run wait, and copies its head under other ids: that is all that a sweep sees of it. */
-async function waitingRuns(open: OpenAgent, timeout: Parameters<typeof sleeper>[0], count: number): Promise<void> {
+/** Suspends one run and copies its head under other ids, because a sweep reads only the head. */
+async function createWaitingRuns(
+  open: OpenAgent,
+  timeout: Parameters<typeof sleeper>[0],
+  count: number,
+): Promise<void> {
   const one = open(sleeper(timeout));
   const { id } = await one.start(undefined);
   await invoke(one, 'suspended', id);
   const { records, partition, tenant } = await one.runtime.contexts.forRun(id);
   const [stored] = await records.read(partition, [HEAD_KEY]);
-  if (!stored) throw new Error('The run that waits has no head.');
+  if (!stored) throw new Error(`Expected run "${id}" to have a head record; found none.`);
   const { meta } = readHead(stored);
   const puts = Array.from({ length: count - 1 }, (_, n): Write => {
     const copy = toPartition(tenant, `${RUN}-${Object.keys(timeout)}-${n}`);
     return { put: headRecord(copy, meta).stored, when: 'absent' };
   });
-  for (let from = 0; from < puts.length; from += AT_ONCE) await records.commit(puts.slice(from, from + AT_ONCE));
+  for (let from = 0; from < puts.length; from += BATCH_SIZE) await records.commit(puts.slice(from, from + BATCH_SIZE));
 }

@@ -7,32 +7,32 @@ import { TABLE } from '../lambda/storage/dynamodb/table.ts';
 import type { Wire } from './wire.ts';
 import { type Conversation, RUN, type Work } from './works.ts';
 
-// What the default is on Lambda; said here so that counts do not depend on the name of this machine.
+// Looks like the default on Lambda; fixed, so that counts do not depend on this machine's host name.
 const writer = '169.254.100.6/8';
 
-/** Saves one state after every step of a work. */
+/** A system that saves the state after every step of a workload. */
 export interface System {
   readonly name: string;
-  /** Prepares step n, so that only what it returns is measured; that throws when the system can go no further. */
+  /** Prepares step n; only the returned function is measured. It throws if the system fails at this step. */
   step(step: number): () => Promise<unknown>;
 }
 
-/** Opens a store on one table and bucket; each has nothing in memory, as in a new process. */
+/** Opens a store on one table and bucket, each time without cached state, as in a new process. */
 export type OpenStore = (options?: CheckpointStoreOptions) => CheckpointStore<Conversation>;
 
-/** A fresh table and bucket, and who writes there. */
+/** Creates a table and a bucket, and returns them with their clients and the writer. */
 export async function createDynamoTarget(wire: Wire) {
   const [table, bucket] = await Promise.all([wire.freshTable(TABLE), wire.freshBucket()]);
   return { table, bucket, dynamoDBClient: wire.dynamo, s3Client: wire.s3, writer };
 }
 
-/** Our store on DynamoDB and S3, on a fresh table and bucket. */
+/** Our store on DynamoDB and S3, with a new table and bucket. */
 export async function dynamoStore(wire: Wire): Promise<OpenStore> {
-  const place = await createDynamoTarget(wire);
-  return (options = {}) => checkpointStore<Conversation>({ ...place, ...options });
+  const target = await createDynamoTarget(wire);
+  return (options = {}) => checkpointStore<Conversation>({ ...target, ...options });
 }
 
-/** Each step through `store.update`. */
+/** Our store, with each step saved through `store.update`. */
 export function waitstateSystem(store: CheckpointStore<Conversation>, work: Work, name = 'Waitstate'): System {
   return {
     name,
@@ -46,10 +46,10 @@ export function waitstateSystem(store: CheckpointStore<Conversation>, work: Work
   };
 }
 
-/** The same on storage in memory: what is left is our own work. */
+/** The same on in-memory storage, which leaves only the CPU time of our own code. */
 export const waitstateInMemory = (work: Work): System => waitstateSystem(memoryStore<Conversation>({ writer }), work);
 
-/** What most checkpointers do: the whole state in one item, at every step. */
+/** What most checkpointers do: write the whole state to one item at every step. */
 export async function wholeStateSystem(wire: Wire, work: Work): Promise<System> {
   const TableName = await wire.freshTable({
     BillingMode: 'PAY_PER_REQUEST',

@@ -1,6 +1,6 @@
 export type Cell = string | number | undefined;
 
-/** A number as a person reads it: thousands apart, and no more digits than matter. */
+/** Formats a number for people: thousands separators, and no more digits than matter. */
 export function formatNumber(value: Cell): string {
   if (value === undefined) return '–';
   if (typeof value === 'string') return value;
@@ -10,14 +10,14 @@ export function formatNumber(value: Cell): string {
   return value.toLocaleString('en', { maximumFractionDigits: digits, minimumFractionDigits: 0 });
 }
 
-/** Bytes as a person reads them. */
+/** Formats a number of bytes for people. */
 export function formatBytes(value: number): string {
   if (value < 1000) return `${Math.round(value)} B`;
   if (value < 1e6) return `${formatNumber(value / 1e3)} KB`;
   return `${formatNumber(value / 1e6)} MB`;
 }
 
-/** A sentence, and below it rows with the columns aligned; numbers to the right. */
+/** A sentence with a table below it: aligned columns, numbers to the right. */
 export function formatTable(sentence: string, columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const cells = [columns, ...rows.map((row) => row.map(formatNumber))];
   const widths = columns.map((_, at) => Math.max(...cells.map((row) => (row[at] ?? '').length)));

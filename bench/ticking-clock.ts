@@ -1,6 +1,6 @@
 import { TestClock } from '../lambda/testing.ts';
 
-/** A clock that goes on by a millisecond whenever somebody looks, so that no two moments are the same, as in life. */
+/** A clock that advances by a millisecond each time it is read, so that no two times are equal. */
 export class TickingClock extends TestClock {
   override now(): number {
     this.moveTo(super.now() + 1);

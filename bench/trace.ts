@@ -2,31 +2,31 @@ import { addCounts, type Counts, countsSince, NO_COUNTS } from './counts.ts';
 import type { System } from './systems.ts';
 import type { Wire } from './wire.ts';
 
-/** What a work cost a system: the sums after each step, and the CPU of this process. */
+/** The cost of a workload on a system: cumulative counts and CPU time after each step. */
 export interface Trace {
   readonly system: string;
-  /** `after[n]` is what was counted up to and with step n; `after[0]` is nothing. */
+  /** `after[n]` has the counts of steps 1 to n; `after[0]` is zero. */
   readonly after: readonly Counts[];
-  /** CPU in milliseconds up to and with step n, the client of the storage included. */
+  /** CPU milliseconds of steps 1 to n, the storage client included. */
   readonly cpuMs: readonly number[];
-  /** The step at which the system could go no further, and why. */
+  /** The step at which the system failed, and why. */
   readonly failure?: { readonly step: number; readonly why: string };
 }
 
-/** Does the steps one after the other and counts after each; what `pause` does in between is not counted. */
+/** Runs the steps one after the other and counts after each. Requests of `afterStep` are not counted. */
 export async function trace(
   wire: Wire,
   system: System,
   steps: number,
-  pause?: (step: number) => Promise<void>,
+  afterStep?: (step: number) => Promise<void>,
 ): Promise<Trace> {
   const after = [NO_COUNTS];
   const cpuMs = [0];
   for (let step = 1; step <= steps; step++) {
-    const counted = await wire.counts();
-    const doIt = system.step(step);
+    const before = await wire.counts();
+    const run = system.step(step);
     try {
-      cpuMs.push((cpuMs.at(-1) ?? 0) + (await measureCpuMs(doIt)));
+      cpuMs.push((cpuMs.at(-1) ?? 0) + (await measureCpuMs(run)));
     } catch (error) {
       return {
         system: system.name,
@@ -35,13 +35,13 @@ export async function trace(
         failure: { step, why: error instanceof Error ? error.message : String(error) },
       };
     }
-    after.push(addCounts(after.at(-1) ?? NO_COUNTS, countsSince(counted, await wire.counts())));
-    await pause?.(step);
+    after.push(addCounts(after.at(-1) ?? NO_COUNTS, countsSince(before, await wire.counts())));
+    await afterStep?.(step);
   }
   return { system: system.name, after, cpuMs };
 }
 
-/** The CPU in milliseconds that this process spent meanwhile. */
+/** The CPU milliseconds that this process spends on a piece of work. */
 export async function measureCpuMs(work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
   await work();
@@ -49,17 +49,18 @@ export async function measureCpuMs(work: () => Promise<unknown>): Promise<number
   return (user + system) / 1000;
 }
 
-/** CPU in milliseconds up to and with each step, without any wire. */
+/** CPU milliseconds of steps 1 to n, for a system that is not on the wire. */
 export async function traceCpu(system: System, steps: number): Promise<readonly number[]> {
   const cpuMs = [0];
   for (let step = 1; step <= steps; step++) cpuMs.push((cpuMs.at(-1) ?? 0) + (await measureCpuMs(system.step(step))));
   return cpuMs;
 }
 
-/** What was counted from after one step to after another. */
+/** The counts of steps `from` + 1 to `to`. */
 export function countsBetween({ after }: Trace, from: number, to: number): Counts {
   const [start, end] = [after[from], after[to]];
-  if (!start || !end) throw new RangeError(`Steps ${from} to ${to} were not traced.`);
+  if (!start || !end)
+    throw new RangeError(`Expected steps ${from} to ${to} in the trace; it has ${after.length - 1} steps.`);
   return countsSince(start, end);
 }
 

@@ -1,5 +1,5 @@
-// Stands between clients and the engines, in a process of its own, and counts what passes. The DynamoDB side asks every
-// request for its consumed capacity and computes the same by the documented rules.
+// A proxy between clients and the engines, in its own process, that counts requests. For DynamoDB, it asks the engine for
+// the consumed capacity of every request and also computes it by the documented rules.
 import { Agent, createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type CreateTable, capacityRules, readUnits, type Units } from './capacity.ts';
@@ -10,12 +10,13 @@ import { itemBytes, type WireItem } from './item-size.ts';
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type Kinds = Record<string, number>;
 
-const counts: Omit<Mutable<Counts>, 'requests' | 's3' | 'unitsOf'> & { requests: Kinds; s3: Kinds; unitsOf: Kinds } = {
-  ...NO_COUNTS,
-  requests: {},
-  s3: {},
-  unitsOf: {},
-};
+interface MutableCounts extends Omit<Mutable<Counts>, 'requests' | 's3' | 'unitsByItem'> {
+  readonly requests: Kinds;
+  readonly s3: Kinds;
+  readonly unitsByItem: Kinds;
+}
+
+const counts: MutableCounts = { ...NO_COUNTS, requests: {}, s3: {}, unitsByItem: {} };
 const rules = capacityRules();
 
 interface Put {
@@ -41,8 +42,8 @@ const dynamo = proxy('dynamodb', (incoming, body) => {
   const settle = (status: number, answer: Buffer) => {
     if (MEASURED.has(operation)) add(counts.requests, operation);
     if (status === 200) countDynamo(operation, input, JSON.parse(answer.toString()) as Record<string, unknown>);
-    // A refused condition is paid for like a write of what is there; here at least one unit.
-    else if (MEASURED.has(operation)) spent('refused', 1);
+    // A failed condition is billed like a write of the existing item; counted here as one unit.
+    else if (MEASURED.has(operation)) addWriteUnits('failed condition', 1);
   };
   return { body: Buffer.from(JSON.stringify(input)), settle };
 });
@@ -80,58 +81,58 @@ const MEASURED = new Set([
 function countDynamo(operation: string, input: Record<string, unknown>, answer: Record<string, unknown>): void {
   countEngine(operation, answer.ConsumedCapacity);
   if (operation === 'CreateTable') rules.createTable(input as unknown as CreateTable);
-  if (operation === 'PutItem') written(input as unknown as Put, 1);
-  if (operation === 'DeleteItem') removed(input as unknown as Delete, 1);
+  if (operation === 'PutItem') countPut(input as unknown as Put, 1);
+  if (operation === 'DeleteItem') countDelete(input as unknown as Delete, 1);
   if (operation === 'TransactWriteItems') {
     for (const { Put, Delete } of input.TransactItems as { Put?: Put; Delete?: Delete }[]) {
-      if (Put) written(Put, 2);
-      if (Delete) removed(Delete, 2);
+      if (Put) countPut(Put, 2);
+      if (Delete) countDelete(Delete, 2);
     }
   }
   if (operation === 'BatchWriteItem') {
     for (const [TableName, writes] of Object.entries((input as unknown as BatchWrite).RequestItems)) {
       for (const { PutRequest, DeleteRequest } of writes) {
-        if (PutRequest) written({ ...PutRequest, TableName }, 1);
-        if (DeleteRequest) removed({ ...DeleteRequest, TableName }, 1);
+        if (PutRequest) countPut({ ...PutRequest, TableName }, 1);
+        if (DeleteRequest) countDelete({ ...DeleteRequest, TableName }, 1);
       }
     }
   }
-  const consistent = (input as Read).ConsistentRead === true;
-  if (operation === 'GetItem') read(answer.Item ? [answer.Item as WireItem] : [], consistent);
-  if (operation === 'Query' || operation === 'Scan') read((answer.Items ?? []) as WireItem[], consistent);
+  const isConsistent = (input as Read).ConsistentRead === true;
+  if (operation === 'GetItem') countRead(answer.Item ? [answer.Item as WireItem] : [], isConsistent);
+  if (operation === 'Query' || operation === 'Scan') countRead((answer.Items ?? []) as WireItem[], isConsistent);
   if (operation === 'BatchGetItem') {
     const asked = input.RequestItems as Record<string, Read & { Keys: WireItem[] }>;
     const found = answer.Responses as Record<string, WireItem[]>;
     for (const [table, { ConsistentRead, Keys }] of Object.entries(asked)) {
       const items = found[table] ?? [];
-      for (const item of items) read([item], ConsistentRead === true);
+      for (const item of items) countRead([item], ConsistentRead === true);
       counts.readUnits += Math.max(0, Keys.length - items.length) * (ConsistentRead ? 1 : 0.5);
     }
   }
 }
 
-function written({ TableName, Item }: Put, times: number): void {
-  spentOn(Item, rules.put(TableName, Item), times);
+function countPut({ TableName, Item }: Put, times: number): void {
+  countWrite(Item, rules.put(TableName, Item), times);
   counts.dynamoBytesWritten += itemBytes(Item);
 }
 
-function removed({ TableName, Key }: Delete, times: number): void {
-  spentOn(Key, rules.remove(TableName, Key), times);
+function countDelete({ TableName, Key }: Delete, times: number): void {
+  countWrite(Key, rules.remove(TableName, Key), times);
 }
 
-/** In a transaction the item itself is paid for twice, its places in indexes are not. */
-function spentOn(item: WireItem, { units, inIndexes }: Units, times: number): void {
+/** A transaction doubles the units of the item itself, but not those of its index entries. */
+function countWrite(item: WireItem, { units, inIndexes }: Units, times: number): void {
   const name = itemName(item);
-  spent(name, units * times);
-  for (const [index, more] of inIndexes) spent(`${name} in ${index}`, more);
+  addWriteUnits(name, units * times);
+  for (const [index, more] of inIndexes) addWriteUnits(`${name} in ${index}`, more);
 }
 
-function spent(on: string, units: number): void {
+function addWriteUnits(item: string, units: number): void {
   counts.writeUnits += units;
-  add(counts.unitsOf, on, units);
+  add(counts.unitsByItem, item, units);
 }
 
-function read(items: readonly WireItem[], consistent: boolean): void {
+function countRead(items: readonly WireItem[], consistent: boolean): void {
   const bytes = items.reduce((sum, item) => sum + itemBytes(item), 0);
   counts.readUnits += readUnits(bytes, consistent);
   counts.dynamoBytesRead += bytes;
@@ -150,22 +151,23 @@ function add(kinds: Kinds, kind: string, count = 1): void {
   kinds[kind] = (kinds[kind] ?? 0) + count;
 }
 
-interface Passing {
+interface ProxiedRequest {
   readonly body: Buffer;
+  /** Called with the engine's response. */
   readonly settle?: (status: number, answer: Buffer) => void;
 }
 
-function proxy(name: 'dynamodb' | 's3', look: (incoming: IncomingMessage, body: Buffer) => Passing): Server {
+function proxy(name: 'dynamodb' | 's3', inspect: (incoming: IncomingMessage, body: Buffer) => ProxiedRequest): Server {
   const agent = new Agent({ keepAlive: true });
   const target = new URL(process.env[`BENCH_${name}`] ?? '');
   return createServer(async (incoming, outgoing) => {
-    const { body, settle } = look(incoming, await all(incoming));
+    const { body, settle } = inspect(incoming, await readAll(incoming));
     const headers = { ...incoming.headers, 'content-length': String(body.length) };
     const { method, url: path } = incoming;
     const passed = request(
       { agent, host: target.hostname, port: target.port, method, path, headers },
       async (answer) => {
-        const content = await all(answer);
+        const content = await readAll(answer);
         settle?.(answer.statusCode ?? 0, content);
         outgoing.writeHead(answer.statusCode ?? 502, answer.headers).end(content);
       },
@@ -175,10 +177,10 @@ function proxy(name: 'dynamodb' | 's3', look: (incoming: IncomingMessage, body: 
   }).listen(0, '127.0.0.1');
 }
 
-async function all(stream: IncomingMessage): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  for await (const piece of stream) pieces.push(piece);
-  return Buffer.concat(pieces);
+async function readAll(stream: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks);
 }
 
 await Promise.all([dynamo, s3].map((server) => new Promise((resolve) => server.once('listening', resolve))));

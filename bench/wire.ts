@@ -5,13 +5,13 @@ import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { startDynamo, startS3 } from '../test/engines/engine-processes.ts';
 import { type Counts, countsSince, NO_COUNTS } from './counts.ts';
 
-/** The engines with a counter on the wire before them. */
+/** The DynamoDB and S3 engines behind a proxy that counts requests. */
 export interface Wire {
   readonly dynamoEndpoint: string;
   readonly s3Endpoint: string;
   readonly dynamo: DynamoDBClient;
   readonly s3: S3Client;
-  /** Everything since the last `restart`. */
+  /** The counts since the last `restart`. */
   counts(): Promise<Counts>;
   restart(): Promise<void>;
   freshTable(definition: Omit<CreateTableCommandInput, 'TableName'>): Promise<string>;
@@ -21,7 +21,7 @@ export interface Wire {
 
 const ACCOUNT = { region: 'us-east-1', credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' } };
 
-/** Starts both engines and the counter, each in a process of its own. */
+/** Starts both engines and the counting proxy, each in its own process. */
 export async function startWire(): Promise<Wire> {
   const [dynamoEngine, s3Engine] = await Promise.all([startDynamo(), startS3()]);
   const env = { ...process.env, BENCH_dynamodb: dynamoEngine.endpoint, BENCH_s3: s3Engine.endpoint };
@@ -32,8 +32,8 @@ export async function startWire(): Promise<Wire> {
   const dynamo = new DynamoDBClient({ ...ACCOUNT, endpoint: dynamoEndpoint });
   const s3 = new S3Client({ ...ACCOUNT, endpoint: s3Endpoint, forcePathStyle: true });
   let start: Counts = NO_COUNTS;
-  let made = 0;
-  const ask = async (): Promise<Counts> => {
+  let created = 0;
+  const readCounts = async (): Promise<Counts> => {
     const answer = once(counter, 'message');
     counter.send('counts');
     const [counts] = (await answer) as [Counts];
@@ -44,17 +44,17 @@ export async function startWire(): Promise<Wire> {
     s3Endpoint,
     dynamo,
     s3,
-    counts: async () => countsSince(start, await ask()),
+    counts: async () => countsSince(start, await readCounts()),
     async restart() {
-      start = await ask();
+      start = await readCounts();
     },
     async freshTable(definition) {
-      const TableName = `bench-${++made}`;
+      const TableName = `bench-${++created}`;
       await dynamo.send(new CreateTableCommand({ TableName, ...definition }));
       return TableName;
     },
     async freshBucket() {
-      const Bucket = `bench-${++made}`;
+      const Bucket = `bench-${++created}`;
       await s3.send(new CreateBucketCommand({ Bucket }));
       return Bucket;
     },

@@ -1,17 +1,14 @@
-/** The id of the run in every system: as long as ids are in practice, since it is part of what is paid for. */
+/** The run id in every system, as long as ids are in practice, because its length is part of the billed size. */
 export const RUN = '0197a3c4-8f1e-7cc2-9d4e-0b6a53c1f2aa';
 
-/** A piece of work that is done step by step on a state: what the bench measures each system with. */
+/** A workload: steps on a state that the bench runs on each system. */
 export interface Work {
   readonly name: string;
   readonly description: string;
-  /** How many groups of text each of two messages has, where a step is a turn of a conversation. */
+  /** How many groups of text each of the two messages of a turn has, if a step is a turn of a conversation. */
   readonly groups?: number;
   initialState(): Conversation;
-  /**
-   * What step n does to a state, in place, as an agent would; the same whatever the system. The text is made
-   * beforehand.
-   */
+  /** Prepares step n and returns a function that applies it to a state in place; it is the same for every system. */
   step(step: number): (state: Conversation) => void;
 }
 
@@ -24,7 +21,7 @@ export interface Conversation {
   messages: Message[];
 }
 
-/** A random generator that gives the same numbers in every run (mulberry32). */
+/** A deterministic random number generator (mulberry32). */
 function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -35,7 +32,7 @@ function seeded(seed: number): () => number {
   };
 }
 
-/** Groups of 8 random base-36 characters, with spaces between: text that hardly compresses. */
+/** Groups of 8 random base-36 characters, separated by spaces: text that hardly compresses. */
 export function freshText(seed: number, groups = 66): string {
   const random = seeded(seed);
   const group = () => Array.from({ length: 8 }, () => Math.floor(random() * 36).toString(36)).join('');
@@ -48,7 +45,7 @@ export const turnMessages = (step: number, groups = 66): readonly [user: Message
   { role: 'assistant', content: freshText(step * 2 + 1, groups) },
 ];
 
-const adding = (groups: number) => (step: number) => {
+const addTurn = (groups: number) => (step: number) => {
   const messages = turnMessages(step, groups);
   return (state: Conversation) => void state.messages.push(...messages);
 };
@@ -59,7 +56,7 @@ export const CONVERSATION: Work = {
   description: 'each turn adds a user and an assistant message of 593 random characters (1.2 KB)',
   initialState: () => ({ messages: [] }),
   groups: 66,
-  step: adding(66),
+  step: addTurn(66),
 };
 
 /** The same with long messages: 20 KB a turn. */
@@ -68,12 +65,12 @@ export const LONG_TURNS: Work = {
   description: 'each turn adds a user and an assistant message of 10 KB of random characters',
   initialState: () => ({ messages: [] }),
   groups: 1111,
-  step: adding(1111),
+  step: addTurn(1111),
 };
 
 const PARTS = 200;
 
-/** A state of 200 KB of which each step rewrites 1 KB somewhere. */
+/** A state of 200 KB in which each step rewrites 1 KB at a random position. */
 export const EDITS: Work = {
   name: 'edits in place',
   description: 'a state of 200 KB (200 parts of 1 KB); each step rewrites one part of it, at random',

@@ -27,20 +27,20 @@ export const FUNCTIONS = {
 } as const satisfies Record<string, BilledFunction>;
 
 /** The cost of a million invocations of a function. */
-export const invocationCost = ({ memoryMB, durationMs: ms }: BilledFunction): number =>
-  PRICES.invocation.dollars + (memoryMB / 1024) * (ms / 1000) * PRICES.gbSecond.dollars;
+export const invocationCost = ({ memoryMB, durationMs }: BilledFunction): number =>
+  PRICES.invocation.dollars + (memoryMB / 1024) * (durationMs / 1000) * PRICES.gbSecond.dollars;
 
-/** How often each function was invoked, assuming one stream record per batch. */
-const invoked = ({
+/** How often each function was invocationsByFunction, assuming one stream record per batch. */
+const invocationsByFunction = ({
   resume,
   notify,
   runs,
-  notifications: tells,
+  notifications,
   requests,
 }: Activity): readonly (readonly [BilledFunction, number])[] => [
   [FUNCTIONS.resume, resume],
   [FUNCTIONS.notify, notify],
-  [FUNCTIONS.agent, runs + tells],
+  [FUNCTIONS.agent, runs + notifications],
   [FUNCTIONS.api, requests],
 ];
 
@@ -51,17 +51,21 @@ export interface CostLine {
   /** API Gateway, EventBridge, SNS. */
   readonly messages: number;
   readonly total: number;
-  /** Invocations for one of them. */
+  /** How many invocations it takes once. */
   readonly invocations: number;
 }
 
 /** The cost of a million times what was counted once. */
-export function toCostLine({ counts, activity: done }: Usage): CostLine {
+export function toCostLine({ counts, activity }: Usage): CostLine {
   const { apiRequest, event, message } = PRICES;
   const storage = dollars(counts) * 1e6;
-  const lambda = invoked(done).reduce((all, [billed, times]) => all + times * invocationCost(billed), 0);
-  const messages = done.requests * apiRequest.dollars + done.events * event.dollars + done.messages * message.dollars;
-  const invocations = invoked(done).reduce((all, [, times]) => all + times, 0);
+  const lambda = invocationsByFunction(activity).reduce(
+    (all, [billed, times]) => all + times * invocationCost(billed),
+    0,
+  );
+  const messages =
+    activity.requests * apiRequest.dollars + activity.events * event.dollars + activity.messages * message.dollars;
+  const invocations = invocationsByFunction(activity).reduce((all, [, times]) => all + times, 0);
   return { storage, lambda, messages, total: storage + lambda + messages, invocations };
 }
 
@@ -70,28 +74,28 @@ export const stepCost = ({ counts, steps }: StepUsage): number => (dollars(count
 
 /** The hours of a month. */
 export const HOURS_PER_MONTH = 730;
-const SWEEPS = (HOURS_PER_MONTH * 60) / DEFAULTS.sweepEvery.toMinutes();
-const GAUGES = (HOURS_PER_MONTH * 60) / PERIOD.toMinutes();
+const SWEEPS_PER_MONTH = (HOURS_PER_MONTH * 60) / DEFAULTS.sweepEvery.toMinutes();
+const GAUGES_PER_MONTH = (HOURS_PER_MONTH * 60) / PERIOD.toMinutes();
 /** Log bytes per invocation, from metrics and from Lambda itself. Assumed, not measured. */
-const LOG_BYTES = 1_500;
+const LOG_BYTES_PER_INVOCATION = 1_500;
 
 /** The cost of a deployment in a month without runs, by item. */
 export function idleMonthCosts({ sweep, gauge, metrics }: DeploymentUnits): ReadonlyMap<string, number> {
-  const alarmed = alarmMetrics();
-  const invocations = SWEEPS + GAUGES;
+  const alarmMetricCount = alarmMetrics();
+  const invocations = SWEEPS_PER_MONTH + GAUGES_PER_MONTH;
   return new Map([
     [
-      `sweeper, ${formatFigure(SWEEPS)} invocations`,
-      SWEEPS * (dollars(sweep.counts) + invocationCost(FUNCTIONS.sweep) / 1e6),
+      `sweeper, ${formatFigure(SWEEPS_PER_MONTH)} invocations`,
+      SWEEPS_PER_MONTH * (dollars(sweep.counts) + invocationCost(FUNCTIONS.sweep) / 1e6),
     ],
     [
-      `gauge, ${formatFigure(GAUGES)} invocations`,
-      GAUGES * (dollars(gauge.counts) + invocationCost(FUNCTIONS.gauge) / 1e6),
+      `gauge, ${formatFigure(GAUGES_PER_MONTH)} invocations`,
+      GAUGES_PER_MONTH * (dollars(gauge.counts) + invocationCost(FUNCTIONS.gauge) / 1e6),
     ],
     [`${metrics} custom metrics that these two write`, metrics * PRICES.metric.dollars],
-    [`alarms on ${alarmed} metrics`, alarmed * PRICES.alarmMetric.dollars],
+    [`alarms on ${alarmMetricCount} metrics`, alarmMetricCount * PRICES.alarmMetric.dollars],
     ['dashboard', PRICES.dashboard.dollars],
-    ['logs', (invocations * LOG_BYTES * PRICES.logGb.dollars) / 1e9],
+    ['logs', (invocations * LOG_BYTES_PER_INVOCATION * PRICES.logGb.dollars) / 1e9],
     ['traces', (invocations * PRICES.trace.dollars) / 1e6],
   ]);
 }

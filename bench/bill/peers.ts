@@ -1,6 +1,6 @@
 import { PRICES } from '../prices.ts';
 
-/** One piece of work in the units that other services bill. */
+/** A workload in the units that other services bill. */
 export interface PeerUnits {
   /** AWS Lambda durable functions: a start, step or wait is one operation, a callback three. */
   readonly operations: number;
@@ -12,7 +12,7 @@ export interface PeerUnits {
   readonly bytes: number;
 }
 
-/** The cost of a million of it, in dollars. */
+/** The cost of a million times a workload, in dollars. */
 export function peerCosts({ operations, transitions, actions, bytes }: PeerUnits) {
   const { durableOperation, durableGbWritten, transition, actionOfFew, actionOfMany } = PRICES;
   // A million times n bytes is n / 1000 GB.

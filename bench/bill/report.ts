@@ -26,9 +26,13 @@ export async function billReport(wire: Wire): Promise<readonly Section[]> {
   if (!bare) throw new Error('Expected the costs of an approval; none were counted.');
   return [
     { title: 'Steps', table: stepsTable(steps) },
-    { title: 'Runs and approvals', table: runsTable(units, bare), sentence: inWords(units.plainRun) },
+    { title: 'Runs and approvals', table: runsTable(units, bare), sentence: explainCost(units.plainRun) },
     { title: 'Idle month', table: monthTable(units) },
-    { title: 'Compared with other services', table: peersTable(steps, units, bare), sentence: paidFor(steps, units) },
+    {
+      title: 'Compared with other services',
+      table: peersTable(steps, units, bare),
+      sentence: breakEvenText(steps, units),
+    },
     { title: 'Storage per GB', table: gigabyteTable(steps) },
     { title: 'Lambda functions', table: functionsTable() },
     { title: 'Prices', table: pricesTable() },
@@ -36,11 +40,11 @@ export async function billReport(wire: Wire): Promise<readonly Section[]> {
 }
 
 function stepsTable({ small, large, turn, update }: StepUnits): string {
-  const row = (what: string, taken: StepUsage): MarkdownCell[] => [
+  const row = (what: string, usage: StepUsage): MarkdownCell[] => [
     what,
-    taken.counts.writeUnits / taken.steps,
-    s3Requests(taken.counts) / taken.steps,
-    formatMoney(stepCost(taken)),
+    usage.counts.writeUnits / usage.steps,
+    s3Requests(usage.counts) / usage.steps,
+    formatMoney(stepCost(usage)),
   ];
   return markdownTable(
     ['step', 'write units', 'S3 requests', 'per million'],
@@ -57,19 +61,25 @@ function stepsTable({ small, large, turn, update }: StepUnits): string {
 const TABLE_GB = PRICES.dynamoGb.dollars + PRICES.recoveryGb.dollars;
 
 /** The cost of keeping this many bytes in the table for a week, a million times. */
-const weekOf = (bytes: number): number => (bytes / 1000) * TABLE_GB * (168 / HOURS_PER_MONTH);
+const weekStorageCost = (bytes: number): number => (bytes / 1000) * TABLE_GB * (168 / HOURS_PER_MONTH);
 
 function runsTable(units: DeploymentUnits, bare: Counts): string {
-  const row = (what: string, taken: Usage): MarkdownCell[] => {
-    const { writeUnits, readUnits } = taken.counts;
-    const { storage, lambda, messages, total: all, invocations } = toCostLine(taken);
+  const row = (what: string, usage: Usage): MarkdownCell[] => {
+    const { writeUnits, readUnits } = usage.counts;
+    const { storage, lambda, messages, total: all, invocations } = toCostLine(usage);
     return [what, writeUnits, readUnits, invocations, ...[storage, lambda, messages, all].map(formatMoney)];
   };
-  const week = weekOf(units.waitingBytes);
+  const week = weekStorageCost(units.waitingBytes);
   return markdownTable(
     [
-      ...['what', 'write units', 'read units', 'invocations', 'per million: DynamoDB and S3', 'Lambda'],
-      ...['API, bus, topic', 'total'],
+      'what',
+      'write units',
+      'read units',
+      'invocations',
+      'per million: DynamoDB and S3',
+      'Lambda',
+      'API, bus, topic',
+      'total',
     ],
     [
       row('a run with three steps', units.plainRun),
@@ -79,20 +89,26 @@ function runsTable(units: DeploymentUnits, bare: Counts): string {
       row('of that, only suspend, decide and claim', { counts: bare, activity: NO_ACTIVITY }),
       [
         `a week of waiting for it: ${formatFigure(units.waitingBytes / 1000)} KB in table and indexes`,
-        ...[0, 0, 0, formatMoney(week), formatMoney(0), formatMoney(0), formatMoney(week)],
+        0,
+        0,
+        0,
+        formatMoney(week),
+        formatMoney(0),
+        formatMoney(0),
+        formatMoney(week),
       ],
     ],
   );
 }
 
 /** How the cost of a row is computed. */
-function inWords(taken: Usage): string {
-  const { counts, activity: done } = taken;
-  const { storage, lambda, messages, invocations } = toCostLine(taken);
+function explainCost(usage: Usage): string {
+  const { counts, activity } = usage;
+  const { storage, lambda, messages, invocations } = toCostLine(usage);
   return [
     `For the first row: ${counts.writeUnits} × ${formatPrice(PRICES.writeUnit)} + ${counts.readUnits} × ${formatPrice(PRICES.readUnit)}`,
     `= ${formatMoney(storage)} for DynamoDB, ${invocations} × ${formatMoney(lambda / invocations)} ≈ ${formatMoney(lambda)} for Lambda,`,
-    `${done.events} × ${formatMoney(messages)} for EventBridge.`,
+    `${activity.events} × ${formatMoney(messages)} for EventBridge.`,
   ].join(' ');
 }
 
@@ -107,7 +123,7 @@ function monthTable(units: DeploymentUnits): string {
 const total = (month: readonly (readonly [string, number])[]): number => month.reduce((all, [, cost]) => all + cost, 0);
 
 /** The same work, in the units that other services bill. */
-const WORKS = {
+const PEER_WORKS = {
   step: { operations: 1, transitions: 1, actions: 1, bytes: 1_200 },
   largeStep: { operations: 1, transitions: 1, actions: 1, bytes: 20_000 },
   run: { operations: 4, transitions: 3, actions: 4, bytes: 3_000 },
@@ -126,18 +142,18 @@ function peersTable({ small, large, turn }: StepUnits, units: DeploymentUnits, b
   return markdownTable(
     ['per million', ...SYSTEMS],
     [
-      row('steps of 1.2 KB', formatMoneyRange(stepCost(small), stepCost(turn)), WORKS.step),
-      row('steps of 20 KB', formatMoney(stepCost(large)), WORKS.largeStep),
-      row('runs with three steps', formatMoney(toCostLine(units.plainRun).total), WORKS.run),
+      row('steps of 1.2 KB', formatMoneyRange(stepCost(small), stepCost(turn)), PEER_WORKS.step),
+      row('steps of 20 KB', formatMoney(stepCost(large)), PEER_WORKS.largeStep),
+      row('runs with three steps', formatMoney(toCostLine(units.plainRun).total), PEER_WORKS.run),
       row(
         'the same, removed by retention',
         formatMoney(toCostLine(units.fullRun).total + toCostLine(units.removal).total),
-        WORKS.run,
+        PEER_WORKS.run,
       ),
       row(
         'approvals: suspend and resume only',
         formatMoney(toCostLine({ counts: bare, activity: { ...NO_ACTIVITY, resume: 1, runs: 1 } }).total),
-        WORKS.approval,
+        PEER_WORKS.approval,
       ),
       [
         'approvals with notification, link, page and inbox',
@@ -148,7 +164,7 @@ function peersTable({ small, large, turn }: StepUnits, units: DeploymentUnits, b
       ],
       [
         'weeks of waiting: storage',
-        formatMoney(weekOf(units.waitingBytes)),
+        formatMoney(weekStorageCost(units.waitingBytes)),
         formatMoney(gigabytes * PRICES.durableGb.dollars * (168 / HOURS_PER_MONTH)),
         formatMoney(0),
         formatMoney(gigabytes * PRICES.activeGbHour.dollars * 168),
@@ -159,14 +175,14 @@ function peersTable({ small, large, turn }: StepUnits, units: DeploymentUnits, b
 }
 
 /** From how many steps a month on a deployment costs less than durable functions, its idle cost included. */
-function paidFor({ turn }: StepUnits, units: DeploymentUnits): string {
-  const less = peerCosts(WORKS.step).durableFunctions - stepCost(turn);
+function breakEvenText({ turn }: StepUnits, units: DeploymentUnits): string {
+  const less = peerCosts(PEER_WORKS.step).durableFunctions - stepCost(turn);
   const steps = total([...idleMonthCosts(units)]) / less;
   return `Compared with durable functions, the idle cost is recovered after ${steps.toFixed(1)} million steps a month.`;
 }
 
 /** The monthly storage cost of everything the steps wrote, per GB of results; nothing is pruned. */
-function keptGb({ counts, steps, resultBytes }: StepUsage): number {
+function keptGbCost({ counts, steps, resultBytes }: StepUsage): number {
   const inTable = counts.dynamoBytesWritten + steps * OVERHEAD_BYTES;
   const kept = inTable * TABLE_GB + counts.s3BytesWritten * PRICES.s3Gb.dollars;
   return kept / (steps * resultBytes);
@@ -174,10 +190,10 @@ function keptGb({ counts, steps, resultBytes }: StepUsage): number {
 
 function gigabyteTable({ small, large }: StepUnits): string {
   const { durableGb, activeGbHour, retainedGbHour } = PRICES;
-  const written = peerCosts(WORKS.largeStep);
+  const written = peerCosts(PEER_WORKS.largeStep);
   // One GB is 50,000 steps of 20 KB.
-  const part = 1e9 / WORKS.largeStep.bytes / 1e6;
-  const ours = formatMoneyRange(keptGb(large), keptGb(small));
+  const part = 1e9 / PEER_WORKS.largeStep.bytes / 1e6;
+  const ours = formatMoneyRange(keptGbCost(large), keptGbCost(small));
   const [few, many] = written.temporal;
   return markdownTable(
     ['per GB', ...SYSTEMS],

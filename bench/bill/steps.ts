@@ -13,6 +13,7 @@ export interface StepUsage {
   readonly counts: Counts;
 }
 
+/** What steps of each kind use. */
 export interface StepUnits {
   /** `ctx.step` with a result of 1 KB and of 20 KB. */
   readonly small: StepUsage;
@@ -23,35 +24,36 @@ export interface StepUnits {
   readonly update: StepUsage;
 }
 
-const LONG = 1_000;
-const SHORT = 60;
+const LONG_RUN_STEPS = 1_000;
+const SHORT_RUN_STEPS = 60;
 
 /** Counts steps of each kind on the wire, from the middle of a run to its end. */
 export async function stepUnits(wire: Wire): Promise<StepUnits> {
   return {
-    small: await runtimeSteps(wire, LONG, 114),
-    large: await runtimeSteps(wire, SHORT, 2222),
-    turn: await turns(wire, LONG),
-    update: await updates(wire, LONG),
+    small: await runtimeSteps(wire, LONG_RUN_STEPS, 114),
+    large: await runtimeSteps(wire, SHORT_RUN_STEPS, 2222),
+    turn: await turns(wire, LONG_RUN_STEPS),
+    update: await updates(wire, LONG_RUN_STEPS),
   };
 }
 
 /** Counts the second half of the steps. */
-function fromTheMiddle(wire: Wire, steps: number, groups: number) {
+function measureSecondHalf(wire: Wire, steps: number, groups: number) {
   let middle = NO_COUNTS;
   return {
     async before(step: number): Promise<void> {
       if (step === steps / 2 + 1) middle = await wire.counts();
     },
     taken: async (): Promise<StepUsage> => ({
-      ...{ steps: steps / 2, resultBytes: freshText(1, groups).length },
+      steps: steps / 2,
+      resultBytes: freshText(1, groups).length,
       counts: countsSince(middle, await wire.counts()),
     }),
   };
 }
 
 async function runtimeSteps(wire: Wire, count: number, groups: number): Promise<StepUsage> {
-  const { before, taken } = fromTheMiddle(wire, count, groups);
+  const { before, taken } = measureSecondHalf(wire, count, groups);
   let found: StepUsage | undefined;
   const calls = (await openRuntime(wire))(
     agent({
@@ -67,11 +69,11 @@ async function runtimeSteps(wire: Wire, count: number, groups: number): Promise<
   );
   await calls.start({}, { id: RUN });
   await invoke(calls, 'finished');
-  return ended(found);
+  return requireFound(found);
 }
 
 async function turns(wire: Wire, count: number): Promise<StepUsage> {
-  const { before, taken } = fromTheMiddle(wire, count, 2 * 66);
+  const { before, taken } = measureSecondHalf(wire, count, 2 * 66);
   let n = 0;
   let found: StepUsage | undefined;
   const talks = (await openRuntime(wire))(
@@ -90,11 +92,11 @@ async function turns(wire: Wire, count: number): Promise<StepUsage> {
   );
   await talks.start({}, { id: RUN });
   await invoke(talks, 'finished');
-  return ended(found);
+  return requireFound(found);
 }
 
 async function updates(wire: Wire, count: number): Promise<StepUsage> {
-  const { before, taken } = fromTheMiddle(wire, count, 2 * 66);
+  const { before, taken } = measureSecondHalf(wire, count, 2 * 66);
   const system = waitstateSystem((await dynamoStore(wire))(), CONVERSATION);
   for (let n = 1; n <= count; n++) {
     await before(n);
@@ -103,7 +105,7 @@ async function updates(wire: Wire, count: number): Promise<StepUsage> {
   return taken();
 }
 
-function ended(found: StepUsage | undefined): StepUsage {
-  if (!found) throw new Error('The agent should have come to its end; it did not.');
+function requireFound(found: StepUsage | undefined): StepUsage {
+  if (!found) throw new Error('Expected the agent to reach its last step; it did not.');
   return found;
 }

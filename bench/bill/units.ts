@@ -45,11 +45,13 @@ const trip = agent({
 /** Counts what handlers and agents use on the test engines; each function triggers the next, as on AWS. */
 export async function deploymentUnits(wire: Wire): Promise<DeploymentUnits> {
   const metrics = new Set<string>();
-  const asking = askingAgent(() => lap());
-  const { writer, ...place } = await createDynamoTarget(wire);
+  const approving = approvalAgent(() => lap());
+  const { writer, ...target } = await createDynamoTarget(wire);
   const deployed: Deployment = createDeployment({
-    ...{ storage: dynamoStorage(place), writer, agents: [trip, asking.agent] },
-    nextRecords: await streamOf(wire.dynamo, place.table),
+    storage: dynamoStorage(target),
+    writer,
+    agents: [trip, approving.agent],
+    nextRecords: await streamOf(wire.dynamo, target.table),
     onMetric: (metric) => void metrics.add(metric),
   });
   const { at, clock, flow } = deployed;
@@ -69,36 +71,36 @@ export async function deploymentUnits(wire: Wire): Promise<DeploymentUnits> {
 
   const sweep = await during(deployed.sweep);
   const gauge = await during(deployed.gauge);
-  const written = metrics.size;
+  const metricCount = metrics.size;
   const plainRun = await during(() => at(trip).start({ to: 'Lisbon' }, { id: RUN }));
   const full = { owner: 'ada', tags: ['vip'], timeout: { days: 7 }, retentionSeconds: RETENTION_DAYS * 24 * 3600 };
   const fullRun = await during(() => at(trip).start({ to: 'Lisbon' }, { id: `${RUN}-full`, ...full }));
 
-  await at(asking.agent).start({ orderId: 'o-17' }, { id: `${RUN}-asks` });
+  await at(approving.agent).start({ orderId: 'o-17' }, { id: `${RUN}-asks` });
   await flow();
-  const waitingBytes = await storedBytes(wire.dynamo, place.table, `default/${RUN}-asks`);
-  await deployed.link('GET', asking.link());
-  await deployed.link('POST', asking.link(), { answer: 'approve' });
+  const waitingBytes = await storedBytes(wire.dynamo, target.table, `default/${RUN}-asks`);
+  await deployed.link('GET', approving.link());
+  await deployed.link('POST', approving.link(), { answer: 'approve' });
   await flow();
 
   const sweepAfter = async (milliseconds: number): Promise<Usage> => {
     clock.moveTo(clock.now() + milliseconds);
-    const { counts, activity: done } = await during(deployed.sweep);
-    return { counts: countsSince(sweep.counts, counts), activity: done };
+    const { counts, activity } = await during(deployed.sweep);
+    return { counts: countsSince(sweep.counts, counts), activity };
   };
-  const emptied = await sweepAfter((RETENTION_DAYS + 1) * DAY_MS);
-  const freed = await sweepAfter(DAY_MS + DAY_MS / 24);
+  const expiry = await sweepAfter((RETENTION_DAYS + 1) * DAY_MS);
+  const freeing = await sweepAfter(DAY_MS + DAY_MS / 24);
   const removal = {
-    counts: addCounts(emptied.counts, freed.counts),
-    activity: addActivity(emptied.activity, freed.activity),
+    counts: addCounts(expiry.counts, freeing.counts),
+    activity: addActivity(expiry.activity, freeing.activity),
   };
-  return { plainRun, fullRun, removal, approval: asking.taken(), waitingBytes, sweep, gauge, metrics: written };
+  return { plainRun, fullRun, removal, approval: approving.taken(), waitingBytes, sweep, gauge, metrics: metricCount };
 }
 
 /** An agent that requests one approval, and reports what was used from the request until it resumes. */
-function askingAgent(lap: () => Promise<Usage>) {
+function approvalAgent(lap: () => Promise<Usage>) {
   let link = '';
-  let hasAsked = false;
+  let hasRequested = false;
   let taken: Usage | undefined;
   return {
     link: () => link,
@@ -113,8 +115,8 @@ function askingAgent(lap: () => Promise<Usage>) {
       },
       async run(ctx) {
         await ctx.step('find order', () => ({ id: 'o-17', customer: 'Ada' }));
-        if (!hasAsked) await lap();
-        hasAsked = true;
+        if (!hasRequested) await lap();
+        hasRequested = true;
         await ctx.approval('refund', {
           title: 'Refund $120.00 to Ada?',
           show: { order: 'o-17', amount: 120, currency: 'USD', reason: 'The parcel came late.' },

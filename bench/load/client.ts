@@ -1,7 +1,7 @@
 import type { Latencies } from './latencies.ts';
 import type { ServerUnderLoad } from './local-server.ts';
 
-/** What a request was answered with. */
+/** The response to a request. */
 export interface Answer {
   readonly status: number;
   readonly json: Readonly<Record<string, unknown>>;
@@ -14,7 +14,7 @@ interface Request {
   readonly form?: Readonly<Record<string, string>>;
 }
 
-/** Asks the server as a program with its key does, and keeps how long it took. */
+/** Sends a request with the server's API key, and records its latency under `what`. */
 export type Client = (what: string, path: string, request?: Request) => Promise<Answer>;
 
 export const createClient =
@@ -26,7 +26,7 @@ export const createClient =
         ? undefined
         : JSON.stringify(json);
     const type = form ? 'application/x-www-form-urlencoded' : 'application/json';
-    const began = performance.now();
+    const startedAt = performance.now();
     const response = await fetch(new URL(path, url), {
       method: method ?? (body === undefined ? 'GET' : 'POST'),
       headers: { authorization: `Bearer ${key}`, ...(body !== undefined && { 'content-type': type }), ...headers },
@@ -34,7 +34,7 @@ export const createClient =
       ...(body !== undefined && { body }),
     });
     const text = await response.text();
-    latencies.add(what, performance.now() - began);
+    latencies.add(what, performance.now() - startedAt);
     const isJson = /[/+]json/.test(response.headers.get('content-type') ?? '');
     return { status: response.status, json: isJson && text !== '' ? JSON.parse(text) : {} };
   };

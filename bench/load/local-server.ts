@@ -1,17 +1,17 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** What is asked of the process of the server. */
+/** A message to the server process. */
 export type ToServer = 'memory' | 'stop';
 
-/** What it tells. */
+/** A message from the server process. */
 export type FromServer =
-  | { readonly tell: 'ready'; readonly url: string; readonly key: string }
-  | { readonly tell: 'link'; readonly run: string; readonly url: string }
-  | { readonly tell: 'wrong'; readonly text: string }
-  | ({ readonly tell: 'memory' } & Memory);
+  | { readonly kind: 'ready'; readonly url: string; readonly key: string }
+  | { readonly kind: 'link'; readonly run: string; readonly url: string }
+  | { readonly kind: 'problem'; readonly text: string }
+  | ({ readonly kind: 'memory' } & Memory);
 
-/** Bytes after a collection of garbage. */
+/** Bytes in use after a garbage collection. */
 interface Memory {
   readonly rss: number;
   readonly heapUsed: number;
@@ -22,9 +22,9 @@ interface Memory {
 export interface ServerUnderLoad {
   readonly url: string;
   readonly key: string;
-  /** What it warned of, or said in red. */
+  /** The lines that the server logged in red. */
   readonly problems: readonly string[];
-  /** The link that somebody was sent for a run, once it was. */
+  /** Resolves to the approval link of a run once it was sent. */
   link(run: string): Promise<string>;
   memory(): Promise<Memory>;
   stop(): Promise<void>;
@@ -32,7 +32,7 @@ export interface ServerUnderLoad {
 
 const AGENT = fileURLToPath(new URL('./agent.ts', import.meta.url));
 
-/** Starts the local server on a folder with the agent of the load, whose effects go to a file. */
+/** Starts the local server on a folder with the agent of the load test, which records its effects in a file. */
 export async function startServer(folder: string, effects: string): Promise<ServerUnderLoad> {
   const child = fork(new URL('./server.ts', import.meta.url), [folder, AGENT], {
     env: { ...process.env, LOAD_EFFECTS: effects },
@@ -45,20 +45,24 @@ export async function startServer(folder: string, effects: string): Promise<Serv
     links.set(run, link);
     return link;
   };
-  const wrongs: string[] = [];
+  const problems: string[] = [];
   const ready = Promise.withResolvers<{ readonly url: string; readonly key: string }>();
   const waiting: ((memory: Memory) => void)[] = [];
-  child.on('message', (told: FromServer) => {
-    if (told.tell === 'ready') ready.resolve(told);
-    if (told.tell === 'link') linkTo(told.run).resolve(told.url);
-    if (told.tell === 'wrong') wrongs.push(told.text);
-    if (told.tell === 'memory') waiting.shift()?.(told);
+  child.on('message', (message: FromServer) => {
+    if (message.kind === 'ready') ready.resolve(message);
+    if (message.kind === 'link') linkTo(message.run).resolve(message.url);
+    if (message.kind === 'problem') problems.push(message.text);
+    if (message.kind === 'memory') waiting.shift()?.(message);
   });
-  child.on('exit', (code) => ready.reject(new Error(`The server ended with ${code} before it was ready.`)));
+  child.on('exit', (code) =>
+    ready.reject(new Error(`Expected the server to become ready; it exited with code ${code} before.`)),
+  );
   const { url, key } = await ready.promise;
-  const ask = (asked: ToServer) => child.send(asked);
+  const send = (message: ToServer) => child.send(message);
   return {
-    ...{ url, key, problems: wrongs },
+    url,
+    key,
+    problems,
     async link(run) {
       const found = await linkTo(run).promise;
       links.delete(run);
@@ -67,20 +71,20 @@ export async function startServer(folder: string, effects: string): Promise<Serv
     memory: () =>
       new Promise((resolve) => {
         waiting.push(resolve);
-        ask('memory');
+        send('memory');
       }),
-    stop: () => stopped(child, () => ask('stop')),
+    stop: () => stopProcess(child, () => send('stop')),
   };
 }
 
-/** Ends a process, and by force when it does not. */
-const stopped = (child: ChildProcess, ask: () => void): Promise<void> =>
+/** Asks a process to stop, and kills it if it does not exit in time. */
+const stopProcess = (child: ChildProcess, askToStop: () => void): Promise<void> =>
   new Promise((resolve) => {
     if (child.exitCode !== null || child.signalCode !== null) return resolve();
-    const patience = setTimeout(() => child.kill('SIGKILL'), 20_000);
+    const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);
     child.once('exit', () => {
-      clearTimeout(patience);
+      clearTimeout(timer);
       resolve();
     });
-    ask();
+    askToStop();
   });

@@ -9,11 +9,11 @@ interface Sample {
 
 const MB = 1024 * 1024;
 
-/** Looks at the memory of the server at intervals, each time after a collection of garbage. */
+/** Samples the memory of the server at intervals, each time after a garbage collection. */
 export class MemoryMonitor {
   readonly #samples: Sample[] = [];
   readonly #server: ServerUnderLoad;
-  readonly #began = performance.now();
+  readonly #startedAt = performance.now();
   readonly #timer: NodeJS.Timeout;
 
   constructor(server: ServerUnderLoad, everyMs: number) {
@@ -23,11 +23,11 @@ export class MemoryMonitor {
 
   async #sample(): Promise<void> {
     const { rss, heapUsed } = await this.#server.memory();
-    const seconds = (performance.now() - this.#began) / 1000;
+    const seconds = (performance.now() - this.#startedAt) / 1000;
     this.#samples.push({ seconds, rss: rss / MB, heap: heapUsed / MB });
   }
 
-  /** Looks once more; gives some of what it saw, and how much that rises over its last half. */
+  /** Takes a last sample; returns a table of samples and the growth over the second half. */
   async stop(): Promise<string> {
     clearInterval(this.#timer);
     await this.#sample();
@@ -37,16 +37,17 @@ export class MemoryMonitor {
       .filter((_, i) => (all.length - 1 - i) % step === 0)
       .map(({ seconds, heap, rss }) => [Math.round(seconds), heap, rss]);
     const half = all.slice(Math.floor(all.length / 2));
-    const rise = (of: 'heap' | 'rss') => formatNumber(slope(half.map((sample) => [sample.seconds / 60, sample[of]])));
+    const growth = (field: 'heap' | 'rss') =>
+      formatNumber(slope(half.map((sample) => [sample.seconds / 60, sample[field]])));
     const minutes = formatNumber(((half.at(-1)?.seconds ?? 0) - (half[0]?.seconds ?? 0)) / 60);
     return [
-      formatTable('Memory of the server, after a collection of garbage:', ['second', 'heap MB', 'resident MB'], rows),
-      `Over the last ${minutes} minutes: heap ${rise('heap')} MB a minute, resident ${rise('rss')} MB a minute.`,
+      formatTable('Memory of the server, after a garbage collection:', ['second', 'heap MB', 'resident MB'], rows),
+      `Growth over the last ${minutes} minutes: heap ${growth('heap')} MB a minute, resident ${growth('rss')} MB a minute.`,
     ].join('\n');
   }
 }
 
-/** How much y rises with x, by least squares. */
+/** The slope of the least-squares line through points. */
 export function slope(points: readonly (readonly [x: number, y: number])[]): number {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [x, y] = [mean(points.map((point) => point[0])), mean(points.map((point) => point[1]))];

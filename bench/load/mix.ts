@@ -2,7 +2,7 @@ import autocannon from 'autocannon';
 import type { ServerUnderLoad } from './local-server.ts';
 import type { Story } from './stories.ts';
 
-/** What was sent in a while, and how it was answered. */
+/** The requests sent in a period, and their responses. */
 export interface LoadResult {
   readonly requests: number;
   readonly perSecond: number;
@@ -11,20 +11,22 @@ export interface LoadResult {
   readonly p90: number;
   readonly p99: number;
   readonly max: number;
-  /** Answers above 299, and none at all. */
+  /** Responses with a status above 299. */
   readonly refused: number;
+  /** Requests without a response. */
   readonly failed: number;
 }
 
-interface Mixing {
+interface LoadSettings {
   readonly seconds: number;
   readonly connections: number;
-  /** Requests per second altogether. @default as many as are answered */
+  /** Requests per second on all connections together. @default unlimited: a closed loop */
   readonly rate?: number;
 }
 
-/** Runs that were saved from outside, as agents in other languages do; those of which that was answered. */
+/** Runs saved through the API, as agents in other languages do. */
 export class SavedRuns {
+  /** The runs whose save was confirmed by a response. */
   readonly confirmed = new Set<string>();
   #sent = 0;
 
@@ -36,25 +38,27 @@ export class SavedRuns {
 
 type Request = autocannon.Request;
 
-interface Kind {
+interface RequestKind {
   readonly request: Request;
-  /** That it goes on from the one before it, and cannot be sent alone. */
-  readonly needs?: true;
+  /** Whether it continues the request before it and cannot be sent alone. */
+  readonly needsPrevious?: true;
 }
 
-/** What people and programs ask for when no agent has to run: in turn, each connection with a run of its own. */
-export function requestKinds(saved: SavedRuns, stories: readonly Story[]): Readonly<Record<string, Kind>> {
+/** The kinds of requests that do not run an agent. Connections send them in turn, each with its own run. */
+export function requestKinds(saved: SavedRuns, stories: readonly Story[]): Readonly<Record<string, RequestKind>> {
   const [{ run, key, link } = { run: '', key: '', link: 'http://127.0.0.1/' }] = stories;
   const page = { headers: { accept: 'text/html' } };
   const json = { 'content-type': 'application/json' };
   let last = '';
   const runIn = (context: object): string => (context as { run?: string }).run ?? last;
-  const ofRun = (path: string): Pick<Request, 'setupRequest'> => ({
+  const forRun = (path: string): Pick<Request, 'setupRequest'> => ({
     setupRequest: (request, context) => ({ ...request, path: `/api/runs/${runIn(context)}${path}` }),
   });
   const state = (note: string, step: string) => JSON.stringify({ state: { note: note.repeat(1_000) }, step });
   const save: Request = {
-    ...{ method: 'POST', body: state('x', 'one'), headers: { ...json, 'if-none-match': '*' } },
+    method: 'POST',
+    body: state('x', 'one'),
+    headers: { ...json, 'if-none-match': '*' },
     setupRequest(request, context) {
       Object.assign(context, { run: saved.next() });
       return { ...request, path: `/api/runs/${runIn(context)}/checkpoints` };
@@ -65,40 +69,49 @@ export function requestKinds(saved: SavedRuns, stories: readonly Story[]): Reado
       saved.confirmed.add(last);
     },
   };
-  const again: Request = { method: 'POST', body: state('y', 'two'), headers: { ...json, 'if-match': '"1"' } };
+  const saveAgain: Request = { method: 'POST', body: state('y', 'two'), headers: { ...json, 'if-match': '"1"' } };
   const start: Request = { method: 'POST', path: '/api/runs', body: JSON.stringify({ agent: 'load' }) };
   return {
     'save a new run': { request: save },
-    'save once more': { request: { ...again, ...ofRun('/checkpoints') }, needs: true },
-    'start with a key that was used': { request: { ...start, headers: { ...json, 'idempotency-key': key } } },
-    'a run': { request: ofRun('') },
-    'its checkpoints': { request: ofRun('/checkpoints') },
-    'its newest state': { request: ofRun('/checkpoints/latest') },
+    'save it again': { request: { ...saveAgain, ...forRun('/checkpoints') }, needsPrevious: true },
+    'start with a used idempotency key': { request: { ...start, headers: { ...json, 'idempotency-key': key } } },
+    'a run': { request: forRun('') },
+    'its checkpoints': { request: forRun('/checkpoints') },
+    'its newest state': { request: forRun('/checkpoints/latest') },
     'a list of 20 runs': { request: { path: '/api/runs?limit=20' } },
     'a list of 20 runs by status': { request: { path: '/api/runs?limit=20&status=SUCCEEDED' } },
-    'approvals that are open': { request: { path: '/api/approvals?all=true' } },
+    'pending approvals': { request: { path: '/api/approvals?all=true' } },
     'console: runs': { request: { path: '/console/runs', ...page } },
     'console: a run': { request: { path: `/console/runs/${run}`, ...page } },
     'console: inbox': { request: { path: '/console/inbox', ...page } },
-    'page of a link': { request: { path: new URL(link).pathname, ...page } },
+    'approval page': { request: { path: new URL(link).pathname, ...page } },
   };
 }
 
-/** Sends these requests again and again, each connection one after the other. */
+/** Sends these requests repeatedly; each connection sends one at a time. */
 export async function sendLoad(
   { url, key }: ServerUnderLoad,
   requests: readonly Request[],
-  { seconds, connections, rate }: Mixing,
+  { seconds, connections, rate }: LoadSettings,
 ): Promise<LoadResult> {
   const authorization = `Bearer ${key}`;
   const result = await autocannon({
-    ...{ url, connections, duration: Math.ceil(seconds), timeout: 30 },
+    url,
+    connections,
+    duration: Math.ceil(seconds),
+    timeout: 30,
     requests: requests.map((each) => ({ ...each, headers: { authorization, ...each.headers } })),
     ...(rate !== undefined && { overallRate: rate }),
   });
   const { latency, requests: sent, errors, timeouts, non2xx, duration } = result;
   return {
-    ...{ requests: sent.total, perSecond: sent.total / duration, refused: non2xx, failed: errors + timeouts },
-    ...{ p50: latency.p50, p90: latency.p90, p99: latency.p99, max: latency.max },
+    requests: sent.total,
+    perSecond: sent.total / duration,
+    refused: non2xx,
+    failed: errors + timeouts,
+    p50: latency.p50,
+    p90: latency.p90,
+    p99: latency.p99,
+    max: latency.max,
   };
 }

@@ -1,37 +1,37 @@
-// The local server in a process of its own, as `waitstate dev` is one; it says which links it gave out, and what it holds in memory.
+// Runs the local server in its own process, as `waitstate dev` does, and reports approval links, problems and memory use.
 
 import { serve } from '../../cli/dev/server/serve.ts';
 import { type Line, render, toSpans } from '../../cli/terminal/line.ts';
 import type { FromServer, ToServer } from './local-server.ts';
 
 const [folder = '', ...files] = process.argv.slice(2);
-const tell = (told: FromServer): void => void process.send?.(told);
+const report = (message: FromServer): void => void process.send?.(message);
 
-let asking = '';
+let waitingRun = '';
 
-/** Tells of links, and of what went wrong. */
-function say(line: Line): void {
+/** Reports the approval links and the problems that the server logs. */
+function readLine(line: Line): void {
   const text = render(line, (_, plain) => plain);
-  asking = /(\S+)\s+asks /.exec(text)?.[1] ?? asking;
+  waitingRun = /(\S+)\s+asks /.exec(text)?.[1] ?? waitingRun;
   const url = /user:ann\s+(http\S+)/.exec(text)?.[1];
-  if (url !== undefined) tell({ tell: 'link', run: asking, url });
-  const isWrong = toSpans(line).some((piece) => typeof piece !== 'string' && /red/.test(String(piece.style)));
-  if (isWrong && !/rejected by/.test(text)) tell({ tell: 'wrong', text });
+  if (url !== undefined) report({ kind: 'link', run: waitingRun, url });
+  const isProblem = toSpans(line).some((span) => typeof span !== 'string' && /red/.test(String(span.style)));
+  if (isProblem && !/rejected by/.test(text)) report({ kind: 'problem', text });
 }
 
-const server = await serve({ files, folder, port: 0, watch: false, print: say });
+const server = await serve({ files, folder, port: 0, watch: false, print: readLine });
 await server.ready;
 
-process.on('message', async (asked: ToServer) => {
-  if (asked === 'stop') {
+process.on('message', async (message: ToServer) => {
+  if (message === 'stop') {
     await server.stop();
     process.exit();
   }
-  // Twice: what finalizers let go of is gone only then.
+  // Twice, because objects that finalizers release are collected only the second time.
   globalThis.gc?.();
   globalThis.gc?.();
   const { rss, heapUsed, external } = process.memoryUsage();
-  tell({ tell: 'memory', rss, heapUsed, external });
+  report({ kind: 'memory', rss, heapUsed, external });
 });
 process.on('disconnect', () => process.exit(1));
-tell({ tell: 'ready', url: server.url, key: server.key });
+report({ kind: 'ready', url: server.url, key: server.key });

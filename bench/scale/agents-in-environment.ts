@@ -13,20 +13,22 @@ export function agentsInEnvironment(letters: number): number {
   let [fit, tooMany] = [0, TOO_MANY];
   while (tooMany - fit > 1) {
     const middle = Math.floor((fit + tooMany) / 2);
-    if (isTaken(middle, letters)) fit = middle;
+    if (doAgentsFit(middle, letters)) fit = middle;
     else tooMany = middle;
   }
   return fit;
 }
 
 /** Whether the construct accepts this many agents. Each check needs a new construct, since it resolves its agents once. */
-const isTaken = (agents: number, letters: number): boolean =>
-  withWaitstate((hold) => {
+const doAgentsFit = (agents: number, letters: number): boolean =>
+  withWaitstate((waitstate) => {
     for (let n = 0; n < agents; n++) {
-      const behind = new LambdaFunction(Stack.of(hold), `${LONG_ID}${n}`, {
-        ...{ runtime: Runtime.NODEJS_24_X, code: Code.fromInline('-'), handler: 'index.handler' },
+      const lambdaFunction = new LambdaFunction(Stack.of(waitstate), `${LONG_ID}${n}`, {
+        runtime: Runtime.NODEJS_24_X,
+        code: Code.fromInline('-'),
+        handler: 'index.handler',
       });
-      hold.addAgent(String(n).padStart(letters, 'a'), { function: behind });
+      waitstate.addAgent(String(n).padStart(letters, 'a'), { function: lambdaFunction });
     }
-    return Object.values(hold.handlers).every(({ node }) => node.validate().length === 0);
+    return Object.values(waitstate.handlers).every(({ node }) => node.validate().length === 0);
   });

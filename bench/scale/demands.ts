@@ -33,61 +33,65 @@ export const AWS_LIMITS = {
 export function toDemands(simulated: Simulated): readonly Demand[] {
   const { runs, work, sweeps } = simulated;
   const all = combine(work, sweeps.expiry, sweeps.freeing);
-  const demands = [...ofTable(all.ledger), ...ofIndexes(all.ledger), ...ofSweepers(simulated), ...ofOthers(all)].map(
-    ({ what, limitPerSecond, taken }) => ({ what, limitPerSecond, perRun: taken / runs }),
-  );
+  const demands = [
+    ...tableDemands(all.ledger),
+    ...indexDemands(all.ledger),
+    ...sweeperDemands(simulated),
+    ...otherDemands(all),
+  ].map(({ what, limitPerSecond, total }) => ({ what, limitPerSecond, perRun: total / runs }));
   const steps = MIX.reduce((sum, kind) => sum + (kind.steps * kind.share) / 100, 0);
   const functions = {
-    ...{ what: 'concurrent functions', limitPerSecond: AWS_LIMITS.concurrency },
+    what: 'concurrent functions',
+    limitPerSecond: AWS_LIMITS.concurrency,
     perRun: steps * STEP_SECONDS + work.ms / runs / 1000,
   };
   return [...demands, functions].toSorted((a, b) => a.limitPerSecond / a.perRun - b.limitPerSecond / b.perRun);
 }
 
-/** The same for all runs together. */
-interface Taken {
+/** A limited resource, and how much of it all runs of the workload use together. */
+interface DemandTotal {
   readonly what: string;
   readonly limitPerSecond: number;
-  readonly taken: number;
+  readonly total: number;
 }
 
-function ofTable({ tableUnits, readUnits }: Ledger): readonly Taken[] {
+function tableDemands({ tableUnits, readUnits }: Ledger): readonly DemandTotal[] {
   const written = sum(tableUnits);
   const read = sum(readUnits, (where) => !/^(status|owner|due) /.test(where));
   const agents = `${TENANTS.large}/@agents`;
   return [
-    { what: 'write units of a new table', limitPerSecond: AWS_LIMITS.newTableWrites, taken: written },
-    { what: 'write units of a table, by quota', limitPerSecond: AWS_LIMITS.tableWrites, taken: written },
-    { what: 'read units of a new table', limitPerSecond: AWS_LIMITS.newTableReads, taken: read },
+    { what: 'write units of a new table', limitPerSecond: AWS_LIMITS.newTableWrites, total: written },
+    { what: 'write units of a table, by quota', limitPerSecond: AWS_LIMITS.tableWrites, total: written },
+    { what: 'read units of a new table', limitPerSecond: AWS_LIMITS.newTableReads, total: read },
     {
       what: `read units of partition \`${agents}\``,
       limitPerSecond: AWS_LIMITS.keyReads,
-      taken: readUnits.get(agents) ?? 0,
+      total: readUnits.get(agents) ?? 0,
     },
   ];
 }
 
-function ofIndexes({ groupUnits }: Ledger): readonly Taken[] {
+function indexDemands({ groupUnits }: Ledger): readonly DemandTotal[] {
   const tenant = TENANTS.large;
-  const group = (index: string, name: string): Taken => ({
-    ...{ what: `write units of \`${name}\` in index \`${index}\``, limitPerSecond: AWS_LIMITS.keyWrites },
-    taken: groupUnits.get(`${index} ${name}`) ?? 0,
+  const group = (index: string, name: string): DemandTotal => ({
+    what: `write units of \`${name}\` in index \`${index}\``,
+    limitPerSecond: AWS_LIMITS.keyWrites,
+    total: groupUnits.get(`${index} ${name}`) ?? 0,
   });
-  const alone = (status: string): Taken => ({
-    ...{ what: `write units of \`…/${status}\` in index \`status\`, if all runs have one tenant` },
-    ...{
-      limitPerSecond: AWS_LIMITS.keyWrites,
-      taken: sum(groupUnits, (name) => /^status /.test(name) && name.endsWith(`/${status}`)),
-    },
+  const alone = (status: string): DemandTotal => ({
+    what: `write units of \`…/${status}\` in index \`status\`, if all runs have one tenant`,
+    limitPerSecond: AWS_LIMITS.keyWrites,
+    total: sum(groupUnits, (name) => /^status /.test(name) && name.endsWith(`/${status}`)),
   });
-  const fullest = (index: string, beginning: string): Taken =>
+  const fullest = (index: string, beginning: string): DemandTotal =>
     group(index, largest(groupUnits, (name) => name.startsWith(`${index} ${beginning}`)).key.slice(index.length + 1));
   const due = sum(groupUnits, (name) => name.startsWith('due '));
   return [
-    { what: 'write units of a new index `due`', limitPerSecond: AWS_LIMITS.newTableWrites, taken: due },
+    { what: 'write units of a new index `due`', limitPerSecond: AWS_LIMITS.newTableWrites, total: due },
     {
-      ...{ what: `write units of the busiest of the ${DUE_SHARD_COUNT} shards of index \`due\`` },
-      ...{ limitPerSecond: AWS_LIMITS.keyWrites, taken: (due / DUE_SHARD_COUNT) * fullestShardFactor() },
+      what: `write units of the busiest of the ${DUE_SHARD_COUNT} shards of index \`due\``,
+      limitPerSecond: AWS_LIMITS.keyWrites,
+      total: (due / DUE_SHARD_COUNT) * fullestShardFactor(),
     },
     ...['READY', 'SUCCEEDED'].flatMap((status) => [group('status', `${tenant}/${status}`), alone(status)]),
     fullest('owner', `${tenant}/@inbox/`),
@@ -95,30 +99,30 @@ function ofIndexes({ groupUnits }: Ledger): readonly Taken[] {
   ];
 }
 
-function ofSweepers({ sweeps: { timers, expiry, freeing } }: Simulated): readonly Taken[] {
-  const taken = timers.ms + expiry.ms + freeing.ms;
+function sweeperDemands({ sweeps: { timers, expiry, freeing } }: Simulated): readonly DemandTotal[] {
+  const total = timers.ms + expiry.ms + freeing.ms;
   return [
-    { what: 'sweeper time (ms), without retention', limitPerSecond: 1_000, taken: timers.ms },
-    { what: 'sweeper time (ms), with retention', limitPerSecond: 1_000, taken },
+    { what: 'sweeper time (ms), without retention', limitPerSecond: 1_000, total: timers.ms },
+    { what: 'sweeper time (ms), with retention', limitPerSecond: 1_000, total },
     {
       what: `time of ${DUE_SHARD_COUNT} sweepers (ms), with retention`,
       limitPerSecond: DUE_SHARD_COUNT * 1_000,
-      taken,
+      total,
     },
   ];
 }
 
-const ofOthers = ({ ledger, requests, events }: SimulatedUsage): readonly Taken[] => [
+const otherDemands = ({ ledger, requests, events }: SimulatedUsage): readonly DemandTotal[] => [
   {
     what: 'API requests, by the default throttle of the construct',
     limitPerSecond: DEFAULTS.throttleRate,
-    taken: requests,
+    total: requests,
   },
-  { what: 'API Gateway requests, by account quota', limitPerSecond: AWS_LIMITS.apiRequests, taken: requests },
-  { what: 'EventBridge events', limitPerSecond: AWS_LIMITS.events, taken: events },
+  { what: 'API Gateway requests, by account quota', limitPerSecond: AWS_LIMITS.apiRequests, total: requests },
+  { what: 'EventBridge events', limitPerSecond: AWS_LIMITS.events, total: events },
   {
     what: 'S3 `PUT` requests, before S3 splits the prefix',
     limitPerSecond: AWS_LIMITS.putsOfPrefix,
-    taken: sum(ledger.objects),
+    total: sum(ledger.objects),
   },
 ];

@@ -71,7 +71,7 @@ const orders = agent({
 });
 
 /** Opens the approval page and approves. */
-async function answer(deployed: Deployment, { runtime }: Agent<never>, run: string): Promise<void> {
+async function approveByLink(deployed: Deployment, { runtime }: Agent<never>, run: string): Promise<void> {
   const url = links.get(`${runtime.contexts.tenant}/${run}`) ?? '';
   await deployed.link('GET', url);
   await deployed.link('POST', url, { answer: 'approve' });
@@ -85,12 +85,15 @@ export const MIX: readonly RunKind[] = [
     share: 20,
     steps: 2,
     agent: refunds,
-    afterWait: answer,
+    afterWait: approveByLink,
   },
   { name: 'a step, one hour of sleep, a step', share: 10, steps: 2, agent: followUp },
   { name: 'three steps of 20 KB', share: 8, steps: 3, agent: research },
   {
-    ...{ name: 'a step, a wait for a signal, then cancelled', share: 2, steps: 1, agent: orders },
+    name: 'a step, a wait for a signal, then cancelled',
+    share: 2,
+    steps: 1,
+    agent: orders,
     afterWait: (_, of, run) => of.run(run).cancel('no longer wanted'),
   },
 ];
@@ -113,13 +116,13 @@ export function mixedRuns(hundreds: number): readonly MixedRun[] {
   return MIX.flatMap((kind) =>
     Array.from({ length: kind.share * hundreds }, (_, n): MixedRun => {
       const tenant = n % 2 === 0 ? TENANTS.large : (TENANTS.small[((n - 1) / 2) % TENANTS.small.length] ?? '');
-      return { kind, tenant, id: idInGroup(tenant, `${kind.agent.name} ${n}`, n), owner: `user-${n % OWNERS}` };
+      return { kind, tenant, id: runIdInShard(tenant, `${kind.agent.name} ${n}`, n), owner: `user-${n % OWNERS}` };
     }),
   );
 }
 
 /** An id that assigns runs to the due shards in turn, as evenly as many random ids are. */
-function idInGroup(tenant: string, seed: string, turn: number): string {
+function runIdInShard(tenant: string, seed: string, turn: number): string {
   for (let tries = 0; ; tries++) {
     const id = runId(`${seed} ${tries}`);
     if (dueGroup(toPartition(tenant, id)) === `due/${turn % DUE_SHARD_COUNT}`) return id;

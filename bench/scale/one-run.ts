@@ -15,17 +15,17 @@ export interface PartitionLoad {
   readonly byTime: number;
 }
 
-const TIMES = 20;
+const REPETITIONS = 20;
 
 /** What steps and signals of one run use, counted on the real runtime. */
 export async function measurePartition(): Promise<readonly PartitionLoad[]> {
   const storage = recordingStorage(memoryStorage(), FUNCTIONS.agent.memoryMB);
   const measured = async (what: string, run: string, once: (n: number) => Promise<unknown>): Promise<PartitionLoad> => {
     storage.take();
-    for (let n = 0; n < TIMES; n++) await once(n);
+    for (let n = 0; n < REPETITIONS; n++) await once(n);
     const { ledger, ms } = storage.take();
-    const units = (ledger.tableUnits.get(`default/${run}`) ?? 0) / TIMES;
-    return { what, units, byUnits: AWS_LIMITS.keyWrites / units, byTime: (TIMES * 1000) / ms };
+    const units = (ledger.tableUnits.get(`default/${run}`) ?? 0) / REPETITIONS;
+    return { what, units, byUnits: AWS_LIMITS.keyWrites / units, byTime: (REPETITIONS * 1000) / ms };
   };
 
   const found: PartitionLoad[] = [];

@@ -25,7 +25,7 @@ export interface RecordingStorage extends Storage {
   request<T>(service: Service, work: () => Promise<T>): Promise<T>;
 }
 
-const RUNS = 'runs';
+const TABLE_NAME = 'runs';
 
 /** Assumed response times: typical within a region, not measured. */
 const LATENCY_MS = { dynamodb: 5, s3: 30, lambda: 30 } as const satisfies Record<Service, number>;
@@ -45,7 +45,7 @@ export function recordingStorage({ records, payloads }: Storage, memoryMB: numbe
   let taken = 0;
   let freeAt = 0;
 
-  async function asked<T>(service: Service, work: () => Promise<T>): Promise<T> {
+  async function request<T>(service: Service, work: () => Promise<T>): Promise<T> {
     add(ledger.requests, service);
     // Responses are awaited concurrently, but one processor sends requests one after the other.
     freeAt = Math.max(freeAt, time.now()) + (PROCESSOR_MS * PROCESSOR_MB) / memoryMB;
@@ -53,9 +53,9 @@ export function recordingStorage({ records, payloads }: Storage, memoryMB: numbe
     return work();
   }
 
-  const noting: Noting = { asked, ledger: () => ledger };
+  const recorder: Recorder = { request, ledger: () => ledger };
   return {
-    request: asked,
+    request,
     take() {
       const part = { ledger, ms: time.now() - taken };
       taken = time.now();
@@ -63,40 +63,43 @@ export function recordingStorage({ records, payloads }: Storage, memoryMB: numbe
       return part;
     },
     nextRecords: stream.next,
-    records: notedRecords(records, noting, stream.written),
-    payloads: notedPayloads(payloads, noting),
+    records: recordingRecords(records, recorder, stream.written),
+    payloads: recordingPayloads(payloads, recorder),
   };
 }
 
-/** How requests are recorded. */
-interface Noting {
-  readonly asked: RecordingStorage['request'];
+/** Records requests in the current ledger. */
+interface Recorder {
+  readonly request: RecordingStorage['request'];
   readonly ledger: () => OpenLedger;
 }
 
-function notedRecords(
+function recordingRecords(
   records: RecordStore,
-  { asked, ledger }: Noting,
+  { request, ledger }: Recorder,
   streamed: (at: RecordKey, item: Item | undefined) => void,
 ): RecordStore {
   const rules = capacityRules();
-  rules.createTable({ TableName: RUNS, ...TABLE });
+  rules.createTable({ TableName: TABLE_NAME, ...TABLE });
 
   function written(write: Write, times: number): void {
-    if ('foreign' in write) throw new Error('The simulation has no tables of others; found a write to one.');
+    if ('foreign' in write)
+      throw new Error('Expected writes to the table of Waitstate only; found a write to another table.');
     const at: RecordKey = 'put' in write ? write.put : write.remove;
     const item = 'put' in write ? toItem(write.put) : undefined;
-    const { units, inGroups } = item ? rules.put(RUNS, onWire(item)) : rules.remove(RUNS, onWire(primaryKey(at)));
+    const { units, inGroups } = item
+      ? rules.put(TABLE_NAME, toWireItem(item))
+      : rules.remove(TABLE_NAME, toWireItem(primaryKey(at)));
     add(ledger().tableUnits, at.partition, units * times);
     for (const [group, more] of inGroups) add(ledger().groupUnits, group, more);
     streamed(at, item);
   }
   function read(where: string, found: readonly StoredRecord[], consistent: boolean): void {
-    const bytes = found.reduce((all, record) => all + itemBytes(onWire(toItem(record))), 0);
+    const bytes = found.reduce((all, record) => all + itemBytes(toWireItem(toItem(record))), 0);
     add(ledger().readUnits, where, readUnits(bytes, consistent));
   }
   const page = (where: string, consistent: boolean, ask: () => Promise<Page>): Promise<Page> =>
-    asked('dynamodb', async () => {
+    request('dynamodb', async () => {
       const found = await ask();
       read(where, found.records, consistent);
       return found;
@@ -106,7 +109,7 @@ function notedRecords(
     ...records,
     removesExpired: true,
     read: (partition, keys) =>
-      asked('dynamodb', async () => {
+      request('dynamodb', async () => {
         const found = await records.read(partition, keys);
         for (const record of found) read(partition, [record], true);
         add(ledger().readUnits, partition, new Set(keys).size - found.length);
@@ -115,25 +118,25 @@ function notedRecords(
     range: (partition, options) => page(partition, true, () => records.range(partition, options)),
     list: (list, group, options) => page(`${list} ${group}`, false, () => records.list(list, group, options)),
     commit: (writes) =>
-      asked('dynamodb', async () => {
+      request('dynamodb', async () => {
         await records.commit(writes);
         for (const write of writes) written(write, writes.length > 1 ? 2 : 1);
       }),
   };
 }
 
-const notedPayloads = (payloads: PayloadStore, { asked, ledger }: Noting): PayloadStore => ({
+const recordingPayloads = (payloads: PayloadStore, { request, ledger }: Recorder): PayloadStore => ({
   ...payloads,
   put: (partition, id, content) =>
-    asked('s3', async () => {
+    request('s3', async () => {
       await payloads.put(partition, id, content);
       add(ledger().objects, partition);
     }),
-  open: (partition, id) => asked('s3', () => payloads.open(partition, id)),
+  open: (partition, id) => request('s3', () => payloads.open(partition, id)),
   async *list(scope) {
-    yield* await asked('s3', () => Array.fromAsync(payloads.list(scope)));
+    yield* await request('s3', () => Array.fromAsync(payloads.list(scope)));
   },
-  remove: (partition, ids) => asked('s3', () => payloads.remove(partition, ids)),
+  remove: (partition, ids) => request('s3', () => payloads.remove(partition, ids)),
 });
 
 /** The stream records that writes to a table produce. */
@@ -167,7 +170,7 @@ function recordingStream() {
 }
 
 /** An item with its bytes encoded as on the wire. */
-const onWire = (item: Item): WireItem =>
+const toWireItem = (item: Item): WireItem =>
   Object.fromEntries(
     Object.entries(item).map(([name, { S, N, B }]) => [
       name,

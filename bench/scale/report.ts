@@ -10,18 +10,18 @@ import { type Simulated, type SweepUsage, simulate } from './simulate.ts';
  * How many hundreds of runs are simulated. Runs of one kind all use the same, so a few are enough. Each shard of the due
  * index gets the same number of each kind.
  */
-const HUNDREDS = 4;
+const HUNDREDS_OF_RUNS = 4;
 
 /** The peak of a day, as a multiple of the mean. */
-const PEAK = 4;
+const PEAK_FACTOR = 4;
 const DAY_SECONDS = 86_400;
-const LEVELS = [10, 10_000, 10_000_000];
+const RUNS_PER_DAY = [10, 10_000, 10_000_000];
 
-const perSecond = (runsPerDay: number): number => (runsPerDay * PEAK) / DAY_SECONDS;
+const perSecond = (runsPerDay: number): number => (runsPerDay * PEAK_FACTOR) / DAY_SECONDS;
 
 /** Simulates the workload and returns the tables of docs/reference/scale.md. */
 export async function scaleReport(): Promise<readonly Section[]> {
-  const simulated = await simulate(HUNDREDS);
+  const simulated = await simulate(HUNDREDS_OF_RUNS);
   return [
     { title: 'Workload', table: mixTable() },
     { title: 'Limits, in the order in which you reach them', table: limitsTable(simulated) },
@@ -41,38 +41,41 @@ const mixTable = (): string =>
 function limitsTable(simulated: Simulated): string {
   return markdownTable(
     [
-      ...['resource', 'limit per second', 'used per run'],
-      ...LEVELS.map((level) => `${formatFigure(level)} runs a day`),
+      'resource',
+      'limit per second',
+      'used per run',
+      ...RUNS_PER_DAY.map((runsPerDay) => `${formatFigure(runsPerDay)} runs a day`),
       'reached at (runs a day)',
     ],
-    toDemands(simulated).map(({ what, limitPerSecond: most, perRun }): MarkdownCell[] => {
-      const used = LEVELS.map((level) => perSecond(level) * perRun);
+    toDemands(simulated).map(({ what, limitPerSecond, perRun }): MarkdownCell[] => {
+      const used = RUNS_PER_DAY.map((runsPerDay) => perSecond(runsPerDay) * perRun);
       return [
         what,
-        most,
+        limitPerSecond,
         perRun,
-        ...used.map((each) => (each > most ? `**${formatFigure(each)}**` : each)),
-        metAt(most / perRun),
+        ...used.map((each) => (each > limitPerSecond ? `**${formatFigure(each)}**` : each)),
+        runsPerDayAtLimit(limitPerSecond / perRun),
       ];
     }),
   );
 }
 
-/** Two digits: these are estimates. */
-const metAt = (runsPerSecond: number): number => Number(((runsPerSecond * DAY_SECONDS) / PEAK).toPrecision(2));
+/** Rounded to two significant digits, because these are estimates. */
+const runsPerDayAtLimit = (runsPerSecond: number): number =>
+  Number(((runsPerSecond * DAY_SECONDS) / PEAK_FACTOR).toPrecision(2));
 
 // A new on-demand table takes 4,000 write units a second, one partition 1,000.
 const FIRST_PARTITIONS = AWS_LIMITS.newTableWrites / AWS_LIMITS.keyWrites;
 
 function shardsTable({ runs, work, sweeps }: Simulated): string {
   const writes = [work, sweeps.expiry, sweeps.freeing].reduce((all, { ledger }) => all + sum(ledger.tableUnits), 0);
-  const of = (count: number) => LEVELS.map((level) => (perSecond(level) * count) / runs);
+  const of = (count: number) => RUNS_PER_DAY.map((runsPerDay) => (perSecond(runsPerDay) * count) / runs);
   const partitions = of(writes).map((units) => Math.max(FIRST_PARTITIONS, Math.ceil(units / AWS_LIMITS.keyWrites)));
   const perShard = of(work.resume).map((records, at) => records / (partitions[at] ?? 1));
   return markdownTable(
-    ['per second at peak', ...LEVELS.map((level) => `${formatFigure(level)} runs a day`)],
+    ['per second at peak', ...RUNS_PER_DAY.map((runsPerDay) => `${formatFigure(runsPerDay)} runs a day`)],
     [
-      ['runs', ...LEVELS.map(perSecond)],
+      ['runs', ...RUNS_PER_DAY.map(perSecond)],
       ['table partitions and stream shards, at least', ...partitions],
       ['stream records', ...of(work.streamed + sweeps.expiry.streamed + sweeps.freeing.streamed)],
       ['to `resume`, after its filter', ...of(work.resume)],
@@ -84,11 +87,11 @@ function shardsTable({ runs, work, sweeps }: Simulated): string {
 }
 
 function sweeperTable({ sweeps }: Simulated): string {
-  const row = (what: string, { dueCount: looks, ms, ledger }: SweepUsage): MarkdownCell[] => [
+  const row = (what: string, { dueCount, ms, ledger }: SweepUsage): MarkdownCell[] => [
     what,
-    ...(['dynamodb', 's3', 'lambda'] as const).map((service) => (ledger.requests.get(service) ?? 0) / looks),
-    ms / looks,
-    Math.floor((looks * 60_000) / ms),
+    ...(['dynamodb', 's3', 'lambda'] as const).map((service) => (ledger.requests.get(service) ?? 0) / dueCount),
+    ms / dueCount,
+    Math.floor((dueCount * 60_000) / ms),
   ];
   return markdownTable(
     ['due', 'DynamoDB requests', 'S3 requests', 'invocations', 'sweeper time (ms, estimated)', 'per minute'],

@@ -38,21 +38,25 @@ const RETENTION_DAYS = 90;
 export async function simulate(hundreds: number): Promise<Simulated> {
   const storage = recordingStorage(memoryStorage({ clock: () => deployed.clock.now() }), FUNCTIONS.sweep.memoryMB);
   const deployed = createDeployment({
-    ...{ storage, nextRecords: storage.nextRecords, agents: MIX.map(({ agent }) => agent), writer: '169.254.100.6/8' },
+    storage,
+    nextRecords: storage.nextRecords,
+    agents: MIX.map(({ agent }) => agent),
+    writer: '169.254.100.6/8',
     onInvoke: (work) => storage.request('lambda', work),
   });
   const { clock } = deployed;
   const take = (): SimulatedUsage => ({ ...deployed.take(), ...storage.take() });
-  const swept = async (afterMs: number): Promise<SweepUsage> => {
+  const sweepAfter = async (afterMs: number): Promise<SweepUsage> => {
     clock.moveTo(clock.now() + afterMs);
     const { failed, redelivered, ...outcomes } = await deployed.sweep();
-    if (failed + redelivered > 0) throw new Error(`A sweep failed ${failed} times and delivered ${redelivered} again.`);
+    if (failed + redelivered > 0)
+      throw new Error(`Expected a sweep without failures; ${failed} failed and ${redelivered} were redelivered.`);
     return { ...take(), dueCount: Object.values(outcomes).reduce((all, count) => all + count, 0) };
   };
   // Removals also go through the stream; no handler acts on them.
-  const streamed = async (looks: SweepUsage): Promise<SweepUsage> => {
+  const afterStream = async (sweep: SweepUsage): Promise<SweepUsage> => {
     await deployed.flow();
-    return { ...combine(looks, { ...take(), ms: 0 }), dueCount: looks.dueCount };
+    return { ...combine(sweep, { ...take(), ms: 0 }), dueCount: sweep.dueCount };
   };
 
   const runs = mixedRuns(hundreds);
@@ -67,13 +71,15 @@ export async function simulate(hundreds: number): Promise<Simulated> {
     await deployed.flow();
   }
   const first = take();
-  const timers = await swept(HOUR_MS);
+  const timers = await sweepAfter(HOUR_MS);
   await deployed.flow();
   const work = combine(first, timers, take());
-  const expiry = await streamed(await swept((RETENTION_DAYS + 1) * DAY_MS));
-  const freeing = await streamed(await swept(DAY_MS + HOUR_MS));
+  const expiry = await afterStream(await sweepAfter((RETENTION_DAYS + 1) * DAY_MS));
+  const freeing = await afterStream(await sweepAfter(DAY_MS + HOUR_MS));
   if (expiry.dueCount !== runs.length || freeing.dueCount !== runs.length)
-    throw new Error(`${runs.length} runs began; ${expiry.dueCount} expired and ${freeing.dueCount} were freed.`);
+    throw new Error(
+      `Expected all ${runs.length} runs to be removed; ${expiry.dueCount} expired and ${freeing.dueCount} ids were freed.`,
+    );
   return { runs: runs.length, work, sweeps: { timers, expiry, freeing } };
 }
 
@@ -83,11 +89,11 @@ export function combine(...parts: readonly [SimulatedUsage, ...SimulatedUsage[]]
   for (const { ledger: part } of parts)
     for (const name of Object.keys(ledger) as (keyof OpenLedger)[])
       for (const [key, amount] of part[name]) add(ledger[name] as Map<unknown, number>, key, amount);
-  const counts = COUNTS.map((name) => [name, parts.reduce((all, part) => all + part[name], 0)]);
+  const counts = SUMMED_FIELDS.map((name) => [name, parts.reduce((all, part) => all + part[name], 0)]);
   return { ...(Object.fromEntries(counts) as Omit<SimulatedUsage, 'ledger'>), ledger };
 }
 
-const COUNTS = [
+const SUMMED_FIELDS = [
   ...(Object.keys(NO_ACTIVITY) as (keyof Activity)[]),
   'ms',
 ] as const satisfies readonly (keyof SimulatedUsage)[];

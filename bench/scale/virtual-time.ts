@@ -19,9 +19,9 @@ export function virtualTime(): VirtualTime {
       // Let pending work that does not wait run first.
       await idle();
       now = Math.min(...waiting.map(({ until }) => until));
-      const over = waiting.filter(({ until }) => until <= now);
+      const due = waiting.filter(({ until }) => until <= now);
       waiting = waiting.filter(({ until }) => until > now);
-      for (const { wake } of over) wake();
+      for (const { wake } of due) wake();
       await idle();
     }
     isRunning = false;

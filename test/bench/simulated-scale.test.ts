@@ -15,7 +15,7 @@ import { agent } from '../../lambda/index.ts';
 import { memoryStorage } from '../../lambda/memory.ts';
 import { streamOf } from '../engines/table-stream.ts';
 
-/** An agent that does something of everything, and its story up to the end of a retention. */
+/** An agent that uses every kind of operation that is counted: small and large steps, a sleep and an approval. */
 const trips = agent({
   name: 'trips',
   async run(ctx) {
@@ -26,6 +26,7 @@ const trips = agent({
   },
 });
 
+/** Takes a run from its start to its removal after retention. */
 async function story({ at, clock, flow, sweep }: ReturnType<typeof createDeployment>): Promise<void> {
   const later = async (milliseconds: number) => {
     clock.moveTo(clock.now() + milliseconds);
@@ -42,13 +43,13 @@ async function story({ at, clock, flow, sweep }: ReturnType<typeof createDeploym
 }
 
 describe('the simulated storage', () => {
-  it('counts what passes the wire to the engines: write units, read units, requests and objects', async () => {
+  it('counts the same write units, read units, requests and objects as the wire to the engines', async () => {
     const wire = await startWire();
     try {
-      const { writer, ...place } = await createDynamoTarget(wire);
-      const nextRecords = await streamOf(wire.dynamo, place.table);
+      const { writer, ...target } = await createDynamoTarget(wire);
+      const nextRecords = await streamOf(wire.dynamo, target.table);
       const before = await wire.counts();
-      await story(createDeployment({ storage: dynamoStorage(place), nextRecords, agents: [trips], writer }));
+      await story(createDeployment({ storage: dynamoStorage(target), nextRecords, agents: [trips], writer }));
       const counts = countsSince(before, await wire.counts());
 
       const storage = recordingStorage(memoryStorage(), 512);
@@ -64,12 +65,16 @@ describe('the simulated storage', () => {
     }
   });
 
-  it('says in which group of an index a unit falls: the one that an entry leaves and the one that it comes to', () => {
+  it('counts index units in the group that an entry leaves and in the group that it enters', () => {
     const rules = capacityRules();
     rules.createTable({ TableName: 'runs', ...TABLE });
     const head = (status: string, time: string) => ({
-      ...{ pk: { S: 'a/b' }, sk: { S: 'cz' }, m: { S: status }, r: { S: time } },
-      ...{ sg: { S: `a/${status}` }, so: { S: time } },
+      pk: { S: 'a/b' },
+      sk: { S: 'cz' },
+      m: { S: status },
+      r: { S: time },
+      sg: { S: `a/${status}` },
+      so: { S: time },
     });
     expect([...rules.put('runs', head('READY', '1')).inGroups]).toEqual([['status a/READY', 1]]);
     expect([...rules.put('runs', head('SLEEPING', '2')).inGroups]).toEqual([
@@ -82,7 +87,7 @@ describe('the simulated storage', () => {
     ]);
   });
 
-  it('lets time pass once for answers that are waited for side by side, and for each request of the processor', async () => {
+  it('adds the latency of concurrent requests once, and the processor time of each request', async () => {
     const time = virtualTime();
     await Promise.all([time.pass(5), time.pass(30), time.pass(5).then(() => time.pass(5))]);
     expect(time.now()).toBe(30);
@@ -97,7 +102,7 @@ describe('the simulated storage', () => {
   });
 });
 
-describe('the tables of pages', () => {
+describe('the tables of docs pages', () => {
   const table = markdownTable(
     ['what', 'many', 'price'],
     [
@@ -107,7 +112,7 @@ describe('the tables of pages', () => {
     ],
   );
 
-  it('have numbers as people read them, to the right', () => {
+  it('contain formatted numbers, aligned to the right', () => {
     expect(table.split('\n')).toEqual([
       '| what | many | price |',
       '|---|--:|--:|',
@@ -117,7 +122,7 @@ describe('the tables of pages', () => {
     ]);
   });
 
-  it('are missed where they are not as they are printed, and put where the old ones are', () => {
+  it('are reported when a page does not contain them verbatim, and replace the old ones', () => {
     const sections = [{ title: 'Prices', table, sentence: 'It is paid for by 2 of them.' }];
     const page =
       'Before.\n\n| what | many | price |\n|---|---|---|\n| a | 1 | 2 |\n\nIt is paid for by 1 of them.\n\nAfter.\n';
@@ -125,6 +130,6 @@ describe('the tables of pages', () => {
     const written = replaceTables(page, sections);
     expect(findMissing(written, sections)).toEqual([]);
     expect(written).toBe(`Before.\n\n${table}\n\nIt is paid for by 2 of them.\n\nAfter.\n`);
-    expect(() => replaceTables('Nothing.', sections)).toThrow('nothing of "Prices"');
+    expect(() => replaceTables('Nothing.', sections)).toThrow('text for "Prices"');
   });
 });

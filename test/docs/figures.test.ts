@@ -8,7 +8,7 @@ import { pages } from './markdown.ts';
 const textOf = (name: string): string => pages.find(({ path }) => path === `docs/${name}`)?.text ?? '';
 
 describe('the cost page', () => {
-  it('says what `npm run bill` prints; `npm run bill -- --write` puts it there', async () => {
+  it('contains the tables that `npm run bill` prints; `npm run bill -- --write` updates them', async () => {
     const wire = await startWire();
     try {
       expect(findMissing(textOf('reference/cost.md'), await billReport(wire))).toEqual([]);
@@ -19,7 +19,7 @@ describe('the cost page', () => {
 });
 
 describe('the scale page', () => {
-  it('says what `npm run scale` prints; `npm run scale -- --write` puts it there', async () => {
+  it('contains the tables that `npm run scale` prints; `npm run scale -- --write` updates them', async () => {
     expect(findMissing(textOf('reference/scale.md'), await scaleReport())).toEqual([]);
   });
 });
