@@ -1,7 +1,7 @@
 import { invalidInput } from '../core/invalid-input.ts';
 
-/** How many somebody may ask for at once: from 1 to the most that a page holds. */
-export function checkLimit(limit: number, most: number): number {
-  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= most) return limit;
-  throw invalidInput('`limit`', `a whole number from 1 to ${most}`, limit);
+/** Refuses a `limit` that is not a whole number from 1 to `max`. */
+export function checkLimit(limit: number, max: number): number {
+  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= max) return limit;
+  throw invalidInput('`limit`', `a whole number from 1 to ${max}`, limit);
 }

@@ -1,12 +1,22 @@
-import type { Doc, Fields, RunCipher, RunContext } from '../../checkpoints/engine.ts';
-import { decode, decodeOptions, decryptText, encryptText, parse, sideText } from '../../checkpoints/engine.ts';
+import {
+  type Doc,
+  decode,
+  decodeOptions,
+  decryptText,
+  encryptText,
+  type Fields,
+  parse,
+  type RunCipher,
+  type RunContext,
+  sideText,
+} from '../../checkpoints/engine.ts';
 import type { VoteAnswer } from '../../core/approval.ts';
 import { omitUndefined } from '../../core/omit-undefined.ts';
 import type { StoredRecord } from '../../storage/ports.ts';
 import { damagedApproval } from './approval-meta.ts';
 import type { Approval } from './approval-records.ts';
 
-/** What was shown to the approvers. */
+/** What approvers see and decide on. */
 export interface ApprovalContent {
   readonly title: string;
   readonly show: unknown;
@@ -14,7 +24,7 @@ export interface ApprovalContent {
   readonly changed: { readonly before: unknown; readonly after: unknown } | undefined;
 }
 
-/** The same as documents, in which `$` nodes stand for what JSON lacks. */
+/** The same as documents: JSON in which `$` nodes stand for values that JSON lacks. */
 export type ShownDoc = {
   readonly title: string;
   readonly show?: Doc;
@@ -22,39 +32,39 @@ export type ShownDoc = {
   readonly changed?: { readonly before: Doc; readonly after: Doc };
 };
 
-/** The hash of what was shown, in hex: SHA-256 of the stored text, under the run's key where there is one. */
+/** The hash of what approvers see, in hex: SHA-256 of the stored text, or an HMAC with the key of an encrypted run. */
 export const contentHash = (cipher: RunCipher, text: string): string => cipher.hash().update(text).digest('hex');
 
-/** The text of what was shown, as it is stored. */
+/** What approvers see, as the text that is stored. */
 export async function readContentText(at: RunContext, cipher: RunCipher, record: StoredRecord): Promise<string> {
   const text = await sideText(at, cipher, record);
-  if (text === undefined) throw damagedApproval(record, 'what was shown is missing');
+  if (text === undefined) throw damagedApproval(record, 'its content is missing');
   return text;
 }
 
-/** What was shown; refuses it when it does not have the hash that was decided on. */
+/** Reads what approvers see, as values; throws DAMAGED if it does not match the `shown` hash. */
 export async function readApprovalContent(
   at: RunContext,
   cipher: RunCipher,
   approval: Pick<Approval, 'meta' | 'stored'>,
 ): Promise<ApprovalContent> {
   const doc = await readApprovalDocument(at, cipher, approval);
-  const { title, show, facts, changed } = decode(doc, decodeOptions(at, { cipher: cipher })) as ApprovalContent;
+  const { title, show, facts, changed } = decode(doc, decodeOptions(at, { cipher })) as ApprovalContent;
   return { title, show, facts, changed };
 }
 
-/** What was shown as documents, likewise: it needs no code of the agent that asked. */
+/** Reads what approvers see, as documents, without the code of the agent; throws DAMAGED if the hash differs. */
 export async function readApprovalDocument(
   at: RunContext,
   cipher: RunCipher,
   { meta, stored }: Pick<Approval, 'meta' | 'stored'>,
 ): Promise<ShownDoc> {
   const text = await readContentText(at, cipher, stored);
-  if (contentHash(cipher, text) !== meta.shown) throw damagedApproval(stored, 'what was shown does not have its hash');
+  if (contentHash(cipher, text) !== meta.shown) throw damagedApproval(stored, 'its content does not match its hash');
   return parse(text) as ShownDoc;
 }
 
-/** What one person answered, with what they said. */
+/** The vote of one person, with comment and edits. */
 export interface VoteView {
   readonly by: string;
   readonly as?: string;
@@ -64,23 +74,23 @@ export interface VoteView {
   readonly edits?: unknown;
 }
 
-/** What an approver says beside the answer. */
+/** What a person adds to a vote. */
 export interface VoteContent {
   readonly comment?: string | undefined;
   readonly edits?: unknown;
 }
 
-// Bound to the approval and to the person: nothing that one said opens as said by another.
-const aboutVote = (key: string, by: string): string => `said ${key} ${by}`;
+// Bound to the approval and the person, so that nobody can move a comment to another vote.
+const voteBinding = (key: string, by: string): string => `said ${key} ${by}`;
 
-/** What somebody says of an approval, closed as the run is. */
+/** Encrypts comment and edits of a vote with the key of the run; plain text if the run is not encrypted. */
 export const encryptVoteContent = (
   at: RunContext,
   cipher: RunCipher,
   key: string,
   by: string,
-  said: VoteContent,
-): string => encryptText(at, cipher, aboutVote(key, by), said);
+  content: VoteContent,
+): string => encryptText(at, cipher, voteBinding(key, by), content);
 
 /** The votes of an approval with their comments and edits. */
 export function readVotes(
@@ -89,17 +99,23 @@ export function readVotes(
   { meta, stored }: Pick<Approval, 'meta' | 'stored'>,
 ): readonly VoteView[] {
   return meta.votes.map(({ by, as, answer, at: when, said }) => {
-    const { comment, edits } = said === undefined ? {} : loaded(at, cipher, stored, by, said);
+    const { comment, edits } = said === undefined ? {} : decryptVoteContent(at, cipher, stored, by, said);
     return { by, answer, at: new Date(when), ...omitUndefined({ as, comment, edits }) };
   });
 }
 
-function loaded(at: RunContext, cipher: RunCipher, stored: StoredRecord, by: string, said: string): VoteContent {
-  // Text that is not closed could be anybody's.
-  if (cipher.isEncrypted && !said.startsWith('~')) throw damagedApproval(stored, `what ${by} said is not encrypted`);
+function decryptVoteContent(
+  at: RunContext,
+  cipher: RunCipher,
+  stored: StoredRecord,
+  by: string,
+  said: string,
+): VoteContent {
+  // Anybody could have written plain text.
+  if (cipher.isEncrypted && !said.startsWith('~')) throw damagedApproval(stored, `the vote of ${by} is not encrypted`);
   try {
-    return Object(decryptText(at, cipher, aboutVote(stored.key, by), said));
+    return Object(decryptText(at, cipher, voteBinding(stored.key, by), said));
   } catch (error) {
-    throw damagedApproval(stored, `what ${by} said cannot be read`, error);
+    throw damagedApproval(stored, `the vote of ${by} cannot be decrypted`, error);
   }
 }

@@ -7,8 +7,8 @@ import type { StoredRecord } from '../../storage/ports.ts';
 type Check = (value: unknown) => boolean;
 
 const isText: Check = (value) => typeof value === 'string';
-const isName: Check = (value) => isText(value) && value !== '';
-const isMoment: Check = (value) => Number.isFinite(value);
+const isNonEmptyText: Check = (value) => isText(value) && value !== '';
+const isTimestamp: Check = (value) => Number.isFinite(value);
 const isCount: Check = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
 const isOneOf =
   (...values: readonly unknown[]): Check =>
@@ -18,65 +18,67 @@ const isListOf =
   (is: Check): Check =>
   (value) =>
     Array.isArray(value) && value.every(is);
-const may =
+const optional =
   (is: Check): Check =>
   (value) =>
     value === undefined || is(value);
-const haveAll = (checks: Readonly<Record<string, Check>>, value: unknown): boolean =>
+const passesAll = (checks: Readonly<Record<string, Check>>, value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&
   Object.entries(checks).every(([field, is]) => is((value as Record<string, unknown>)[field]));
 
-const VOTE: Readonly<Record<keyof Vote, Check>> = {
-  by: isName,
-  as: may(isName),
+const VOTE_CHECKS: Readonly<Record<keyof Vote, Check>> = {
+  by: isNonEmptyText,
+  as: optional(isNonEmptyText),
   answer: isOneOf('approve', 'reject'),
-  at: isMoment,
-  said: may(isText),
+  at: isTimestamp,
+  said: optional(isText),
 };
 
-const APPROVAL: Readonly<Record<keyof ApprovalMeta, Check>> = {
-  agent: may(isText),
+const APPROVAL_CHECKS: Readonly<Record<keyof ApprovalMeta, Check>> = {
+  agent: optional(isText),
   name: isText,
   ask: isCount,
-  shown: isName,
-  approvers: (value) => isListOf(isName)(value) && Object(value).length > 0,
+  shown: isNonEmptyText,
+  approvers: (value) => isListOf(isNonEmptyText)(value) && Object(value).length > 0,
   quorum: (value) => isCount(value) && Number(value) > 0,
-  askedAt: isMoment,
-  deadline: may(isMoment),
-  timeoutMs: may(isMoment),
-  remindAfterMs: may((value) => isMoment(value) && Number(value) > 0),
-  escalateAfterMs: may(isMoment),
-  escalateTo: may(isListOf(isName)),
+  askedAt: isTimestamp,
+  deadline: optional(isTimestamp),
+  timeoutMs: optional(isTimestamp),
+  remindAfterMs: optional((value) => isTimestamp(value) && Number(value) > 0),
+  escalateAfterMs: optional(isTimestamp),
+  escalateTo: optional(isListOf(isNonEmptyText)),
   onTimeout: isOneOf(...ON_TIMEOUT_ACTIONS),
   editable: isOneOf(true, false),
   status: isOneOf(...APPROVAL_STATUSES),
-  votes: isListOf((vote) => haveAll(VOTE, vote)),
-  endedAt: may(isMoment),
-  outcome: may(isOneOf('approve', 'reject', 'fail')),
-  told: may(isMoment),
-  reminders: may(isCount),
-  escalatedAt: may(isMoment),
-  tell: may(isOneOf('asked', 'reminder', 'escalation')),
-  tellTries: may(isCount),
-  tellAt: may(isMoment),
-  withdrawnBecause: may(isText),
+  votes: isListOf((vote) => passesAll(VOTE_CHECKS, vote)),
+  endedAt: optional(isTimestamp),
+  outcome: optional(isOneOf('approve', 'reject', 'fail')),
+  told: optional(isTimestamp),
+  reminders: optional(isCount),
+  escalatedAt: optional(isTimestamp),
+  tell: optional(isOneOf('asked', 'reminder', 'escalation')),
+  tellTries: optional(isCount),
+  tellAt: optional(isTimestamp),
+  withdrawnBecause: optional(isText),
 };
 
-/** The readable part of an approval; refuses one that is not whole, or that says it ended and not how. */
+/** The unencrypted fields of an approval; throws DAMAGED if one is malformed, or if status and outcome disagree. */
 export function readApprovalMeta(stored: StoredRecord): ApprovalMeta {
   const meta = sideMeta(stored);
-  const wrong = Object.keys(APPROVAL).find((field) => !APPROVAL[field as keyof ApprovalMeta](meta[field]));
-  if (wrong !== undefined) throw damagedApproval(stored, `its field "${wrong}" is not what it can be`);
-  const known = Object.entries(meta).filter(([field]) => Object.hasOwn(APPROVAL, field));
+  const wrong = Object.keys(APPROVAL_CHECKS).find(
+    (field) => !APPROVAL_CHECKS[field as keyof ApprovalMeta](meta[field]),
+  );
+  if (wrong !== undefined) throw damagedApproval(stored, `its field "${wrong}" is missing or malformed`);
+  const known = Object.entries(meta).filter(([field]) => Object.hasOwn(APPROVAL_CHECKS, field));
   const read = Object.fromEntries(known) as unknown as ApprovalMeta;
-  const open = read.status === 'PENDING';
-  if (open !== (read.outcome === undefined) || open !== (read.endedAt === undefined))
-    throw damagedApproval(stored, `it is ${read.status}, and its outcome ${read.outcome}`);
+  const isPending = read.status === 'PENDING';
+  if (isPending !== (read.outcome === undefined) || isPending !== (read.endedAt === undefined))
+    throw damagedApproval(stored, `its status is ${read.status}, but its outcome is ${read.outcome}`);
   return read;
 }
 
-/** The error for an approval that is not what was written. */
+/** The error for an approval whose record is damaged. */
 export const damagedApproval = (
   { partition, key }: Pick<StoredRecord, 'partition' | 'key'>,
   why: string,

@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { RunCipher, RunContext } from '../../checkpoints/engine.ts';
-import { metaOnlyRecord, scanRecords, sideRecord, withMeta } from '../../checkpoints/engine.ts';
+import {
+  metaOnlyRecord,
+  type RunCipher,
+  type RunContext,
+  scanRecords,
+  sideRecord,
+  withMeta,
+} from '../../checkpoints/engine.ts';
 import {
   type ApprovalMeta,
   type ApprovalRequest,
@@ -23,7 +29,7 @@ import type { ListEntries, StoredRecord, Write } from '../../storage/ports.ts';
 import { contentHash, readContentText } from './approval-content.ts';
 import { readApprovalMeta } from './approval-meta.ts';
 
-/** An approval as it is stored. */
+/** An approval and its record. */
 export interface Approval {
   readonly id: string;
   readonly meta: ApprovalMeta;
@@ -31,8 +37,8 @@ export interface Approval {
 }
 
 /**
- * The id of an approval: that of what asks, how often its run was rewound and how often it asks. A run that was rewound
- * asks anew: what was answered then was answered to another history.
+ * The id of an approval: the id of its operation, the number of rewinds and the number of the request. A run that was
+ * rewound asks again, because earlier decisions were made on another history.
  */
 export const toApprovalId = (
   id: string,
@@ -44,35 +50,35 @@ export function readApproval(stored: StoredRecord): Approval {
   return { id: approvalIdFromKey(stored.key) ?? '', meta: readApprovalMeta(stored), stored };
 }
 
-/** Those of the approvals that there are, in the order of the ids. */
+/** Reads approvals in the order of the ids; ids that do not exist are left out. */
 export async function readApprovals(at: RunContext, ids: readonly string[]): Promise<readonly Approval[]> {
   const keys = [...new Set(ids)].map(approvalKey);
   const found = new Map<string, StoredRecord>();
-  for (let from = 0; from < keys.length; from += MOST_KEYS) {
-    for (const stored of await at.records.read(at.partition, keys.slice(from, from + MOST_KEYS)))
+  for (let from = 0; from < keys.length; from += MAX_KEYS) {
+    for (const stored of await at.records.read(at.partition, keys.slice(from, from + MAX_KEYS)))
       found.set(stored.key, stored);
   }
   return keys.flatMap((key) => found.get(key) ?? []).map(readApproval);
 }
 
-const MOST_KEYS = 100;
+const MAX_KEYS = 100;
 
 /** All approvals of a run, in the order of their ids. */
 export const readAllApprovals = (at: RunContext): Promise<readonly Approval[]> =>
   Array.fromAsync(scanRecords(at, APPROVAL_KEYS), readApproval);
 
-/** What an approval is about, beside its request. */
+/** Where an approval request comes from. */
 export interface ApprovalOrigin {
   readonly agent?: string | undefined;
-  /** What the code calls it. */
+  /** The name in the agent's code. */
   readonly name: string;
-  /** 1, 2, …: how often it is asked. */
+  /** 1 for the first request, 2 when people are asked again, and so on. */
   readonly ask: number;
-  /** What the facts were when it was asked before, and what they are now. */
+  /** The facts of the previous request, and the current ones. */
   readonly changed?: { readonly before: unknown; readonly after: unknown } | undefined;
 }
 
-/** The writes that ask: the approval with its first place in an inbox, and one record for each further approver. */
+/** The writes that request an approval: its record with the inbox entry of the first approver, and the other entries. */
 export async function createApprovalWrites(
   at: RunContext,
   cipher: RunCipher,
@@ -84,52 +90,56 @@ export async function createApprovalWrites(
   const { title, show, facts } = request;
   const value = omitUndefined({ title, show, facts, changed });
   const kept = await sideRecord(at, cipher, approvalKey(id), {}, value);
-  // Of the very text that was stored, so that it can be proven from the record.
+  // The hash of exactly the text that is stored, so that the record proves what people saw.
   const shown = contentHash(cipher, await readContentText(at, cipher, kept));
   const meta = newApproval({ agent, name, ask, shown }, terms, at.now());
   const inboxes = inboxWrites(at, id, undefined, meta);
-  return [{ put: withMeta(kept, meta, placesOf(at, meta)), when: 'absent' }, ...inboxes];
+  return [{ put: withMeta(kept, meta, approvalListEntries(at, meta)), when: 'absent' }, ...inboxes];
 }
 
-/** The writes that change an approval: it on its revision, first, and what comes into inboxes or leaves them. */
+/** The writes that change an approval: first its record, conditional on the revision, then its inbox entries. */
 export const changeApprovalWrites = (
   at: RunContext,
   { id, meta, stored }: Approval,
   changed: ApprovalMeta,
 ): readonly Write[] => [
-  { put: withMeta(stored, changed, placesOf(at, changed)), when: { revision: stored.revision } },
+  { put: withMeta(stored, changed, approvalListEntries(at, changed)), when: { revision: stored.revision } },
   ...inboxWrites(at, id, meta, changed),
 ];
 
-/** The writes that withdraw those of the approvals that are open. */
-export const withdrawApprovalWrites = (at: RunContext, approvals: readonly Approval[], why: string): readonly Write[] =>
+/** The writes that withdraw the pending ones of the given approvals. */
+export const withdrawApprovalWrites = (
+  at: RunContext,
+  approvals: readonly Approval[],
+  reason: string,
+): readonly Write[] =>
   approvals
     .filter(({ meta }) => meta.status === 'PENDING')
-    .flatMap((approval) => changeApprovalWrites(at, approval, withdraw(approval.meta, why, at.now())));
+    .flatMap((approval) => changeApprovalWrites(at, approval, withdraw(approval.meta, reason, at.now())));
 
-/** In whose inboxes an approval is: of all who can still answer. */
-const inboxesOf = ({ status, approvers, votes }: ApprovalMeta): readonly string[] =>
+/** The approvers who have it in their inbox: those who have not voted yet. */
+const remainingApprovers = ({ status, approvers, votes }: ApprovalMeta): readonly string[] =>
   status === 'PENDING' ? approvers.filter((approver) => !votes.some(({ by }) => by === approver)) : [];
 
-function placesOf({ tenant, partition }: RunContext, meta: ApprovalMeta): ListEntries {
+function approvalListEntries({ tenant, partition }: RunContext, meta: ApprovalMeta): ListEntries {
   const due = dueAt(meta);
   const [first] = meta.approvers;
   return {
-    ...(first !== undefined && inboxesOf(meta).includes(first) && { owner: inboxPlace(tenant, first, meta) }),
+    ...(first !== undefined && remainingApprovers(meta).includes(first) && { owner: inboxEntry(tenant, first, meta) }),
     ...(due !== undefined && { due: { group: dueGroup(partition), order: timeOrder(due) } }),
   };
 }
 
-const inboxPlace = (tenant: string, approver: string, { askedAt }: ApprovalMeta) => ({
+const inboxEntry = (tenant: string, approver: string, { askedAt }: ApprovalMeta) => ({
   group: inboxGroup(tenant, approver),
   order: timeOrder(askedAt),
 });
 
-/** The first approver's place is that of the approval itself; each other one has a record. */
+/** The record of the approval is the inbox entry of the first approver; every other approver has a record. */
 function inboxWrites(at: RunContext, id: string, before: ApprovalMeta | undefined, after: ApprovalMeta): Write[] {
   const [first] = after.approvers;
-  const had = before ? inboxesOf(before) : [];
-  const has = inboxesOf(after);
+  const had = before ? remainingApprovers(before) : [];
+  const has = remainingApprovers(after);
   const record = (approver: string) => inboxRecord(at, id, approver, after);
   const added = has.filter((approver) => approver !== first && !had.includes(approver)).map(record);
   const gone = had.filter((approver) => approver !== first && !has.includes(approver)).map(record);
@@ -145,9 +155,9 @@ function inboxRecord(at: RunContext, id: string, approver: string, meta: Approva
     at,
     inboxKey(id, approver),
     { askedAt, ask },
-    { owner: inboxPlace(at.tenant, approver, meta) },
+    { owner: inboxEntry(at.tenant, approver, meta) },
   );
-  // Made of what it says, so that it can be removed without being read.
-  const said = `${record.partition}\n${record.key}\n${record.meta}`;
-  return { ...record, revision: createHash('sha256').update(said).digest('base64url').slice(0, 16) };
+  // Derived from the content, so that the record can be removed without reading it.
+  const content = `${record.partition}\n${record.key}\n${record.meta}`;
+  return { ...record, revision: createHash('sha256').update(content).digest('base64url').slice(0, 16) };
 }

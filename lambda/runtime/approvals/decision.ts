@@ -5,8 +5,8 @@ import { readVotes } from './approval-content.ts';
 import type { Approval } from './approval-records.ts';
 
 /**
- * What became of an approval, for the agent that asked; undefined while it is open. Only what is written counts: by this
- * clock its time may be over while by another's somebody still decides.
+ * The decision on an approval, as the agent gets it; undefined while the approval is pending. Only the recorded status
+ * counts: the deadline may have passed on this clock while somebody decides in time by another.
  */
 export function toDecision(at: RunContext, cipher: RunCipher, approval: Approval): RecordedDecision | undefined {
   const { status, outcome, endedAt, ask, shown } = approval.meta;
@@ -29,5 +29,5 @@ export function toDecision(at: RunContext, cipher: RunCipher, approval: Approval
   };
 }
 
-/** A decision, and whether the request said that the run is to fail with it. */
+/** A decision, and whether it makes the run fail (`onTimeout: 'fail'`). */
 export type RecordedDecision = Omit<Decision, 'facts'> & { readonly fails?: true };
