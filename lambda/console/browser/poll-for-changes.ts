@@ -58,6 +58,9 @@ function applyChanges(news: Document): boolean {
   if (next === undefined) delete main.dataset.live;
   else main.dataset.live = next;
   const applied = [...news.querySelectorAll<HTMLElement>('[data-key]')].filter(applyElement);
+  const scale = news.querySelector('[data-scale]')?.className;
+  const chart = document.querySelector('[data-scale]');
+  if (scale && chart) chart.className = scale;
   const message = news.getElementById('news')?.textContent?.trim();
   const status = document.getElementById('news');
   if (message && status) status.textContent = message;

@@ -120,7 +120,13 @@ function parseKnownState({ req }: ConsoleContext): KnownState {
     crash: number('crash'),
     change: number('change'),
   };
-  return { version: number('version'), status: req.query('status') ?? '', first: number('first'), totals };
+  return {
+    version: number('version'),
+    status: req.query('status') ?? '',
+    first: number('first'),
+    longest: number('longest'),
+    totals,
+  };
 }
 
 async function checkpointResponse(context: ConsoleContext, view: CheckpointPageView): Promise<Response> {

@@ -16,12 +16,14 @@ import {
   addTotals,
   currentRow,
   legend,
+  longestBusyMs,
   segment,
   spanRow,
   type TimelineSpans,
   type Totals,
   timelineChart,
   timelineTable,
+  timelineTableClass,
   toTimelineSpans,
 } from './timeline-chart.ts';
 
@@ -50,7 +52,7 @@ export function runPage({ caller, run, checkpoints, done, now }: RunPageView): H
     title: run.run,
     caller,
     current: 'runs',
-    live: isNewest && !hasEnded(run.status) ? liveUrl(run, spans.totals, first) : undefined,
+    live: isNewest && !hasEnded(run.status) ? liveUrl(run, spans.totals, first, longestBusyMs(spans)) : undefined,
     body: html`${breadcrumbs(html`<a href="${PATHS.runs}">Runs</a>`)}
 ${doneNotice(run, done)}
 ${runHead(run, caller, now)}
@@ -87,6 +89,8 @@ export interface KnownState {
   readonly status: string;
   readonly first: number;
   readonly totals: Totals;
+  /** The longest busy span, in milliseconds, which sets the scale of the bars. */
+  readonly longest: number;
 }
 
 /** The changes for an open page; the checkpoints start with the last one that it shows. */
@@ -98,13 +102,14 @@ export function runChanges({ caller, run, checkpoints, now }: RunPageView, known
   const version = checkpoints.at(-1)?.version ?? known.version;
   const isLive = !hasEnded(run.status) || !isUpToDate;
   const { current } = spans;
+  const longest = Math.max(known.longest, longestBusyMs(spans));
   return fragment(
-    isLive ? liveUrl({ ...run, version }, totals, known.first) : undefined,
+    isLive ? liveUrl({ ...run, version }, totals, known.first, longest) : undefined,
     run.status === known.status ? '' : `Run status: ${statusLabel(run.status)}.`,
     html`${hasEnded(run.status) && html`<div data-key="cancelling" data-quiet data-rev="over"></div>`}${runHead(run, caller, now)}
 <ol data-list="strip">${fresh.map((span) => segment(run.run, span))}${currentSegment(run.run, current)}</ol>
 ${legend(totals, current, known.first === 1 ? 'Total' : `Checkpoints ${known.first} to ${version}`)}
-<table><tbody data-list="timeline">${fresh.map((span) => spanRow(run.run, span, now))}</tbody><tbody>${currentRow(current)}</tbody></table>
+<table class="${timelineTableClass(longest)}" data-scale><tbody data-list="timeline">${fresh.map((span) => spanRow(run.run, span, now))}</tbody><tbody>${currentRow(current)}</tbody></table>
 ${inputAndResult(run, checkpointShowOptions(run.run, run.version, 'results'))}
 ${lazySections(run)}`,
   );
@@ -114,8 +119,8 @@ ${lazySections(run)}`,
 const currentSegment = (run: string, current: TimelineSpans['current']): Html =>
   current ? html`${segment(run, current)}` : html`<li data-key="segment:now" hidden></li>`;
 
-const liveUrl = ({ run, version, status }: RunView, totals: Totals, first: number): string =>
-  `${PATHS.ofRun(run, 'changes')}${queryString({ version, status, first, ...totals })}`;
+const liveUrl = ({ run, version, status }: RunView, totals: Totals, first: number, longest: number): string =>
+  `${PATHS.ofRun(run, 'changes')}${queryString({ version, status, first, longest, ...totals })}`;
 
 /** Links to older and newer checkpoints of a long run. */
 function pagination({ run, version }: RunView, first: number, last: number): Html | false {
