@@ -29,22 +29,22 @@ const variablesOf = (template: StackTemplate, name: string) =>
       .Variables,
   );
 
-/** The alias by which the newest version of a function is called. */
-const liveOf = (made: LambdaFunction): IFunction =>
-  new Alias(Stack.of(made), 'Live', { aliasName: 'live', version: made.currentVersion as IVersion }) as IFunction;
+/** An alias of the current version of a function. */
+const aliasOf = (fn: LambdaFunction): IFunction =>
+  new Alias(Stack.of(fn), 'Live', { aliasName: 'live', version: fn.currentVersion as IVersion }) as IFunction;
 
-/** Who told of something that is to be done elsewhere. */
-const saidIn = (stack: Stack) =>
+/** The warnings of a stack. */
+const warningsIn = (stack: Stack) =>
   stack.node
     .findAll()
     .flatMap(({ node }) => node.metadata.filter(({ type }) => type === 'aws:cdk:warning').map(({ data }) => data));
 
-describe('what is there already', () => {
+describe('existing resources', () => {
   const stack = stackOf();
   withAgents(stack, existingResources(stack));
   const template = new StackTemplate(stack);
 
-  it('is used, and nothing is made in its place', () => {
+  it('are used, and no others are created in their place', () => {
     for (const type of [
       'DynamoDB::Table',
       'S3::Bucket',
@@ -62,7 +62,7 @@ describe('what is there already', () => {
     });
   });
 
-  it('is all that roles may touch', () => {
+  it('are the only ones that roles may access', () => {
     const table = 'arn:aws:dynamodb:eu-central-1:111122223333:table/runs';
     const services = ['dynamodb', 's3'].map((each) => `${each}.<AWS::Region>.<AWS::URLSuffix>`).join(' ');
     expect(permissionsOf(template).SweepRole).toEqual(
@@ -83,7 +83,7 @@ describe('what is there already', () => {
     );
   });
 
-  it('may be of another stack, under keys of its own', () => {
+  it('may belong to another stack and have their own keys', () => {
     const { one, two } = twoStacks();
     const bucket = new Bucket(one, 'Payloads', { encryptionKey: new Key(one, 'OfBucket') }) as IBucket;
     withAgents(two, { table: newTable(one, resolveProps({})), bucket, runKey: new Key(one, 'Runs') });
@@ -94,7 +94,7 @@ describe('what is there already', () => {
 });
 
 describe('the function of an agent', () => {
-  it('that was deployed elsewhere is invoked by its ARN, and what is to be done there is said', () => {
+  it('is invoked by its ARN if it is imported, with a warning that lists its variables', () => {
     const stack = stackOf();
     const arn = 'arn:aws:lambda:eu-central-1:999922223333:function:quotes';
     const role = Role.fromRoleArn(stack, 'TheirRole', 'arn:aws:iam::111122223333:role/quotes');
@@ -103,25 +103,28 @@ describe('the function of an agent', () => {
     const template = new StackTemplate(stack);
     expect(variablesOf(template, 'Resume')).toMatchObject({ WAITSTATE_AGENTS: JSON.stringify({ quotes: arn }) });
     expect(permissionsOf(template).ResumeRole).toContain(`lambda:InvokeFunction on ${arn}`);
-    expect(saidIn(stack)).toEqual([
-      'Stack/Theirs is deployed elsewhere: set WAITSTATE_TABLE, WAITSTATE_BUCKET, WAITSTATE_APPROVAL_URL there. [ack: waitstate:variables]',
+    expect(warningsIn(stack)).toEqual([
+      'Stack/Theirs is imported, so its environment cannot be set here. Set WAITSTATE_TABLE, WAITSTATE_BUCKET, WAITSTATE_APPROVAL_URL where it is deployed. [ack: waitstate:variables]',
     ]);
   });
 
-  it('may be an alias: that is invoked, and its function gets the environment', () => {
+  it('may be an alias, which is invoked, while its function gets the environment', () => {
     const stack = stackOf();
-    new Waitstate(stack, 'Waitstate').addAgent('quotes', { function: liveOf(functionOf(stack, 'Quotes')) });
+    new Waitstate(stack, 'Waitstate').addAgent('quotes', { function: aliasOf(functionOf(stack, 'Quotes')) });
     const template = new StackTemplate(stack);
     expect(variablesOf(template, 'Resume')).toMatchObject({ WAITSTATE_AGENTS: '{"quotes":"<Live>"}' });
     expect(permissionsOf(template).ResumeRole).toContain('lambda:InvokeFunction on Live');
     expect(variablesOf(template, 'Quotes')).toMatchObject({ WAITSTATE_TABLE: '<Table>' });
-    expect(saidIn(stack)).toEqual([]);
+    expect(warningsIn(stack)).toEqual([]);
   });
 
-  it('may be of another stack, where it has a name: that stack needs this one, and not the other way round', () => {
+  it('may belong to another stack if it has an explicit name, and only that stack depends on this one', () => {
     const { one, two } = twoStacks();
     const quotes = new LambdaFunction(two, 'Quotes', {
-      ...{ functionName: 'quotes', runtime: Runtime.NODEJS_24_X, code: Code.fromInline('x'), handler: 'index.handler' },
+      functionName: 'quotes',
+      runtime: Runtime.NODEJS_24_X,
+      code: Code.fromInline('x'),
+      handler: 'index.handler',
     });
     new Waitstate(one, 'Waitstate').addAgent('quotes', { function: quotes });
     const template = new StackTemplate(one);
@@ -132,20 +135,20 @@ describe('the function of an agent', () => {
     expect(Object.keys(Object(variablesOf(new StackTemplate(two), 'Quotes')))).toContain('WAITSTATE_TABLE');
   });
 
-  it('of another stack without a name is refused', () => {
+  it('is refused from another stack if it has no explicit name', () => {
     const { one, two } = twoStacks();
-    const hold = new Waitstate(one, 'Waitstate');
-    expect(() => hold.addAgent('quotes', { function: functionOf(two, 'Quotes') })).toThrow(
-      'One/Waitstate: Two/Quotes is in another stack, and each of the two would need the other. Give it a `functionName`, or make it in this stack.',
+    const waitstate = new Waitstate(one, 'Waitstate');
+    expect(() => waitstate.addAgent('quotes', { function: functionOf(two, 'Quotes') })).toThrow(
+      'One/Waitstate: Two/Quotes is in another stack, and the two stacks would depend on each other. Give it an explicit `functionName`, or create it in this stack.',
     );
-    expect(() => hold.addAgent('other', { function: liveOf(functionOf(two, 'Other')) })).toThrow(
+    expect(() => waitstate.addAgent('other', { function: aliasOf(functionOf(two, 'Other')) })).toThrow(
       'One/Waitstate: Two/Live is in another stack',
     );
   });
 });
 
-describe('who is granted something', () => {
-  it('may be of another stack, where the role has a name', () => {
+describe('a grantee', () => {
+  it('may belong to another stack if the role has an explicit name', () => {
     const { one, two } = twoStacks();
     const role = new Role(two, 'Orders', {
       roleName: 'orders',
@@ -162,22 +165,22 @@ describe('who is granted something', () => {
     ]);
   });
 
-  it('of another stack without a name is refused', () => {
+  it('is refused from another stack if its role has no explicit name', () => {
     const { one, two } = twoStacks();
-    const hold = new Waitstate(one, 'Waitstate');
-    expect(() => hold.grantStart(functionOf(two, 'Orders'))).toThrow(
-      'One/Waitstate/HttpApi: Two/Orders/ServiceRole is in another stack, and each of the two would need the other. Give it a `roleName`, or make it in this stack.',
+    const waitstate = new Waitstate(one, 'Waitstate');
+    expect(() => waitstate.grantStart(functionOf(two, 'Orders'))).toThrow(
+      'One/Waitstate/HttpApi: Two/Orders/ServiceRole is in another stack, and the two stacks would depend on each other. Give it an explicit `roleName`, or create it in this stack.',
     );
   });
 
-  it('the runs themselves needs no name', () => {
+  it('of storage access needs no explicit name', () => {
     const { one, two } = twoStacks();
     new Waitstate(one, 'Waitstate').grantStore(functionOf(two, 'Script'));
     expect(permissionsOf(new StackTemplate(two))['Script/ServiceRole']?.length).toBe(4);
     expect([one.dependencies, two.dependencies]).toEqual([[], [one]]);
   });
 
-  it('may be a role that is there', () => {
+  it('may be an imported role', () => {
     const stack = stackOf();
     const role = Role.fromRoleArn(stack, 'Ops', 'arn:aws:iam::111122223333:role/teams/Ops');
     new Waitstate(stack, 'Waitstate').grantOperate(role);

@@ -27,19 +27,19 @@ const warnings = (stack: Stack): readonly unknown[] =>
     .flatMap(({ node }) => node.metadata.filter(({ type }) => type === 'aws:cdk:warning').map(({ data }) => data));
 
 describe('the tenant of a caller', () => {
-  it('is never guessed: of several, one must be named', () => {
+  it('must be given if there are several', () => {
     const stack = stackOf();
-    const hold = new Waitstate(stack, 'Waitstate', { tenants: ['acme', 'globex'] });
+    const waitstate = new Waitstate(stack, 'Waitstate', { tenants: ['acme', 'globex'] });
     const role = roleOf(stack, 'Orders');
     for (const grant of ['grantStart', 'grantApprove', 'grantRead', 'grantOperate'] as const)
-      expect(() => hold[grant](role)).toThrow(
-        'Stack/Waitstate: a tenant must be one of acme, globex, since a caller has one. Say which: { tenant }.',
+      expect(() => waitstate[grant](role)).toThrow(
+        'Stack/Waitstate: a tenant must be one of acme, globex, because a caller has one tenant; found none. Pass { tenant }.',
       );
-    hold.grantStart(role, { tenant: 'globex' });
+    waitstate.grantStart(role, { tenant: 'globex' });
     expect(Object.values(callersIn(stack))).toMatchObject([{ tenant: 'globex' }]);
   });
 
-  it('is the only one that there is, or that of those who name none', () => {
+  it('is the only one of the Waitstate, or "default" if any is allowed', () => {
     const [one, any] = [stackOf(), stackOf()];
     new Waitstate(one, 'Waitstate', { tenants: ['acme'] }).grantRead(roleOf(one, 'Board'));
     new Waitstate(any, 'Waitstate').grantRead(roleOf(any, 'Board'));
@@ -48,29 +48,29 @@ describe('the tenant of a caller', () => {
   });
 });
 
-describe('a caller by IAM', () => {
-  it('of another account is refused: no API of this kind lets one in', () => {
+describe('an IAM caller', () => {
+  it('is refused from another account, which an HTTP API does not support', () => {
     const stack = stackOf(undefined, 'Stack', { env: { account: '111122223333', region: 'eu-central-1' } });
     const theirs = Role.fromRoleArn(stack, 'Theirs', 'arn:aws:iam::999922223333:role/orders');
     expect(() => new Waitstate(stack, 'Waitstate').grantStart(theirs)).toThrow(
-      'arn:aws:iam::999922223333:role/orders is of another account, and IAM lets none in from there.',
+      'arn:aws:iam::999922223333:role/orders is in another account, and an HTTP API accepts no roles of other accounts.',
     );
   });
 
-  it('that is granted something is not taken for what a pattern says', () => {
+  it('has the roles of its grant rather than those of a matching pattern', () => {
     const stack = stackOf();
     const pattern = 'arn:aws:sts::111122223333:assumed-role/App*/*';
-    const hold = new Waitstate(stack, 'Waitstate', {
+    const waitstate = new Waitstate(stack, 'Waitstate', {
       iamCallers: { [pattern]: { tenant: 'acme', roles: ['operator'] } },
     });
-    hold.grantRead(roleOf(stack, 'AppGlobex'), { tenant: 'globex' });
+    waitstate.grantRead(roleOf(stack, 'AppGlobex'), { tenant: 'globex' });
     const arns = Object.keys(callersIn(stack));
     expect(arns.map((arn) => arn.split('/')[1])).toEqual(['<AppGlobex>', 'App*']);
   });
 });
 
-describe('keys that were used before', () => {
-  it('open what was written under them, and encrypt nothing', () => {
+describe('retired keys', () => {
+  it('decrypt what was written under them and encrypt nothing', () => {
     const stack = stackOf();
     const [now, before] = [new Key(stack, 'Now') as IKey, new Key(stack, 'Before') as IKey];
     new Waitstate(stack, 'Waitstate', { encryptionKey: now, retiredEncryptionKeys: [before] });
@@ -82,7 +82,7 @@ describe('keys that were used before', () => {
 });
 
 describe('the variables of an agent', () => {
-  it('keep the options of Node that it was given', () => {
+  it('include its own Node.js options', () => {
     const stack = stackOf();
     const environment = { NODE_OPTIONS: '--max-old-space-size=400', MODEL: 'small' };
     new Waitstate(stack, 'Waitstate').addAgent('refunds', { entry: ENTRY, environment });
@@ -91,21 +91,21 @@ describe('the variables of an agent', () => {
     });
   });
 
-  it('must not be those that Waitstate sets', () => {
-    const hold = new Waitstate(stackOf(), 'Waitstate');
-    expect(() => hold.addAgent('a', { entry: ENTRY, environment: { WAITSTATE_TABLE: 'mine' } })).toThrow(
-      'agent "a" must leave WAITSTATE_TABLE to Waitstate, which sets it.',
+  it('must not include those that Waitstate sets', () => {
+    const waitstate = new Waitstate(stackOf(), 'Waitstate');
+    expect(() => waitstate.addAgent('a', { entry: ENTRY, environment: { WAITSTATE_TABLE: 'mine' } })).toThrow(
+      'Waitstate sets WAITSTATE_TABLE. Remove it from `environment` of agent "a".',
     );
   });
 
-  it('are of a function that has time: one that is stopped after seconds is warned of', () => {
+  it('are set with a warning if the timeout of the function is only seconds', () => {
     const stack = stackOf();
-    const hold = new Waitstate(stack, 'Waitstate');
+    const waitstate = new Waitstate(stack, 'Waitstate');
     const code = { runtime: Runtime.NODEJS_24_X, code: Code.fromInline('x'), handler: 'short.handler' };
-    hold.addAgent('short', { function: new LambdaFunction(stack, 'Short', code) });
-    hold.addAgent('long', { function: functionOf(stack, 'Long') });
+    waitstate.addAgent('short', { function: new LambdaFunction(stack, 'Short', code) });
+    waitstate.addAgent('long', { function: functionOf(stack, 'Long') });
     expect(warnings(stack)).toEqual([
-      'Stack/Short is stopped after 3 seconds; what takes longer is begun again. Give an agent minutes. [ack: waitstate:timeout]',
+      'Stack/Short times out after 3 seconds, and a step that takes longer starts again. Give the function of an agent a timeout of minutes. [ack: waitstate:timeout]',
     ]);
   });
 });

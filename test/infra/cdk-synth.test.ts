@@ -11,11 +11,11 @@ import { freshFolder } from './template.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const CDK = createRequire(import.meta.url).resolve('aws-cdk/bin/cdk');
 
-/** What the command finds: no account, no network, no Docker. */
-const NOTHING = {
+/** An environment without an account, a network and Docker. */
+const ISOLATED_ENVIRONMENT = {
   PATH: [join(ROOT, 'node_modules/.bin'), dirname(process.execPath), '/usr/bin', '/bin'].join(':'),
   HOME: freshFolder(),
-  // Nobody listens there.
+  // Nothing listens on this port.
   ...{ HTTP_PROXY: 'http://127.0.0.1:9', HTTPS_PROXY: 'http://127.0.0.1:9' },
   AWS_EC2_METADATA_DISABLED: 'true',
   CDK_DOCKER: join(ROOT, 'no-docker-here'),
@@ -26,7 +26,7 @@ interface Manifest {
   readonly artifacts: Readonly<Record<string, { readonly type: string }>>;
 }
 
-it('cdk synth makes the template and the code of the app, without an account, a network or Docker', async () => {
+it('cdk synth creates the template and the code of the app without an account, a network or Docker', async () => {
   const folder = freshFolder();
   const options = [
     'stack=Trial',
@@ -35,11 +35,11 @@ it('cdk synth makes the template and the code of the app, without an account, a 
     'model=eu.example.model',
     'disposable=true',
   ];
-  const told = options.flatMap((option) => ['--context', option]);
-  // It ends with another code, and this is rejected, if anything is wrong with the app or the template.
-  await promisify(execFile)(process.execPath, [CDK, 'synth', '--quiet', '--output', folder, ...told], {
+  const context = options.flatMap((option) => ['--context', option]);
+  // The command fails if anything is wrong with the app or the template.
+  await promisify(execFile)(process.execPath, [CDK, 'synth', '--quiet', '--output', folder, ...context], {
     cwd: ROOT,
-    env: NOTHING,
+    env: ISOLATED_ENVIRONMENT,
   });
 
   const { missing, artifacts } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Manifest;
@@ -54,7 +54,7 @@ it('cdk synth makes the template and the code of the app, without an account, a 
     expect(text).toContain(trace);
   expect(text).not.toContain('"Retain"');
 
-  // That of all handlers, and of each agent.
+  // One asset for all handlers, and one for each agent.
   const code = readdirSync(folder).filter((name) => name.startsWith('asset.'));
   expect(code.filter((name) => existsSync(join(folder, name, 'api.mjs'))).length).toBe(1);
   expect(code.filter((name) => existsSync(join(folder, name, 'index.mjs'))).length).toBe(3);

@@ -25,9 +25,9 @@ import { StackTemplate } from './template.ts';
 
 const DEFAULT = templateOf();
 const EVERYTHING = templateOf(allOptions);
-const BROUGHT = templateOf(existingResources);
+const EXISTING = templateOf(existingResources);
 
-/** What is set for a function, with names instead of references. */
+/** The environment of a function, with names instead of references. */
 function variablesOf(template: StackTemplate, name: string): Readonly<Record<string, string>> {
   const { Environment } = template.one<{ Environment: { Variables: object } }>(
     'AWS::Lambda::Function',
@@ -36,7 +36,7 @@ function variablesOf(template: StackTemplate, name: string): Readonly<Record<str
   return template.plain(Environment.Variables) as Record<string, string>;
 }
 
-/** The same as a function would find it. */
+/** The environment of a function as it would be deployed. */
 const deployed = (template: StackTemplate, name: string): Record<string, string> =>
   Object.fromEntries(
     Object.entries(variablesOf(template, name)).map(([key, value]) => [
@@ -49,13 +49,13 @@ const deployed = (template: StackTemplate, name: string): Record<string, string>
     ]),
   );
 
-/** Those of the names that are ours. */
-const oursOf = (template: StackTemplate, name: string) =>
+/** The names of the Waitstate variables of a function. */
+const waitstateVariables = (template: StackTemplate, name: string) =>
   Object.keys(variablesOf(template, name))
     .filter((each) => each.startsWith('WAITSTATE_'))
     .sort();
 
-/** What is missing where nothing is asked for, because it has a default. */
+/** Variables that are not set by default. */
 const OPTIONAL: readonly EnvironmentName[] = [
   ...(['key', 'acceptUnencrypted', 'retentionSeconds', 'jwtCallers', 'corsOrigins'] as const),
 ];
@@ -67,48 +67,48 @@ const namesOf = (who: keyof typeof VARIABLES_BY_HANDLER, without: readonly Envir
     .sort();
 
 describe('the environment', () => {
-  it.each(HANDLERS)('of %s is all that it reads, and nothing else', (handler) => {
+  it.each(HANDLERS)('of %s has exactly the variables that it reads', (handler) => {
     const { id } = HANDLER_SETTINGS[handler];
-    expect(oursOf(EVERYTHING, id)).toEqual(namesOf(handler));
-    expect(oursOf(DEFAULT, id)).toEqual(namesOf(handler, OPTIONAL));
+    expect(waitstateVariables(EVERYTHING, id)).toEqual(namesOf(handler));
+    expect(waitstateVariables(DEFAULT, id)).toEqual(namesOf(handler, OPTIONAL));
     const others = Object.keys(variablesOf(EVERYTHING, id)).filter((each) => !each.startsWith('WAITSTATE_'));
     expect(others).toEqual(['NODE_OPTIONS']);
   });
 
-  it.each(['Agent-refunds', 'Quotes'])('of the agent %s is all that the library reads', (name) => {
-    expect(oursOf(EVERYTHING, name)).toEqual(namesOf('agent'));
-    expect(oursOf(DEFAULT, name)).toEqual(namesOf('agent', OPTIONAL));
+  it.each(['Agent-refunds', 'Quotes'])('of the agent %s has exactly the variables that the library reads', (name) => {
+    expect(waitstateVariables(EVERYTHING, name)).toEqual(namesOf('agent'));
+    expect(waitstateVariables(DEFAULT, name)).toEqual(namesOf('agent', OPTIONAL));
   });
 
-  it('of an agent in another language is the function that it speaks to', () => {
+  it('of an agent in another language has only the name of the checkpoint function', () => {
     expect(variablesOf(DEFAULT, 'Legacy')).toEqual({ [CHECKPOINT_FUNCTION_VARIABLE]: '<Checkpoint>' });
   });
 
-  it.each(HANDLERS)('of %s can be read by it', (handler) => {
-    for (const template of [DEFAULT, EVERYTHING, BROUGHT])
+  it.each(HANDLERS)('of %s can be parsed by it', (handler) => {
+    for (const template of [DEFAULT, EVERYTHING, EXISTING])
       expect(() => readEnvironment(handler, deployed(template, HANDLER_SETTINGS[handler].id))).not.toThrow();
   });
 
-  it('names the tenants that are counted', () => {
+  it('lists the tenants that the gauges count', () => {
     expect(readEnvironment('gauge', deployed(EVERYTHING, 'Gauge')).tenants).toEqual(['acme', 'globex']);
     expect(readEnvironment('gauge', deployed(DEFAULT, 'Gauge')).tenants).toEqual(['default']);
   });
 
-  it('names a bus by its ARN where it is brought, since it may be of another account', () => {
+  it('has the ARN of an existing bus, which may be in another account', () => {
     expect(variablesOf(DEFAULT, 'Sweep').WAITSTATE_BUS).toBe('<Bus>');
-    expect(variablesOf(BROUGHT, 'Sweep').WAITSTATE_BUS).toBe(
+    expect(variablesOf(EXISTING, 'Sweep').WAITSTATE_BUS).toBe(
       'arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:event-bus/company-bus',
     );
   });
 });
 
-describe('agents in it', () => {
-  it('are named as they are, whatever they are called', () => {
+describe('the agents in the environment', () => {
+  it('may have any name', () => {
     const stack = stackOf();
-    const hold = withAgents(stack);
+    const waitstate = withAgents(stack);
     const odd = ['"quoted" \\ back', 'näme/with/slashes', '__proto__', 'emoji 🙂'];
-    for (const [at, name] of odd.entries()) hold.addAgent(name, { function: functionOf(stack, `Odd${at}`) });
-    hold.addAgent('a.b/c', { entry: ENTRY });
+    for (const [at, name] of odd.entries()) waitstate.addAgent(name, { function: functionOf(stack, `Odd${at}`) });
+    waitstate.addAgent('a.b/c', { entry: ENTRY });
     const agents = readEnvironment('sweep', deployed(new StackTemplate(stack), 'Sweep')).agents;
     expect([...agents]).toEqual([
       ['refunds', { function: '<Agent-refunds>', hydrate: false }],
@@ -121,35 +121,35 @@ describe('agents in it', () => {
 
   const withMany = (count: number, name = (at: number) => `agent-${at}`) => {
     const stack = stackOf();
-    const hold = new Waitstate(stack, 'Waitstate');
-    for (let at = 0; at < count; at++) hold.addAgent(name(at), { function: functionOf(stack, `Function${at}`) });
+    const waitstate = new Waitstate(stack, 'Waitstate');
+    for (let at = 0; at < count; at++) waitstate.addAgent(name(at), { function: functionOf(stack, `Function${at}`) });
     return stack;
   };
 
-  it('may be many', () => {
+  it('fit for 30 agents', () => {
     const template = new StackTemplate(withMany(30));
     expect(readEnvironment('resume', deployed(template, 'Resume')).agents.size).toBe(30);
   });
 
-  it('may not be more than Lambda takes, which synthesis says', () => {
+  it('fail the synthesis if they exceed the limit of Lambda', () => {
     expect(() => new StackTemplate(withMany(80))).toThrow(
-      /The environment of Stack\/Waitstate\/Sweep takes about \d{4} bytes, and Lambda takes 4096; WAITSTATE_AGENTS has \d{4} of them\. Give the functions/,
+      /The environment of Stack\/Waitstate\/Sweep must have at most 4096 bytes; found about \d{4}, \d{4} of them in WAITSTATE_AGENTS\. Shorten the names/,
     );
   });
 
-  it('are measured by their bytes, not by their letters', () => {
+  it('are measured in bytes, not in characters', () => {
     const wide = (at: number) => `${'名'.repeat(20)}${at}`;
-    expect(() => new StackTemplate(withMany(40, wide))).toThrow('and Lambda takes 4096');
+    expect(() => new StackTemplate(withMany(40, wide))).toThrow('must have at most 4096 bytes');
     expect(() => new StackTemplate(withMany(40, (at) => `${'n'.repeat(20)}${at}`))).not.toThrow();
   });
 });
 
-describe('callers in it', () => {
+describe('the callers in the environment', () => {
   const callersOf = (template: StackTemplate) =>
     readIamCallers(String(deployed(template, 'Api').WAITSTATE_IAM_CALLERS));
   const role = (name: string) => `arn:aws:sts::111122223333:assumed-role/<${name}/ServiceRole>/*`;
 
-  it('are those who were granted something, as what they may be', () => {
+  it('are the grantees with their roles', () => {
     const stack = stackOf();
     grantAll(withAgents(stack), stack);
     expect(callersOf(new StackTemplate(stack))).toEqual({
@@ -160,13 +160,13 @@ describe('callers in it', () => {
     });
   });
 
-  it('are one with all that it was granted, in its tenant, beside those that are named', () => {
+  it('combine all grants of one caller, and include those of `iamCallers`', () => {
     const stack = stackOf();
-    const hold = withAgents(stack, allOptions(stack));
+    const waitstate = withAgents(stack, allOptions(stack));
     const portal = functionOf(stack, 'Portal');
-    hold.grantStart(portal, { tenant: 'globex' });
-    hold.grantApprove(portal, { tenant: 'globex' });
-    hold.grantRead(new User(stack, 'Ann'), { tenant: 'acme' });
+    waitstate.grantStart(portal, { tenant: 'globex' });
+    waitstate.grantApprove(portal, { tenant: 'globex' });
+    waitstate.grantRead(new User(stack, 'Ann'), { tenant: 'acme' });
     expect(callersOf(new StackTemplate(stack))).toEqual({
       'arn:aws:sts::111122223333:assumed-role/Ops/*': { tenant: 'acme', roles: ['operator'] },
       [role('Portal')]: { tenant: 'globex', roles: ['starter', 'approver'], answersForOthers: true },
@@ -174,11 +174,11 @@ describe('callers in it', () => {
     });
   });
 
-  it('are nobody where nobody was granted anything', () => {
+  it('are empty without grants', () => {
     expect(callersOf(DEFAULT)).toEqual({});
   });
 
-  it('by JWT are known by the claims that are named', () => {
+  it('include the claims for JWT callers', () => {
     expect(readJwtCallers(String(deployed(EVERYTHING, 'Api').WAITSTATE_JWT_CALLERS))).toEqual({
       tenantClaim: 'custom:tenant',
       rolesClaim: 'cognito:groups',

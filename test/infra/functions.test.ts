@@ -17,8 +17,8 @@ const functionsOf = (template: StackTemplate) =>
 const functionOf = (template: StackTemplate, name: string) =>
   template.plain(template.one('AWS::Lambda::Function', name).Properties) as Readonly<Record<string, unknown>>;
 
-describe('every function that Waitstate makes', () => {
-  it('is Node 24 on arm64, is traced, and logs JSON into a log of its own', () => {
+describe('every function that Waitstate creates', () => {
+  it('runs Node.js 24 on arm64, is traced, and logs JSON to its own log group', () => {
     expect(
       functionsOf(DEFAULT)
         .map(({ name }) => name)
@@ -35,7 +35,7 @@ describe('every function that Waitstate makes', () => {
       });
   });
 
-  it('is in the network that is given, in a group of its own or in those that are given', () => {
+  it('runs in the given network, in its own security group or in the given ones', () => {
     expect(functionsOf(EVERYTHING).length).toBe(7);
     for (const { name } of functionsOf(EVERYTHING))
       expect(functionOf(EVERYTHING, name).VpcConfig, name).toEqual({
@@ -47,7 +47,7 @@ describe('every function that Waitstate makes', () => {
       expect(functionOf(own, name).VpcConfig, name).toMatchObject({ SecurityGroupIds: ['sg-0123456789abcdef0'] });
   });
 
-  it('is made after its role may reach the network', () => {
+  it('is created after its role has network access', () => {
     for (const { name, DependsOn = [] } of functionsOf(EVERYTHING))
       expect(
         DependsOn.map((id) => EVERYTHING.name(id)),
@@ -55,14 +55,14 @@ describe('every function that Waitstate makes', () => {
       ).toContain(`${name}Role/Network`);
   });
 
-  it('is in no network otherwise, and reserves nothing', () => {
+  it('has no network and no reserved concurrency by default', () => {
     for (const { Properties } of functionsOf(DEFAULT)) {
       expect(Properties).not.toHaveProperty('VpcConfig');
       expect(Properties).not.toHaveProperty('ReservedConcurrentExecutions');
     }
   });
 
-  it('has as much concurrency reserved as is asked for', () => {
+  it('has the given reserved concurrency', () => {
     const reserved = functionsOf(EVERYTHING).map(({ name, Properties }) => [
       name,
       Properties.ReservedConcurrentExecutions,
@@ -75,7 +75,7 @@ describe('every function that Waitstate makes', () => {
 });
 
 describe('handlers', () => {
-  it.each(HANDLERS)('%s has the memory and time that it was measured with', (handler) => {
+  it.each(HANDLERS)('%s has the memory and timeout of its settings', (handler) => {
     const { id, memoryMB, timeoutSeconds } = HANDLER_SETTINGS[handler];
     expect(functionOf(DEFAULT, id)).toMatchObject({
       Handler: `${handler}.handler`,
@@ -84,18 +84,18 @@ describe('handlers', () => {
     });
   });
 
-  it('answer before API Gateway gives up, after 30 seconds', () => {
+  it('time out before API Gateway does, after 30 seconds', () => {
     expect(HANDLER_SETTINGS.api.timeoutSeconds).toBeLessThan(30);
   });
 
-  it('have the same code, each its own part of it', () => {
+  it('share one code asset', () => {
     const codes = HANDLERS.map((name) => JSON.stringify(functionOf(DEFAULT, HANDLER_SETTINGS[name].id).Code));
     expect(new Set(codes).size).toBe(1);
   });
 });
 
-describe('the function of an agent that is made of its source', () => {
-  it('may take a quarter of an hour, and leaves to the dead letters what Lambda gives up', () => {
+describe('the function of an agent from its source', () => {
+  it('has a timeout of 15 minutes and a dead-letter queue', () => {
     expect(functionOf(DEFAULT, 'Agent-refunds')).toMatchObject({
       Handler: 'index.handler',
       MemorySize: 512,
@@ -104,7 +104,7 @@ describe('the function of an agent that is made of its source', () => {
     });
   });
 
-  it('is as it is asked for', () => {
+  it('has the given options', () => {
     const stack = stackOf();
     new Waitstate(stack, 'Waitstate').addAgent('refunds', {
       entry: ENTRY,
@@ -129,18 +129,18 @@ describe('logs', () => {
   const logsOf = (template: StackTemplate) =>
     template.all('AWS::Logs::LogGroup').filter(({ name }) => !/^(Quotes|Legacy)\//.test(name));
 
-  it('are kept for three months, those of requests too', () => {
+  it('are kept for three months, including access logs', () => {
     const names = logsOf(DEFAULT).map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['ApiLog', 'Agent-refundsLog', 'HttpApi/AccessLog']));
     for (const { name, Properties } of logsOf(DEFAULT)) expect(Properties, name).toEqual({ RetentionInDays: 90 });
   });
 
-  it('are under the key that is given', () => {
+  it('are encrypted with the given key', () => {
     for (const { name, Properties } of logsOf(EVERYTHING))
       expect(EVERYTHING.plain(Properties), name).toEqual({ RetentionInDays: 90, KmsKeyId: '<AtRest.Arn>' });
   });
 
-  it('are kept for as long as is asked for', () => {
+  it('have the given retention', () => {
     const template = templateOf(() => ({ logRetention: RetentionDays.ONE_WEEK }));
     for (const { name, Properties } of logsOf(template)) expect(Properties, name).toEqual({ RetentionInDays: 7 });
   });
@@ -148,7 +148,7 @@ describe('logs', () => {
 
 describe('the stream', () => {
   it.each(['resume', 'notify'] as const)(
-    'brings to %s what it acts on, from the beginning, and gives up one by one',
+    'invokes %s with the filtered records from the beginning, and isolates failing ones',
     (handler) => {
       const { id } = HANDLER_SETTINGS[handler];
       const mapping = DEFAULT.all('AWS::Lambda::EventSourceMapping').find(({ name }) => name.startsWith(`${id}/`));
@@ -168,12 +168,12 @@ describe('the stream', () => {
     },
   );
 
-  it('is read only when the role may read it', () => {
+  it('is read only after the role has permission', () => {
     for (const { name, DependsOn = [] } of DEFAULT.all('AWS::Lambda::EventSourceMapping'))
       expect(DependsOn.map((id) => DEFAULT.name(id))).toContain(`${name.split('/')[0]}/StreamPolicy`);
   });
 
-  it('brings nothing to anybody else', () => {
+  it('has no other consumer', () => {
     expect(DEFAULT.all('AWS::Lambda::EventSourceMapping').length).toBe(2);
   });
 });
@@ -184,12 +184,12 @@ describe('the schedules', () => {
       template.all('AWS::Events::Rule').map(({ name, Properties }) => [name, Properties.ScheduleExpression]),
     );
 
-  it('sweep every minute, or as often as is asked for, and measure every five', () => {
+  it('invoke sweep every minute or at the given interval, and gauge every five minutes', () => {
     expect(rulesOf(DEFAULT)).toEqual({ 'Sweep/Schedule': 'rate(1 minute)', 'Gauge/Schedule': 'rate(5 minutes)' });
     expect(rulesOf(EVERYTHING)).toMatchObject({ 'Sweep/Schedule': 'rate(2 minutes)' });
   });
 
-  it('give all that is due to one sweeper, or each of several its shards', () => {
+  it('give all shards to one sweeper, or split them among several', () => {
     const inputsOf = (template: StackTemplate) =>
       template
         .all<{ Targets: readonly { Input?: string }[] }>('AWS::Events::Rule')
@@ -202,7 +202,7 @@ describe('the schedules', () => {
     expect(shards.toSorted((a, b) => a - b)).toEqual(Array.from({ length: DUE_SHARD_COUNT }, (_, shard) => shard));
   });
 
-  it('make up for nothing that was missed', () => {
+  it('do not retry missed invocations', () => {
     for (const { name, Properties } of DEFAULT.all('AWS::Events::Rule'))
       expect(DEFAULT.plain(Properties), name).toMatchObject({
         State: 'ENABLED',

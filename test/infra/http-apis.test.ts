@@ -12,7 +12,7 @@ function templateOf(props: typeof allOptions = () => ({})): StackTemplate {
 const DEFAULT = templateOf();
 const EVERYTHING = templateOf(allOptions);
 
-/** The routes of an API, by who may use them. */
+/** The routes of an API by authorization. */
 function routesOf(template: StackTemplate, api: string): Readonly<Record<string, readonly unknown[]>> {
   const routes = template
     .all('AWS::ApiGatewayV2::Route')
@@ -27,7 +27,7 @@ function routesOf(template: StackTemplate, api: string): Readonly<Record<string,
   );
 }
 
-const CLOSED = [
+const AUTHORIZED = [
   'GET /api/{proxy+}',
   'GET /console',
   'GET /console/{proxy+}',
@@ -39,17 +39,17 @@ const CLOSED = [
   'POST /api/{proxy+}',
   'POST /console/{proxy+}',
 ];
-const OPEN = ['GET /', 'GET /approvals/{proxy+}', 'HEAD /', 'HEAD /approvals/{proxy+}', 'POST /approvals/{proxy+}'];
+const PUBLIC = ['GET /', 'GET /approvals/{proxy+}', 'HEAD /', 'HEAD /approvals/{proxy+}', 'POST /approvals/{proxy+}'];
 
 describe('the API', () => {
-  it('is closed by IAM, but for links and the way to the console', () => {
+  it('requires IAM on all routes except approval links and the redirect to the console', () => {
     expect(DEFAULT.all('AWS::ApiGatewayV2::Api').map(({ name }) => name)).toEqual(['HttpApi/Http']);
-    expect(routesOf(DEFAULT, 'HttpApi')).toEqual({ AWS_IAM: CLOSED, NONE: OPEN });
+    expect(routesOf(DEFAULT, 'HttpApi')).toEqual({ AWS_IAM: AUTHORIZED, NONE: PUBLIC });
   });
 
-  it('has one more for callers by JWT, closed by that alone, for its issuer and audience', () => {
-    expect(routesOf(EVERYTHING, 'HttpApi')).toEqual({ AWS_IAM: CLOSED, NONE: OPEN });
-    expect(routesOf(EVERYTHING, 'JwtHttpApi')).toEqual({ 'JWT <JwtHttpApi/Http/Jwt>': CLOSED, NONE: OPEN });
+  it('has a second one for JWT callers, which checks issuer and audience', () => {
+    expect(routesOf(EVERYTHING, 'HttpApi')).toEqual({ AWS_IAM: AUTHORIZED, NONE: PUBLIC });
+    expect(routesOf(EVERYTHING, 'JwtHttpApi')).toEqual({ 'JWT <JwtHttpApi/Http/Jwt>': AUTHORIZED, NONE: PUBLIC });
     const authorizer = EVERYTHING.one('AWS::ApiGatewayV2::Authorizer');
     expect(EVERYTHING.plain(authorizer.Properties)).toMatchObject({
       ApiId: '<JwtHttpApi/Http>',
@@ -62,12 +62,12 @@ describe('the API', () => {
     });
   });
 
-  it('takes no route that is not listed', () => {
+  it('has no catch-all route', () => {
     for (const template of [DEFAULT, EVERYTHING])
       expect(JSON.stringify(template.all('AWS::ApiGatewayV2::Route'))).not.toMatch(/\$default|ANY /);
   });
 
-  it('gives every route to the function `api`, in format 2.0', () => {
+  it('integrates every route with the function `api` in payload format 2.0', () => {
     for (const { name, Properties } of EVERYTHING.all('AWS::ApiGatewayV2::Integration'))
       expect(EVERYTHING.plain(Properties), name).toMatchObject({
         IntegrationType: 'AWS_PROXY',
@@ -82,17 +82,19 @@ describe('the API', () => {
 });
 
 describe('the routes of the application', () => {
-  /** The way that API Gateway takes: a path that is written out comes before one that takes what is left. */
-  function wayOf(method: string, path: string): string | undefined {
-    const fits = (key: string) =>
+  /** The route that API Gateway selects: a full match takes precedence over a greedy one. */
+  function routeFor(method: string, path: string): string | undefined {
+    const matches = (key: string) =>
       new RegExp(`^${key.replace(/\{\w+\+\}/, '.+').replace(/\{\w+\}/g, '[^/]+')}$`).test(`${method} ${path}`);
-    return [...CLOSED, ...OPEN].filter(fits).toSorted((a, b) => Number(/\+/.test(a)) - Number(/\+/.test(b)))[0];
+    return [...AUTHORIZED, ...PUBLIC]
+      .filter(matches)
+      .toSorted((a, b) => Number(/\+/.test(a)) - Number(/\+/.test(b)))[0];
   }
 
   it.each(ROUTES.map((route) => [`${route.method} ${route.path}`, route] as const))(
-    'have %s among them, as open or closed as it is there',
-    (_, { method, path, access: may }) => {
-      expect(may === 'everyone' ? OPEN : CLOSED).toContain(wayOf(method, path.replace(/\{\w+\}/g, 'x')));
+    'include %s with the same authorization in the gateway',
+    (_, { method, path, access }) => {
+      expect(access === 'everyone' ? PUBLIC : AUTHORIZED).toContain(routeFor(method, path.replace(/\{\w+\}/g, 'x')));
     },
   );
 });
@@ -101,7 +103,7 @@ describe('requests', () => {
   const settingsOf = (template: StackTemplate) =>
     template.all('AWS::ApiGatewayV2::Stage').map(({ Properties }) => Properties.DefaultRouteSettings);
 
-  it('are limited, to 100 a second and 200 at once, or as is asked for', () => {
+  it('are throttled at 100 per second with a burst of 200, or at the given limits', () => {
     expect(settingsOf(DEFAULT)).toEqual([
       { ThrottlingRateLimit: 100, ThrottlingBurstLimit: 200, DetailedMetricsEnabled: true },
     ]);
@@ -113,7 +115,7 @@ describe('requests', () => {
         expect(Properties).not.toHaveProperty('RouteSettings');
   });
 
-  it('are logged, without a path, a query or a header: a link is a token', () => {
+  it('are logged without path, query and headers, which may contain the token of a link', () => {
     for (const { name, Properties } of EVERYTHING.all<{
       AccessLogSettings: { Format: string; DestinationArn: unknown };
     }>('AWS::ApiGatewayV2::Stage')) {
@@ -138,13 +140,13 @@ describe('requests', () => {
 });
 
 describe('other sites', () => {
-  it('may not call, unless that is asked for', () => {
+  it('may not call by default', () => {
     for (const { Properties } of DEFAULT.all('AWS::ApiGatewayV2::Api'))
       expect(Properties).not.toHaveProperty('CorsConfiguration');
     expect(JSON.stringify(DEFAULT.template)).not.toContain('WAITSTATE_CORS_ORIGINS');
   });
 
-  it('may call when they are named, without cookies, and none but these', () => {
+  it('may call only if their origin is listed, and without cookies', () => {
     const apis = EVERYTHING.all('AWS::ApiGatewayV2::Api');
     expect(apis.length).toBe(2);
     for (const { name, Properties } of apis)
@@ -181,7 +183,7 @@ describe('a domain', () => {
   });
   const urlsOf = (template: StackTemplate) => template.plain(template.template.Outputs);
 
-  it('names the API with the links where there are two, and has a record in its zone', () => {
+  it('belongs to the API with the links if there are two, and has a DNS record in its zone', () => {
     expect(domainOf(EVERYTHING)).toEqual({
       ...named('HttpApi'),
       record: [
@@ -202,7 +204,7 @@ describe('a domain', () => {
     });
   });
 
-  it('names the only API otherwise, and has no record without a zone', () => {
+  it('belongs to the only API otherwise, and has no DNS record without a zone', () => {
     const template = templateOf((stack) => {
       const { domainName = '', certificate } = allOptions(stack);
       return certificate ? { domainName, certificate } : {};
@@ -211,7 +213,7 @@ describe('a domain', () => {
     expect(urlsOf(template)).toMatchObject({ WaitstateApiUrl: { Value: 'https://approvals.example.com' } });
   });
 
-  it('is what links begin with', () => {
+  it('is the base URL of approval links', () => {
     const { Environment } = EVERYTHING.one('AWS::Lambda::Function', 'Notify').Properties;
     expect(EVERYTHING.plain(Environment)).toMatchObject({
       Variables: { WAITSTATE_APPROVAL_URL: 'https://approvals.example.com/approvals' },

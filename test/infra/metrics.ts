@@ -1,13 +1,13 @@
 import type { StackTemplate } from './template.ts';
 
-/** A metric by its name and what it is of. */
-interface Named {
+/** A metric with its dimensions. */
+interface NamedMetric {
   readonly namespace: string;
   readonly metric: string;
   readonly of: Readonly<Record<string, string>>;
 }
 
-/** What of an alarm is looked at. */
+/** The properties of an alarm that tests check. */
 export interface AlarmProperties {
   readonly AlarmDescription: string;
   readonly AlarmActions: readonly unknown[];
@@ -24,7 +24,7 @@ export interface AlarmProperties {
 /** The alarms of a template. */
 export const alarmsOf = (template: StackTemplate) => template.all<AlarmProperties>('AWS::CloudWatch::Alarm');
 
-function metricsOfAlarms(template: StackTemplate): readonly Named[] {
+function metricsOfAlarms(template: StackTemplate): readonly NamedMetric[] {
   return alarmsOf(template).flatMap(({ Properties }) => {
     const of = (Properties.Metrics ?? []).flatMap(({ MetricStat }) => MetricStat?.Metric ?? []);
     return [...(Properties.MetricName ? [Properties] : []), ...of].map(
@@ -46,12 +46,12 @@ interface Widget {
   };
 }
 
-/** What its dashboard shows. */
+/** The widgets of the dashboard. */
 export const widgetsOf = (template: StackTemplate): readonly Widget[] =>
   JSON.parse(template.text(template.one('AWS::CloudWatch::Dashboard').Properties.DashboardBody)).widgets;
 
 /** The metrics of a dashboard; what is calculated of others has no name. */
-function metricsOfDashboard(template: StackTemplate): readonly Named[] {
+function metricsOfDashboard(template: StackTemplate): readonly NamedMetric[] {
   const rows = widgetsOf(template).flatMap(({ properties }) => properties.metrics ?? []);
   return rows
     .filter(([first]) => typeof first === 'string')
@@ -69,5 +69,5 @@ function metricsOfDashboard(template: StackTemplate): readonly Named[] {
     });
 }
 
-/** All that its alarms and its dashboard look at. */
+/** All metrics of the alarms and the dashboard. */
 export const metricsOf = (template: StackTemplate) => [...metricsOfAlarms(template), ...metricsOfDashboard(template)];

@@ -8,7 +8,7 @@ import { ExampleStack } from '../../infra/example-stack.ts';
 import { allOptions, existingResources, grantAll, stackOf, withAgents } from './stacks.ts';
 import { testApp } from './template.ts';
 
-/** An app that is checked by AwsSolutions when it is synthesised. */
+/** An app that AwsSolutions checks at synthesis. */
 function checkedApp(props: AppProps = {}): App {
   const app = testApp(props);
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
@@ -18,17 +18,17 @@ function checkedApp(props: AppProps = {}): App {
 function waitstateIn(app: App, props: typeof allOptions = () => ({}), tenant = 'default'): App {
   const stack = stackOf(app);
   grantAll(withAgents(stack, props(stack)), stack, { tenant });
-  // What is not ours to decide: functions of somebody else as they come, with the policy of AWS, in an older Python.
+  // The other functions stand for those of users, which have the AWS managed policy and an older Python.
   for (const each of stack.node.children.filter(({ node }) => node.id !== 'Waitstate'))
     Validations.of(each).acknowledge(
       ...['IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole]', 'L1'].map(
-        (rule) => ({ id: `AwsSolutions-${rule}`, reason: 'It is a stranger in a test.' }),
+        (rule) => ({ id: `AwsSolutions-${rule}`, reason: 'It is a user function in a test.' }),
       ),
     );
   return app;
 }
 
-/** What was found, as the report in the assembly has it. */
+/** The findings in the report of the assembly. */
 function foundIn(app: App): readonly string[] {
   app.synth();
   const report = JSON.parse(readFileSync(join(app.outdir, 'validation-report.json'), 'utf8')) as {
@@ -43,7 +43,7 @@ function foundIn(app: App): readonly string[] {
 }
 
 describe('AwsSolutions', () => {
-  it('finds nothing in the app, with a model in the region or one that leads elsewhere', () => {
+  it('finds nothing in the app, with a model in the region or an inference profile', () => {
     for (const model of ['anthropic.claude-x-v1:0', 'eu.anthropic.claude-x-v1:0']) {
       const app = checkedApp();
       new ExampleStack(app, 'Waitstate', { email: 'ops@example.com', operators: 'Admin', model, disposable: true });
@@ -51,19 +51,19 @@ describe('AwsSolutions', () => {
     }
   });
 
-  it('finds nothing in a Waitstate and those who were granted something', () => {
+  it('finds nothing in a Waitstate and its grantees', () => {
     expect(foundIn(waitstateIn(checkedApp()))).toEqual([]);
   });
 
-  it('finds nothing with everything on, nor does CloudFormation', () => {
+  it('finds nothing with all options on, nor does CloudFormation', () => {
     expect(foundIn(waitstateIn(checkedApp({ builtinCloudFormationValidation: true }), allOptions, 'acme'))).toEqual([]);
   });
 
-  it('finds nothing where all is brought', () => {
+  it('finds nothing with existing resources', () => {
     expect(foundIn(waitstateIn(checkedApp(), existingResources))).toEqual([]);
   });
 
-  it('would find a bucket that takes what is not encrypted on its way', () => {
+  it('would find a bucket that accepts unencrypted connections', () => {
     const app = checkedApp();
     const stack = stackOf(app);
     withAgents(stack, {}, []);
@@ -72,7 +72,7 @@ describe('AwsSolutions', () => {
   });
 });
 
-describe('what was found and is answered', () => {
+describe('the acknowledged findings', () => {
   const shortRule = (rule: string): string =>
     rule
       .replace(/^Annotation::AwsSolutions-/, '')
@@ -82,36 +82,42 @@ describe('what was found and is answered', () => {
         'HttpApi',
       );
 
-  /** The rules that were answered below the stack, by the reason: which constructs, without those that are strangers here. */
-  function answersIn(app: App): Readonly<Record<string, readonly string[]>> {
+  /** The acknowledged rules with their reason, and the constructs that they belong to, without the user functions. */
+  function acknowledgedIn(app: App): Readonly<Record<string, readonly string[]>> {
     const all = app.node.findAll().flatMap(({ node }) =>
       node.metadata
         .filter(({ type }) => type === Validations.ACKNOWLEDGED_RULES_METADATA_KEY)
         .flatMap(({ data }) => Object.entries(data as Record<string, string>))
         .map(([rule, reason]) => ({
-          said: `${shortRule(rule)}: ${reason}`,
+          finding: `${shortRule(rule)}: ${reason}`,
           at: node.path.replace(/^Stack\/(Waitstate\/)?/, ''),
         })),
     );
-    const ours = all.filter(({ said }) => !said.endsWith('It is a stranger in a test.'));
+    const ours = all.filter(({ finding }) => !finding.endsWith('It is a user function in a test.'));
     return Object.fromEntries(
-      [...Map.groupBy(ours, ({ said }) => said)].map(([said, answers]) => [said, answers.map(({ at }) => at).sort()]),
+      [...Map.groupBy(ours, ({ finding }) => finding)].map(([finding, found]) => [
+        finding,
+        found.map(({ at }) => at).sort(),
+      ]),
     );
   }
 
-  const PAYLOADS = 'Payloads have random names below their tenant and run.';
-  const PATHS = 'Paths have ids of runs in them, and the API has one stage.';
+  const PAYLOADS = 'Payloads have random names under the prefix of their tenant and run.';
+  const PATHS = 'Paths contain ids of runs, and the API has one stage.';
   const LINKS =
-    'Whoever has a link may answer it: 256 random bits open one approval for one person. Nothing else is behind this route.';
+    'The token of an approval link authorizes: 256 random bits, for one approval and one person. This route serves nothing else.';
 
   const PLAIN = {
     [`APIG4: ${LINKS}`]: ['GET', 'HEAD', 'POST'].map((method) => `HttpApi/Http/${method}--approvals--{proxy+}`),
-    'APIG4: It leads to the console, which is closed, and says nothing.': ['HttpApi/Http/GET--', 'HttpApi/Http/HEAD--'],
-    'IAM5[Resource::*]: Segments of traces belong to no resource that could be named.': [
+    'APIG4: It only redirects to the console, which requires authorization.': [
+      'HttpApi/Http/GET--',
+      'HttpApi/Http/HEAD--',
+    ],
+    'IAM5[Resource::*]: Trace segments have no resource ARN.': [
       'Agent-refunds/Tracing',
       ...['Api', 'Checkpoint', 'Gauge', 'Notify', 'Resume', 'Sweep'].map((handler) => `${handler}/Tracing`),
     ],
-    'IAM5[Resource::*]: dynamodb:ListStreams knows no resource that could be named.': [
+    'IAM5[Resource::*]: dynamodb:ListStreams does not support resource ARNs.': [
       ...['Notify/StreamPolicy', 'Resume/StreamPolicy'],
     ],
     [`IAM5[Resource::Bucket/*]: ${PAYLOADS}`]: [
@@ -137,23 +143,23 @@ describe('what was found and is answered', () => {
     [`IAM5[Resource::HttpApi/*/GET/api/runs/*/approvals/*]: ${PATHS}`]: ['Portal/ServiceRole'],
     [`IAM5[Resource::HttpApi/*/POST/api/runs/*/approvals/*/decide]: ${PATHS}`]: ['Portal/ServiceRole'],
     [`IAM5[Resource::HttpApi/*/POST/api/runs]: ${PATHS}`]: ['Starter/ServiceRole'],
-    'S1: Only the functions of this stack read and write payloads, under random names; data events of CloudTrail can tell who did, and `accessLogBucket` turns access logs on.':
+    'S1: Only the functions of this stack read and write payloads, under random names. CloudTrail data events can record access, and `accessLogBucket` turns on access logs.':
       ['Bucket'],
     'SQS3: This is the dead-letter queue.': ['DeadLetters'],
   };
 
-  it('is this', () => {
-    expect(answersIn(waitstateIn(testApp()))).toEqual(PLAIN);
+  it('are these by default', () => {
+    expect(acknowledgedIn(waitstateIn(testApp()))).toEqual(PLAIN);
   });
 
-  it('is this beside, where there are a network and tenants', () => {
-    const answers = answersIn(waitstateIn(testApp(), allOptions, 'acme'));
+  it('include these with a network and tenants', () => {
+    const acknowledged = acknowledgedIn(waitstateIn(testApp(), allOptions, 'acme'));
     expect(
-      Object.keys(answers)
-        .filter((said) => !(said in PLAIN))
+      Object.keys(acknowledged)
+        .filter((finding) => !(finding in PLAIN))
         .sort(),
     ).toEqual([
-      'IAM5[Resource::*]: Network interfaces of a function have no names before Lambda makes them.',
+      'IAM5[Resource::*]: Network interfaces of a function have no names before Lambda creates them.',
       `IAM5[Resource::Bucket/acme/*]: ${PAYLOADS}`,
       `IAM5[Resource::Bucket/globex/*]: ${PAYLOADS}`,
     ]);

@@ -12,8 +12,8 @@ const DEFAULT = templateOf();
 const EVERYTHING = templateOf(allOptions);
 const NAMESPACE = 'Waitstate/Stack-Waitstate-1621B3FF';
 
-describe('what is measured', () => {
-  // What AWS measures by itself, and by which dimensions.
+describe('the metrics of dashboard and alarms', () => {
+  // The metrics that AWS services write, with their dimensions.
   const OF_AWS: Readonly<Record<string, string>> = {
     // https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html
     ...{ 'AWS/Lambda Invocations': 'FunctionName', 'AWS/Lambda Errors': 'FunctionName' },
@@ -34,9 +34,9 @@ describe('what is measured', () => {
     'AWS/S3 BucketSizeBytes': 'BucketName StorageType',
   };
 
-  it('is measured by AWS under that name, by these dimensions', () => {
-    const theirs = metricsOf(EVERYTHING).filter(({ namespace }) => namespace.startsWith('AWS/'));
-    const found = theirs.map(({ namespace, metric, of }) => [
+  it('have the names and dimensions of AWS', () => {
+    const awsMetrics = metricsOf(EVERYTHING).filter(({ namespace }) => namespace.startsWith('AWS/'));
+    const found = awsMetrics.map(({ namespace, metric, of }) => [
       `${namespace} ${metric}`,
       Object.keys(of).sort().join(' '),
     ]);
@@ -44,7 +44,7 @@ describe('what is measured', () => {
     for (const [name, dimensions] of found) expect(dimensions, name).toBe(OF_AWS[String(name)]);
   });
 
-  it('or by the handler that is named, in the namespace that it writes into', async () => {
+  it('are written by the handler in their dimension, into its namespace', async () => {
     const ours = metricsOf(EVERYTHING).filter(({ namespace }) => !namespace.startsWith('AWS/'));
     expect(new Set(ours.map(({ namespace }) => namespace))).toEqual(new Set([NAMESPACE]));
     const { outputFiles } = await build({
@@ -60,7 +60,7 @@ describe('what is measured', () => {
     }
   });
 
-  it('is of this stack', () => {
+  it('belong to this stack', () => {
     const values = metricsOf(EVERYTHING).flatMap(({ of }) => Object.values(of));
     const others = values.filter(
       (value) => !/^(<.*>|waitstate-\w+|StandardStorage|[A-Z]\w+(Item|Items|Query)|Query)$/.test(value),
@@ -68,7 +68,7 @@ describe('what is measured', () => {
     expect(others).toEqual([]);
   });
 
-  it('counts as nothing where there is none, so that one that is missing hides no other', () => {
+  it('count missing data as 0 in sums, so that one missing metric hides no other', () => {
     const sums = alarmsOf(EVERYTHING).flatMap(({ Properties }) =>
       (Properties.Metrics ?? []).flatMap(({ Expression }) => Expression ?? []),
     );
@@ -80,7 +80,7 @@ describe('what is measured', () => {
 describe('alarms', () => {
   const names = alarmsOf(DEFAULT).map(({ name }) => name.replace('Alarms/', ''));
 
-  it('are on what nobody would see otherwise', () => {
+  it('cover stuck runs, failures, throttling and approvals that expire soon', () => {
     expect(names).toEqual(
       expect.arrayContaining([
         'OldestReady',
@@ -93,7 +93,7 @@ describe('alarms', () => {
     );
   });
 
-  it.each(names)('%s tells the topic, also when it is over, and names what to do', (name) => {
+  it.each(names)('%s notifies the topic, also when it returns to OK, and refers to its heading in the docs', (name) => {
     const { AlarmActions, OKActions, AlarmDescription } = DEFAULT.one<AlarmProperties>(
       'AWS::CloudWatch::Alarm',
       `Alarms/${name}`,
@@ -109,13 +109,13 @@ describe('alarms', () => {
     expect(headings).toContain(`### ${name}`);
   });
 
-  it('have no heading too many', () => {
+  it('have exactly the headings in the docs', () => {
     const page = readFileSync(new URL('../../docs/guides/operating.md', import.meta.url), 'utf8');
     const section = /^## Alarms$(.*?)^## /ms.exec(page)?.[1] ?? '';
     expect([...section.matchAll(/^### (.*)$/gm)].map(([, heading]) => heading).sort()).toEqual(names.toSorted());
   });
 
-  it('wait for a sweeper that comes seldom', () => {
+  it('allow for a longer interval of the sweeper', () => {
     const stack = stackOf();
     new Waitstate(stack, 'Waitstate', { ...allOptions(stack), sweepEvery: Duration.minutes(10) });
     expect(new StackTemplate(stack).one('AWS::CloudWatch::Alarm', 'Alarms/SweepNotRunning').Properties).toMatchObject({
@@ -126,7 +126,7 @@ describe('alarms', () => {
     });
   });
 
-  it('go to a topic that is given, and are left out where nobody wants them', () => {
+  it('notify a given topic, and can be turned off', () => {
     const own = templateOf(existingResources);
     for (const { Properties } of alarmsOf(own))
       expect(Properties.AlarmActions).toEqual(['arn:aws:sns:eu-central-1:111122223333:alarms']);
@@ -144,10 +144,10 @@ describe('the dashboard', () => {
     expect(shown?.properties.alarms).toEqual(alarmsOf(DEFAULT).map(({ name }) => `<${name}.Arn>`));
   });
 
-  it('shows each agent, whatever it is called', () => {
+  it('shows each agent, whatever its name', () => {
     const stack = stackOf();
-    const hold = withAgents(stack);
-    hold.addAgent('"odd" \\ näme/1', { function: functionOf(stack, 'Odd') });
+    const waitstate = withAgents(stack);
+    waitstate.addAgent('"odd" \\ näme/1', { function: functionOf(stack, 'Odd') });
     const shown = widgetsOf(new StackTemplate(stack)).flatMap(({ properties }) => properties.metrics ?? []);
     for (const [agent, of] of [
       ['refunds', 'Agent-refunds'],
@@ -164,31 +164,31 @@ describe('the dashboard', () => {
     }
   });
 
-  it('shows runs by status, what waits, what fails and what it costs', () => {
+  it('shows runs, approvals, errors and cost', () => {
     expect(widgetsOf(DEFAULT).map(({ properties }) => properties.title)).toEqual([
       'Alarms',
       'Runs by status (counted up to 1,000 each)',
-      'Runs that ended',
+      'Ended runs',
       'Oldest READY (s)',
-      'Approvals that wait',
-      'Oldest question (s)',
-      'Answers, and people told',
-      'Lag of the stream (ms)',
+      'Pending approvals',
+      'Oldest approval (s)',
+      'Decisions and notifications',
+      'Stream lag (ms)',
       'Deliveries and retries',
       'Conflicts and dead letters',
       'API: requests',
       'API: latency (ms, p90)',
       'Handlers: errors, throttles',
       'Table: throttled requests',
-      'Cost: units of DynamoDB',
-      'Cost: time of functions (ms)',
-      'Cost: bytes in the bucket',
+      'Cost: DynamoDB units',
+      'Cost: function time (ms)',
+      'Cost: bucket size (bytes)',
       'Agents: invocations, errors',
-      'Agents: how long an invocation takes (ms)',
+      'Agents: duration (ms, p90)',
     ]);
   });
 
-  it('has no graph without a metric, which CloudWatch would refuse, where there is no agent', () => {
+  it('has no empty graph without agents, which CloudWatch would refuse', () => {
     const stack = stackOf();
     new Waitstate(stack, 'Waitstate');
     const graphs = widgetsOf(new StackTemplate(stack)).filter(({ type }) => type === 'metric');
@@ -196,7 +196,7 @@ describe('the dashboard', () => {
     expect(graphs.filter(({ properties }) => !properties.metrics?.length)).toEqual([]);
   });
 
-  it('is left out where nobody wants it', () => {
+  it('can be turned off', () => {
     expect(templateOf(() => ({ dashboard: false })).all('AWS::CloudWatch::Dashboard')).toEqual([]);
   });
 });

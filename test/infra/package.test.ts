@@ -19,7 +19,7 @@ import { HANDLERS } from '../../lambda/environment/names.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
 
-// What a project has that deploys: no AWS SDK and no Powertools.
+// The packages in a project that deploys: no AWS SDK and no Powertools.
 const INSTALLED = [
   'aws-cdk-lib',
   'constructs',
@@ -37,8 +37,8 @@ const APP = `
 import { App, Duration, Stack } from 'aws-cdk-lib';
 import { Waitstate } from 'waitstate/cdk';
 const app = new App({ outdir: 'cdk.out' });
-const hold = new Waitstate(new Stack(app, 'Mine'), 'Waitstate', { retention: Duration.days(90) });
-hold.addAgent('greet', { entry: 'agents/greet.ts' });
+const waitstate = new Waitstate(new Stack(app, 'Mine'), 'Waitstate', { retention: Duration.days(90) });
+waitstate.addAgent('greet', { entry: 'agents/greet.ts' });
 app.synth();
 `;
 
@@ -48,8 +48,8 @@ const greet = agent({ name: 'greet', run: (ctx, name: string) => ctx.step('write
 export const handler = greet.handler();
 `;
 
-/** A project beside this one that has the package as it is published. */
-function project(): string {
+/** Creates a project with the package as it is published. */
+function createProject(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'waitstate-package-')));
   const modules = join(folder, 'node_modules');
   const published = join(modules, 'waitstate');
@@ -66,10 +66,10 @@ function project(): string {
   return folder;
 }
 
-describe('the package in a project of somebody else', () => {
+describe('the package in a user project', () => {
   let folder = '';
   beforeAll(() => {
-    folder = project();
+    folder = createProject();
     execFileSync(process.execPath, ['app.mjs'], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
   });
 
@@ -78,12 +78,12 @@ describe('the package in a project of somebody else', () => {
       .filter((name) => name.startsWith('asset.'))
       .map((name) => join(folder, 'cdk.out', name));
 
-  it('deploys the handlers that were bundled with it, with neither the AWS SDK nor Powertools installed', () => {
+  it('deploys its bundled handlers without the AWS SDK and Powertools installed', () => {
     const handlers = assets().find((asset) => readdirSync(asset).includes('api.mjs')) ?? '';
     expect(readdirSync(handlers)).toEqual(expect.arrayContaining(HANDLERS.map((name) => `${name}.mjs`)));
     const published = join(folder, 'node_modules/waitstate/dist/functions/api.mjs');
     expect(readFileSync(join(handlers, 'api.mjs'))).toEqual(readFileSync(published));
-    // There is nothing to be found around them, as in Lambda.
+    // No packages are installed around the asset, as in Lambda.
     const load = `for (const name of ${JSON.stringify(HANDLERS)}) console.log(typeof (await import('./' + name + '.mjs')).handler);`;
     const loaded = execFileSync(process.execPath, ['--input-type=module', '-e', load], {
       cwd: handlers,
@@ -92,7 +92,7 @@ describe('the package in a project of somebody else', () => {
     expect(loaded.trim().split('\n')).toEqual(HANDLERS.map(() => 'function'));
   });
 
-  it('bundles an agent from its source, and leaves what is not installed of the AWS SDK to Lambda', () => {
+  it('bundles an agent from its source, without AWS SDK packages that are not installed', () => {
     const agent = assets().find((asset) => readdirSync(asset).includes('index.mjs')) ?? '';
     const code = readFileSync(join(agent, 'index.mjs'), 'utf8');
     expect(code).toContain('Hello, ');
@@ -100,7 +100,7 @@ describe('the package in a project of somebody else', () => {
     expect(code).not.toContain('WaitstateTable');
   });
 
-  it('ships the licences of what is bundled', () => {
+  it('ships the licenses of bundled packages', () => {
     const licenses = readFileSync(join(folder, 'node_modules/waitstate/dist/functions/LICENSES.txt'), 'utf8');
     for (const name of [
       '@aws-sdk/client-dynamodb',
@@ -112,9 +112,11 @@ describe('the package in a project of somebody else', () => {
       expect(licenses).toMatch(new RegExp(`^${name} \\d`, 'm'));
   });
 
-  it('has no path of the machine that it was built on', () => {
+  it('contains no path of the build machine', () => {
     const functions = join(folder, 'node_modules/waitstate/dist/functions');
-    const telling = readdirSync(functions).filter((file) => readFileSync(join(functions, file), 'utf8').includes(ROOT));
-    expect(telling).toEqual([]);
+    const withPath = readdirSync(functions).filter((file) =>
+      readFileSync(join(functions, file), 'utf8').includes(ROOT),
+    );
+    expect(withPath).toEqual([]);
   });
 });

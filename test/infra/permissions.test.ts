@@ -6,7 +6,7 @@ import { StackTemplate, testApp } from './template.ts';
 const sorted = (table: Readonly<Record<string, readonly string[]>>) =>
   Object.fromEntries(Object.entries(table).map(([role, lines]) => [role, [...lines].sort()]));
 
-// What those have who log and trace, wherever Waitstate makes the function.
+// The permissions for traces and logs of every function that Waitstate creates.
 const TRACES = 'xray:{PutTelemetryRecords,PutTraceSegments} on *';
 const logs = (group: string) => `logs:{CreateLogStream,PutLogEvents} on ${group}`;
 const BASIC = 'managed arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole';
@@ -16,15 +16,15 @@ const STREAM = [
   'dynamodb:ListStreams on *',
   'dynamodb:{DescribeStream,GetRecords,GetShardIterator} on Table.StreamArn',
 ];
-const LETTERS = 'sqs:{GetQueueAttributes,GetQueueUrl,SendMessage} on DeadLetters';
+const DEAD_LETTERS = 'sqs:{GetQueueAttributes,GetQueueUrl,SendMessage} on DeadLetters';
 
 const keys = (...patterns: string[]) =>
   `[ForAllValues:StringLike dynamodb:LeadingKeys ${patterns.join(' ')}, Null dynamodb:LeadingKeys false]`;
 const DUE = `dynamodb:Query on Table/index/due ${keys('due/*')}`;
 const RECORDS = 'dynamodb:{BatchGetItem,DeleteItem,GetItem,PutItem,Query} on Table';
-const TOLD = 'dynamodb:{DeleteItem,GetItem,PutItem} on Table';
+const NOTIFIED_RECORDS = 'dynamodb:{DeleteItem,GetItem,PutItem} on Table';
 
-describe('who may do what, of a Waitstate with an agent of each kind and nothing else', () => {
+describe('the permissions of a Waitstate with an agent of each kind and no options', () => {
   const INVOKES = ['Agent-refunds', 'Legacy', 'Quotes'].map((name) => `lambda:InvokeFunction on ${name}`);
   const PAYLOADS = ['s3:{AbortMultipartUpload,GetObject,PutObject} on Bucket/*', 's3:ListBucket on Bucket'];
   const LISTS = [DUE, 'dynamodb:Query on Table/index/owner', 'dynamodb:Query on Table/index/status'];
@@ -35,11 +35,11 @@ describe('who may do what, of a Waitstate with an agent of each kind and nothing
     CheckpointRole: [logs('CheckpointLog'), TRACES, RECORDS, ...PAYLOADS],
     GaugeRole: [logs('GaugeLog'), TRACES, DUE, `dynamodb:Query on Table/index/status ${keys('default/*')}`],
     NotifyRole: [
-      ...[logs('NotifyLog'), TRACES, ...STREAM, LETTERS, TOLD],
+      ...[logs('NotifyLog'), TRACES, ...STREAM, DEAD_LETTERS, NOTIFIED_RECORDS],
       ...['s3:GetObject on Bucket/*', 's3:ListBucket on Bucket'],
       ...['events:PutEvents on Bus', 'sns:Publish on Topic', ...INVOKES],
     ],
-    ResumeRole: [logs('ResumeLog'), TRACES, ...STREAM, LETTERS, RECORDS, ...PAYLOADS, ...INVOKES],
+    ResumeRole: [logs('ResumeLog'), TRACES, ...STREAM, DEAD_LETTERS, RECORDS, ...PAYLOADS, ...INVOKES],
     SweepRole: [
       ...[logs('SweepLog'), TRACES, RECORDS, DUE, ...REMOVES],
       ...['events:PutEvents on Bus', 'sns:Publish on Topic', ...INVOKES],
@@ -77,30 +77,30 @@ describe('who may do what, of a Waitstate with an agent of each kind and nothing
     ],
   };
 
-  it('is this, and nothing more', () => {
+  it('are exactly these', () => {
     const stack = stackOf();
     grantAll(withAgents(stack), stack);
     expect(permissionsOf(new StackTemplate(stack))).toEqual(sorted(EXPECTED));
   });
 
-  it('is the same in an app without the flags of today', () => {
+  it('are the same in an app without feature flags', () => {
     const off = Object.fromEntries(Object.keys(testApp().node.getAllContext()).map((flag) => [flag, false]));
     const stack = stackOf(testApp({ context: { ...off, 'aws:cdk:bundling-stacks': [] } }));
     grantAll(withAgents(stack), stack);
     expect(permissionsOf(new StackTemplate(stack))).toEqual(sorted(EXPECTED));
   });
 
-  it('lets `resume` touch no run where all agents claim theirs themselves', () => {
+  it('give `resume` no access to runs if no agent needs hydration', () => {
     const stack = stackOf();
-    const hold = withAgents(stack, {}, ['quotes']);
-    expect(hold.handlers.resume.node.id).toBe('Resume');
+    const waitstate = withAgents(stack, {}, ['quotes']);
+    expect(waitstate.handlers.resume.node.id).toBe('Resume');
     expect(permissionsOf(new StackTemplate(stack)).ResumeRole).toEqual(
-      [logs('ResumeLog'), TRACES, ...STREAM, LETTERS, 'lambda:InvokeFunction on Quotes'].sort(),
+      [logs('ResumeLog'), TRACES, ...STREAM, DEAD_LETTERS, 'lambda:InvokeFunction on Quotes'].sort(),
     );
   });
 });
 
-describe('who may do what, of a Waitstate with tenants, keys and a network', () => {
+describe('the permissions of a Waitstate with tenants, keys and a network', () => {
   const VIA = ['dynamodb', 's3'].map((service) => `${service}.<AWS::Region>.<AWS::URLSuffix>`).join(' ');
   const AT_REST = `kms:{Decrypt,DescribeKey,Encrypt,GenerateDataKey,ReEncryptFrom,ReEncryptTo} on AtRest [StringEquals kms:ViaService ${VIA}]`;
   const AT_REST_TO_READ = `kms:{Decrypt,DescribeKey} on AtRest [StringEquals kms:ViaService ${VIA}]`;
@@ -108,7 +108,7 @@ describe('who may do what, of a Waitstate with tenants, keys and a network', () 
     'sns:Publish on Topic',
     'kms:{Decrypt,GenerateDataKey} on AtRest [StringEquals kms:ViaService sns.<AWS::Region>.<AWS::URLSuffix>]',
   ];
-  const SEALED_STREAM = [
+  const ENCRYPTED_STREAM = [
     ...STREAM,
     'kms:{Decrypt,DescribeKey} on AtRest [StringEquals kms:ViaService dynamodb.<AWS::Region>.<AWS::URLSuffix>]',
   ];
@@ -126,7 +126,7 @@ describe('who may do what, of a Waitstate with tenants, keys and a network', () 
     ...tenants.map((each) => `s3:${actions} on Bucket/${each}/*`),
     `s3:ListBucket on Bucket [StringLike s3:prefix ${tenants.map((each) => `${each}/*`).join(' ')}]`,
   ];
-  const sealed = (actions: string, ...tenants: string[]) => [
+  const encrypted = (actions: string, ...tenants: string[]) => [
     AT_REST,
     ...['Runs', 'OldRuns'].map(
       (key) =>
@@ -137,7 +137,7 @@ describe('who may do what, of a Waitstate with tenants, keys and a network', () 
   const REMOVES = '{AbortMultipartUpload,DeleteObject,GetObject,PutObject}';
   const BOTH = ['acme', 'globex'];
   const contents = (...tenants: string[]) => [
-    ...[...objects(STORES, ...tenants), ...sealed('{Decrypt,Encrypt}', ...tenants)],
+    ...[...objects(STORES, ...tenants), ...encrypted('{Decrypt,Encrypt}', ...tenants)],
   ];
   const runs = (...tenants: string[]) => [records(...tenants), ...contents(...tenants)];
   const saves = (...tenants: string[]) => [recordsWithoutLinks(...tenants), ...contents(...tenants)];
@@ -150,17 +150,17 @@ describe('who may do what, of a Waitstate with tenants, keys and a network', () 
       `dynamodb:Query on Table/index/status ${keys('acme/*', 'globex/*')}`,
     ],
     NotifyRole: [
-      ...[logs('NotifyLog'), TRACES, NETWORK, ...SEALED_STREAM, LETTERS, 'events:PutEvents on Bus', ...TOPIC],
-      ...[`${TOLD} ${keys('acme/*', 'globex/*', '@token/*')}`, ...objects('GetObject', ...BOTH)],
-      ...[...sealed('Decrypt', ...BOTH), ...INVOKES],
+      ...[logs('NotifyLog'), TRACES, NETWORK, ...ENCRYPTED_STREAM, DEAD_LETTERS, 'events:PutEvents on Bus', ...TOPIC],
+      ...[`${NOTIFIED_RECORDS} ${keys('acme/*', 'globex/*', '@token/*')}`, ...objects('GetObject', ...BOTH)],
+      ...[...encrypted('Decrypt', ...BOTH), ...INVOKES],
     ],
     ResumeRole: [
-      ...[logs('ResumeLog'), TRACES, NETWORK, ...SEALED_STREAM, LETTERS],
-      ...[recordsWithoutLinks(...BOTH), ...objects(STORES, ...BOTH), ...sealed('Decrypt', ...BOTH), ...INVOKES],
+      ...[logs('ResumeLog'), TRACES, NETWORK, ...ENCRYPTED_STREAM, DEAD_LETTERS],
+      ...[recordsWithoutLinks(...BOTH), ...objects(STORES, ...BOTH), ...encrypted('Decrypt', ...BOTH), ...INVOKES],
     ],
     SweepRole: [
       ...[logs('SweepLog'), TRACES, NETWORK, DUE, 'events:PutEvents on Bus', ...TOPIC],
-      ...[records(...BOTH), ...objects(REMOVES, ...BOTH), ...sealed('Decrypt', ...BOTH), ...INVOKES],
+      ...[records(...BOTH), ...objects(REMOVES, ...BOTH), ...encrypted('Decrypt', ...BOTH), ...INVOKES],
     ],
     'Agent-refundsRole': [
       ...[logs('Agent-refundsLog'), TRACES, NETWORK, ...runs(...BOTH)],
@@ -198,18 +198,18 @@ describe('who may do what, of a Waitstate with tenants, keys and a network', () 
         records('acme'),
         ...lists('acme'),
         ...objects(REMOVES, 'acme'),
-        ...sealed('{Decrypt,Encrypt}', 'acme'),
+        ...encrypted('{Decrypt,Encrypt}', 'acme'),
       ],
       'cloudformation:DescribeStacks on <AWS::StackId>',
     ],
   };
 
-  it('is this, and nothing more', () => {
+  it('are exactly these', () => {
     const stack = stackOf();
-    const hold = withAgents(stack, allOptions(stack));
-    hold.addAgent('own', { function: functionOf(stack, 'Own'), tenant: 'acme' });
-    hold.addAgent('their', { function: functionOf(stack, 'Their'), tenant: 'globex', hydrate: true });
-    grantAll(hold, stack, { tenant: 'acme' });
+    const waitstate = withAgents(stack, allOptions(stack));
+    waitstate.addAgent('own', { function: functionOf(stack, 'Own'), tenant: 'acme' });
+    waitstate.addAgent('their', { function: functionOf(stack, 'Their'), tenant: 'globex', hydrate: true });
+    grantAll(waitstate, stack, { tenant: 'acme' });
     expect(permissionsOf(new StackTemplate(stack))).toEqual(sorted(EXPECTED));
   });
 });

@@ -13,7 +13,7 @@ export interface Policy {
   readonly Statement: readonly Statement[];
 }
 
-/** What each role of a template may do: lines such as `dynamodb:{GetItem,Query} on Table [condition]`. */
+/** The permissions of each role, as lines such as `dynamodb:{GetItem,Query} on Table [condition]`. */
 export function permissionsOf(template: StackTemplate): Readonly<Record<string, readonly string[]>> {
   const roles = template.all<RoleProperties>('AWS::IAM::Role').map((role) => {
     const attached = template
@@ -32,9 +32,11 @@ interface RoleProperties {
   readonly ManagedPolicyArns?: readonly unknown[];
 }
 
-/** The statements of policies as lines; those on one resource, under one condition, are one. */
+/** The statements of policies as lines, one for each resource and condition. */
 export function linesOf(template: StackTemplate, policies: readonly Policy[]): readonly string[] {
-  const single = policies.flatMap(({ Statement }) => Statement).flatMap((statement) => singleOf(template, statement));
+  const single = policies
+    .flatMap(({ Statement }) => Statement)
+    .flatMap((statement) => toSingleActions(template, statement));
   const together = Map.groupBy(single, ({ service, on }) => `${service} ${on}`);
   return [...together.values()].map((group) => {
     const [{ service, on } = { service: '', on: '' }] = group;
@@ -43,8 +45,8 @@ export function linesOf(template: StackTemplate, policies: readonly Policy[]): r
   });
 }
 
-/** One action on one resource each; anything else that a statement may hold is an error. */
-function singleOf(template: StackTemplate, statement: Statement) {
+/** Splits a statement into single actions on single resources; throws on fields that it does not know. */
+function toSingleActions(template: StackTemplate, statement: Statement) {
   const { Effect, Action, Resource, Principal, Condition, ...rest } = statement;
   const odd = Object.keys(rest).filter((key) => key !== 'Sid');
   if (odd.length > 0 || Action === undefined) throw new Error(`A statement has ${odd}, or no actions.`);
@@ -54,13 +56,13 @@ function singleOf(template: StackTemplate, statement: Statement) {
   return listOf(Action).flatMap((each) =>
     listOf(Resource).map((resource) => {
       const [service = '', action = each] = String(each).includes(':') ? String(each).split(':') : ['*'];
-      return { service: how + service, action, on: `on ${shortOf(template.text(resource))}${by}${condition}` };
+      return { service: how + service, action, on: `on ${shortenResource(template.text(resource))}${by}${condition}` };
     }),
   );
 }
 
-/** What is of the same stack, account and region by its name alone; a route of an API by method and path. */
-const shortOf = (resource: string): string =>
+/** Shortens a resource of the stack to its name, and an API route to method and path. */
+const shortenResource = (resource: string): string =>
   resource
     .replace(/^<([^:<>]+)\.(?:Arn|QueueArn|TopicArn)>/, '$1')
     .replace(/^<([^:<>]+)>$/, '$1')

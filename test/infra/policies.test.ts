@@ -11,24 +11,26 @@ function templateOf(props: typeof allOptions = () => ({}), tenant = 'default'): 
 
 const PLAIN = templateOf();
 const EVERYTHING = templateOf(allOptions, 'acme');
-const BROUGHT = templateOf(existingResources);
+const EXISTING = templateOf(existingResources);
 
-describe('wildcards in what roles may do', () => {
-  const lines = [PLAIN, EVERYTHING, BROUGHT].flatMap((each) => Object.values(permissionsOf(each)).flat());
+describe('the wildcards in role policies', () => {
+  const lines = [PLAIN, EVERYTHING, EXISTING].flatMap((each) => Object.values(permissionsOf(each)).flat());
 
-  it('stand for every resource only where there is none that could be named', () => {
+  it('match every resource only for actions without resource ARNs', () => {
     const nameless = [
-      // X-Ray knows no resources: https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsx-ray.html
+      // X-Ray has no resources: https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsx-ray.html
       'xray:{PutTelemetryRecords,PutTraceSegments} on *',
-      // Nor does this: https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html
+      // Nor has this action:
+      // https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html
       'dynamodb:ListStreams on *',
-      // Lambda makes the interfaces, and their names: https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html
+      // Lambda creates the interfaces and their names:
+      // https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html
       'ec2:{AssignPrivateIpAddresses,CreateNetworkInterface,DeleteNetworkInterface,DescribeNetworkInterfaces,DescribeSubnets,UnassignPrivateIpAddresses} on *',
     ];
     expect(new Set(lines.filter((line) => / on \*/.test(line)))).toEqual(new Set(nameless));
   });
 
-  it('stand for part of a resource only below a bucket and an API', () => {
+  it('match a part of a resource only in the bucket and the API', () => {
     const parts = lines.flatMap((line) => / on (HttpApi: \S+ \S+|\S+)/.exec(line)?.[1] ?? []);
     const known =
       /^((Bucket|arn:<AWS::Partition>:s3:::payloads)\/((acme|globex|default)\/)?\*|HttpApi: (\*|GET|POST) \/\S+)$/;
@@ -37,13 +39,13 @@ describe('wildcards in what roles may do', () => {
     expect(starred.size).toBeGreaterThan(10);
   });
 
-  it('are in no action', () => {
+  it('never occur in actions', () => {
     expect(lines.filter((line) => line.split(' ', 1)[0]?.includes('*'))).toEqual([]);
   });
 });
 
-describe('roles', () => {
-  it('are for Lambda, and for nobody else', () => {
+describe('the roles', () => {
+  it('can be assumed only by Lambda', () => {
     for (const role of EVERYTHING.all('AWS::IAM::Role'))
       expect(role.Properties.AssumeRolePolicyDocument, role.name).toEqual({
         Version: '2012-10-17',
@@ -51,12 +53,12 @@ describe('roles', () => {
       });
   });
 
-  it('are one for each function', () => {
+  it('differ for each function', () => {
     const functions = EVERYTHING.all<{ Role: unknown }>('AWS::Lambda::Function');
     expect(new Set(functions.map((each) => EVERYTHING.text(each.Properties.Role))).size).toBe(functions.length);
   });
 
-  it('have policies, and nothing else in the stack has', () => {
+  it('are the only principals with policies', () => {
     for (const type of ['AWS::IAM::ManagedPolicy', 'AWS::IAM::User', 'AWS::IAM::Group'])
       expect(EVERYTHING.all(type), type).toEqual([]);
     for (const each of EVERYTHING.all('AWS::IAM::Policy')) {
@@ -66,7 +68,7 @@ describe('roles', () => {
   });
 });
 
-describe('who else may use what the stack has', () => {
+describe('the resource policies', () => {
   const policiesOf = (template: StackTemplate, type: string, property = 'PolicyDocument') =>
     Object.fromEntries(
       template
@@ -74,7 +76,7 @@ describe('who else may use what the stack has', () => {
         .map(({ name, Properties: { [property]: policy } }) => [name, policy && linesOf(template, [policy])]),
     );
 
-  it('is nobody for the bucket, and whoever may needs TLS 1.2', () => {
+  it('require TLS 1.2 for the bucket and allow nobody else', () => {
     expect(policiesOf(PLAIN, 'AWS::S3::BucketPolicy')).toEqual({
       'Bucket/Policy': [
         'Deny: s3:* on Bucket by AWS * [Bool aws:SecureTransport false]',
@@ -85,7 +87,7 @@ describe('who else may use what the stack has', () => {
     });
   });
 
-  it('are the schedules for the dead letters, and CloudWatch for the topic of alarms', () => {
+  it('allow schedules to use the dead-letter queue and CloudWatch to use the alarm topic', () => {
     expect(policiesOf(PLAIN, 'AWS::SQS::QueuePolicy')).toEqual({
       'DeadLetters/Policy': [
         'Deny: sqs:* on DeadLetters by AWS * [Bool aws:SecureTransport false]',
@@ -102,7 +104,7 @@ describe('who else may use what the stack has', () => {
     });
   });
 
-  it('are the logs and alarms of this account for the key at rest, and nobody for that of runs', () => {
+  it('allow logs and alarms of this account to use the encryption key, and nobody to use the run key', () => {
     const account = 'kms:* on * by AWS arn:<AWS::Partition>:iam::<AWS::AccountId>:root';
     expect(policiesOf(EVERYTHING, 'AWS::KMS::Key', 'KeyPolicy')).toEqual({
       AtRest: [
@@ -115,7 +117,7 @@ describe('who else may use what the stack has', () => {
     });
   });
 
-  it('invokes a function only as its API or its schedule', () => {
+  it('allow only its API or its schedule to invoke a function', () => {
     const from = (api: string) => `arn:<AWS::Partition>:execute-api:<AWS::Region>:<AWS::AccountId>:<${api}/Http>/*/*/*`;
     const invoke = { Action: 'lambda:InvokeFunction' };
     expect(EVERYTHING.all('AWS::Lambda::Permission').map((each) => EVERYTHING.plain(each.Properties))).toEqual([

@@ -13,16 +13,16 @@ import { StackTemplate } from './template.ts';
 
 type Props = (stack: Stack) => WaitstateProps;
 
-/** What somebody could try, and what they are told. */
+/** Declares one test for each set of props that the construct refuses, with the expected message. */
 function refuses(cases: Readonly<Record<string, readonly [Props, string]>>): void {
-  it.each(Object.entries(cases))('refuses %s', (_, [props, said]) => {
+  it.each(Object.entries(cases))('refuses %s', (_, [props, message]) => {
     const stack = stackOf();
-    expect(() => new Waitstate(stack, 'Waitstate', props(stack))).toThrow(`Stack/Waitstate: ${said}`);
+    expect(() => new Waitstate(stack, 'Waitstate', props(stack))).toThrow(`Stack/Waitstate: ${message}`);
   });
 }
 
-function takes(cases: Readonly<Record<string, Props>>): void {
-  it.each(Object.entries(cases))('takes %s', (_, props) => {
+function accepts(cases: Readonly<Record<string, Props>>): void {
+  it.each(Object.entries(cases))('accepts %s', (_, props) => {
     const stack = stackOf();
     expect(() => new Waitstate(stack, 'Waitstate', props(stack))).not.toThrow();
   });
@@ -34,14 +34,14 @@ const zone = (stack: Stack) =>
   HostedZone.fromHostedZoneAttributes(stack, 'Zone', { hostedZoneId: 'Z1', zoneName: 'example.com' });
 const jwt = { issuer: 'https://issuer.example.com/', audience: ['portal'], tenant: 'acme', rolesClaim: 'roles' };
 const ops = { tenant: 'acme', roles: ['operator'] } as const;
-const isOrigin = '`corsOrigins` must be origins such as https://portal.example.com, without a path or *; found';
+const originMessage = '`corsOrigins` must be origins such as https://portal.example.com, without a path or *; found';
 
-describe('times and numbers', () => {
+describe('durations and numbers', () => {
   refuses({
-    'a retention of nothing': [() => ({ retention: Duration.days(0) }), '`retention` must be whole seconds, from 1 to'],
+    'a retention of 0': [() => ({ retention: Duration.days(0) }), '`retention` must be whole seconds, from 1 to'],
     'a retention of half a second': [
       () => ({ retention: Duration.millis(500) }),
-      '`retention` must be whole seconds, from 1 to 99999999999; found Duration.millis(500). Leave it out for ever.',
+      '`retention` must be whole seconds, from 1 to 99999999999; found Duration.millis(500). Omit it to keep runs forever.',
     ],
     'a retention of ten thousand years': [() => ({ retention: Duration.days(3_650_000) }), '`retention` must be'],
     'a sweep every 30 seconds': [
@@ -49,23 +49,23 @@ describe('times and numbers', () => {
       '`sweepEvery` must be whole minutes, from 1 to 60; found Duration.seconds(30).',
     ],
     'a sweep every minute and a half': [() => ({ sweepEvery: Duration.seconds(90) }), '`sweepEvery` must be'],
-    'a sweep without a pause': [() => ({ sweepEvery: Duration.minutes(0) }), '`sweepEvery` must be'],
+    'a sweep every 0 minutes': [() => ({ sweepEvery: Duration.minutes(0) }), '`sweepEvery` must be'],
     'a sweep every other day': [() => ({ sweepEvery: Duration.days(2) }), '`sweepEvery` must be'],
-    'no sweepers': [() => ({ sweepers: 0 }), '`sweepers` must be a whole number, 1 or more, 8 at most; found 0.'],
-    'nine sweepers': [() => ({ sweepers: 9 }), '`sweepers` must be'],
-    'a rate of nothing': [() => ({ throttleRate: 0 }), '`throttleRate` must be a whole number, 1 or more; found 0.'],
-    'a burst of one and a half': [() => ({ throttleBurst: 1.5 }), '`throttleBurst` must be'],
-    'less concurrency than none': [
+    '0 sweepers': [() => ({ sweepers: 0 }), '`sweepers` must be a whole number from 1 to 8; found 0.'],
+    '9 sweepers': [() => ({ sweepers: 9 }), '`sweepers` must be'],
+    'a rate of 0': [() => ({ throttleRate: 0 }), '`throttleRate` must be a whole number of at least 1; found 0.'],
+    'a burst of 1.5': [() => ({ throttleBurst: 1.5 }), '`throttleBurst` must be'],
+    'a negative concurrency': [
       () => ({ reservedConcurrency: { api: -1 } }),
-      '`reservedConcurrency.api` must be a whole number, 0 or more; found -1.',
+      '`reservedConcurrency.api` must be a whole number of at least 0; found -1.',
     ],
   });
-  takes({
-    'the least of everything': () => ({
+  accepts({
+    'the lower limits': () => ({
       ...{ retention: Duration.seconds(1), sweepEvery: Duration.minutes(1), sweepers: 1 },
       ...{ throttleRate: 1, throttleBurst: 1, reservedConcurrency: { resume: 0 } },
     }),
-    'the most of what has one': () => ({
+    'the upper limits': () => ({
       sweepEvery: Duration.hours(1),
       sweepers: 8,
       retention: Duration.days(365_000),
@@ -75,58 +75,58 @@ describe('times and numbers', () => {
 
 describe('tenants', () => {
   refuses({
-    'a list of none': [() => ({ tenants: [] }), '`tenants` must name one at least; leave it out to have any.'],
-    'callers by JWT of another': [
+    'an empty list': [() => ({ tenants: [] }), '`tenants` must list at least one tenant. Omit it to allow any tenant.'],
+    'JWT callers of another tenant': [
       () => ({ tenants: ['globex'], jwt }),
-      'a tenant must be one of globex; found "acme" for callers. Add it to `tenants`.',
+      'the tenant of a caller must be one of globex; found "acme". Add it to `tenants`.',
     ],
-    'callers by IAM of another': [
+    'IAM callers of another tenant': [
       () => ({ tenants: ['globex'], iamCallers: { 'arn:aws:sts::111122223333:assumed-role/Ops/*': ops } }),
-      'a tenant must be one of globex; found "acme" for callers.',
+      'the tenant of a caller must be one of globex; found "acme".',
     ],
-    'more than a policy has room for': [
+    'more tenants than fit into a policy': [
       () => ({ tenants: Array.from({ length: 100 }, (_, at) => `tenant-${at}`) }),
-      '`tenants` names 100, more than a policy of IAM has room for.',
+      '`tenants` must fit into one IAM policy; found 100 tenants',
     ],
   });
-  takes({
-    'any text': () => ({ tenants: ['a/b', 'Zürich', '日本', '*'] }),
-    'callers of one of them': () => ({ tenants: ['acme'], jwt }),
+  accepts({
+    'any characters': () => ({ tenants: ['a/b', 'Zürich', '日本', '*'] }),
+    'callers of a listed tenant': () => ({ tenants: ['acme'], jwt }),
   });
 
-  it('without a name are refused', () => {
+  it('must not be empty', () => {
     expect(() => new Waitstate(stackOf(), 'Waitstate', { tenants: [''] })).toThrow('The tenant id must be text');
   });
 
-  it('that a policy cannot say are refused where runs are sealed', () => {
+  it('must consist of characters that an IAM policy accepts, if runs are encrypted', () => {
     const stack = stackOf();
     const runKey = new Key(stack, 'Runs');
     expect(() => new Waitstate(stack, 'One', { tenants: ['日本'], runKey })).toThrow(
-      'Where runs are sealed, a tenant must be of letters that a policy of IAM can have, up to ÿ and without ${; found "日本".',
+      'With `runKey`, a tenant must consist of characters that an IAM policy accepts, from space to ÿ and without ${; found "日本".',
     );
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a variable of a policy.
     expect(() => new Waitstate(stack, 'Two', { tenants: ['${aws:username}'], runKey })).toThrow('without ${');
     expect(() => new Waitstate(stack, 'Three', { tenants: ['Zürich'], runKey })).not.toThrow();
   });
 
-  it('cannot be granted that are not in the list', () => {
+  it('must be listed to be granted access', () => {
     const stack = stackOf();
-    const hold = new Waitstate(stack, 'Waitstate', { tenants: ['acme', 'globex'] });
-    const said = 'Stack/Waitstate: a tenant must be one of acme, globex; found "other". Add it to `tenants`.';
-    expect(() => hold.grantRead(functionOf(stack, 'Reader'), { tenant: 'other' })).toThrow(said);
-    expect(() => hold.addAgent('a', { function: functionOf(stack, 'A'), tenant: 'other' })).toThrow(said);
-    expect(() => hold.addAgent('b', { function: functionOf(stack, 'B'), tenant: 'other', hydrate: true })).toThrow(
-      said,
+    const waitstate = new Waitstate(stack, 'Waitstate', { tenants: ['acme', 'globex'] });
+    const message = 'Stack/Waitstate: a tenant must be one of acme, globex; found "other". Add it to `tenants`.';
+    expect(() => waitstate.grantRead(functionOf(stack, 'Reader'), { tenant: 'other' })).toThrow(message);
+    expect(() => waitstate.addAgent('a', { function: functionOf(stack, 'A'), tenant: 'other' })).toThrow(message);
+    expect(() => waitstate.addAgent('b', { function: functionOf(stack, 'B'), tenant: 'other', hydrate: true })).toThrow(
+      message,
     );
   });
 
-  it('cannot be two for one caller', () => {
+  it('are limited to one for each caller', () => {
     const stack = stackOf();
-    const hold = new Waitstate(stack, 'Waitstate');
+    const waitstate = new Waitstate(stack, 'Waitstate');
     const portal = functionOf(stack, 'Portal');
-    hold.grantRead(portal, { tenant: 'acme' });
-    expect(() => hold.grantApprove(portal, { tenant: 'globex' })).toThrow(
-      'Stack/Waitstate/HttpApi: a caller has one tenant; found "acme" and "globex" for one role. Use a role for each tenant.',
+    waitstate.grantRead(portal, { tenant: 'acme' });
+    expect(() => waitstate.grantApprove(portal, { tenant: 'globex' })).toThrow(
+      'Stack/Waitstate/HttpApi: a caller has one tenant; found "acme" and "globex" for one role. Use one role per tenant.',
     );
   });
 });
@@ -135,47 +135,50 @@ describe('callers', () => {
   refuses({
     'an issuer without TLS': [
       () => ({ jwt: { ...jwt, issuer: 'http://issuer.example.com' } }),
-      '`jwt.issuer` must be a URL that begins with https://; found http://issuer.example.com.',
+      '`jwt.issuer` must be a URL that starts with https://; found http://issuer.example.com.',
     ],
     'an issuer without a protocol': [() => ({ jwt: { ...jwt, issuer: 'issuer.example.com' } }), '`jwt.issuer` must be'],
-    'tokens for nobody': [() => ({ jwt: { ...jwt, audience: [] } }), '`jwt.audience` must name one at least'],
+    'an empty audience': [() => ({ jwt: { ...jwt, audience: [] } }), '`jwt.audience` must list at least one client'],
     'a name instead of an ARN': [
       () => ({ iamCallers: { Ops: ops } }),
-      '`iamCallers` must be named by ARNs; found "Ops".',
+      'the keys of `iamCallers` must be ARNs; found "Ops".',
     ],
-    'the ARN of a role, which never calls': [
+    'the ARN of a role instead of its sessions': [
       () => ({ iamCallers: { 'arn:aws:iam::111122223333:role/Ops': ops } }),
-      '`iamCallers` must name a role as it calls, such as arn:aws:sts::111122223333:assumed-role/Ops/*; found',
+      '`iamCallers` must list a role by its session ARN, such as arn:aws:sts::111122223333:assumed-role/Ops/*; found',
     ],
-    'every origin': [() => ({ corsOrigins: ['*'] }), `${isOrigin} *.`],
-    'an origin with a slash behind it': [
+    'a wildcard origin': [() => ({ corsOrigins: ['*'] }), `${originMessage} *.`],
+    'an origin with a trailing slash': [
       () => ({ corsOrigins: ['https://portal.example.com/'] }),
-      `${isOrigin} https://portal.example.com/.`,
+      `${originMessage} https://portal.example.com/.`,
     ],
-    'two origins in one text': [() => ({ corsOrigins: ['https://a.example.com,https://b.example.com'] }), isOrigin],
+    'two origins in one text': [
+      () => ({ corsOrigins: ['https://a.example.com,https://b.example.com'] }),
+      originMessage,
+    ],
   });
-  takes({
-    'an issuer with a slash behind it, as some have': () => ({ jwt }),
-    'a user by IAM': () => ({ iamCallers: { 'arn:aws:iam::111122223333:user/ann': ops } }),
+  accepts({
+    'an issuer with a trailing slash': () => ({ jwt }),
+    'an IAM user': () => ({ iamCallers: { 'arn:aws:iam::111122223333:user/ann': ops } }),
     'a user of the same app': (stack) => ({ iamCallers: { [new User(stack, 'Ann').userArn]: ops } }),
     'an origin with a port': () => ({ corsOrigins: ['http://localhost:5173'] }),
   });
 
-  it('are roles or users', () => {
+  it('must be roles or users', () => {
     const stack = stackOf();
-    const hold = new Waitstate(stack, 'Waitstate');
-    const said = (found: string) =>
-      `Stack/Waitstate/HttpApi: permission is given to a role, a user, or what has a role; found ${found}. Name others in`;
-    expect(() => hold.grantStart(new ServicePrincipal('events.amazonaws.com'))).toThrow(
-      said('ServicePrincipal(events.amazonaws.com)'),
+    const waitstate = new Waitstate(stack, 'Waitstate');
+    const message = (found: string) =>
+      `Stack/Waitstate/HttpApi: the grantee must be a role, a user, or a resource with a role; found ${found}. List other callers in`;
+    expect(() => waitstate.grantStart(new ServicePrincipal('events.amazonaws.com'))).toThrow(
+      message('ServicePrincipal(events.amazonaws.com)'),
     );
     const arn = 'arn:aws:lambda:eu-central-1:111122223333:function:portal';
-    expect(() => hold.grantStart(LambdaFunction.fromFunctionArn(stack, 'Portal', arn))).toThrow(
-      said('something imported without its role'),
+    expect(() => waitstate.grantStart(LambdaFunction.fromFunctionArn(stack, 'Portal', arn))).toThrow(
+      message('a resource imported without its role'),
     );
   });
 
-  it('from other sites are none where the list of origins is empty', () => {
+  it('cannot send cross-site requests if the list of origins is empty', () => {
     const stack = stackOf();
     new Waitstate(stack, 'Waitstate', { corsOrigins: [] });
     expect(JSON.stringify(new StackTemplate(stack).template)).not.toMatch(/CorsConfiguration|WAITSTATE_CORS_ORIGINS/);
@@ -184,26 +187,29 @@ describe('callers', () => {
 
 describe('a domain', () => {
   refuses({
-    'without a certificate': [
+    'a domain without a certificate': [
       () => ({ domainName: 'approvals.example.com' }),
-      'the domain approvals.example.com needs a certificate. Give `certificate`.',
+      'the domain approvals.example.com requires a certificate. Set `certificate`.',
     ],
-    'that is only a certificate': [
+    'a certificate without a domain': [
       (stack) => ({ certificate: certificate(stack) }),
-      'a certificate or zone is for a domain. Give `domainName`, too.',
+      '`certificate` and `hostedZone` require a domain. Set `domainName`, too.',
     ],
-    'that is only a zone': [(stack) => ({ hostedZone: zone(stack) }), 'a certificate or zone is for a domain.'],
-    'that is a URL': [
+    'a zone without a domain': [
+      (stack) => ({ hostedZone: zone(stack) }),
+      '`certificate` and `hostedZone` require a domain.',
+    ],
+    'a URL': [
       (stack) => ({ domainName: 'https://approvals.example.com', certificate: certificate(stack) }),
       '`domainName` must be a name such as approvals.example.com; found https://approvals.example.com.',
     ],
-    'of another zone': [
+    'a domain of another zone': [
       (stack) => ({ domainName: 'approvals.anexample.com', certificate: certificate(stack), hostedZone: zone(stack) }),
       '`domainName` must be in the zone example.com; found approvals.anexample.com.',
     ],
   });
-  takes({
-    'that is the zone itself': (stack) => ({
+  accepts({
+    'the domain of the zone itself': (stack) => ({
       domainName: 'example.com',
       certificate: certificate(stack),
       hostedZone: zone(stack),
@@ -211,57 +217,59 @@ describe('a domain', () => {
   });
 });
 
-describe('what is brought', () => {
+describe('existing resources', () => {
   refuses({
-    'a choice for a table that is made': [
+    'deletion protection of an existing table': [
       (stack) => ({ ...existingResources(stack), deletionProtection: true }),
-      '`deletionProtection` is for a table that is made here, not yours.',
+      '`deletionProtection` is an option of the table that Waitstate creates. Set it on your own table instead.',
     ],
-    'versions of a bucket that is there': [
+    'versioning of an existing bucket': [
       (stack) => ({ ...existingResources(stack), versioned: true }),
-      '`versioned` is for a bucket that is made here, not yours.',
+      '`versioned` is an option of the bucket that Waitstate creates. Set it on your own bucket instead.',
     ],
-    'access logs of a bucket that is there': [
+    'access logs of an existing bucket': [
       (stack) => ({ ...existingResources(stack), accessLogBucket: Bucket.fromBucketName(stack, 'Logs', 'logs') }),
-      '`accessLogBucket` is for a bucket that is made here, not yours.',
+      '`accessLogBucket` is an option of the bucket that Waitstate creates. Set it on your own bucket instead.',
     ],
-    'a topic for alarms that are off': [
+    'an alarm topic without alarms': [
       (stack) => ({ ...existingResources(stack), alarms: false }),
-      '`alarmTopic` is for alarms, and there are none.',
+      '`alarmTopic` receives alarms, and `alarms` is false. Remove one of them.',
     ],
     'subnets without a network': [
       (stack) => ({ vpcSubnets: { subnets: vpcOf(stack).privateSubnets } }),
-      '`vpcSubnets` and `securityGroups` are for a network. Give `vpc`, too.',
+      '`vpcSubnets` and `securityGroups` require a network. Set `vpc`, too.',
     ],
   });
 
-  it('needs a stream, if it is a table', () => {
-    const said =
-      'Stack/Waitstate/Resume: the table needs a stream of new and old images, and this one says none. Turn it on, and import the table with';
+  it('include a stream if they include a table', () => {
+    const message =
+      'Stack/Waitstate/Resume: the table must have a stream of new and old images; found none. Turn it on, and import the table with';
     const stack = stackOf();
     const partitionKey = { name: 'pk', type: AttributeType.STRING };
     const table = new Table(stack, 'Runs', { partitionKey }) as ITable;
-    expect(() => new Waitstate(stack, 'Waitstate', { table })).toThrow(said);
+    expect(() => new Waitstate(stack, 'Waitstate', { table })).toThrow(message);
     const other = stackOf();
     const imported = Table.fromTableName(other, 'Runs', 'runs');
-    expect(() => new Waitstate(other, 'Waitstate', { table: imported })).toThrow(said);
+    expect(() => new Waitstate(other, 'Waitstate', { table: imported })).toThrow(message);
   });
 });
 
 describe('an agent', () => {
-  it('has a name of its own', () => {
+  it('has a unique name', () => {
     const stack = stackOf();
-    const hold = new Waitstate(stack, 'Waitstate');
-    hold.addAgent('refunds', { function: functionOf(stack, 'One') });
-    expect(() => hold.addAgent('refunds', { function: functionOf(stack, 'Two') })).toThrow(
-      'Stack/Waitstate: there is an agent "refunds" already. Each has a name of its own.',
+    const waitstate = new Waitstate(stack, 'Waitstate');
+    waitstate.addAgent('refunds', { function: functionOf(stack, 'One') });
+    expect(() => waitstate.addAgent('refunds', { function: functionOf(stack, 'Two') })).toThrow(
+      'Stack/Waitstate: an agent named "refunds" already exists. Give each agent a different name.',
     );
-    expect(() => hold.addAgent('', { entry: ENTRY })).toThrow('The agent id must be text of at least one character');
+    expect(() => waitstate.addAgent('', { entry: ENTRY })).toThrow(
+      'The agent id must be text of at least one character',
+    );
   });
 
-  it('has a source that is there', () => {
-    const hold = new Waitstate(stackOf(), 'Waitstate');
-    expect(() => hold.addAgent('refunds', { entry: 'agents/refunds.ts' })).toThrow(
+  it('has a source file that exists', () => {
+    const waitstate = new Waitstate(stackOf(), 'Waitstate');
+    expect(() => waitstate.addAgent('refunds', { entry: 'agents/refunds.ts' })).toThrow(
       'Cannot find entry file at agents/refunds.ts',
     );
   });

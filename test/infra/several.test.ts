@@ -7,21 +7,24 @@ import { permissionsOf } from './permissions.ts';
 import { allOptions, ENTRY, functionOf, stackOf, withAgents } from './stacks.ts';
 import { StackTemplate, testApp } from './template.ts';
 
-/** What is no name in the account: what is shown, what is of a role or an API alone, and what something else is called. */
-const NO_NAMES =
+/** Properties that look like names but need not be unique in the account. */
+const IGNORED_PROPERTIES =
   /^(DisplayName|PolicyName|StageName|MetricName|DomainName|AWS::ApiGatewayV2::Authorizer Name|AWS::Route53::RecordSet Name)$/;
 
-/** The names that a template gives, each with the type of what has it; all others are CloudFormation's to choose. */
+/** The explicit names in a template with the resource type; CloudFormation generates all others. */
 const namesIn = (template: StackTemplate): readonly string[] =>
   Object.values(template.template.Resources).flatMap(({ Type, Properties }) =>
     Object.entries(Properties ?? {}).flatMap(([key, value]) =>
-      /Name$/.test(key) && !NO_NAMES.test(key) && !NO_NAMES.test(`${Type} ${key}`) && typeof value === 'string'
+      /Name$/.test(key) &&
+      !IGNORED_PROPERTIES.test(key) &&
+      !IGNORED_PROPERTIES.test(`${Type} ${key}`) &&
+      typeof value === 'string'
         ? [`${Type} ${value}`]
         : [],
     ),
   );
 
-/** What holds no secret but is shared by all who write to it. */
+/** The metric namespaces in a template. */
 const namespacesIn = (template: StackTemplate) =>
   new Set(JSON.stringify(template.template).match(/Waitstate\/[\w-]+(?=[\\"])/g));
 
@@ -45,28 +48,28 @@ describe('two Waitstates in one stack', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('write their metrics into namespaces of their own', () => {
+  it('write metrics into separate namespaces', () => {
     expect(first.metricsNamespace).toMatch(/^Waitstate\/Stack-Waitstate-\w+$/);
     expect(second.metricsNamespace).toMatch(/^Waitstate\/Stack-Other-\w+$/);
     expect(namespacesIn(template)).toEqual(new Set([first.metricsNamespace, second.metricsNamespace]));
   });
 
-  it('say where their runs are: the first as the command expects it, the second with its id in front', () => {
+  it('have outputs for the command line: the first with the plain names, the second prefixed with its id', () => {
     const { table, bucket, apiUrl } = STACK_OUTPUTS;
     expect(Object.keys(template.template.Outputs ?? {}).sort()).toEqual(
       [...Object.values(STACK_OUTPUTS), ...[table, bucket, apiUrl].map((name) => `Other${name}`)].sort(),
     );
   });
 
-  it('may be called anything, and may be called the same in two places', () => {
+  it('may have the same id in different scopes', () => {
     const odd = stackOf();
     for (const scope of [odd, new Construct(odd, 'In-here'), new Construct(odd, 'There')])
-      new Waitstate(scope, 'My-hold');
+      new Waitstate(scope, 'My-own');
     const tables = Object.keys(new StackTemplate(odd).template.Outputs ?? {}).filter((name) => name.endsWith('Table'));
-    expect(tables.sort()).toEqual(['InhereMyholdWaitstateTable', 'ThereMyholdWaitstateTable', 'WaitstateTable']);
+    expect(tables.sort()).toEqual(['InhereMyownWaitstateTable', 'ThereMyownWaitstateTable', 'WaitstateTable']);
   });
 
-  it('touch nothing of each other', () => {
+  it('have no access to each other', () => {
     for (const [role, lines] of Object.entries(permissionsOf(template))) {
       const resources = lines.filter((line) => !/^managed | on \*/.test(line));
       expect(resources.length, role).toBeGreaterThan(0);
@@ -78,9 +81,9 @@ describe('two Waitstates in one stack', () => {
 
 describe('Waitstates in two stacks', () => {
   const both = (one: Stack, two: Stack) => {
-    const holds = [one, two].map((stack) => withAgents(stack));
+    const waitstates = [one, two].map((stack) => withAgents(stack));
     const templates = [one, two].map((stack) => new StackTemplate(stack));
-    return { holds, templates, names: templates.flatMap(namesIn) };
+    return { waitstates, templates, names: templates.flatMap(namesIn) };
   };
 
   it.each<[string, () => [Stack, Stack]]>([
@@ -102,11 +105,11 @@ describe('Waitstates in two stacks', () => {
       'of two apps, under two names',
       () => [stackOf(testApp(), 'Stack', { stackName: 'one' }), stackOf(testApp(), 'Stack', { stackName: 'two' })],
     ],
-  ])('%s share no name and no namespace, and say where their runs are as the command expects it', (_, stacks) => {
-    const { holds, templates, names } = both(...stacks());
+  ])('%s share no name and no namespace, and have the outputs of the command line', (_, stacks) => {
+    const { waitstates, templates, names } = both(...stacks());
     expect(new Set(names).size).toBe(names.length);
     expect(names.length).toBeGreaterThan(0);
-    expect(new Set(holds.map(({ metricsNamespace }) => metricsNamespace)).size).toBe(2);
+    expect(new Set(waitstates.map(({ metricsNamespace }) => metricsNamespace)).size).toBe(2);
     for (const { template } of templates)
       expect(Object.keys(template.Outputs ?? {}).sort()).toEqual(
         [STACK_OUTPUTS.table, STACK_OUTPUTS.bucket, STACK_OUTPUTS.apiUrl].sort(),
@@ -115,7 +118,7 @@ describe('Waitstates in two stacks', () => {
 });
 
 describe('a Waitstate', () => {
-  it('has a namespace that its handlers take, whatever it is called', () => {
+  it('has a valid metric namespace, whatever its id', () => {
     const stack = stackOf(testApp(), 'Stack', { stackName: 'x'.repeat(120) });
     const { metricsNamespace } = new Waitstate(stack, 'An odd/näme with everything'.repeat(8));
     expect(metricsNamespace).toMatch(/^(?!AWS\/)[\w.\-/#: ]{1,255}$/);

@@ -13,53 +13,55 @@ import type { Construct } from 'constructs';
 import { cognitoIssuer, type TenantOptions, Waitstate, type WaitstateProps } from '../../infra/index.ts';
 import { StackTemplate, testApp } from './template.ts';
 
-/** A stack of an app of its own, or of the one that is given. */
+/** A stack in a new app, or in the given one. */
 export const stackOf = (app: App = testApp(), id = 'Stack', props: StackProps = {}): Stack => new Stack(app, id, props);
 
 /** The source of an agent. */
 export const ENTRY = 'examples/refunds/agent.ts';
 
-/** A function that somebody else made. */
+/** A function of a user. */
 export const functionOf = (scope: Construct, id: string, runtime = Runtime.NODEJS_24_X): LambdaFunction =>
   new LambdaFunction(scope, id, {
-    ...{ runtime, code: Code.fromInline('x'), handler: 'index.handler' },
+    runtime,
+    code: Code.fromInline('x'),
+    handler: 'index.handler',
     timeout: Duration.minutes(5),
   });
 
 const AGENTS = ['refunds', 'quotes', 'legacy'] as const;
 
-/** A Waitstate with an agent of each kind: by its source, by its function, and one that gets its runs loaded. */
+/** A Waitstate with an agent of each kind: from source, with a function, and with hydrated runs. */
 export function withAgents(
   stack: Stack,
   props: WaitstateProps = {},
   names: readonly (typeof AGENTS)[number][] = AGENTS,
 ): Waitstate {
-  const hold = new Waitstate(stack, 'Waitstate', props);
-  if (names.includes('refunds')) hold.addAgent('refunds', { entry: ENTRY });
-  if (names.includes('quotes')) hold.addAgent('quotes', { function: functionOf(stack, 'Quotes') });
+  const waitstate = new Waitstate(stack, 'Waitstate', props);
+  if (names.includes('refunds')) waitstate.addAgent('refunds', { entry: ENTRY });
+  if (names.includes('quotes')) waitstate.addAgent('quotes', { function: functionOf(stack, 'Quotes') });
   if (names.includes('legacy'))
-    hold.addAgent('legacy', { function: functionOf(stack, 'Legacy', Runtime.PYTHON_3_14), hydrate: true });
-  return hold;
+    waitstate.addAgent('legacy', { function: functionOf(stack, 'Legacy', Runtime.PYTHON_3_14), hydrate: true });
+  return waitstate;
 }
 
-/** The template of a stack with such a Waitstate. */
+/** The template of a stack with a Waitstate and all agents. */
 export function templateOf(props: (stack: Stack) => WaitstateProps = () => ({})): StackTemplate {
   const stack = stackOf();
   withAgents(stack, props(stack));
   return new StackTemplate(stack);
 }
 
-/** A function for each permission that a Waitstate gives. */
-export function grantAll(hold: Waitstate, stack: Stack, options: TenantOptions = {}): void {
-  hold.grantStart(functionOf(stack, 'Starter'), options);
-  hold.grantApprove(functionOf(stack, 'Portal'), options);
-  hold.grantRead(functionOf(stack, 'Reader'), options);
-  hold.grantOperate(functionOf(stack, 'Operator'), options);
-  hold.grantStore(functionOf(stack, 'Storer'), options);
-  hold.grantAdminister(functionOf(stack, 'Administrator'), options);
+/** Creates a function for each grant method of a Waitstate. */
+export function grantAll(waitstate: Waitstate, stack: Stack, options: TenantOptions = {}): void {
+  waitstate.grantStart(functionOf(stack, 'Starter'), options);
+  waitstate.grantApprove(functionOf(stack, 'Portal'), options);
+  waitstate.grantRead(functionOf(stack, 'Reader'), options);
+  waitstate.grantOperate(functionOf(stack, 'Operator'), options);
+  waitstate.grantStore(functionOf(stack, 'Storer'), options);
+  waitstate.grantAdminister(functionOf(stack, 'Administrator'), options);
 }
 
-/** All that is optional, turned on. */
+/** Props with all options turned on. */
 export function allOptions(stack: Stack): WaitstateProps {
   const pool = UserPool.fromUserPoolId(stack, 'People', 'eu-central-1_Abc');
   const client = UserPoolClient.fromUserPoolClientId(stack, 'App', 'portal');
@@ -94,7 +96,7 @@ export function allOptions(stack: Stack): WaitstateProps {
   };
 }
 
-/** A network that is there, as it is described without looking into an account. */
+/** An existing network, described without a lookup in an account. */
 export const vpcOf = (stack: Stack) =>
   Vpc.fromVpcAttributes(stack, 'Network', {
     vpcId: 'vpc-0123456789abcdef0',
@@ -103,7 +105,7 @@ export const vpcOf = (stack: Stack) =>
     privateSubnetRouteTableIds: ['rtb-0123456789abcdef1', 'rtb-0123456789abcdef2'],
   });
 
-/** What somebody brings that is there already. */
+/** Props with existing resources. */
 export const existingResources = (stack: Stack): WaitstateProps => ({
   table: Table.fromTableAttributes(stack, 'MyTable', {
     tableArn: 'arn:aws:dynamodb:eu-central-1:111122223333:table/runs',

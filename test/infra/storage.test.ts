@@ -27,7 +27,7 @@ describe('the table', () => {
       a.AttributeName.localeCompare(b.AttributeName),
     );
 
-  it('is that of the definition, on demand, with recovery to any moment, and refuses to be deleted', () => {
+  it('matches its definition, is on demand, and has point-in-time recovery and deletion protection', () => {
     const { KeySchema, AttributeDefinitions, GlobalSecondaryIndexes, ...rest } = tableOf().Properties;
     expect(KeySchema).toEqual(TABLE.KeySchema);
     expect(byName(AttributeDefinitions)).toEqual(byName(TABLE.AttributeDefinitions));
@@ -41,7 +41,7 @@ describe('the table', () => {
     });
   });
 
-  it('is that which tests run on', async () => {
+  it('matches the table that the tests use', async () => {
     const client = dynamoClient();
     const TableName = await freshTable(client);
     const { Table } = await client.send(new DescribeTableCommand({ TableName }));
@@ -57,7 +57,7 @@ describe('the table', () => {
     expect(TimeToLiveDescription).toEqual({ AttributeName: 'x', TimeToLiveStatus: 'ENABLED' });
   });
 
-  it('is encrypted under a key that is given', () => {
+  it('is encrypted with the given key', () => {
     expect(UNDER_KEY.plain(tableOf(UNDER_KEY).Properties.SSESpecification)).toEqual({
       SSEEnabled: true,
       SSEType: 'KMS',
@@ -65,7 +65,7 @@ describe('the table', () => {
     });
   });
 
-  it('may be protected whatever becomes of the stack, or not protected although it stays', () => {
+  it('has a deletion protection independent of the removal policy', () => {
     const both = templateOf(() => ({ removalPolicy: RemovalPolicy.DESTROY, deletionProtection: true }));
     expect(tableOf(both).Properties.DeletionProtectionEnabled).toBe(true);
     const neither = templateOf(() => ({ deletionProtection: false }));
@@ -83,7 +83,7 @@ describe('the bucket', () => {
     AbortIncompleteMultipartUpload: { DaysAfterInitiation: 7 },
   };
 
-  it('is private and encrypted, belongs to its owner, and gives up only unfinished uploads', () => {
+  it('is private, encrypted and owner-enforced, and removes only unfinished uploads', () => {
     expect(bucketOf().Properties).toEqual({
       BucketEncryption: {
         ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }],
@@ -99,7 +99,7 @@ describe('the bucket', () => {
     });
   });
 
-  it('gives up old versions, but no current object by its age', () => {
+  it('expires old versions, but no current object', () => {
     expect(bucketOf(UNDER_KEY).Properties).toMatchObject({
       VersioningConfiguration: { Status: 'Enabled' },
       LifecycleConfiguration: {
@@ -120,7 +120,7 @@ describe('the bucket', () => {
     }
   });
 
-  it('is encrypted under a key that is given, with a bucket key', () => {
+  it('is encrypted with the given key and a bucket key', () => {
     expect(UNDER_KEY.plain(bucketOf(UNDER_KEY).Properties.BucketEncryption)).toEqual({
       ServerSideEncryptionConfiguration: [
         {
@@ -132,7 +132,7 @@ describe('the bucket', () => {
   });
 });
 
-describe('the messages', () => {
+describe('topics and queues', () => {
   const encrypted = (template: StackTemplate, type: string) =>
     Object.fromEntries(
       template
@@ -143,32 +143,32 @@ describe('the messages', () => {
         ]),
     );
 
-  it('are encrypted, but for alarms, which CloudWatch cannot write under a key of AWS', () => {
+  it('are encrypted, except the alarm topic, for which CloudWatch cannot use the AWS managed key', () => {
     expect(encrypted(DEFAULT, 'AWS::SNS::Topic')).toEqual({ Topic: 'alias/aws/sns', AlarmTopic: 'undefined' });
     expect(encrypted(UNDER_KEY, 'AWS::SNS::Topic')).toEqual({ Topic: '<AtRest.Arn>', AlarmTopic: '<AtRest.Arn>' });
     expect(encrypted(DEFAULT, 'AWS::SQS::Queue')).toEqual({ DeadLetters: 'true' });
   });
 
-  it('that were given up are kept for two weeks', () => {
+  it('keep dead letters for two weeks', () => {
     expect(DEFAULT.one('AWS::SQS::Queue').Properties.MessageRetentionPeriod).toBe(14 * 24 * 60 * 60);
   });
 });
 
-describe('what holds runs', () => {
-  const KEEPS = ['AWS::DynamoDB::Table', 'AWS::S3::Bucket', 'AWS::Logs::LogGroup'];
+describe('table, bucket and logs', () => {
+  const STATEFUL_TYPES = ['AWS::DynamoDB::Table', 'AWS::S3::Bucket', 'AWS::Logs::LogGroup'];
   const policiesOf = (template: StackTemplate) =>
-    KEEPS.flatMap((type) => template.all(type)).map(({ DeletionPolicy, UpdateReplacePolicy }) => [
+    STATEFUL_TYPES.flatMap((type) => template.all(type)).map(({ DeletionPolicy, UpdateReplacePolicy }) => [
       DeletionPolicy,
       UpdateReplacePolicy,
     ]);
 
-  it('stays when the stack goes, and when a resource is replaced', () => {
+  it('are retained when the stack is deleted or a resource is replaced', () => {
     const policies = policiesOf(DEFAULT);
     expect(policies.length).toBeGreaterThan(8);
     expect(policies.filter(([deleted, replaced]) => deleted !== 'Retain' || replaced !== 'Retain')).toEqual([]);
   });
 
-  it('goes with the stack where that is asked for', () => {
+  it('are deleted with the stack if the removal policy says so', () => {
     expect(
       policiesOf(DISPOSABLE).filter(([deleted, replaced]) => deleted !== 'Delete' || replaced !== 'Delete'),
     ).toEqual([]);

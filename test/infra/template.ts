@@ -7,7 +7,7 @@ import { afterAll } from 'vitest';
 
 type Properties = Readonly<Record<string, unknown>>;
 
-/** A resource as a template has it; `name` is its place below the Waitstate, or below the stack. */
+/** A resource of a template; `name` is its path below the Waitstate, or below the stack. */
 export interface Resource<P = Properties> {
   readonly id: string;
   readonly name: string;
@@ -24,18 +24,18 @@ afterAll(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A folder that is gone after the tests of a file. */
+/** A temporary folder that is removed after the tests of a file. */
 export function freshFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'waitstate-infra-'));
   folders.push(folder);
   return folder;
 }
 
-/** The flags of cdk.json, as an app of today has them. */
+/** The feature flags of cdk.json. */
 const FLAGS = (JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')) as { context: Properties })
   .context;
 
-/** An app that bundles nothing, so that a template takes no time; those who need code or checks ask for them. */
+/** An app without bundling and validation, which keeps synthesis fast; tests turn them on where needed. */
 export const testApp = (props: AppProps = {}): App =>
   new App({
     outdir: freshFolder(),
@@ -70,16 +70,16 @@ export class StackTemplate {
     const found = this.all<P>(type).filter((each) => name === undefined || each.name === name);
     const [only] = found;
     if (!only || found.length > 1)
-      throw new Error(`One ${type} ${name ?? ''} was expected; found ${this.all(type).map((each) => each.name)}.`);
+      throw new Error(`Expected one ${type} ${name ?? ''}; found ${this.all(type).map((each) => each.name)}.`);
     return only;
   }
 
-  /** What a construct is called in tests. */
+  /** The name of a construct in tests. */
   name(logicalId: string): string {
     return this.#names.get(logicalId) ?? logicalId;
   }
 
-  /** A value of the template as text: `<Table.Arn>/index/due`. */
+  /** A template value as text, for example `<Table.Arn>/index/due`. */
   text(value: unknown): string {
     if (typeof value !== 'object' || value === null) return String(value);
     const [[kind, of] = ['', undefined]] = Object.entries(value);
@@ -90,7 +90,7 @@ export class StackTemplate {
     return JSON.stringify(value);
   }
 
-  /** A value of the template with each reference in it as text. */
+  /** A template value with each reference as text. */
   plain(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((each) => this.plain(each));
     if (typeof value !== 'object' || value === null) return value;

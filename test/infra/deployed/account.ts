@@ -20,7 +20,7 @@ import { s3 } from './services/s3.ts';
 import { type Engines, makeStorage } from './storage.ts';
 import { openTraces } from './traces.ts';
 
-/** What a function was invoked with, how it went, and what it wrote to its log. */
+/** An invocation of a function: its event, its outcome and its log lines. */
 export interface Invocation extends Answered {
   readonly label: string;
   readonly event: unknown;
@@ -35,17 +35,17 @@ export interface HttpAnswer {
 }
 
 /**
- * An account of AWS in which a stack is deployed: table and bucket on the engines, functions as processes, and in front of
- * all services a gateway that knows the roles. Topics and buses only note what they are told, and KMS is a stand-in.
+ * A simulated AWS account with a deployed stack: table and bucket on the local engines, functions as processes, and a
+ * gateway in front of all services that enforces the roles. Topics and buses only record messages, and KMS is a fake.
  */
 export async function openAccount(deployed: Deployed, assembly: Assembly, engines: Engines) {
-  const { region, accountId } = deployed.place;
+  const { region, accountId } = deployed.target;
   const roles = new Roles(deployed);
   const functions = functionsOf(deployed, assembly);
   const storage = await makeStorage(deployed, engines);
   const traces = await openTraces();
   const folder = mkdtempSync(join(tmpdir(), 'waitstate-account-'));
-  const said: SentMessages = { messages: [], events: [] };
+  const sent: SentMessages = { messages: [], events: [] };
   const invocations: Invocation[] = [];
   const deadLetters: { readonly from: string; readonly what: unknown }[] = [];
   const queue: { readonly name: string; readonly event: unknown }[] = [];
@@ -53,7 +53,7 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
 
   const named = (name: string): DeployedFunction => {
     const found = functions.find((each) => each.name === name || each.label === name);
-    if (!found) throw new Error(`No function is called ${name}; there are ${functions.map((each) => each.label)}.`);
+    if (!found) throw new Error(`No function is named ${name}; found ${functions.map((each) => each.label)}.`);
     return found;
   };
   const keys = new Map(functions.map((each, at) => [`ASIA${String(at).padStart(16, '0')}`, each]));
@@ -67,20 +67,20 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
         later: (name, event) => void queue.push({ name, event }),
         now: (name, event) => invoke(name, event),
       }),
-      sns: sns(said, topicKeys(deployed), region),
-      events: eventBridge(said, (name) => `arn:aws:events:${region}:${accountId}:event-bus/${name}`),
+      sns: sns(sent, topicKeys(deployed), region),
+      events: eventBridge(sent, (name) => `arn:aws:events:${region}:${accountId}:event-bus/${name}`),
       kms: kms(allOf(deployed, 'AWS::KMS::Key').map(({ arn }) => arn)),
     },
   });
 
-  /** What Lambda itself does under the role of a function; it fails without a word where that is not allowed. */
+  /** Checks the actions that Lambda itself performs with the role of a function. */
   const asLambda = (role: string, ...wanted: AccessRequest[]): void => {
     for (const each of wanted)
       if (!roles.may(role, each))
-        throw new Error(`${role} may not ${each.action} on ${each.resource}, as Lambda must.`);
+        throw new Error(`${role} must allow ${each.action} on ${each.resource}, which Lambda needs.`);
   };
 
-  /** A process for a function, with the environment that it is deployed with. */
+  /** Starts a process for a function with its deployed environment. */
   function sandboxOf(each: DeployedFunction) {
     const [accessKeyId = ''] = [...keys].find(([, owner]) => owner === each) ?? [];
     const own = join(folder, each.name);
@@ -117,7 +117,7 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
     return invocation;
   }
 
-  /** An event that nobody waits for: tried again under the same id, then put to the dead letters. */
+  /** An asynchronous invocation: retried with the same request id, then sent to the dead-letter queue. */
   async function invokeLater({ name, event }: { readonly name: string; readonly event: unknown }): Promise<Invocation> {
     const { label, role, retries, deadLetters: queueArn } = named(name);
     const requestId = randomUUID();
@@ -135,7 +135,7 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
 
   const sources = eventSourcesOf(deployed);
 
-  /** Hands what is new in the stream to the functions on it, and runs what was invoked, until nothing happens. */
+  /** Delivers new stream records and runs the invoked functions, until nothing is left. */
   async function flow(): Promise<void> {
     for (;;) {
       const records = await storage.nextRecords();
@@ -168,7 +168,7 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
       functions,
       roles,
       storage,
-      said,
+      sent,
       invocations,
       deadLetters,
       flow,
@@ -178,13 +178,13 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
       contextOf,
     },
     ...{ calls: gateway.calls, segments: traces.segments },
-    /** The folder that a function has to itself, as /tmp. */
+    /** The folder that stands for /tmp of a function. */
     folderOf: (label: string): string => join(folder, named(label).name),
-    /** Lets days pass for all that is invoked from now on. */
+    /** Moves the clock of all further invocations ahead. */
     passTime: (days: number): void => {
       aheadMs += days * 24 * 3_600_000;
     },
-    /** A request to one of the HTTP APIs. */
+    /** Sends a request to one of the HTTP APIs. */
     async http(request: HttpRequest): Promise<HttpAnswer> {
       const routed = route(request);
       if ('answer' in routed) return { headers: {}, ...routed.answer };
@@ -192,7 +192,7 @@ export async function openAccount(deployed: Deployed, assembly: Assembly, engine
       if (error) return { statusCode: 500, headers: {}, body: '{"message":"Internal Server Error"}' };
       return result as HttpAnswer;
     },
-    /** What the schedule of a function does when its time has come. */
+    /** Invokes a function as its schedule does. */
     async tick(label: string): Promise<Invocation> {
       const { name, arn } = named(label);
       return invokeLater({ name, event: scheduledEvent(deployed, arn) });

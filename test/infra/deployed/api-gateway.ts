@@ -3,7 +3,7 @@ import { like } from './policy.ts';
 import { allOf, type Deployed } from './resolve.ts';
 import type { Roles } from './roles.ts';
 
-/** Who calls: a role of the template, or somebody with a token of the issuer. */
+/** A caller: a role of the template, or the claims of a JWT. */
 export type Caller = { readonly role: string } | { readonly claims: Readonly<Record<string, string>> };
 
 export interface HttpRequest {
@@ -14,7 +14,7 @@ export interface HttpRequest {
   readonly caller?: Caller | undefined;
 }
 
-/** What an HTTP API makes of a request: the event for a function, or an answer of its own. */
+/** The result of routing a request: the event for a function, or a response of the gateway. */
 export type Routed =
   | { readonly function: string; readonly event: object }
   | { readonly answer: { readonly statusCode: number; readonly body: string } };
@@ -26,9 +26,9 @@ interface Route {
   readonly Target: string;
 }
 
-/** The HTTP APIs of a template: routes, authorizers, and the events of payload format 2.0. */
+/** The HTTP APIs of a template: routes, authorizers, and events in payload format 2.0. */
 export function apiGateway(deployed: Deployed, roles: Roles) {
-  const { region, accountId } = deployed.place;
+  const { region, accountId } = deployed.target;
   const routes = allOf<Route>(deployed, 'AWS::ApiGatewayV2::Route').map(({ properties }) => properties);
   const integrations = new Map(
     allOf<{ IntegrationUri: string; PayloadFormatVersion: string }>(deployed, 'AWS::ApiGatewayV2::Integration').map(
@@ -101,7 +101,7 @@ export function apiGateway(deployed: Deployed, roles: Roles) {
   };
 }
 
-/** The route that fits best: text before `{one}` before `{all+}`, as API Gateway chooses. */
+/** The most specific route: literal text before `{one}` before `{all+}`, as in API Gateway. */
 function bestOf(routes: readonly Route[], method: string, pathname: string): Route | undefined {
   const fitting = routes.flatMap((route) => {
     const [verb, path = ''] = route.RouteKey.split(' ');

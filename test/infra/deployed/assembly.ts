@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
 import type { Template } from './resolve.ts';
 
-/** The output of `cdk synth`: a template for each stack, and the code that they deploy. */
+/** The output of `cdk synth`: a template for each stack, and the code assets. */
 export interface Assembly {
   templateOf(stack: string): Template;
-  /** The folder with the code that a function has in `Code.S3Key`. */
+  /** The folder of the asset with this `Code.S3Key`. */
   codeAt(key: string): string;
   remove(): void;
 }
@@ -26,14 +26,14 @@ interface Manifest {
 
 const CDK_JSON = new URL('../../../cdk.json', import.meta.url);
 
-/** Synthesises stacks as `cdk synth` does, with the flags of cdk.json, and reads them back from what was written. */
-export function synthesise(stacks: Readonly<Record<string, (stack: Stack) => void>>): Assembly {
+/** Synthesizes stacks as `cdk synth` does, with the flags of cdk.json, and reads the written files. */
+export function synthesize(stacks: Readonly<Record<string, (stack: Stack) => void>>): Assembly {
   const outdir = mkdtempSync(join(tmpdir(), 'waitstate-assembly-'));
   const { context } = JSON.parse(readFileSync(CDK_JSON, 'utf8'));
   const app = new App({
     outdir,
     analyticsReporting: false,
-    // Functions are told apart by the paths of their constructs.
+    // Functions are identified by their construct paths.
     context: { ...context, 'aws:cdk:enable-path-metadata': true },
   });
   for (const [name, define] of Object.entries(stacks)) define(new Stack(app, name));
@@ -53,7 +53,7 @@ export function synthesise(stacks: Readonly<Record<string, (stack: Stack) => voi
     templateOf: (stack) => read(`${stack}.template.json`),
     codeAt(key) {
       const folder = folders.get(key);
-      if (folder === undefined) throw new Error(`No asset of the assembly is called ${key}.`);
+      if (folder === undefined) throw new Error(`The assembly has no asset ${key}.`);
       return folder;
     },
     remove: () => rmSync(outdir, { recursive: true, force: true }),

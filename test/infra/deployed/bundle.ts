@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The text of a module of a bundle and of all that it may load. */
+/** The text of a bundled module and of all chunks that it may load. */
 export function bundleText(folder: string, file: string, seen = new Set<string>()): string {
   if (seen.has(file)) return '';
   seen.add(file);

@@ -10,8 +10,8 @@ import { permissions } from './stories/permissions.ts';
 import { tenants } from './stories/tenants.ts';
 import { wholeStory } from './stories/whole-story.ts';
 
-// Tables of their own are made: a single one that was made beforehand will not do.
-describe.skipIf(process.env.DYNAMODB_TABLE)('what is deployed', () => {
+// These tests create their own tables, so they cannot use a single existing one.
+describe.skipIf(process.env.DYNAMODB_TABLE)('a deployed stack', () => {
   beforeAll(() => void assembled(), 120_000);
   afterAll(closeAll);
 

@@ -12,21 +12,21 @@ interface Properties {
   readonly DestinationConfig?: { readonly OnFailure: { readonly Destination: string } };
 }
 
-/** What Lambda needs to read a stream for a function. */
+/** An event source mapping of a stream and a function. */
 export interface EventSource {
   readonly function: string;
   readonly stream: string;
   readonly deadLetters: string | undefined;
   /**
-   * Hands records to a function, in batches of those that fit the filters; what it reports as failed is tried again, and
-   * `gaveUp` gets what failed too often.
+   * Delivers filtered records to a function in batches. Records that it reports as failed are retried, and `onGiveUp`
+   * receives those that fail after all retries.
    */
   deliver(
     records: readonly StreamRecord[],
     invoke: (event: {
       readonly Records: readonly object[];
     }) => Promise<{ readonly result?: unknown; readonly error?: unknown }>,
-    gaveUp: (record: StreamRecord) => void,
+    onGiveUp: (record: StreamRecord) => void,
   ): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export const eventSourcesOf = (deployed: Deployed): readonly EventSource[] =>
     return {
       ...{ function: FunctionName, stream: EventSourceArn },
       deadLetters: properties.DestinationConfig?.OnFailure.Destination,
-      async deliver(records, invoke, gaveUp) {
+      async deliver(records, invoke, onGiveUp) {
         const fitting = patterns ? records.filter(matching(patterns)) : records;
         for (let start = 0; start < fitting.length; start += BatchSize) {
           let left = fitting.slice(start, start + BatchSize);
@@ -48,10 +48,10 @@ export const eventSourcesOf = (deployed: Deployed): readonly EventSource[] =>
             const { result, error } = await invoke({ Records });
             const failed = error || !isReporting ? left.slice(0, error ? 1 : 0) : failedOf(left, result);
             if (failed.length === 0) break;
-            // From the first that failed on everything comes again, as the order of a stream demands.
+            // The stream keeps its order, so all records from the first failed one on are delivered again.
             left = left.slice(left.indexOf(failed[0] as StreamRecord));
             if (tries < MaximumRetryAttempts) continue;
-            for (const record of failed) gaveUp(record);
+            for (const record of failed) onGiveUp(record);
             left = left.filter((record) => !failed.includes(record));
             tries = -1;
           }

@@ -23,18 +23,18 @@ export interface DeployedFunction {
   readonly role: string;
   readonly folder: string;
   readonly handler: string;
-  /** What the template sets, and nothing else. */
+  /** Only the variables of the template. */
   readonly variables: Readonly<Record<string, string>>;
   readonly memoryMB: number;
   readonly timeoutSeconds: number;
-  /** How often Lambda tries an event again that nobody waits for. */
+  /** The number of retries of an asynchronous invocation. */
   readonly retries: number;
   readonly deadLetters: string | undefined;
   readonly isTraced: boolean;
   readonly logGroup: string;
 }
 
-/** All functions of a template, with their code from the assembly. */
+/** All functions of a template with their code from the assembly. */
 export function functionsOf(deployed: Deployed, assembly: Assembly): readonly DeployedFunction[] {
   const retries = new Map(
     allOf<{ FunctionName: string; MaximumRetryAttempts: number }>(deployed, 'AWS::Lambda::EventInvokeConfig').map(
@@ -43,7 +43,7 @@ export function functionsOf(deployed: Deployed, assembly: Assembly): readonly De
   );
   return allOf<FunctionProperties>(deployed, 'AWS::Lambda::Function').map(({ path, ref, arn, properties }) => {
     const { Code, Handler, Role, Runtime, MemorySize, Timeout, Environment, LoggingConfig } = properties;
-    if (Runtime !== 'nodejs24.x') throw new Error(`${path} runs on ${Runtime}; this is Node ${process.version}.`);
+    if (Runtime !== 'nodejs24.x') throw new Error(`${path} must use nodejs24.x; found ${Runtime}.`);
     return {
       ...{ label: path.split('/').at(-1) ?? path, name: ref, arn, role: Role.split('/').at(-1) ?? '' },
       ...{ folder: assembly.codeAt(Code.S3Key), handler: Handler, variables: Environment?.Variables ?? {} },
@@ -55,7 +55,7 @@ export function functionsOf(deployed: Deployed, assembly: Assembly): readonly De
   });
 }
 
-/** What a function finds around it. */
+/** The simulated surroundings of a function. */
 interface Surroundings {
   readonly region: string;
   readonly accessKeyId: string;
@@ -65,7 +65,7 @@ interface Surroundings {
 }
 
 /**
- * The environment of a function: what the template sets, and what Lambda sets.
+ * The environment of a function: the variables of the template and those of Lambda.
  * https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html#configuration-envvars-runtime
  */
 export function environmentOf(
@@ -88,7 +88,7 @@ export function environmentOf(
     ...{ AWS_LAMBDA_LOG_STREAM_NAME: 'stream', AWS_LAMBDA_LOG_FORMAT: 'JSON', AWS_LAMBDA_LOG_LEVEL: 'INFO' },
     ...{ AWS_XRAY_CONTEXT_MISSING: 'LOG_ERROR', AWS_XRAY_DAEMON_ADDRESS: traces },
     ...{ AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: 'secret', AWS_SESSION_TOKEN: 'session' },
-    // These two stand in for AWS and for the folder /tmp that each function has to itself.
+    // These two replace the AWS endpoints and the /tmp folder of the function.
     ...{ AWS_ENDPOINT_URL: endpoint, TMPDIR: own },
   };
 }

@@ -5,8 +5,8 @@ import type { AccessRequest } from './policy.ts';
 import type { Roles } from './roles.ts';
 import type { Answer, Call, Service } from './services/service.ts';
 
-/** One call that a function made. */
-interface Made {
+/** A call that a function made to AWS. */
+interface RecordedCall {
   /** The label of the function whose role made it. */
   readonly by: string;
   readonly service: string;
@@ -17,36 +17,36 @@ interface Made {
 export interface GatewayOptions {
   readonly services: Readonly<Record<string, Service>>;
   readonly roles: Roles;
-  /** The function that has been given an access key. */
+  /** The function that uses an access key. */
   readonly ownerOf: (accessKeyId: string) => DeployedFunction | undefined;
   readonly accountId: string;
 }
 
 /**
- * All of AWS at one address. Who calls shows in the key that a request is signed with; what its role does not allow is
- * refused, as AWS would. The signature itself is not checked.
+ * All AWS services at one address. The access key in the signature identifies the caller, and requests that its role
+ * does not allow are denied as in AWS. The signature itself is not verified.
  */
 export async function openGateway({ services, roles, ownerOf, accountId }: GatewayOptions) {
-  const calls: Made[] = [];
+  const calls: RecordedCall[] = [];
   const faults: unknown[] = [];
 
-  async function answered(call: Call): Promise<Answer> {
+  async function handle(call: Call): Promise<Answer> {
     const signed = call.headers.authorization ?? `Credential=${call.url.searchParams.get('X-Amz-Credential')}`;
     const [, key = '', name = ''] = /Credential=([^/]+)\/\d+\/[^/]+\/([^/]+)\/aws4_request/.exec(signed) ?? [];
     const owner = ownerOf(key);
     const service = services[name];
     if (!owner || !service)
-      throw new Error(`${key} asks "${name}" for ${call.method} ${call.url.pathname}: nobody knows one of them.`);
+      throw new Error(`Unknown access key ${key} or service "${name}" in ${call.method} ${call.url.pathname}.`);
     const wanted = service.wanted(call);
-    const refused = wanted.find((each) => !roles.may(owner.role, each));
-    calls.push({ by: owner.label, service: name, wanted, isAllowed: refused === undefined });
-    if (refused) return service.denied(refusal(owner, refused, accountId));
+    const denied = wanted.find((each) => !roles.may(owner.role, each));
+    calls.push({ by: owner.label, service: name, wanted, isAllowed: denied === undefined });
+    if (denied) return service.denied(accessDeniedMessage(owner, denied, accountId));
     return service.answer(call, (each) => roles.may(owner.role, each));
   }
 
   const server = createServer(async (request, response) => {
     try {
-      const { status, headers, body } = await answered(await callOf(request));
+      const { status, headers, body } = await handle(await callOf(request));
       response.writeHead(status, headers).end(body);
     } catch (error) {
       faults.push(error);
@@ -67,7 +67,11 @@ export async function openGateway({ services, roles, ownerOf, accountId }: Gatew
   };
 }
 
-const refusal = ({ role, name }: DeployedFunction, { action, resource }: AccessRequest, accountId: string): string =>
+const accessDeniedMessage = (
+  { role, name }: DeployedFunction,
+  { action, resource }: AccessRequest,
+  accountId: string,
+): string =>
   `User: arn:aws:sts::${accountId}:assumed-role/${role}/${name} is not authorized to perform: ${action} on resource: ` +
   `${resource} because no identity-based policy allows the ${action} action`;
 

@@ -4,10 +4,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What is run: the code of a function from the assembly, and all of its environment. */
+/** The code of a function in the assembly and its whole environment. */
 export interface Program {
   readonly folder: string;
-  /** Such as `index.handler`. */
+  /** For example `index.handler`. */
   readonly handler: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly timeoutSeconds: number;
@@ -24,40 +24,40 @@ interface InvocationContext {
   readonly traceId: string;
 }
 
-/** How an invocation went: what it returned, or the error that it threw. */
+/** The outcome of an invocation: its result or its error, and what it used. */
 export interface Answered {
   readonly result?: unknown;
   readonly error?: { readonly errorType: string; readonly errorMessage: string; readonly code?: string };
   readonly cpuSeconds: number;
-  /** The most memory that the process has had until then. */
+  /** The peak memory of the process so far. */
   readonly peakMB: number;
-  /** The variables of ours in its environment that it has read until then. */
+  /** The Waitstate variables that it has read so far. */
   readonly read: readonly string[];
 }
 
-/** A function in a Node process of its own; each call of `invoke` after the first is warm. */
+/** A function in its own Node.js process; each invocation after the first is warm. */
 export interface Sandbox {
   invoke(event: unknown, context: InvocationContext, aheadMs?: number): Promise<Answered>;
-  /** Ends the process, and gives the lines that it wrote. */
+  /** Ends the process and returns its output lines. */
   end(): Promise<readonly string[]>;
 }
 
 const RUNNER = fileURLToPath(new URL('./runner.mjs', import.meta.url));
 
-/** Starts a process for a function, with this environment and nothing of ours. */
+/** Starts a process for a function with only this environment. */
 export function openSandbox({ folder, handler, environment, timeoutSeconds }: Program): Sandbox {
   const [module = '', name = ''] = handler.split('.');
   const file = ['.js', '.mjs', '.cjs'].map((end) => join(folder, module + end)).find(existsSync);
-  if (file === undefined) throw new Error(`Handler ${handler} is not in the code of the function.`);
+  if (file === undefined) throw new Error(`The code of the function has no handler ${handler}.`);
   const child = fork(RUNNER, { cwd: folder, env: environment, execArgv: [], stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
-  const said = { out: '', error: '' };
+  const output = { out: '', error: '' };
   child.stdout?.setEncoding('utf8').on('data', (piece: string) => {
-    said.out += piece;
+    output.out += piece;
   });
   child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
-    said.error += piece;
+    output.error += piece;
   });
-  // Not `close` of the child, which one that was disconnected does not always tell.
+  // A disconnected child does not always emit `close`, so its exit and its streams are awaited.
   const exited: Promise<(number | string | null)[]> = once(child, 'exit');
   const closed = Promise.all([exited, ...[child.stdout, child.stderr].map((each) => each && once(each, 'close'))]);
   return {
@@ -68,7 +68,7 @@ export function openSandbox({ folder, handler, environment, timeoutSeconds }: Pr
         return await Promise.race([
           once(child, 'message').then(([answered]) => answered as Answered),
           closed.then(([[code, signal]]) => ({
-            error: { errorType: 'Runtime.ExitError', errorMessage: `ended with ${code ?? signal}: ${said.error}` },
+            error: { errorType: 'Runtime.ExitError', errorMessage: `ended with ${code ?? signal}: ${output.error}` },
             ...{ cpuSeconds: 0, peakMB: 0, read: [] },
           })),
         ]);
@@ -79,7 +79,7 @@ export function openSandbox({ folder, handler, environment, timeoutSeconds }: Pr
     async end() {
       if (child.connected) child.disconnect();
       await closed;
-      return `${said.out}\n${said.error}`.split('\n').filter(Boolean);
+      return `${output.out}\n${output.error}`.split('\n').filter(Boolean);
     },
   };
 }

@@ -1,7 +1,7 @@
-// Measures what the functions take, as they are built: memory, and time of a processor. npx node test/infra/deployed/measure.ts
+// Measures memory and CPU time of the bundled functions. Usage: npx node test/infra/deployed/measure.ts
 import { startDynamo, startS3 } from '../../engines/engine-processes.ts';
 import { type Account, openAccount } from './account.ts';
-import { synthesise } from './assembly.ts';
+import { synthesize } from './assembly.ts';
 import type { DeployedFunction } from './functions.ts';
 import { metricsIn } from './metrics.ts';
 import { allOf, resolveTemplate } from './resolve.ts';
@@ -13,25 +13,25 @@ const BATCH = 100;
 
 const [dynamodb, s3] = await Promise.all([startDynamo(), startS3()]);
 const who = { region: 'us-east-1', accessKeyId: 'test', secretAccessKey: 'test' };
-const assembly = synthesise({ plain: STACKS.plain });
-const place = { name: 'measured', region: 'us-east-1', accountId: '111122223333' };
-const deployed = resolveTemplate(assembly.templateOf('plain'), place);
+const assembly = synthesize({ plain: STACKS.plain });
+const target = { name: 'measured', region: 'us-east-1', accountId: '111122223333' };
+const deployed = resolveTemplate(assembly.templateOf('plain'), target);
 const account = await openAccount(deployed, assembly, {
   ...{ dynamodb: { ...who, endpoint: dynamodb.endpoint }, s3: { ...who, endpoint: s3.endpoint } },
 });
 try {
-  await tellStory(account);
+  await invokeAll(account);
   const rows = [];
   for (const each of account.functions.filter(({ label }) => label !== 'Quotes' && label !== 'Agent-refunds'))
-    rows.push(await measured(account, each));
+    rows.push(await measure(account, each));
   console.table(Object.fromEntries(rows));
 } finally {
   await Promise.all([account.close(), dynamodb.stop(), s3.stop()]);
   assembly.remove();
 }
 
-/** Has every function invoked once, so that there are events and runs to measure with. */
-async function tellStory({ http, flow, tick, invoke }: Account): Promise<void> {
+/** Invokes every function once, so that there are events and runs to measure with. */
+async function invokeAll({ http, flow, tick, invoke }: Account): Promise<void> {
   const role = allOf(deployed, 'AWS::IAM::Role').find(({ path }) => path.endsWith('/Operator'))?.ref ?? '';
   const request = (method: string, path: string, body?: object) =>
     http({
@@ -47,7 +47,7 @@ async function tellStory({ http, flow, tick, invoke }: Account): Promise<void> {
   await request('GET', '/console/runs/orders');
 }
 
-/** The newest event by which a function did something that it counts, else the newest; or as many as its source gives it. */
+/** The newest event of a function that caused metrics, or else the newest; with `isFull`, as a full stream batch. */
 function eventOf({ invocations }: Account, label: string, isFull: boolean): object {
   const own = invocations.filter((each) => each.label === label);
   const { event = {} } = own.findLast(({ lines }) => metricsIn(lines).length > 0) ?? own.at(-1) ?? {};
@@ -55,7 +55,7 @@ function eventOf({ invocations }: Account, label: string, isFull: boolean): obje
   return isFull && first ? { Records: Array.from({ length: BATCH }, () => first) } : (event as object);
 }
 
-async function measured(from: Account, each: DeployedFunction): Promise<readonly [string, object]> {
+async function measure(from: Account, each: DeployedFunction): Promise<readonly [string, object]> {
   const cold: { cpuSeconds: number; peakMB: number }[] = [];
   const warm: number[] = [];
   let peak = 0;
@@ -79,7 +79,7 @@ async function measured(from: Account, each: DeployedFunction): Promise<readonly
       'cold peak MB': Math.round(median(cold.map(({ peakMB }) => peakMB))),
       'warm CPU ms': Number((1000 * median(warm)).toFixed(1)),
       [`peak MB after ${WARM} and a full batch`]: Math.round(peak),
-      // A whole processor is 1,769 MB. https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html
+      // A full vCPU corresponds to 1,769 MB. https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html
       'cold ms at this memory': Math.round(
         (1000 * median(cold.map(({ cpuSeconds }) => cpuSeconds)) * 1769) / Math.min(1769, each.memoryMB),
       ),

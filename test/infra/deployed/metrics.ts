@@ -1,6 +1,6 @@
 import { allOf, type Deployed } from './resolve.ts';
 
-/** A metric of ours: its namespace, the service that is its only dimension, and its name. */
+/** A Waitstate metric; `service` is its only dimension. */
 export interface Metric {
   readonly namespace: string;
   readonly service: string;
@@ -19,7 +19,7 @@ interface Emf {
 }
 
 /**
- * What CloudWatch makes of the lines of a log.
+ * The metrics that CloudWatch extracts from log lines.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
 export const metricsIn = (lines: readonly string[]): readonly (Metric & { readonly value: unknown })[] =>
@@ -29,7 +29,7 @@ export const metricsIn = (lines: readonly string[]): readonly (Metric & { readon
       const { _aws, ...fields } = JSON.parse(line) as Emf;
       return (_aws?.CloudWatchMetrics ?? []).flatMap(({ Namespace, Dimensions, Metrics }) => {
         if (JSON.stringify(Dimensions) !== '[["service"]]')
-          throw new Error(`Dimensions ${JSON.stringify(Dimensions)}.`);
+          throw new Error(`The only dimension must be service; found ${JSON.stringify(Dimensions)}.`);
         return Metrics.map(({ Name }) => ({
           ...{ namespace: Namespace, service: String(fields.service), metric: Name, value: fields[Name] },
         }));
@@ -47,7 +47,7 @@ interface AlarmProperties {
   }[];
 }
 
-/** The metrics of ours that the alarms of a template look at. */
+/** The Waitstate metrics that the alarms of a template evaluate. */
 export const inAlarms = (deployed: Deployed): readonly Metric[] =>
   allOf<AlarmProperties>(deployed, 'AWS::CloudWatch::Alarm').flatMap(({ properties }) =>
     [properties, ...(properties.Metrics ?? []).flatMap(({ MetricStat }) => MetricStat?.Metric ?? [])].flatMap(
@@ -64,7 +64,7 @@ export const inAlarms = (deployed: Deployed): readonly Metric[] =>
     ),
   );
 
-/** The metrics of ours that the dashboard of a template shows. */
+/** The Waitstate metrics that the dashboard of a template shows. */
 export const inDashboard = (deployed: Deployed): readonly Metric[] =>
   allOf<{ DashboardBody: string }>(deployed, 'AWS::CloudWatch::Dashboard').flatMap(({ properties }) => {
     const { widgets } = JSON.parse(properties.DashboardBody) as {
@@ -81,6 +81,6 @@ export const inDashboard = (deployed: Deployed): readonly Metric[] =>
 const isOurs = (namespace: string): boolean => namespace.startsWith('Waitstate');
 
 function metricOf(namespace: string, metric: string, [name, service = '', ...more]: readonly string[]): Metric {
-  if (name !== 'service' || more.length > 0) throw new Error(`${metric} has other dimensions than the service.`);
+  if (name !== 'service' || more.length > 0) throw new Error(`The only dimension of ${metric} must be service.`);
   return { namespace, service, metric };
 }

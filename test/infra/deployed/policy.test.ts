@@ -11,8 +11,8 @@ const statement = (more: Partial<Statement> = {}): Statement => ({
 const may = (of: Statement, action: string, resource: string, context?: Readonly<Record<string, readonly string[]>>) =>
   allowedBy([of], { action, resource, ...(context && { context }) }).length > 0;
 
-describe('the policies of the account of these tests', () => {
-  it('allow what they name, and nothing else', () => {
+describe('the policies of the simulated account', () => {
+  it('allow exactly the listed actions on the listed resources', () => {
     expect(may(statement(), 'dynamodb:GetItem', TABLE)).toBe(true);
     expect(may(statement(), 'dynamodb:getitem', TABLE)).toBe(true);
     expect(may(statement(), 'dynamodb:PutItem', TABLE)).toBe(false);
@@ -21,7 +21,7 @@ describe('the policies of the account of these tests', () => {
     expect(allowedBy([], { action: 'dynamodb:GetItem', resource: TABLE })).toEqual([]);
   });
 
-  it('know stars, and no other signs', () => {
+  it('treat only * and ? as wildcards', () => {
     const object = (key: string) =>
       may(statement({ Action: 's3:*', Resource: 'arn:aws:s3:::b.c/acme/*' }), 's3:GetObject', key);
     expect(object('arn:aws:s3:::b.c/acme/run/1')).toBe(true);
@@ -29,7 +29,7 @@ describe('the policies of the account of these tests', () => {
     expect(object('arn:aws:s3:::b.c/acme2/run/1')).toBe(false);
   });
 
-  it('keep to leading keys, and refuse a request that names none', () => {
+  it('enforce leading keys and deny a request without keys', () => {
     const kept = statement({
       Condition: {
         'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['acme/*', '@token/*'] },
@@ -42,7 +42,7 @@ describe('the policies of the account of these tests', () => {
     expect(may(kept, 'dynamodb:GetItem', TABLE)).toBe(false);
   });
 
-  it('compare one value with those that are expected, and a missing one with none', () => {
+  it('match one of the expected values and deny a missing one', () => {
     const tenant = statement({ Condition: { StringEquals: { 'kms:EncryptionContext:tenant': ['acme', 'globex'] } } });
     const by = (context?: Readonly<Record<string, readonly string[]>>) =>
       may(tenant, 'dynamodb:GetItem', TABLE, context);
@@ -51,7 +51,7 @@ describe('the policies of the account of these tests', () => {
     expect(by()).toBe(false);
   });
 
-  it('are refused where nobody knows what they mean', () => {
+  it('are refused if they use features that are not implemented', () => {
     const odd = statement({ Condition: { DateLessThan: { 'aws:CurrentTime': '2026-01-01' } } });
     expect(() => may(odd, 'dynamodb:GetItem', TABLE)).toThrow('DateLessThan');
     expect(() => may(statement({ Effect: 'Deny' }), 'dynamodb:GetItem', TABLE)).toThrow('Deny');

@@ -1,4 +1,4 @@
-/** A statement of a policy, as templates have it. */
+/** A policy statement in a template. */
 export interface Statement {
   readonly Effect: 'Allow' | 'Deny';
   readonly Action: string | readonly string[];
@@ -6,28 +6,28 @@ export interface Statement {
   readonly Condition?: Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>;
 }
 
-/** Something that somebody wants to do: an action on a resource, and what the service says of the request. */
+/** An action on a resource, with the condition keys of the request. */
 export interface AccessRequest {
   readonly action: string;
   readonly resource: string;
   readonly context?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What a statement lets somebody do: one of its actions on one of its resources. */
+/** One action of a statement on one of its resources. */
 export interface Permission {
   readonly action: string;
   readonly resource: string;
 }
 
-/** All that policies allow, one by one. */
+/** All permissions of policies. */
 export const permissionsOf = (statements: readonly Statement[]): readonly Permission[] =>
   statements.flatMap((statement) =>
     listOf(statement.Action).flatMap((action) => listOf(statement.Resource).map((resource) => ({ action, resource }))),
   );
 
 /**
- * The permissions by which policies allow something; none when they do not, which is what IAM does with what nobody
- * allowed. https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
+ * The permissions that allow a request; empty if it is denied, which is the default in IAM.
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
  */
 export function allowedBy(statements: readonly Statement[], wanted: AccessRequest): readonly Permission[] {
   const allowing: Permission[] = [];
@@ -49,7 +49,7 @@ const KNOWN = new Set(['Action', 'Resource', 'Sid']);
 
 const listOf = (value: string | readonly string[]): readonly string[] => (typeof value === 'string' ? [value] : value);
 
-/** Whether a text fits a pattern in which `*` is any text and `?` any character. */
+/** Whether a text matches a pattern, where `*` is any text and `?` any character. */
 export const like = (pattern: string, text: string): boolean =>
   new RegExp(
     `^${pattern
@@ -66,7 +66,7 @@ const COMPARE: Readonly<Record<string, Compare>> = {
   StringLike: like,
 };
 
-/** Every operator, and every key of each, has to hold. */
+/** All operators, and all keys of each, must match. */
 function isMet(
   conditions: NonNullable<Statement['Condition']>,
   context: NonNullable<AccessRequest['context']>,
@@ -76,7 +76,9 @@ function isMet(
   );
 }
 
-/** https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-single-vs-multi-valued-context-keys.html */
+/**
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-single-vs-multi-valued-context-keys.html
+ */
 function holds(operator: string, expected: readonly string[], found: readonly string[] | undefined): boolean {
   if (operator === 'Null') return expected.includes(String(found === undefined));
   const [, set, name = ''] = /^(?:(ForAllValues|ForAnyValue):)?(\w+)$/.exec(operator) ?? [];

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { allOf, resolveTemplate } from './resolve.ts';
 
-const place = { name: 'stack', region: 'eu-central-1', accountId: '111122223333' };
+const target = { name: 'stack', region: 'eu-central-1', accountId: '111122223333' };
 
 const propertiesOf = (Properties: Readonly<Record<string, unknown>>) =>
   resolveTemplate(
     { Resources: { Table: { Type: 'AWS::DynamoDB::Table' }, Mine: { Type: 'AWS::Lambda::Function', Properties } } },
-    place,
+    target,
   ).resources[1]?.properties;
 
-describe('a template that is resolved', () => {
-  it('has names and ARNs where it had references', () => {
+describe('a resolved template', () => {
+  it('has names and ARNs in target of references', () => {
     const resolved = propertiesOf({
       ref: { Ref: 'Table' },
       arn: { 'Fn::GetAtt': ['Table', 'Arn'] },
@@ -27,16 +27,16 @@ describe('a template that is resolved', () => {
     });
   });
 
-  it('is refused where it says what nobody knows', () => {
+  it('is refused if it uses features that are not implemented', () => {
     expect(() => propertiesOf({ value: { 'Fn::ImportValue': 'x' } })).toThrow('Fn::ImportValue');
     expect(() => propertiesOf({ value: { Ref: 'Nothing' } })).toThrow('Nothing');
     expect(() => propertiesOf({ value: { 'Fn::GetAtt': ['Table', 'Colour'] } })).toThrow('Colour');
   });
 
-  it('has names that are short enough, and differ', () => {
+  it('has unique names within the length limits', () => {
     const ids = ['A', 'B'].map((end) => 'Function'.repeat(20) + end);
     const Resources = Object.fromEntries(ids.map((id) => [id, { Type: 'AWS::Lambda::Function' }]));
-    const names = allOf(resolveTemplate({ Resources }, place), 'AWS::Lambda::Function').map(({ ref }) => ref);
+    const names = allOf(resolveTemplate({ Resources }, target), 'AWS::Lambda::Function').map(({ ref }) => ref);
     expect(new Set(names).size).toBe(2);
     for (const name of names) expect(name.length).toBeLessThanOrEqual(64);
   });

@@ -12,43 +12,43 @@ export interface Template {
   readonly Outputs?: Readonly<Record<string, { readonly Value: unknown }>>;
 }
 
-/** Where a template is deployed: `name` is in the names of all that has none of its own. */
+/** Where a template is deployed. `name` is part of all generated names. */
 export interface DeploymentTarget {
   readonly name: string;
   readonly region: string;
   readonly accountId: string;
 }
 
-/** What CloudFormation calls a resource: `Ref`, and what `Fn::GetAtt` gives. */
+/** The identity of a resource in CloudFormation: `Ref` and the attributes of `Fn::GetAtt`. */
 interface Identity {
   readonly Ref: string;
   readonly [attribute: string]: string;
 }
 
-type Named = (name: (longest: number) => string, place: DeploymentTarget) => Identity;
+type Identify = (name: (longest: number) => string, target: DeploymentTarget) => Identity;
 
-/** A name, and the ARN that is made of it. */
+/** A name and the ARN that contains it. */
 const withArn =
-  (service: string, arnOf: (name: string) => string, longest = 64): Named =>
-  (name, place) => ({ Ref: name(longest), Arn: arnIn(place, service, arnOf(name(longest))) });
+  (service: string, arnOf: (name: string) => string, longest = 64): Identify =>
+  (name, target) => ({ Ref: name(longest), Arn: arnIn(target, service, arnOf(name(longest))) });
 
-const onlyName: Named = (name) => ({ Ref: name(64) });
+const onlyName: Identify = (name) => ({ Ref: name(64) });
 
 /** https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-template-resource-type-ref.html */
-const IDENTITIES: Readonly<Record<string, Named>> = {
-  'AWS::DynamoDB::Table': (name, place) => {
-    const Arn = arnIn(place, 'dynamodb', `table/${name(255)}`);
+const IDENTITIES: Readonly<Record<string, Identify>> = {
+  'AWS::DynamoDB::Table': (name, target) => {
+    const Arn = arnIn(target, 'dynamodb', `table/${name(255)}`);
     return { Ref: name(255), Arn, StreamArn: `${Arn}/stream/2026-01-01T00:00:00.000` };
   },
   'AWS::S3::Bucket': (name) => ({ Ref: name(63).toLowerCase(), Arn: `arn:aws:s3:::${name(63).toLowerCase()}` }),
   'AWS::Lambda::Function': withArn('lambda', (name) => `function:${name}`),
   'AWS::IAM::Role': (name, { accountId }) => ({ Ref: name(64), Arn: `arn:aws:iam::${accountId}:role/${name(64)}` }),
-  'AWS::SQS::Queue': (name, place) => ({
-    Ref: `https://sqs.${place.region}.amazonaws.com/${place.accountId}/${name(80)}`,
-    Arn: arnIn(place, 'sqs', name(80)),
+  'AWS::SQS::Queue': (name, target) => ({
+    Ref: `https://sqs.${target.region}.amazonaws.com/${target.accountId}/${name(80)}`,
+    Arn: arnIn(target, 'sqs', name(80)),
     QueueName: name(80),
   }),
-  'AWS::SNS::Topic': (name, place) => ({ Ref: arnIn(place, 'sns', name(100)), TopicName: name(100) }),
+  'AWS::SNS::Topic': (name, target) => ({ Ref: arnIn(target, 'sns', name(100)), TopicName: name(100) }),
   'AWS::Events::EventBus': withArn('events', (name) => `event-bus/${name}`),
   'AWS::Events::Rule': withArn('events', (name) => `rule/${name}`),
   'AWS::KMS::Key': withArn('kms', (name) => `key/${name}`),
@@ -68,21 +68,21 @@ const arnIn = ({ region, accountId }: DeploymentTarget, service: string, rest: s
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** A template as CloudFormation deploys it: everything has its name, and no intrinsic function is left. */
-export function resolveTemplate({ Resources, Outputs = {} }: Template, place: DeploymentTarget) {
+/** A template as CloudFormation deploys it, with names and without intrinsic functions. */
+export function resolveTemplate({ Resources, Outputs = {} }: Template, target: DeploymentTarget) {
   const pseudo: Readonly<Record<string, string>> = {
-    'AWS::Region': place.region,
-    'AWS::AccountId': place.accountId,
+    'AWS::Region': target.region,
+    'AWS::AccountId': target.accountId,
     'AWS::Partition': 'aws',
     'AWS::URLSuffix': 'amazonaws.com',
-    'AWS::StackName': place.name,
+    'AWS::StackName': target.name,
   };
 
   const identityOf = (id: string): Identity => {
     const { Type } = Resources[id] ?? {};
     const named = IDENTITIES[Type ?? ''];
-    if (!named) throw new Error(`What is "${id}" of type ${Type} called once it is deployed? Say it in resolve.ts.`);
-    return named((longest) => nameOf(place, id, longest), place);
+    if (!named) throw new Error(`Resource "${id}" has the unknown type ${Type}. Add it to resolve.ts.`);
+    return named((longest) => nameOf(target, id, longest), target);
   };
 
   const attributeOf = (id: string, attribute: string): string => {
@@ -102,7 +102,7 @@ export function resolveTemplate({ Resources, Outputs = {} }: Template, place: De
     'Fn::GetAtt': ([id, attribute]: [string, string]) => attributeOf(id, attribute),
     'Fn::Join': ([between, parts]: [string, unknown[]]) => parts.map(resolve).join(between),
     'Fn::Sub': (text: unknown) => {
-      if (typeof text !== 'string') throw new Error('Fn::Sub with names of its own is not known to resolve.ts.');
+      if (typeof text !== 'string') throw new Error('Fn::Sub with variables is not implemented in resolve.ts.');
       return substituted(text);
     },
   };
@@ -113,9 +113,10 @@ export function resolveTemplate({ Resources, Outputs = {} }: Template, place: De
     const [[name, operand] = ['', undefined], ...more] = Object.entries(value);
     if (more.length === 0 && (name === 'Ref' || name === 'Condition' || name.startsWith('Fn::'))) {
       const known = intrinsics[name];
-      // `Condition` is also a part of a policy, where it is no text.
+      // `Condition` is also a part of a policy, where it is not text.
       if (known) return known(operand as never);
-      if (name !== 'Condition' || typeof operand === 'string') throw new Error(`${name} is not known to resolve.ts.`);
+      if (name !== 'Condition' || typeof operand === 'string')
+        throw new Error(`${name} is not implemented in resolve.ts.`);
     }
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, resolve(inner)]));
   }
@@ -130,13 +131,13 @@ export function resolveTemplate({ Resources, Outputs = {} }: Template, place: De
   const outputs = Object.fromEntries(
     Object.entries(Outputs).map(([name, { Value }]) => [name, String(resolve(Value))]),
   );
-  return { place, resources, outputs };
+  return { target, resources, outputs };
 }
 
-/** A template that is deployed. */
+/** A deployed template. */
 export type Deployed = ReturnType<typeof resolveTemplate>;
 
-/** All resources of a type, with their properties as the caller knows them. */
+/** All resources of a type, with typed properties. */
 export const allOf = <Properties>(deployed: Deployed, type: string) =>
   deployed.resources
     .filter((each) => each.type === type)
@@ -147,7 +148,7 @@ export const allOf = <Properties>(deployed: Deployed, type: string) =>
       arn: each.identity?.Arn ?? '',
     }));
 
-/** A name as CloudFormation makes it: of the stack, the logical id, and something that tells it from others. */
+/** A name as CloudFormation generates it: stack name, logical id and a unique suffix. */
 function nameOf({ name }: DeploymentTarget, id: string, longest: number): string {
   const end = `-${hashOf(`${name} ${id}`).slice(0, 8)}`;
   return `${name}-${id}`.slice(0, longest - end.length) + end;

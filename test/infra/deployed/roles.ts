@@ -6,12 +6,12 @@ interface Policy {
   readonly Roles?: readonly string[];
 }
 
-/** One request to do something, and whether the role that asked may. */
+/** A request, and whether the role allowed it. */
 export interface RecordedRequest extends AccessRequest {
   readonly isAllowed: boolean;
 }
 
-/** The roles of a template, each with what its policies allow and what was asked under it. */
+/** The roles of a template, each with the permissions of its policies and the requests made with it. */
 export class Roles {
   readonly #statements = new Map<string, readonly Statement[]>();
   readonly #used = new Map<string, Set<string>>();
@@ -22,7 +22,8 @@ export class Roles {
       deployed,
       'AWS::IAM::Role',
     )) {
-      if (properties.ManagedPolicyArns) throw new Error(`Nobody knows what the managed policies of ${ref} allow.`);
+      if (properties.ManagedPolicyArns)
+        throw new Error(`The managed policies of ${ref} are not implemented in roles.ts.`);
       this.#statements.set(
         ref,
         (properties.Policies ?? []).flatMap((each) => each.PolicyDocument.Statement),
@@ -36,11 +37,11 @@ export class Roles {
 
   statementsOf(role: string): readonly Statement[] {
     const statements = this.#statements.get(role);
-    if (!statements) throw new Error(`No role of the template is called ${role}.`);
+    if (!statements) throw new Error(`The template has no role ${role}.`);
     return statements;
   }
 
-  /** Whether a role may do something; what it asked for is noted. */
+  /** Whether a role allows a request; records the request. */
   may(role: string, wanted: AccessRequest): boolean {
     const allowing = allowedBy(this.statementsOf(role), wanted);
     for (const permission of allowing) noted(this.#used, role, () => new Set<string>()).add(keyOf(permission));
@@ -48,12 +49,12 @@ export class Roles {
     return allowing.length > 0;
   }
 
-  /** Everything that was asked under a role. */
+  /** All requests made with a role. */
   asked(role: string): readonly RecordedRequest[] {
     return this.#asked.get(role) ?? [];
   }
 
-  /** What a role is allowed, with whether anybody made use of it. */
+  /** The permissions of a role, and whether each was used. */
   permissions(role: string): readonly (Permission & { readonly isUsed: boolean })[] {
     const used = this.#used.get(role);
     return permissionsOf(this.statementsOf(role)).map((each) => ({ ...each, isUsed: used?.has(keyOf(each)) ?? false }));

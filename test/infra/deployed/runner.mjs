@@ -1,4 +1,4 @@
-// What the Node runtime of Lambda does: loads the handler of a function, and calls it with what comes.
+// A stand-in for the Node.js runtime of Lambda: loads the handler of a function and calls it with each event.
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 let loading;
 let startCpu = { user: 0, system: 0 };
 
-/** The variables of ours that the function has read. */
+/** The Waitstate variables that the function has read. */
 const read = new Set();
 process.env = new Proxy(process.env, {
   get(variables, name) {
@@ -22,7 +22,7 @@ process.env = new Proxy(process.env, {
 process.on('disconnect', () => process.exit());
 
 process.on('message', async ({ file, name, event, context, aheadMs, deadline }) => {
-  // The clock of a function that is invoked days later.
+  // Simulates an invocation days later.
   if (aheadMs > 0) goAhead(aheadMs);
   process.env._X_AMZN_TRACE_ID = context.traceId;
   const remaining = Date.now() + deadline;
@@ -42,7 +42,7 @@ function answer(outcome) {
   process.send({ ...outcome, cpuSeconds: (user + system) / 1e6, peakMB: peakMB(), read: [...read] });
 }
 
-/** The most memory that this program had; `maxRSS` would also count that of who started it. */
+/** The peak memory of this process; `maxRSS` would also count that of its parent. */
 function peakMB() {
   try {
     return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))[1]) / 1024;

@@ -4,7 +4,7 @@ import { checkpointStore } from '../../../lambda/dynamodb.ts';
 import { dynamoClient, s3Client } from '../../engines/engines.ts';
 import { type Account, openAccount } from './account.ts';
 import type { Caller } from './api-gateway.ts';
-import { type Assembly, synthesise } from './assembly.ts';
+import { type Assembly, synthesize } from './assembly.ts';
 import { allOf, resolveTemplate, type Template } from './resolve.ts';
 import { STACKS } from './stacks.ts';
 import type { Engines } from './storage.ts';
@@ -14,15 +14,15 @@ type StackName = keyof typeof STACKS;
 let assembly: Assembly | undefined;
 const open: Account[] = [];
 
-/** The assembly of all stacks, synthesised once. */
-export const assembled = (): Assembly => (assembly ??= synthesise(STACKS));
+/** The assembly of all stacks, synthesized once. */
+export const assembled = (): Assembly => (assembly ??= synthesize(STACKS));
 
-/** Deploys a stack into an account of its own; `edit` changes its template first. */
+/** Deploys a stack into a new account; `edit` changes its template first. */
 export async function deploy(stack: StackName, edit = (template: Template): Template => template): Promise<Account> {
   const name = `${stack}-${process.pid}-${Date.now().toString(36)}-${open.length}`;
-  const place = { name, region: 'us-east-1', accountId: '111122223333' };
+  const target = { name, region: 'us-east-1', accountId: '111122223333' };
   const account = await openAccount(
-    resolveTemplate(edit(assembled().templateOf(stack)), place),
+    resolveTemplate(edit(assembled().templateOf(stack)), target),
     assembled(),
     await engines(),
   );
@@ -30,7 +30,7 @@ export async function deploy(stack: StackName, edit = (template: Template): Temp
   return account;
 }
 
-/** All accounts that were opened; they stay open until `closeAll`. */
+/** All accounts; they stay open until `closeAll`. */
 export const accounts = (): readonly Account[] => open;
 
 export async function closeAll(): Promise<void> {
@@ -40,7 +40,7 @@ export async function closeAll(): Promise<void> {
 
 async function engines(): Promise<Engines> {
   const [dynamodb, s3] = await Promise.all([dynamoClient(), s3Client()].map(engineOf));
-  if (!dynamodb || !s3) throw new Error('There are two engines.');
+  if (!dynamodb || !s3) throw new Error('Both engines must be running.');
   return { dynamodb, s3 };
 }
 
@@ -50,14 +50,14 @@ async function engineOf({ config }: ReturnType<typeof dynamoClient> | ReturnType
   return { endpoint: `${protocol}//${hostname}:${port}`, region: await config.region(), accessKeyId, secretAccessKey };
 }
 
-/** The role of a template that has this construct id, as a caller. */
+/** The role with this construct id, as a caller. */
 export function callerOf({ deployed }: Account, id: string): Caller {
   const found = allOf(deployed, 'AWS::IAM::Role').find(({ path }) => path.endsWith(`/${id}`));
-  if (!found) throw new Error(`There is no role ${id}.`);
+  if (!found) throw new Error(`The template has no role ${id}.`);
   return { role: found.ref };
 }
 
-/** A request with JSON to the API of callers by IAM. */
+/** Sends a JSON request to the API for IAM callers. */
 export async function api(account: Account, method: string, path: string, caller?: Caller, body?: object) {
   const answer = await account.http({
     ...{ method, url: `${account.deployed.outputs.WaitstateApiUrl}${path}`, caller },
@@ -70,14 +70,14 @@ export async function api(account: Account, method: string, path: string, caller
   };
 }
 
-/** How a run stands, as the table has it. */
+/** The status of a run in the table. */
 export async function statusOf({ storage }: Account, run: string, tenant = 'default'): Promise<string | undefined> {
   const [[table = ''] = [], [bucket = ''] = []] = [[...storage.tables.keys()], [...storage.buckets.keys()]];
   const clients = { dynamoDBClient: storage.client, s3Client: storage.s3 };
   return (await checkpointStore({ table, bucket, tenant, ...clients }).describe(run))?.status;
 }
 
-/** What a function has noted outside of its runs. */
+/** The side effects that a function recorded in a file. */
 export function readNotes<Line>(account: Account, label: string, file: string): readonly Line[] {
   const path = join(account.folderOf(label), file);
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { allOf, type Deployed } from './resolve.ts';
 
-/** The event with which the rule of a template invokes a function on schedule; refuses where it may not. */
+/** The event of the rule that invokes a function on a schedule; throws if no rule is allowed to. */
 export function scheduledEvent(deployed: Deployed, target: string): object {
-  const { region, accountId } = deployed.place;
+  const { region, accountId } = deployed.target;
   const rule = allOf<{ Targets: { Arn: string }[]; State: string }>(deployed, 'AWS::Events::Rule').find(
     ({ properties }) => properties.State === 'ENABLED' && properties.Targets.some(({ Arn }) => Arn === target),
   );
@@ -14,7 +14,7 @@ export function scheduledEvent(deployed: Deployed, target: string): object {
     ({ properties: { FunctionName, Principal, SourceArn } }) =>
       FunctionName === target && Principal === 'events.amazonaws.com' && SourceArn === rule?.arn,
   );
-  if (!rule || !isPermitted) throw new Error(`No rule may invoke ${target}.`);
+  if (!rule || !isPermitted) throw new Error(`No enabled rule is allowed to invoke ${target}.`);
   return {
     ...{ version: '0', id: randomUUID(), 'detail-type': 'Scheduled Event', source: 'aws.events' },
     ...{ account: accountId, time: '2026-11-17T10:00:00Z', region, resources: [rule.arn], detail: {} },

@@ -11,7 +11,7 @@ const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url
 
 const ORDERS = { entry: at('./agents/orders.ts') };
 
-/** With defaults: agents of ours, of the examples and in another language, and somebody for each permission. */
+/** With defaults: a test agent, an example agent, an agent in another language, and a role for each permission. */
 function plain(stack: Stack): void {
   const waitstate = new Waitstate(stack, 'Waitstate', { retention: Duration.days(90) });
   waitstate.addAgent('refunds', { entry: at('../../../examples/refunds/agent.ts') });
@@ -23,7 +23,7 @@ function plain(stack: Stack): void {
   waitstate.grantOperate(role(stack, 'Operator'));
 }
 
-/** For two tenants, with agents that are kept to one of them. */
+/** With two tenants, and agents that are restricted to one of them. */
 function tenants(stack: Stack): void {
   const waitstate = new Waitstate(stack, 'Waitstate', { tenants: ['acme', 'globex'] });
   waitstate.addAgent('orders', { ...ORDERS, tenant: 'acme' });
@@ -31,7 +31,7 @@ function tenants(stack: Stack): void {
   for (const tenant of ['acme', 'globex']) waitstate.grantOperate(role(stack, `Operator-${tenant}`), { tenant });
 }
 
-/** With every option that functions or roles know of. */
+/** With every option that affects functions or roles. */
 function everything(stack: Stack): void {
   const waitstate = new Waitstate(stack, 'Waitstate', {
     retention: Duration.days(90),
@@ -61,7 +61,7 @@ export const STACKS = { plain, tenants, everything };
 const role = (stack: Stack, id: string): Role =>
   new Role(stack, id, { assumedBy: new ArnPrincipal('arn:aws:iam::111122223333:root') });
 
-/** A function that somebody else deployed. */
+/** A function of a user. */
 function quotes(stack: Stack): IFunction {
   const logGroup = new LogGroup(stack, 'QuotesLog');
   const own = new Role(stack, 'QuotesRole', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });

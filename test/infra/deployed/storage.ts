@@ -14,13 +14,13 @@ import type { TableFacts } from './services/dynamodb.ts';
 import type { Engine } from './services/forward.ts';
 import type { Buckets } from './services/s3.ts';
 
-/** Where tables and buckets really are. */
+/** The local engines. */
 export interface Engines {
   readonly dynamodb: Engine;
   readonly s3: Engine;
 }
 
-/** Properties of a table in a template; beside its encryption they are those of `CreateTable`. */
+/** Properties of a table in a template; except encryption and TTL, they are those of `CreateTable`. */
 interface TableProperties
   extends Pick<
     CreateTableCommandInput,
@@ -38,7 +38,7 @@ interface BucketProperties {
   };
 }
 
-/** Makes the tables and buckets of a template on the engines, as the template has them. */
+/** Creates the tables and buckets of a template on the engines. */
 export async function makeStorage(deployed: Deployed, engines: Engines) {
   const client = new DynamoDBClient(configOf(engines.dynamodb));
   const s3 = new S3Client({ ...configOf(engines.s3), forcePathStyle: true });
@@ -71,7 +71,7 @@ export async function makeStorage(deployed: Deployed, engines: Engines) {
   }
   return {
     ...{ client, s3, tables, buckets: new Map(buckets) satisfies Buckets },
-    /** What was written to the table since the last call. */
+    /** The stream records since the last call. */
     nextRecords: async () => (await Promise.all(streams.map((next) => next()))).flat(),
   };
 }

@@ -3,10 +3,10 @@ import { GetObjectCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { decompress } from '../../../lambda/checkpoints/format/compression.ts';
 import type { Account } from './account.ts';
 
-/** What is said in runs of the agent `orders`: in the state, the question, a result, and the answer. */
+/** Marker texts in runs of the agent `orders`: in the state, an approval, a result and a decision. */
 export const PLAIN = ['PLAIN-STATE', 'PLAIN-TITLE', 'PLAIN-SHEET', 'PLAIN-COMMENT'];
 
-/** What of that can be read in table and bucket by who has no key. */
+/** The marker texts that can be read in table and bucket without a key. */
 export async function findPlaintext({ storage: { client, s3, tables, buckets } }: Account): Promise<readonly string[]> {
   const pieces: string[] = [];
   for (const TableName of tables.keys()) {
@@ -24,7 +24,7 @@ export async function findPlaintext({ storage: { client, s3, tables, buckets } }
   return PLAIN.filter((each) => text.includes(each));
 }
 
-/** Bytes as text, unpacked where they were only packed. */
+/** Bytes as text, decompressed if they are compressed. */
 function readable(bytes: Uint8Array): string {
   try {
     return decompress(bytes);

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
-/** The daemon of X-Ray, which Lambda has beside each function; it only notes what it gets. */
+/** A fake X-Ray daemon that records segments. */
 export async function openTraces() {
   const segments: string[] = [];
   const socket = createSocket('udp4', (message) => void segments.push(message.toString())).bind(0, '127.0.0.1');

@@ -1,13 +1,13 @@
 import type { Account } from './account.ts';
 import { allOf, type Deployed } from './resolve.ts';
 
-/** Something that a kind of role is allowed: `Api: dynamodb:GetItem on Table`. */
+/** A permission of a kind of role, such as `Api: dynamodb:GetItem on Table`. */
 interface Line {
   readonly text: string;
   readonly isUsed: boolean;
 }
 
-/** What roles are allowed and nobody made use of in any of the accounts, a line for each kind of role. */
+/** The permissions that were used in none of the accounts, by kind of role. */
 export function unused(accounts: readonly Account[]): readonly string[] {
   const lines = accounts.flatMap(linesOf);
   const used = new Set(lines.filter(({ isUsed }) => isUsed).map(({ text }) => text));
@@ -23,7 +23,7 @@ const linesOf = ({ deployed, functions, roles }: Account): readonly Line[] =>
     }));
   });
 
-/** What a resource of a policy is, whatever it is called: `Table/index/due`, `Bucket/…`. */
+/** A resource of a policy without generated names: `Table/index/due`, `Bucket/…`. */
 function resourceName(deployed: Deployed, resource: string): string {
   const found = deployed.resources
     .flatMap(({ type, path, identity }) => {
@@ -47,5 +47,5 @@ function resourceName(deployed: Deployed, resource: string): string {
   return name + (found.type === 'AWS::S3::Bucket' && rest !== '' ? '/…' : rest);
 }
 
-const executeArn = ({ place: { region, accountId } }: Deployed, id: string | undefined): string =>
+const executeArn = ({ target: { region, accountId } }: Deployed, id: string | undefined): string =>
   `arn:aws:execute-api:${region}:${accountId}:${id}`;

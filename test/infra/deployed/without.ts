@@ -6,14 +6,14 @@ interface PolicyProperties {
   readonly Roles: readonly { readonly Ref: string }[];
 }
 
-/** A template in which the role of a construct has lost an action, wherever it was allowed. */
+/** Removes an action from all policies of a construct's role. */
 export function without(label: string, action: string) {
   return (template: Template): Template => {
-    let lost = 0;
-    const cut = (each: Statement): readonly Statement[] => {
+    let removed = 0;
+    const removeAction = (each: Statement): readonly Statement[] => {
       const actions = [each.Action].flat();
       const left = actions.filter((one) => one !== action);
-      lost += actions.length - left.length;
+      removed += actions.length - left.length;
       return left.length > 0 ? [{ ...each, Action: left }] : [];
     };
     const edited = ([id, resource]: [string, Resource]): [string, Resource] => {
@@ -23,11 +23,11 @@ export function without(label: string, action: string) {
         !Roles.some(({ Ref }) => pathOf(template, Ref).endsWith(`/${label}Role`))
       )
         return [id, resource];
-      const document = { ...PolicyDocument, Statement: PolicyDocument.Statement.flatMap(cut) };
+      const document = { ...PolicyDocument, Statement: PolicyDocument.Statement.flatMap(removeAction) };
       return [id, { ...resource, Properties: { ...resource.Properties, PolicyDocument: document } }];
     };
     const Resources = Object.fromEntries(Object.entries(template.Resources).map(edited));
-    if (lost === 0) throw new Error(`The role of ${label} is not allowed ${action} anyway.`);
+    if (removed === 0) throw new Error(`The role of ${label} must allow ${action} before it can be removed.`);
     return { ...template, Resources };
   };
 }

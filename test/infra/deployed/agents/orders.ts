@@ -1,4 +1,4 @@
-// An agent that does everything once: a large result, a sleep, a question, a payment. What it does outside is noted in /tmp.
+// An agent with a large result, a sleep, an approval and a payment. It records its side effects in /tmp.
 import { appendFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ export const orders = agent({
 
 export const handler = orders.handler();
 
-/** 20 KB that do not become smaller. */
+/** 20 KB of text that compression does not shrink enough. */
 function sheetOf(item: string): string {
   let seed = 1;
   const digit = () => {

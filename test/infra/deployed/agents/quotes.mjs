@@ -1,4 +1,4 @@
-// An agent that speaks the protocol of docs/guides/other-languages.md, and uses nothing of Waitstate.
+// An agent that uses only the protocol of docs/guides/other-languages.md, without the library.
 import { randomBytes } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ export async function handler(given) {
   let { version } = checkpoint;
 
   if (!state?.quote) {
-    // Too large for a record, however it is packed.
+    // Too large for a record, even compressed.
     const offer = { quote: 12, sheet: randomBytes(15_000).toString('base64') };
     const saved = await waitstate(event, { action: 'save', expectedVersion: version, step: 'quote', state: offer });
     version = saved.version;

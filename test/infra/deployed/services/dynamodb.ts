@@ -2,13 +2,14 @@ import type { AccessRequest } from '../policy.ts';
 import { type Engine, forward } from './forward.ts';
 import { type Call, inputOf, jsonError, operationOf, type Service, viaService } from './service.ts';
 
-/** A table as IAM sees it. */
+/** The facts about a table that access checks need. */
 export interface TableFacts {
   readonly arn: string;
-  /** The attribute that partitions the table, and those of its indexes. */
+  /** The partition key of the table. */
   readonly partitionKey: string;
+  /** The partition keys of the indexes. */
   readonly indexKeys: Readonly<Record<string, string>>;
-  /** The key of KMS that encrypts it; undefined for one of AWS. */
+  /** The customer managed key that encrypts it. */
   readonly kmsKey: string | undefined;
 }
 
@@ -28,11 +29,14 @@ interface Part {
   readonly Key?: Item;
 }
 
-/** DynamoDB on an engine. https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html */
+/**
+ * DynamoDB with access checks, on a local engine.
+ * https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html
+ */
 export function dynamodb(engine: Engine, tables: ReadonlyMap<string, TableFacts>, region: string): Service {
   const factsOf = (name: string): TableFacts => {
     const facts = tables.get(name);
-    if (!facts) throw new Error(`No table of the template is called ${name}.`);
+    if (!facts) throw new Error(`The template has no table ${name}.`);
     return facts;
   };
   const on = (name: string, action: string, keys: readonly (string | undefined)[], index?: string): AccessRequest => {
@@ -47,7 +51,7 @@ export function dynamodb(engine: Engine, tables: ReadonlyMap<string, TableFacts>
   const one = (action: string, { TableName, Item: item, Key: key }: Part): AccessRequest =>
     on(TableName, action, [(item ?? key)?.[factsOf(TableName).partitionKey]?.S]);
 
-  function queried(query: Query): AccessRequest {
+  function queryAccess(query: Query): AccessRequest {
     const { TableName, IndexName, KeyConditionExpression: condition } = query;
     const { partitionKey, indexKeys } = factsOf(TableName);
     const wanted = IndexName === undefined ? partitionKey : indexKeys[IndexName];
@@ -61,7 +65,7 @@ export function dynamodb(engine: Engine, tables: ReadonlyMap<string, TableFacts>
     GetItem: (call) => [one('GetItem', inputOf(call))],
     PutItem: (call) => [one('PutItem', inputOf(call))],
     DeleteItem: (call) => [one('DeleteItem', inputOf(call))],
-    Query: (call) => [queried(inputOf(call))],
+    Query: (call) => [queryAccess(inputOf(call))],
     BatchGetItem: (call) =>
       Object.entries(inputOf<{ RequestItems: Record<string, { Keys: Item[] }> }>(call).RequestItems).map(
         ([table, { Keys }]) =>
@@ -71,7 +75,7 @@ export function dynamodb(engine: Engine, tables: ReadonlyMap<string, TableFacts>
             Keys.map((key) => key[factsOf(table).partitionKey]?.S),
           ),
       ),
-    // A transaction needs the actions of its parts, and none of its own.
+    // A transaction needs the permissions of its parts, and no other.
     TransactWriteItems: (call) =>
       inputOf<{ TransactItems: Record<string, Part>[] }>(call).TransactItems.flatMap((item) =>
         Object.entries(item).map(([kind, part]) =>
@@ -83,7 +87,7 @@ export function dynamodb(engine: Engine, tables: ReadonlyMap<string, TableFacts>
   return {
     wanted(call) {
       const wants = operations[operationOf(call)]?.(call);
-      if (!wants) throw new Error(`What does ${operationOf(call)} of DynamoDB need? Say it in services/dynamodb.ts.`);
+      if (!wants) throw new Error(`DynamoDB ${operationOf(call)} is not implemented in services/dynamodb.ts.`);
       const keys = [...tables.values()].flatMap(({ arn, kmsKey }) =>
         kmsKey !== undefined && wants.some(({ resource }) => resource.startsWith(arn)) ? [kmsKey] : [],
       );

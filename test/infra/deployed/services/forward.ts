@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { AwsV4Signer } from 'aws4fetch';
 import type { Answer, Call } from './service.ts';
 
-/** An engine, and who may use it. */
+/** A local engine and its credentials. */
 export interface Engine {
   readonly endpoint: string;
   readonly region: string;
@@ -12,7 +12,7 @@ export interface Engine {
 
 const SIGNATURE = /^(authorization|host|connection|content-length|x-amz-security-token|x-amz-date)$/;
 
-/** Passes a call on to an engine, signed anew: engines do not know the roles of the account. */
+/** Forwards a call to an engine with a new signature, since engines do not know the roles of the account. */
 export async function forward(engine: Engine, service: string, { method, url, headers, body }: Call): Promise<Answer> {
   const at = new URL(url.pathname + url.search, engine.endpoint);
   for (const name of [...at.searchParams.keys()])

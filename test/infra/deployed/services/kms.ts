@@ -8,7 +8,7 @@ interface Input {
   readonly EncryptionContext?: Readonly<Record<string, string>>;
 }
 
-/** A stand-in for KMS: keys in memory, by ARN, that seal with AES-256-GCM and bind the encryption context. */
+/** A fake KMS: keys in memory by ARN, which encrypt with AES-256-GCM and bind the encryption context. */
 export function kms(arns: readonly string[]): Service {
   const keys = new Map(arns.map((arn) => [arn, randomBytes(32)]));
   const arnOf = (id: string): string => arns.find((arn) => arn === id || arn.endsWith(`/${id}`)) ?? id;
@@ -32,19 +32,19 @@ export function kms(arns: readonly string[]): Service {
       if (operationOf(call) === 'Encrypt') {
         const iv = randomBytes(12);
         const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(bound(EncryptionContext));
-        const sealed = Buffer.concat([cipher.update(Plaintext, 'base64'), cipher.final()]);
+        const ciphertext = Buffer.concat([cipher.update(Plaintext, 'base64'), cipher.final()]);
         return json({
           KeyId: arn,
-          CiphertextBlob: Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64'),
+          CiphertextBlob: Buffer.concat([iv, cipher.getAuthTag(), ciphertext]).toString('base64'),
         });
       }
-      if (operationOf(call) !== 'Decrypt') throw new Error(`${operationOf(call)} of KMS is not known here.`);
+      if (operationOf(call) !== 'Decrypt') throw new Error(`KMS ${operationOf(call)} is not implemented.`);
       const blob = Buffer.from(CiphertextBlob, 'base64');
       const decipher = createDecipheriv('aes-256-gcm', key, blob.subarray(0, 12)).setAAD(bound(EncryptionContext));
       decipher.setAuthTag(blob.subarray(12, 28));
       try {
-        const loaded = Buffer.concat([decipher.update(blob.subarray(28)), decipher.final()]);
-        return json({ KeyId: arn, Plaintext: loaded.toString('base64') });
+        const plaintext = Buffer.concat([decipher.update(blob.subarray(28)), decipher.final()]);
+        return json({ KeyId: arn, Plaintext: plaintext.toString('base64') });
       } catch {
         return jsonError('InvalidCiphertextException', 'The ciphertext does not belong to this key and context');
       }

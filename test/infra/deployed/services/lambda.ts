@@ -1,19 +1,19 @@
 import type { Service } from './service.ts';
 
-/** Lambda's own invocations. */
+/** Invokes functions of the account. */
 export interface Invoker {
   arnOf(name: string): string;
-  /** Takes an event to run later. */
+  /** Queues an asynchronous invocation. */
   later(name: string, event: unknown): void;
-  /** Runs a function, and gives what it returned or the error that it threw. */
+  /** Invokes a function and returns its result or its error. */
   now(name: string, event: unknown): Promise<{ readonly result?: unknown; readonly error?: unknown }>;
 }
 
-/** The functions of the account, as others invoke them. */
+/** The Invoke API of Lambda. */
 export function lambda({ arnOf, later, now }: Invoker): Service {
   const nameOf = (pathname: string): string => {
     const [, name] = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/.exec(pathname) ?? [];
-    if (name === undefined) throw new Error(`${pathname} of Lambda is not known here.`);
+    if (name === undefined) throw new Error(`Lambda ${pathname} is not implemented.`);
     return decodeURIComponent(name).replace(/^arn:.*:function:/, '');
   };
   return {

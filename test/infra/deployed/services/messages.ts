@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { allOf, type Deployed } from '../resolve.ts';
 import { inputOf, json, jsonError, operationOf, type Service, viaService } from './service.ts';
 
-/** What was said to people and to everybody else. */
+/** The messages sent to topics and the events sent to buses. */
 export interface SentMessages {
   readonly messages: { readonly topic: string; readonly subject: string; readonly message: string }[];
   readonly events: {
@@ -12,11 +12,11 @@ export interface SentMessages {
   }[];
 }
 
-/** SNS that only notes what it is told. Topics by ARN, with the key of KMS that encrypts each; undefined for one of AWS. */
-export const sns = (said: SentMessages, topics: ReadonlyMap<string, string | undefined>, region: string): Service => ({
+/** A fake SNS that records messages. `topics` maps ARNs to customer managed keys. */
+export const sns = (sent: SentMessages, topics: ReadonlyMap<string, string | undefined>, region: string): Service => ({
   wanted({ body }) {
     const input = new URLSearchParams(body.toString());
-    if (input.get('Action') !== 'Publish') throw new Error(`${input.get('Action')} of SNS is not known here.`);
+    if (input.get('Action') !== 'Publish') throw new Error(`SNS ${input.get('Action')} is not implemented.`);
     const resource = input.get('TopicArn') ?? '';
     const key = topics.get(resource);
     const keyed = key === undefined ? [] : viaService(key, 'sns', region, 'GenerateDataKey', 'Decrypt');
@@ -27,7 +27,7 @@ export const sns = (said: SentMessages, topics: ReadonlyMap<string, string | und
     const [topic = '', subject = '', message = ''] = ['TopicArn', 'Subject', 'Message'].map(
       (name) => input.get(name) ?? '',
     );
-    said.messages.push({ topic, subject, message });
+    sent.messages.push({ topic, subject, message });
     const result = `<PublishResult><MessageId>${randomUUID()}</MessageId></PublishResult>`;
     return xml(`<PublishResponse xmlns="http://sns.amazonaws.com/doc/2010-03-31/">${result}</PublishResponse>`);
   },
@@ -38,7 +38,7 @@ export const sns = (said: SentMessages, topics: ReadonlyMap<string, string | und
     ),
 });
 
-/** The keys of the topics of a template; those of AWS are open to everybody in the account who may publish. */
+/** The customer managed keys of topics. The AWS managed key needs no permission of the publisher. */
 export const topicKeys = (deployed: Deployed): ReadonlyMap<string, string | undefined> =>
   new Map(
     allOf<{ KmsMasterKeyId?: string }>(deployed, 'AWS::SNS::Topic').map(
@@ -52,17 +52,17 @@ interface Entry {
   readonly Detail: string;
 }
 
-/** EventBridge that only notes what it is told. */
-export const eventBridge = (said: SentMessages, busArn: (name: string) => string): Service => ({
+/** A fake EventBridge that records events. */
+export const eventBridge = (sent: SentMessages, busArn: (name: string) => string): Service => ({
   wanted(call) {
-    if (operationOf(call) !== 'PutEvents') throw new Error(`${operationOf(call)} of EventBridge is not known here.`);
+    if (operationOf(call) !== 'PutEvents') throw new Error(`EventBridge ${operationOf(call)} is not implemented.`);
     const { Entries } = inputOf<{ Entries: readonly Entry[] }>(call);
     return Entries.map(({ EventBusName }) => ({ action: 'events:PutEvents', resource: busArn(EventBusName) }));
   },
   async answer(call) {
     const { Entries } = inputOf<{ Entries: readonly Entry[] }>(call);
     for (const { EventBusName, DetailType, Detail } of Entries)
-      said.events.push({ bus: EventBusName, type: DetailType, detail: JSON.parse(Detail) });
+      sent.events.push({ bus: EventBusName, type: DetailType, detail: JSON.parse(Detail) });
     return json({ FailedEntryCount: 0, Entries: Entries.map(() => ({ EventId: randomUUID() })) });
   },
   denied: (message) => jsonError('AccessDeniedException', message),

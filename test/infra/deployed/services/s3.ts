@@ -2,15 +2,15 @@ import type { AccessRequest } from '../policy.ts';
 import { type Engine, forward } from './forward.ts';
 import { type Answer, type Call, type Service, viaService } from './service.ts';
 
-/** Buckets by name, with the key of KMS that encrypts each; undefined for one of AWS. */
+/** Buckets by name, with the customer managed key that encrypts each. */
 export type Buckets = ReadonlyMap<string, { readonly kmsKey: string | undefined }>;
 
 /**
- * S3 on an engine, with the bucket in the path, as the SDK has it for an address in numbers.
+ * S3 with access checks, on a local engine. The bucket is in the path, as the SDK sends it for an IP address.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-with-s3-policy-actions.html
  */
 export function s3(engine: Engine, buckets: Buckets, region: string): Service {
-  const placeOf = ({ url }: Call) => {
+  const objectOf = ({ url }: Call) => {
     const [bucket = '', ...path] = url.pathname.slice(1).split('/').map(decodeURIComponent);
     return { bucket, key: path.join('/') };
   };
@@ -59,16 +59,17 @@ export function s3(engine: Engine, buckets: Buckets, region: string): Service {
 
   return {
     wanted(call) {
-      const { bucket, key } = placeOf(call);
+      const { bucket, key } = objectOf(call);
       const wants = key === '' ? ofBucket(call, bucket) : ofObject(call, bucket, key);
       if (wants.length === 0)
-        throw new Error(`What does ${call.method} ${call.url.search} of S3 need? Say it in services/s3.ts.`);
+        throw new Error(`S3 ${call.method} ${call.url.search} is not implemented in services/s3.ts.`);
       return wants;
     },
     async answer(call, may) {
       const answer = await forward(engine, 's3', call);
-      // Who may not list is not told that something is not there; a request for an object has no prefix.
-      const isHidden = answer.status === 404 && placeOf(call).key !== '' && !may(onBucket(placeOf(call).bucket, null));
+      // Without s3:ListBucket, S3 returns 403 instead of 404. A request for an object has no prefix.
+      const isHidden =
+        answer.status === 404 && objectOf(call).key !== '' && !may(onBucket(objectOf(call).bucket, null));
       return isHidden ? denied('Access Denied') : answer;
     },
     denied,

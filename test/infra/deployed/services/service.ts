@@ -15,20 +15,20 @@ export interface Answer {
   readonly body: string | Buffer;
 }
 
-/** A service of AWS. */
+/** A simulated AWS service. */
 export interface Service {
-  /** What a request wants to do, in the words of IAM. Throws for what nobody thought of. */
+  /** The IAM actions that a call requires. Throws if the call is not implemented. */
   wanted(call: Call): readonly AccessRequest[];
-  /** Does it. `may` says whether who asks may do something else, too. */
+  /** Performs the call. `may` tells whether the caller is allowed another action. */
   answer(call: Call, may: (wanted: AccessRequest) => boolean): Promise<Answer>;
-  /** Says no, in the form in which this service does. */
+  /** The access-denied response of this service. */
   denied(message: string): Answer;
 }
 
 /** The operation of a request in one of the JSON protocols. */
 export const operationOf = ({ headers }: Call): string => headers['x-amz-target']?.split('.')[1] ?? '';
 
-/** What a request in one of the JSON protocols says. */
+/** The input of a request in one of the JSON protocols. */
 export const inputOf = <Input>({ body }: Call): Input => JSON.parse(body.toString());
 
 export const json = (content: unknown, status = 200): Answer => ({
@@ -37,12 +37,12 @@ export const json = (content: unknown, status = 200): Answer => ({
   body: JSON.stringify(content),
 });
 
-/** A refusal in the JSON protocols. */
+/** An error in the JSON protocols. */
 export const jsonError = (type: string, message: string, status = 400): Answer => ({
   ...json({ __type: type, message }, status),
 });
 
-/** What KMS has to allow where a service uses a key in the name of who calls it. */
+/** The KMS actions that a service performs on behalf of its caller. */
 export const viaService = (
   key: string,
   service: string,

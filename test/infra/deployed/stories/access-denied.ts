@@ -4,10 +4,10 @@ import { metricsIn } from '../metrics.ts';
 import { api, callerOf, deploy, statusOf } from '../scene.ts';
 import { without } from '../without.ts';
 
-/** Roles that lack something: it is said what, and nothing is lost. */
+/** Roles with missing permissions: errors name the permission, and nothing is lost. */
 export function accessDenied(): void {
-  describe('with a role that lacks what it needs', () => {
-    it('the API answers that it is denied, and its log says what to allow', async () => {
+  describe('with a role that lacks a permission', () => {
+    it('the API returns STORAGE_DENIED and logs the permission to allow', async () => {
       const account = await deploy('plain', without('Api', 'dynamodb:PutItem'));
       const body = { agent: 'quotes', id: 'q-1', input: { item: 'lamp' } };
       const { status, json } = await api(account, 'POST', '/api/runs', callerOf(account, 'Shop'), body);
@@ -16,7 +16,7 @@ export function accessDenied(): void {
       expect(lines).toMatch(/Access denied: allow dynamodb:PutItem on the DynamoDB table/);
     });
 
-    describe('to be waked, to store and to tell', () => {
+    describe('to deliver, to store and to notify', () => {
       let account: Account;
       const counted = (metric: string) =>
         account.invocations.flatMap(({ lines }) => metricsIn(lines)).filter((each) => each.metric === metric).length;
@@ -26,11 +26,11 @@ export function accessDenied(): void {
             without('Resume', 'lambda:InvokeFunction'),
             without('Agent-orders', 's3:PutObject'),
             without('Notify', 'sns:Publish'),
-          ].reduce((left, cut) => cut(left), template),
+          ].reduce((edited, remove) => remove(edited), template),
         );
       });
 
-      it('runs that could not be delivered are ready, and in the dead letters', async () => {
+      it('undelivered runs stay due, and their records go to the dead-letter queue', async () => {
         for (const agent of ['orders', 'quotes'])
           await api(account, 'POST', '/api/runs', callerOf(account, 'Shop'), {
             agent,
@@ -38,13 +38,13 @@ export function accessDenied(): void {
             input: { item: 'lamp' },
           });
         await account.flow();
-        // One was claimed for its agent, and given back: its lease is over.
+        // `resume` claimed one of them for its agent and released it, so its lease has ended.
         expect([await statusOf(account, 'orders'), await statusOf(account, 'quotes')]).toEqual(['READY', 'RUNNING']);
         expect(account.deadLetters.map(({ from }) => from)).toEqual(['Resume', 'Resume']);
         expect(counted('DeliveryFailed')).toBe(5);
       });
 
-      it('the sweeper delivers them; what cannot be stored fails by name, and stays', async () => {
+      it('the sweeper delivers them, and a run that cannot store its payload is kept', async () => {
         account.passTime(0.1);
         expect((await account.tick('Sweep')).result).toMatchObject({ delivered: 2, failed: 0 });
         await account.flow();
@@ -54,13 +54,13 @@ export function accessDenied(): void {
         expect(['READY', 'RUNNING']).toContain(await statusOf(account, 'orders'));
       });
 
-      it('people who could not be told are told by the sweeper', async () => {
+      it('the sweeper sends the failed notifications', async () => {
         expect(await statusOf(account, 'quotes')).toBe('WAITING_FOR_APPROVAL');
-        expect([counted('NotificationFailed'), account.said.messages]).toEqual([expect.any(Number), []]);
+        expect([counted('NotificationFailed'), account.sent.messages]).toEqual([expect.any(Number), []]);
         expect(counted('NotificationFailed')).toBeGreaterThan(0);
         account.passTime(0.1);
         expect((await account.tick('Sweep')).result).toMatchObject({ approvals: 1 });
-        expect(account.said.messages).toMatchObject([{ subject: expect.stringContaining('Buy lamp?') }]);
+        expect(account.sent.messages).toMatchObject([{ subject: expect.stringContaining('Buy lamp?') }]);
       });
     });
   });

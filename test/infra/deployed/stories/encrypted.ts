@@ -4,13 +4,13 @@ import type { Account } from '../account.ts';
 import { deploy, readNotes, statusOf } from '../scene.ts';
 import { findPlaintext } from '../stored.ts';
 
-interface Notice {
+interface Mail {
   readonly links: readonly [{ readonly url: string }];
 }
 
-/** Every option at once: keys at rest, a key for each run, one tenant, callers by JWT. */
+/** Every option at once: encryption at rest, encrypted runs, one tenant, JWT callers. */
 export function encrypted(): void {
-  describe('with keys, a tenant and callers by JWT', () => {
+  describe('with keys, a tenant and JWT callers', () => {
     let account: Account;
     const ops = { claims: { groups: '[ops]', email: 'kim@example.com', email_verified: 'true' } };
     const request = (method: string, path: string, body?: object, caller: typeof ops | undefined = ops) =>
@@ -20,7 +20,7 @@ export function encrypted(): void {
       });
     const look = async (run: string) => JSON.parse((await request('GET', `/api/runs/${run}`)).body);
     const answer = (label: string) => {
-      const [{ links }] = readNotes<Notice>(account, label, 'mail.jsonl') as [Notice];
+      const [{ links }] = readNotes<Mail>(account, label, 'mail.jsonl') as [Mail];
       const headers = { 'content-type': 'application/json' };
       const body = JSON.stringify({ answer: 'approve', comment: 'PLAIN-COMMENT' });
       return account.http({ method: 'POST', url: links[0].url, headers, body });
@@ -29,7 +29,7 @@ export function encrypted(): void {
       account = await deploy('everything');
     });
 
-    it('a run goes its whole way, and is read by whom the token names', async () => {
+    it('a run completes, and the JWT caller can read it', async () => {
       const body = {
         agent: 'orders',
         id: 'o-1',
@@ -54,7 +54,7 @@ export function encrypted(): void {
       });
     });
 
-    it('so does a run of an agent in another language', async () => {
+    it('a run of an agent in another language completes, too', async () => {
       const begin = {
         waitstate: 1,
         action: 'start',
@@ -72,15 +72,15 @@ export function encrypted(): void {
       expect(await look('q-1')).toMatchObject({ status: 'SUCCEEDED', result: { bought: true, letters: 4 } });
     });
 
-    it('nothing that was asked of AWS was refused, and nothing failed', () => {
+    it('no AWS request was denied, and no invocation failed', () => {
       expect(account.calls.filter(({ isAllowed }) => !isAllowed)).toEqual([]);
       expect(account.invocations.flatMap(({ error }) => error ?? [])).toEqual([]);
       expect(account.deadLetters).toEqual([]);
     });
 
-    it('table, bucket, topic and bus have nothing of what runs are about in plain text', async () => {
+    it('table, bucket, topic and bus contain no content in plain text', async () => {
       expect(await findPlaintext(account)).toEqual([]);
-      expect(JSON.stringify(account.said)).not.toContain('PLAIN');
+      expect(JSON.stringify(account.sent)).not.toContain('PLAIN');
     });
   });
 }

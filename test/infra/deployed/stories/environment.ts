@@ -11,17 +11,17 @@ import { accounts } from '../scene.ts';
 const ours = (names: readonly string[]): readonly string[] =>
   names.filter((name) => name.startsWith('WAITSTATE_')).sort();
 
-/** After all stories: what functions have read of what is set for them. */
+/** After all stories: functions have exactly the variables that they read. */
 export function environment(): void {
-  describe('the environment, with every option that there is', () => {
-    const account = () => accounts().find(({ deployed }) => deployed.place.name.startsWith('everything')) as Account;
+  describe('the environment with every option', () => {
+    const account = () => accounts().find(({ deployed }) => deployed.target.name.startsWith('everything')) as Account;
     const labelOf = (handler: string) =>
       account().functions.find((each) => each.handler === `${handler}.handler`)?.label;
     const readBy = (label: string | undefined) => [
       ...new Set(account().invocations.flatMap((each) => (each.label === label ? each.read : []))),
     ];
 
-    it.each(HANDLERS)('of %s is set completely, and read completely', (handler) => {
+    it.each(HANDLERS)('of %s has exactly the variables that it read', (handler) => {
       const { variables } = account().named(String(labelOf(handler)));
       const known = VARIABLES_BY_HANDLER[handler].map((name) => ENVIRONMENT[name]).sort();
       expect(ours(Object.keys(variables))).toEqual(known);
@@ -29,13 +29,13 @@ export function environment(): void {
       expect(Object.keys(variables).filter((name) => !name.startsWith('WAITSTATE_'))).toEqual(['NODE_OPTIONS']);
     });
 
-    it('of an agent is set completely, and read completely', () => {
+    it('of an agent has exactly the variables of agents, and all were read', () => {
       const known = VARIABLES_BY_HANDLER.agent.map((name) => ENVIRONMENT[name]).sort();
       expect(ours(Object.keys(account().named('Agent-orders').variables))).toEqual(known);
       expect(readBy('Agent-orders')).toEqual(expect.arrayContaining(known));
     });
 
-    it('of an agent in another language names the function that it speaks to', () => {
+    it('of an agent in another language has the name of the checkpoint function', () => {
       const { variables } = account().named('Quotes');
       expect(variables).toEqual({ [CHECKPOINT_FUNCTION_VARIABLE]: account().named('Checkpoint').name });
     });

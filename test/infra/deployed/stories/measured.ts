@@ -7,7 +7,7 @@ import { accounts } from '../scene.ts';
 
 const textOf = ({ namespace, service, metric }: Metric): string => `${namespace} ${service} ${metric}`;
 
-/** After all stories: what was measured is what alarms and the dashboard look at. */
+/** After all stories: alarms and dashboard use metrics that the handlers write. */
 export function measured(): void {
   describe('metrics', () => {
     const functionOf = (account: Account, { service }: Metric) => {
@@ -15,7 +15,7 @@ export function measured(): void {
       return account.functions.find((each) => each.handler === `${handler}.handler`);
     };
 
-    it('are written in the namespace of their deployment, by the function that they name', () => {
+    it('are written into the namespace of their deployment, by the function in their dimension', () => {
       for (const account of accounts()) {
         const written = account.invocations.flatMap(({ label, lines }) =>
           metricsIn(lines).map((each) => ({ ...each, label })),
@@ -33,16 +33,16 @@ export function measured(): void {
     it.each([
       ['alarms', inAlarms],
       ['the dashboard', inDashboard],
-    ])('that %s look at are written by the function that they are of', (_, lookedAt) => {
+    ])('in %s are written by the function in their dimension', (_, usedMetrics) => {
       const all = accounts();
       const written = new Set(
         all.flatMap(({ invocations }) => invocations.flatMap(({ lines }) => metricsIn(lines).map(textOf))),
       );
       for (const account of all) {
-        const metrics = lookedAt(account.deployed);
+        const metrics = usedMetrics(account.deployed);
         expect(metrics.length).toBeGreaterThan(5);
-        // What did not happen in any story is at least in the code of that function.
-        const never = metrics.filter((metric) => {
+        // A metric that no story caused must at least occur in the code of its function.
+        const neverWritten = metrics.filter((metric) => {
           const behind = functionOf(account, metric);
           const { WAITSTATE_METRICS_NAMESPACE: namespace } = behind?.variables ?? {};
           if (!behind || namespace !== metric.namespace) return true;
@@ -51,7 +51,7 @@ export function measured(): void {
             !written.has(textOf(metric)) && !bundleText(behind.folder, `${module}.mjs`).includes(`"${metric.metric}"`)
           );
         });
-        expect(never).toEqual([]);
+        expect(neverWritten).toEqual([]);
       }
     });
   });

@@ -3,11 +3,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Account } from '../account.ts';
 import { api, callerOf, deploy, readNotes, statusOf } from '../scene.ts';
 
-interface Notice {
+interface Mail {
   readonly links: readonly [{ readonly person: string; readonly url: string }];
 }
 
-/** A run of an agent that knows nothing of Waitstate but the JSON of its functions. */
+/** A run of an agent that uses only the JSON protocol. */
 export function otherLanguage(): void {
   describe('a run of an agent in another language', () => {
     let account: Account;
@@ -15,22 +15,26 @@ export function otherLanguage(): void {
       account = await deploy('plain');
     });
 
-    it('is claimed for it and handed over by a link, because it is large, even if only the sweeper finds it', async () => {
+    it('is claimed and hydrated by the sweeper, with a URL because its input is large', async () => {
       const body = { agent: 'quotes', id: 'q-1', owner: 'kim', input: { item: randomBytes(150_000).toString('hex') } };
       expect((await api(account, 'POST', '/api/runs', callerOf(account, 'Operator'), body)).status).toBe(201);
       account.passTime(1);
       expect((await account.tick('Sweep')).result).toMatchObject({ delivered: 1, failed: 0 });
       await account.flow();
-      const [handed] = account.invocations.filter(({ label }) => label === 'Quotes');
-      expect(handed?.event).toMatchObject({ waitstate: 1, run: 'q-1', contentUrl: expect.stringContaining('X-Amz-') });
+      const [invocation] = account.invocations.filter(({ label }) => label === 'Quotes');
+      expect(invocation?.event).toMatchObject({
+        waitstate: 1,
+        run: 'q-1',
+        contentUrl: expect.stringContaining('X-Amz-'),
+      });
       expect(await statusOf(account, 'q-1')).toBe('WAITING_FOR_APPROVAL');
-      expect(readNotes<Notice>(account, 'Quotes', 'mail.jsonl').map(({ links }) => links[0].person)).toEqual([
+      expect(readNotes<Mail>(account, 'Quotes', 'mail.jsonl').map(({ links }) => links[0].person)).toEqual([
         'user:ann',
       ]);
     });
 
-    it('is resumed with the decision, and finishes through the function checkpoint', async () => {
-      const [{ links }] = readNotes<Notice>(account, 'Quotes', 'mail.jsonl') as [Notice];
+    it('resumes with the decision and finishes through the function checkpoint', async () => {
+      const [{ links }] = readNotes<Mail>(account, 'Quotes', 'mail.jsonl') as [Mail];
       const answer = await account.http({
         ...{ method: 'POST', url: links[0].url, body: '{"answer":"approve"}' },
         headers: { 'content-type': 'application/json' },
@@ -42,7 +46,7 @@ export function otherLanguage(): void {
       expect(readNotes(account, 'Quotes', 'bought.jsonl')).toEqual(['q-1']);
     });
 
-    it('touched table and bucket only through the functions of Waitstate', () => {
+    it('accessed table and bucket only through the functions of Waitstate', () => {
       const quotes = account.calls.filter(({ by }) => by === 'Quotes');
       expect(new Set(quotes.map(({ service }) => service))).toEqual(new Set(['lambda']));
       expect(account.calls.filter(({ isAllowed }) => !isAllowed)).toEqual([]);

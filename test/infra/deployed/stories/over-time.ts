@@ -6,13 +6,13 @@ import { metricsIn } from '../metrics.ts';
 import { api, callerOf, deploy, readNotes, statusOf } from '../scene.ts';
 import { findPlaintext, PLAIN } from '../stored.ts';
 
-/** A run that sleeps, asks, is forgotten about, ends, and goes. */
+/** A run that sleeps, waits for an approval with a reminder, ends, and expires. */
 export function overTime(): void {
   describe('a run that takes days', () => {
     let account: Account;
     const get = async (path: string, caller = 'Viewer') => api(account, 'GET', path, callerOf(account, caller));
     const status = () => statusOf(account, 'o-1');
-    const gauged = async () => {
+    const measure = async () => {
       const { lines, result } = await account.tick('Gauge');
       return { result, written: Object.fromEntries(metricsIn(lines).map(({ metric, value }) => [metric, value])) };
     };
@@ -21,12 +21,12 @@ export function overTime(): void {
       account = await deploy('plain');
     });
 
-    it('sleeps, and is woken by the sweeper after its time, not before', async () => {
+    it('sleeps until the sweeper wakes it when its timer is due', async () => {
       const body = { agent: 'orders', id: 'o-1', input: { item: 'chair' } };
       expect((await api(account, 'POST', '/api/runs', callerOf(account, 'Shop'), body)).status).toBe(201);
       await account.flow();
       expect(await status()).toBe('SLEEPING');
-      expect((await gauged()).written).toMatchObject({ RunsSleeping: 1, RunsReady: 0, OldestReadySeconds: 0 });
+      expect((await measure()).written).toMatchObject({ RunsSleeping: 1, RunsReady: 0, OldestReadySeconds: 0 });
       account.passTime(1);
       expect((await account.tick('Sweep')).result).toMatchObject({ delivered: 0 });
       account.passTime(1.1);
@@ -36,19 +36,19 @@ export function overTime(): void {
       expect(mails()).toEqual(['asked']);
     });
 
-    it('is measured while it waits, and people are reminded', async () => {
+    it('is measured while it waits, and a reminder is sent', async () => {
       account.passTime(1.5);
       expect((await account.tick('Sweep')).result).toMatchObject({ approvals: 2, failed: 0 });
       await account.flow();
       expect(mails()).toEqual(['asked', 'reminder']);
       account.passTime(1);
-      const { written, result } = await gauged();
+      const { written, result } = await measure();
       expect(written).toEqual(result);
       expect(written).toMatchObject({ RunsSleeping: 0, RunsWaitingForApproval: 1, ApprovalsDueSoon: 1 });
       expect(written.OldestApprovalSeconds).toBeGreaterThan(2 * 86_400);
     });
 
-    it('is found in the inbox by a portal, and answered for the person who is asked', async () => {
+    it('appears in the inbox of a portal, which decides on behalf of the approver', async () => {
       const { json } = await get('/api/approvals?person=user:ann', 'Portal');
       expect(json.approvals).toMatchObject([{ run: 'o-1', title: 'PLAIN-TITLE: buy chair?', status: 'PENDING' }]);
       const path = `/api/runs/o-1/approvals/${encodePathId(json.approvals[0].id)}`;
@@ -62,7 +62,7 @@ export function overTime(): void {
       expect(run).toMatchObject({ status: 'SUCCEEDED', result: { bought: true, because: 'PLAIN-COMMENT' } });
     });
 
-    it('did each step once, and is in all lists, by name and in the console', async () => {
+    it('ran each step once, and appears in all lists and in the console', async () => {
       for (const file of ['offers', 'bought'])
         expect(readNotes(account, 'Agent-orders', `${file}.jsonl`)).toEqual(['chair']);
       expect((await get('/api/runs?status=SUCCEEDED')).json.runs).toMatchObject([{ run: 'o-1' }]);
@@ -76,11 +76,11 @@ export function overTime(): void {
       }
     });
 
-    it('is in table and bucket for who may read them, without keys', async () => {
+    it('is readable in table and bucket, because there are no keys', async () => {
       expect(await findPlaintext(account)).toEqual(PLAIN);
     });
 
-    it('tells a payload that is gone from one that is not allowed', async () => {
+    it('reports a missing payload as DAMAGED, not as denied', async () => {
       const { s3, buckets } = account.storage;
       const [Bucket] = buckets.keys();
       const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket }));
@@ -90,7 +90,7 @@ export function overTime(): void {
       for (const { Key } of Objects) await s3.send(new PutObjectCommand({ Bucket, Key, Body: 'something' }));
     });
 
-    it('is removed with its payloads when it has been kept for long enough', async () => {
+    it('is deleted with its payloads after its retention', async () => {
       const { s3, buckets } = account.storage;
       const [Bucket] = buckets.keys();
       const stored = async () => (await s3.send(new ListObjectsV2Command({ Bucket }))).KeyCount;

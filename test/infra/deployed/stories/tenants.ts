@@ -3,13 +3,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Account } from '../account.ts';
 import { api, callerOf, deploy, readNotes, statusOf } from '../scene.ts';
 
-interface Notice {
+interface Mail {
   readonly links: readonly [{ readonly url: string }];
 }
 
-/** Two tenants, and agents whose roles are kept to the first. */
+/** Two tenants, and agents whose roles are restricted to the first. */
 export function tenants(): void {
-  describe('with tenants that must not meet', () => {
+  describe('with separate tenants', () => {
     let account: Account;
     const of = (tenant: string) => callerOf(account, `Operator-${tenant}`);
     const start = (tenant: string, agent: string, id: string) =>
@@ -19,12 +19,12 @@ export function tenants(): void {
       account = await deploy('tenants');
     });
 
-    it('runs go their whole way under roles that are kept to the keys of tenants', async () => {
+    it('runs complete with roles that are restricted to the keys of tenants', async () => {
       expect((await start('acme', 'orders', 'o-1')).status).toBe(201);
       expect((await start('acme', 'quotes', 'q-1')).status).toBe(201);
       await account.flow();
       expect(await statusOf(account, 'o-1', 'acme')).toBe('SLEEPING');
-      const [{ links }] = readNotes<Notice>(account, 'Quotes', 'mail.jsonl') as [Notice];
+      const [{ links }] = readNotes<Mail>(account, 'Quotes', 'mail.jsonl') as [Mail];
       const headers = { 'content-type': 'application/json' };
       const answered = await account.http({ method: 'POST', url: links[0].url, headers, body: '{"answer":"approve"}' });
       expect(answered.statusCode).toBe(200);
@@ -38,7 +38,7 @@ export function tenants(): void {
       expect(denied()).toEqual([]);
     });
 
-    it('an agent is not there for the other tenant, and its role would not let it touch a run of theirs', async () => {
+    it('an agent does not exist for the other tenant, and its role denies access to its runs', async () => {
       expect(await start('globex', 'orders', 'o-2')).toMatchObject({ status: 404, json: { code: 'AGENT_NOT_FOUND' } });
       await account.invoke('Agent-orders', { run: 'o-2', tenant: 'globex' });
       const [failed] = account.invocations.filter(({ error }) => error);
@@ -50,7 +50,7 @@ export function tenants(): void {
     it.each([
       ['Checkpoint-acme', 'globex'],
       ['Checkpoint', 'initech'],
-    ])('%s refuses to do anything for %s', async (label, tenant) => {
+    ])('%s refuses requests for tenant %s', async (label, tenant) => {
       const request = { waitstate: 1, action: 'start', tenant, run: 'x', agent: 'quotes' };
       const { result, lines } = await account.invoke(label, request);
       expect(result).toMatchObject({ ok: false, error: { code: 'STORAGE_DENIED' } });
@@ -60,7 +60,7 @@ export function tenants(): void {
       expect(Items.filter(({ pk }) => pk?.S === `${tenant}/x`)).toEqual([]);
     });
 
-    it('each sees only its own runs', async () => {
+    it('each tenant sees only its own runs', async () => {
       const listed = async (tenant: string) =>
         (await api(account, 'GET', '/api/runs', of(tenant))).json.runs.map(({ run }: { run: string }) => run);
       expect(new Set(await listed('acme'))).toEqual(new Set(['o-1', 'q-1']));

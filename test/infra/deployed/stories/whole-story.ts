@@ -9,7 +9,7 @@ interface Mail {
 
 const BOOKS = 'waitstate/examples';
 
-/** A run of the example, from its start to its end, each function waking the next. */
+/** A run of the example from start to end. */
 export function wholeStory(): void {
   describe('a run of the example', () => {
     let account: Account;
@@ -18,7 +18,7 @@ export function wholeStory(): void {
       account = await deploy('plain');
     });
 
-    it('is started only by whom that is granted', async () => {
+    it('can be started only by a role with the grant', async () => {
       const start = (caller?: string) =>
         api(account, 'POST', '/api/runs', caller === undefined ? undefined : callerOf(account, caller), {
           ...{ agent: 'refunds', id: 'r-1', input: { order: 'o-17', reason: 'The left side is silent.' } },
@@ -28,19 +28,19 @@ export function wholeStory(): void {
       expect(await start('Shop')).toMatchObject({ status: 201, json: { run: 'r-1', isNew: true } });
     });
 
-    it('reaches its agent by the stream, which stops and has people told', async () => {
+    it('reaches its agent through the stream, suspends, and causes notifications', async () => {
       await account.flow();
       expect(account.invocations.flatMap(({ error }) => error ?? [])).toEqual([]);
       expect(await statusOf(account, 'r-1')).toBe('WAITING_FOR_APPROVAL');
-      expect(account.said.messages).toMatchObject([{ subject: 'Approval Requested: Refund $80 to customer 4?' }]);
-      expect(account.said.messages[0]?.topic).toBe(account.named('Notify').variables.WAITSTATE_TOPIC);
-      expect(account.said.events).toMatchObject([
+      expect(account.sent.messages).toMatchObject([{ subject: 'Approval Requested: Refund $80 to customer 4?' }]);
+      expect(account.sent.messages[0]?.topic).toBe(account.named('Notify').variables.WAITSTATE_TOPIC);
+      expect(account.sent.events).toMatchObject([
         { type: 'Approval Requested', detail: { run: 'r-1', agent: 'refunds', approvers: ['group:finance'] } },
       ]);
       expect(links().map(({ to }) => to)).toEqual(['user:ann', 'user:bob']);
     });
 
-    it('shows what is asked to whoever has a link, and to nobody else', async () => {
+    it('shows its approval only to holders of a link', async () => {
       const [{ text: link }] = links() as [Mail];
       expect(link).toMatch(`${account.deployed.outputs.WaitstateApiUrl}/approvals/`);
       const page = await account.http({ method: 'GET', url: link, headers: { accept: 'text/html' } });
@@ -51,7 +51,7 @@ export function wholeStory(): void {
       expect((await account.http({ method: 'PUT', url: link })).statusCode).toBe(404);
     });
 
-    it('goes on when two people have answered, one by the form of the page and one by JSON', async () => {
+    it('resumes after two decisions, one with the form and one with JSON', async () => {
       const [ann, bob] = links() as [Mail, Mail];
       const form = await account.http({
         ...{ method: 'POST', url: ann.text, body: 'answer=approve&comment=PLAIN-COMMENT' },
@@ -67,18 +67,18 @@ export function wholeStory(): void {
       const run = await api(account, 'GET', '/api/runs/r-1', callerOf(account, 'Viewer'));
       expect(run.json).toMatchObject({ status: 'SUCCEEDED', result: { refunded: true, paid: 50 } });
       expect(readNotes(account, 'Agent-refunds', `${BOOKS}/bank.jsonl`)).toMatchObject([{ amount: 50 }]);
-      expect(account.said.events.map(({ type }) => type)).toEqual(['Approval Requested', 'Run Succeeded']);
+      expect(account.sent.events.map(({ type }) => type)).toEqual(['Approval Requested', 'Run Succeeded']);
     });
 
-    it('left no link, token or comment in logs, traces, messages and events', () => {
-      const { invocations, said, segments } = account;
-      const told = JSON.stringify([invocations.map(({ lines }) => lines), said, segments]);
-      for (const { text } of links().slice(0, 2)) expect(told).not.toContain(text.split('/').at(-1));
-      expect(told).not.toContain('PLAIN-COMMENT');
+    it('leaves no link, token or comment in logs, traces, messages and events', () => {
+      const { invocations, sent, segments } = account;
+      const output = JSON.stringify([invocations.map(({ lines }) => lines), sent, segments]);
+      for (const { text } of links().slice(0, 2)) expect(output).not.toContain(text.split('/').at(-1));
+      expect(output).not.toContain('PLAIN-COMMENT');
       expect(segments.join()).toContain('## api');
     });
 
-    it('was brought to its end by four functions that asked for nothing that their roles do not allow', () => {
+    it('needs only four functions, whose roles allow all of their requests', () => {
       expect(account.calls.filter(({ isAllowed }) => !isAllowed)).toEqual([]);
       expect(account.deadLetters).toEqual([]);
       expect(new Set(account.calls.map(({ by }) => by))).toEqual(new Set(['Api', 'Resume', 'Notify', 'Agent-refunds']));
